@@ -87,7 +87,7 @@ def test_the_device_file_answers_as_what_was_measured(zeus, tmp_path, kind):
 
 def test_a_parallel_device_is_recognised_and_found_again(tmp_path):
     laws = "1: 100us + 1us/KiB, 2: 110us + 1.5us/KiB, 4: 130us + 3us/KiB"
-    device = {"kind": "parallel", "random_read": laws}
+    device = {"kind": "law", "random_read": laws}
     folder = sweep(tmp_path / "fio", device, (1, 2, 4), SIZES, ["rand_read"])
     found = package.calibrate(folder)
     it = found.patterns.rand_read
@@ -102,7 +102,7 @@ def test_a_parallel_device_is_recognised_and_found_again(tmp_path):
 
 def test_a_piecewise_device_is_recognised(tmp_path):
     steps = "512B: 300us, 4KiB: 100us, 64KiB: 110us, 128KiB: 900us, 1MiB: 1ms"
-    device = {"kind": "piecewise", "random_read": steps}
+    device = {"kind": "law", "random_read": steps}
     folder = sweep(tmp_path / "fio", device, (1,), SIZES, ["rand_read"])
     found = package.calibrate(folder)
     assert found.patterns.rand_read.better == "piecewise"

@@ -72,7 +72,7 @@ def test_parameters_that_the_points_do_not_determine_are_named(tmp_path):
 
 
 def test_a_value_at_its_bound_is_reported(tmp_path):
-    truth = {"kind": "linear", "random_read": {"fixed": "300us"}}
+    truth = {"kind": "law", "random_read": {"fixed": "300us"}}
     folder = measured(tmp_path / "fio", truth, [(1.0, 1.0)], (4, 16, 64), (1,))
     found = package.calibrate(folder, device="zeus-linear", fit=["random_read.fixed=100us..200us"])
     assert "random_read.fixed = 200us is at a bound" in "; ".join(found.notes).replace(
@@ -86,7 +86,7 @@ def test_a_value_at_its_bound_is_reported(tmp_path):
 
 
 def test_a_search_that_is_interrupted_keeps_the_best_so_far(tmp_path):
-    truth = {"kind": "linear", "random_read": {"fixed": "300us"}}
+    truth = {"kind": "law", "random_read": {"fixed": "300us"}}
     folder = measured(tmp_path / "fio", truth, [(1.0, 1.0)], (4, 16, 64), (1,))
     tried = []
 
@@ -116,14 +116,14 @@ def test_a_search_that_is_interrupted_keeps_the_best_so_far(tmp_path):
 
 
 def test_the_command_prints_points_before_and_after(tmp_path, ssdlab):
-    truth = {"kind": "linear", "random_read": {"fixed": "300us"}}
+    truth = {"kind": "law", "random_read": {"fixed": "300us"}}
     folder = measured(tmp_path / "fio", truth, [(1.0, 1.0)], (4, 16, 64), (1,))
     out = tmp_path / "d.toml"
     fit = ("--device", "zeus-linear", "--fit", "random_read.fixed=100us..500us")
     ran = ssdlab("calibrate", folder, *fit, "--out", out)
     assert ran.returncode == 0, ran.stderr
     assert "Mean error" in ran.stdout and "rand_read 16KiB" in ran.stdout
-    assert 'kind = "linear"' in out.read_text() and "error %" in out.read_text()
+    assert 'kind = "law"' in out.read_text() and "error %" in out.read_text()
     ran = ssdlab("calibrate", folder, *fit, "--json", "-")
     assert set(json.loads(ran.stdout)["fit"]["after"]) == {
         "mean_error_percent",

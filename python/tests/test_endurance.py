@@ -203,7 +203,7 @@ ENTERPRISE = ("--class", "enterprise")
         (("tlc-client", *ENTERPRISE, "--trace", "a", "--workload", "b"), "exclude each other"),
         (("tlc-client", *ENTERPRISE, "--trace", "none.csv"), "none.csv"),
         (("tlc-client", *ENTERPRISE, "--workload", "jesd220"), "jesd219"),
-        (("zeus-linear", *ENTERPRISE), 'kind "linear" has no flash that could wear out'),
+        (("zeus-linear", *ENTERPRISE), 'kind "law" has no flash that could wear out'),
         (("null", *ENTERPRISE), "has no flash that could wear out"),
         (("enterprise-ssd", *ENTERPRISE, "--workload", "random-read"), "none of its first"),
         (("enterprise-ssd", *ENTERPRISE, "--set", "workload.requests=9"), "ended after"),

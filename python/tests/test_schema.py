@@ -165,7 +165,7 @@ def test_an_experiment_that_ssdlab_writes_is_valid(validator, ssdlab, small_opti
         ("[device]\npool = 'dice'", "$.device.pool", "'dice' is not one of ['plane', 'die'"),
         ("[device]\nchannels = -1", "$.device.channels", "less than the minimum of 0"),
         ("[device]\nchannels = true", "$.device.channels", "True is not of type 'integer'"),
-        ("[device]\nkind = 'ssdd'", "$.device.kind", "'ssdd' is not one of ['ssd', 'linear'"),
+        ("[device]\nkind = 'ssdd'", "$.device.kind", "'ssdd' is not one of ['ssd', 'law'"),
         ("[workload]\nkind = 'closed'\nlocality = 'ziph(1)'", "$.workload.locality", "not valid"),
         (
             "[[workload.streams]]\nkind = 'closed'\nreqests = 4",

@@ -254,7 +254,7 @@ def test_signals_end_it_with_results(served, tmp_path, number):
 
 def test_the_device_needs_no_option(ssdlab):
     done = ssdlab("serve", "null", "--size", "1MiB", "--run", "true", "--json", "-")
-    assert json.loads(done.stdout)["experiment"]["device"]["kind"] == "linear", done.stderr
+    assert json.loads(done.stdout)["experiment"]["device"]["kind"] == "law", done.stderr
 
 
 def test_it_ends_with_the_command(ssdlab, tmp_path):

@@ -135,7 +135,7 @@ def test_more_drives_where_one_has_no_room(given, tmp_path):
     [
         (["--p99", "2"], "--p99"),
         (["--p99", "2ms", "--drives", 0], "--drives 0: from 1 to 64"),
-        (["--p99", "2ms", "--drive", "null"], "kind linear, not ssd"),
+        (["--p99", "2ms", "--drive", "null"], "kind law, not ssd"),
         (["--p99", "2ms", "--years", 0], "--years 0: more than 0"),
         (["--p99", "2ms", "--set", "device.over_provisioning=0.3"], "over_provisioning"),
     ],

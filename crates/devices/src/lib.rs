@@ -12,12 +12,9 @@ pub mod disk;
 pub mod energy;
 mod kit;
 pub mod latency;
-pub mod linear;
+pub mod law;
 mod looks;
 mod model;
-pub mod parallel;
-pub mod piecewise;
-pub mod served;
 pub mod ssd;
 mod together;
 
@@ -33,18 +30,19 @@ pub use together::{Job, Run, SharedSide, Side, Sides, Stretch, Told, Writes, tak
 
 use array::ArrayConfig;
 use disk::DiskConfig;
-use linear::LinearConfig;
+use law::LawConfig;
 use options::{Idle, Invalid, KeyInfo, Setting, Values};
-use parallel::ParallelConfig;
-use piecewise::PiecewiseConfig;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use ssd::SsdConfig;
 use ssd::config::PolicyName;
 
-/// Declares each kind's word in configurations, its variant and its options.
+/// Declares each kind's word in configurations, its variant and its options; and other words for it, with
+/// the defaults for which each stands.
 macro_rules! devices {
-    ($($word:ident: $Variant:ident($Options:ty)),* $(,)?) => {
+    ($(
+        $word:ident: $Variant:ident($Options:ty) $(or { $($other:ident: $default:expr),* $(,)? })?
+    ),* $(,)?) => {
         /// A device as configured: its kind and all its options, written with the word `kind`.
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(tag = "kind", rename_all = "snake_case")]
@@ -68,9 +66,13 @@ macro_rules! devices {
             ) -> Result<Self, Option<(usize, D::Error)>> {
                 match kind {
                     $(stringify!($word) => {
-                        let options: $Options = merged(layers).map_err(Some)?;
+                        let options = merged(layers, <$Options>::default()).map_err(Some)?;
                         Ok(Self::$Variant(Box::new(options)))
                     })*
+                    $($($(stringify!($other) => {
+                        let options = merged(layers, $default).map_err(Some)?;
+                        Ok(Self::$Variant(Box::new(options)))
+                    })*)?)*
                     _ => Err(None),
                 }
             }
@@ -172,16 +174,29 @@ macro_rules! devices {
         pub fn kinds() -> &'static [(&'static str, &'static str)] {
             &[$((stringify!($word), <$Options>::SUMMARY)),*]
         }
+
+        /// Every other word for a kind, and that kind.
+        pub fn other_words() -> &'static [(&'static str, &'static str)] {
+            &[$($($((stringify!($other), stringify!($word)),)*)?)*]
+        }
     };
 }
 
 devices! {
     ssd: Ssd(SsdConfig),
-    linear: Linear(LinearConfig),
-    piecewise: Piecewise(PiecewiseConfig),
-    parallel: Parallel(ParallelConfig),
+    law: Law(LawConfig) or {
+        linear: LawConfig::default(),
+        piecewise: LawConfig::by_size(),
+        parallel: LawConfig::default(),
+    },
     array: Array(ArrayConfig),
     disk: Disk(DiskConfig),
+}
+
+/// The kind that a word means, if it means one.
+pub fn kind_of(word: &str) -> Option<&'static str> {
+    let own = kinds().iter().map(|(kind, _)| (*kind, *kind));
+    own.chain(other_words().iter().copied()).find_map(|(it, kind)| (it == word).then_some(kind))
 }
 
 impl DeviceConfig {
@@ -227,11 +242,12 @@ impl Setting for DeviceConfig {
 
 fn merged<'de, T: DeviceKind, D: Deserializer<'de>>(
     layers: impl IntoIterator<Item = D>,
+    default: T,
 ) -> Result<T, (usize, D::Error)> {
     let mut partial = T::Partial::default();
     for (index, layer) in layers.into_iter().enumerate() {
         let over = T::Partial::deserialize(layer).map_err(|error| (index, error))?;
         <T as DeviceKind>::overlay(&mut partial, over);
     }
-    Ok(<T as Setting>::complete(partial, T::default()))
+    Ok(<T as Setting>::complete(partial, default))
 }

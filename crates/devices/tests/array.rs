@@ -5,7 +5,7 @@ use crate::common;
 use crate::common::{Closed, Keep, run_closed};
 use devices::array::{ArrayConfig, Layout};
 use devices::latency::HOST_LINK;
-use devices::linear::LinearConfig;
+use devices::law::LawConfig;
 use devices::ssd::account::{COUNTERS, Counter, Section};
 use devices::ssd::{SsdConfig, SsdReport};
 use devices::{DeviceConfig, DeviceKind, Model};
@@ -21,7 +21,7 @@ fn small() -> DeviceConfig {
 }
 
 fn linear() -> DeviceConfig {
-    DeviceConfig::Linear(Box::default())
+    DeviceConfig::Law(Box::default())
 }
 
 fn build(config: &ArrayConfig) -> Box<dyn Model> {
@@ -78,8 +78,7 @@ fn parts_cover_their_request_exactly() {
         for (members, stripe) in [(1, 4096), (2, 512), (3, 8192), (7, 65536)] {
             let stripe = Size::from_bytes(stripe);
             let size = Size::from_bytes(100 << 10);
-            let member =
-                DeviceConfig::Linear(Box::new(LinearConfig { size, ..LinearConfig::default() }));
+            let member = DeviceConfig::Law(Box::new(LawConfig { size, ..LawConfig::default() }));
             let config = ArrayConfig { layout, stripe, ..array(members, member) };
             let mut device = build(&config);
             let unit = match layout {

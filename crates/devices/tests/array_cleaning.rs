@@ -91,7 +91,7 @@ fn members_that_clean_by_turns_are_read_around() {
 
 #[test]
 fn members_whose_cleaning_cannot_be_coordinated_are_refused_with_their_keys() {
-    let law = DeviceConfig::Linear(Box::default());
+    let law = DeviceConfig::Law(Box::default());
     let refused = |config: ArrayConfig| config.build(0).err().unwrap();
     let turns = refused(array(Redundancy::None, CleaningTogether::Staggered));
     assert_eq!(turns.keys, ["device.cleaning_together", "device.redundancy"]);

@@ -2,7 +2,7 @@
 
 use crate::common::{self, Closed, run_closed};
 use devices::array::{ArrayConfig, Each, Layout, Redundancy};
-use devices::linear::LinearConfig;
+use devices::law::LawConfig;
 use devices::ssd::SsdConfig;
 use devices::{DeviceConfig, DeviceKind, Model};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
@@ -10,7 +10,7 @@ use options::Size;
 
 fn law(mib: u64) -> DeviceConfig {
     let size = Size::from_bytes(mib << 20);
-    DeviceConfig::Linear(Box::new(LinearConfig { size, ..LinearConfig::default() }))
+    DeviceConfig::Law(Box::new(LawConfig { size, ..LawConfig::default() }))
 }
 
 fn array(redundancy: Redundancy, each: Vec<(u32, DeviceConfig)>) -> ArrayConfig {

@@ -3,7 +3,7 @@
 use crate::common;
 
 use crate::common::{Closed, Keep, Script};
-use devices::linear::LinearConfig;
+use devices::law::LawConfig;
 use devices::ssd::config::Wear;
 use devices::ssd::{Snapshot, Ssd, SsdConfig};
 use devices::{DeviceKind, Examine, Persist, Prepare};
@@ -109,7 +109,7 @@ fn an_ended_drive_reads_and_refuses_alike_timed_and_untimed() {
 
 #[test]
 fn devices_without_wear_refuse_nothing() {
-    let mut device = LinearConfig::default().build(0).unwrap();
+    let mut device = LawConfig::default().build(0).unwrap();
     let mut load = Closed::new(4, 100, |id| {
         let op = [Op::Write, Op::Trim][(id % 2) as usize];
         Request::new(id, op, Lba(id), 8)

@@ -126,7 +126,7 @@ fn arrays_that_do_not_support_power_cuts_are_refused_with_their_keys() {
     let rows: [(Change, &str); 5] = [
         (|it| it.redundancy = Redundancy::None, "device.redundancy"),
         (|it| it.cleaning_together = CleaningTogether::Staggered, "device.cleaning_together"),
-        (|it| it.member = DeviceConfig::Linear(Box::default()), "run.power_cut"),
+        (|it| it.member = DeviceConfig::Law(Box::default()), "run.power_cut"),
         (
             |it| {
                 let DeviceConfig::Ssd(member) = &mut it.member else { panic!("SSDs") };

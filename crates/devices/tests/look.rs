@@ -113,6 +113,6 @@ fn the_drives_of_an_array_come_one_after_another_and_laws_have_no_blocks() {
     let (all, one) = (seen(&*device), seen(&Ssd::new(&paged(), 1).unwrap()));
     assert_eq!(all.drives.iter().map(|it| it.first).collect::<Vec<_>>(), [0, 128, 256]);
     assert_eq!(all.blocks.len(), 3 * one.blocks.len());
-    let law = DeviceConfig::Linear(Box::default()).build(1);
+    let law = DeviceConfig::Law(Box::default()).build(1);
     assert_eq!(seen(&*law.unwrap()), Looks::default());
 }

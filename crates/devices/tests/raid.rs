@@ -5,7 +5,7 @@
 
 use crate::common::{self, Closed, run_closed};
 use devices::array::{ArrayConfig, HoleRule, Redundancy, WriteRule};
-use devices::linear::LinearConfig;
+use devices::law::LawConfig;
 use devices::ssd::SsdConfig;
 use devices::{ArrayReport, DeviceConfig, DeviceKind, Model};
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
@@ -13,7 +13,7 @@ use options::Size;
 
 pub fn array(redundancy: Redundancy, members: u32) -> ArrayConfig {
     let size = Size::from_bytes(16 << 20);
-    let member = DeviceConfig::Linear(Box::new(LinearConfig { size, ..LinearConfig::default() }));
+    let member = DeviceConfig::Law(Box::new(LawConfig { size, ..LawConfig::default() }));
     ArrayConfig { redundancy, members, member, ..ArrayConfig::default() }
 }
 

@@ -136,7 +136,7 @@ fn draw_array(seed: u64, folder: &Path) -> Config {
     let mut dice = Dice::new(!seed);
     let drive = draw(seed, folder);
     let mut config = Config::default();
-    let other = dice.pick(&["ssd", "ssd", "linear", "parallel"]);
+    let other = dice.pick(&["ssd", "ssd", "law", "law"]);
     for (key, value) in drive.0 {
         match key.strip_prefix("device.") {
             Some("kind") => config.set("device.member.kind", format!("\"{other}\"")),

@@ -145,7 +145,7 @@ fn a_member_of_an_array_is_a_device_of_its_own() {
     let kind = file("[device]\nkind = 'array'\n");
     assert_eq!(member(&[kind])["cleaning"]["time"].as_str(), Some("blocking"));
     let other = [six, set("member.channels=4"), set("member.preset=zeus-linear")];
-    assert_eq!(member(&other)["kind"].as_str(), Some("linear"));
+    assert_eq!(member(&other)["kind"].as_str(), Some("law"));
     let nested = file("device.kind = 'array'\ndevice.member.preset = 'agrawal2008-array-6'");
     assert_eq!(member(&[nested])["member"]["channels"].as_integer(), Some(8));
     // The resolved experiment is itself again.
@@ -242,10 +242,7 @@ fn mistakes_are_refused_with_their_place_their_value_and_the_choices() {
             "[device]\npreset = 'agraval'\n",
             "e.toml:2: device.preset = \"agraval\": there is no device preset",
         ),
-        (
-            "[device]\nkind = 'hdd'\n\n",
-            "e.toml:2: device.kind = \"hdd\": the kinds are ssd, linear",
-        ),
+        ("[device]\nkind = 'hdd'\n\n", "e.toml:2: device.kind = \"hdd\": the kinds are ssd, law"),
         ("[device]\nkind = 3\n\n", "e.toml:2: kind = 3: kind is a name in quotes"),
         (
             "[devise]\n\n",
@@ -278,7 +275,7 @@ fn mistakes_are_refused_with_their_place_their_value_and_the_choices() {
         ),
         (
             "[device]\nkind = 'linear'\n[run]\ntimeline = '0ms..1ms'\n",
-            "e.toml:4: run.timeline = '0ms..1ms': a device of kind \"linear\" has no flash",
+            "e.toml:4: run.timeline = '0ms..1ms': a device of kind \"law\" has no flash",
         ),
         (
             "[run]\ntimed = false\ntimeline = '0ms..1ms'\n",

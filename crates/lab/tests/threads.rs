@@ -38,7 +38,7 @@ fn random_experiments_are_the_same_bits_with_any_number_of_threads() {
     let mut shared = 0;
     for seed in 0..250 {
         let mut config = generate::experiment(9_000_000 + seed);
-        if config.get("device.kind") == Some("\"linear\"") {
+        if config.get("device.kind") == Some("\"law\"") {
             continue;
         }
         config.set("run.precondition", ["\"random:1.5\"", "\"steady\""][(seed % 2) as usize]);

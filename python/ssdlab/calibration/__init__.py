@@ -96,7 +96,8 @@ def calibrate(
     - `subtract_way`: of an NBD server, subtract what the way there and back takes, as measured on
       a server of our own between its turns: "ssdlab" if that serves the target too, and so answers
       earlier by what it thinks that the way takes, "other" if not;
-    - `kind`: of the device that is made: "linear", "piecewise" or "parallel";
+    - `kind`: of the law that is made: "linear" (A + n B), "piecewise" (times by size) or "parallel"
+      (A + n B by number outstanding);
     - `weights`: "relative" (1/time^2) or "equal" (ordinary least squares);
     - what is measured: `block_sizes` in bytes (by default 512 B to 1 MiB), numbers `outstanding`,
       an odd number of `zones`, `seconds` for each point, and with `write` also writes, which

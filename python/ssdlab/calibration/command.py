@@ -49,7 +49,10 @@ PATH = click.Path(path_type=Path)
     "json_path", "--json", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
 )
 @click.option(
-    "--kind", type=click.Choice(KINDS), default="linear", help="Kind of the fitted device; linear."
+    "--kind",
+    type=click.Choice(KINDS),
+    default="linear",
+    help="Kind of the fitted law: A + n B, times by size, or A + n B by number outstanding.",
 )
 @click.option(
     "--weights",

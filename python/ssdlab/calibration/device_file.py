@@ -24,14 +24,14 @@ def text(found: Mapping[str, Any]) -> str:
     for name, pattern in patterns.items():
         lines += ["#", *_fit(name, pattern)]
     lines += [line for note in found["notes"] for line in ("#", *_comment(f"Note: {note}."))]
-    lines += ["[device]", f'kind = "{kind}"']
+    lines += ["[device]", 'kind = "law"']
     if found["size_bytes"]:
         lines.append(f'size = "{size_text(found["size_bytes"] // 512 * 512)}"')
     sections, missing = _chosen(patterns)
     for section, name, note in sections:
         lines += _keys(kind, section, patterns[name], note)
     for direction in missing:
-        lines += ["", *_comment(f"Not measured: {direction}s; they keep the defaults of the kind.")]
+        lines += ["", *_comment(f"Not measured: {direction}s; they keep the defaults of a law.")]
     return "\n".join(lines) + "\n"
 
 
@@ -102,16 +102,11 @@ def _chosen(patterns: Mapping[str, Any]) -> tuple[list[tuple[str, str, str]], li
 
 
 def _keys(kind: str, section: str, pattern: Mapping[str, Any], note: str) -> list[str]:
+    """The law of a pattern, as its kind is written."""
     comment = [f"# {section}: {note}"] if note else []
     if kind == "linear":
-        return [
-            "",
-            *comment,
-            f"[device.{section}]",
-            f'fixed = "{_us(pattern["a_us"])}"',
-            f'per_kib = "{_us(pattern["b_us_per_kib"])}"',
-        ]
-    if kind == "piecewise":
+        entries = [f"{_us(pattern['a_us'])} + {_us(pattern['b_us_per_kib'])}/KiB"]
+    elif kind == "piecewise":
         entries = [
             f"{size_text(row['bytes'])}: {_us(row['measured_us'])}" for row in pattern["sizes"]
         ]

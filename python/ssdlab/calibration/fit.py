@@ -119,7 +119,7 @@ def _lines(points: Sequence[Point], weights: Weights) -> dict[int, Line]:
 
 
 def _models(points: Sequence[Point], best: Line, lines: dict[int, Line]) -> dict[str, float]:
-    """The mean error, percent, of each kind of device over all points, those with several requests
+    """The mean error, percent, of each kind of law over all points, those with several requests
     outstanding included.
 
     The line and its pieces serve one request at a time. The pieces go through every point, so each

@@ -147,7 +147,7 @@ def _linear(real: Mapping[str, list[float]], weights: Weights) -> dict[str, Any]
             "fixed": f"{round(1e3 * found.a)}ns",
             "per_kib": f"{round(1e3 * found.b)}ns",
         }
-    return {"kind": "linear", "size": "8GiB", **patterns}
+    return {"kind": "law", "size": "8GiB", **patterns}
 
 
 def _live() -> list[Row]:

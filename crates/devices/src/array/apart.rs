@@ -1,8 +1,8 @@
 //! An array that is driven in sides: requests go to its members, and completions come back.
 
-use super::Array;
-use super::active::Active;
 use super::sides::{Entry, InSides};
+use super::{Array, Body};
+use crate::kit::slots::Slot;
 use crate::together::{SOUND_NS, Sides, Stretch, Told};
 use crate::{Apart, Cleans};
 use engine::{Request, Time};
@@ -11,8 +11,10 @@ impl Array {
     /// Tells of answers before a place in the order.
     fn tell_answers(&mut self, it: &mut InSides, end: (Time, u64), each: &mut dyn FnMut(Told<'_>)) {
         while let Some(part) = it.next_before(end) {
-            self.part_done(&part, part.at);
-            for completion in self.done.drain(..) {
+            let slot = part.request.id as Slot;
+            self.front.part_done(slot, part.status, part.breakdown, part.at);
+            self.pump(part.at);
+            for completion in self.front.done().drain(..) {
                 each(Told::Answered(&completion));
             }
         }
@@ -23,14 +25,23 @@ impl Cleans for Array {}
 
 impl Apart for Array {
     fn sound_until(&self, now: Time) -> Time {
-        self.members.iter().map(|member| member.sound_until(now)).min().unwrap_or(now)
+        match self.body {
+            Body::Spread(_) => {
+                let members = self.members.in_use().map(|member| member.sound_until(now));
+                members.min().unwrap_or(now)
+            }
+            Body::Raid(_) => Time::MAX,
+        }
     }
 
     fn split(&mut self, now: Time, threads: u32) -> Result<Sides, &'static str> {
-        if !self.link.is_instant() {
+        if matches!(self.body, Body::Raid(_)) {
+            return Err("the members of a stripe wait for each other");
+        }
+        if !self.front.is_instant() {
             return Err("the link takes time, and all members share it");
         }
-        if self.steering.is_on() {
+        if self.members.are_steered() {
             return Err("the members clean together");
         }
         if self.shares_policy {
@@ -44,7 +55,7 @@ impl Apart for Array {
         if until < now.saturating_add(SOUND_NS) {
             return Err("blocks are about to wear out");
         }
-        let members = std::mem::take(&mut self.members);
+        let members = self.members.change(std::mem::take);
         let outstanding = std::mem::take(&mut self.outstanding);
         let it = self.in_sides.insert(InSides::new(members, &outstanding, count));
         Ok(Sides { sides: it.shared(), until })
@@ -52,12 +63,13 @@ impl Apart for Array {
 
     fn ask(&mut self, at: Time, request: &Request) -> u64 {
         let it = self.in_sides.as_mut().expect("it is split");
+        let Body::Spread(spread) = self.body else { unreachable!("it is not split") };
         // Only its completion will be passed on: nothing happens to a request on its way to the members.
-        let slot = self.active.insert(Active::new(*request, at));
+        let slot = self.front.insert(*request, at);
         let request = Request { id: u64::from(slot), ..*request };
-        let parts = it.ask(at, &request, self.stripes);
-        self.active[slot].parts_left = parts;
-        u64::from(parts)
+        let parts = u64::from(it.ask(at, &request, spread));
+        self.front.expect(slot, parts);
+        parts
     }
 
     fn look(&mut self, at: Time) {
@@ -98,7 +110,8 @@ impl Apart for Array {
 
     fn join(&mut self, _now: Time) {
         let it = self.in_sides.take().expect("it is split");
-        (self.members, self.outstanding) = it.members().into_iter().unzip();
-        self.due = super::all_due(&self.members);
+        let drives;
+        (drives, self.outstanding) = it.members().into_iter().unzip();
+        self.members.change(|place| *place = drives);
     }
 }

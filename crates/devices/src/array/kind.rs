@@ -1,7 +1,7 @@
 //! The kind of device that an array is.
 
 use super::config::of_member;
-use super::{Array, ArrayConfig, CleaningTogether, Raid, Redundancy};
+use super::{Array, ArrayConfig, CleaningTogether, Redundancy};
 use crate::ssd::config::PolicyName;
 use crate::{DeviceConfig, DeviceKind, Model, Supplied, Tick, Unbuilt};
 use options::Invalid;
@@ -47,9 +47,6 @@ impl DeviceKind for ArrayConfig {
         supplied: &Supplied,
         tick: Tick<'_>,
     ) -> Result<Box<dyn Model>, Unbuilt> {
-        if self.redundancy == Redundancy::None {
-            return Ok(Box::new(Array::new(self, seed, supplied, tick)?));
-        }
-        Ok(Box::new(Raid::new(self, seed, supplied, tick)?))
+        Ok(Box::new(Array::new(self, seed, supplied, tick)?))
     }
 }

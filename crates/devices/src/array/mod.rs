@@ -1,66 +1,65 @@
-//! An array: devices behind one controller, striped (RAID-0) or one behind the other.
+//! An array: devices behind one controller. How its data lie on them is its layout and its redundancy.
 //!
-//! A request is cut into one part for each member that it touches: the stripe units that a member
-//! holds of a range lie side by side in it. The request is answered when its last part is. Time
-//! belongs to the members; the array's next event is the earliest of theirs and its own link's.
+//! | redundancy | layout | a request is cut into |
+//! |---|---|---|
+//! | none | striped (RAID-0), concatenated | one part for each member that it touches (`spread.rs`) |
+//! | mirror, parity disk, parity, double parity | striped | operations on stripes, and these into parts (`raid/`) |
+//!
+//! The request is answered when its last part is. Time belongs to the members; the array's next event is the
+//! earliest of theirs and its own. What is common to all arrays is here: the front, which has the requests
+//! (`front.rs`), and the members (`members.rs`).
 
-mod active;
 mod apart;
+mod clock;
 mod config;
-mod device;
+mod due;
 mod each;
+mod front;
 mod kind;
-mod layout;
+mod members;
 mod model;
-mod parts;
 mod raid;
 mod redundancy;
 mod report;
 mod side_by_side;
 mod sides;
+mod spread;
 mod steering;
 
 pub use config::{
     ArrayConfig, ArrayPartial, CleaningTogether, ControllerLink, ControllerLinkPartial, Each,
     Layout,
 };
-pub use raid::Raid;
 pub use redundancy::{
     Failures, HoleRule, ReadCopy, Rebuild, RebuildPartial, Redundancy, Rotation, Shares, WriteRule,
 };
 
 use crate::kit::config::HostLink;
-use crate::kit::link::Link;
-use crate::kit::slots::Slots;
+use crate::kit::slots::Slot;
 use crate::{Model, Supplied, Tick, Unbuilt};
-use active::Active;
+use clock::{Clock, Event};
 use config::MOST_MEMBERS;
-use engine::{Completion, EventQueue, Time};
-use layout::Stripes;
+use engine::{Completion, Device, Followed, Op, Request, Time};
+use front::Front;
+use members::Members;
 use options::Invalid;
+use raid::{Desk, Raid};
+use spread::Spread;
 use steering::Steering;
 
-/// Devices behind one controller. Its fields are what it does, and two ways of doing it in parts.
+/// Devices behind one controller.
 pub struct Array {
-    members: Vec<Box<dyn Model>>,
-    /// When the next event of each member is; the end of time where it has none.
-    due: Vec<Time>,
-    stripes: Stripes,
+    front: Front,
+    members: Members,
+    body: Body,
+    clock: Clock,
+    /// What members have completed; empty between calls.
+    completed: Vec<Completion>,
     layout: Layout,
     /// No member is unlike the others.
     alike: bool,
     /// What of the configuration its state depends on, beside that of its members.
     shape: Vec<(String, String)>,
-    link: Link,
-    steering: Steering,
-    events: EventQueue,
-    active: Slots<Active>,
-    /// Parts that a member has completed; empty between calls.
-    parts: Vec<Completion>,
-    /// Answered outside of [`Device::advance`].
-    done: Vec<Completion>,
-    /// Pages on their way to each member; empty between calls.
-    batches: Vec<Vec<u64>>,
     /// Its members ask one and the same policy, which is none of ours.
     shares_policy: bool,
     /// Into how many parts it is divided.
@@ -69,6 +68,13 @@ pub struct Array {
     in_sides: Option<sides::InSides>,
     /// Parts of requests that each member had not answered when they came back; none else.
     outstanding: Vec<u64>,
+}
+
+/// What is done with requests, by the redundancy.
+enum Body {
+    /// Nothing is redundant.
+    Spread(Spread),
+    Raid(Box<Raid>),
 }
 
 impl Array {
@@ -82,46 +88,241 @@ impl Array {
         supplied: &Supplied,
         tick: Tick<'_>,
     ) -> Result<Array, Unbuilt> {
-        let count = config.members;
-        if count == 0 || count > MOST_MEMBERS {
-            let problem = format!("an array has 1 to {MOST_MEMBERS} members, not {count}");
-            return Err(Invalid::new(&["device.members"], problem).into());
+        let is_redundant = config.redundancy != Redundancy::None;
+        let spares = if is_redundant { config.spares } else { 0 };
+        let count = u64::from(config.members) + u64::from(spares);
+        if config.members == 0 || count > u64::from(MOST_MEMBERS) {
+            let (keys, what): (&[&str], _) = if is_redundant {
+                (&["device.members", "device.spares"], "members and spares")
+            } else {
+                (&["device.members"], "members")
+            };
+            let problem = format!("an array has 1 to {MOST_MEMBERS} {what}, not {count}");
+            return Err(Invalid::new(keys, problem).into());
         }
-        let mut members = config.build_drives(0, seed, supplied, tick)?;
-        refuse_idle(config)?;
-        let stripes = Stripes::new(config, smallest(&members))?;
-        let steering = Steering::new(config, &mut members)?;
+        let drives = config.build_drives(spares, seed, supplied, tick)?;
+        Ok(Array::of(config, seed, drives)?)
+    }
+
+    /// An array of these devices.
+    fn of(
+        config: &ArrayConfig,
+        seed: u64,
+        mut drives: Vec<Box<dyn Model>>,
+    ) -> Result<Array, Invalid> {
+        let body = if config.redundancy == Redundancy::None {
+            refuse_idle(config)?;
+            Body::Spread(Spread::new(config, smallest(&drives))?)
+        } else {
+            Body::Raid(Box::new(Raid::new(config, seed, &drives)?))
+        };
+        let steering = Steering::new(config, &mut drives)?;
         let link = HostLink {
             bandwidth: config.host_link.bandwidth,
             latency: config.host_link.latency,
             duplex: config.host_link.duplex,
             ..HostLink::default()
         };
-        Ok(Array {
-            batches: vec![Vec::new(); members.len()],
+        let mut array = Array {
+            front: Front::new(&link),
+            members: Members::new(drives, config.members, steering),
+            body,
+            clock: Clock::default(),
+            completed: Vec::new(),
+            layout: config.layout,
+            alike: config.each.0.is_empty(),
+            shape: config::shape(config),
             shares_policy: config.member.policy_name().is_some(),
             divided: 1,
             in_sides: None,
             outstanding: Vec::new(),
-            due: all_due(&members),
-            members,
-            stripes,
-            steering,
-            layout: config.layout,
-            alike: config.each.0.is_empty(),
-            shape: config::shape(config),
-            link: Link::new(&link),
-            events: EventQueue::new(),
-            active: Slots::new(),
-            parts: Vec::new(),
-            done: Vec::new(),
-        })
+        };
+        array.schedule_failures(&config.failed)?;
+        Ok(array)
+    }
+
+    /// Has members fail at their times; those of the start at once.
+    fn schedule_failures(&mut self, failures: &Failures) -> Result<(), Invalid> {
+        let count = self.members.len();
+        for (member, at) in &failures.0 {
+            let failure = Event::Failure(*member as usize);
+            if *member as usize >= count {
+                let problem = format!("there is no member {member}; they are 0 to {}", count - 1);
+                return Err(Invalid::new(&["device.failed", "device.members"], problem));
+            }
+            match at.ns() {
+                0 => self.happen(failure, 0),
+                at => self.clock.push(at, failure),
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the link take its turns until nothing can cross it now.
+    #[inline]
+    fn pump(&mut self, now: Time) {
+        while let Some(slot) = self.front.turn(now, |end| self.clock.push(end, Event::LinkFree)) {
+            match &mut self.body {
+                Body::Spread(spread) => {
+                    spread_out(*spread, slot, &mut self.front, &mut self.members, now);
+                }
+                Body::Raid(raid) => raid.arrive(
+                    slot,
+                    &mut Desk {
+                        front: &mut self.front,
+                        members: &mut self.members,
+                        clock: &mut self.clock,
+                        now,
+                    },
+                ),
+            }
+        }
+    }
+
+    /// An event of the array itself.
+    fn happen(&mut self, event: Event, now: Time) {
+        match event {
+            Event::LinkFree => self.pump(now),
+            Event::Arrival => {
+                self.front.arrive();
+                self.pump(now);
+            }
+            Event::Resync | Event::Rebuild(_) | Event::Failure(_) => {
+                let Array { front, members, body, clock, .. } = self;
+                if let Body::Raid(raid) = body {
+                    raid.happen(event, &mut Desk { front, members, clock, now });
+                }
+            }
+        }
+    }
+
+    /// Members go on up to an instant, in order of their numbers.
+    #[inline]
+    fn advance_members(&mut self, now: Time) {
+        let Array { front, members, body, clock, completed, .. } = self;
+        let mut from = 0;
+        while let Some(member) = members.advance(from, now, completed) {
+            match body {
+                Body::Spread(_) => {
+                    for part in completed.drain(..) {
+                        let slot = part.request.id as Slot;
+                        front.part_done(slot, part.status, part.breakdown, now);
+                    }
+                }
+                Body::Raid(raid) => {
+                    let mut desk = Desk { front, members, clock, now };
+                    for part in completed.drain(..) {
+                        raid.answered(member, &part, &mut desk);
+                    }
+                }
+            }
+            from = member + 1;
+        }
+        if let Body::Raid(raid) = body {
+            raid.end_step(&mut Desk { front, members, clock, now });
+        }
+    }
+
+    /// The earliest event of the array itself and the members.
+    #[inline]
+    fn next_inside(&self) -> Option<Time> {
+        match (self.members.next_event(), self.clock.next_at()) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
     }
 }
 
-/// When the next event of each drive is.
-fn all_due(drives: &[Box<dyn Model>]) -> Vec<Time> {
-    drives.iter().map(|drive| drive.next_event().unwrap_or(Time::MAX)).collect()
+/// Gives the members the parts of a request of an array without redundancy.
+#[inline]
+fn spread_out(spread: Spread, slot: Slot, front: &mut Front, members: &mut Members, now: Time) {
+    let request = Request { id: u64::from(slot), ..*front.request(slot) };
+    if request.op == Op::Flush {
+        // Everything sent before has reached its member before, so each can answer for its own.
+        front.expect(slot, members.len() as u64);
+        (0..members.len()).for_each(|member| members.submit(member, request, now));
+        return;
+    }
+    front.expect(slot, spread.parts(request).count() as u64);
+    for (member, part) in spread.parts(request) {
+        members.submit(member, part, now);
+    }
+}
+
+impl Device for Array {
+    fn submit(&mut self, now: Time, request: Request) {
+        let capacity = self.capacity_sectors();
+        if let Some(at) = self.front.submit(request, capacity, now) {
+            self.clock.push(at, Event::Arrival);
+        }
+        self.pump(now);
+        self.members.steer(now);
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.front.first_done().or_else(|| self.next_inside())
+    }
+
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
+        while let Some(now) = self.next_inside().filter(|at| *at <= to) {
+            while let Some(event) = self.clock.pop_until(now) {
+                self.happen(event, now);
+            }
+            self.advance_members(now);
+            self.pump(now);
+            self.members.steer(now);
+        }
+        completions.append(self.front.done());
+    }
+
+    fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {
+        let Array { front, members, body, clock, .. } = self;
+        match body {
+            Body::Raid(raid) => raid.cut(&mut Desk { front, members, clock, now }, completions),
+            Body::Spread(_) => unreachable!("its power cannot go"),
+        }
+    }
+
+    fn power_on(&mut self, now: Time) {
+        let Array { front, members, body, clock, .. } = self;
+        match body {
+            Body::Raid(raid) => raid.wake(&mut Desk { front, members, clock, now }),
+            Body::Spread(_) => unreachable!("its power cannot go"),
+        }
+    }
+
+    /// Once its members are, and what the log has is done.
+    fn is_ready(&self) -> bool {
+        match &self.body {
+            Body::Raid(raid) => self.members.in_use().all(Device::is_ready) && raid.is_ready(),
+            Body::Spread(_) => true,
+        }
+    }
+
+    /// With its first member: it then refuses some writes.
+    fn has_ended(&self) -> bool {
+        self.members.in_use().any(Device::has_ended)
+    }
+
+    fn may_refuse(&self) -> bool {
+        let has_lost = matches!(&self.body, Body::Raid(raid) if raid.has_lost());
+        has_lost || self.members.in_use().any(Device::may_refuse)
+    }
+
+    fn followed(&self) -> Option<Followed> {
+        let mut all = Followed::default();
+        for drive in self.members.ever_used() {
+            all += drive.followed()?;
+        }
+        Some(all)
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        match &self.body {
+            Body::Spread(spread) => spread.capacity(),
+            Body::Raid(raid) => raid.capacity(),
+        }
+    }
 }
 
 /// What the smallest of some drives holds, sectors: nothing is used of the others beyond.

@@ -1,7 +1,8 @@
-//! Untimed operation, saved state and reports of an array: each by asking its members.
+//! Untimed operation, saved state and reports of an array: those of its members.
 
-use super::config::{Layout, in_member};
-use super::{Array, report};
+use super::config::in_member;
+use super::{Array, Body, Layout, report};
+use crate::array_report::ArrayReport;
 use crate::disk::DiskReport;
 use crate::energy::EnergyReport;
 use crate::ssd::snapshot::{ARRAY_KEY, compare};
@@ -12,11 +13,15 @@ use engine::{Device, Op, Request, Status, Time};
 
 impl Prepare for Array {
     fn preparable_pages(&self) -> u64 {
-        self.pages_of_each() * self.members.len() as u64
+        match &self.body {
+            Body::Spread(_) => self.pages_of_each() * self.members.len() as u64,
+            Body::Raid(raid) => raid.preparable_pages(),
+        }
     }
 
     fn memory(&self, share: f64) -> u64 {
-        self.members.iter().map(|member| member.memory(share)).sum()
+        let drives = &self.members.drives()[..self.members.len()];
+        drives.iter().map(|drive| drive.memory(share)).sum()
     }
 
     fn volumes(&self) -> u32 {
@@ -29,17 +34,16 @@ impl Prepare for Array {
     /// The pages of striped members are numbered in turn, whatever the stripe, of which pages know
     /// nothing: each member is written in the same order.
     fn overwrite_untimed(&mut self, pages: &[u64]) {
+        if let Body::Raid(raid) = &self.body {
+            raid.overwrite_untimed(pages, &mut self.members);
+            return;
+        }
         let places = self.places();
         for page in pages {
             let (member, place) = places.of(*page);
-            self.batches[member as usize].push(place);
+            self.members.collect(member as usize, place);
         }
-        for (member, batch) in self.members.iter_mut().zip(&mut self.batches) {
-            if !batch.is_empty() {
-                member.overwrite_untimed(batch);
-                batch.clear();
-            }
-        }
+        self.members.overwrite_collected();
     }
 
     fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
@@ -52,49 +56,51 @@ impl Prepare for Array {
 
     fn serve_untimed(&mut self, request: &Request) -> Status {
         if request.op == Op::Flush {
-            let answers = self.members.iter_mut().map(|member| member.serve_untimed(request));
-            return answers.fold(Status::Ok, Status::and);
+            return self.members.flush_untimed(request);
         }
-        let parts = self.stripes.parts(*request);
-        let answers = parts.map(|(member, part)| self.members[member].serve_untimed(&part));
-        answers.fold(Status::Ok, Status::and)
+        match &mut self.body {
+            Body::Raid(raid) => raid.serve_untimed(request, &mut self.members),
+            Body::Spread(spread) => {
+                let parts = spread.parts(*request);
+                let answers = parts.map(|(member, part)| self.members.serve_untimed(member, &part));
+                answers.fold(Status::Ok, Status::and)
+            }
+        }
     }
 }
 
 impl Persist for Array {
     fn rests(&self) -> bool {
-        self.next_event().is_none() && self.members.iter().all(|member| member.rests())
+        self.next_event().is_none() && self.members.drives().iter().all(|drive| drive.rests())
     }
 
     fn save(&self) -> Option<Snapshot> {
         if !self.alike {
             return None;
         }
-        save(&self.members, &self.shape)
+        save(self.members.drives(), &self.shape)
     }
 
     fn room(&self, shape: &[(String, String)]) -> Result<Room, String> {
         if !self.alike {
             return Err(UNLIKE.to_owned());
         }
-        room(&self.members, &self.shape, shape)
+        room(self.members.drives(), &self.shape, shape)
     }
 
     fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
         if !self.alike {
             return Err(UNLIKE.to_owned());
         }
-        let restored = restore(&mut self.members, &self.shape, snapshot);
-        self.due = super::all_due(&self.members);
-        restored
+        self.members.change(|drives| restore(drives, &self.shape, snapshot))
     }
 }
 
 /// Why an array cannot be restored.
-pub(super) const UNLIKE: &str = "an array of unlike members (device.each) cannot be restored";
+const UNLIKE: &str = "an array of unlike members (device.each) cannot be restored";
 
 /// The drives of an array one after the other, under its own keys and those of a member.
-pub(super) fn save(drives: &[Box<dyn Model>], own: &[(String, String)]) -> Option<Snapshot> {
+fn save(drives: &[Box<dyn Model>], own: &[(String, String)]) -> Option<Snapshot> {
     let mut kept = Vec::new();
     let mut shape = Vec::new();
     for drive in drives {
@@ -121,7 +127,7 @@ fn shape_of_member(
 }
 
 /// What the drives of an array with the same keys may hold.
-pub(super) fn room(
+fn room(
     drives: &[Box<dyn Model>],
     own: &[(String, String)],
     theirs: &[(String, String)],
@@ -136,7 +142,7 @@ fn of_member(number: usize, problem: &str) -> String {
 }
 
 /// Takes up the drives of an array with the same keys.
-pub(super) fn restore(
+fn restore(
     drives: &mut [Box<dyn Model>],
     own: &[(String, String)],
     snapshot: Snapshot,
@@ -158,64 +164,80 @@ pub(super) fn restore(
 
 impl Examine for Array {
     fn reset_counts(&mut self) {
-        for member in &mut self.members {
-            member.reset_counts();
+        if let Body::Raid(raid) = &mut self.body {
+            raid.reset_counts();
+            raid.rewind_logs();
         }
+        self.members.reset_counts();
+        self.members.change(|drives| drives.iter_mut().for_each(|drive| drive.reset_counts()));
     }
 
     fn begin_load(&mut self) {
-        for member in &mut self.members {
-            member.begin_load();
-        }
+        self.members.change(|drives| drives.iter_mut().for_each(|drive| drive.begin_load()));
     }
 
     fn begin_account(&mut self, now: Time) {
-        for member in &mut self.members {
-            member.begin_account(now);
+        if let Body::Raid(raid) = &mut self.body {
+            raid.reset_counts();
         }
+        self.members.reset_counts();
+        self.members.change(|drives| drives.iter_mut().for_each(|drive| drive.begin_account(now)));
     }
 
     fn audit(&self) -> Result<(), String> {
-        let numbered = self.members.iter().enumerate();
-        for (number, member) in numbered {
-            member.audit().map_err(|problem| format!("member {number}: {problem}"))?;
+        // A member that failed during recovery from a power cut stays as it was then.
+        let ready = self.members.drives().iter().enumerate().filter(|it| it.1.is_ready());
+        for (number, drive) in ready {
+            drive.audit().map_err(|problem| format!("member {number}: {problem}"))?;
         }
-        if self.due != super::all_due(&self.members) {
-            return Err("a member has another next event than the array knows".to_owned());
+        self.members.audit()?;
+        match &self.body {
+            Body::Raid(raid) if self.front.is_empty() => raid.audit(&self.members)?,
+            Body::Raid(_) | Body::Spread(_) => {}
         }
-        if !self.active.is_empty() && self.next_inside().is_none() {
+        if !self.front.is_empty() && self.next_inside().is_none() {
             return Err("requests are outstanding and no member has an event".to_owned());
         }
         Ok(())
     }
 
     fn blocks(&self, looks: &mut Looks) {
-        for member in &self.members {
-            member.blocks(looks);
+        for drive in self.members.ever_used() {
+            drive.blocks(looks);
         }
     }
 
     fn record_operations(&mut self, window: Window) {
-        for member in &mut self.members {
-            member.record_operations(window);
-        }
+        self.members
+            .change(|drives| drives.iter_mut().for_each(|drive| drive.record_operations(window)));
     }
 
     fn take_operations(&mut self) -> Option<Timeline> {
-        let all = self.members.iter_mut().map(|member| member.take_operations());
-        all.collect::<Option<Vec<_>>>().map(Timeline::together)
+        let all: Option<Vec<_>> = self
+            .members
+            .change(|drives| drives.iter_mut().map(|drive| drive.take_operations()).collect());
+        all.map(Timeline::together)
     }
 
     fn disk_report(&self, end: Time) -> Option<DiskReport> {
-        DiskReport::together(self.members.iter().map(|member| member.disk_report(end)))
+        DiskReport::together(self.members.drives().iter().map(|drive| drive.disk_report(end)))
     }
 
+    /// Of parity, reads and writes of members are not those of the host.
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
-        EnergyReport::together(self.members.iter().map(|member| member.energy_report(end)))
+        let drives = self.members.drives().iter();
+        let all = EnergyReport::together(drives.map(|drive| drive.energy_report(end)))?;
+        let has_parity = matches!(&self.body, Body::Raid(raid) if !raid.is_mirror());
+        Some(EnergyReport { reads: all.reads.filter(|_| !has_parity), ..all })
     }
 
     fn report(&self, end: Time) -> Option<SsdReport> {
-        let reports = self.members.iter().map(|member| member.report(end));
-        report::together(reports.collect())
+        report::together(self.members.ever_used().map(|drive| drive.report(end)).collect())
+    }
+
+    fn array_report(&self, end: Time) -> Option<ArrayReport> {
+        let Body::Raid(raid) = &self.body else { return None };
+        let programmed = self.report(end).map(|it| it.counts.bytes_programmed);
+        Some(raid.account(&self.members, programmed, end))
     }
 }

@@ -1,8 +1,8 @@
 //! Preparing members side by side: they share nothing, so each thread has some of them.
 
-use super::{Array, Layout};
-use crate::Model;
+use super::{Array, Body, Layout};
 use crate::together::{Job, Run, Writes};
+use crate::{Model, Prepare};
 
 /// On which member a page lies, and where there.
 #[derive(Clone, Copy)]
@@ -36,10 +36,13 @@ impl Array {
 
     /// Pages of each member that can be prepared: as many as the smallest has.
     pub(super) fn pages_of_each(&self) -> u64 {
-        self.members.iter().map(|member| member.preparable_pages()).min().unwrap_or(0)
+        self.members.in_use().map(Prepare::preparable_pages).min().unwrap_or(0)
     }
 
     pub(super) fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
+        if matches!(self.body, Body::Raid(_)) {
+            return Err("the members of a stripe are written together");
+        }
         if self.shares_policy {
             return Err("the members share one user-defined cleaning policy");
         }
@@ -56,7 +59,7 @@ impl Array {
     pub(super) fn overwrite_divided(&mut self, writes: &dyn Writes, run: &mut Run<'_>) {
         let (places, parts) = (self.places(), u64::from(self.divided));
         let mut shares: Vec<Share<'_>> = (0..parts).map(|_| Vec::new()).collect();
-        for (number, member) in (0..).zip(self.members.iter_mut().zip(&mut self.batches)) {
+        for (number, member) in (0..).zip(self.members.with_batches()) {
             shares[(number % parts) as usize].push(member);
         }
         let job = |(part, mut share): (u64, Share<'_>)| {

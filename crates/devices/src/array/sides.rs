@@ -4,7 +4,7 @@
 //! At one instant, members answer in order of their numbers: first what they do by themselves, then,
 //! request by request, what they answer at once.
 
-use super::layout::Stripes;
+use super::spread::Spread;
 use crate::Model;
 use crate::together::{SharedSide, Side, Stretch, take};
 use engine::{Completion, Followed, Op, Request, Time};
@@ -212,7 +212,7 @@ impl InSides {
     }
 
     /// A request arrives; the number of its parts.
-    pub(super) fn ask(&mut self, at: Time, request: &Request, stripes: Stripes) -> u32 {
+    pub(super) fn ask(&mut self, at: Time, request: &Request, spread: Spread) -> u32 {
         let number = self.number;
         self.number += 1;
         self.entries.push(Entry::Asked { at, number });
@@ -225,7 +225,7 @@ impl InSides {
         if request.op == Op::Flush {
             (0..self.members).for_each(|member| give(member, *request));
         } else {
-            stripes.parts(*request).for_each(|(member, part)| give(member, part));
+            spread.parts(*request).for_each(|(member, part)| give(member, part));
         }
         parts
     }

@@ -7,7 +7,7 @@ use super::device::Disk;
 use super::geometry::Geometry;
 use super::mechanics::Mechanics;
 use super::spindle::Spindle;
-use crate::served::LONGEST_NS;
+use crate::law::LONGEST_NS;
 use crate::{DeviceKind, Model, Supplied, Tick, Unbuilt};
 use engine::{Random, SECTOR_BYTES, Xoshiro256};
 use options::{Duration, Invalid, Size};

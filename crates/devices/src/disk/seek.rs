@@ -1,6 +1,6 @@
 //! Measured seek times, as they are written.
 
-use crate::served::{LONGEST_NS, pairs};
+use crate::law::LONGEST_NS;
 use options::{Duration, Values, text_setting};
 use std::fmt;
 use std::str::FromStr;
@@ -30,8 +30,10 @@ impl FromStr for SeekTable {
         if text == "none" {
             return Ok(SeekTable(points));
         }
-        for pair in pairs(text) {
-            let (distance, time) = pair?;
+        for entry in text.split(',') {
+            let pair = entry.split_once(':').map(|(left, right)| (left.trim(), right.trim()));
+            let (distance, time) =
+                pair.ok_or_else(|| format!("\"{}\" has no colon", entry.trim()))?;
             let problem = |_| format!("\"{distance}\" is no distance: a whole number from 1 on");
             let cylinders: u32 = distance.parse().map_err(problem)?;
             let time: Duration = time.parse().map_err(|error| format!("{error}"))?;

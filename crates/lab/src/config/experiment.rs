@@ -274,10 +274,12 @@ fn device(sections: &[Section<'_, '_>], path: &str) -> Result<DeviceConfig, Inpu
     let kind = kind_of(sections, "device")?;
     let config = DeviceConfig::resolve(&kind, values(sections)).map_err(|error| {
         if let Some((index, error)) = error {
-            return sections[index].blame(&error, path, &kind);
+            let known = devices::kind_of(&kind).unwrap_or(&kind);
+            return sections[index].blame(&error, path, known);
         }
         let words: Vec<&str> = devices::kinds().iter().map(|(word, _)| *word).collect();
-        let hint = options::nearest(&kind, words.iter().copied())
+        let others = devices::other_words().iter().map(|(word, _)| *word);
+        let hint = options::nearest(&kind, words.iter().copied().chain(others))
             .map(|near| format!(" (did you mean \"{near}\"?)"))
             .unwrap_or_default();
         let list = words.join(", ");

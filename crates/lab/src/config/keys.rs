@@ -46,8 +46,14 @@ impl SectionKeys {
 /// The reference of every key of an experiment.
 pub fn keys() -> Vec<SectionKeys> {
     let mut sections = Vec::new();
+    let also: Vec<(&str, String)> = devices::other_words()
+        .iter()
+        .map(|(word, kind)| (*word, format!("A way to write the kind {kind}.")))
+        .collect();
+    let also = also.iter().map(|(word, what)| (*word, what.as_str()));
+    let of_devices: Vec<(&str, &str)> = devices::kinds().iter().copied().chain(also).collect();
     for (kind, _) in devices::kinds() {
-        let mut keys = choosing("device", devices::kinds());
+        let mut keys = choosing("device", &of_devices);
         devices::describe(kind, &mut keys);
         sections.push(of_kind("device", kind, keys));
     }

@@ -98,10 +98,24 @@ fn properties(keys: &[(&str, &KeyInfo)]) -> Vec<(String, Value)> {
         // The meaning of a table is that of its own keys, or of those within a table within it.
         let own =
             within.iter().find(|(path, _)| !path.contains('.')).map_or("", |it| &it.1.section);
-        all.push((name.to_owned(), table(&within, &one_line(own))));
+        let table = table(&within, &one_line(own));
+        match all.last_mut().filter(|(before, _)| before == name) {
+            // A value, or a table of what it consists of.
+            Some((_, value)) => *value = either(value.take(), table),
+            None => all.push((name.to_owned(), table)),
+        }
         rest = others;
     }
     all
+}
+
+/// A key that is a value or a table, which has the description of the value.
+fn either(mut value: Value, mut table: Value) -> Value {
+    let description = value["description"].take();
+    for one in [&mut value, &mut table] {
+        one.as_object_mut().and_then(|one| one.remove("description"));
+    }
+    json!({ "description": description, "anyOf": [value, table] })
 }
 
 /// The description and values of a key.
@@ -200,7 +214,7 @@ fn section(name: &str, all: &[&SectionKeys], description: &str) -> Value {
         let presets = presets::of(name).iter().filter(|preset| preset.kind(name) == kind);
         let presets: Vec<&str> = presets.map(|preset| preset.name).collect();
         let mut ways = vec![
-            json!({ "properties": { "kind": { "const": kind } }, "required": ["kind"] }),
+            json!({ "properties": { "kind": { "enum": words_of(kind) } }, "required": ["kind"] }),
             json!({ "properties": { "preset": { "enum": presets } }, "required": ["preset"] }),
         ];
         if kind == default {
@@ -214,6 +228,12 @@ fn section(name: &str, all: &[&SectionKeys], description: &str) -> Value {
         "not": { "required": ["kind", "preset"] },
     }));
     json!({ "description": description, "type": "object", "allOf": parts })
+}
+
+/// The words that mean a kind.
+fn words_of(kind: &str) -> Vec<&str> {
+    let others = devices::other_words().iter().filter(|(_, it)| *it == kind);
+    std::iter::once(kind).chain(others.map(|(word, _)| *word)).collect()
 }
 
 /// A stream of a mix: the keys of a workload of its kind, and the keys that every stream has.

@@ -67,7 +67,7 @@ pub fn experiment(seed: u64) -> Config {
     let kind_of_device = kind;
     device(&mut config, "device", kind, given, &mut dice);
     if kind == "array" {
-        let member = dice.pick(&["ssd", "ssd", "linear", "array"]);
+        let member = dice.pick(&["ssd", "ssd", "law", "array"]);
         device(&mut config, "device.member", member, given, &mut dice);
         if member == "array" {
             device(&mut config, "device.member.member", "ssd", given, &mut dice);

@@ -76,25 +76,33 @@ fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option
         "spares" => dice.whole(&[0, 0, 1, 2]),
         "rebuild.rate" => dice.text(&["unlimited", "50MB/s", "1GB/s"]),
         "rebuild.unit" => dice.text(&["64KiB", "512KiB"]),
+        // A law is written as a text, or as a line in keys of its own.
+        line if line.rsplit_once('.').is_some_and(|(law, _)| {
+            law.contains('_') && so_far.get(&format!("device.{law}")).is_some()
+        }) =>
+        {
+            String::new()
+        }
         line if line.split('.').next_back() == Some("fixed") => {
             dice.text(&["0ns", "1ns", "127.5us", "1s"])
         }
         line if line.split('.').next_back() == Some("per_kib") => {
             dice.text(&["0ns", "1ns", "4.005us", "1ms"])
         }
-        pattern if pattern.ends_with("_read") || pattern.ends_with("_write") => match kind {
-            "piecewise" => dice.text(&[
+        pattern if pattern.ends_with("_read") || pattern.ends_with("_write") => {
+            if dice.chance(0.5) {
+                return Some(String::new());
+            }
+            dice.text(&[
                 "512B: 240us, 4KiB: 250us, 1MiB: 4.3ms",
                 "4KiB: 0ns, 8KiB: 1ns",
                 "512B: 1us, 1KiB: 1us, 16MiB: 1s",
-            ]),
-            "parallel" => dice.text(&[
                 "1: 230us + 4us/KiB, 4: 400us + 9us/KiB",
-                "1: 0ns + 0ns/KiB",
+                "0ns + 0ns/KiB",
                 "1: 1ms + 1ns/KiB, 2: 1ms + 1ns/KiB, 1000: 1s + 1us/KiB",
-            ]),
-            _ => return None,
-        },
+                "1: 512B: 1us, 1MiB: 1ms, 8: 512B: 5us, 1MiB: 9ms",
+            ])
+        }
         _ => return None,
     };
     Some(value)

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test uses a part")]
 
 use devices::Model;
-use devices::linear::LinearConfig;
+use devices::law::{LawConfig, Pattern};
 use engine::{Completion, Request, Time};
 use nbd::{
     Address, Control, Export, Floor, Listener, Punctuality, Scale, Server, Setup, Store, Witness,
@@ -100,15 +100,14 @@ pub fn message(
 /// A linear device on which every request takes this time.
 pub fn device(ns: Time) -> Box<dyn Model> {
     use devices::DeviceKind;
-    let mut config = LinearConfig::default();
+    let mut config = LawConfig::default();
     for pattern in [
         &mut config.random_read,
         &mut config.random_write,
         &mut config.sequential_read,
         &mut config.sequential_write,
     ] {
-        pattern.fixed = Duration::from_ns(ns);
-        pattern.per_kib = Duration::from_ns(0);
+        *pattern = Pattern::line(ns, 0);
     }
     config.build(0).expect("it is valid")
 }

@@ -1,13 +1,19 @@
 //! The report of the counters of an array with redundancy.
 
 use super::Raid;
-use crate::Examine as _;
+use crate::array::members::Members;
 use crate::array_report::{ArrayReport, RebuildReport, StripeWrites};
 use engine::{SECTOR_BYTES, Time};
 
 impl Raid {
-    pub(super) fn account(&self, end: Time) -> ArrayReport {
-        let counts = &self.counts;
+    /// The report on a run that ended at `end`, in which members programmed so many bytes, if that is known.
+    pub(in crate::array) fn account(
+        &self,
+        members: &Members,
+        bytes_programmed: Option<u64>,
+        end: Time,
+    ) -> ArrayReport {
+        let counts = self.plans.counts();
         let stripe_writes = StripeWrites {
             full: counts.writes_full,
             plain: counts.writes_plain,
@@ -17,31 +23,32 @@ impl Raid {
         };
         let StripeWrites { full, plain, read_modify_write, reconstruct, recover } = stripe_writes;
         let writes = full + plain + read_modify_write + reconstruct + recover;
-        let host_bytes = (counts.host_sectors_written * SECTOR_BYTES) as f64;
-        let flash = self.report(end).filter(|_| host_bytes > 0.0);
-        let (progress, seconds) = self.rebuild_progress(end);
+        let host_bytes = (self.host_sectors_written * SECTOR_BYTES) as f64;
+        let programmed = bytes_programmed.filter(|_| host_bytes > 0.0);
+        let (stripe_waits, stripe_joins) = self.stripes.counts();
+        let (progress, seconds) = self.rebuilds.progress(end);
         let rebuild = RebuildReport {
             progress,
             seconds,
-            finished: self.fate.rebuilds,
+            finished: self.rebuilds.finished(),
             bytes: counts.rebuilt_sectors * SECTOR_BYTES,
         };
         ArrayReport {
             redundancy: self.geometry.redundancy().to_string(),
-            member_requests: counts.member_requests.clone(),
+            member_requests: members.asked().to_vec(),
             stripe_writes,
             full_stripe_share: (writes > 0).then(|| full as f64 / writes as f64),
             parity_reads: counts.parity_reads,
             parity_writes: counts.parity_writes,
             degraded_reads: counts.degraded_reads,
             reads_around: counts.reads_around,
-            stripe_waits: counts.stripe_waits,
-            stripe_joins: counts.stripe_joins,
-            write_amplification: flash.map(|it| it.counts.bytes_programmed as f64 / host_bytes),
-            member_failures: self.fate.failures,
-            data_loss_sectors: self.fate.lost_sectors,
-            rebuild: (self.spares_used > 0).then_some(rebuild),
-            hole: self.hole.report(end),
+            stripe_waits,
+            stripe_joins,
+            write_amplification: programmed.map(|bytes| bytes as f64 / host_bytes),
+            member_failures: self.failures,
+            data_loss_sectors: self.lost_sectors,
+            rebuild: (members.spares_used() > 0).then_some(rebuild),
+            hole: self.recovery.report(end),
         }
     }
 }

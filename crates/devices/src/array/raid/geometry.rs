@@ -4,6 +4,7 @@
 //! member of its own, and a stripe takes the same chunk of each. The rotations are those of Lee and
 //! Katz (ASPLOS 1991); the second parity stands behind the first, as in Linux md.
 
+use crate::Model;
 use crate::array::ArrayConfig;
 use crate::array::config::Layout;
 use crate::array::redundancy::{Redundancy, Rotation};
@@ -71,8 +72,20 @@ impl Geometry {
     }
 
     /// The same layout over members of `member_units` units, with chunks of `chunk` units.
-    pub(super) fn in_units(&self, member_units: u64, chunk: u64) -> Geometry {
+    fn in_units(&self, member_units: u64, chunk: u64) -> Geometry {
         Geometry { chunk, rows: member_units / chunk, ..self.clone() }
+    }
+
+    /// The same in pages, with `log` sectors of each drive left out: of chunks of whole pages, else as if a page were a
+    /// chunk.
+    pub(super) fn in_pages(&self, drives: &[Box<dyn Model>], log: u64) -> Geometry {
+        let fewest = drives.iter().min_by_key(|drive| drive.preparable_pages());
+        let drive = fewest.expect("an array has members");
+        let pages = drive.preparable_pages();
+        let sectors = drive.capacity_sectors() / pages.max(1);
+        let whole = sectors > 0 && self.chunk.is_multiple_of(sectors);
+        let pages = pages - log.div_ceil(sectors.max(1)).min(pages);
+        self.in_units(pages, if whole { self.chunk / sectors } else { 1 })
     }
 
     /// How many members may fail without loss.

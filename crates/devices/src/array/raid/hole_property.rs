@@ -3,6 +3,7 @@
 use super::property::{Run, array};
 use super::torn::Torn;
 use crate::Examine as _;
+use crate::array::clock::Event;
 use crate::array::{ArrayConfig, HoleRule, Redundancy, WriteRule};
 use engine::Device as _;
 use options::Choice as _;
@@ -54,16 +55,16 @@ impl Run {
     /// The power goes and comes back. Returns what was being written, by stripe.
     fn cut(&mut self) -> Vec<(u64, Vec<std::ops::Range<u64>>)> {
         let mut lost = Vec::new();
-        self.raid.cut(self.now, &mut lost);
+        self.array.cut(self.now, &mut lost);
         assert_eq!(lost.len(), self.outstanding.len(), "all is answered");
         self.outstanding.clear();
         let range = |it: &Torn| it.from..it.to;
-        let dirty = self.raid.hole.dirty.iter();
-        let torn = dirty.map(|(stripe, it)| (*stripe, it.torn.iter().map(range).collect()));
+        let dirty = self.array.raid().recovery.dirty();
+        let torn = dirty.map(|(stripe, it)| (stripe, it.torn().map(range).collect()));
         let torn = torn.collect();
-        self.shadow.follow(&mut self.raid);
+        self.shadow.follow(&mut self.array);
         self.now += 1_000_000;
-        self.raid.power_on(self.now);
+        self.array.power_on(self.now);
         self.look();
         torn
     }
@@ -71,15 +72,15 @@ impl Run {
     /// Runs until there are no more events.
     fn rest(&mut self) {
         while self.step() {}
-        assert!(self.raid.hole.resync.is_none() && self.raid.busy.is_empty());
+        assert!(!self.array.raid().recovery.is_going_on() && self.array.raid().stripes.is_empty());
     }
 
     /// Calls with each sector, its place and row, and whether it came out as one of what it may be.
     fn each_sector(&self, mut each: impl FnMut(u64, u64, u64, bool)) {
-        let geometry = &self.raid.geometry;
+        let geometry = self.array.geometry();
         for stripe in 0..geometry.stripes() {
             for row in 0..geometry.chunk {
-                let found = self.shadow.found(&self.raid, stripe, row);
+                let found = self.shadow.found(&self.array, stripe, row);
                 for place in 0..geometry.data {
                     let sector = stripe * geometry.stripe_sectors() + place * geometry.chunk + row;
                     let may =
@@ -92,11 +93,11 @@ impl Run {
 
     /// What is found from now on is what was found first.
     fn take_what_is_found(&mut self) {
-        let geometry = self.raid.geometry.clone();
+        let geometry = self.array.geometry().clone();
         self.shadow.is_unsure = false;
         for stripe in 0..geometry.stripes() {
             for row in 0..geometry.chunk {
-                let found = self.shadow.found(&self.raid, stripe, row);
+                let found = self.shadow.found(&self.array, stripe, row);
                 for (place, value) in (0..).zip(found) {
                     let sector = stripe * geometry.stripe_sectors() + place * geometry.chunk + row;
                     self.shadow.expected[sector as usize] = value;
@@ -107,7 +108,7 @@ impl Run {
     }
 
     fn wrong(&self) -> u64 {
-        self.raid.array_report(self.now).unwrap().hole.unwrap().chunks_wrong
+        self.array.array_report(self.now).unwrap().hole.unwrap().chunks_wrong
     }
 }
 
@@ -138,13 +139,13 @@ fn after_the_way_back_every_chunk_is_what_it_may_be_whoever_is_missing() {
                 assert!(may, "{} {event}: {stripe} {place} {row}", config.hole);
             });
             run.take_what_is_found();
-            run.shadow.check_all(&run.raid);
-            let report = run.raid.array_report(run.now).unwrap().hole.unwrap();
+            run.shadow.check_all(&run.array);
+            let report = run.array.array_report(run.now).unwrap().hole.unwrap();
             assert_eq!(report.chunks_wrong, 0);
             (dirty, done) = (dirty + report.stripes_dirty, done + report.stripes_resynced);
             run.fail(event % u64::from(config.members));
             run.go(4, &[]);
-            assert_eq!((run.wrong(), run.raid.fate.lost_sectors), (0, 0));
+            assert_eq!((run.wrong(), run.array.raid().lost_sectors), (0, 0));
         });
     });
     assert!(dirty > 500 && done > dirty, "{dirty} {done}");
@@ -162,7 +163,7 @@ fn logs_keep_what_nobody_was_writing_though_a_member_does_not_come_back() {
                     let torn = run.cut();
                     run.fail(member);
                     run.rest();
-                    let chunk = run.raid.geometry.chunk;
+                    let chunk = run.array.geometry().chunk;
                     run.each_sector(|stripe, place, row, may| {
                         let all = torn.iter().filter(|it| it.0 == stripe).flat_map(|it| &it.1);
                         let at = place * chunk + row;
@@ -196,7 +197,7 @@ fn logs_keep_what_nobody_was_writing_to_a_degraded_array() {
                 }
                 let torn = run.cut();
                 run.rest();
-                let chunk = run.raid.geometry.chunk;
+                let chunk = run.array.geometry().chunk;
                 run.each_sector(|stripe, place, row, may| {
                     let at = place * chunk + row;
                     let mut all = torn.iter().filter(|it| it.0 == stripe).flat_map(|it| &it.1);
@@ -225,7 +226,7 @@ fn a_second_cut_on_the_way_back_changes_nothing() {
                 assert!(may, "{} {event}: {stripe} {place} {row}", config.hole);
             });
             run.take_what_is_found();
-            run.shadow.check_all(&run.raid);
+            run.shadow.check_all(&run.array);
             run.go(4, &[]);
             assert_eq!(run.wrong(), 0);
         });
@@ -247,7 +248,7 @@ fn without_a_log_the_hole_is_found() {
                 run.fail(member);
                 run.rest();
                 let mut wrong = std::collections::BTreeSet::new();
-                let chunk = run.raid.geometry.chunk;
+                let chunk = run.array.geometry().chunk;
                 run.each_sector(|stripe, place, row, may| {
                     let at = place * chunk + row;
                     let mut all = torn.iter().filter(|it| it.0 == stripe).flat_map(|it| &it.1);
@@ -273,8 +274,8 @@ fn a_log_that_is_not_read_is_found() {
         at_every_event(config, 0, |_, mut run| {
             let member = u64::from(config.members) - 1;
             let torn = run.cut();
-            let chunk = run.raid.geometry.chunk;
-            run.raid.fail(member as usize, run.now);
+            let chunk = run.array.geometry().chunk;
+            run.array.happen(Event::Failure(member as usize), run.now);
             // As it is then, and nothing is done about it.
             run.each_sector(|stripe, place, row, may| {
                 let mut all = torn.iter().filter(|it| it.0 == stripe).flat_map(|it| &it.1);

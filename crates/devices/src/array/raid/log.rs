@@ -4,7 +4,7 @@
 //! any cache. Header and size are those of Linux md and mdadm for partial parity: 4 KiB, and 1 MiB or a
 //! chunk if that is more.
 
-use super::operation::Place;
+use super::message::Place;
 use crate::array::ArrayConfig;
 use crate::array::redundancy::HoleRule;
 use crate::kit::slots::Slot;
@@ -19,13 +19,13 @@ const LEAST: u64 = if cfg!(test) { 32 } else { (1 << 20) / SECTOR_BYTES };
 /// Room for entries. Of a journal all members have the same: an entry lies at the same place of each.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    pub(super) first_sector: u64,
+    first_sector: u64,
     /// By log and block, whether something is there.
     taken: Vec<Vec<bool>>,
     /// By log, behind the entry that was given room last.
     next: Vec<usize>,
     /// Operations that wait for room, in order.
-    pub(super) waiting: VecDeque<Slot>,
+    waiting: VecDeque<Slot>,
 }
 
 impl Log {
@@ -53,6 +53,26 @@ impl Log {
             next: vec![0; logs],
             waiting: VecDeque::new(),
         }
+    }
+
+    /// Where they begin on their members.
+    pub(super) fn first_sector(&self) -> u64 {
+        self.first_sector
+    }
+
+    /// An operation waits for room.
+    pub(super) fn wait(&mut self, slot: Slot) {
+        self.waiting.push_back(slot);
+    }
+
+    /// Operations that wait for room.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// The operation that has waited longest, which no longer does.
+    pub(super) fn next_waiting(&mut self) -> Option<Slot> {
+        self.waiting.pop_front()
     }
 
     /// The next entry goes to the front, as in an array whose drives were saved and loaded.
@@ -87,5 +107,31 @@ impl Log {
         self.waiting.clear();
         self.taken.iter_mut().for_each(|it| it.fill(false));
         places.for_each(|place| self.fill(place, true));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_take_turns_round_a_log_and_wait_when_it_is_full() {
+        let config = ArrayConfig { hole: HoleRule::Journal, ..ArrayConfig::default() };
+        let mut log = Log::new(&config, 100);
+        assert_eq!(log.first_sector(), 104, "it begins with a block");
+        let blocks = Log::blocks(&config);
+        let first = log.take(0, 3).unwrap();
+        let second = log.take(0, blocks - 3).unwrap();
+        assert_eq!((first.range(), second.range()), (0..3, 3..blocks as u32));
+        assert_eq!(log.take(0, 1), None);
+        log.wait(7);
+        log.wait(8);
+        log.free(first);
+        assert_eq!((log.waiting(), log.next_waiting(), log.waiting()), (2, Some(7), 1));
+        // Entries lie in one piece.
+        assert_eq!((log.take(0, 4), log.take(0, 2).unwrap().range()), (None, 0..2));
+        // After a cut only what is asked for is kept.
+        log.keep_only([second].into_iter());
+        assert_eq!((log.waiting(), log.take(0, 3)), (0, Some(first)));
     }
 }

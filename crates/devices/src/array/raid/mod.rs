@@ -1,226 +1,495 @@
-//! An array with redundancy: mirrors and parity.
+//! The redundancies of an array: mirrors and parity.
 //!
 //! A request is cut into an operation for each stripe that it touches, and an operation into parts, each
-//! a request to a member: reads, and then writes of what follows from them. Operations that would spoil
-//! each other's parity wait for each other (`busy.rs`). No data are kept: only that the right chunks are
-//! read and written at the right time, which the tests hold by giving each write a number
+//! a request to a member: reads, and then writes of what follows from them. No data are kept: only that the right
+//! chunks are read and written at the right time, which the tests hold by giving each write a number
 //! (`symbolic.rs`).
+//!
+//! Each machine has its state to itself: `stripes.rs` who may use a stripe, `plans/` what an operation reads and
+//! writes, `log.rs` the room in logs, `rebuilds.rs` and `recovery.rs` what is made again after failures and power
+//! cuts; `array/members.rs` has the drives, `array/front.rs` the requests. They send each other messages
+//! (`message.rs`), which are handed on here: what follows from a message comes before what was sent after it.
 
-mod active;
-mod busy;
 mod counts;
-mod device;
 mod failures;
 mod geometry;
-mod hole;
 #[cfg(test)]
 mod hole_property;
 mod log;
-mod logging;
-mod model;
+pub(super) mod message;
 mod operation;
-mod parts;
-mod plan;
+mod plans;
 mod power;
 #[cfg(test)]
 mod property;
-mod rebuild;
-mod requests;
-mod resync;
-mod state;
+mod rebuilds;
+mod recovery;
+mod sight;
+mod stripes;
 #[cfg(test)]
 mod symbolic;
 mod torn;
+mod untimed;
 
-use super::config::{self, ArrayConfig, MOST_MEMBERS};
-use super::redundancy::{HoleRule, ReadCopy, Redundancy, WriteRule};
-use super::steering::Steering;
-use crate::kit::config::HostLink;
-use crate::kit::link::Link;
-use crate::kit::slots::Slots;
-use crate::{Model, Supplied, Tick, Unbuilt};
-use active::Active;
-use engine::{Completion, EventQueue, Xoshiro256};
+use super::ArrayConfig;
+use super::clock::{Clock, Event};
+use super::front::Front;
+use super::members::{Members, Part};
+use crate::Model;
+use crate::kit::slots::Slot;
+use crate::latency::UNIT_WAIT;
+use engine::{Breakdown, Completion, Device, Op, Request, Status, Time, Xoshiro256};
 use geometry::Geometry;
-use hole::Hole;
 use log::Log;
-use operation::{Operation, Part};
-use options::{Invalid, Size};
-use state::{Busy, Fate, Member, RaidCounts, Rebuilding};
+use message::{Kind, Message, NONE, Start};
+use operation::{Operation, Rules};
+use options::Invalid;
+use plans::Plans;
+use rebuilds::Rebuilds;
+use recovery::{Pace, Recovery};
+use sight::Sight;
+use stripes::Stripes;
 
 /// The stream of the lots that choose a copy.
 const COPY_STREAM: u64 = 13;
 
-/// What of the keys decides how it is read and written.
-#[derive(Debug, Clone, Copy)]
-struct Rules {
-    read_copy: ReadCopy,
-    write: WriteRule,
-    together: bool,
-    /// Writes that are done with one that waited like them, at most.
-    cache: u32,
-}
-
-/// An array with redundancy. Its fields are its members, what is under way in it, and what it counts.
-pub struct Raid {
-    /// The members, and behind them the spares.
-    drives: Vec<Box<dyn Model>>,
-    /// The drive in the place of each member, and what it holds.
-    members: Vec<Member>,
-    /// Spares that have been used.
-    spares_used: usize,
+/// What an array with redundancy has beside its front and its members.
+pub(super) struct Raid {
     geometry: Geometry,
     /// The same in pages, for what is prepared.
     pages: Geometry,
-    /// No member is missing, not even in part.
-    is_whole: bool,
-    /// No member is unlike the others.
-    alike: bool,
-    rules: Rules,
-    steering: Steering,
-    rebuilding: Rebuilding,
-    hole: Hole,
-    /// Members of which a unit is there, to be unlocked; empty between calls.
-    units_done: Vec<usize>,
-    shape: Vec<(String, String)>,
-    link: Link,
-    events: EventQueue,
-    active: Slots<Active>,
-    /// Requests that have reached the members so far.
-    arrivals: u64,
-    /// Writes and trims that have reached the members and are not done.
-    writes_under_way: u64,
-    /// Flushes that wait for writes before them.
-    flushes: Vec<crate::kit::slots::Slot>,
-    operations: Slots<Operation>,
-    parts: Slots<Part>,
-    busy: Busy,
-    random: Xoshiro256,
-    turn: u64,
-    counts: RaidCounts,
-    fate: Fate,
-    /// What the members have completed; empty between calls.
-    completed: Vec<Completion>,
-    /// Answered outside of `advance`.
-    done: Vec<Completion>,
-    /// Pages on their way to each drive; empty between calls.
-    batches: Vec<Vec<u64>>,
+    plans: Plans,
+    stripes: Stripes,
+    log: Log,
+    rebuilds: Rebuilds,
+    recovery: Recovery,
+    /// Messages that have not been handed on, the next one last; empty between calls.
+    agenda: Vec<Message>,
+    /// Members that have failed, and sectors of data that were lost with them, since the array was built.
+    failures: u64,
+    lost_sectors: u64,
+    host_sectors_written: u64,
     /// All that the array did, for the tests.
     #[cfg(test)]
-    log: Vec<symbolic::Event>,
+    events: Vec<symbolic::Event>,
+}
+
+/// What the wire has beside the machines of a redundancy.
+pub(super) struct Desk<'a> {
+    pub(super) front: &'a mut Front,
+    pub(super) members: &'a mut Members,
+    pub(super) clock: &'a mut Clock,
+    pub(super) now: Time,
 }
 
 impl Raid {
-    /// An array of devices in their initial state.
-    ///
-    /// # Errors
-    /// When the configuration contradicts itself, the error names the keys; or when `tick` ended it.
-    pub fn new(
+    /// What an array of these drives has.
+    pub(super) fn new(
         config: &ArrayConfig,
         seed: u64,
-        supplied: &Supplied,
-        tick: Tick<'_>,
-    ) -> Result<Raid, Unbuilt> {
-        let count = u64::from(config.members) + u64::from(config.spares);
-        if config.members == 0 || count > u64::from(MOST_MEMBERS) {
-            let problem =
-                format!("an array has 1 to {MOST_MEMBERS} members and spares, not {count}");
-            return Err(Invalid::new(&["device.members", "device.spares"], problem).into());
-        }
-        let drives = config.build_drives(config.spares, seed, supplied, tick)?;
-        Ok(Raid::of(config, seed, drives)?)
-    }
-
-    /// An array of these devices.
-    fn of(
-        config: &ArrayConfig,
-        seed: u64,
-        mut drives: Vec<Box<dyn Model>>,
+        drives: &[Box<dyn Model>],
     ) -> Result<Raid, Invalid> {
-        check_hole(config)?;
-        let smallest = super::smallest(&drives);
-        let log = Log::sectors(config);
-        let geometry = Geometry::new(config, smallest.saturating_sub(log))?;
-        let unit = config.rebuild.unit.bytes();
-        let chunk = geometry.chunk * engine::SECTOR_BYTES;
-        if unit == 0 || !unit.is_multiple_of(chunk) {
-            let problem = format!(
-                "{} is no multiple of a chunk of {}",
-                config.rebuild.unit,
-                Size::from_bytes(chunk)
-            );
-            return Err(Invalid::new(&["device.rebuild.unit", "device.stripe"], problem));
-        }
-        let steering = Steering::new(config, &mut drives)?;
-        let link = HostLink {
-            bandwidth: config.host_link.bandwidth,
-            latency: config.host_link.latency,
-            duplex: config.host_link.duplex,
-            ..HostLink::default()
+        recovery::check(config)?;
+        let in_log = Log::sectors(config);
+        let geometry = Geometry::new(config, super::smallest(drives).saturating_sub(in_log))?;
+        let pace = Pace::new(config, &geometry)?;
+        let log = Log::new(config, geometry.rows * geometry.chunk);
+        let rules = Rules {
+            read_copy: config.read_copy,
+            write: config.write,
+            together: config.writes_together,
+            hole: config.hole,
+            log_sector: log.first_sector(),
         };
-        let members = (0..config.members as usize).map(Member::working).collect();
-        let mut raid = Raid {
-            members,
-            spares_used: 0,
-            pages: pages(&geometry, &drives, log),
-            is_whole: true,
-            alike: config.each.0.is_empty(),
-            rules: Rules {
-                read_copy: config.read_copy,
-                write: config.write,
-                together: config.writes_together,
-                cache: config.stripe_cache,
-            },
-            steering,
-            rebuilding: Rebuilding { rate: config.rebuild.rate, rows: unit / chunk },
-            hole: Hole::new(config, geometry.rows * geometry.chunk, seed),
-            units_done: Vec::new(),
-            shape: config::shape(config),
-            link: Link::new(&link),
-            events: EventQueue::new(),
-            active: Slots::new(),
-            arrivals: 0,
-            writes_under_way: 0,
-            flushes: Vec::new(),
-            operations: Slots::new(),
-            parts: Slots::new(),
-            busy: Busy::default(),
-            random: Xoshiro256::new(seed, COPY_STREAM),
-            turn: 0,
-            counts: RaidCounts::of(config.members as usize),
-            fate: Fate::default(),
-            completed: Vec::new(),
-            done: Vec::new(),
-            batches: vec![Vec::new(); drives.len()],
-            drives,
+        Ok(Raid {
+            pages: geometry.in_pages(drives, in_log),
+            plans: Plans::new(rules, Xoshiro256::new(seed, COPY_STREAM)),
+            stripes: Stripes::new(geometry.is_mirror(), config.stripe_cache),
+            log,
+            rebuilds: Rebuilds::new(pace, config.members),
+            recovery: Recovery::new(config, pace, seed),
+            agenda: Vec::new(),
+            failures: 0,
+            lost_sectors: 0,
+            host_sectors_written: 0,
             geometry,
             #[cfg(test)]
-            log: Vec::new(),
+            events: Vec::new(),
+        })
+    }
+
+    pub(super) fn capacity(&self) -> u64 {
+        self.geometry.capacity()
+    }
+
+    pub(super) fn is_mirror(&self) -> bool {
+        self.geometry.is_mirror()
+    }
+
+    /// Whether a power cut has left nothing to be done before the array answers.
+    pub(super) fn is_ready(&self) -> bool {
+        !self.recovery.holds_up()
+    }
+
+    /// Whether there may be data that nobody can read.
+    pub(super) fn has_lost(&self) -> bool {
+        self.lost_sectors > 0
+    }
+
+    pub(super) fn reset_counts(&mut self) {
+        self.plans.reset_counts();
+        self.stripes.reset_counts();
+        self.host_sectors_written = 0;
+    }
+
+    /// A request of the host is counted.
+    fn count(&mut self, request: &Request) {
+        if request.op == Op::Write {
+            self.host_sectors_written += u64::from(request.sectors);
+        }
+    }
+
+    /// The next entry of each log goes to the front.
+    pub(super) fn rewind_logs(&mut self) {
+        self.log.rewind();
+    }
+
+    /// Whether a stripe is locked although nothing is under way.
+    pub(super) fn audit(&self, members: &Members) -> Result<(), String> {
+        if !self.stripes.is_empty() && members.is_whole() && !self.recovery.is_going_on() {
+            return Err("a stripe is locked and no request is outstanding".to_owned());
+        }
+        Ok(())
+    }
+
+    // ---- what comes from outside --------------------------------------------------------------
+
+    /// A request has reached the members: an operation for each stripe that it touches.
+    pub(super) fn arrive(&mut self, slot: Slot, desk: &mut Desk<'_>) {
+        let request = *desk.front.request(slot);
+        let kind = match request.op {
+            Op::Flush => {
+                // Changes before it may not have been written yet, so the members cannot answer for them.
+                if !desk.front.holds_flush(slot) {
+                    self.agenda.push(Message::Flush(slot));
+                    self.hand_on(desk);
+                }
+                return;
+            }
+            Op::Read => Kind::Read,
+            Op::Write => Kind::Write,
+            Op::Trim => Kind::Trim,
         };
-        raid.schedule_failures(&config.failed)?;
-        Ok(raid)
+        let sectors = self.geometry.stripe_sectors();
+        let (mut start, mut end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
+        if request.op == Op::Trim && !self.geometry.is_mirror() {
+            // Parity says nothing of a stripe of which a part is worthless: whole ones only.
+            (start, end) = (start.next_multiple_of(sectors), end / sectors * sectors);
+        }
+        self.count(&request);
+        if request.op != Op::Read {
+            desk.front.count_change();
+        }
+        if start >= end {
+            desk.front.answer(slot, desk.now);
+            self.request_done(slot, desk);
+            self.hand_on(desk);
+            return;
+        }
+        let stripes = start / sectors..(end - 1) / sectors + 1;
+        desk.front.expect(slot, stripes.end - stripes.start);
+        for stripe in stripes.rev() {
+            let first = stripe * sectors;
+            let (from, to) = (start.max(first) - first, end.min(first + sectors) - first);
+            let start = Start { owner: slot, kind, stripe, from, to, log: None };
+            self.agenda.push(Message::Start(start));
+        }
+        self.hand_on(desk);
     }
+
+    /// A member has answered.
+    #[inline]
+    pub(super) fn answered(&mut self, member: usize, answer: &Completion, desk: &mut Desk<'_>) {
+        let part = desk.members.answered(member, answer);
+        #[cfg(test)]
+        self.events.push(symbolic::Event::Done { id: answer.request.id as Slot });
+        let sight =
+            Sight { geometry: &self.geometry, members: desk.members, recovery: &self.recovery };
+        self.plans.part_done(&part, answer, sight, &mut self.agenda);
+        self.agenda.reverse();
+        self.hand_on(desk);
+    }
+
+    /// All members have gone on.
+    #[inline]
+    pub(super) fn end_step(&mut self, desk: &mut Desk<'_>) {
+        self.agenda.push(Message::Units);
+        self.hand_on(desk);
+    }
+
+    /// An event other than those of the link.
+    pub(super) fn happen(&mut self, event: Event, desk: &mut Desk<'_>) {
+        match event {
+            Event::Failure(member) => self.fail(member, desk),
+            Event::Rebuild(member) => {
+                if let Some((drive, rows)) = self.rebuilds.next_unit(member, desk.now) {
+                    let stripes = rows.map(|row| self.geometry.stripe_of(member as u64, row));
+                    self.agenda.extend(stripes.map(|it| repair(Kind::Rebuild(drive), it)));
+                    self.agenda.push(Message::Unit(member));
+                }
+            }
+            Event::Resync => {
+                let stripes = self.recovery.next_unit(desk.now);
+                self.agenda.extend(stripes.map(|it| repair(Kind::Resync, it)));
+            }
+            Event::LinkFree | Event::Arrival => {}
+        }
+        self.agenda.reverse();
+        self.hand_on(desk);
+    }
+
+    /// A member fails, with all that it holds and is doing.
+    pub(super) fn fail(&mut self, member: usize, desk: &mut Desk<'_>) {
+        if desk.members.has_failed(member) {
+            return;
+        }
+        let held = self.rebuilds.abandon(member);
+        let lost: Vec<Part> = desk.members.fail(member);
+        self.failures += 1;
+        let sectors = failures::lost_sectors(&self.geometry, desk.members);
+        self.lost_sectors = self.lost_sectors.max(sectors);
+        self.recovery.count_wrong(&self.geometry, desk.members);
+        let mut touched: Vec<Slot> = lost.iter().map(|part| part.operation).collect();
+        for part in &lost {
+            self.plans.lose(part, self.geometry.data);
+        }
+        if let Some(drive) = desk.members.replace(member) {
+            self.rebuilds.begin(member, drive, desk.now);
+            desk.clock.push(desk.now, Event::Rebuild(member));
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        self.agenda.push(Message::Units);
+        self.agenda.extend(touched.into_iter().rev().map(Message::Recover));
+        self.agenda.extend(held.into_iter().rev().map(Message::Release));
+        self.hand_on(desk);
+    }
+
+    // ---- the wire -----------------------------------------------------------------------------
+
+    /// Hands messages on until there are none.
+    #[inline]
+    fn hand_on(&mut self, desk: &mut Desk<'_>) {
+        while let Some(message) = self.agenda.pop() {
+            let before = self.agenda.len();
+            self.take(message, desk);
+            self.agenda[before..].reverse();
+        }
+    }
+
+    fn take(&mut self, message: Message, desk: &mut Desk<'_>) {
+        let now = desk.now;
+        let out = &mut self.agenda;
+        let sight =
+            Sight { geometry: &self.geometry, members: desk.members, recovery: &self.recovery };
+        match message {
+            Message::Start(start) => {
+                let asked = (start.owner != NONE).then(|| desk.front.request(start.owner));
+                let slot = self.plans.start(start, asked, now);
+                #[cfg(test)]
+                self.events.push(symbolic::Event::Started { slot, stripe: start.stripe });
+                if start.kind == Kind::Read && !self.recovery.is_replayed(start.stripe) {
+                    // What is there is read without waiting: it is the old value, or the new one.
+                    self.plans.begin(slot, sight, out);
+                } else {
+                    out.push(Message::Queue(slot));
+                }
+            }
+            Message::Queue(slot) => {
+                let claim = self.plans.claim(slot);
+                if self.stripes.claim(slot, claim) {
+                    self.plans.begin(slot, sight, out);
+                }
+            }
+            Message::Turn(stripe) => self.stripes.turn(stripe, out),
+            Message::Join(slot, other) => self.plans.join(slot, other),
+            Message::Begin(slot) => self.plans.begin(slot, sight, out),
+            Message::Issue(issue) => {
+                let before = self.plans.of(issue.slot).path_at(now);
+                #[cfg_attr(not(test), expect(unused_variables, reason = "a test notes the part"))]
+                let id = desk.members.issue(&issue, before, now);
+                #[cfg(test)]
+                self.events.push(symbolic::Event::Issued {
+                    id,
+                    part: desk.members.part(id),
+                    operation: *self.plans.of(issue.slot),
+                    member: issue.member,
+                });
+            }
+            Message::Log(slot) => match self.plans.entry(self.plans.of(slot), sight) {
+                None => self.plans.write(slot, sight, out),
+                Some((log, blocks)) => {
+                    if let Some(room) = self.log.take(log, blocks) {
+                        self.plans.log_in(slot, room, sight, out);
+                    } else {
+                        self.plans.wait_for_log(slot);
+                        self.log.wait(slot);
+                    }
+                }
+            },
+            Message::Retry(0) => {}
+            Message::Retry(count) => {
+                let Some(slot) = self.log.next_waiting() else { return };
+                match self.plans.entry(self.plans.of(slot), sight) {
+                    Some(_) => out.push(Message::Log(slot)),
+                    // Its parity has gone meanwhile.
+                    None => self.plans.needs_no_log(slot, sight, out),
+                }
+                out.push(Message::Retry(count - 1));
+            }
+            Message::Recover(slot) => self.plans.recover(slot, sight, out),
+            Message::Mend(stripe, rows) => self.recovery.mend(stripe, rows),
+            Message::Anew(stripe) => self.recovery.write_anew(stripe),
+            Message::Stop(drive) => self.rebuilds.stop(drive),
+            Message::Flush(slot) => {
+                desk.front.expect(slot, 1);
+                let asked = (desk.front.request(slot), desk.front.at_members(slot));
+                self.plans.flush(slot, asked, sight, out);
+            }
+            Message::Finish(slot) => self.finish(slot, desk),
+            Message::Answer { owner, status, path } => self.answer(owner, status, path, desk),
+            Message::Close(slot) => self.close(slot, desk),
+            Message::CloseJoined { slot, status, path, arrived } => {
+                self.tell_finished(slot, desk);
+                let operation = self.plans.remove(slot);
+                // It came later, while the first one waited.
+                let mut own = path;
+                own[UNIT_WAIT] -= operation.arrived() - arrived;
+                self.answer(operation.owner(), status, own, desk);
+                self.close_joined(operation.joined(), status, path, arrived);
+            }
+            Message::Release(slot) => {
+                self.tell_finished(slot, desk);
+                self.agenda.extend(self.stripes.leave(slot).map(Message::Turn));
+                self.agenda.push(Message::Forget(slot));
+            }
+            Message::Forget(slot) => {
+                self.plans.remove(slot);
+            }
+            Message::Unit(member) => self.end_unit(member, desk),
+            Message::Units => {
+                if let Some(member) = self.rebuilds.next_done() {
+                    out.extend([Message::Unit(member), Message::Units]);
+                } else if self.recovery.is_going_on() {
+                    let is_ready = desk.members.in_use().all(Device::is_ready);
+                    if let Some(at) = self.recovery.go_on(is_ready, now) {
+                        desk.clock.push(at, Event::Resync);
+                    }
+                }
+            }
+        }
+    }
+
+    /// An operation is over.
+    fn finish(&mut self, slot: Slot, desk: &mut Desk<'_>) {
+        let operation = self.plans.of(slot);
+        if let Kind::Rebuild(drive) = operation.kind()
+            && self.rebuilds.rebuilt(drive, slot)
+        {
+            if self.geometry.checks() == 1 {
+                // It fits the others, right or wrong.
+                self.recovery.forget(operation.stripe());
+            }
+            return;
+        }
+        let is_queued = operation.is_queued();
+        self.tell_finished(slot, desk);
+        if is_queued && let Some(stripe) = self.stripes.leave(slot) {
+            self.agenda.extend([Message::Turn(stripe), Message::Close(slot)]);
+        } else {
+            self.close(slot, desk);
+        }
+    }
+
+    /// An operation that is over leaves: what it wrote is there, and what the log has of it is worthless.
+    fn close(&mut self, slot: Slot, desk: &mut Desk<'_>) {
+        let operation: Operation = self.plans.remove(slot);
+        if operation.kind() == Kind::Resync {
+            self.recovery.resynced(operation.stripe(), operation.log());
+        } else if operation.is_queued() && !self.recovery.is_closed() {
+            self.recovery.mended(operation.stripe());
+        }
+        let path = operation.path_at(desk.now);
+        let (status, owner) = (operation.status(), operation.owner());
+        if let Some(place) = operation.log() {
+            self.log.free(place);
+            let retry = Message::Retry(self.log.waiting());
+            self.agenda.extend([retry, Message::Answer { owner, status, path }]);
+        } else {
+            self.answer(owner, status, path, desk);
+        }
+        self.close_joined(operation.joined(), status, path, operation.arrived());
+    }
+
+    fn close_joined(&mut self, slot: Slot, status: Status, path: Breakdown, arrived: Time) {
+        if slot != NONE {
+            self.agenda.push(Message::CloseJoined { slot, status, path, arrived });
+        }
+    }
+
+    /// An operation of a request is over.
+    fn answer(
+        &mut self,
+        owner: Option<Slot>,
+        status: Status,
+        path: Breakdown,
+        desk: &mut Desk<'_>,
+    ) {
+        if let Some(owner) = owner
+            && desk.front.part_done(owner, status, path, desk.now)
+        {
+            self.request_done(owner, desk);
+        }
+    }
+
+    /// A request is done: flushes that waited for it go on.
+    fn request_done(&mut self, slot: Slot, desk: &mut Desk<'_>) {
+        let mut is_first = true;
+        while let Some(flush) = desk.front.freed_flush(slot, is_first) {
+            self.agenda.push(Message::Flush(flush));
+            is_first = false;
+        }
+    }
+
+    /// A unit of a member may be over.
+    fn end_unit(&mut self, member: usize, desk: &mut Desk<'_>) {
+        let Some(unit) = self.rebuilds.end_unit(member, desk.now) else { return };
+        if unit.is_last {
+            desk.members.complete(member);
+        } else {
+            desk.members.hold(member, unit.rows);
+        }
+        if let Some(at) = unit.next_at {
+            desk.clock.push(at, Event::Rebuild(member));
+        }
+        self.agenda.extend(unit.done.into_iter().map(Message::Release));
+    }
+
+    /// Tells the tests that an operation is over.
+    #[cfg(test)]
+    fn tell_finished(&mut self, slot: Slot, desk: &Desk<'_>) {
+        let operation = *self.plans.of(slot);
+        let owner = operation.owner().map(|owner| *desk.front.request(owner));
+        self.events.push(symbolic::Event::Finished { slot, operation, owner });
+    }
+
+    #[cfg(not(test))]
+    #[inline]
+    #[expect(clippy::unused_self, reason = "only tests follow what happens")]
+    fn tell_finished(&self, _: Slot, _: &Desk<'_>) {}
 }
 
-/// The geometry in pages: of chunks of whole pages, else as if a page were a chunk.
-fn pages(geometry: &Geometry, drives: &[Box<dyn Model>], log: u64) -> Geometry {
-    let fewest = drives.iter().min_by_key(|drive| drive.preparable_pages());
-    let drive = fewest.expect("an array has members");
-    let pages = drive.preparable_pages();
-    let sectors = drive.capacity_sectors() / pages.max(1);
-    let whole = sectors > 0 && geometry.chunk.is_multiple_of(sectors);
-    let pages = pages - log.div_ceil(sectors.max(1)).min(pages);
-    geometry.in_units(pages, if whole { geometry.chunk / sectors } else { 1 })
-}
-
-/// Refuses a setting of `hole` that does not fit the array.
-fn check_hole(config: &ArrayConfig) -> Result<(), Invalid> {
-    if config.hole == HoleRule::PartialParity && config.redundancy != Redundancy::Parity {
-        let problem = format!(
-            "it needs one chunk of rotated parity, which a {} array has not; use journal",
-            config.redundancy
-        );
-        return Err(Invalid::new(&["device.hole", "device.redundancy"], problem));
-    }
-    Ok(())
+/// An operation that makes chunks of a stripe again.
+fn repair(kind: Kind, stripe: u64) -> Message {
+    Message::Start(Start { owner: NONE, kind, stripe, from: 0, to: 0, log: None })
 }

@@ -1,111 +1,21 @@
-//! An operation on a stripe, and its parts.
+//! An operation on a stripe: what it is for, what it touches, and how far it is.
 
+use super::message::{Kind, NONE, Place, Purpose, Span, Start, span};
+use super::stripes::{Claim, Use};
+use crate::array::redundancy::{HoleRule, ReadCopy, WriteRule};
 use crate::kit::slots::Slot;
 use crate::latency::UNIT_WAIT;
-use engine::{Breakdown, Status, Time};
-use std::ops::Range;
+use engine::{Breakdown, Request, Status, Time};
 
-/// No operation, no request.
-pub(super) const NONE: Slot = Slot::MAX;
-
-/// Room of an entry in a log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
-    pub(super) log: u32,
-    pub(super) first: u32,
-    pub(super) blocks: u32,
-}
-
-#[cfg(test)]
-impl Place {
-    pub(super) fn range(self) -> std::ops::Range<u32> {
-        self.first..self.first + self.blocks
-    }
-}
-
-/// What an operation is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Read,
-    Write,
-    Trim,
-    Flush,
-    /// A chunk of this member is made again.
-    Rebuild(u32),
-    /// What a power cut left is put right.
-    Resync,
-}
-
-/// Sectors within a chunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Span {
-    pub(super) from: u64,
-    pub(super) to: u64,
-}
-
-impl Span {
-    pub(super) fn is_empty(self) -> bool {
-        self.from >= self.to
-    }
-
-    pub(super) fn sectors(self) -> u64 {
-        self.to.saturating_sub(self.from)
-    }
-
-    /// The least that holds both.
-    pub(super) fn hull(self, other: Span) -> Span {
-        match (self.is_empty(), other.is_empty()) {
-            (true, _) => other,
-            (_, true) => self,
-            _ => Span { from: self.from.min(other.from), to: self.to.max(other.to) },
-        }
-    }
-
-    pub(super) fn overlaps(self, other: Span) -> bool {
-        self.from < other.to && other.from < self.to
-    }
-
-    /// What lies in this one and not in the other, which begins or ends where this one does, or holds it.
-    pub(super) fn without(self, other: Span) -> Span {
-        if !self.overlaps(other) {
-            return self;
-        }
-        if other.from > self.from {
-            return Span { to: other.from.min(self.to), ..self };
-        }
-        Span { from: other.to.min(self.to), ..self }
-    }
-}
-
-/// An operation on a stripe; its fields are what it is for, its place in the queue, and its progress.
+/// What of the keys decides how it is read and written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Operation {
-    /// The request that it belongs to; none of a rebuild.
-    pub(super) owner: Slot,
-    pub(super) kind: Kind,
-    pub(super) stripe: u64,
-    /// Its sectors among the data of the stripe.
-    pub(super) from: u64,
-    pub(super) to: u64,
-    /// The next in the queue of its stripe, and whether it is in one, and under way.
-    pub(super) next: Slot,
-    pub(super) is_queued: bool,
-    /// The one that is done with it, and with that the next.
-    pub(super) joined: Slot,
-    pub(super) is_running: bool,
-    pub(super) arrived: Time,
-    pub(super) reads_left: u32,
-    pub(super) writes_left: u32,
-    pub(super) stage: Stage,
-    /// A read that goes around members that clean.
-    pub(super) around: bool,
-    /// Where the log has it.
-    pub(super) log: Option<Place>,
-    /// Old values that went with their member.
-    pub(super) lost: Span,
-    /// Where the time up to the part done last went.
-    pub(super) path: Breakdown,
-    pub(super) status: Status,
+pub(super) struct Rules {
+    pub(super) read_copy: ReadCopy,
+    pub(super) write: WriteRule,
+    pub(super) together: bool,
+    pub(super) hole: HoleRule,
+    /// Where the logs begin on their members.
+    pub(super) log_sector: u64,
 }
 
 /// How far an operation is.
@@ -125,35 +35,124 @@ pub(super) enum Stage {
     Again,
 }
 
+/// An operation on a stripe; its fields are what it is for, what it was asked, and its progress.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Operation {
+    /// The request that it belongs to; none of a rebuild.
+    owner: Slot,
+    kind: Kind,
+    stripe: u64,
+    /// Its sectors among the data of the stripe.
+    from: u64,
+    to: u64,
+    /// What its request says of the queue that it came from, and of durability.
+    queue: u16,
+    fua: bool,
+    /// Whether it has claimed its stripe.
+    is_queued: bool,
+    /// The one that is done with it, and with that the next.
+    joined: Slot,
+    arrived: Time,
+    reads_left: u32,
+    writes_left: u32,
+    stage: Stage,
+    /// Where the log has it.
+    log: Option<Place>,
+    /// Old values that went with their member.
+    lost: Span,
+    /// Where the time up to the part done last went.
+    path: Breakdown,
+    status: Status,
+}
+
 impl Operation {
-    pub(super) fn new(owner: Slot, kind: Kind, stripe: u64, data: Range<u64>, now: Time) -> Self {
+    /// One that has not begun.
+    pub(super) fn new(start: Start, now: Time) -> Self {
         Operation {
-            owner,
-            kind,
-            stripe,
-            from: data.start,
-            to: data.end,
-            next: NONE,
-            joined: NONE,
+            owner: start.owner,
+            kind: start.kind,
+            stripe: start.stripe,
+            from: start.from,
+            to: start.to,
+            queue: 0,
+            fua: false,
             is_queued: false,
-            is_running: false,
+            joined: NONE,
             arrived: now,
             reads_left: 0,
             writes_left: 0,
             stage: Stage::Reading,
-            around: false,
-            log: None,
+            log: start.log,
             lost: Span::default(),
             path: Breakdown::default(),
             status: Status::Ok,
         }
     }
 
+    /// One of a request.
+    pub(super) fn asked(self, request: &Request) -> Self {
+        Operation { queue: request.queue, fua: request.fua, ..self }
+    }
+
+    // ---- what it is for -----------------------------------------------------------------------
+
+    pub(super) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The request that it belongs to, if there is one.
+    pub(super) fn owner(&self) -> Option<Slot> {
+        (self.owner != NONE).then_some(self.owner)
+    }
+
+    pub(super) fn stripe(&self) -> u64 {
+        self.stripe
+    }
+
+    /// Its sectors among the data of the stripe.
+    pub(super) fn sectors(&self) -> std::ops::Range<u64> {
+        self.from..self.to
+    }
+
+    /// Whether it touches anything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.from >= self.to
+    }
+
+    /// The queue of its request, and whether that is to be durable.
+    pub(super) fn demands(&self) -> (u16, bool) {
+        (self.queue, self.fua)
+    }
+
+    /// Whether it has claimed its stripe.
+    pub(super) fn is_queued(&self) -> bool {
+        self.is_queued
+    }
+
+    pub(super) fn joined(&self) -> Slot {
+        self.joined
+    }
+
+    pub(super) fn arrived(&self) -> Time {
+        self.arrived
+    }
+
+    pub(super) fn log(&self) -> Option<Place> {
+        self.log
+    }
+
+    pub(super) fn status(&self) -> Status {
+        self.status
+    }
+
+    /// Whether it changes what the host sees.
+    pub(super) fn is_change(&self) -> bool {
+        matches!(self.kind, Kind::Write | Kind::Trim)
+    }
+
     /// What of a data chunk it touches.
     pub(super) fn span(&self, place: u64, chunk: u64) -> Span {
-        let (first, end) = (place * chunk, (place + 1) * chunk);
-        let (from, to) = (self.from.clamp(first, end), self.to.clamp(first, end));
-        Span { from: from - first, to: to - first }
+        span(self.from, self.to, place, chunk)
     }
 
     /// What of each parity chunk it touches: the hull of what it touches of the data.
@@ -163,7 +162,7 @@ impl Operation {
     }
 
     /// The data chunks that it touches.
-    pub(super) fn touched(&self, chunk: u64) -> Range<u64> {
+    pub(super) fn touched(&self, chunk: u64) -> std::ops::Range<u64> {
         self.from / chunk..self.to.div_ceil(chunk)
     }
 
@@ -174,40 +173,108 @@ impl Operation {
         path
     }
 
-    pub(super) fn outstanding(&self) -> u32 {
-        self.reads_left + self.writes_left
+    // ---- how far it is ------------------------------------------------------------------------
+
+    pub(super) fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    pub(super) fn go_to(&mut self, stage: Stage) {
+        self.stage = stage;
+    }
+
+    /// Whether reads are outstanding, and writes.
+    pub(super) fn outstanding(&self) -> (bool, bool) {
+        (self.reads_left > 0, self.writes_left > 0)
+    }
+
+    /// What it claims of its stripe, which it does now.
+    pub(super) fn claim(&mut self) -> Claim {
+        self.is_queued = true;
+        let Operation { stripe, from, to, fua, .. } = *self;
+        let what = match self.kind {
+            Kind::Read => Use::Read,
+            Kind::Write => Use::Write { fua },
+            Kind::Trim | Kind::Flush => Use::Trim,
+            Kind::Rebuild(_) | Kind::Resync => Use::Repair,
+        };
+        Claim { stripe, from, to, what }
+    }
+
+    /// It is done with another one, to which it is added.
+    pub(super) fn join(&mut self, slot: Slot, first: &mut Operation) {
+        (self.is_queued, self.joined) = (false, first.joined);
+        first.joined = slot;
+        (first.from, first.to) = (first.from.min(self.from), first.to.max(self.to));
+    }
+
+    /// What was asked for is lost.
+    pub(super) fn refuse(&mut self) {
+        (self.status, self.stage) = (Status::Unreadable, Stage::Ending);
+    }
+
+    /// It has room in a log, and is logged.
+    pub(super) fn log_in(&mut self, room: Place) {
+        (self.log, self.stage) = (Some(room), Stage::Logging);
+    }
+
+    /// A part of it is issued.
+    #[inline]
+    pub(super) fn issued(&mut self, purpose: Purpose) {
+        if purpose.is_write() {
+            self.writes_left += 1;
+        } else {
+            self.reads_left += 1;
+        }
+    }
+
+    fn ended(&mut self, purpose: Purpose) {
+        if purpose.is_write() {
+            self.writes_left -= 1;
+        } else {
+            self.reads_left -= 1;
+        }
+    }
+
+    /// A part of it is done, before which its time went there.
+    #[inline]
+    pub(super) fn done(
+        &mut self,
+        purpose: Purpose,
+        before: Breakdown,
+        spent: Breakdown,
+        how: Status,
+    ) {
+        self.path = before;
+        self.path += spent;
+        self.status = self.status.and(how);
+        self.ended(purpose);
+    }
+
+    /// A part of it has gone with its member, of this span of a data chunk or of parity.
+    pub(super) fn lose(&mut self, purpose: Purpose, data: Option<Span>) {
+        self.ended(purpose);
+        if purpose.is_write() {
+            return;
+        }
+        if self.stage != Stage::Chained {
+            self.stage = Stage::Again;
+        } else if let Some(span) = data.filter(|_| purpose == Purpose::Own) {
+            // Values read before may have been overwritten, so it cannot restart.
+            self.lost = self.lost.hull(span);
+        }
+    }
+
+    /// The old values that went with their member, which are known from now on.
+    pub(super) fn take_lost(&mut self) -> Span {
+        std::mem::take(&mut self.lost)
+    }
+
+    /// What it is for cannot be done.
+    pub(super) fn spoil(&mut self) {
+        self.status = Status::Unreadable;
     }
 }
 
-/// What a part is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// The old value of what is written, or what is asked.
-    Own,
-    /// A value from which another follows.
-    Other,
-    Write,
-    /// A write to the log, and a read of it.
-    Log,
-    Recall,
-}
-
-impl Purpose {
-    pub(super) fn is_write(self) -> bool {
-        matches!(self, Purpose::Write | Purpose::Log)
-    }
-}
-
-/// A request to a member.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
-    pub(super) operation: Slot,
-    pub(super) purpose: Purpose,
-    pub(super) place: u64,
-    pub(super) span: Span,
-    pub(super) drive: u32,
-    /// Where the time of its operation went before it.
-    pub(super) before: Breakdown,
-    /// Under way; not so once its drive has failed.
-    pub(super) is_live: bool,
-}
+/// A part that an operation is to have: what it is for, and what of which place of the stripe it reads or writes.
+pub(super) type Want = (Purpose, u64, Span);

@@ -1,9 +1,9 @@
 //! Does an array give back what was written last, whichever members fail, and whenever?
 
-use super::Raid;
 use super::symbolic::Shadow;
-use crate::array::{ArrayConfig, Redundancy, Rotation, WriteRule};
-use crate::parallel::ParallelConfig;
+use crate::array::clock::Event;
+use crate::array::{Array, ArrayConfig, Redundancy, Rotation, WriteRule};
+use crate::law::{LawConfig, Pattern};
 use crate::{DeviceConfig, DeviceKind as _};
 use engine::{Device as _, Lba, Op, Random as _, Request, Time, Xoshiro256};
 use options::{Choice as _, Size};
@@ -13,15 +13,18 @@ const CHUNK: u64 = 4;
 const ROWS: u64 = 5;
 
 /// An array of devices that do several requests at once and overtake each other.
-pub(super) fn array(config: ArrayConfig, spares: u32) -> Raid {
-    let law = |fixed: u32| format!("1: {fixed}us + 9us/KiB, 3: {}us + 17us/KiB", fixed + 30);
-    let member = ParallelConfig {
+pub(super) fn array(config: ArrayConfig, spares: u32) -> Array {
+    let law = |fixed: u32| {
+        let text = format!("1: {fixed}us + 9us/KiB, 3: {}us + 17us/KiB", fixed + 30);
+        Pattern::of(text.parse().unwrap())
+    };
+    let member = LawConfig {
         size: Size::from_bytes((ROWS * CHUNK + super::Log::sectors(&config)) * SECTOR),
-        sequential_read: law(20).parse().unwrap(),
-        random_read: law(50).parse().unwrap(),
-        sequential_write: law(35).parse().unwrap(),
-        random_write: law(80).parse().unwrap(),
-        ..ParallelConfig::default()
+        sequential_read: law(20),
+        random_read: law(50),
+        sequential_write: law(35),
+        random_write: law(80),
+        ..LawConfig::default()
     };
     let count = u64::from(config.members + spares);
     let config = ArrayConfig {
@@ -31,16 +34,16 @@ pub(super) fn array(config: ArrayConfig, spares: u32) -> Raid {
             unit: Size::from_bytes(2 * CHUNK * SECTOR),
             ..Default::default()
         },
-        member: DeviceConfig::Parallel(Box::new(member.clone())),
+        member: DeviceConfig::Law(Box::new(member.clone())),
         ..config
     };
     let drives = (0..count).map(|_| member.build(0).unwrap()).collect();
-    Raid::of(&config, 1, drives).unwrap()
+    Array::of(&config, 1, drives).unwrap()
 }
 
 /// A run of random requests, of which none touches what another one outstanding writes.
 pub(super) struct Run {
-    pub(super) raid: Raid,
+    pub(super) array: Array,
     pub(super) shadow: Shadow,
     random: Xoshiro256,
     pub(super) outstanding: Vec<Request>,
@@ -52,16 +55,16 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub(super) fn new(raid: Raid, seed: u64) -> Run {
-        let shadow = Shadow::of(&raid);
+    pub(super) fn new(array: Array, seed: u64) -> Run {
+        let shadow = Shadow::of(&array);
         let (random, outstanding, done) = (Xoshiro256::new(seed, 0), Vec::new(), Vec::new());
         let settled = shadow.expected.clone();
-        Run { raid, shadow, random, outstanding, asked: 0, now: 0, settled, done }
+        Run { array, shadow, random, outstanding, asked: 0, now: 0, settled, done }
     }
 
     fn draw(&mut self) -> Request {
-        let capacity = self.raid.capacity_sectors();
-        let stripe = self.raid.geometry.stripe_sectors();
+        let capacity = self.array.capacity_sectors();
+        let stripe = self.array.geometry().stripe_sectors();
         loop {
             let op = [Op::Read, Op::Write, Op::Write, Op::Write, Op::Trim, Op::Flush]
                 [self.random.below(6) as usize];
@@ -82,21 +85,21 @@ impl Run {
         let request = self.draw();
         self.asked += 1;
         self.outstanding.push(request);
-        self.shadow.asked(&self.raid, &request);
-        self.raid.submit(self.now, request);
+        self.shadow.asked(&self.array, &request);
+        self.array.submit(self.now, request);
         self.look();
     }
 
     pub(super) fn look(&mut self) {
-        self.shadow.follow(&mut self.raid);
-        self.shadow.check(&self.raid);
+        self.shadow.follow(&mut self.array);
+        self.shadow.check(&self.array);
     }
 
     /// Advances to the next event; whether there was one.
     pub(super) fn step(&mut self) -> bool {
-        let Some(at) = self.raid.next_event() else { return false };
+        let Some(at) = self.array.next_event() else { return false };
         self.now = at;
-        self.raid.advance(at, &mut self.done);
+        self.array.advance(at, &mut self.done);
         for done in self.done.drain(..) {
             assert_eq!(done.submitted + done.breakdown.total(), done.at);
             assert!(done.status.is_ok(), "{done:?}");
@@ -111,8 +114,8 @@ impl Run {
     }
 
     pub(super) fn fail(&mut self, member: u64) {
-        self.raid.fail(member as usize, self.now);
-        self.raid.pump(self.now);
+        self.array.happen(Event::Failure(member as usize), self.now);
+        self.array.pump(self.now);
         self.look();
     }
 
@@ -131,7 +134,7 @@ impl Run {
             }
             events += 1;
         }
-        self.shadow.check_all(&self.raid);
+        self.shadow.check_all(&self.array);
         assert!(self.outstanding.is_empty(), "all is answered: {:?}", self.outstanding);
         events
     }
@@ -175,7 +178,7 @@ fn parity_fits_after_every_event_and_whoever_is_missing_is_found() {
             let write = write.0.parse().unwrap();
             let mut run = Run::new(array(ArrayConfig { write, ..config.clone() }, 0), 3);
             run.go(60, &[]);
-            assert!(run.raid.busy.is_empty());
+            assert!(run.array.raid().stripes.is_empty());
         }
     });
 }
@@ -187,12 +190,12 @@ fn what_is_read_around_a_member_that_cleans_is_what_was_written_last() {
     all(|config| {
         let mut run = Run::new(array(config.clone(), 1), u64::from(config.members) + 300);
         for round in 0..u64::from(config.members) {
-            run.raid.steering.pretend(round as usize);
+            run.array.members.pretend(round as usize);
             let failures = if round == 1 { vec![(7, 2)] } else { Vec::new() };
             run.go(30, &failures);
         }
-        assert!(run.raid.is_whole && run.raid.busy.is_empty());
-        around += run.raid.counts.reads_around;
+        assert!(run.array.members.is_whole() && run.array.raid().stripes.is_empty());
+        around += run.array.raid().plans.counts().reads_around;
     });
     assert!(around > 100, "{around}");
 }
@@ -206,13 +209,13 @@ fn a_failure_at_every_event_and_a_second_one_after_the_rebuild_lose_nothing() {
             let mut run = Run::new(array(config.clone(), 2), seed);
             let first = at % u64::from(config.members);
             run.go(14, &[(at, first)]);
-            assert!(run.raid.is_whole, "the rebuild is over");
+            assert!(run.array.members.is_whole(), "the rebuild is over");
             let second = (first + 1) % u64::from(config.members);
             run.fail(second);
             run.go(6, &[]);
-            assert!(run.raid.is_whole && run.raid.busy.is_empty());
-            assert_eq!(run.raid.fate.failures, 2);
-            assert_eq!(run.raid.fate.lost_sectors, 0);
+            assert!(run.array.members.is_whole() && run.array.raid().stripes.is_empty());
+            assert_eq!(run.array.raid().failures, 2);
+            assert_eq!(run.array.raid().lost_sectors, 0);
         }
     });
 }
@@ -235,7 +238,7 @@ fn two_failures_at_once_are_borne_by_double_parity_and_three_copies() {
                 let second = if first == second { (second + 1) % members } else { second };
                 run.go(14, &[(at, first), (at + gap, second)]);
                 run.go(4, &[]);
-                assert_eq!(run.raid.fate.lost_sectors, 0);
+                assert_eq!(run.array.raid().lost_sectors, 0);
             }
         }
     });
@@ -248,8 +251,8 @@ fn a_spare_that_fails_is_replaced_by_the_next() {
         for gap in 1..12 {
             let mut run = Run::new(array(config.clone(), 3), seed);
             run.go(14, &[(5, 1), (5 + gap, 1), (5 + 2 * gap, 1)]);
-            assert!(run.raid.is_whole && run.raid.busy.is_empty());
-            assert_eq!(run.raid.fate.failures, 3);
+            assert!(run.array.members.is_whole() && run.array.raid().stripes.is_empty());
+            assert_eq!(run.array.raid().failures, 3);
         }
     });
 }
@@ -258,28 +261,28 @@ fn a_spare_that_fails_is_replaced_by_the_next() {
 #[test]
 fn what_is_lost_is_counted_and_refused() {
     all(|config| {
-        let mut raid = array(config.clone(), 0);
-        let borne = raid.geometry.checks();
+        let mut it = array(config.clone(), 0);
+        let borne = it.geometry().checks();
         // Neighbours, which are copies of each other.
-        (0..borne).for_each(|member| raid.fail(member as usize, 0));
-        assert_eq!(raid.fate.lost_sectors, 0);
-        raid.fail(borne as usize, 0);
-        let sectors = raid.capacity_sectors();
+        (0..borne).for_each(|member| it.happen(Event::Failure(member as usize), 0));
+        assert_eq!(it.raid().lost_sectors, 0);
+        it.happen(Event::Failure(borne as usize), 0);
+        let sectors = it.capacity_sectors();
         let (mut lost, mut done) = (0, Vec::new());
         for sector in 0..sectors {
             for op in [Op::Read, Op::Write] {
-                raid.submit(0, Request::new(sector, op, Lba(sector), 1));
+                it.submit(0, Request::new(sector, op, Lba(sector), 1));
             }
         }
-        while let Some(at) = raid.next_event() {
-            raid.advance(at, &mut done);
+        while let Some(at) = it.next_event() {
+            it.advance(at, &mut done);
         }
         assert_eq!(done.len() as u64, 2 * sectors);
         for answer in &done {
             lost += u64::from(!answer.status.is_ok());
         }
-        assert_eq!(lost, 2 * raid.fate.lost_sectors, "{} {}", config.redundancy, config.members);
+        assert_eq!(lost, 2 * it.raid().lost_sectors, "{} {}", config.redundancy, config.members);
         assert!(lost > 0);
-        assert!(raid.busy.is_empty() && raid.active.is_empty());
+        assert!(it.raid().stripes.is_empty() && it.front.is_empty());
     });
 }

@@ -6,10 +6,15 @@
 //! are counted modulo a prime, P is their sum and Q their sum with weights, so that any two can be found.
 
 use super::Raid;
-use super::operation::{Kind, Operation, Part, Purpose};
+use super::geometry::Geometry;
+use super::message::{Kind, Purpose};
+use super::operation::{Operation, Rules};
+use super::sight::Sight;
+use crate::array::members::Part;
 use crate::array::redundancy::HoleRule;
+use crate::array::{Array, Body};
 use crate::kit::slots::Slot;
-use engine::{Op, Request, Status};
+use engine::{Op, Request};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What an array did.
@@ -33,7 +38,6 @@ pub(super) enum Event {
         operation: Operation,
         owner: Option<Request>,
     },
-    Answered(Request, Status),
     /// The power goes, and this part is there or not; then everything under way is gone.
     Torn {
         id: Slot,
@@ -85,9 +89,9 @@ fn number(request: &Request, sector: u64) -> u64 {
 }
 
 /// What is known of a row of a stripe, by place; it then says what follows for the data.
-fn solved(raid: &Raid, mut known: Vec<Option<u64>>) -> Option<Vec<u64>> {
-    let (data, width) = (raid.geometry.data as usize, raid.geometry.width as usize);
-    if raid.geometry.is_mirror() {
+fn solved(array: &Array, mut known: Vec<Option<u64>>) -> Option<Vec<u64>> {
+    let (data, width) = (array.geometry().data as usize, array.geometry().width as usize);
+    if array.geometry().is_mirror() {
         return Some(vec![known.into_iter().flatten().next()?]);
     }
     let checks: Vec<_> = (data..width).filter(|place| known[*place].is_some()).collect();
@@ -122,6 +126,45 @@ fn parity(check: u64, data: impl Iterator<Item = u64>) -> u64 {
     (0..).zip(data).fold(0, |sum, (place, value)| plus(sum, times(weight(check, place), value)))
 }
 
+/// What the tests ask of an array.
+impl Array {
+    pub(super) fn raid(&self) -> &Raid {
+        let Body::Raid(raid) = &self.body else { unreachable!("it has redundancy") };
+        raid
+    }
+
+    pub(super) fn raid_mut(&mut self) -> &mut Raid {
+        let Body::Raid(raid) = &mut self.body else { unreachable!("it has redundancy") };
+        raid
+    }
+
+    pub(super) fn geometry(&self) -> &Geometry {
+        &self.raid().geometry
+    }
+
+    fn sight(&self) -> Sight<'_> {
+        let Raid { geometry, recovery, .. } = self.raid();
+        Sight { geometry, members: &self.members, recovery }
+    }
+
+    fn rules(&self) -> &Rules {
+        self.raid().plans.rules()
+    }
+
+    fn has(&self, stripe: u64, place: u64) -> bool {
+        self.sight().has(stripe, place)
+    }
+
+    fn drive(&self, member: usize) -> usize {
+        self.members.drive(member) as usize
+    }
+
+    /// Whether the entry of an operation in a log has nothing behind its header.
+    fn logs_header(&self, operation: &Operation, place: u64) -> bool {
+        super::plans::is_header(operation, place, self.rules(), self.sight())
+    }
+}
+
 /// The contents of an array.
 pub(super) struct Shadow {
     /// By drive and sector.
@@ -140,30 +183,27 @@ pub(super) struct Shadow {
     entries: BTreeMap<Slot, Entry>,
     /// After a power cut, until somebody has looked what is there.
     pub(super) is_unsure: bool,
-    /// Requests answered, and those with an error.
-    pub(super) answered: Vec<(Request, Status)>,
 }
 
 impl Shadow {
-    pub(super) fn of(raid: &Raid) -> Shadow {
-        let sectors = (raid.geometry.rows * raid.geometry.chunk) as usize;
+    pub(super) fn of(array: &Array) -> Shadow {
+        let sectors = (array.geometry().rows * array.geometry().chunk) as usize;
         Shadow {
-            drives: vec![vec![0; sectors]; raid.drives.len()],
-            expected: vec![0; raid.geometry.capacity() as usize],
+            drives: vec![vec![0; sectors]; array.members.drives().len()],
+            expected: vec![0; array.geometry().capacity() as usize],
             read: BTreeMap::new(),
             busy: BTreeMap::new(),
-            changed: (0..raid.geometry.stripes()).collect(),
+            changed: (0..array.geometry().stripes()).collect(),
             parts: BTreeMap::new(),
             logs: BTreeMap::new(),
             entries: BTreeMap::new(),
             is_unsure: false,
-            answered: Vec::new(),
         }
     }
 
     /// Follows what the array did since it was asked last.
-    pub(super) fn follow(&mut self, raid: &mut Raid) {
-        for event in std::mem::take(&mut raid.log) {
+    pub(super) fn follow(&mut self, array: &mut Array) {
+        for event in std::mem::take(&mut array.raid_mut().events) {
             match event {
                 Event::Started { slot, stripe } => {
                     self.read.insert(slot, BTreeMap::new());
@@ -171,21 +211,22 @@ impl Shadow {
                 }
                 Event::Issued { id, part, operation, member } => {
                     self.parts.remove(&id);
-                    if operation.kind != Kind::Flush {
-                        let room = operation.log.map_or(0..0, super::operation::Place::range);
+                    if operation.kind() != Kind::Flush {
+                        let room = operation.log().map_or(0..0, super::message::Place::range);
                         let entry = (part.drive, room.start, room.end);
                         let numbers = match part.purpose {
-                            Purpose::Write => self.written(raid, &part, &operation),
-                            Purpose::Log => self.logged(raid, &part, &operation),
+                            Purpose::Write => self.written(array, &part, &operation),
+                            Purpose::Log => self.logged(array, &part, &operation),
                             Purpose::Recall => self.logs[&entry].clone(),
                             Purpose::Own | Purpose::Other => Vec::new(),
                         };
                         self.entries.insert(id, entry);
                         assert_eq!(
-                            raid.geometry.member(operation.stripe, part.place),
+                            array.geometry().member(operation.stripe(), part.place),
                             member as u64
                         );
-                        let first = raid.geometry.row(operation.stripe) * raid.geometry.chunk;
+                        let first =
+                            array.geometry().row(operation.stripe()) * array.geometry().chunk;
                         self.parts.insert(id, (part, first + part.span.from, numbers));
                     }
                 }
@@ -198,13 +239,12 @@ impl Shadow {
                     self.changed.extend(std::mem::take(&mut self.busy).into_values());
                 }
                 Event::Finished { slot, operation, owner } => {
-                    let is_read = operation.kind == Kind::Read && !self.is_unsure;
-                    if is_read && operation.status.is_ok() {
-                        self.check_read(raid, slot, &operation, owner.unwrap());
+                    let is_read = operation.kind() == Kind::Read && !self.is_unsure;
+                    if is_read && operation.status().is_ok() {
+                        self.check_read(array, slot, &operation, owner.unwrap());
                     }
                     self.changed.extend(self.busy.remove(&slot));
                 }
-                Event::Answered(request, status) => self.answered.push((request, status)),
             }
         }
     }
@@ -237,22 +277,22 @@ impl Shadow {
     }
 
     /// What an operation knows of a row from reading.
-    fn known(&self, raid: &Raid, slot: Slot, row: u64) -> Vec<Option<u64>> {
+    fn known(&self, array: &Array, slot: Slot, row: u64) -> Vec<Option<u64>> {
         let read = &self.read[&slot];
-        (0..raid.geometry.width).map(|place| read.get(&(place, row)).copied()).collect()
+        (0..array.geometry().width).map(|place| read.get(&(place, row)).copied()).collect()
     }
 
     /// What goes to a log: of partial parity what a write leaves of its stripe, else what it writes.
-    fn logged(&self, raid: &Raid, part: &Part, operation: &Operation) -> Vec<u64> {
-        if raid.hole.rule == HoleRule::Journal {
-            return self.written(raid, part, operation);
+    fn logged(&self, array: &Array, part: &Part, operation: &Operation) -> Vec<u64> {
+        if array.rules().hole == HoleRule::Journal {
+            return self.written(array, part, operation);
         }
-        if raid.logged_sectors(operation, part.place) == 0 {
+        if array.logs_header(operation, part.place) {
             return Vec::new();
         }
-        let (chunk, data) = (raid.geometry.chunk, raid.geometry.data);
+        let (chunk, data) = (array.geometry().chunk, array.geometry().data);
         let of_row = |row: u64| -> Option<u64> {
-            let known = self.known(raid, part.operation, row);
+            let known = self.known(array, part.operation, row);
             let is_left = |place: &u64| !operation.span(*place, chunk).has(row);
             let left = (0..data).filter(is_left).map(|place| known[place as usize]);
             let by_rest = left.collect::<Option<Vec<_>>>().map(|it| parity(0, it.into_iter()));
@@ -268,12 +308,12 @@ impl Shadow {
     }
 
     /// What is written anew after a cut.
-    fn resynced(&self, raid: &Raid, part: &Part, operation: &Operation, row: u64) -> Option<u64> {
-        let (chunk, data) = (raid.geometry.chunk, raid.geometry.data);
-        let known = self.known(raid, part.operation, row);
+    fn resynced(&self, array: &Array, part: &Part, operation: &Operation, row: u64) -> Option<u64> {
+        let (chunk, data) = (array.geometry().chunk, array.geometry().data);
+        let known = self.known(array, part.operation, row);
         let logged = self.read[&part.operation].get(&(LOG + part.place, row)).copied();
-        match raid.hole.rule {
-            HoleRule::Resync if raid.geometry.is_mirror() => known.into_iter().flatten().next(),
+        match array.rules().hole {
+            HoleRule::Resync if array.geometry().is_mirror() => known.into_iter().flatten().next(),
             HoleRule::Resync => {
                 let all = known.into_iter().take(data as usize).collect::<Option<Vec<_>>>()?;
                 Some(parity(part.place - data, all.into_iter()))
@@ -282,7 +322,7 @@ impl Shadow {
             HoleRule::PartialParity => {
                 let touched = (0..data).filter(|it| operation.span(*it, chunk).has(row));
                 let new = touched.map(|place| known[place as usize]).collect::<Option<Vec<_>>>()?;
-                let is_full = raid.logged_sectors(operation, part.place) == 0;
+                let is_full = array.logs_header(operation, part.place);
                 let rest = if is_full { Some(0) } else { logged };
                 // A trim logs nothing, and touches all.
                 let rest = rest.or_else(|| (new.len() as u64 == data).then_some(0))?;
@@ -292,37 +332,37 @@ impl Shadow {
     }
 
     /// The numbers that a write brings, which must follow from what has been read.
-    fn written(&self, raid: &Raid, part: &Part, operation: &Operation) -> Vec<u64> {
-        let (chunk, data) = (raid.geometry.chunk, raid.geometry.data);
-        let first = operation.stripe * raid.geometry.stripe_sectors();
+    fn written(&self, array: &Array, part: &Part, operation: &Operation) -> Vec<u64> {
+        let (chunk, data) = (array.geometry().chunk, array.geometry().data);
+        let first = operation.stripe() * array.geometry().stripe_sectors();
         let rows = part.span.from..part.span.to;
         let new = |place: u64, row: u64| {
             let at = place * chunk + row;
-            let asked = (operation.from..operation.to).contains(&at);
+            let asked = operation.sectors().contains(&at);
             // What was asked last: several requests may be done together, none of which overlap.
             asked.then(|| self.expected[(first + at) as usize])
         };
         let of_row = |row: u64| -> Option<u64> {
-            let known = self.known(raid, part.operation, row);
+            let known = self.known(array, part.operation, row);
             let check = part.place.saturating_sub(data);
-            if let Kind::Rebuild(_) = operation.kind {
-                let solved = solved(raid, known)?;
-                let is_data = part.place < data || raid.geometry.is_mirror();
-                let place = if raid.geometry.is_mirror() { 0 } else { part.place as usize };
+            if let Kind::Rebuild(_) = operation.kind() {
+                let solved = solved(array, known)?;
+                let is_data = part.place < data || array.geometry().is_mirror();
+                let place = if array.geometry().is_mirror() { 0 } else { part.place as usize };
                 return Some(if is_data {
                     solved[place]
                 } else {
                     parity(check, solved.into_iter())
                 });
             }
-            if operation.kind == Kind::Resync {
-                return self.resynced(raid, part, operation, row);
+            if operation.kind() == Kind::Resync {
+                return self.resynced(array, part, operation, row);
             }
-            if operation.kind == Kind::Trim {
+            if operation.kind() == Kind::Trim {
                 return Some(0);
             }
-            if part.place < data || raid.geometry.is_mirror() {
-                return new(if raid.geometry.is_mirror() { 0 } else { part.place }, row);
+            if part.place < data || array.geometry().is_mirror() {
+                return new(if array.geometry().is_mirror() { 0 } else { part.place }, row);
             }
             // Of the rest of the stripe, of the old parity, or of all that can be found out.
             let after = |old: &[Option<u64>]| -> Option<u64> {
@@ -340,7 +380,7 @@ impl Shadow {
                 Some(sum)
             };
             after(&known).or_else(changed).or_else(|| {
-                let old = solved(raid, known.clone())?.into_iter().map(Some).collect::<Vec<_>>();
+                let old = solved(array, known.clone())?.into_iter().map(Some).collect::<Vec<_>>();
                 after(&old)
             })
         };
@@ -351,25 +391,25 @@ impl Shadow {
     }
 
     /// What was read is what was written last, found out from other chunks where need be.
-    fn check_read(&self, raid: &Raid, slot: Slot, operation: &Operation, owner: Request) {
-        let chunk = raid.geometry.chunk;
-        let first = operation.stripe * raid.geometry.stripe_sectors();
-        for at in operation.from..operation.to {
-            let known = self.known(raid, slot, at % chunk);
-            let (place, all) = ((at / chunk) as usize, || solved(raid, known.clone()));
-            let direct = if raid.geometry.is_mirror() { None } else { known[place] };
+    fn check_read(&self, array: &Array, slot: Slot, operation: &Operation, owner: Request) {
+        let chunk = array.geometry().chunk;
+        let first = operation.stripe() * array.geometry().stripe_sectors();
+        for at in operation.sectors() {
+            let known = self.known(array, slot, at % chunk);
+            let (place, all) = ((at / chunk) as usize, || solved(array, known.clone()));
+            let direct = if array.geometry().is_mirror() { None } else { known[place] };
             let value = direct.or_else(|| Some(all()?[place])).expect("it follows");
             assert_eq!(value, self.expected[(first + at) as usize], "{owner:?}");
         }
     }
 
     /// A request is given to the array; no other one for its sectors is outstanding.
-    pub(super) fn asked(&mut self, raid: &Raid, request: &Request) {
+    pub(super) fn asked(&mut self, array: &Array, request: &Request) {
         let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
-        let sectors = raid.geometry.stripe_sectors();
+        let sectors = array.geometry().stripe_sectors();
         let range = match request.op {
             Op::Write => start..end,
-            Op::Trim if raid.geometry.is_mirror() => start..end,
+            Op::Trim if array.geometry().is_mirror() => start..end,
             Op::Trim => start.next_multiple_of(sectors)..end / sectors * sectors,
             Op::Read | Op::Flush => return,
         };
@@ -379,50 +419,50 @@ impl Shadow {
     }
 
     /// The numbers that the data of a stripe come out as, by place and row, of what is there.
-    pub(super) fn found(&self, raid: &Raid, stripe: u64, row: u64) -> Vec<u64> {
-        let geometry = &raid.geometry;
+    pub(super) fn found(&self, array: &Array, stripe: u64, row: u64) -> Vec<u64> {
+        let geometry = &array.geometry();
         let known = (0..geometry.width).map(|place| {
             let member = geometry.member(stripe, place) as usize;
             let sector = geometry.row(stripe) * geometry.chunk + row;
-            let drive = &self.drives[raid.members[member].drive as usize];
-            raid.has(stripe, place).then(|| drive[sector as usize])
+            let drive = &self.drives[array.drive(member)];
+            array.has(stripe, place).then(|| drive[sector as usize])
         });
-        solved(raid, known.collect()).expect("enough is there")
+        solved(array, known.collect()).expect("enough is there")
     }
 
     /// Every stripe must be checked again, by removing members.
-    pub(super) fn check_all(&mut self, raid: &Raid) {
-        self.changed = (0..raid.geometry.stripes()).collect();
-        self.check_without(raid, raid.geometry.checks());
+    pub(super) fn check_all(&mut self, array: &Array) {
+        self.changed = (0..array.geometry().stripes()).collect();
+        self.check_without(array, array.geometry().checks());
     }
 
     /// Every stripe without a write in progress holds what was written last, in its available chunks and
     /// in its parity.
-    pub(super) fn check(&mut self, raid: &Raid) {
-        self.check_without(raid, 0);
+    pub(super) fn check(&mut self, array: &Array) {
+        self.check_without(array, 0);
     }
 
     /// The same; also, the content of any missing members, up to `most` of them, can be reconstructed.
-    fn check_without(&mut self, raid: &Raid, most: u64) {
-        let geometry = &raid.geometry;
+    fn check_without(&mut self, array: &Array, most: u64) {
+        let geometry = &array.geometry();
         if self.is_unsure {
             return;
         }
         let mut busy: Vec<u64> = self.busy.values().copied().collect();
-        busy.extend(raid.hole.dirty.keys());
+        busy.extend(array.raid().recovery.dirty().map(|it| it.0));
         let (wait, idle) = self.changed.iter().partition(|stripe| busy.contains(stripe));
         self.changed = wait;
         let idle: BTreeSet<u64> = idle;
         for stripe in idle {
             let there: Vec<u64> =
-                (0..geometry.width).filter(|place| raid.has(stripe, *place)).collect();
+                (0..geometry.width).filter(|place| array.has(stripe, *place)).collect();
             let spare = (there.len() as u64).checked_sub(geometry.data);
             let Some(spare) = spare else { continue };
             for row in 0..geometry.chunk {
                 let value = |place: u64| {
                     let member = geometry.member(stripe, place) as usize;
                     let sector = geometry.row(stripe) * geometry.chunk + row;
-                    self.drives[raid.members[member].drive as usize][sector as usize]
+                    self.drives[array.drive(member)][sector as usize]
                 };
                 let first = stripe * geometry.stripe_sectors() + row;
                 let data = (0..geometry.data)
@@ -433,7 +473,7 @@ impl Shadow {
                         let is_there = there.contains(&place) && !gone.contains(&place);
                         is_there.then(|| value(place))
                     });
-                    let solved = solved(raid, known.collect()).expect("enough is there");
+                    let solved = solved(array, known.collect()).expect("enough is there");
                     assert_eq!(solved, expected, "stripe {stripe} row {row} without {gone:?}");
                 };
                 let parities = (0..geometry.width).skip(geometry.data as usize);

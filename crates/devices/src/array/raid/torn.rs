@@ -1,7 +1,6 @@
 //! Stripes that were being written when the power went: what of them is there, and what it spoils.
 
-use super::operation::{Place, Span};
-use std::ops::Range;
+use super::message::{Place, Span, span};
 
 /// A write of a stripe that a cut ended.
 #[derive(Debug)]
@@ -13,46 +12,41 @@ pub(super) struct Torn {
     pub(super) hull: Span,
     /// By place, whether what it writes is there; nothing where it writes nothing.
     pub(super) there: Vec<Option<bool>>,
-    /// Rows whose parity has been written anew since.
-    pub(super) mended: Vec<Span>,
     /// Where the log has it.
     pub(super) log: Option<Place>,
+}
+
+/// What a cut made of an operation.
+#[derive(Debug)]
+pub(super) enum Cut {
+    /// A stripe had been put right.
+    Repaired(u64),
+    /// A write of a stripe is there in part.
+    Torn {
+        stripe: u64,
+        torn: Torn,
+        /// All that it was writing at that instant is there.
+        all_there: bool,
+    },
 }
 
 /// What cuts left of a stripe.
 #[derive(Debug, Default)]
 pub(super) struct Dirt {
-    pub(super) torn: Vec<Torn>,
+    /// Each with the rows whose parity has been written anew since.
+    torn: Vec<(Torn, Vec<Span>)>,
     /// Its parity is being written anew: of all, or by a write of these rows.
-    pub(super) is_written_anew: bool,
-    pub(super) mending: Option<Span>,
+    is_written_anew: bool,
+    mending: Option<Span>,
     /// Chunks that have been counted as wrong.
-    pub(super) counted: Vec<u64>,
-}
-
-/// What of a data chunk a range of sectors of the stripe touches.
-fn span(range: &Range<u64>, place: u64, chunk: u64) -> Span {
-    let (first, end) = (place * chunk, (place + 1) * chunk);
-    let within = |sector: u64| sector.clamp(first, end) - first;
-    Span { from: within(range.start), to: within(range.end) }
-}
-
-impl Span {
-    pub(super) fn has(self, row: u64) -> bool {
-        (self.from..self.to).contains(&row)
-    }
-
-    pub(super) fn within(self, other: Span) -> Span {
-        Span { from: self.from.max(other.from), to: self.to.min(other.to) }
-    }
+    counted: Vec<u64>,
 }
 
 impl Torn {
     /// Whether a parity fits the data of a row.
     fn fits(&self, row: u64, check: u64, chunk: u64) -> bool {
-        let range = self.from..self.to;
         let data = self.from / chunk..self.to.div_ceil(chunk);
-        let mut written = data.filter(|place| span(&range, *place, chunk).has(row));
+        let mut written = data.filter(|place| span(self.from, self.to, *place, chunk).has(row));
         written.all(|place| {
             let (data, check) = (self.there[place as usize], self.there[check as usize]);
             data.is_none() || check.is_none() || data == check
@@ -61,12 +55,68 @@ impl Torn {
 }
 
 impl Dirt {
+    /// A cut tore another write, or the one that was making its parity anew if not `all_there`.
+    pub(super) fn tear(&mut self, torn: Torn, all_there: bool) {
+        if all_there {
+            self.mended();
+        }
+        self.torn.push((torn, Vec::new()));
+    }
+
+    /// What was being done when a cut came is over.
+    pub(super) fn calm(&mut self) {
+        (self.is_written_anew, self.mending) = (false, None);
+    }
+
+    /// A write makes the parity of these rows anew.
+    pub(super) fn mend(&mut self, rows: Span) {
+        self.mending = Some(rows);
+    }
+
+    /// What was being made anew has been.
+    pub(super) fn mended(&mut self) {
+        if let Some(rows) = self.mending.take() {
+            self.torn.iter_mut().for_each(|(_, mended)| mended.push(rows));
+        }
+    }
+
+    /// All its parity is being written anew.
+    pub(super) fn write_anew(&mut self) {
+        self.is_written_anew = true;
+    }
+
+    /// It has been gone through, or the entry of a log done again; whether it is clean.
+    pub(super) fn go_through(&mut self, log: Option<Place>) -> bool {
+        if log.is_none() {
+            return self.is_written_anew;
+        }
+        self.torn.retain(|(torn, _)| torn.log != log);
+        self.torn.is_empty()
+    }
+
+    /// The writes that were torn.
+    pub(super) fn torn(&self) -> impl Iterator<Item = &Torn> {
+        self.torn.iter().map(|(torn, _)| torn)
+    }
+
+    /// How many of the missing chunks are reconstructed wrong from these parities and have not been counted.
+    pub(super) fn count_wrong(&mut self, missing: &[u64], checks: &[u64], chunk: u64) -> u64 {
+        if self.is_written_anew {
+            return 0;
+        }
+        let new = missing.iter().filter(|place| !self.counted.contains(place));
+        let wrong: Vec<u64> =
+            new.copied().filter(|place| self.is_wrong(*place, checks, chunk)).collect();
+        self.counted.extend(&wrong);
+        wrong.len() as u64
+    }
+
     /// Whether a chunk reconstructed from these parities is wrong although it was not being written.
-    pub(super) fn is_wrong(&self, place: u64, checks: &[u64], chunk: u64) -> bool {
-        self.torn.iter().any(|torn| {
-            let own = span(&(torn.from..torn.to), place, chunk);
+    fn is_wrong(&self, place: u64, checks: &[u64], chunk: u64) -> bool {
+        self.torn.iter().any(|(torn, mended)| {
+            let own = span(torn.from, torn.to, place, chunk);
             let mended =
-                |row: u64| torn.mended.iter().chain(&self.mending).any(|rows: &Span| rows.has(row));
+                |row: u64| mended.iter().chain(&self.mending).any(|rows: &Span| rows.has(row));
             let mut rows = torn.hull.from..torn.hull.to;
             rows.any(|row| {
                 !own.has(row)

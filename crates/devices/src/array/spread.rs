@@ -1,4 +1,4 @@
-//! Where in the members the sectors of an array lie.
+//! Where in the members the sectors of an array without redundancy lie.
 
 use super::config::{ArrayConfig, Layout};
 use engine::{Lba, Request, SECTOR_BYTES};
@@ -6,7 +6,7 @@ use options::{Invalid, Size};
 
 /// The address space of one member within the array's.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stripes {
+pub(super) struct Spread {
     /// Sectors of a stripe unit; concatenation is a stripe as long as a member.
     unit: u64,
     members: u64,
@@ -14,15 +14,15 @@ pub(super) struct Stripes {
     units: u64,
 }
 
-impl Stripes {
+impl Spread {
     /// How members of `member_sectors` sectors each share the addresses.
     ///
     /// # Errors
     /// When a stripe unit is no whole number of sectors, or more than a member.
-    pub(super) fn new(config: &ArrayConfig, member_sectors: u64) -> Result<Stripes, Invalid> {
+    pub(super) fn new(config: &ArrayConfig, member_sectors: u64) -> Result<Spread, Invalid> {
         let members = u64::from(config.members);
         if config.layout == Layout::Concatenated {
-            return Ok(Stripes { unit: member_sectors, members, units: 1 });
+            return Ok(Spread { unit: member_sectors, members, units: 1 });
         }
         let bytes = config.stripe.bytes();
         let refuse = |problem: String| Err(Invalid::new(&["device.stripe"], problem));
@@ -34,7 +34,7 @@ impl Stripes {
             let member = Size::from_bytes(member_sectors * SECTOR_BYTES);
             return refuse(format!("{} is more than a member holds, {member}", config.stripe));
         }
-        Ok(Stripes { unit, members, units: member_sectors / unit })
+        Ok(Spread { unit, members, units: member_sectors / unit })
     }
 
     /// Sectors of all members that have an address.

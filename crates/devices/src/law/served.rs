@@ -1,30 +1,17 @@
-//! Devices that are nothing but a law of service times: how long a request takes, from its access
-//! pattern, its size and the requests beside it.
+//! The device that follows a law of service times.
 //!
-//! Their only state is the previous request and what is being served. They know nothing of flash: no
-//! cleaning, no wear. A law says how many requests it serves at once; the others wait, first come
+//! Its only state is the previous request and what is being served. It knows nothing of flash: no
+//! cleaning, no wear. The law says how many requests are served at once; the others wait, first come
 //! first served.
 
+use super::{Access, LawConfig};
 use crate::energy::{self, EnergyReport};
 use crate::latency::{BUS, CELL, UNIT_WAIT};
 use crate::{Apart, Cleans, Examine, Persist, Prepare};
 use engine::{Breakdown, Completion, Device, Followed, Op, Request, SECTOR_BYTES, Status, Time};
-use options::{Invalid, Power, Size, options};
+use options::{Invalid, Power, options};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
-
-/// Which of the laws of a device a request is under.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// A read that begins where the read before it ended.
-    SequentialRead,
-    /// Any other read.
-    RandomRead,
-    /// A write that begins where the write before it ended.
-    SequentialWrite,
-    /// Any other write.
-    RandomWrite,
-}
 
 options! {
     /// Power consumption of a device with a law of service times. Unknown unless a key sets it,
@@ -43,7 +30,7 @@ impl ServedEnergy {
     }
 
     /// Refuses a device that takes less while it works.
-    pub(crate) fn check(&self) -> Result<(), Invalid> {
+    pub(super) fn check(&self) -> Result<(), Invalid> {
         if self.active < self.idle && self.is_known() {
             let problem = format!("{} is less than the idle power, {}", self.active, self.idle);
             return Err(Invalid::new(&["device.energy.active", "device.energy.idle"], problem));
@@ -51,38 +38,6 @@ impl ServedEnergy {
         Ok(())
     }
 }
-
-/// How long requests take.
-pub trait Law {
-    /// Its power consumption.
-    fn energy(&self) -> &ServedEnergy;
-
-    /// Exported capacity.
-    fn size(&self) -> Size;
-
-    /// How many requests are served at once.
-    fn at_once(&self) -> usize {
-        1
-    }
-
-    /// The fixed part and the size-dependent part of the service time of `bytes`, ns, with `outstanding`
-    /// requests in service, this one included.
-    fn cost(&self, access: Access, bytes: u64, outstanding: usize) -> (Time, Time);
-}
-
-/// Refuses a size that holds nothing.
-pub(crate) fn check_size(size: Size) -> Result<(), Invalid> {
-    if size.bytes() < SECTOR_BYTES {
-        return Err(Invalid::new(
-            &["device.size"],
-            format!("{size} is less than a sector of 512B"),
-        ));
-    }
-    Ok(())
-}
-
-/// The longest time that a law may state, ns: longer ones are slips of the unit.
-pub(crate) const LONGEST_NS: Time = 1_000_000_000;
 
 /// A request being served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,8 +99,10 @@ impl Serving {
 
 /// A device that follows a law.
 #[derive(Debug, Clone)]
-pub struct Served<L> {
-    law: L,
+pub struct Served {
+    law: LawConfig,
+    /// Requests that are served at once, at most.
+    at_once: usize,
     /// Requests that wait, with the instant of their submission.
     queue: VecDeque<(Time, Request)>,
     service: Serving,
@@ -158,12 +115,13 @@ pub struct Served<L> {
     since: Time,
 }
 
-impl<L: Law> Served<L> {
+impl Served {
     /// An idle device.
-    pub fn new(law: L) -> Self {
+    pub fn new(law: LawConfig) -> Self {
+        let at_once = law.at_once();
         let (queue, service) = (VecDeque::new(), Serving::default());
         let busy_ns = [0; 2];
-        Served { law, queue, service, previous: None, begun: 0, busy_ns, since: 0 }
+        Served { law, at_once, queue, service, previous: None, begun: 0, busy_ns, since: 0 }
     }
 
     /// The fixed and the growing part of the service time of the next request, ns.
@@ -185,13 +143,13 @@ impl<L: Law> Served<L> {
 
     /// What services took beside idling, of reads and of others, joules.
     fn taken(&self) -> [f64; 2] {
-        let config = self.law.energy();
-        let each = (config.active.watts() - config.idle.watts()) / self.law.at_once() as f64;
+        let config = &self.law.energy;
+        let each = (config.active.watts() - config.idle.watts()) / self.at_once as f64;
         self.busy_ns.map(|ns| each * energy::seconds(ns))
     }
 
     fn begin(&mut self, now: Time) {
-        while self.service.len() < self.law.at_once() {
+        while self.service.len() < self.at_once {
             let Some((submitted, request)) = self.queue.pop_front() else { return };
             self.serve(now, submitted, request);
         }
@@ -208,9 +166,9 @@ impl<L: Law> Served<L> {
     }
 }
 
-impl<L: Law> Device for Served<L> {
+impl Device for Served {
     fn submit(&mut self, now: Time, request: Request) {
-        if self.queue.is_empty() && self.service.len() < self.law.at_once() {
+        if self.queue.is_empty() && self.service.len() < self.at_once {
             self.serve(now, now, request);
         } else {
             self.queue.push_back((now, request));
@@ -254,18 +212,18 @@ impl<L: Law> Device for Served<L> {
             let [reads, others] = self.taken();
             energy::follow(Followed::default(), reads + others)
         };
-        self.law.energy().is_known().then(taken)
+        self.law.energy.is_known().then(taken)
     }
 
     fn capacity_sectors(&self) -> u64 {
-        self.law.size().bytes() / SECTOR_BYTES
+        self.law.size.bytes() / SECTOR_BYTES
     }
 }
 
-impl<L: Law> Prepare for Served<L> {}
-impl<L: Law> Persist for Served<L> {}
+impl Prepare for Served {}
+impl Persist for Served {}
 
-impl<L: Law> Examine for Served<L> {
+impl Examine for Served {
     fn reset_counts(&mut self) {
         self.busy_ns = [0; 2];
     }
@@ -276,14 +234,14 @@ impl<L: Law> Examine for Served<L> {
     }
 
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
-        let config = self.law.energy();
+        let config = &self.law.energy;
         if !config.is_known() {
             return None;
         }
         let time_ns = end.saturating_sub(self.since);
         let [reads, others] = self.taken();
         let served: Time = self.busy_ns.iter().sum();
-        let most = time_ns as f64 * self.law.at_once() as f64;
+        let most = time_ns as f64 * self.at_once as f64;
         Some(EnergyReport {
             time_ns,
             service: reads + others,
@@ -297,26 +255,5 @@ impl<L: Law> Examine for Served<L> {
     }
 }
 
-impl<L: Law> Apart for Served<L> {}
-impl<L: Law> Cleans for Served<L> {}
-
-/// Splits "a: x, b: y" at its commas and colons, in order.
-pub(crate) fn pairs(text: &str) -> impl Iterator<Item = Result<(&str, &str), String>> {
-    text.split(',').map(|entry| {
-        let pair = entry.split_once(':').map(|(left, right)| (left.trim(), right.trim()));
-        pair.ok_or_else(|| format!("\"{}\" has no colon", entry.trim()))
-    })
-}
-
-/// For tests: latencies of requests submitted one after the other's completion.
-#[cfg(test)]
-pub(crate) fn latencies(device: &mut dyn crate::Model, requests: &[(Op, u64, u32)]) -> Vec<Time> {
-    let (mut now, mut done) = (0, Vec::new());
-    for (op, lba, sectors) in requests {
-        let lba = engine::Lba(*lba);
-        device.submit(now, Request::new(0, *op, lba, *sectors));
-        now = device.next_event().unwrap();
-        device.advance(now, &mut done);
-    }
-    done.iter().map(Completion::latency).collect()
-}
+impl Apart for Served {}
+impl Cleans for Served {}

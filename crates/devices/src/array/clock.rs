@@ -1,0 +1,96 @@
+//! The events of an array itself: of its link, of failures, of rebuilds and of the recovery from power cuts.
+
+use engine::{EventQueue, Time};
+
+/// What happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Event {
+    /// The link has finished a transfer.
+    LinkFree,
+    /// The controller sees a request that the host has sent.
+    Arrival,
+    /// The next unit of stripes is gone through after a power cut.
+    Resync,
+    /// The next unit of a member is rebuilt.
+    Rebuild(usize),
+    /// A member fails.
+    Failure(usize),
+}
+
+/// Members for whose numbers there is room.
+const MEMBERS: u32 = 1 << 16;
+
+impl Event {
+    fn pack(self) -> u32 {
+        let (kind, member) = match self {
+            Event::LinkFree => (0, 0),
+            Event::Arrival => (1, 0),
+            Event::Resync => (2, 0),
+            Event::Rebuild(member) => (3, member),
+            Event::Failure(member) => (4, member),
+        };
+        kind * MEMBERS + member as u32
+    }
+
+    fn unpack(packed: u32) -> Event {
+        let member = (packed % MEMBERS) as usize;
+        let all = [
+            Event::LinkFree,
+            Event::Arrival,
+            Event::Resync,
+            Event::Rebuild(member),
+            Event::Failure(member),
+        ];
+        all[(packed / MEMBERS) as usize]
+    }
+}
+
+/// What will happen, in order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Clock(EventQueue);
+
+impl Clock {
+    #[inline]
+    pub(super) fn push(&mut self, at: Time, event: Event) {
+        self.0.push(at, event.pack());
+    }
+
+    #[inline]
+    pub(super) fn next_at(&self) -> Option<Time> {
+        self.0.next_at()
+    }
+
+    #[inline]
+    pub(super) fn pop_until(&mut self, to: Time) -> Option<Event> {
+        self.0.pop_until(to).map(|(_, packed)| Event::unpack(packed))
+    }
+
+    /// Nothing of this will happen; in order.
+    pub(super) fn clear(&mut self) -> Vec<(Time, Event)> {
+        let all = std::iter::from_fn(|| self.0.pop_until(Time::MAX));
+        all.map(|(at, packed)| (at, Event::unpack(packed))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_in_comes_out_in_order() {
+        let mut clock = Clock::default();
+        let all = [
+            Event::Failure(1023),
+            Event::LinkFree,
+            Event::Rebuild(7),
+            Event::Resync,
+            Event::Arrival,
+        ];
+        all.iter().rev().for_each(|event| clock.push(9, *event));
+        clock.push(3, Event::Failure(0));
+        assert_eq!((clock.next_at(), clock.pop_until(8)), (Some(3), Some(Event::Failure(0))));
+        assert_eq!(clock.pop_until(8), None);
+        assert_eq!(clock.clear(), all.iter().rev().map(|it| (9, *it)).collect::<Vec<_>>());
+        assert_eq!(clock.next_at(), None);
+    }
+}

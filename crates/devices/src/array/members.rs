@@ -1,0 +1,450 @@
+//! The members of an array: their drives, what each holds, and the requests that they have not answered.
+//!
+//! Behind the drives of the members are the spares. A member that fails gets no more requests, and its drive
+//! keeps its state; a spare that takes its place holds the rows that have been rebuilt.
+
+use super::due::Due;
+use super::raid::message::{Issue, Purpose, Span};
+use super::steering::Steering;
+use crate::Model;
+use crate::kit::slots::{Slot, Slots};
+use engine::{Breakdown, Completion, Op, Request, Status, Time};
+
+/// Rows of a member that holds all of them.
+const ALL: u64 = u64::MAX;
+
+/// A member: the drive in its place, and its outstanding requests.
+#[derive(Debug)]
+struct Member {
+    drive: u32,
+    has_failed: bool,
+    /// Rows whose content is there.
+    rows: u64,
+    /// Requests outstanding, and where the last one ended.
+    queue: u32,
+    head: u64,
+}
+
+impl Member {
+    fn new(drive: usize, rows: u64) -> Member {
+        Member { drive: drive as u32, has_failed: false, rows, queue: 0, head: 0 }
+    }
+}
+
+/// A part of an operation: a request to a member that has not answered it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    pub(super) operation: Slot,
+    pub(super) purpose: Purpose,
+    pub(super) place: u64,
+    pub(super) span: Span,
+    pub(super) drive: u32,
+    /// Where the time of its operation went before it.
+    pub(super) before: Breakdown,
+    /// Under way; not so once its drive has failed.
+    is_live: bool,
+}
+
+#[cfg(test)]
+impl Part {
+    /// One that is under way.
+    pub(super) fn of(
+        operation: Slot,
+        purpose: Purpose,
+        place: u64,
+        span: Span,
+        before: Breakdown,
+    ) -> Part {
+        Part { operation, purpose, place, span, drive: 0, before, is_live: true }
+    }
+}
+
+/// The drives, the members in whose places they are, and what is under way on them.
+pub(super) struct Members {
+    drives: Vec<Box<dyn Model>>,
+    each: Vec<Member>,
+    /// When something happens next to each member that has not failed.
+    due: Due,
+    /// Spares that have been used.
+    spares_used: usize,
+    /// No member is missing, not even in part.
+    is_whole: bool,
+    parts: Slots<Part>,
+    /// Parts that each member was asked.
+    asked: Vec<u64>,
+    steering: Steering,
+    /// Pages on their way to each drive; empty between calls.
+    batches: Vec<Vec<u64>>,
+}
+
+impl Members {
+    /// The first `count` drives are members, the others spares.
+    pub(super) fn new(drives: Vec<Box<dyn Model>>, count: u32, steering: Steering) -> Members {
+        let count = count as usize;
+        let mut members = Members {
+            each: (0..count).map(|drive| Member::new(drive, ALL)).collect(),
+            due: Due::new(count),
+            spares_used: 0,
+            is_whole: true,
+            parts: Slots::new(),
+            asked: vec![0; count],
+            steering,
+            batches: vec![Vec::new(); drives.len()],
+            drives,
+        };
+        members.ask_all();
+        members
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.each.len()
+    }
+
+    // ---- what they hold -----------------------------------------------------------------------
+
+    pub(super) fn has_failed(&self, member: usize) -> bool {
+        self.each[member].has_failed
+    }
+
+    /// Whether no member is missing, not even in part.
+    #[inline]
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// Whether a member has what belongs in a row.
+    #[inline]
+    pub(super) fn holds(&self, member: usize, row: u64) -> bool {
+        row < self.each[member].rows
+    }
+
+    /// Rows of `all` that a member holds.
+    pub(super) fn rows(&self, member: usize, all: u64) -> u64 {
+        self.each[member].rows.min(all)
+    }
+
+    #[cfg(test)]
+    pub(super) fn drive(&self, member: usize) -> u32 {
+        self.each[member].drive
+    }
+
+    /// The member whose place a drive has.
+    pub(super) fn member_of(&self, drive: u32) -> Option<usize> {
+        self.each.iter().position(|it| it.drive == drive && !it.has_failed)
+    }
+
+    /// Requests outstanding at a member, and how far its last one ended from a sector.
+    pub(super) fn queue_and_way(&self, member: usize, sector: u64) -> (u32, u64) {
+        let member = &self.each[member];
+        (member.queue, member.head.abs_diff(sector))
+    }
+
+    /// Whether a member cleans, and is better read around.
+    #[inline]
+    pub(super) fn avoids(&self, member: usize) -> bool {
+        self.steering.avoids(self.each[member].drive as usize)
+    }
+
+    /// Whether there may be members to read around.
+    #[inline]
+    pub(super) fn are_by_turns(&self) -> bool {
+        self.steering.is_by_turns()
+    }
+
+    pub(super) fn are_steered(&self) -> bool {
+        self.steering.is_on()
+    }
+
+    pub(super) fn asked(&self) -> &[u64] {
+        &self.asked
+    }
+
+    pub(super) fn spares_used(&self) -> usize {
+        self.spares_used
+    }
+
+    // ---- requests -----------------------------------------------------------------------------
+
+    /// Gives a member a request.
+    #[inline]
+    pub(super) fn submit(&mut self, member: usize, request: Request, now: Time) {
+        let drive = &mut self.drives[self.each[member].drive as usize];
+        drive.submit(now, request);
+        self.due.set(member, drive.next_event());
+    }
+
+    /// Gives a member a part of an operation, whose time went there before; the part's number.
+    #[inline]
+    pub(super) fn issue(&mut self, issue: &Issue, before: Breakdown, now: Time) -> Slot {
+        let Issue { slot: operation, purpose, place, span, member, request } = *issue;
+        let asked = &mut self.each[member];
+        let drive = asked.drive;
+        asked.queue += 1;
+        asked.head = request.lba.0 + u64::from(request.sectors);
+        self.asked[member] += 1;
+        let part = Part { operation, purpose, place, span, drive, before, is_live: true };
+        let id = self.parts.insert(part);
+        self.submit(member, Request { id: u64::from(id), ..request }, now);
+        id
+    }
+
+    /// A part that a member has answered.
+    #[inline]
+    pub(super) fn answered(&mut self, member: usize, answer: &Completion) -> Part {
+        self.each[member].queue -= 1;
+        self.take(answer.request.id as Slot)
+    }
+
+    fn take(&mut self, id: Slot) -> Part {
+        self.parts[id].is_live = false;
+        self.parts.remove(id)
+    }
+
+    #[cfg(test)]
+    pub(super) fn part(&self, id: Slot) -> Part {
+        self.parts[id]
+    }
+
+    /// The parts that are under way, by their numbers.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (Slot, Part)> {
+        self.parts.taken().into_iter().map(|id| (id, self.parts[id]))
+    }
+
+    /// When something happens to a member next.
+    #[inline]
+    pub(super) fn next_event(&self) -> Option<Time> {
+        self.due.first()
+    }
+
+    /// Takes the first member from `from` on to which something happens up to `now` that far, and says which.
+    #[inline]
+    pub(super) fn advance(
+        &mut self,
+        from: usize,
+        now: Time,
+        completed: &mut Vec<Completion>,
+    ) -> Option<usize> {
+        let member = self.due.next_from(from, now)?;
+        let drive = &mut self.drives[self.each[member].drive as usize];
+        drive.advance(now, completed);
+        self.due.set(member, drive.next_event());
+        Some(member)
+    }
+
+    /// Members that clean together or in turn are coordinated.
+    #[inline]
+    pub(super) fn steer(&mut self, now: Time) {
+        if self.steering.is_on() {
+            let members = &self.each;
+            let in_use = |drive: usize| {
+                members.iter().any(|it| it.drive as usize == drive && !it.has_failed)
+            };
+            self.steering.look(&mut self.drives, in_use, now);
+            self.ask_all();
+        }
+    }
+
+    /// Has one drive clean, as far as the others know.
+    #[cfg(test)]
+    pub(super) fn pretend(&mut self, drive: usize) {
+        self.steering.pretend(drive);
+    }
+
+    /// Asks every member for its next event.
+    fn ask_all(&mut self) {
+        for (number, member) in self.each.iter().enumerate() {
+            let drive = &self.drives[member.drive as usize];
+            self.due.set(number, drive.next_event().filter(|_| !member.has_failed));
+        }
+    }
+
+    // ---- failures and power -------------------------------------------------------------------
+
+    /// A member fails; the parts that go with it.
+    pub(super) fn fail(&mut self, member: usize) -> Vec<Part> {
+        let drive = self.each[member].drive;
+        (self.each[member].has_failed, self.each[member].rows) = (true, 0);
+        self.is_whole = false;
+        self.due.set(member, None);
+        let ids = 0..self.parts.len() as Slot;
+        let is_lost = |id: &Slot| self.parts[*id].is_live && self.parts[*id].drive == drive;
+        let lost: Vec<Slot> = ids.filter(is_lost).collect();
+        lost.into_iter().map(|id| self.take(id)).collect()
+    }
+
+    /// A spare takes the place of a member, if there is one: its drive.
+    pub(super) fn replace(&mut self, member: usize) -> Option<u32> {
+        let next = self.each.len() + self.spares_used;
+        let drive = self.drives.get(next)?;
+        self.due.set(member, drive.next_event());
+        self.spares_used += 1;
+        self.each[member] = Member::new(next, 0);
+        Some(next as u32)
+    }
+
+    /// A member holds so many rows.
+    pub(super) fn hold(&mut self, member: usize, rows: u64) {
+        self.each[member].rows = rows;
+    }
+
+    /// A member holds all rows.
+    pub(super) fn complete(&mut self, member: usize) {
+        self.each[member].rows = ALL;
+        self.is_whole = self.each.iter().all(|it| it.rows == ALL);
+    }
+
+    /// The power goes: what the drives were doing is over.
+    pub(super) fn cut(&mut self, now: Time) {
+        let mut lost = Vec::new();
+        for member in &mut self.each {
+            if !member.has_failed {
+                self.drives[member.drive as usize].cut(now, &mut lost);
+            }
+            member.queue = 0;
+        }
+        self.parts = Slots::new();
+        self.ask_all();
+    }
+
+    pub(super) fn power_on(&mut self, now: Time) {
+        for member in self.each.iter().filter(|it| !it.has_failed) {
+            self.drives[member.drive as usize].power_on(now);
+        }
+        self.ask_all();
+    }
+
+    // ---- without time -------------------------------------------------------------------------
+
+    /// Serves a member a request in no time.
+    pub(super) fn serve_untimed(&mut self, member: usize, request: &Request) -> Status {
+        self.drives[self.each[member].drive as usize].serve_untimed(request)
+    }
+
+    pub(super) fn flush_untimed(&mut self, request: &Request) -> Status {
+        debug_assert_eq!(request.op, Op::Flush);
+        let members = self.each.iter().filter(|it| !it.has_failed);
+        let answers = members.map(|it| self.drives[it.drive as usize].serve_untimed(request));
+        answers.fold(Status::Ok, Status::and)
+    }
+
+    /// Puts a page on the way to a member, if that holds all that belongs to it.
+    #[inline]
+    pub(super) fn collect(&mut self, member: usize, page: u64) {
+        let member = &self.each[member];
+        if member.rows == ALL {
+            self.batches[member.drive as usize].push(page);
+        }
+    }
+
+    /// Overwrites what is on the way to the drives.
+    pub(super) fn overwrite_collected(&mut self) {
+        for (drive, batch) in self.drives.iter_mut().zip(&mut self.batches) {
+            if !batch.is_empty() {
+                drive.overwrite_untimed(batch);
+                batch.clear();
+            }
+        }
+    }
+
+    /// The drives, each with the pages on the way to it.
+    pub(super) fn with_batches(
+        &mut self,
+    ) -> impl Iterator<Item = (&mut Box<dyn Model>, &mut Vec<u64>)> {
+        self.drives.iter_mut().zip(&mut self.batches)
+    }
+
+    // ---- as they are --------------------------------------------------------------------------
+
+    /// Every drive, spares included.
+    pub(super) fn drives(&self) -> &[Box<dyn Model>] {
+        &self.drives
+    }
+
+    /// The same to be changed, after which their next events are asked again.
+    pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Vec<Box<dyn Model>>) -> T) -> T {
+        let changed = change(&mut self.drives);
+        if !self.drives.is_empty() {
+            self.ask_all();
+        }
+        changed
+    }
+
+    /// The drives of the members that have not failed.
+    pub(super) fn in_use(&self) -> impl Iterator<Item = &dyn Model> {
+        let members = self.each.iter().filter(|it| !it.has_failed);
+        members.map(|it| &*self.drives[it.drive as usize])
+    }
+
+    /// Every drive but the spares that are idle.
+    pub(super) fn ever_used(&self) -> impl Iterator<Item = &dyn Model> {
+        let count = self.each.len() + self.spares_used;
+        self.drives[..count].iter().map(|drive| &**drive)
+    }
+
+    pub(super) fn reset_counts(&mut self) {
+        self.asked.fill(0);
+    }
+
+    /// Whether the next event of each member is the one that is known.
+    pub(super) fn audit(&self) -> Result<(), String> {
+        for (number, member) in self.each.iter().enumerate() {
+            let next = self.drives[member.drive as usize].next_event();
+            if self.due.of(number) != next.filter(|_| !member.has_failed) {
+                return Err(format!("member {number} has another next event than the array knows"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DeviceKind as _;
+    use crate::array::ArrayConfig;
+    use crate::law::LawConfig;
+    use engine::{Lba, Op};
+
+    fn issue(member: usize, lba: u64) -> Issue {
+        let request = Request::new(0, Op::Read, Lba(lba), 8);
+        let span = Span { from: 0, to: 8 };
+        Issue { slot: 40 + member as Slot, purpose: Purpose::Own, place: 0, span, member, request }
+    }
+
+    #[test]
+    fn a_member_that_fails_takes_its_parts_along_and_a_spare_takes_its_place() {
+        let mut drives: Vec<_> = (0..3).map(|_| LawConfig::default().build(0).unwrap()).collect();
+        let steering = Steering::new(&ArrayConfig::default(), &mut drives).unwrap();
+        let mut members = Members::new(drives, 2, steering);
+        assert_eq!((members.next_event(), members.is_whole()), (None, true));
+        let parts = [(0, 0), (1, 100), (1, 200)];
+        let ids =
+            parts.map(|(member, lba)| members.issue(&issue(member, lba), Breakdown::default(), 5));
+        assert_eq!(members.queue_and_way(1, 108), (2, 100));
+        // The reads of both members end at once, in order of their numbers.
+        let (mut done, mut from) = (Vec::new(), 0);
+        let end = members.next_event().unwrap();
+        assert_eq!(members.advance(0, end - 1, &mut done), None);
+        while let Some(member) = members.advance(from, end, &mut done) {
+            assert_eq!(members.answered(member, &done[member]).operation, 40 + member as Slot);
+            from = member + 1;
+        }
+        assert_eq!(done.len(), 2);
+        members.audit().unwrap();
+        // The second part of member 1 goes with it.
+        assert_eq!(members.parts().map(|it| it.0).collect::<Vec<_>>(), [ids[2]]);
+        let lost = members.fail(1);
+        assert_eq!((lost.len(), lost[0].operation), (1, 41));
+        assert_eq!((members.next_event(), members.holds(1, 0)), (None, false));
+        assert_eq!((members.replace(1), members.member_of(2)), (Some(2), Some(1)));
+        members.hold(1, 4);
+        assert_eq!([3, 4].map(|row| members.holds(1, row)), [true, false]);
+        assert!(!members.is_whole());
+        members.complete(1);
+        assert!(members.is_whole() && members.holds(1, 1 << 40));
+        assert_eq!((members.replace(0), members.spares_used()), (None, 1));
+        assert_eq!(members.asked(), [1, 2]);
+        assert_eq!(members.ever_used().count(), 3);
+        members.audit().unwrap();
+    }
+}

@@ -1,0 +1,182 @@
+//! What the machines of an array with redundancy tell each other, and the words in which they do.
+
+use crate::kit::slots::Slot;
+use engine::{Breakdown, Request, Status, Time};
+
+/// No operation, no request.
+pub(super) const NONE: Slot = Slot::MAX;
+
+/// What an operation is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    Write,
+    Trim,
+    Flush,
+    /// A chunk of the member in whose place this drive is is made again.
+    Rebuild(u32),
+    /// What a power cut left is put right.
+    Resync,
+}
+
+/// Sectors within a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::array) struct Span {
+    pub(in crate::array) from: u64,
+    pub(in crate::array) to: u64,
+}
+
+impl Span {
+    pub(super) fn is_empty(self) -> bool {
+        self.from >= self.to
+    }
+
+    pub(super) fn sectors(self) -> u64 {
+        self.to.saturating_sub(self.from)
+    }
+
+    /// The least that holds both.
+    pub(super) fn hull(self, other: Span) -> Span {
+        match (self.is_empty(), other.is_empty()) {
+            (true, _) => other,
+            (_, true) => self,
+            _ => Span { from: self.from.min(other.from), to: self.to.max(other.to) },
+        }
+    }
+
+    pub(super) fn overlaps(self, other: Span) -> bool {
+        self.from < other.to && other.from < self.to
+    }
+
+    /// What lies in this one and not in the other, which begins or ends where this one does, or holds it.
+    pub(super) fn without(self, other: Span) -> Span {
+        if !self.overlaps(other) {
+            return self;
+        }
+        if other.from > self.from {
+            return Span { to: other.from.min(self.to), ..self };
+        }
+        Span { from: other.to.min(self.to), ..self }
+    }
+
+    pub(super) fn has(self, row: u64) -> bool {
+        (self.from..self.to).contains(&row)
+    }
+
+    pub(super) fn within(self, other: Span) -> Span {
+        Span { from: self.from.max(other.from), to: self.to.min(other.to) }
+    }
+}
+
+/// What of a data chunk the sectors `from` to `to` of a stripe's data touch.
+pub(super) fn span(from: u64, to: u64, place: u64, chunk: u64) -> Span {
+    let (first, end) = (place * chunk, (place + 1) * chunk);
+    let within = |sector: u64| sector.clamp(first, end) - first;
+    Span { from: within(from), to: within(to) }
+}
+
+/// What a part of an operation is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::array) enum Purpose {
+    /// The old value of what is written, or what is asked.
+    Own,
+    /// A value from which another follows.
+    Other,
+    Write,
+    /// A write to the log, and a read of it.
+    Log,
+    Recall,
+}
+
+impl Purpose {
+    pub(super) fn is_write(self) -> bool {
+        matches!(self, Purpose::Write | Purpose::Log)
+    }
+}
+
+/// Room of an entry in a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) log: u32,
+    pub(super) first: u32,
+    pub(super) blocks: u32,
+}
+
+#[cfg(test)]
+impl Place {
+    pub(super) fn range(self) -> std::ops::Range<u32> {
+        self.first..self.first + self.blocks
+    }
+}
+
+/// A request to a member, for an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::array) struct Issue {
+    pub(in crate::array) slot: Slot,
+    pub(in crate::array) purpose: Purpose,
+    pub(in crate::array) place: u64,
+    pub(in crate::array) span: Span,
+    pub(in crate::array) member: usize,
+    pub(in crate::array) request: Request,
+}
+
+/// An operation to begin on a stripe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Start {
+    /// The request that it belongs to; none of a rebuild or a resynchronisation.
+    pub(super) owner: Slot,
+    pub(super) kind: Kind,
+    pub(super) stripe: u64,
+    /// Its sectors among the data of the stripe.
+    pub(super) from: u64,
+    pub(super) to: u64,
+    /// Where a log has it.
+    pub(super) log: Option<Place>,
+}
+
+/// A message to the machine that its row names; `raid/mod.rs` hands them on, the last one first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Message {
+    /// Plans: an operation begins, or waits for its turn.
+    Start(Start),
+    /// Stripes: an operation waits for its turn.
+    Queue(Slot),
+    /// Stripes: those that need not wait any more have their turn.
+    Turn(u64),
+    /// Plans: an operation is done with another one.
+    Join(Slot, Slot),
+    /// Plans: it is an operation's turn.
+    Begin(Slot),
+    /// Members: a request.
+    Issue(Issue),
+    /// Log: an operation is to be logged before it writes.
+    Log(Slot),
+    /// Plans: what an operation lost with a member is read around, and it goes on.
+    Recover(Slot),
+    /// Recovery: a write makes the parity of these rows of a stripe anew.
+    Mend(u64, Span),
+    /// Recovery: a stripe is written anew.
+    Anew(u64),
+    /// Rebuilds: too much is missing for what this drive is to hold.
+    Stop(u32),
+    /// Everybody: an operation is over.
+    Finish(Slot),
+    /// Front: an operation of a request, if it is of one, is over.
+    Answer { owner: Option<Slot>, status: Status, path: Breakdown },
+    /// Plans: an operation that is over leaves, and its request hears of it.
+    Close(Slot),
+    /// The same of one that was done with another, which took this way and began then.
+    CloseJoined { slot: Slot, status: Status, path: Breakdown, arrived: Time },
+    /// Plans: the stripe of a rebuilt chunk is unlocked.
+    Release(Slot),
+    /// Plans: an operation leaves.
+    Forget(Slot),
+    /// Log: so many that wait for room try again.
+    Retry(usize),
+    /// Members: a flush that waits for nothing goes to all.
+    Flush(Slot),
+    /// Rebuilds: a unit is over if all of it is there.
+    Unit(usize),
+    /// Rebuilds and recovery: units that are over are followed by others.
+    Units,
+}

@@ -1,0 +1,55 @@
+//! What of an operation is there when the power goes.
+//!
+//! Whether a write that a member had not answered is there is drawn by lot, as a whole: the member promises
+//! neither. So of a stripe some writes may be there and others not.
+
+use super::logging::is_written;
+use crate::array::raid::message::{Kind, Purpose};
+use crate::array::raid::operation::{Operation, Stage};
+use crate::array::raid::sight::Sight;
+use crate::array::raid::torn::{Cut, Torn};
+
+/// A part that was under way: its place and purpose, and whether what it writes is there.
+pub(in crate::array::raid) type CutPart = (u64, Purpose, bool);
+
+/// What the cut made of an operation that had its turn, with these parts under way; nothing where its stripe is
+/// as it was.
+pub(super) fn cut(operation: &Operation, parts: &[CutPart], sight: Sight<'_>) -> Option<Cut> {
+    let stripe = operation.stripe();
+    let is_ending = operation.stage() == Stage::Ending;
+    let all_there = parts.iter().all(|it| it.2);
+    if operation.kind() == Kind::Resync && is_ending && all_there {
+        return Some(Cut::Repaired(stripe));
+    }
+    if !operation.is_change() || !(is_ending || operation.stage() == Stage::Chained) {
+        return None;
+    }
+    let (data, width) = (sight.geometry.data, sight.geometry.width);
+    let first_check = if sight.geometry.is_mirror() { 1 } else { data };
+    if !(first_check..width).any(|place| sight.has(stripe, place)) {
+        // There is nothing that could not fit.
+        return None;
+    }
+    let mut begun = false;
+    let there = |place: u64| {
+        if !is_written(operation, place, sight) || !sight.has(stripe, place) {
+            return None;
+        }
+        let mut of_place = parts.iter().filter(|it| it.0 == place);
+        let write = of_place.clone().find(|it| it.1 == Purpose::Write);
+        let is_read = of_place.any(|it| it.1 == Purpose::Own);
+        let done = is_ending || place < data && !is_read;
+        let is_there = write.map_or(done, |it| it.2);
+        begun |= is_there || write.is_some();
+        Some(is_there)
+    };
+    let there = (0..width).map(there).collect();
+    let torn = Torn {
+        from: operation.sectors().start,
+        to: operation.sectors().end,
+        hull: operation.hull(sight.geometry.chunk),
+        there,
+        log: operation.log(),
+    };
+    begun.then_some(Cut::Torn { stripe, torn, all_there })
+}

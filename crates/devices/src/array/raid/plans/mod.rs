@@ -1,0 +1,462 @@
+//! The operations under way: what each reads, what it writes once that is there, and when it is over.
+//!
+//! What is read and written follows from what of the stripe is there (`reads.rs`, `writes.rs`, `repairs.rs`,
+//! `logging.rs`), which are functions without state. Here it is counted what an operation waits for.
+
+mod cuts;
+mod logging;
+mod reads;
+mod repairs;
+#[cfg(test)]
+mod tests;
+mod writes;
+
+use super::message::{Issue, Kind, Message, Place, Purpose, Span, Start};
+use super::operation::{Operation, Rules, Stage, Want};
+use super::sight::Sight;
+use super::stripes::Claim;
+use super::torn::Cut;
+use crate::array::members::Part;
+use crate::kit::slots::{Slot, Slots};
+use engine::{Completion, Lba, Op, Request, Time, Xoshiro256};
+use reads::Reading;
+
+pub(super) use cuts::CutPart;
+#[cfg(test)]
+pub(super) use logging::is_header;
+
+/// Counts of operations since they were reset.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PlanCounts {
+    /// Writes of stripes by what was read before.
+    pub(super) writes_full: u64,
+    pub(super) writes_plain: u64,
+    pub(super) writes_modified: u64,
+    pub(super) writes_reconstructed: u64,
+    pub(super) writes_recovered: u64,
+    pub(super) degraded_reads: u64,
+    pub(super) reads_around: u64,
+    pub(super) parity_reads: u64,
+    pub(super) parity_writes: u64,
+    pub(super) rebuilt_sectors: u64,
+}
+
+/// The operations under way.
+pub(super) struct Plans {
+    operations: Slots<Operation>,
+    rules: Rules,
+    /// For the choice of a copy.
+    random: Xoshiro256,
+    turn: u64,
+    counts: PlanCounts,
+    /// Parts of the operation at hand; empty between calls.
+    wants: Vec<Want>,
+}
+
+impl Plans {
+    pub(super) fn new(rules: Rules, random: Xoshiro256) -> Plans {
+        let (operations, counts, wants) = (Slots::new(), PlanCounts::default(), Vec::new());
+        Plans { operations, rules, random, turn: 0, counts, wants }
+    }
+
+    pub(super) fn counts(&self) -> &PlanCounts {
+        &self.counts
+    }
+
+    pub(super) fn reset_counts(&mut self) {
+        self.counts = PlanCounts::default();
+    }
+
+    #[cfg(test)]
+    pub(super) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    pub(super) fn of(&self, slot: Slot) -> &Operation {
+        &self.operations[slot]
+    }
+
+    /// The operations that are under way.
+    pub(super) fn taken(&self) -> Vec<Slot> {
+        self.operations.taken()
+    }
+
+    /// The power goes: nothing is under way.
+    pub(super) fn clear(&mut self) {
+        self.operations = Slots::new();
+    }
+
+    // ---- an operation begins ------------------------------------------------------------------
+
+    /// Takes in an operation of a request, if it is of one: its number.
+    pub(super) fn start(&mut self, start: Start, asked: Option<&Request>, now: Time) -> Slot {
+        let operation = Operation::new(start, now);
+        self.operations.insert(asked.map_or(operation, |asked| operation.asked(asked)))
+    }
+
+    /// What an operation claims of its stripe, which it does now.
+    pub(super) fn claim(&mut self, slot: Slot) -> Claim {
+        self.operations[slot].claim()
+    }
+
+    /// One write is done with another, before which it stands in the queue.
+    pub(super) fn join(&mut self, slot: Slot, other: Slot) {
+        let mut first = self.operations[slot];
+        self.operations[other].join(other, &mut first);
+        self.operations[slot] = first;
+    }
+
+    /// A flush that has reached the members goes to all that have not failed.
+    pub(super) fn flush(
+        &mut self,
+        owner: Slot,
+        (asked, at): (&Request, Time),
+        sight: Sight<'_>,
+        out: &mut Vec<Message>,
+    ) {
+        let start = Start { owner, kind: Kind::Flush, stripe: 0, from: 0, to: 0, log: None };
+        let slot = self.start(start, Some(asked), at);
+        self.operations[slot].go_to(Stage::Ending);
+        for member in 0..sight.members.len() {
+            if !sight.members.has_failed(member) {
+                let want = (Purpose::Write, 0, Span::default());
+                self.submit(slot, want, member, *asked, out);
+            }
+        }
+        self.settle(slot, sight, out);
+    }
+
+    /// Issues the first parts of an operation that waits for nothing.
+    pub(super) fn begin(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
+        match self.operations[slot].kind() {
+            Kind::Read => {
+                if !self.begin_read(slot, sight, out) {
+                    return;
+                }
+            }
+            Kind::Write if sight.geometry.is_mirror() => {
+                let operation = &mut self.operations[slot];
+                let stripe = operation.stripe();
+                let is_there = |copy| sight.has(stripe, copy);
+                if !(0..sight.geometry.width).any(is_there) {
+                    operation.refuse();
+                }
+            }
+            Kind::Write => self.begin_write(slot, sight, out),
+            Kind::Trim => return self.write_or_log(slot, sight, out),
+            Kind::Rebuild(drive) => self.begin_rebuild(slot, drive, sight, out),
+            Kind::Resync => {
+                let operation = &mut self.operations[slot];
+                if !repairs::resync(operation, &self.rules, sight, &mut self.wants) {
+                    operation.go_to(Stage::Ending);
+                }
+                self.issue(slot, sight, out);
+            }
+            Kind::Flush => return,
+        }
+        self.settle(slot, sight, out);
+    }
+
+    /// Whether it need not wait for its stripe.
+    fn begin_read(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) -> bool {
+        let operation = &mut self.operations[slot];
+        if sight.geometry.is_mirror() {
+            let (copies, chunk) = (&mut (&mut self.random, &mut self.turn), sight.geometry.chunk);
+            let span = operation.span(0, chunk);
+            let rule = self.rules.read_copy;
+            match reads::choose_copy(rule, copies, sight, operation.stripe(), span) {
+                Some(copy) => self.wants.push((Purpose::Own, copy, span)),
+                None => operation.refuse(),
+            }
+            self.issue(slot, sight, out);
+            return true;
+        }
+        let (reading, around) = reads::read(operation, sight, &mut self.wants);
+        match reading {
+            Reading::AsAsked => {}
+            Reading::Lost => operation.refuse(),
+            // Made of chunks that no write may be changing.
+            Reading::InTurn => {
+                out.push(Message::Queue(slot));
+                return false;
+            }
+            Reading::FromOthers(chunks) if around => self.counts.reads_around += chunks,
+            Reading::FromOthers(chunks) => self.counts.degraded_reads += chunks,
+        }
+        self.issue(slot, sight, out);
+        true
+    }
+
+    fn begin_write(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
+        let operation = &mut self.operations[slot];
+        let Some(reads) = writes::reads_before(operation, &self.rules, sight) else {
+            operation.refuse();
+            return;
+        };
+        let counts = &mut self.counts;
+        match reads {
+            writes::Reads::NothingPlain => counts.writes_plain += 1,
+            writes::Reads::Nothing => counts.writes_full += 1,
+            writes::Reads::Old => counts.writes_modified += 1,
+            writes::Reads::Others => counts.writes_reconstructed += 1,
+            writes::Reads::All => counts.writes_recovered += 1,
+        }
+        if reads == writes::Reads::Old && !self.rules.together && !self.rules.hole.has_log() {
+            operation.go_to(Stage::Chained);
+        }
+        writes::read(operation, reads, sight, &mut self.wants);
+        self.issue(slot, sight, out);
+    }
+
+    /// Reads what the chunk of a spare follows from.
+    fn begin_rebuild(&mut self, slot: Slot, drive: u32, sight: Sight<'_>, out: &mut Vec<Message>) {
+        let operation = &mut self.operations[slot];
+        let Some(member) = sight.members.member_of(drive) else {
+            // The spare has failed meanwhile.
+            operation.go_to(Stage::Ending);
+            return;
+        };
+        if sight.geometry.is_mirror() {
+            let copies = &mut (&mut self.random, &mut self.turn);
+            let whole = sight.whole();
+            if reads::missing(operation, sight).is_too_much(sight) {
+                operation.go_to(Stage::Ending);
+                out.push(Message::Stop(drive));
+            } else if let Some(copy) =
+                reads::choose_copy(self.rules.read_copy, copies, sight, operation.stripe(), whole)
+            {
+                self.wants.push((Purpose::Other, copy, whole));
+            }
+        } else if !repairs::rebuild(operation, member, sight, &mut self.wants) {
+            operation.go_to(Stage::Ending);
+            out.push(Message::Stop(drive));
+        }
+        self.issue(slot, sight, out);
+    }
+
+    // ---- and goes on --------------------------------------------------------------------------
+
+    /// Continues an operation if it need not wait for outstanding parts.
+    pub(super) fn settle(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
+        loop {
+            let operation = &mut self.operations[slot];
+            let (reads, writes) = operation.outstanding();
+            if reads {
+                return;
+            }
+            match operation.stage() {
+                Stage::Again if !writes => {
+                    operation.go_to(Stage::Reading);
+                    return out.push(Message::Begin(slot));
+                }
+                Stage::Chained => {
+                    operation.go_to(Stage::Ending);
+                    writes::write_checks(operation, sight, &mut self.wants);
+                    self.issue(slot, sight, out);
+                }
+                Stage::Reading => match operation.kind() {
+                    Kind::Write | Kind::Rebuild(_) | Kind::Resync => {
+                        return self.write_or_log(slot, sight, out);
+                    }
+                    Kind::Read | Kind::Trim | Kind::Flush => {
+                        return out.push(Message::Finish(slot));
+                    }
+                },
+                Stage::Logging if !writes => {
+                    self.write_all(slot, sight, out);
+                }
+                Stage::Ending if !writes => {
+                    return out.push(Message::Finish(slot));
+                }
+                Stage::Again | Stage::LogFull | Stage::Logging | Stage::Ending => return,
+            }
+        }
+    }
+
+    /// All has been read that a write follows from.
+    fn write_or_log(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
+        if self.rules.hole.has_log() {
+            return out.push(Message::Log(slot));
+        }
+        self.write(slot, sight, out);
+    }
+
+    /// An operation writes what it has to.
+    pub(super) fn write(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
+        self.write_all(slot, sight, out);
+        if !self.operations[slot].outstanding().1 {
+            out.push(Message::Finish(slot));
+        }
+    }
+
+    /// Writes what is asked, its copies and its parity; of a rebuild the chunk that was lost.
+    fn write_all(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
+        let operation = &mut self.operations[slot];
+        operation.go_to(Stage::Ending);
+        let stripe = operation.stripe();
+        match operation.kind() {
+            Kind::Rebuild(drive) => {
+                if let Some(member) = sight.members.member_of(drive) {
+                    let place = sight.geometry.place_of(stripe, member as u64);
+                    self.counts.rebuilt_sectors += sight.whole().sectors();
+                    self.wants.push((Purpose::Write, place, sight.whole()));
+                }
+            }
+            Kind::Resync => {
+                if repairs::write_resynced(operation, &self.rules, sight, &mut self.wants) {
+                    out.push(Message::Anew(stripe));
+                }
+            }
+            Kind::Trim => writes::trim(operation, sight, &mut self.wants),
+            Kind::Read | Kind::Write | Kind::Flush => {
+                if sight.is_mended(stripe) {
+                    let hull = operation.hull(sight.geometry.chunk);
+                    out.push(Message::Mend(stripe, hull));
+                }
+                writes::write(operation, sight, &mut self.wants);
+            }
+        }
+        self.issue(slot, sight, out);
+    }
+
+    /// The log that takes the entry of an operation, and the blocks of the entry; nothing where there is nothing
+    /// to log.
+    pub(super) fn entry(&self, operation: &Operation, sight: Sight<'_>) -> Option<(u32, u64)> {
+        logging::entry(operation, &self.rules, sight)
+    }
+
+    /// An operation has room in a log, and writes to it what it is about to change.
+    pub(super) fn log_in(
+        &mut self,
+        slot: Slot,
+        room: Place,
+        sight: Sight<'_>,
+        out: &mut Vec<Message>,
+    ) {
+        let operation = &mut self.operations[slot];
+        operation.log_in(room);
+        logging::log(operation, &self.rules, sight, &mut self.wants);
+        self.issue(slot, sight, out);
+    }
+
+    /// An operation waits for room in a log.
+    pub(super) fn wait_for_log(&mut self, slot: Slot) {
+        self.operations[slot].go_to(Stage::LogFull);
+    }
+
+    /// There is nothing to log any more for an operation that waited for room.
+    pub(super) fn needs_no_log(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
+        self.operations[slot].go_to(Stage::Reading);
+        self.settle(slot, sight, out);
+    }
+
+    // ---- its parts ----------------------------------------------------------------------------
+
+    /// Asks the members for the parts at hand, those that are empty left out.
+    fn issue(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
+        let mut wants = std::mem::take(&mut self.wants);
+        for want in wants.drain(..) {
+            let (purpose, place, span) = want;
+            let operation = &self.operations[slot];
+            let (stripe, kind) = (operation.stripe(), operation.kind());
+            let member = sight.geometry.member(stripe, place) as usize;
+            if matches!(purpose, Purpose::Log | Purpose::Recall) {
+                let op = if purpose == Purpose::Log { Op::Write } else { Op::Read };
+                let request = logging::request(operation, place, op, &self.rules, sight);
+                self.submit(slot, want, member, request, out);
+                continue;
+            }
+            if span.is_empty() {
+                continue;
+            }
+            let op = match (purpose, kind) {
+                (Purpose::Write, Kind::Trim) => Op::Trim,
+                (Purpose::Write, _) => Op::Write,
+                _ => Op::Read,
+            };
+            let lba = Lba(sight.geometry.row(stripe) * sight.geometry.chunk + span.from);
+            let mut request = Request::new(0, op, lba, span.sectors() as u32);
+            let (queue, fua) = operation.demands();
+            (request.queue, request.fua) = (queue, fua && op == Op::Write);
+            if place >= sight.geometry.data && !sight.geometry.is_mirror() && kind == Kind::Write {
+                self.counts.parity_reads += u64::from(op == Op::Read);
+                self.counts.parity_writes += u64::from(op == Op::Write);
+            }
+            self.submit(slot, want, member, request, out);
+        }
+        self.wants = wants;
+    }
+
+    fn submit(
+        &mut self,
+        slot: Slot,
+        (purpose, place, span): Want,
+        member: usize,
+        request: Request,
+        out: &mut Vec<Message>,
+    ) {
+        self.operations[slot].issued(purpose);
+        out.push(Message::Issue(Issue { slot, purpose, place, span, member, request }));
+    }
+
+    /// A member has answered.
+    pub(super) fn part_done(
+        &mut self,
+        part: &Part,
+        answer: &Completion,
+        sight: Sight<'_>,
+        out: &mut Vec<Message>,
+    ) {
+        let slot = part.operation;
+        let operation = &mut self.operations[slot];
+        operation.done(part.purpose, part.before, answer.breakdown, answer.status);
+        let chained = operation.stage() == Stage::Chained && part.purpose == Purpose::Own;
+        let is_data = part.place < sight.geometry.data;
+        if chained && is_data && sight.has(operation.stripe(), part.place) {
+            self.wants.push((Purpose::Write, part.place, part.span));
+            self.issue(slot, sight, out);
+        }
+        self.settle(slot, sight, out);
+    }
+
+    /// What a power cut makes of an operation that has its turn, with these parts under way.
+    pub(super) fn cut(&self, slot: Slot, parts: &[CutPart], sight: Sight<'_>) -> Option<Cut> {
+        cuts::cut(&self.operations[slot], parts, sight)
+    }
+
+    /// The requests to members that log in no time what an operation is about to change.
+    pub(super) fn log_untimed(
+        &self,
+        operation: &Operation,
+        room: Place,
+        sight: Sight<'_>,
+    ) -> Vec<(usize, Request)> {
+        logging::untimed(operation, room, &self.rules, sight)
+    }
+
+    /// The drive of a part has failed.
+    pub(super) fn lose(&mut self, part: &Part, data: u64) {
+        let span = (part.place < data).then_some(part.span);
+        self.operations[part.operation].lose(part.purpose, span);
+    }
+
+    /// Continues an operation that has lost a part.
+    pub(super) fn recover(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
+        let operation = &mut self.operations[slot];
+        let lost = operation.take_lost();
+        if !lost.is_empty() {
+            if reads::missing(operation, sight).is_too_much(sight) {
+                operation.spoil();
+            } else {
+                reads::read_around(operation, lost, sight, &mut self.wants);
+                self.issue(slot, sight, out);
+            }
+        }
+        self.settle(slot, sight, out);
+    }
+
+    /// An operation is over, and leaves.
+    pub(super) fn remove(&mut self, slot: Slot) -> Operation {
+        self.operations.remove(slot)
+    }
+}

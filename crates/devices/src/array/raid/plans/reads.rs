@@ -1,0 +1,185 @@
+//! What is read of a stripe, by what of it is there.
+
+use crate::array::raid::message::{Purpose, Span};
+use crate::array::raid::operation::{Operation, Want};
+use crate::array::raid::sight::Sight;
+use crate::array::redundancy::ReadCopy;
+use engine::{Random as _, Xoshiro256};
+
+/// What of a stripe is missing, and what of that an operation touches.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Missing {
+    pub(super) data: u64,
+    pub(super) checks: u64,
+    pub(super) touched: u64,
+    /// Of each chunk that it touches and that is missing.
+    pub(super) hull: Span,
+    /// A chunk that it touches in part is missing.
+    pub(super) in_part: bool,
+}
+
+impl Missing {
+    /// Whether nothing helps.
+    pub(super) fn is_too_much(self, sight: Sight<'_>) -> bool {
+        self.data + self.checks > sight.geometry.checks()
+    }
+}
+
+/// What an operation misses of its stripe.
+#[inline]
+pub(super) fn missing(operation: &Operation, sight: Sight<'_>) -> Missing {
+    if sight.members.is_whole() {
+        return Missing::default();
+    }
+    missing_of(operation, sight, false)
+}
+
+/// The same, with the members that clean as if they were missing where reads go `around` them.
+fn missing_of(operation: &Operation, sight: Sight<'_>, around: bool) -> Missing {
+    let mut missing = Missing::default();
+    let chunk = sight.geometry.chunk;
+    let hull = if operation.is_empty() { Span::default() } else { operation.hull(chunk) };
+    for place in 0..sight.geometry.width {
+        if reads_from(operation, place, sight, around) {
+            continue;
+        }
+        if place >= sight.geometry.data {
+            missing.checks += 1;
+            continue;
+        }
+        missing.data += 1;
+        let span = operation.span(place, chunk);
+        if !span.is_empty() {
+            missing.touched += 1;
+            missing.hull = missing.hull.hull(span);
+            missing.in_part |= span != hull;
+        }
+    }
+    missing
+}
+
+/// Whether an operation may read what is at a place of its stripe.
+fn reads_from(operation: &Operation, place: u64, sight: Sight<'_>, around: bool) -> bool {
+    let stripe = operation.stripe();
+    sight.has(stripe, place) && !(around && sight.avoids(stripe, place))
+}
+
+/// How something is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// From where it is.
+    AsAsked,
+    /// So many chunks are made of others.
+    FromOthers(u64),
+    /// Chunks have to be made of others, which needs the stripe.
+    InTurn,
+    /// It cannot be made.
+    Lost,
+}
+
+/// What a read of a stripe with parity reads, and whether it goes around members that clean.
+pub(super) fn read(
+    operation: &Operation,
+    sight: Sight<'_>,
+    wants: &mut Vec<Want>,
+) -> (Reading, bool) {
+    let mut missing = missing(operation, sight);
+    let mut around = false;
+    if sight.members.are_by_turns() && missing.touched == 0 {
+        missing = missing_of(operation, sight, true);
+        around = missing.touched > 0 && !missing.is_too_much(sight);
+        if !around {
+            missing = Missing::default();
+        }
+    }
+    if missing.touched == 0 {
+        let chunk = sight.geometry.chunk;
+        let touched = operation.touched(chunk);
+        wants.extend(touched.map(|place| (Purpose::Own, place, operation.span(place, chunk))));
+        return (Reading::AsAsked, around);
+    }
+    if !operation.is_queued() {
+        return (Reading::InTurn, around);
+    }
+    if missing.is_too_much(sight) {
+        return (Reading::Lost, around);
+    }
+    read_sources(operation, missing.data, missing.hull, around, sight, wants);
+    (Reading::FromOthers(missing.touched), around)
+}
+
+/// Reads all data chunks that are there, what the operation asks of them and what its missing ones
+/// follow from, and as many parity chunks as data chunks are missing.
+pub(super) fn read_sources(
+    operation: &Operation,
+    unknown: u64,
+    lost: Span,
+    around: bool,
+    sight: Sight<'_>,
+    wants: &mut Vec<Want>,
+) {
+    let (data, width) = (sight.geometry.data, sight.geometry.width);
+    for place in 0..data {
+        if reads_from(operation, place, sight, around) {
+            let own = operation.span(place, sight.geometry.chunk);
+            wants.push((Purpose::Other, place, own.hull(lost)));
+        }
+    }
+    let checks = (data..width).filter(|place| reads_from(operation, *place, sight, around));
+    wants.extend(checks.take(unknown as usize).map(|place| (Purpose::Other, place, lost)));
+}
+
+/// Reads what an old value follows from that went with its member: all of the stripe that the
+/// operation has not read itself.
+pub(super) fn read_around(
+    operation: &Operation,
+    lost: Span,
+    sight: Sight<'_>,
+    wants: &mut Vec<Want>,
+) {
+    for place in 0..sight.geometry.data {
+        if sight.has(operation.stripe(), place) {
+            let span = lost.without(operation.span(place, sight.geometry.chunk));
+            wants.push((Purpose::Other, place, span));
+        }
+    }
+}
+
+/// The copy of a mirror to read, if there is one.
+pub(super) fn choose_copy(
+    rule: ReadCopy,
+    (random, turn): &mut (&mut Xoshiro256, &mut u64),
+    sight: Sight<'_>,
+    stripe: u64,
+    span: Span,
+) -> Option<u64> {
+    let copies = sight.geometry.width;
+    let quick = |copy: &u64| sight.has(stripe, *copy) && !sight.avoids(stripe, *copy);
+    let by_turns = sight.members.are_by_turns() && (0..copies).any(|copy| quick(&copy));
+    let there = |copy: &u64| if by_turns { quick(copy) } else { sight.has(stripe, *copy) };
+    if sight.is_behind(stripe) {
+        // Copies may differ: always the one that the others are made equal to.
+        return (0..copies).find(|copy| sight.has(stripe, *copy));
+    }
+    let count = (0..copies).filter(there).count() as u64;
+    if count == 0 {
+        return None;
+    }
+    let nth = match rule {
+        ReadCopy::Random if count > 1 => random.below(count),
+        ReadCopy::RoundRobin => {
+            **turn += 1;
+            **turn % count
+        }
+        _ => 0,
+    };
+    let first = sight.geometry.member(stripe, 0);
+    let lba = sight.geometry.row(stripe) * sight.geometry.chunk + span.from;
+    let load = |copy: &u64| sight.members.queue_and_way((first + copy) as usize, lba);
+    let mut choices = (0..copies).filter(there);
+    match rule {
+        ReadCopy::Nearest => choices.min_by_key(|copy| load(copy).1),
+        ReadCopy::ShortestQueue => choices.min_by_key(load),
+        ReadCopy::Primary | ReadCopy::Random | ReadCopy::RoundRobin => choices.nth(nth as usize),
+    }
+}

@@ -1,0 +1,386 @@
+//! Power cuts of an array, and what is done about what they leave: the write hole.
+//!
+//! Of a stripe that was being written some writes are there and others are not, so that its parity may fit neither
+//! what was there nor what was to be (`torn.rs`). Afterwards all stripes are gone through a unit at a time, beside the
+//! load; or what a log has is done again before anything else of its stripe.
+
+use super::geometry::Geometry;
+use super::message::{Place, Span};
+use super::torn::{Cut, Dirt};
+use crate::array::ArrayConfig;
+use crate::array::clock::Event;
+use crate::array::members::Members;
+use crate::array::redundancy::{HoleRule, Redundancy};
+use crate::array_report::HoleReport;
+use engine::{Random as _, SECTOR_BYTES, Time, Xoshiro256};
+use options::{Bandwidth, Invalid, Size};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The stream of the lots that say which unanswered writes are there.
+const TEAR_STREAM: u64 = 14;
+
+/// What power cuts left, and what is done about it.
+#[derive(Debug)]
+pub(super) struct Recovery {
+    rule: HoleRule,
+    random: Xoshiro256,
+    /// Stripes that were being written, until they have been put right.
+    dirty: BTreeMap<u64, Dirt>,
+    progress: Option<Progress>,
+    pace: Pace,
+    /// Failures that are due, while there is no power.
+    held: Vec<(Time, Event)>,
+    cuts: u64,
+    stripes_dirty: u64,
+    stripes_resynced: u64,
+    resync_ns: Time,
+    chunks_wrong: u64,
+}
+
+/// How fast rows are gone through.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace {
+    pub(super) rate: Bandwidth,
+    /// Rows of a unit, of all, and stripes of a row.
+    pub(super) unit: u64,
+    pub(super) rows: u64,
+    pub(super) groups: u64,
+    /// Sectors of a chunk.
+    pub(super) chunk: u64,
+}
+
+impl Pace {
+    /// That of an array with this geometry.
+    ///
+    /// # Errors
+    /// When a unit is no whole number of chunks.
+    pub(super) fn new(config: &ArrayConfig, geometry: &Geometry) -> Result<Pace, Invalid> {
+        let (unit, chunk) = (config.rebuild.unit.bytes(), geometry.chunk * SECTOR_BYTES);
+        if unit == 0 || !unit.is_multiple_of(chunk) {
+            let chunk = Size::from_bytes(chunk);
+            let problem = format!("{} is no multiple of a chunk of {chunk}", config.rebuild.unit);
+            return Err(Invalid::new(&["device.rebuild.unit", "device.stripe"], problem));
+        }
+        let (rows, chunk_sectors) = (geometry.rows, geometry.chunk);
+        Ok(Pace {
+            rate: config.rebuild.rate,
+            unit: unit / chunk,
+            rows,
+            groups: geometry.stripes() / rows,
+            chunk: chunk_sectors,
+        })
+    }
+
+    /// The least that a unit takes.
+    pub(super) fn unit_ns(&self) -> Time {
+        self.rate.time_ns(self.unit * self.chunk * SECTOR_BYTES)
+    }
+}
+
+/// Progress of the recovery.
+#[derive(Debug)]
+struct Progress {
+    /// Rows that have been gone through, and where the unit under way ends.
+    rows: u64,
+    unit: u64,
+    /// Operations that are not done.
+    left: u64,
+    /// The members are not ready.
+    waits: bool,
+    began: Time,
+    /// The next unit begins no sooner.
+    next_at: Time,
+}
+
+/// Refuses a setting of `hole` that does not fit the array.
+pub(super) fn check(config: &ArrayConfig) -> Result<(), Invalid> {
+    if config.hole == HoleRule::PartialParity && config.redundancy != Redundancy::Parity {
+        let problem = format!(
+            "it needs one chunk of rotated parity, which a {} array has not; use journal",
+            config.redundancy
+        );
+        return Err(Invalid::new(&["device.hole", "device.redundancy"], problem));
+    }
+    Ok(())
+}
+
+/// A write to be done again from the log: its stripe, its sectors there, and its entry.
+pub(super) type Replay = (u64, Range<u64>, Option<Place>);
+
+impl Recovery {
+    pub(super) fn new(config: &ArrayConfig, pace: Pace, seed: u64) -> Recovery {
+        Recovery {
+            rule: config.hole,
+            random: Xoshiro256::new(seed, TEAR_STREAM),
+            dirty: BTreeMap::new(),
+            progress: None,
+            pace,
+            held: Vec::new(),
+            cuts: 0,
+            stripes_dirty: 0,
+            stripes_resynced: 0,
+            resync_ns: 0,
+            chunks_wrong: 0,
+        }
+    }
+
+    /// No cut has left anything to be done or remembered.
+    #[inline]
+    pub(super) fn is_closed(&self) -> bool {
+        self.dirty.is_empty() && self.progress.is_none()
+    }
+
+    pub(super) fn is_going_on(&self) -> bool {
+        self.progress.is_some()
+    }
+
+    /// Whether the array answers nothing before it is over.
+    pub(super) fn holds_up(&self) -> bool {
+        self.rule.has_log() && self.progress.is_some()
+    }
+
+    /// Whether a row has not been gone through since the last cut, so that its parity may not fit.
+    #[inline]
+    pub(super) fn is_behind(&self, row: u64) -> bool {
+        self.progress.as_ref().is_some_and(|it| row >= it.rows)
+    }
+
+    /// Whether part of a stripe must be rewritten, so that reads wait.
+    #[inline]
+    pub(super) fn is_replayed(&self, stripe: u64) -> bool {
+        !self.dirty.is_empty() && self.rule.has_log() && self.dirty.contains_key(&stripe)
+    }
+
+    // ---- the cut ------------------------------------------------------------------------------
+
+    /// The power goes.
+    pub(super) fn cut(&mut self) {
+        self.cuts += 1;
+    }
+
+    /// Whether a write that had not been answered is there.
+    pub(super) fn lot(&mut self) -> bool {
+        self.random.below(2) == 0
+    }
+
+    pub(super) fn tear(&mut self, cut: Cut) {
+        match cut {
+            Cut::Repaired(stripe) if !self.rule.has_log() => self.forget(stripe),
+            Cut::Repaired(_) => {}
+            Cut::Torn { stripe, torn, all_there } => {
+                self.stripes_dirty += 1;
+                self.dirty.entry(stripe).or_default().tear(torn, all_there);
+            }
+        }
+    }
+
+    /// What was under way is gone; failures that are due wait for the power.
+    pub(super) fn stop(&mut self, due: Vec<(Time, Event)>) {
+        self.dirty.values_mut().for_each(Dirt::calm);
+        self.held.extend(due.into_iter().filter(|(_, event)| matches!(event, Event::Failure(_))));
+        self.progress = None;
+    }
+
+    /// Entries of logs that are still of use.
+    pub(super) fn logged(&self) -> impl Iterator<Item = Place> {
+        self.dirty.values().flat_map(Dirt::torn).filter_map(|it| it.log)
+    }
+
+    /// Counts the chunks that are lost and come out wrong, each once. What a log has is put right first.
+    pub(super) fn count_wrong(&mut self, geometry: &Geometry, members: &Members) {
+        if self.rule.has_log() || geometry.is_mirror() {
+            return;
+        }
+        for (stripe, dirt) in &mut self.dirty {
+            let has = |place: &u64| {
+                members.holds(geometry.member(*stripe, *place) as usize, geometry.row(*stripe))
+            };
+            let missing: Vec<u64> = (0..geometry.data).filter(|place| !has(place)).collect();
+            let checks = (geometry.data..geometry.width).filter(has);
+            let checks: Vec<u64> = checks.take(missing.len()).collect();
+            if checks.len() == missing.len() {
+                self.chunks_wrong += dirt.count_wrong(&missing, &checks, geometry.chunk);
+            }
+        }
+    }
+
+    // ---- and the way back ---------------------------------------------------------------------
+
+    /// The power is on again: the failures that are due, and what is to be done again from the logs.
+    pub(super) fn wake(&mut self, now: Time) -> (Vec<(Time, Event)>, Vec<Replay>) {
+        let mut replays = Vec::new();
+        if self.rule.has_log() {
+            for (stripe, dirt) in &self.dirty {
+                replays.extend(dirt.torn().map(|it| (*stripe, it.from..it.to, it.log)));
+            }
+        }
+        let rows = if self.rule.has_log() { self.pace.rows } else { 0 };
+        let left = replays.len() as u64;
+        let progress = Progress { rows, unit: rows, left, waits: true, began: now, next_at: now };
+        self.progress = Some(progress);
+        (std::mem::take(&mut self.held), replays)
+    }
+
+    /// The stripes of the next unit, if it is time.
+    pub(super) fn next_unit(&mut self, now: Time) -> Range<u64> {
+        let pace = self.pace;
+        let Some(progress) = &mut self.progress else { return 0..0 };
+        let is_busy = progress.waits || progress.unit > progress.rows;
+        if is_busy || progress.rows == pace.rows || now < progress.next_at {
+            return 0..0;
+        }
+        progress.unit = (progress.rows + pace.unit).min(pace.rows);
+        progress.left = (progress.unit - progress.rows) * pace.groups;
+        progress.next_at = now + pace.unit_ns();
+        progress.rows * pace.groups..progress.unit * pace.groups
+    }
+
+    /// Continues once the members are ready, a unit is done, or everything is. Returns when the next unit is due.
+    pub(super) fn go_on(&mut self, is_ready: bool, now: Time) -> Option<Time> {
+        let all = self.pace.rows;
+        let progress = self.progress.as_mut()?;
+        let mut next = None;
+        if progress.waits {
+            if !is_ready {
+                return None;
+            }
+            (progress.waits, progress.began, progress.next_at) = (false, now, now);
+            next = (progress.rows < all).then_some(now);
+        }
+        if progress.left > 0 {
+            return next;
+        }
+        if progress.unit > progress.rows {
+            progress.rows = progress.unit;
+            next = (progress.rows < all).then_some(progress.next_at.max(now));
+        }
+        if progress.rows == all {
+            self.resync_ns += now - progress.began;
+            self.progress = None;
+        }
+        next
+    }
+
+    /// A stripe is gone through, or done again.
+    pub(super) fn write_anew(&mut self, stripe: u64) {
+        self.stripes_resynced += 1;
+        if self.rule == HoleRule::Resync
+            && let Some(dirt) = self.dirty.get_mut(&stripe)
+        {
+            dirt.write_anew();
+        }
+    }
+
+    /// An operation of the recovery has ended.
+    pub(super) fn resynced(&mut self, stripe: u64, log: Option<Place>) {
+        if self.dirty.get_mut(&stripe).is_some_and(|dirt| dirt.go_through(log)) {
+            self.dirty.remove(&stripe);
+        }
+        if let Some(progress) = &mut self.progress {
+            progress.left -= 1;
+        }
+    }
+
+    /// A write makes the parity of these rows of a stripe anew, of all their data.
+    pub(super) fn mend(&mut self, stripe: u64, rows: Span) {
+        if let Some(dirt) = self.dirty.get_mut(&stripe) {
+            dirt.mend(rows);
+        }
+    }
+
+    /// A write that had its stripe is over.
+    pub(super) fn mended(&mut self, stripe: u64) {
+        if let Some(dirt) = self.dirty.get_mut(&stripe) {
+            dirt.mended();
+        }
+    }
+
+    /// The chunks of a stripe fit each other, right or wrong.
+    pub(super) fn forget(&mut self, stripe: u64) {
+        self.dirty.remove(&stripe);
+    }
+
+    pub(super) fn report(&self, now: Time) -> Option<HoleReport> {
+        let going = self.progress.as_ref().filter(|it| !it.waits);
+        let going = going.map_or(0, |it| now.saturating_sub(it.began));
+        (self.cuts > 0).then(|| HoleReport {
+            stripes_dirty: self.stripes_dirty,
+            stripes_resynced: self.stripes_resynced,
+            resync_seconds: (self.resync_ns + going) as f64 / 1e9,
+            chunks_wrong: self.chunks_wrong,
+        })
+    }
+
+    /// The stripes that were torn, each with its writes.
+    #[cfg(test)]
+    pub(super) fn dirty(&self) -> impl Iterator<Item = (u64, &Dirt)> {
+        self.dirty.iter().map(|(stripe, dirt)| (*stripe, dirt))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::torn::Torn;
+    use super::*;
+
+    const PACE: Pace = Pace { rate: Bandwidth::UNLIMITED, unit: 2, rows: 5, groups: 1, chunk: 4 };
+
+    fn torn(log: Option<Place>) -> Cut {
+        let hull = Span { from: 0, to: 4 };
+        let there = vec![Some(true), None, Some(false)];
+        Cut::Torn { stripe: 3, torn: Torn { from: 0, to: 4, hull, there, log }, all_there: false }
+    }
+
+    fn recovery(hole: HoleRule) -> Recovery {
+        Recovery::new(&ArrayConfig { hole, ..ArrayConfig::default() }, PACE, 1)
+    }
+
+    #[test]
+    fn without_a_log_all_stripes_are_gone_through_a_unit_at_a_time() {
+        let mut it = recovery(HoleRule::Resync);
+        it.cut();
+        it.tear(torn(None));
+        it.stop(vec![(9, Event::LinkFree), (50, Event::Failure(1))]);
+        let (due, replays) = it.wake(100);
+        assert_eq!((due, replays.len()), (vec![(50, Event::Failure(1))], 0));
+        assert!(it.is_behind(0) && !it.is_replayed(3) && !it.holds_up());
+        // Not before the members are ready.
+        assert_eq!((it.next_unit(100), it.go_on(false, 150)), (0..0, None));
+        assert_eq!(it.go_on(true, 200), Some(200));
+        let mut units = Vec::new();
+        loop {
+            let unit = it.next_unit(200 + units.len() as Time);
+            for stripe in unit.clone() {
+                it.write_anew(stripe);
+                assert_eq!(it.go_on(true, 0), None, "the unit is not done");
+                it.resynced(stripe, None);
+            }
+            units.push(unit);
+            if it.go_on(true, 200 + units.len() as Time).is_none() {
+                break;
+            }
+        }
+        assert_eq!(units, [0..2, 2..4, 4..5]);
+        assert!(it.is_closed() && !it.is_behind(4));
+        let report = it.report(900).unwrap();
+        assert_eq!((report.stripes_dirty, report.stripes_resynced), (1, 5));
+        assert!((report.resync_seconds - 3e-9).abs() < 1e-15, "{}", report.resync_seconds);
+    }
+
+    #[test]
+    fn what_a_log_has_is_done_again_and_nothing_else() {
+        let mut it = recovery(HoleRule::Journal);
+        let place = Place { log: 0, first: 7, blocks: 2 };
+        it.tear(torn(Some(place)));
+        it.stop(Vec::new());
+        assert_eq!(it.logged().collect::<Vec<_>>(), [place]);
+        assert_eq!(it.wake(10).1, [(3, 0..4, Some(place))]);
+        assert!(it.is_replayed(3) && !it.is_behind(3) && it.holds_up());
+        assert_eq!((it.go_on(true, 20), it.next_unit(20)), (None, 0..0));
+        it.resynced(3, Some(place));
+        assert!(it.holds_up() && !it.is_replayed(3));
+        assert_eq!(it.go_on(true, 30), None);
+        assert!(it.is_closed());
+    }
+}

@@ -1,0 +1,271 @@
+//! The stripes in use: operations that would spoil each other's parity, in order of arrival.
+//!
+//! An operation claims sectors of a stripe. It has its turn at once if no claim before it is in its way, else when
+//! those that are leave. Writes that wait behind one another and are contiguous may be done as one.
+
+use super::message::{Message, NONE};
+use crate::kit::slots::Slot;
+use std::collections::BTreeMap;
+
+/// What an operation does to its stripe, as far as others are concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    Read,
+    /// A write that may be done with others like it: with the same demand for durability.
+    Write {
+        fua: bool,
+    },
+    Trim,
+    /// All of the stripe is made again.
+    Repair,
+}
+
+/// What an operation claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Claim {
+    pub(super) stripe: u64,
+    /// Sectors among the data of the stripe.
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) what: Use,
+}
+
+/// A claim in the queue of its stripe.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    claim: Claim,
+    /// The next one of its stripe.
+    next: Slot,
+    has_turn: bool,
+}
+
+/// The queues of the stripes in use.
+#[derive(Debug)]
+pub(super) struct Stripes {
+    /// The first operation of each; each names the next.
+    first: BTreeMap<u64, Slot>,
+    /// By operation; what is in those without a claim is worthless.
+    waiting: Vec<Waiting>,
+    /// Copies, of which only the sectors claimed are in use; of parity, it is all of the stripe.
+    is_mirror: bool,
+    /// Writes that are done with one that waited like them, at most.
+    most_joined: u32,
+    /// Operations that waited, and that were done with others.
+    waits: u64,
+    joins: u64,
+}
+
+impl Stripes {
+    pub(super) fn new(is_mirror: bool, most_joined: u32) -> Stripes {
+        let most_joined = if is_mirror { 0 } else { most_joined };
+        let (first, waiting) = (BTreeMap::new(), Vec::new());
+        Stripes { first, waiting, is_mirror, most_joined, waits: 0, joins: 0 }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.first.is_empty()
+    }
+
+    /// Operations that waited for another one, and that were done with another one.
+    pub(super) fn counts(&self) -> (u64, u64) {
+        (self.waits, self.joins)
+    }
+
+    pub(super) fn reset_counts(&mut self) {
+        (self.waits, self.joins) = (0, 0);
+    }
+
+    /// Whether one must wait for another one of its stripe that came before.
+    fn conflict(&self, one: Slot, other: Slot) -> bool {
+        let (one, other) = (self.at(one).claim, self.at(other).claim);
+        if one.what == Use::Read && other.what == Use::Read {
+            return false;
+        }
+        let is_repair = one.what == Use::Repair || other.what == Use::Repair;
+        !self.is_mirror || is_repair || one.from < other.to && other.from < one.to
+    }
+
+    fn at(&self, slot: Slot) -> &Waiting {
+        &self.waiting[slot as usize]
+    }
+
+    fn at_mut(&mut self, slot: Slot) -> &mut Waiting {
+        &mut self.waiting[slot as usize]
+    }
+
+    /// Whether an operation that has claimed has its turn.
+    pub(super) fn has_turn(&self, slot: Slot) -> bool {
+        self.at(slot).has_turn
+    }
+
+    /// Puts an operation behind those of its stripe; whether it has its turn.
+    pub(super) fn claim(&mut self, slot: Slot, claim: Claim) -> bool {
+        let waiting = Waiting { claim, next: NONE, has_turn: false };
+        if self.waiting.len() <= slot as usize {
+            self.waiting.resize(slot as usize + 1, waiting);
+        }
+        *self.at_mut(slot) = waiting;
+        let Some(first) = self.first.get(&claim.stripe).copied() else {
+            self.first.insert(claim.stripe, slot);
+            self.at_mut(slot).has_turn = true;
+            return true;
+        };
+        let (mut waits, mut last) = (false, first);
+        let mut at = first;
+        while at != NONE {
+            waits |= self.conflict(slot, at);
+            (last, at) = (at, self.at(at).next);
+        }
+        self.at_mut(last).next = slot;
+        self.at_mut(slot).has_turn = !waits;
+        self.waits += u64::from(waits);
+        !waits
+    }
+
+    /// Takes out an operation that is over; whether others of its stripe are left, who may have their turn.
+    pub(super) fn leave(&mut self, slot: Slot) -> Option<u64> {
+        let Waiting { claim: Claim { stripe, .. }, next, .. } = *self.at(slot);
+        let first = self.first[&stripe];
+        if first == slot {
+            if next == NONE {
+                self.first.remove(&stripe);
+                return None;
+            }
+            self.first.insert(stripe, next);
+            return Some(stripe);
+        }
+        let mut before = first;
+        while self.at(before).next != slot {
+            before = self.at(before).next;
+        }
+        self.at_mut(before).next = next;
+        Some(stripe)
+    }
+
+    /// Gives the first operation of a stripe that waits and need not its turn, with those that are done with it;
+    /// then the next is to be asked for.
+    pub(super) fn turn(&mut self, stripe: u64, out: &mut Vec<Message>) {
+        if let Some(ready) = self.ready(stripe) {
+            self.join(ready, out);
+            self.at_mut(ready).has_turn = true;
+            out.extend([Message::Begin(ready), Message::Turn(stripe)]);
+        }
+    }
+
+    fn ready(&self, stripe: u64) -> Option<Slot> {
+        let first = self.first.get(&stripe).copied()?;
+        let mut at = first;
+        while at != NONE {
+            if !self.at(at).has_turn {
+                let mut before = first;
+                while before != at && !self.conflict(at, before) {
+                    before = self.at(before).next;
+                }
+                if before == at {
+                    return Some(at);
+                }
+            }
+            at = self.at(at).next;
+        }
+        None
+    }
+
+    /// Does with a write those that wait behind it and go on from it.
+    fn join(&mut self, slot: Slot, out: &mut Vec<Message>) {
+        for _ in 0..self.most_joined {
+            let Waiting { claim: one, next, .. } = *self.at(slot);
+            if next == NONE || !matches!(one.what, Use::Write { .. }) {
+                return;
+            }
+            let Waiting { claim: other, next: behind, has_turn } = *self.at(next);
+            let is_alike = other.what == one.what && !has_turn;
+            if !is_alike || other.from > one.to || other.to < one.from {
+                return;
+            }
+            let joined = self.at_mut(slot);
+            joined.next = behind;
+            joined.claim.from = one.from.min(other.from);
+            joined.claim.to = one.to.max(other.to);
+            self.joins += 1;
+            out.push(Message::Join(slot, next));
+        }
+    }
+
+    /// The power goes: nobody waits any more.
+    pub(super) fn clear(&mut self) {
+        self.first.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STRIPE: u64 = 7;
+
+    fn claim(what: Use, from: u64, to: u64) -> Claim {
+        Claim { stripe: STRIPE, from, to, what }
+    }
+
+    /// Who has a turn once an operation has left.
+    fn left(stripes: &mut Stripes, slot: Slot) -> Vec<Message> {
+        let mut all = Vec::new();
+        if let Some(stripe) = stripes.leave(slot) {
+            stripes.turn(stripe, &mut all);
+            while all.pop_if(|last| *last == Message::Turn(stripe)).is_some() {
+                stripes.turn(stripe, &mut all);
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn writes_of_a_stripe_with_parity_take_turns_and_reads_share_it() {
+        let mut stripes = Stripes::new(false, 0);
+        let write = Use::Write { fua: false };
+        assert!(stripes.claim(0, claim(write, 0, 4)), "it is the first");
+        assert!(!stripes.claim(1, claim(Use::Read, 8, 9)));
+        assert!(!stripes.claim(2, claim(Use::Read, 4, 5)));
+        assert!(!stripes.claim(3, claim(Use::Repair, 0, 0)));
+        assert!(stripes.claim(4, Claim { stripe: 8, ..claim(write, 0, 4) }), "another stripe");
+        assert_eq!(stripes.counts(), (3, 0));
+        assert_eq!(left(&mut stripes, 0), [Message::Begin(1), Message::Begin(2)]);
+        assert!(stripes.has_turn(2) && !stripes.has_turn(3));
+        assert_eq!(left(&mut stripes, 2), []);
+        assert_eq!(left(&mut stripes, 1), [Message::Begin(3)]);
+        assert_eq!((left(&mut stripes, 3), stripes.leave(4)), (vec![], None));
+        assert!(stripes.is_empty());
+    }
+
+    #[test]
+    fn copies_of_other_sectors_go_on_beside_each_other() {
+        let mut stripes = Stripes::new(true, 9);
+        let write = Use::Write { fua: false };
+        let turns = [(0, 4), (4, 8), (3, 5), (8, 9)]
+            .iter()
+            .zip(0..)
+            .map(|((from, to), slot)| stripes.claim(slot, claim(write, *from, *to)));
+        assert_eq!(turns.collect::<Vec<_>>(), [true, true, false, true]);
+        assert_eq!(left(&mut stripes, 1), [], "the first is still in its way");
+        assert_eq!(left(&mut stripes, 0), [Message::Begin(2)]);
+    }
+
+    #[test]
+    fn contiguous_writes_that_wait_are_done_as_one() {
+        let mut stripes = Stripes::new(false, 2);
+        let write = Use::Write { fua: false };
+        for (slot, from) in (0..).zip([0, 10, 12, 8, 14]) {
+            stripes.claim(slot, claim(write, from, from + 2));
+        }
+        // Behind and before it, and no more than two.
+        let expected = [Message::Join(1, 2), Message::Join(1, 3), Message::Begin(1)];
+        assert_eq!(left(&mut stripes, 0), expected);
+        assert_eq!((stripes.counts(), stripes.at(1).claim), ((4, 2), claim(write, 8, 14)));
+        assert_eq!(left(&mut stripes, 1), [Message::Begin(4)]);
+        // Not with one that is to be durable, nor with one that leaves a gap.
+        stripes.claim(5, claim(write, 0, 2));
+        stripes.claim(6, claim(Use::Write { fua: true }, 2, 4));
+        stripes.claim(7, claim(write, 5, 6));
+        assert_eq!(left(&mut stripes, 4), [Message::Begin(5)]);
+    }
+}
