@@ -1,9 +1,9 @@
 //! Random experiments over every key obey the laws of `net/laws.rs`: some in every commit, more at night, and for
 //! as long as wanted by `make fuzz`. Those that ever broke one are kept in `net/seeds.tsv` and always run.
 
+use crate::depth::depth;
 use crate::net::laws::{Case, LAWS, Verdict, judge};
 use crate::net::shrink::shrink;
-use crate::depth::depth;
 use crate::net::{Config, Outcome, generate, on_two_threads, outcome};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
