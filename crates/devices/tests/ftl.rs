@@ -436,7 +436,7 @@ fn random_drives_under_random_requests_are_sound() {
     // A single case that is run again by its seed cannot support claims about all.
     if cases == drives {
         assert!(2 * accepted >= cases, "{accepted} of {cases} configurations are possible");
-        assert!(4 * busy >= 3 * accepted, "{busy} of {accepted} drives had to clean");
+        assert!(10 * busy >= 7 * accepted, "{busy} of {accepted} drives had to clean");
         assert!(contested < 0.1 * accepted as f64, "the model knows most pages");
     }
 }
