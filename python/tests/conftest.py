@@ -125,11 +125,17 @@ def program(command, tmp_path):
 
 
 @pytest.fixture
-def ssdlab(program, command, tmp_path):
+def processes():
+    """For tests of what a process imports, holds open or leaves behind: each call is one."""
+
+
+@pytest.fixture
+def ssdlab(request, program, command, tmp_path):
     """The same without a process, but for what needs one: other streams, another user's rights."""
+    alone = "processes" in request.fixturenames
 
     def call(*arguments, **options):
-        if command == PROGRAM and inside.can(**options):
+        if not alone and command == PROGRAM and inside.can(**options):
             return inside.run([*map(str, arguments)], **{"timeout": 120, "cwd": tmp_path} | options)
         return program(*arguments, **options)
 

@@ -66,7 +66,9 @@ def written_in(language):
 
 @pytest.fixture
 def environment(tmp_path):
-    """A directory as a reader's, and variables with which `ssdlab` is found; its runs are short."""
+    """A directory as a reader's, and variables with which `ssdlab` is found; its runs are short:
+    drives that settle before them are overwritten once.
+    """
     directory, programs = tmp_path / "page", tmp_path / "bin"
     directory.mkdir()
     programs.mkdir()
@@ -80,6 +82,8 @@ def environment(tmp_path):
         f"    few = 'workload.requests={REQUESTS}'\n"
         "    words = [few if word.startswith('workload.requests=') else word for word in words]\n"
         "    words += [] if few in words else ['--set', few]\n"
+        "    once = 'run.precondition=random:1'\n"
+        "    words = [once if word == 'run.precondition=steady' else word for word in words]\n"
         "os.execv(sys.executable, [sys.executable, '-m', 'ssdlab', *words])\n"
     )
     command.chmod(0o755)

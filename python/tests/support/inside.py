@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from ssdlab import cli
 
 #: What Python reads only when it starts, so that another value needs another process.
-AT_START = ("PATH", "PYTHON", "LD_", "LC_", "LANG")
+AT_START = ("PATH", "PYTHON", "TMPDIR", "LD_", "LC_", "LANG")
 
 
 def can(env=None, cwd=None, timeout=None, text=True, **others):
@@ -61,12 +61,13 @@ def _status(words):
 
 @contextmanager
 def _directory(path):
-    before = os.getcwd()
+    before, paths = os.getcwd(), [*sys.path]
     os.chdir(path)
     try:
         yield
     finally:
         os.chdir(before)
+        sys.path[:] = paths
 
 
 @contextmanager
@@ -74,7 +75,7 @@ def _environment(variables):
     before = dict(os.environ)
     if variables is not os.environ:
         os.environ.clear()
-        os.environ.update(variables)
+        os.environ.update({name: os.fspath(value) for name, value in variables.items()})
     try:
         yield
     finally:
