@@ -30,36 +30,56 @@ demo: dist/.stamp-installed ## run a mixed load on a current drive in steady sta
 	@echo "The read p99 is nearly five times the median of 65 us: docs/drives.md shows where the slow reads wait."
 	@echo "As a page: demo/report.html. As JSON: demo/results.json. Again: $(BIN)/ssdlab run demo/experiment.toml"
 
+# Notes what a part takes; at the end all parts are shown.
+STEP := .ci/step
+CARGO_TEST := cargo test --quiet --locked --workspace
+# Not cargo fmt: it does not see modules that are declared in tables.
+RUSTFMT := rustfmt --edition 2024 --check $$(find crates -name '*.rs')
+PYTEST := $(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal
+
 .PHONY: test
 test: check-tools ## run every check and test: Rust, the wheel, Python
-	@# Not cargo fmt: it does not see modules that are declared in tables.
-	rustfmt --edition 2024 --check $$(find crates -name '*.rs')
-	cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
-	cargo test --quiet --locked --workspace
-	@$(MAKE) test-shared
-	@$(MAKE) test-fio
-	@$(MAKE) test-valgrind
-	@$(MAKE) dist/.stamp-tested
+	@rm -f .cache/steps
+	$(RUSTFMT)
+	$(STEP) "build the tests of Rust" $(CARGO_TEST) --no-run
+	$(STEP) "build: clippy" cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	$(STEP) "build the wheel" $(MAKE) dist/.stamp-tested
+	$(STEP) "tests of Rust" $(CARGO_TEST)
+	$(STEP) "tests of Rust with ../shared" $(MAKE) test-shared
+	$(STEP) "tests of Rust with fio" $(MAKE) test-fio
+	$(STEP) "tests of Rust with valgrind" $(MAKE) test-valgrind
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --quiet --check
-	$(BIN)/mypy --no-error-summary
-	$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal
+	$(STEP) "mypy" $(BIN)/mypy --no-error-summary
+	$(STEP) "tests of Python" $(PYTEST)
+	@$(STEP)
+
+# Of everything a little: what fits into a minute once the tests of Rust are built.
+.PHONY: quick
+quick: check-tools ## check formatting, run unit tests, a few digests and laws: a minute
+	@rm -f .cache/steps
+	$(RUSTFMT)
+	@if [ -x $(BIN)/ruff ]; then set -x; $(BIN)/ruff check --quiet && $(BIN)/ruff format --quiet --check; fi
+	$(STEP) "build the tests of Rust" $(CARGO_TEST) --no-run
+	$(STEP) "unit tests of Rust" $(CARGO_TEST) --lib
+	SSDLAB_DEPTH=quick $(STEP) "digests and laws" $(CARGO_TEST) --test tests -- digests:: laws::
+	@$(STEP)
 
 # Tests of Rust that need data beside the checkout; cargo cannot skip a test while it runs. Those of
 # Python are marked, and skip themselves.
 .PHONY: test-shared
 test-shared:
 	@if [ -d ../shared ]; then set -x; \
-	  cargo test --quiet --locked --workspace -- --ignored recorded original_; \
+	  $(CARGO_TEST) -- --ignored recorded original_; \
 	else \
 	  echo "SKIPPED: recorded traces and the original simulator, request by request: no ../shared"; \
 	fi
 
-# The tests of Rust that need another program.
+# The tests of Rust that need another program. Of the whole workspace: a part of it would be compiled anew.
 .PHONY: test-fio
 test-fio:
 	@if command -v fio >/dev/null; then set -x; \
-	  cargo test --quiet --locked -p workloads compare:: -- --ignored; \
+	  $(CARGO_TEST) --lib compare:: -- --ignored; \
 	else \
 	  echo "SKIPPED: requests of fio jobs compared with fio's own: no fio"; \
 	fi
@@ -67,20 +87,28 @@ test-fio:
 .PHONY: test-valgrind
 test-valgrind:
 	@if command -v valgrind >/dev/null; then set -x; \
-	  cargo test --quiet --locked -p lab instructions::a_request -- --ignored; \
+	  $(CARGO_TEST) --test tests instructions::a_request -- --ignored; \
 	else \
 	  echo "SKIPPED: the budget of instructions of a request: no valgrind"; \
 	fi
 
-.PHONY: test-nightly
-test-nightly: test ## the tests, and what repeats them at full size
-	cargo test --quiet --locked -p devices pools:: -- --ignored
-	$(BIN)/pytest --quiet -m nightly
+.PHONY: nightly
+nightly: ## the tests, and all of them again that search or repeat, at full size: hours
+	@$(MAKE) test
+	SSDLAB_DEPTH=nightly $(STEP) "tests of Rust at full size" $(CARGO_TEST)
+	$(STEP) "pools at full size" $(CARGO_TEST) --test tests pools:: -- --ignored
+	$(STEP) "planted mistakes" $(MAKE) prove-planted
+	$(STEP) "tests of Python at full size" $(PYTEST) -m nightly
+	@$(STEP)
 
 .PHONY: prove
 prove: check-tools ## cut the power of drives of all shapes 100,000 times, and find the planted mistakes
 	cargo test --quiet --release --locked -p devices --test power -- --ignored --nocapture \
 	  a_hundred_thousand the_full_package_of_the_baseline
+	@$(MAKE) prove-planted
+
+.PHONY: prove-planted
+prove-planted:
 	cargo test --quiet --release --locked -p devices --features planted --test power -- --ignored --nocapture \
 	  planted
 

@@ -12,8 +12,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import inside
 import pytest
 
+PROGRAM = [sys.executable, "-m", "ssdlab"]
 BESIDE = Path(__file__).resolve().parents[3] / "shared"
 
 # 512 blocks of 64 pages of 4 KiB in each of 8 packages, and a few thousand requests.
@@ -96,7 +98,7 @@ def endless_options():
 @pytest.fixture
 def command():
     """The words that start the command line."""
-    return [sys.executable, "-m", "ssdlab"]
+    return [*PROGRAM]
 
 
 @pytest.fixture
@@ -112,12 +114,30 @@ def held_by_modes(command):
 
 
 @pytest.fixture
-def ssdlab(command, tmp_path):
-    """The command line as a function of its arguments, run in an empty directory."""
+def program(command, tmp_path):
+    """The command line as a function of its arguments, run as a process in an empty directory."""
 
     def call(*arguments, **options):
         options = {"capture_output": True, "text": True, "timeout": 120, "cwd": tmp_path} | options
         return subprocess.run([*command, *map(str, arguments)], **options)
+
+    return call
+
+
+@pytest.fixture
+def processes():
+    """For tests of what a process imports, holds open or leaves behind: each call is one."""
+
+
+@pytest.fixture
+def ssdlab(request, program, command, tmp_path):
+    """The same without a process, but for what needs one: other streams, another user's rights."""
+    alone = "processes" in request.fixturenames
+
+    def call(*arguments, **options):
+        if not alone and command == PROGRAM and inside.can(**options):
+            return inside.run([*map(str, arguments)], **{"timeout": 120, "cwd": tmp_path} | options)
+        return program(*arguments, **options)
 
     return call
 

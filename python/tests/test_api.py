@@ -1,6 +1,7 @@
 """The Python API: the same runs as the command line's, as values."""
 
 import _thread
+import itertools
 import pickle
 import threading
 import time
@@ -120,9 +121,15 @@ def test_other_sections_are_keywords_and_seed_comes_last(small):
     assert run.experiment.run.seed == 7
 
 
-@pytest.mark.parametrize("device", [name for name in ssdlab.list("devices") if " " not in name])
-@pytest.mark.parametrize("workload", [name for name in ssdlab.list("workloads") if " " not in name])
+def presets(what):
+    return [name for name in ssdlab.list(what) if " " not in name]
+
+
+@pytest.mark.parametrize(
+    ("device", "workload"), zip(presets("devices"), itertools.cycle(presets("workloads")))
+)
 def test_every_preset_runs(device, workload):
+    """At full size, each device under another workload; `digests.rs` runs all pairs, smaller."""
     run = ssdlab.run(device=device, workload=workload, set={"workload.requests": 1000}, check=True)
     assert run.host.all.requests == 1000
     # The one called null answers at once.

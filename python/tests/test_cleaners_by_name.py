@@ -13,6 +13,8 @@ import pytest
 
 import ssdlab
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 MINE = """
 import numpy as np
 from ssdlab import Clean

@@ -41,11 +41,10 @@ def command(system, *words, cwd):
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_a_sweep_goes_to_its_end_and_has_the_same_results(tmp_path, system):
+def test_a_sweep_goes_to_its_end_and_has_the_same_results(ssdlab, tmp_path, system):
     done = command(system, "sweep", *SWEEP, "--out", "there.csv", "--workers", "2", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    here = [sys.executable, "-m", "ssdlab", "sweep", *SWEEP, "--out", "here.csv", "--workers", "1"]
-    subprocess.run(here, check=True, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(PACKAGE)})
+    ssdlab("sweep", *SWEEP, "--out", "here.csv", "--workers", "1")
     assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
 
 

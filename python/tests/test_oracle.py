@@ -30,6 +30,15 @@ TRACED = {
 }
 
 
+def for_the_night(names, longest):
+    """Names as parameters, with their marks."""
+    for name in names:
+        marks = [pytest.mark.nightly] if name == longest else []
+        if name in TRACED:
+            marks.append(pytest.mark.shared(f"traces/{TRACED[name][0]}"))
+        yield pytest.param(name, marks=marks)
+
+
 def compare(name, results, mean_ms, cleaned, tolerance):
     host = results.host.all
     simulated_us = host.mean_us - host.breakdown_us.host_queue
@@ -43,7 +52,7 @@ def compare(name, results, mean_ms, cleaned, tolerance):
     assert erases == pytest.approx(cleaned, rel=0.01)
 
 
-@pytest.mark.parametrize("name", SYNTHETIC)
+@pytest.mark.parametrize("name", for_the_night(SYNTHETIC, "rw5m"))
 def test_synthetic(name):
     requests, sequential_share, read_share, mean_ms, cleaned = SYNTHETIC[name]
     workload = {
@@ -62,9 +71,7 @@ def test_synthetic(name):
     compare(name, results, mean_ms, cleaned, tolerance=0.01)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(k, marks=pytest.mark.shared(f"traces/{TRACED[k][0]}")) for k in TRACED]
-)
+@pytest.mark.parametrize("name", for_the_night(TRACED, "iozone"))
 def test_trace(name):
     file, mean_ms, cleaned = TRACED[name]
     results = ssdlab.run(device="disksim-ssd", trace=TRACES / file)

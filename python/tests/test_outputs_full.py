@@ -13,6 +13,8 @@ from ssdlab import files
 from ssdlab.sweeps import backends
 from ssdlab.sweeps.journal import Journal
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 FULL = Path("/dev/full")
 RUN = ["--set", "workload.requests=300", "--set", "device.blocks_per_plane=32"]
 needs_full = pytest.mark.skipif(not FULL.is_char_device(), reason="no /dev/full")

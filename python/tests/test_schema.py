@@ -285,14 +285,15 @@ def mutated(draw, experiment):
     return "".join(f"{key} = {value}\n" for key, value in keys)
 
 
-def test_the_schema_and_ssdlab_agree_on_changed_experiments(validator):
+@pytest.mark.parametrize("every", [6, pytest.param(1, marks=pytest.mark.nightly)])
+def test_the_schema_and_ssdlab_agree_on_changed_experiments(validator, every):
     """What ssdlab accepts the schema accepts; what ssdlab refuses the schema refuses, but for rules
     that a schema cannot state, which are listed."""
     draw = random.Random(7)
     agreed = {True: 0, False: 0}
     only_ssdlab = dict.fromkeys(ONLY_SSDLAB, 0)
     surprises = []
-    for experiment in map(in_force, RANDOM):
+    for experiment in map(in_force, RANDOM[::every]):
         for _ in range(4):
             text = mutated(draw, experiment)
             try:
@@ -312,8 +313,8 @@ def test_the_schema_and_ssdlab_agree_on_changed_experiments(validator):
             else:
                 surprises.append(f"only ssdlab refuses: {problem}\n{text}")
     assert not surprises, f"{len(surprises)}: " + "\n".join(surprises[:5])
-    assert agreed[True] > 200 and agreed[False] > 800
-    assert sum(only_ssdlab.values()) < 150, only_ssdlab
+    assert agreed[True] > 200 / every and agreed[False] > 800 / every
+    assert sum(only_ssdlab.values()) < 15 + 150 / every, only_ssdlab
 
 
 def test_an_editor_finds_every_key_without_knowing_the_kind(schema):

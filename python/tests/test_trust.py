@@ -14,6 +14,8 @@ import pytest
 import ssdlab
 from ssdlab import cleaners, layers
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 TINY = {
     "device.channels": 1,
     "device.dies_per_package": 1,

@@ -4,9 +4,7 @@
 //! by side, if writes keep them alike. Then the write amplification is that of one unit, for which
 //! greedy, FIFO and random victims have closed forms (Desnoyers, SYSTOR'12).
 
-use crate::common;
-
-use crate::common::{Closed, run_closed};
+use crate::common::{self, Closed, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{Cleaning, CleaningTime, Interleave, Pool};
 use devices::ssd::{Ssd, SsdConfig};
@@ -136,10 +134,13 @@ fn compare(policy: &Policy, spare: f64, interleave: Interleave, pool: Pool) {
     }
 }
 
+/// Each of them, with one or two of the others; all pairs are of the night.
 #[test]
 fn every_interleave_and_pool_cleans_as_theory_says() {
-    for (interleave, pool) in INTERLEAVES.iter().flat_map(|i| POOLS.map(|pool| (*i, pool))) {
-        compare(&Policy::Greedy, 0.2, interleave, pool);
+    for (i, interleave) in INTERLEAVES.into_iter().enumerate() {
+        for pool in POOLS.into_iter().skip((3 - i) % 3).step_by(3) {
+            compare(&Policy::Greedy, 0.2, interleave, pool);
+        }
     }
 }
 
@@ -152,7 +153,7 @@ fn a_drive_of_one_pool_of_planes_cleans_as_theory_says_with_little_spare() {
 }
 
 #[test]
-#[ignore = "nightly: three minutes; the two tests above are its siblings"]
+#[ignore = "three minutes: make nightly; the two tests above are its siblings"]
 fn every_interleave_and_pool_cleans_as_theory_says_for_three_policies_and_spares() {
     for policy in [Policy::Greedy, Policy::Fifo, Policy::Random] {
         for spare in [0.1, 0.2, 0.3] {

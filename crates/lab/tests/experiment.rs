@@ -188,8 +188,9 @@ fn an_array_reports_its_members_together() {
     assert!(results["wear"]["mean_erases"].as_f64().unwrap() > 2.0);
 }
 
+/// That they run is held by `digests.rs`, every pair, and at full size by `python/tests/test_api.py`.
 #[test]
-fn every_preset_runs_and_passes_the_audit() {
+fn every_preset_says_what_it_is() {
     for (section, category) in [("device", "devices"), ("workload", "workloads")] {
         for (name, summary) in lab::list(category).unwrap() {
             let Some(chosen) = preset_layer(section, &name) else {
@@ -197,9 +198,7 @@ fn every_preset_runs_and_passes_the_audit() {
                 continue;
             };
             assert!(summary.len() > 10, "{name} says what it is");
-            let layers = [chosen, set("workload.requests=1000")];
-            let results = results_of(&Experiment::from_layers(&layers).unwrap());
-            assert_eq!(results["host"]["all"]["requests"].as_u64(), Some(1000), "{name}");
+            Experiment::from_layers(&[chosen]).unwrap();
         }
     }
 }

@@ -4,6 +4,8 @@ mod ablation;
 mod apart;
 mod classes;
 mod common;
+#[path = "../../devices/tests/common/depth.rs"]
+mod depth;
 mod digests;
 mod ended;
 mod experiment;

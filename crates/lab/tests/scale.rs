@@ -2,6 +2,7 @@
 //! results say that it depends on the scale.
 
 use crate::common::{audited, experiment, outcome};
+use crate::depth::depth;
 use serde_json::Value;
 
 /// An eighth of the preset, so that it settles at once.
@@ -31,9 +32,8 @@ fn warned(results: &Value) -> Option<&Value> {
 
 #[test]
 fn a_doubled_drive_has_the_same_results_or_says_so() {
-    for (locality, absorbs) in
-        [("uniform", false), ("hot-cold(0.9, 0.1)", false), ("zipf(0.99)", true)]
-    {
+    let rows = [("uniform", false), ("zipf(0.99)", true), ("hot-cold(0.9, 0.1)", false)];
+    for (locality, absorbs) in rows.into_iter().take(depth(2, 2, 3) as usize) {
         let [half, whole] = [128, 64].map(|scale| results(locality, scale));
         let amplification =
             |results: &Value| results["flash"]["write_amplification"].as_f64().unwrap();

@@ -1,6 +1,8 @@
 //! Shared by the tests of devices: small drives, scripted requests, completions in order.
 #![allow(dead_code)] // each test file uses its part
 
+pub mod depth;
+
 use devices::ssd::config::{Cleaning, CleaningTime, Fill};
 use devices::ssd::{Ssd, SsdConfig};
 use devices::{DeviceConfig, Model};

@@ -4,23 +4,24 @@
 mod buffered;
 mod case;
 mod content;
+#[path = "../common/depth.rs"]
+mod depth;
 mod drives;
 mod obligations;
 mod search;
 mod times;
 
 use case::{Case, run};
-
-/// Cuts that every commit makes.
-const CUTS: u64 = 2_000;
+use depth::depth;
 
 #[test]
-fn two_thousand_cuts_lose_nothing() {
-    let (cuts, found) = search::search(0.., CUTS);
+fn cuts_lose_nothing() {
+    let wanted = depth(200, 1_000, 20_000);
+    let (cuts, found) = search::search(0.., wanted);
     if let Some((case, problem)) = found {
         panic!("{}", search::line(case, problem));
     }
-    assert!(cuts >= CUTS);
+    assert!(cuts >= wanted);
 }
 
 /// Runs the case that the variable `POWER` names, as a search prints it.
@@ -80,7 +81,7 @@ fn planted_mistakes_are_found() {
 #[test]
 fn a_cut_at_every_event_loses_nothing() {
     let mut cuts = 0;
-    for seed in 0..40 {
+    for seed in 0..depth(4, 20, 200) {
         let whole = Case { seed, requests: 25, cuts: Vec::new() };
         let Some(came) = search::tried(&whole) else { continue };
         let events = came.unwrap_or_else(|problem| panic!("{whole}: {problem}")).events;
