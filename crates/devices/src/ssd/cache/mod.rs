@@ -161,7 +161,9 @@ impl Cache {
 
     /// A power cut: everything that waits or is in the buffer is gone.
     pub(in crate::ssd) fn lose_power(&mut self, geometry: &Geometry, costs: &Costs) {
+        let puts_off = self.pace.puts_off();
         *self = Cache::new(&self.config, geometry, self.shape, costs);
+        self.pace.put_off(puts_off);
     }
 
     // ---- writes --------------------------------------------------------------------------------
@@ -596,6 +598,23 @@ impl Cache {
         let pages = ftl.geometry().data_pages;
         let valid = ftl.least_valid_of(domain.0).unwrap_or(pages).min(pages);
         pages - valid <= 2 * self.shape.units
+    }
+
+    /// Whether a victim of a domain would gain more than the padding that it may cost.
+    pub(in crate::ssd) fn is_worth_cleaning(&self, ftl: &Ftl, domain: Domain) -> bool {
+        let pages = ftl.geometry().data_pages;
+        let padding = if self.config.is_volatile() { 2 * self.shape.units } else { 0 };
+        ftl.least_valid_of(domain.0).is_some_and(|valid| valid + padding < pages)
+    }
+
+    /// Whether a domain is to be cleaned.
+    pub(in crate::ssd) fn is_cleaning(&self, domain: Domain) -> bool {
+        self.pace.is_cleaning(domain.0)
+    }
+
+    /// Whether a domain should be cleaned, or when another block of it is full.
+    pub(in crate::ssd) fn lacks_room(&self, domain: Domain, soon: u32) -> bool {
+        self.pace.lacks(domain.0, soon)
     }
 
     /// How host writes and cleaning share the flash.

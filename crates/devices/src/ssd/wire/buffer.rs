@@ -303,6 +303,7 @@ impl Ssd {
                 return;
             }
             if !self.choose_victim(domain) {
+                self.cache.pace().ask(domain.0, false);
                 return;
             }
         }
@@ -336,9 +337,11 @@ impl Ssd {
         if self.ftl.free_blocks(domain) == 0 && left < data_pages {
             return false;
         }
-        let Some(job) = self.ftl.begin_cleaning(&self.flash, Unit(domain.0), true) else {
-            return false;
-        };
+        // One that is asked for does not wait until the last block before it is low is full.
+        let asked = u32::from(self.cache.pace().is_asked(domain.0));
+        let threshold = self.ftl.geometry().low_blocks + asked;
+        let job = self.ftl.begin_cleaning_below(&self.flash, Unit(domain.0), threshold);
+        let Some(job) = job else { return false };
         let valid = f64::from(self.ftl.valid(job.source)) / f64::from(data_pages);
         self.cache.pace().note_victim(valid);
         self.mover.begin(job);
@@ -348,6 +351,7 @@ impl Ssd {
     /// When all of a victim has been read, it is due for erasure.
     fn emptied(&mut self, domain: Domain) {
         let Some(job) = self.mover.take_read(domain) else { return };
+        self.cache.pace().ask(domain.0, false);
         self.ftl.release_victim(&job);
         let mut after = 0;
         if self.config.is_volatile() {
@@ -404,6 +408,45 @@ impl Ssd {
         let pages = i64::from(self.ftl.geometry().data_pages);
         self.cache.pace().add(domain.0, gained.cast_signed() - pages);
         self.then(&[Due::Clean(domain), Due::Admit, Due::EndIdleBurst]);
+    }
+
+    // ---- cleaning that others have a say in ------------------------------------------------------
+
+    /// Domains that are being cleaned.
+    pub(in crate::ssd) fn domains_cleaning(&self) -> u32 {
+        let erasing = self.mover.erasing();
+        let is_erased =
+            |domain| erasing.iter().any(|block| self.ftl.geometry().domain_of(*block) == domain);
+        let domains = (0..self.ftl.geometry().domains).map(Domain);
+        let is_read = |domain| self.mover.has_victim(domain) && self.cache.is_cleaning(domain);
+        domains.filter(|domain| is_read(*domain) || is_erased(*domain)).count() as u32
+    }
+
+    /// Whether a domain has less room than it should, and a victim would gain some.
+    pub(in crate::ssd) fn some_domain_lacks_room(&self) -> bool {
+        let mut domains = (0..self.ftl.geometry().domains).map(Domain);
+        domains
+            .any(|it| self.cache.lacks_room(it, 0) && self.cache.is_worth_cleaning(&self.ftl, it))
+    }
+
+    /// Every domain that would be cleaned soon has a victim cleaned now; where cleaning comes in bursts, one
+    /// begins.
+    pub(in crate::ssd) fn clean_domains_now(&mut self) {
+        self.cache.begin(&mut self.ftl, &mut self.flash);
+        if self.cache.pace().begins_early(self.clock.now) {
+            self.due.push(Due::PaceChanged);
+        } else {
+            let soon = self.ftl.geometry().data_pages;
+            for domain in (0..self.ftl.geometry().domains).map(Domain) {
+                if self.cache.lacks_room(domain, soon)
+                    && self.cache.is_worth_cleaning(&self.ftl, domain)
+                {
+                    self.cache.pace().ask(domain.0, true);
+                    self.due.push(Due::Clean(domain));
+                }
+            }
+        }
+        self.work_off();
     }
 
     // ---- what dies have done --------------------------------------------------------------------
