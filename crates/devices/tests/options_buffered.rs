@@ -47,7 +47,16 @@ pub fn rows() -> Vec<Row> {
             .given("device.suspend.program", json!("35us"))
             .given("device.suspend.erase", json!("35us"))
     };
+    let hot_cold = |key, values, detector| {
+        of(key, values, SKEWED_WRITES, (AMPLIFICATION, Less))
+            .given("device.cleaning.frontiers", json!("hot-cold"))
+            .given("device.cleaning.hot_cold.detector", json!(detector))
+    };
     vec![
+        hot_cold("device.cleaning.frontiers", words("auto", "hot-cold"), "address"),
+        hot_cold("device.cleaning.hot_cold.detector", words("recency", "address"), "address"),
+        hot_cold("device.cleaning.hot_cold.hot_addresses", [json!(1.0), json!(0.1)], "address"),
+        hot_cold("device.cleaning.hot_cold.memory", words("64B", "64KiB"), "writes"),
         row("device.capacity", words("8MiB", "4MiB"), READS, (CAPACITY, Less))
             .given("device.channels", json!(4)),
         of("device.scale", [json!(1), json!(2)], READS, (CAPACITY, Less)).requests(1000),

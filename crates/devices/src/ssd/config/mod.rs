@@ -247,6 +247,11 @@ impl SsdConfig {
         self.buffer.size.bytes() > 0
     }
 
+    /// The frontiers of a domain.
+    pub(in crate::ssd) fn frontiers(&self) -> Frontiers {
+        self.cleaning.frontiers.meant(self.is_buffered())
+    }
+
     /// Whether there is a write buffer that a power cut empties: flushes wait for the flash.
     pub(crate) fn is_volatile(&self) -> bool {
         self.is_buffered() && !self.buffer.power_loss_protected

@@ -151,14 +151,14 @@ impl Ssd {
 
     pub(super) fn sight(&self) -> Sight {
         Sight {
-            holds_host: self.cache.holds_host() && !self.mover.erasures_wait(),
+            holds_host: self.cache.holds_programs() && !self.mover.erasures_wait(),
             backlog: self.cache.backlog(),
         }
     }
 
     /// Whether no die does anything that would make room.
     pub(super) fn stands_still(&self) -> bool {
-        self.mover.stands() && self.dies.stand(self.cache.holds_host())
+        self.mover.stands() && self.dies.stand(self.cache.holds_programs())
     }
 
     /// Dies have begun to load groups, and have stopped operations for reads.
@@ -198,8 +198,8 @@ impl Ssd {
                     return self.written(&write, refused);
                 }
                 Turn::Held(why) => return self.hold(why),
-                Turn::Page { domain, slot, page } => {
-                    self.put((domain, Stream::FIRST, Class::Host), page.lpn);
+                Turn::Page { domain, stream, slot, page } => {
+                    self.put((domain, stream, Class::Host), page.lpn);
                     let request = self.front.request(slot).id;
                     let front = &self.front;
                     let is_open = |slot, request| front.is_open(slot, request);
@@ -333,8 +333,7 @@ impl Ssd {
     /// Asks the policy for a victim; whether there is one, and room to move what it holds.
     fn choose_victim(&mut self, domain: Domain) -> bool {
         let data_pages = self.ftl.geometry().data_pages;
-        let left = self.ftl.left_on(domain, Stream::SECOND);
-        if self.ftl.free_blocks(domain) == 0 && left < data_pages {
+        if self.ftl.room_for_moves(domain) < u64::from(data_pages) {
             return false;
         }
         // One that is asked for does not wait until the last block before it is low is full.
@@ -388,7 +387,8 @@ impl Ssd {
         for ppn in self.mover.batch_read(batch, die, self.ftl.geometry()) {
             if let Some(lpn) = self.ftl.valid_at(&self.flash, ppn) {
                 moved += 1;
-                self.put((domain, Stream::SECOND, Class::Copies), lpn);
+                let stream = self.ftl.stream_of_copy(lpn);
+                self.put((domain, stream, Class::Copies), lpn);
             }
         }
         self.ftl.counters.moves += u64::from(moved);
@@ -505,13 +505,12 @@ impl Ssd {
     fn pass_done(&mut self, group: u32, die: u32) {
         let done = self.cache.pass_done(group, &mut self.ftl, &mut self.flash);
         let Some(done) = done else { return };
-        if done.is_hosts {
-            self.dies.count_served(die, done.pages);
+        if done.has_copies {
+            self.then(&[Due::CleanAll, Due::AdmitIfStuck, Due::EndIdleBurst]);
         }
         if done.is_hosts {
+            self.dies.count_served(die, done.pages);
             self.due.push(Due::Admit);
-        } else {
-            self.then(&[Due::CleanAll, Due::AdmitIfStuck, Due::EndIdleBurst]);
         }
         // An erasure may wait for what supersedes the victim's pages as well as for their copies.
         self.due.push(Due::Erasures);
@@ -556,15 +555,16 @@ impl Ssd {
         let mut count = 0;
         for lpn in lpns {
             let domains = (0..self.ftl.geometry().domains).map(Domain);
+            let stream = self.ftl.stream_of_copy(*lpn);
             let room = |domain: &Domain| {
                 // Where cleaning continues with the rest of a group.
-                let left = self.ftl.left_on(*domain, Stream::SECOND) > 0;
+                let left = self.ftl.left_on(*domain, stream) > 0;
                 (left, self.ftl.free_blocks(*domain))
             };
             let Some(best) = domains.max_by_key(room).filter(|it| room(it) > (false, 0)) else {
                 continue;
             };
-            self.put((best, Stream::SECOND, Class::Copies), *lpn);
+            self.put((best, stream, Class::Copies), *lpn);
             count += 1;
         }
         if count > 0 {
