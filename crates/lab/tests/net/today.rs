@@ -30,7 +30,7 @@ const OWN: [&str; 18] = [
     "cleaning.meter_above",
 ];
 /// Keys that are of drives without one.
-const OTHERS: [&str; 14] = [
+const OTHERS: [&str; 13] = [
     "interleave",
     "gang",
     "page_span",
@@ -44,7 +44,6 @@ const OTHERS: [&str; 14] = [
     "cleaning.background",
     "cleaning.copy_back",
     "cleaning.stream",
-    "cleaning.levelling.",
 ];
 
 /// Whether a key is drawn here.
@@ -152,7 +151,8 @@ fn buffered(own: &mut Config, given: f64, dice: &mut Dice) {
     let mut apart = Dice::new(dice.below(u64::MAX));
     frontiers(own, &mut apart);
     let hot_cold = own.get("device.cleaning.frontiers") == Some("hot-cold");
-    let least = page * planes * rows * dies * held * if hot_cold { 2 } else { 1 };
+    let levels = own.get("device.cleaning.levelling.rule") == Some("migrate");
+    let least = page * planes * rows * dies * held * (1 + u64::from(hot_cold) + u64::from(levels));
     let room = |dice: &mut Dice| {
         // The largest hold more than the drive.
         let bytes = least * dice.pick(&[4, 4, 4, 5, 8, 8, 16, 64, 256, 1024, 3]) / 4;

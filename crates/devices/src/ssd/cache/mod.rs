@@ -105,6 +105,8 @@ pub(in crate::ssd) struct Cache {
     /// The group that fills, by domain and stream.
     filling: Vec<u32>,
     streams: u32,
+    /// The stream of cold data on its way into worn blocks, of whose room nobody else has any.
+    cold: Stream,
     /// Groups have pages of the host or copies, not both.
     apart: bool,
     /// What waits until all groups begun before a number are programmed.
@@ -135,6 +137,7 @@ impl Cache {
             again: false,
             filling: vec![NONE; (geometry.domains * streams) as usize],
             streams,
+            cold: Stream(config.frontiers().count()),
             apart: config.frontiers() == Frontiers::SeparateMoved,
             durable: Vec::new(),
             turn: 0,
@@ -384,6 +387,27 @@ impl Cache {
         self.put(ftl, (domain, stream, class), programming, clock);
     }
 
+    /// The same of a page of cold data, on its way into a worn block.
+    pub(in crate::ssd) fn place_cold(
+        &mut self,
+        ftl: &mut Ftl,
+        domain: Domain,
+        lpn: Lpn,
+        clock: &mut Clock,
+    ) {
+        let programming = ftl.program_cold(domain, lpn);
+        self.put(ftl, (domain, self.cold, Class::Copies), programming, clock);
+    }
+
+    /// Fills what is left of a worn block with nothing.
+    pub(in crate::ssd) fn end_cold(&mut self, ftl: &mut Ftl, domain: Domain, clock: &mut Clock) {
+        while ftl.left_for_cold(domain) > 0 {
+            ftl.counters.padding += 1;
+            let programming = ftl.pad_cold(domain);
+            self.put(ftl, (domain, self.cold, Class::Copies), programming, clock);
+        }
+    }
+
     fn put(
         &mut self,
         ftl: &mut Ftl,
@@ -391,7 +415,9 @@ impl Cache {
         programming: Programming,
         clock: &mut Clock,
     ) {
-        self.pace.add(domain.0, -1);
+        if stream != self.cold {
+            self.pace.add(domain.0, -1);
+        }
         let fills = (domain.0 * self.streams + stream.0) as usize;
         let mut group = self.filling[fills];
         if group == NONE {

@@ -281,7 +281,7 @@ options! {
         /// Which pages are hot, for the frontiers `hot-cold`.
         hot_cold: HotCold where HOT_COLD = HotCold::default(),
         /// Wear levelling.
-        levelling: Levelling where UNBUFFERED = Levelling::default(),
+        levelling: Levelling = Levelling::default(),
         /// Unit of cleaning and erasing on a drive with a write buffer.
         reclaim: Reclaim where BUFFERED = Reclaim::Superblock,
         /// How host writes and cleaning share the flash behind a write buffer.

@@ -37,11 +37,13 @@ pub(super) enum Told {
 /// The frontiers of every domain, and what tells hot pages from cold ones.
 #[derive(Debug, Clone)]
 pub(super) struct Streams {
-    /// Of each domain.
+    /// Of each domain, but for that of cold data.
     pub(super) count: u32,
     pub(super) told: Told,
     /// Pages gather in a write buffer, in groups of a frontier.
     pub(super) gather: bool,
+    /// By domain, and behind them of each domain that of cold data, if cold data gathers in a write buffer on its way
+    /// into worn blocks. Nobody else has room there, and it has none at rest.
     pub(super) frontier: Vec<Frontier>,
     pub(super) heat: Heat,
 }
@@ -49,7 +51,7 @@ pub(super) struct Streams {
 impl Streams {
     /// No block is open yet.
     pub(super) fn new(config: &SsdConfig, geometry: &Geometry) -> Streams {
-        let count = geometry.frontiers;
+        let count = config.frontiers().count();
         let none = Frontier { block: None, next: geometry.data_pages };
         let told = match config.frontiers() {
             Frontiers::Auto | Frontiers::Single => Told::Nothing,
@@ -61,7 +63,7 @@ impl Streams {
             count,
             told,
             gather: geometry.groups.is_some(),
-            frontier: vec![none; (geometry.domains * count) as usize],
+            frontier: vec![none; (geometry.domains * geometry.frontiers) as usize],
             heat: Heat::new(hot_cold, told == Told::Heat, geometry.exported_pages()),
         }
     }
@@ -77,6 +79,16 @@ impl Streams {
     #[inline]
     pub(super) fn of(&self, domain: Domain, stream: Stream) -> FrontierId {
         FrontierId(domain.0 * self.count + stream.0)
+    }
+
+    /// The stream of cold data.
+    pub(super) fn cold(&self) -> Stream {
+        Stream(self.count)
+    }
+
+    /// The frontier of cold data in a domain, one of as many.
+    pub(super) fn of_cold(&self, domain: Domain, domains: u32) -> FrontierId {
+        FrontierId(domains * self.count + domain.0)
     }
 
     /// The frontiers of a domain, by their place in the list of all.

@@ -5,7 +5,7 @@
 
 use super::streams::Told;
 use super::window::{BufferRoom, NONE, Victim, Window};
-use super::{Ftl, Programming};
+use super::{Ftl, Programming, Relocation};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, Domain, Lpn, Stream, Unit};
 
@@ -192,10 +192,34 @@ impl Ftl {
         if is_last {
             window.victims[domain.at()] = None;
             self.victim_moved(flash, domain, job.moved);
-            let levelling = self.complete_erase(flash, job);
-            debug_assert!(levelling.is_none(), "wear levelling goes without a buffer");
+            if let Some(job) = self.complete_erase(flash, job) {
+                self.migrate_gathered(flash, job);
+            }
         }
         true
+    }
+
+    /// Moves cold data into a worn block, which is filled with nothing behind it.
+    fn migrate_gathered(&mut self, flash: &mut Flash, job: Relocation) {
+        let domain = job.domain;
+        for page in 0..self.geometry.data_pages {
+            let from = self.geometry.ppn(job.source, page);
+            if let Some(lpn) = self.valid_at(flash, from) {
+                let programming = self.program_cold(domain, lpn);
+                self.carry_temperature(job.source, programming);
+                self.counters.migrations += 1;
+                self.complete_program(flash, programming);
+            }
+        }
+        while self.left_for_cold(domain) > 0 {
+            let programming = self.pad_cold(domain);
+            self.complete_program(flash, programming);
+            self.counters.padding += 1;
+        }
+        let groups = self.geometry.groups.map_or(0, |groups| groups.per_block);
+        self.counters.groups += u64::from(groups);
+        let levelling = self.complete_erase(flash, job);
+        debug_assert!(levelling.is_none(), "no data follows into a block that was cold");
     }
 
     /// All that was valid in a victim has been moved: what that means for the groups. Before an erasure a buffer

@@ -131,10 +131,35 @@ impl Ftl {
     /// Takes the next page of a stream to fill its group: from now on it is written with nothing.
     pub(in crate::ssd) fn begin_padding(&mut self, domain: Domain, stream: Stream) -> Programming {
         let frontier = self.streams.of(domain, stream);
+        self.pad_on(frontier, domain)
+    }
+
+    fn pad_on(&mut self, frontier: FrontierId, domain: Domain) -> Programming {
         let (block, ppn) = self.next_page(frontier, domain);
         let order = self.programs as u32;
         self.programs = self.programs.wrapping_add(1);
         Programming { ppn, block, lpn: Lpn::PADDING, old: Place::NOWHERE, order }
+    }
+
+    /// Begins to copy a page of cold data into the worn block that takes it.
+    pub(in crate::ssd) fn program_cold(&mut self, domain: Domain, lpn: Lpn) -> Programming {
+        self.program_on(self.cold_frontier(domain), domain, lpn)
+    }
+
+    /// Takes the next page of a worn block that has all cold data that it gets.
+    pub(in crate::ssd) fn pad_cold(&mut self, domain: Domain) -> Programming {
+        let frontier = self.cold_frontier(domain);
+        self.pad_on(frontier, domain)
+    }
+
+    /// Pages left in the worn block.
+    pub(in crate::ssd) fn left_for_cold(&self, domain: Domain) -> u32 {
+        let frontier = &self.streams.frontier[self.cold_frontier(domain).at()];
+        self.geometry.data_pages - frontier.next
+    }
+
+    pub(super) fn cold_frontier(&self, domain: Domain) -> FrontierId {
+        self.streams.of_cold(domain, self.geometry.domains)
     }
 
     /// Pages left on the frontier of a stream.
@@ -170,7 +195,8 @@ impl Ftl {
     /// that was cleaned since and is now another frontier.
     pub(in crate::ssd) fn frontier_at(&self, domain: Domain, block: Block) -> Option<u32> {
         let data_pages = self.geometry.data_pages;
-        let mut all = self.streams.frontier[self.streams.of_domain(domain)].iter();
+        let cold = self.streams.frontier.get(self.cold_frontier(domain).at());
+        let mut all = self.streams.frontier[self.streams.of_domain(domain)].iter().chain(cold);
         let found = all.find(|it| it.block == Some(block) && it.next < data_pages);
         found.map(|frontier| frontier.next)
     }

@@ -211,7 +211,7 @@ impl Geometry {
             sectors_per_page: (logical_bytes / SECTOR_BYTES) as u32,
             sectors_per_flash_page: (page_bytes / SECTOR_BYTES) as u32,
             low_blocks: 0,
-            frontiers: config.frontiers().count(),
+            frontiers: config.frontiers().count() + u32::from(config.gathers_cold()),
             idle_blocks: 0,
             kept_for_cuts: 0,
             kept_for_padding: 0,

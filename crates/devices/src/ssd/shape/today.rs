@@ -125,10 +125,12 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
     // Those of the word lines between the passes, and the one that fills.
     let held = frontiers * if two_pass { u64::from(config.cell.distance) + 2 } else { 1 };
     let dies = u64::from(groups.dies);
+    // Copies have one more frontier for cold data that moves into worn blocks.
+    let of_copies = frontiers + u64::from(config.gathers_cold());
     // Of each part that is cleaned by itself a group of copies of each frontier may be filling, and another is read.
-    let filling = frontiers * dies / u64::from(groups.width);
+    let filling = of_copies * dies / u64::from(groups.width);
     let mut needed = vec![("device.buffer.size", config.buffer.size, dies * held)];
-    let copies = (dies * held).max(filling + 1);
+    let copies = (dies * held / frontiers * of_copies).max(filling + 1);
     needed.push(match config.buffer.copies {
         Some(size) => ("device.buffer.copies", size, copies),
         None => ("device.buffer.size", config.buffer.size, copies),
@@ -141,7 +143,7 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
             return Err(Invalid::new(&[key], problem));
         }
         if size.bytes() < least {
-            let why = if count > dies * held {
+            let why = if count > dies * held && !two_pass {
                 format!("the groups of copies that fill and one that is read: {count} x")
             } else if two_pass {
                 let of_frontiers = if frontiers > 1 {

@@ -294,6 +294,10 @@ impl Ssd {
             return;
         }
         if !self.mover.has_victim(domain) {
+            if self.mover.is_followed(domain) {
+                // Cold data moves next.
+                return;
+            }
             if self.cache.gains_nothing(&self.ftl, domain) {
                 if self.cache.holds_host() {
                     // Or the burst would come to no end.
@@ -352,6 +356,10 @@ impl Ssd {
         let Some(job) = self.mover.take_read(domain) else { return };
         self.cache.pace().ask(domain.0, false);
         self.ftl.release_victim(&job);
+        if job.levels_wear() {
+            self.cache.end_cold(&mut self.ftl, domain, &mut self.clock);
+            self.give_jobs();
+        }
         let mut after = 0;
         if self.config.is_volatile() {
             // The buffer may be lost: what was moved, and what supersedes the rest, goes first.
@@ -384,14 +392,24 @@ impl Ssd {
         self.cache.unreserve(batch.reserved());
         let mut moved = 0;
         let domain = batch.domain();
+        let levels_wear = self.mover.levels_wear(domain);
+        let (source, _) = batch.place();
         for ppn in self.mover.batch_read(batch, die, self.ftl.geometry()) {
             if let Some(lpn) = self.ftl.valid_at(&self.flash, ppn) {
                 moved += 1;
-                let stream = self.ftl.stream_of_copy(lpn);
-                self.put((domain, stream, Class::Copies), lpn);
+                if levels_wear {
+                    self.cache.place_cold(&mut self.ftl, domain, lpn, &mut self.clock);
+                    self.give_jobs();
+                } else {
+                    let stream = self.ftl.stream_of_copy(lpn);
+                    self.put((domain, stream, Class::Copies), lpn);
+                }
+                self.ftl.note_moved(lpn, source);
             }
         }
-        self.ftl.counters.moves += u64::from(moved);
+        let counters = &mut self.ftl.counters;
+        let count = if levels_wear { &mut counters.migrations } else { &mut counters.moves };
+        *count += u64::from(moved);
         self.mover.batch_moved(batch, moved);
         self.emptied(domain);
         self.then(&[Due::BurstOver, Due::Admit, Due::Clean(domain), Due::EndIdleBurst]);
@@ -402,11 +420,15 @@ impl Ssd {
         let domain = job.domain;
         let before = self.ftl.room_of(domain.0);
         let levelling = self.ftl.complete_erase(&mut self.flash, job);
-        debug_assert!(levelling.is_none(), "wear levelling goes without a buffer");
-        // A block that is retired does not come back.
+        // A block that is retired, or filled with cold data, does not come back.
         let gained = self.ftl.room_of(domain.0) - before;
         let pages = i64::from(self.ftl.geometry().data_pages);
         self.cache.pace().add(domain.0, gained.cast_signed() - pages);
+        if let Some(job) = levelling {
+            // Whatever room there is: it takes none, and gains none.
+            self.mover.begin(job);
+            self.cache.pace().ask(domain.0, true);
+        }
         self.then(&[Due::Clean(domain), Due::Admit, Due::EndIdleBurst]);
     }
 
