@@ -9,6 +9,7 @@ use devices::ssd::SsdConfig;
 use devices::{DeviceConfig, DeviceKind, Model};
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use options::Size;
+use serde_json::json;
 
 /// Eight drives, a page of each in a stripe.
 fn array(redundancy: Redundancy, cleaning_together: CleaningTogether) -> ArrayConfig {
@@ -23,9 +24,17 @@ fn array(redundancy: Redundancy, cleaning_together: CleaningTogether) -> ArrayCo
     }
 }
 
-/// A prepared array under bursts of requests of 32 KiB, a fifth of them reads. Mean and standard
-/// deviation of all requests, and of reads, us.
-fn bursts(config: &ArrayConfig, seed: u64) -> ([f64; 2], [f64; 2], Box<dyn Model>, Time) {
+/// A prepared array under bursts of requests of 32 KiB, a fifth of them reads: twenty, 5 ms apart, and nothing
+/// for a second.
+fn bursts(config: &ArrayConfig, seed: u64) -> Found {
+    under(config, seed, (1500, 20, [5_000_000, 1_000_000_000]))
+}
+
+/// Mean and standard deviation of all requests, and of reads, us; the array, and when it was done.
+type Found = ([f64; 2], [f64; 2], Box<dyn Model>, Time);
+
+/// The same with bursts of another length, and other times between requests and between bursts, ns.
+fn under(config: &ArrayConfig, seed: u64, (requests, burst, gaps): (u64, u64, [Time; 2])) -> Found {
     let mut device = config.build(seed).unwrap();
     let mut random = Xoshiro256::new(seed, 0);
     let pages = device.preparable_pages();
@@ -33,9 +42,8 @@ fn bursts(config: &ArrayConfig, seed: u64) -> ([f64; 2], [f64; 2], Box<dyn Model
     device.overwrite_untimed(&fill);
     let most = device.capacity_sectors() / 64;
     let (mut done, mut now): (Vec<Completion>, Time) = (Vec::new(), 0);
-    for id in 0..1500 {
-        // Twenty, 5 ms apart, and nothing for a second.
-        now += if id % 20 == 0 { 1_000_000_000 } else { 5_000_000 };
+    for id in 0..requests {
+        now += gaps[usize::from(id % burst == 0)];
         while let Some(at) = device.next_event().filter(|at| *at <= now) {
             device.advance(at, &mut done);
         }
@@ -47,7 +55,7 @@ fn bursts(config: &ArrayConfig, seed: u64) -> ([f64; 2], [f64; 2], Box<dyn Model
         device.advance(at, &mut done);
     }
     device.audit().unwrap();
-    assert_eq!(done.len(), 1500);
+    assert_eq!(done.len() as u64, requests);
     let of = |only: Option<Op>| {
         let all: Vec<f64> = done
             .iter()
@@ -98,9 +106,43 @@ fn members_whose_cleaning_cannot_be_coordinated_are_refused_with_their_keys() {
     let together = array(Redundancy::Parity, CleaningTogether::Synchronized);
     let laws = refused(ArrayConfig { member: law, ..together.clone() });
     assert_eq!(laws.keys[0], "device.cleaning_together");
-    let mut buffered = SsdConfig::default();
-    buffered.buffer.size = Size::from_bytes(8 << 20);
-    let member = DeviceConfig::Ssd(Box::new(buffered));
-    let buffered = refused(ArrayConfig { member, ..together });
-    assert!(buffered.problem.contains("write buffer"), "{buffered}");
+}
+
+/// Six members with write buffers, a parity among them.
+fn buffered(cleaning_together: CleaningTogether, pace: &str) -> ArrayConfig {
+    let mut keys = crate::buffered::small();
+    keys.push(("device.cleaning.pace", json!(pace)));
+    keys.push(("device.cleaning.min_free", json!(0.06)));
+    let DeviceConfig::Ssd(member) = common::configured(&keys) else { unreachable!("a drive") };
+    ArrayConfig {
+        members: 6,
+        stripe: Size::from_bytes(32 << 10),
+        member: DeviceConfig::Ssd(member),
+        ..array(Redundancy::Parity, cleaning_together)
+    }
+}
+
+/// A hundred requests, 50 us apart, and nothing for 100 ms.
+const LONG_BURSTS: (u64, u64, [Time; 2]) = (10_000, 100, [50_000, 100_000_000]);
+
+#[test]
+fn members_with_write_buffers_clean_together() {
+    for (pace, most) in [("token", 0.85), ("burst", 0.65), ("adaptive", 0.75)] {
+        let mean = |rule| under(&buffered(rule, pace), 1, LONG_BURSTS).0[0];
+        let [free, together] = [CleaningTogether::Free, CleaningTogether::Synchronized].map(mean);
+        println!("{pace}: {free} -> {together}");
+        assert!(together < most * free, "{pace}: {free} {together}");
+    }
+}
+
+#[test]
+fn members_with_write_buffers_clean_by_turns_and_are_read_around() {
+    for load in [LONG_BURSTS, (10_000, 1, [300_000; 2])] {
+        let of = |rule| under(&buffered(rule, "token"), 1, load);
+        let free = of(CleaningTogether::Free).1[0];
+        let (_, [reads, _], device, end) = of(CleaningTogether::Staggered);
+        let around = device.array_report(end).unwrap().reads_around;
+        println!("{load:?}: {free} -> {reads}, {around} around");
+        assert!(reads < 0.8 * free && around > 100, "{free} {reads} {around}");
+    }
 }

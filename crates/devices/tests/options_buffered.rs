@@ -47,7 +47,59 @@ pub fn rows() -> Vec<Row> {
             .given("device.suspend.program", json!("35us"))
             .given("device.suspend.erase", json!("35us"))
     };
+    let hot_cold = |key, values, detector| {
+        of(key, values, SKEWED_WRITES, (AMPLIFICATION, Less))
+            .given("device.cleaning.frontiers", json!("hot-cold"))
+            .given("device.cleaning.hot_cold.detector", json!(detector))
+    };
+    let levelling = |key, values, rule, effect| {
+        of(key, values, SKEWED_WRITES, effect)
+            .requests(150_000)
+            .given("device.channels", json!(1))
+            .given("device.wear.rated_cycles", json!(24))
+            .given("device.cleaning.levelling.rule", json!(rule))
+    };
     vec![
+        levelling(
+            "device.cleaning.levelling.rule",
+            words("none", "migrate"),
+            "none",
+            (SPREAD_OF_WEAR, Less),
+        ),
+        levelling(
+            "device.cleaning.levelling.age_variance",
+            [json!(0.8), json!(0.05)],
+            "rate-limit",
+            (SPREAD_OF_WEAR, Less),
+        ),
+        levelling(
+            "device.cleaning.levelling.rate_limit_floor",
+            [json!(0.0), json!(0.7)],
+            "rate-limit",
+            (SPREAD_OF_WEAR, Less),
+        ),
+        levelling(
+            "device.cleaning.levelling.retirement_age",
+            [json!(0.3), json!(0.95)],
+            "migrate",
+            (LEVELLED, More),
+        ),
+        levelling(
+            "device.cleaning.levelling.cold_life",
+            [json!(1.0), json!(0.5)],
+            "migrate",
+            (LEVELLED, More),
+        ),
+        levelling(
+            "device.cleaning.levelling.temperature",
+            words("opened", "aggregate"),
+            "migrate",
+            (LEVELLED, Different),
+        ),
+        hot_cold("device.cleaning.frontiers", words("auto", "hot-cold"), "address"),
+        hot_cold("device.cleaning.hot_cold.detector", words("recency", "address"), "address"),
+        hot_cold("device.cleaning.hot_cold.hot_addresses", [json!(1.0), json!(0.1)], "address"),
+        hot_cold("device.cleaning.hot_cold.memory", words("64B", "64KiB"), "writes"),
         row("device.capacity", words("8MiB", "4MiB"), READS, (CAPACITY, Less))
             .given("device.channels", json!(4)),
         of("device.scale", [json!(1), json!(2)], READS, (CAPACITY, Less)).requests(1000),

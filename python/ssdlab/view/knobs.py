@@ -143,11 +143,11 @@ CHOICES: Sequence[tuple[str, str, str, Callable[[], list[str]]]] = (
         "frontiers",
         "Frontiers",
         "device.cleaning.frontiers",
-        lambda: ["single", "separate-moved", "hot-cold"],
+        lambda: ["auto", "single", "separate-moved", "hot-cold"],
     ),
 )
 #: Keys of drives without a write buffer.
-_UNBUFFERED = {"device.cleaning.time", "device.cleaning.frontiers"}
+_UNBUFFERED = {"device.cleaning.time"}
 
 
 def of(base: Experiment, now: Experiment) -> list[Knob]:

@@ -88,8 +88,7 @@ options! {
         spares: u32 = 0,
         /// How the content of a failed member comes to a spare.
         rebuild: Rebuild = Rebuild::default(),
-        /// When members clean: independently, all together (Harmonia, MSST 2011), or in turn. For SSDs
-        /// without a write buffer.
+        /// When members clean: independently, all together (Harmonia, MSST 2011), or in turn. For SSDs.
         cleaning_together: CleaningTogether = CleaningTogether::Free,
         /// The link between the host and the controller, which all members share.
         host_link: ControllerLink = ControllerLink::default(),

@@ -47,11 +47,8 @@ impl Steering {
         }
         let refuse = |keys: &[&str], problem| Err(Invalid::new(keys, problem));
         if !drives.iter().all(|drive| drive.is_steerable()) {
-            let problem = "members that clean together or by turns are of kind \"ssd\" and have no \
-                           write buffer";
-            let keys =
-                ["device.cleaning_together", "device.member.kind", "device.member.buffer.size"];
-            return refuse(&keys, problem);
+            let problem = "members that clean together or by turns are of kind \"ssd\"";
+            return refuse(&["device.cleaning_together", "device.member.kind"], problem);
         }
         if rule == CleaningTogether::Staggered {
             if config.redundancy == Redundancy::None {

@@ -139,8 +139,8 @@ impl Ssd {
                 "domain {d} has {known} free blocks and {opened} opened ones without a page, and \
                  the flash says {free} erased ones"
             );
-            // With two frontiers blocks are closed in another order than they were opened in.
-            if geometry.frontiers == 1 {
+            // With two frontiers, and with groups, blocks are closed in another order than they were opened in.
+            if geometry.frontiers == 1 && geometry.groups.is_none() {
                 let closed = rebuilt.closed(domain).iter().copied();
                 let is_closed = |block: &Block| self.ftl.state(*block) == BlockState::Closed;
                 let closed = closed.filter(is_closed);

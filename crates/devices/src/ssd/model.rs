@@ -147,26 +147,33 @@ impl Apart for Ssd {
 
 impl Cleans for Ssd {
     fn is_steerable(&self) -> bool {
-        !self.is_buffered
+        true
     }
 
+    /// Behind a write buffer, the domains.
     fn units_cleaning(&self) -> u32 {
-        if self.is_buffered { 0 } else { self.cleaning_count() }
+        if self.is_buffered { self.domains_cleaning() } else { self.cleaning_count() }
     }
 
     fn wants_cleaning(&self) -> bool {
+        if self.is_buffered {
+            return self.some_domain_lacks_room();
+        }
         let mut units = (0..self.geometry().units).map(Unit);
-        !self.is_buffered && units.any(|unit| self.ftl.needs_cleaning(unit))
+        units.any(|unit| self.ftl.needs_cleaning(unit))
     }
 
     fn clean_now(&mut self, now: Time) {
         self.clock.now = now;
-        if !self.is_buffered {
+        if self.is_buffered {
+            self.clean_domains_now();
+        } else {
             self.clean_units_now();
         }
     }
 
     fn put_off_cleaning(&mut self, put_off: bool) {
         self.puts_off = put_off;
+        self.cache.pace().put_off(put_off);
     }
 }

@@ -114,7 +114,7 @@ fn shape(config: &SsdConfig, geometry: &Geometry) -> Vec<(String, String)> {
         ("device.stripe", optional(config.stripe)),
         ("device.free_order", config.free_order.to_string()),
         ("device.cleaning.copy_back", config.cleaning.copy_back.to_string()),
-        ("device.cleaning.frontiers", config.cleaning.frontiers.to_string()),
+        ("device.cleaning.frontiers", config.frontiers().to_string()),
         ("device.cleaning.hot_cold.detector", config.cleaning.hot_cold.detector.to_string()),
         ("device.cleaning.hot_cold.memory", config.cleaning.hot_cold.memory.to_string()),
         (

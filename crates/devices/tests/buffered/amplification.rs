@@ -60,7 +60,7 @@ fn superblocks_amplify_writes_as_the_theory_says() {
 
 #[test]
 fn timed_and_untimed_runs_have_the_same_write_amplification() {
-    let cases: [(&str, &[(&'static str, Value)]); 6] = [
+    let cases: [(&str, &[(&'static str, Value)]); 7] = [
         ("superblock", &[]),
         ("block", &[("device.cleaning.reclaim", json!("block"))]),
         ("one bit", &[("device.cell.bits", json!(1)), ("device.pages_per_block", json!(1))]),
@@ -73,6 +73,7 @@ fn timed_and_untimed_runs_have_the_same_write_amplification() {
             &[("device.logical_page", json!("16KiB")), ("device.pages_per_block", json!(24))],
         ),
         ("small buffer", &[("device.buffer.size", json!("768KiB"))]),
+        ("single frontier", &[("device.cleaning.frontiers", json!("single"))]),
     ];
     for (name, more) in cases {
         // Small superblocks, so that there are many: timed and untimed runs differ by about one that is erased.
@@ -194,5 +195,53 @@ fn without_time_a_flush_pads_what_a_power_cut_would_lose() {
         assert_eq!(one, two, "protected {protected}");
         assert_eq!(two.1, if protected { 4 } else { 2 }, "protected {protected}");
         assert_eq!(two.0 > 0, !protected, "only what a cut would lose is padded");
+    }
+}
+
+/// Nine writes of ten go to a tenth of the pages, and a detector, or their address, tells them.
+#[test]
+fn both_gears_gain_as_much_by_keeping_hot_pages_from_cold_ones() {
+    let amplified = |more: &[(&'static str, Value)]| {
+        let mut keys = vec![
+            ("device.blocks_per_plane", json!(512)),
+            ("device.pages_per_block", json!(12)),
+            ("device.cleaning.min_free", json!(0.0)),
+            ("device.timing.erase", json!("1us")),
+        ];
+        keys.extend(more.iter().cloned());
+        let config = with(&keys);
+        let hot = |random: &mut Xoshiro256, pages: u64| {
+            let hot = random.below(10) > 0;
+            if hot { random.below(pages / 10) } else { random.below(pages) }
+        };
+        let build = || {
+            let mut ssd = Ssd::new(&config, 1).unwrap();
+            let (pages, random) = (ssd.preparable_pages(), &mut Xoshiro256::new(5, 5));
+            let drawn: Vec<u64> = (0..3 * pages).map(|_| hot(random, pages)).collect();
+            ssd.overwrite_untimed(&drawn);
+            ssd.reset_counts();
+            ssd
+        };
+        let (mut untimed, mut timed) = (build(), build());
+        let pages = untimed.preparable_pages();
+        let random = &mut Xoshiro256::new(12, 0);
+        let drawn: Vec<u64> = (0..pages).map(|_| hot(random, pages)).collect();
+        untimed.overwrite_untimed(&drawn);
+        let make = |id| Request::new(id, Op::Write, Lba(drawn[id as usize] * 8), 8);
+        run_closed(&mut timed, &mut Closed::new(64, pages, make));
+        [timed, untimed].map(|ssd| {
+            ssd.check().unwrap();
+            ssd.report(1).unwrap().write_amplification.unwrap()
+        })
+    };
+    let frontiers = |word: &str| ("device.cleaning.frontiers", json!(word));
+    let [apart, _] = amplified(&[frontiers("auto")]);
+    let [single, _] = amplified(&[frontiers("single")]);
+    for detector in ["address", "writes"] {
+        let detector = ("device.cleaning.hot_cold.detector", json!(detector));
+        let [timed, untimed] = amplified(&[frontiers("hot-cold"), detector.clone()]);
+        println!("single {single}, apart {apart}, by {} {timed} and {untimed}", detector.1);
+        near(timed, untimed, 0.02, "timed against untimed");
+        assert!(timed < 0.95 * apart && apart < single, "{timed} {apart} {single}");
     }
 }

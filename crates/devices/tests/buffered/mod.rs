@@ -2,6 +2,7 @@
 
 mod amplification;
 mod buffer;
+mod levelling;
 mod pace;
 mod random;
 mod rates;

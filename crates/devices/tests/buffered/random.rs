@@ -53,11 +53,27 @@ fn drawn(seed: u64) -> (SsdConfig, Vec<(&'static str, Value)>) {
         ("device.firmware.write", word(random, &["0ns", "4us"])),
         ("device.wear.rated_cycles", json!(pick(random, &[100_000, 100_000, 12]))),
     ]);
+    // Other draws stay as they were.
+    let random = &mut Xoshiro256::new(seed, 23);
+    let frontiers = word(random, &["auto", "auto", "single", "separate-moved", "hot-cold"]);
+    let is_hot_cold = frontiers == "hot-cold";
+    keys.push(("device.cleaning.frontiers", frontiers));
+    if is_hot_cold {
+        let detector = word(random, &["writes", "recency", "address"]);
+        keys.push(("device.cleaning.hot_cold.detector", detector));
+    }
+    if random.below(3) == 0 {
+        keys.extend([
+            ("device.cleaning.levelling.rule", word(random, &["rate-limit", "migrate", "migrate"])),
+            ("device.wear.rated_cycles", json!(pick(random, &[12, 40]))),
+            ("device.wear.spread", json!(pick(random, &[0.0, 0.3]))),
+        ]);
+    }
     // A buffer of one stripe, of two, or larger than the drive.
     let config = resolved(&keys);
     if let Ok(geometry) = devices::ssd::Geometry::new(&config) {
         let groups = geometry.groups.unwrap();
-        let held = if two_pass { 4 } else { 1 };
+        let held = if two_pass { 4 } else { 1 } * if is_hot_cold { 3 } else { 2 };
         let stripes = held * u64::from(groups.dies.max(2)) + u64::from(groups.dies / groups.width);
         let bytes = groups.bytes() * stripes * pick(random, &[1, 1, 2, 9]);
         keys.push(("device.buffer.size", json!(format!("{bytes}B"))));

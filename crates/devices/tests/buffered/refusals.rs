@@ -97,16 +97,6 @@ fn every_contradiction_is_refused_with_its_keys() {
             &["device.cleaning.stream", "without a write buffer"],
         ),
         (
-            "device.cleaning.frontiers",
-            json!("hot-cold"),
-            &["device.cleaning.frontiers", "without a write buffer"],
-        ),
-        (
-            "device.cleaning.levelling.rule",
-            json!("migrate"),
-            &["device.cleaning.levelling", "without a write buffer"],
-        ),
-        (
             "device.persistence.recovery",
             json!("summary"),
             &["device.persistence.recovery", "device.summary_page"],

@@ -46,10 +46,8 @@ pub fn draw(config: &mut Config, seed: u64) {
             config.set(&key.path, value);
         }
     }
-    // Only drives without a write buffer can be coordinated.
-    if config.get("device.member.kind") != Some("ssd")
-        || config.get("device.member.preset").is_some()
-    {
+    // Only drives can be coordinated.
+    if config.get("device.member.kind") != Some("ssd") {
         config.0.retain(|(key, _)| key != "device.cleaning_together");
     }
     // What seldom agrees by chance.

@@ -30,7 +30,7 @@ const OWN: [&str; 18] = [
     "cleaning.meter_above",
 ];
 /// Keys that are of drives without one.
-const OTHERS: [&str; 15] = [
+const OTHERS: [&str; 13] = [
     "interleave",
     "gang",
     "page_span",
@@ -44,8 +44,6 @@ const OTHERS: [&str; 15] = [
     "cleaning.background",
     "cleaning.copy_back",
     "cleaning.stream",
-    "cleaning.frontiers",
-    "cleaning.levelling.",
 ];
 
 /// Whether a key is drawn here.
@@ -150,7 +148,11 @@ fn buffered(own: &mut Config, given: f64, dice: &mut Dice) {
     let distance = own.get("device.cell.distance").map_or(2, |it| it.parse().unwrap_or(2));
     let rows = if own.get("device.cell.program") == Some("per-page") { 1 } else { bits };
     let held = if own.get("device.cell.program") == Some("two-pass") { distance + 2 } else { 1 };
-    let least = page * planes * rows * dies * held;
+    let mut apart = Dice::new(dice.below(u64::MAX));
+    frontiers(own, &mut apart);
+    let hot_cold = own.get("device.cleaning.frontiers") == Some("hot-cold");
+    let levels = own.get("device.cleaning.levelling.rule") == Some("migrate");
+    let least = page * planes * rows * dies * held * (1 + u64::from(hot_cold) + u64::from(levels));
     let room = |dice: &mut Dice| {
         // The largest hold more than the drive.
         let bytes = least * dice.pick(&[4, 4, 4, 5, 8, 8, 16, 64, 256, 1024, 3]) / 4;
@@ -172,6 +174,14 @@ fn buffered(own: &mut Config, given: f64, dice: &mut Dice) {
         own.0.retain(|(key, _)| key != "device.suspend.erase_step");
     }
     small(own, dice);
+}
+
+/// Which pages are written apart; other draws stay as they were.
+fn frontiers(own: &mut Config, dice: &mut Dice) {
+    if dice.chance(0.4) {
+        let words = ["auto", "single", "separate-moved", "hot-cold", "hot-cold", "hot-cold"];
+        own.set("device.cleaning.frontiers", dice.text(&words));
+    }
 }
 
 /// Bits, planes and bytes of a page.

@@ -21,7 +21,7 @@ pub use queues::{PageId, PageOp, Phase, Queues};
 
 use crate::kit::slots::Slot;
 use crate::ssd::clock::{Clock, Event};
-use crate::ssd::config::{Pace as PaceRule, Program, SsdConfig};
+use crate::ssd::config::{Frontiers, Pace as PaceRule, Program, SsdConfig};
 use crate::ssd::die::{Costs, Job};
 use crate::ssd::flash::Flash;
 use crate::ssd::front;
@@ -42,8 +42,8 @@ use std::collections::VecDeque;
 pub enum Turn {
     /// None waits.
     Over,
-    /// A page of this write may come in, to a group of this domain.
-    Page { domain: Domain, slot: Slot, page: PageRequest },
+    /// A page of this write may come in, to a group of a stream of this domain.
+    Page { domain: Domain, stream: Stream, slot: Slot, page: PageRequest },
     /// A write is through: all its pages are in the buffer, or it was refused.
     Through { write: Write, refused: bool },
     /// The first write has to wait.
@@ -105,6 +105,10 @@ pub struct Cache {
     /// The group that fills, by domain and stream.
     filling: Vec<u32>,
     streams: u32,
+    /// The stream of cold data on its way into worn blocks, of whose room nobody else has any.
+    cold: Stream,
+    /// Groups have pages of the host or copies, not both.
+    apart: bool,
     /// What waits until all groups begun before a number are programmed.
     durable: Vec<(u64, Waiter)>,
     /// The domain at which the next choice begins.
@@ -128,6 +132,8 @@ impl Cache {
             again: false,
             filling: vec![NONE; (geometry.domains * streams) as usize],
             streams,
+            cold: Stream(config.frontiers().count()),
+            apart: config.frontiers() == Frontiers::SeparateMoved,
             durable: Vec::new(),
             turn: 0,
             owned: config.persistence.recovers().then(Owned::default),
@@ -156,7 +162,9 @@ impl Cache {
 
     /// A power cut: everything that waits or is in the buffer is gone.
     pub fn lose_power(&mut self, geometry: &Geometry, costs: &Costs) {
+        let puts_off = self.pace.puts_off();
         *self = Cache::new(&self.config, geometry, self.shape, costs);
+        self.pace.put_off(puts_off);
     }
 
     // ---- writes --------------------------------------------------------------------------------
@@ -245,15 +253,17 @@ impl Cache {
                 continue;
             }
             if !self.replaces(ftl, page.lpn) {
+                let stream = ftl.stream_of_host(page.lpn);
                 let why = match self.admits(ftl, &mut write, clock) {
-                    Ok(()) => match self.host_domain(ftl, &depth) {
+                    Ok(()) => match self.host_domain(ftl, stream, &depth, clock) {
                         Some(domain) => {
+                            ftl.note_written(page.lpn);
                             write.next += 1;
                             self.writes[0] = write;
                             ftl.counters.host_wrote(page.touched.1, u64::from(page.bytes));
                             ftl.counters.host_programs += 1;
                             self.pace.wrote(now);
-                            return Turn::Page { domain, slot, page };
+                            return Turn::Page { domain, stream, slot, page };
                         }
                         None => Why::Blocks,
                     },
@@ -309,16 +319,35 @@ impl Cache {
         matches!(group.stage, Stage::Filling | Stage::Waiting) && group.is_hosts()
     }
 
-    /// The domain whose group takes the next page of the host: the one that fills, or of those with room
-    /// the one whose die has least to do, and of these the next in turn.
-    fn host_domain(&mut self, ftl: &Ftl, depth: impl Fn(usize) -> usize) -> Option<Domain> {
+    /// The domain whose group takes the next page of the host of a stream: the one that fills, or of those with
+    /// room the one whose die has least to do, and of these the next in turn.
+    fn host_domain(
+        &mut self,
+        ftl: &mut Ftl,
+        stream: Stream,
+        depth: impl Fn(usize) -> usize,
+        clock: &mut Clock,
+    ) -> Option<Domain> {
         let domains = self.domains();
-        let fills = |domain: u32| self.filling[(domain * self.streams) as usize] != NONE;
+        let fills = |domain: u32| {
+            let group = self.filling[(domain * self.streams + stream.0) as usize];
+            group != NONE && self.gather.group(group).is_hosts()
+        };
+        // What copies may need too is not taken because a group has some of it.
+        let takes = |domain: u32| self.apart && fills(domain) || ftl.accepts(Domain(domain));
         if domains == 1 {
-            return (fills(0) || ftl.accepts(Domain(0))).then_some(Domain(0));
+            return takes(0).then_some(Domain(0));
         }
         if let Some(filling) = (0..domains).find(|domain| fills(*domain)) {
-            return Some(Domain(filling));
+            let filling = Domain(filling);
+            if takes(filling.0) || ftl.may_gain(filling) {
+                return takes(filling.0).then_some(filling);
+            }
+            // It will not have room again: its group is not to wait for ever.
+            if (0..domains).all(|domain| !ftl.accepts(Domain(domain))) {
+                return None;
+            }
+            self.pad(ftl, (filling, stream, Class::Host), clock);
         }
         let candidates = (0..domains).map(|k| Domain((self.turn + k) % domains));
         let open = candidates.filter(|domain| ftl.accepts(*domain));
@@ -342,8 +371,24 @@ impl Cache {
         lpn: Lpn,
         clock: &mut Clock,
     ) {
+        let stream = ftl.stream_with_room(domain, stream);
         let programming = ftl.program_for(domain, stream, lpn);
         self.put(ftl, (domain, stream, class), programming, clock);
+    }
+
+    /// The same of a page of cold data, on its way into a worn block.
+    pub fn place_cold(&mut self, ftl: &mut Ftl, domain: Domain, lpn: Lpn, clock: &mut Clock) {
+        let programming = ftl.program_cold(domain, lpn);
+        self.put(ftl, (domain, self.cold, Class::Copies), programming, clock);
+    }
+
+    /// Fills what is left of a worn block with nothing.
+    pub fn end_cold(&mut self, ftl: &mut Ftl, domain: Domain, clock: &mut Clock) {
+        while ftl.left_for_cold(domain) > 0 {
+            ftl.counters.padding += 1;
+            let programming = ftl.pad_cold(domain);
+            self.put(ftl, (domain, self.cold, Class::Copies), programming, clock);
+        }
     }
 
     fn put(
@@ -353,7 +398,9 @@ impl Cache {
         programming: Programming,
         clock: &mut Clock,
     ) {
-        self.pace.add(domain.0, -1);
+        if stream != self.cold {
+            self.pace.add(domain.0, -1);
+        }
         let fills = (domain.0 * self.streams + stream.0) as usize;
         let mut group = self.filling[fills];
         if group == NONE {
@@ -364,12 +411,13 @@ impl Cache {
             let die = self.shape.place(first, page / self.shape.units).die;
             group = self.gather.begin(block, page, die, stream);
             self.filling[fills] = group;
-            // Copies need not be programmed soon: what they are of is still in the flash, or as safe here.
-            if let Some(linger) = self.config.buffer.linger.ns()
-                && class == Class::Host
-            {
-                clock.call(clock.now + linger, Event::Lingered(group));
-            }
+        }
+        // Copies need not be programmed soon: what they are of is still in the flash, or as safe here.
+        if class == Class::Host
+            && let Some(linger) = self.config.buffer.linger.ns()
+            && !self.gather.group(group).is_hosts()
+        {
+            clock.call(clock.now + linger, Event::Lingered(group));
         }
         if self.gather.add(group, class, programming) {
             self.filling[fills] = NONE;
@@ -498,7 +546,11 @@ impl Cache {
         if kept.passes > 0 {
             return None;
         }
-        let programmed = Programmed { is_hosts: kept.is_hosts(), pages: kept.pages.len() as u64 };
+        let programmed = Programmed {
+            is_hosts: kept.is_hosts(),
+            has_copies: kept.has(Class::Copies),
+            pages: kept.pages.len() as u64,
+        };
         let owned = &mut self.owned;
         self.gather.programmed(group, |group| {
             for programming in &group.pages {
@@ -584,7 +636,29 @@ impl Cache {
         }
         let pages = ftl.geometry().data_pages;
         let valid = ftl.least_valid_of(domain.0).unwrap_or(pages).min(pages);
-        pages - valid <= 2 * self.shape.units
+        pages - valid <= self.most_padding()
+    }
+
+    /// Pages that may be filled with nothing for a victim: a group of each frontier, of the host and of copies.
+    fn most_padding(&self) -> u32 {
+        2 * self.config.frontiers().of_each_class() * self.shape.units
+    }
+
+    /// Whether a victim of a domain would gain more than the padding that it may cost.
+    pub fn is_worth_cleaning(&self, ftl: &Ftl, domain: Domain) -> bool {
+        let pages = ftl.geometry().data_pages;
+        let padding = if self.config.is_volatile() { self.most_padding() } else { 0 };
+        ftl.least_valid_of(domain.0).is_some_and(|valid| valid + padding < pages)
+    }
+
+    /// Whether a domain is to be cleaned.
+    pub fn is_cleaning(&self, domain: Domain) -> bool {
+        self.pace.is_cleaning(domain.0)
+    }
+
+    /// Whether a domain should be cleaned, or when another block of it is full.
+    pub fn lacks_room(&self, domain: Domain, soon: u32) -> bool {
+        self.pace.lacks(domain.0, soon)
     }
 
     /// How host writes and cleaning share the flash.
@@ -592,9 +666,15 @@ impl Cache {
         &mut self.pace
     }
 
-    /// Whether programs for the host are held.
+    /// Whether a burst of cleaning is under way, during which the host comes second.
     pub fn holds_host(&self) -> bool {
         self.pace.holds_host()
+    }
+
+    /// Whether programs for the host are held. Where groups have copies as well they go on: a block is programmed
+    /// in order.
+    pub fn holds_programs(&self) -> bool {
+        self.apart && self.pace.holds_host()
     }
 
     // ---- whose pages these are ------------------------------------------------------------------
@@ -625,6 +705,7 @@ impl Cache {
 #[derive(Debug, Clone, Copy)]
 pub struct Programmed {
     pub is_hosts: bool,
+    pub has_copies: bool,
     pub pages: u64,
 }
 

@@ -79,6 +79,12 @@ pub struct Pace {
     total: i64,
     wanted: i64,
     wanted_in_all: i64,
+    /// What each should have as long as nobody puts cleaning off, and the least that lets the host write.
+    usual: i64,
+    least: i64,
+    puts_off: bool,
+    /// Domains of which a victim is to be cleaned whatever room there is.
+    asked: Vec<bool>,
     /// What may be missing before `token` stops the host.
     slack: i64,
     /// Mean share of valid pages of the last victims, and the resulting cost of a host page.
@@ -111,6 +117,10 @@ impl Pace {
             total: 0,
             wanted,
             wanted_in_all: 0,
+            usual: wanted,
+            least: 0,
+            puts_off: false,
+            asked: Vec::new(),
             slack,
             valid: 0.0,
             metered: config.pace == Rule::Token,
@@ -129,10 +139,23 @@ impl Pace {
     pub(super) fn begin(&mut self, room: Vec<i64>, least: i64) {
         self.total = room.iter().sum();
         let mean = self.total / i64::try_from(room.len()).expect("domains have 32 bits");
-        self.wanted = self.wanted.min(mean).max(least);
-        self.wanted_in_all = room.iter().map(|_| self.wanted).sum();
+        (self.usual, self.least) = (self.usual.min(mean).max(least), least);
         self.cleaning = vec![false; room.len()];
+        self.asked = self.cleaning.clone();
         self.room = room;
+        self.put_off(self.puts_off);
+    }
+
+    /// Cleaning waits as long as there is half of the room that there should be, or no longer.
+    pub fn put_off(&mut self, puts_off: bool) {
+        self.puts_off = puts_off;
+        self.wanted = if puts_off { (self.usual / 2).max(self.least) } else { self.usual };
+        self.wanted_in_all = self.room.iter().map(|_| self.wanted).sum();
+    }
+
+    /// Whether cleaning is put off.
+    pub fn puts_off(&self) -> bool {
+        self.puts_off
     }
 
     pub(super) fn has_begun(&self) -> bool {
@@ -159,6 +182,27 @@ impl Pace {
         self.wanted_in_all - self.total
     }
 
+    /// Whether a domain has less room than it should, with so many pages to come.
+    pub fn lacks(&self, domain: u32, soon: u32) -> bool {
+        self.room.get(domain as usize).is_some_and(|room| *room < self.usual + i64::from(soon))
+    }
+
+    /// A victim of a domain is to be cleaned now, or has been.
+    pub fn ask(&mut self, domain: u32, asked: bool) {
+        self.asked[domain as usize] = asked;
+    }
+
+    /// Whether that is asked for.
+    pub fn is_asked(&self, domain: u32) -> bool {
+        self.asked[domain as usize]
+    }
+
+    /// Whether a domain was to be cleaned when it was looked at last.
+    pub fn is_cleaning(&self, domain: u32) -> bool {
+        let of = |all: &[bool]| all.get(domain as usize).is_some_and(|it| *it);
+        of(&self.asked) || (self.metered || self.bursting) && of(&self.cleaning)
+    }
+
     /// Whether a domain must be cleaned: from when it lacks room until it has two thirds of a group for
     /// each die to
     /// spare, so that victims are read in rounds.
@@ -166,7 +210,7 @@ impl Pace {
         let (room, cleaning) = (self.room[domain as usize], &mut self.cleaning[domain as usize]);
         let spare = if self.metered { self.slack / 3 } else { 0 };
         *cleaning = room < self.wanted || *cleaning && room < self.wanted + spare;
-        (self.metered || self.bursting) && *cleaning
+        (self.metered || self.bursting) && *cleaning || self.asked[domain as usize]
     }
 
     /// How many groups of victims a die is asked for at a time: two, that it continues at once with the
@@ -198,15 +242,28 @@ impl Pace {
             || self.missing() >= self.wanted / 2
             || is_stuck;
         if due {
-            let (took, ended) = self.last;
-            let is_close = (now - ended) as f64 <= SHORT_PAUSE * took as f64;
-            self.close = if is_close { self.close + 1 } else { 0 };
-            self.began = now;
-            self.metered = self.config.pace == Rule::Adaptive && self.close >= LASTING_BURSTS;
-            self.bursting = !self.metered;
-            self.host_left = i64::from(self.config.host_room);
+            self.begin_burst(now);
         }
         due
+    }
+
+    /// What is owed is cleaned now, though it does not fill a quantum; whether a burst begins.
+    pub fn begins_early(&mut self, now: Time) -> bool {
+        let begins = !self.metered && !self.bursting && self.missing() > 0;
+        if begins {
+            self.begin_burst(now);
+        }
+        begins
+    }
+
+    fn begin_burst(&mut self, now: Time) {
+        let (took, ended) = self.last;
+        let is_close = (now - ended) as f64 <= SHORT_PAUSE * took as f64;
+        self.close = if is_close { self.close + 1 } else { 0 };
+        self.began = now;
+        self.metered = self.config.pace == Rule::Adaptive && self.close >= LASTING_BURSTS;
+        self.bursting = !self.metered;
+        self.host_left = i64::from(self.config.host_room);
     }
 
     /// Cleaning can gain no more, though room is missing: blocks have worn out, or hold nothing superseded.

@@ -54,8 +54,7 @@ conditions! {
     pub(super) STREAMS = "without a write buffer where packages share a bus and a pool: with \
         packages_per_channel of 2 or more, gang = \"shared-bus\" and pool = \"gang\" or \"ssd\"",
         |it| !it.buffered && it.streams;
-    pub(super) HOT_COLD = "without a write buffer and with device.cleaning.frontiers = \"hot-cold\"",
-        |it| !it.buffered && it.hot_cold;
+    pub(super) HOT_COLD = "with device.cleaning.frontiers = \"hot-cold\"", |it| it.hot_cold;
     pub(super) BURSTS = "with a write buffer and device.cleaning.pace = \"burst\" or \"adaptive\"",
         |it| it.buffered && it.bursts;
     pub(super) METERED = "with a write buffer and device.cleaning.pace = \"token\" or \"adaptive\"",

@@ -115,6 +115,8 @@ choices! {
 
     /// Write frontiers of a domain, and which data go to which.
     pub enum Frontiers {
+        /// `single` without a write buffer, `separate-moved` behind one.
+        Auto = "auto",
         /// One open block for all writes.
         Single = "single",
         /// Separate open blocks for host writes and for pages moved by cleaning.
@@ -163,12 +165,26 @@ choices! {
 }
 
 impl Frontiers {
-    /// Frontiers of a domain.
-    pub fn count(self) -> u32 {
+    /// What is meant, on a drive with or without a write buffer.
+    pub fn meant(self, buffered: bool) -> Frontiers {
         match self {
-            Frontiers::Single => 1,
+            Frontiers::Auto if buffered => Frontiers::SeparateMoved,
+            Frontiers::Auto => Frontiers::Single,
+            meant => meant,
+        }
+    }
+
+    /// Frontiers of a domain, without a write buffer if that is not said.
+    pub fn count(self) -> u32 {
+        match self.meant(false) {
+            Frontiers::Auto | Frontiers::Single => 1,
             Frontiers::SeparateMoved | Frontiers::HotCold => 2,
         }
+    }
+
+    /// Those of them that pages of the host may go to, and as many that copies may.
+    pub(in crate::ssd) fn of_each_class(self) -> u32 {
+        if self == Frontiers::HotCold { 2 } else { 1 }
     }
 }
 
@@ -261,11 +277,11 @@ options! {
         /// Parameters of the policy `d-choices`.
         d_choices: DChoices where CHOICES = DChoices::default(),
         /// Write frontiers of a domain, and which data go to which.
-        frontiers: Frontiers where UNBUFFERED = Frontiers::Single,
+        frontiers: Frontiers = Frontiers::Auto,
         /// Which pages are hot, for the frontiers `hot-cold`.
         hot_cold: HotCold where HOT_COLD = HotCold::default(),
         /// Wear levelling.
-        levelling: Levelling where UNBUFFERED = Levelling::default(),
+        levelling: Levelling = Levelling::default(),
         /// Unit of cleaning and erasing on a drive with a write buffer.
         reclaim: Reclaim where BUFFERED = Reclaim::Superblock,
         /// How host writes and cleaning share the flash behind a write buffer.

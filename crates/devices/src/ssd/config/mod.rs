@@ -247,6 +247,16 @@ impl SsdConfig {
         self.buffer.size.bytes() > 0
     }
 
+    /// The frontiers of a domain.
+    pub(in crate::ssd) fn frontiers(&self) -> Frontiers {
+        self.cleaning.frontiers.meant(self.is_buffered())
+    }
+
+    /// Whether cold data moves into worn blocks by the write buffer, which takes a frontier of its own.
+    pub(in crate::ssd) fn gathers_cold(&self) -> bool {
+        self.is_buffered() && self.cleaning.levelling.rule == LevellingRule::Migrate
+    }
+
     /// Whether there is a write buffer that a power cut empties: flushes wait for the flash.
     pub(crate) fn is_volatile(&self) -> bool {
         self.is_buffered() && !self.buffer.power_loss_protected

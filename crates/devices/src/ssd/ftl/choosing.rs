@@ -45,8 +45,8 @@ impl Ftl {
     }
 
     /// The same for pages that cleaning moves, which do not go where only the host's do.
-    pub(super) fn room_for_moves(&self, domain: Domain) -> u64 {
-        if !self.streams.apart {
+    pub(in crate::ssd) fn room_for_moves(&self, domain: Domain) -> u64 {
+        if !self.streams.apart() {
             return self.room(domain);
         }
         let left = self.left_on(domain, Stream::SECOND);
@@ -57,14 +57,19 @@ impl Ftl {
     #[inline]
     pub(in crate::ssd) fn accepts(&self, domain: Domain) -> bool {
         let reserved = match (self.victim[domain.at()], self.reserve) {
-            (Some(victim), _) => self.blocks.valid[victim.at()] + self.geometry.kept_for_cuts,
+            (Some(victim), _) => self.blocks.valid[victim.at()] + self.geometry.kept_pages(),
             (None, Reserve::Pages(pages)) => pages,
             (None, Reserve::Everything) => return false,
         };
-        if self.streams.apart {
+        if self.streams.apart() {
             return self.accepts_apart(domain, reserved);
         }
         self.room(domain) > u64::from(reserved)
+    }
+
+    /// Whether a domain has a victim, or could have one that gains something.
+    pub(in crate::ssd) fn may_gain(&self, domain: Domain) -> bool {
+        self.victim[domain.at()].is_some() || self.least_valid(domain) < self.geometry.data_pages
     }
 
     /// The same where the host's pages and those that are moved have frontiers of their own: the host's

@@ -10,7 +10,7 @@ use super::window::Window;
 use crate::building::{Asking, Tick};
 use crate::ssd::account::Counters;
 use crate::ssd::clean::Custom;
-use crate::ssd::config::{Cleaning, Frontiers, SsdConfig, Temperature};
+use crate::ssd::config::{Cleaning, SsdConfig, Temperature};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, Lpn, PoolId, Ppn};
 use crate::ssd::page::{Access, Need, PageRequest, PageWork};
@@ -51,11 +51,6 @@ pub struct Ftl {
     pub counters: Counters,
 }
 
-/// Behind a write buffer what the host writes and what is moved gather apart.
-fn frontiers(config: &SsdConfig) -> Frontiers {
-    if config.is_buffered() { Frontiers::SeparateMoved } else { config.cleaning.frontiers }
-}
-
 impl Ftl {
     /// The FTL of a drive that was filled as the configuration says, with the flash it was
     /// written to; `tick` may end that.
@@ -69,14 +64,14 @@ impl Ftl {
         let aggregate = config.cleaning.levelling.temperature == Temperature::Aggregate;
         let mut ftl = Ftl {
             geometry: geometry.clone(),
-            config: Cleaning { frontiers: frontiers(config), ..config.cleaning.clone() },
+            config: config.cleaning.clone(),
             supplied: None,
             random: Xoshiro256::new(seed, CLEANING_STREAM),
             map: PageMap::new(geometry.exported_pages(), geometry.wide),
             unmapped: geometry.exported_pages(),
             blocks: Blocks::new(geometry, aggregate),
             free: FreeBlocks::new(geometry, config.free_order),
-            streams: Streams::new(&config.cleaning, geometry),
+            streams: Streams::new(config, geometry),
             placement: Placement::new(geometry),
             victim: vec![None; geometry.domains as usize],
             marks: LowMarks::new(geometry),

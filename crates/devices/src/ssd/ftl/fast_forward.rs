@@ -1,8 +1,7 @@
 //! The untimed FTL: the same decisions, without times.
 
-use super::streams::{Frontier, FrontierId};
+use super::streams::{Frontier, FrontierId, Told};
 use super::{Ftl, Relocation, Step};
-use crate::ssd::config::Frontiers;
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Domain, Lpn, PoolId, Ppn, Unit};
 use crate::ssd::page::{Need, PageRequest, PageWork};
@@ -60,7 +59,8 @@ impl Ftl {
     /// Whether a page has only one domain to go to, and there one frontier.
     fn has_one_place_for_each(&self) -> bool {
         let placement = &self.placement;
-        self.config.frontiers == Frontiers::Single
+        self.streams.told == Told::Nothing
+            && self.window.is_none()
             && placement.group_size == 1
             && !placement.pools_span_units
     }
@@ -147,7 +147,7 @@ impl Ftl {
         page: HostPage,
     ) -> Option<Domain> {
         loop {
-            let unit = if let Some(filling) = self.filling_untimed() {
+            let unit = if let Some(filling) = self.filling_for(page.lpn) {
                 // A group is filled before another one begins.
                 self.geometry.unit_of(filling)
             } else if self.placement.pools_span_units {
@@ -212,8 +212,9 @@ impl Ftl {
         const BATCH: usize = 64;
         let mut pages = [0; BATCH];
         let end = first + count;
-        let in_runs =
-            self.config.frontiers == Frontiers::Single && self.blocks.moved_age.is_empty();
+        let in_runs = self.streams.told == Told::Nothing
+            && self.window.is_none()
+            && self.blocks.moved_age.is_empty();
         while first < end {
             let count = (end - first).min(BATCH as u32);
             let base = self.geometry.ppn(job.source, first);
@@ -238,6 +239,7 @@ impl Ftl {
                 let programming = self.begin_move(job.domain, Lpn(*lpn));
                 self.carry_temperature(job.source, programming);
                 self.complete_program(flash, programming);
+                self.note_copy(programming);
             }
         }
     }

@@ -90,29 +90,36 @@ impl Heat {
         Ok(())
     }
 
-    /// Whether a page is hot; `written` when the host is writing it now, which is remembered.
-    pub(in crate::ssd) fn is_hot(&mut self, lpn: Lpn, written: bool) -> bool {
+    /// Whether a page is hot.
+    pub(in crate::ssd) fn is_hot(&self, lpn: Lpn) -> bool {
         match self.detector {
             Detector::Address => lpn.0 < self.hot_pages,
             Detector::Recency => {
                 let [place, _] = places(lpn, self.recent.len());
-                let known = self.recent[place] == lpn.0 as u32;
-                if written {
-                    self.recent[place] = lpn.0 as u32;
-                }
-                known
+                self.recent[place] == lpn.0 as u32
             }
             Detector::Writes => {
                 let [a, b] = places(lpn, self.counts.len());
-                let count = self.counts[a].min(self.counts[b]);
-                if written {
-                    self.counts[a] = self.counts[a].saturating_add(1);
-                    if a != b {
-                        self.counts[b] = self.counts[b].saturating_add(1);
-                    }
-                    self.decay();
+                self.counts[a].min(self.counts[b]) >= HOT_COUNT
+            }
+        }
+    }
+
+    /// The host is writing a page, which is remembered.
+    pub(in crate::ssd) fn note_written(&mut self, lpn: Lpn) {
+        match self.detector {
+            Detector::Address => {}
+            Detector::Recency => {
+                let [place, _] = places(lpn, self.recent.len());
+                self.recent[place] = lpn.0 as u32;
+            }
+            Detector::Writes => {
+                let [a, b] = places(lpn, self.counts.len());
+                self.counts[a] = self.counts[a].saturating_add(1);
+                if a != b {
+                    self.counts[b] = self.counts[b].saturating_add(1);
                 }
-                count >= HOT_COUNT
+                self.decay();
             }
         }
     }
@@ -146,7 +153,8 @@ mod tests {
             let hot = random.below(10) > 0;
             let page =
                 random.below(10_000) + if hot { 0 } else { random.below(9) * 10_000 + 10_000 };
-            let found = heat.is_hot(Lpn(page), true);
+            let found = heat.is_hot(Lpn(page));
+            heat.note_written(Lpn(page));
             if n > 200_000 {
                 counts[usize::from(hot)][usize::from(found)] += 1.0;
             }

@@ -56,10 +56,11 @@ impl Ftl {
     /// The state, to be kept.
     pub(in crate::ssd) fn keep(&self) -> FtlState {
         let domains = || (0..self.geometry.domains).map(Domain);
-        let frontiers = self.streams.frontier.iter().map(|it| match it.block {
-            Some(block) => (block.0, it.next, self.blocks.sequence[block.at()]),
-            None => (NO_BLOCK, it.next, 0),
-        });
+        let frontiers =
+            self.streams.frontier[..self.kept_frontiers()].iter().map(|it| match it.block {
+                Some(block) => (block.0, it.next, self.blocks.sequence[block.at()]),
+                None => (NO_BLOCK, it.next, 0),
+            });
         FtlState {
             map: self.map.clone(),
             opened: self.blocks.opened,
@@ -74,6 +75,11 @@ impl Ftl {
             clean_pointer: self.marks.clean_pointer.clone(),
             random: self.random.clone(),
         }
+    }
+
+    /// Frontiers that are kept: those of cold data have no room at rest.
+    fn kept_frontiers(&self) -> usize {
+        (self.geometry.domains * self.streams.count) as usize
     }
 
     /// No list of the state is longer than this, nor of the flash: they are of blocks, of what blocks make, of
@@ -106,7 +112,7 @@ impl Ftl {
             lists.flatten().chain(frontiers).copied()
         };
         let fits = state.map.fits(&self.map, pages)
-            && state.frontiers.len() == self.streams.frontier.len()
+            && state.frontiers.len() == self.kept_frontiers()
             && state.free.len() == self.geometry.domains as usize
             && state.closed.len() == self.geometry.domains as usize
             && state.moved_age.len() == self.blocks.moved_age.len()
@@ -136,6 +142,8 @@ impl Ftl {
             None => Reserve::Pages(self.geometry.reserved_pages()),
         };
         self.blocks.state.fill(BlockState::Closed);
+        let none = Frontier { block: None, next: self.geometry.data_pages };
+        self.streams.frontier.fill(none);
         for (frontier, (block, next, opening)) in
             self.streams.frontier.iter_mut().zip(state.frontiers)
         {
@@ -176,7 +184,7 @@ impl Ftl {
     pub(in crate::ssd) fn wake(&mut self, flash: &Flash, map: PageMap, programs: u64) {
         let full = self.geometry.data_pages;
         let count = self.streams.count as usize;
-        let mut frontiers = vec![(NO_BLOCK, full, 0); self.streams.frontier.len()];
+        let mut frontiers = vec![(NO_BLOCK, full, 0); self.kept_frontiers()];
         let mut free = vec![(Vec::new(), 0); self.geometry.domains as usize];
         let mut closed = vec![Vec::new(); self.geometry.domains as usize];
         for block in (0..self.geometry.blocks()).map(Block) {

@@ -8,7 +8,7 @@
 use super::{Ftl, Programming, Reason, Relocation, Step};
 use crate::ssd::config::{Levelling, LevellingRule, Temperature};
 use crate::ssd::flash::Flash;
-use crate::ssd::ids::{Block, BlockState, Domain};
+use crate::ssd::ids::{Block, BlockState, Domain, Lpn};
 use engine::{Random, Xoshiro256};
 
 /// The verdict of the rules on a candidate.
@@ -116,10 +116,22 @@ impl Ftl {
     /// A page that was moved out of `from` brings its temperature to the block it goes to.
     #[inline]
     pub(super) fn carry_temperature(&mut self, from: Block, programming: Programming) {
-        if self.blocks.moved_age.is_empty() {
-            return;
+        if !self.blocks.moved_age.is_empty() {
+            self.carry(from, programming.block);
         }
-        let to = programming.block;
+    }
+
+    /// The same of a page that has its new place.
+    #[inline]
+    pub(in crate::ssd) fn note_moved(&mut self, lpn: Lpn, from: Block) {
+        if !self.blocks.moved_age.is_empty()
+            && let Some(ppn) = self.lookup(lpn)
+        {
+            self.carry(from, self.geometry.block_of(ppn));
+        }
+    }
+
+    fn carry(&mut self, from: Block, to: Block) {
         let pages = u64::from(self.geometry.data_pages);
         let written = self.temperature(from) / pages;
         self.blocks.moved_age[to.at()] += self.blocks.sequence[to.at()].saturating_sub(written);
@@ -136,17 +148,24 @@ impl Ftl {
         // The worn block takes the cold one's place: its age, and where it stands in the order.
         let relative = cold.0 - self.geometry.first_block(domain).0;
         self.blocks.index.remove(domain.0, relative, self.valid(cold));
+        self.blocks.state[cold.at()] = BlockState::Victim;
+        self.victim[domain.at()] = Some(cold);
+        let reason = Reason::Wear { into: worn };
+        let job = Relocation { domain, source: cold, reason, next_page: 0, moved: 0 };
+        if self.streams.gather {
+            // Its valid pages gather, and come to the worn block as copies do.
+            self.blocks.order.remove(domain.0, cold.0);
+            self.open(self.cold_frontier(domain), worn);
+            return Some(job);
+        }
         self.blocks.order.replace(domain.0, cold.0, worn.0);
         self.blocks.sequence[worn.at()] = self.blocks.sequence[cold.at()];
         self.blocks.stream[worn.at()] = self.blocks.stream[cold.at()];
         if !self.blocks.moved_age.is_empty() {
             self.blocks.moved_age[worn.at()] = self.blocks.moved_age[cold.at()];
         }
-        self.blocks.state[cold.at()] = BlockState::Victim;
         self.blocks.state[worn.at()] = BlockState::Filling;
-        self.victim[domain.at()] = Some(cold);
-        let reason = Reason::Wear { into: worn };
-        Some(Relocation { domain, source: cold, reason, next_page: 0, moved: 0 })
+        Some(job)
     }
 
     /// The next page of cold data, to the same place in the worn block; what is superseded meanwhile is

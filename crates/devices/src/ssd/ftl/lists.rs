@@ -54,7 +54,10 @@ impl Ftl {
         self.blocks.opened += 1;
         self.blocks.sequence[block.at()] = self.blocks.opened;
         self.blocks.state[block.at()] = BlockState::Open;
-        self.blocks.stream[block.at()] = (frontier.0 % self.streams.count) as u8;
+        let count = self.streams.count;
+        let is_cold = frontier.0 >= self.geometry.domains * count;
+        let stream = if is_cold { self.streams.cold().0 } else { frontier.0 % count };
+        self.blocks.stream[block.at()] = stream as u8;
         if let Some(age) = self.blocks.moved_age.get_mut(block.at()) {
             *age = 0;
         }

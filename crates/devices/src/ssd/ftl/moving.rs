@@ -31,9 +31,16 @@ pub struct Relocation {
 }
 
 impl Relocation {
-    /// Counts `pages` more pages as moved out of the block.
+    /// Counts `pages` more pages as moved out of the block for its space.
     pub(in crate::ssd) fn note_moved(&mut self, pages: u32) {
-        self.moved += pages;
+        if !self.levels_wear() {
+            self.moved += pages;
+        }
+    }
+
+    /// Whether cold data is to follow into the block when it is erased.
+    pub(in crate::ssd) fn is_followed(&self) -> bool {
+        self.reason == Reason::SpaceThenColdData
     }
 
     /// Whether it moves cold data into a worn block.

@@ -1,7 +1,7 @@
 //! Streams of writes: a domain has one frontier for each.
 
 use super::heat::Heat;
-use crate::ssd::config::{Cleaning, Frontiers};
+use crate::ssd::config::{Frontiers, SsdConfig};
 use crate::ssd::ids::{Block, Domain, Stream};
 use crate::ssd::shape::Geometry;
 
@@ -23,35 +23,72 @@ impl FrontierId {
     }
 }
 
+/// Which pages are written apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// None.
+    Nothing,
+    /// Those that are moved from those that the host writes.
+    Moved,
+    /// Cold ones from hot ones.
+    Heat,
+}
+
 /// The frontiers of every domain, and what tells hot pages from cold ones.
 #[derive(Debug, Clone)]
 pub(super) struct Streams {
-    /// Of each domain.
+    /// Of each domain, but for that of cold data.
     pub(super) count: u32,
-    /// Each takes its own pages only, as they gather in a write buffer.
-    pub(super) apart: bool,
+    pub(super) told: Told,
+    /// Pages gather in a write buffer, in groups of a frontier.
+    pub(super) gather: bool,
+    /// By domain, and behind them of each domain that of cold data, if cold data gathers in a write buffer on its way
+    /// into worn blocks. Nobody else has room there, and it has none at rest.
     pub(super) frontier: Vec<Frontier>,
     pub(super) heat: Heat,
 }
 
 impl Streams {
     /// No block is open yet.
-    pub(super) fn new(config: &Cleaning, geometry: &Geometry) -> Streams {
-        let count = geometry.frontiers;
+    pub(super) fn new(config: &SsdConfig, geometry: &Geometry) -> Streams {
+        let count = config.frontiers().count();
         let none = Frontier { block: None, next: geometry.data_pages };
-        let told_apart = config.frontiers == Frontiers::HotCold;
+        let told = match config.frontiers() {
+            Frontiers::Auto | Frontiers::Single => Told::Nothing,
+            Frontiers::SeparateMoved => Told::Moved,
+            Frontiers::HotCold => Told::Heat,
+        };
+        let hot_cold = &config.cleaning.hot_cold;
         Streams {
             count,
-            apart: geometry.groups.is_some(),
-            frontier: vec![none; (geometry.domains * count) as usize],
-            heat: Heat::new(&config.hot_cold, told_apart, geometry.exported_pages()),
+            told,
+            gather: geometry.groups.is_some(),
+            frontier: vec![none; (geometry.domains * geometry.frontiers) as usize],
+            heat: Heat::new(hot_cold, told == Told::Heat, geometry.exported_pages()),
         }
+    }
+
+    /// Behind a write buffer the host's pages and those that are moved have frontiers of their own, each of which
+    /// takes its own pages only.
+    #[inline]
+    pub(super) fn apart(&self) -> bool {
+        self.gather && self.told == Told::Moved
     }
 
     /// The frontier of a stream.
     #[inline]
     pub(super) fn of(&self, domain: Domain, stream: Stream) -> FrontierId {
         FrontierId(domain.0 * self.count + stream.0)
+    }
+
+    /// The stream of cold data.
+    pub(super) fn cold(&self) -> Stream {
+        Stream(self.count)
+    }
+
+    /// The frontier of cold data in a domain, one of as many.
+    pub(super) fn of_cold(&self, domain: Domain, domains: u32) -> FrontierId {
+        FrontierId(domains * self.count + domain.0)
     }
 
     /// The frontiers of a domain, by their place in the list of all.

@@ -3,8 +3,9 @@
 //! Cleaning goes on as in time, a group of a victim whenever the host has written as much as that gains: what the
 //! host supersedes meanwhile need not be moved. What is in the buffer is in [`window`](super::window).
 
-use super::Ftl;
+use super::streams::Told;
 use super::window::{BufferRoom, NONE, Victim, Window};
+use super::{Ftl, Programming, Relocation};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, Domain, Lpn, Stream, Unit};
 
@@ -16,7 +17,8 @@ impl Ftl {
     pub(in crate::ssd) fn write_through(&mut self, room: BufferRoom) {
         let shape = self.geometry.groups;
         let counts = (self.geometry.blocks(), self.geometry.domains);
-        self.window = shape.map(|shape| Window::new(shape, room, counts));
+        let streams = self.streams.count;
+        self.window = shape.map(|shape| Window::new(shape, room, counts, streams));
     }
 
     /// The drive rests: what untimed writes are in the middle of is over, the buffer is empty and no block is being
@@ -45,7 +47,7 @@ impl Ftl {
     pub(super) fn forget_untimed(&mut self) {
         if let Some(window) = &mut self.window {
             window.groups.clear();
-            window.filling = NONE;
+            window.filling.fill(NONE);
             window.from.fill(NONE);
             window.victims.fill(None);
             (window.is_used, window.valid) = (false, 0.0);
@@ -61,21 +63,52 @@ impl Ftl {
         window.holds(self.geometry.block_of(ppn), self.geometry.page_in_block(ppn))
     }
 
-    /// The domain whose group fills, if one does.
-    pub(super) fn filling_untimed(&self) -> Option<Domain> {
-        let block = self.window.as_ref()?.filling;
+    /// The domain whose group of the host fills that a page would go to, if one does and will have room.
+    pub(super) fn filling_for(&self, lpn: Lpn) -> Option<Domain> {
+        self.window.as_ref()?;
+        let domain = self.filling_untimed(self.stream_of_host(lpn))?;
+        let waits = self.streams.apart() || self.accepts(domain) || self.may_gain(domain);
+        waits.then_some(domain)
+    }
+
+    /// The domain whose group of the host of a stream fills, if one does.
+    fn filling_untimed(&self, stream: Stream) -> Option<Domain> {
+        let block = self.window.as_ref()?.filling[stream.0 as usize];
         (block != NONE).then(|| self.geometry.domain_of(Block(block)))
+    }
+
+    /// The stream of a block that is being filled.
+    fn stream_at(&self, domain: Domain, block: Block) -> Stream {
+        let all = &self.streams.frontier[self.streams.of_domain(domain)];
+        let place = all.iter().position(|frontier| frontier.block == Some(block));
+        Stream(place.expect("a page was written to a frontier") as u32)
     }
 
     /// A page that the host wrote without time has its place.
     #[inline]
     pub(super) fn note_place(&mut self, block: Block, page: u32) {
+        if self.window.is_none() {
+            return;
+        }
         let domain = self.geometry.domain_of(block);
+        let stream = self.stream_at(domain, block);
         if let Some(window) = &mut self.window {
             if let Some(victim) = &mut window.victims[domain.at()] {
                 victim.written += 1;
             }
-            self.counters.groups += u64::from(window.wrote(block, page));
+            self.counters.groups += u64::from(window.wrote(stream, block, page));
+        }
+    }
+
+    /// A page that was moved without time has its place. Where copies have frontiers of their own their groups are
+    /// counted by the victim.
+    #[inline]
+    pub(super) fn note_copy(&mut self, Programming { block, ppn, .. }: Programming) {
+        if let Some(window) = &mut self.window
+            && !self.streams.apart()
+        {
+            let page = self.geometry.page_in_block(ppn);
+            self.counters.groups += u64::from(window.ends_group(block, page));
         }
     }
 
@@ -103,13 +136,15 @@ impl Ftl {
         self.window.as_ref().is_some_and(|window| window.room.volatile)
     }
 
-    /// Fills what is left of the host's group with nothing.
+    /// Fills what is left of the host's groups with nothing.
     fn pad_untimed(&mut self, flash: &mut Flash) {
-        while let Some(domain) = self.filling_untimed() {
-            let programming = self.begin_padding(domain, Stream::FIRST);
-            self.complete_program(flash, programming);
-            self.counters.padding += 1;
-            self.note_place(programming.block, self.geometry.page_in_block(programming.ppn));
+        for stream in (0..self.streams.count).map(Stream) {
+            while let Some(domain) = self.filling_untimed(stream) {
+                let programming = self.begin_padding(domain, stream);
+                self.complete_program(flash, programming);
+                self.counters.padding += 1;
+                self.note_place(programming.block, self.geometry.page_in_block(programming.ppn));
+            }
         }
     }
 
@@ -157,10 +192,34 @@ impl Ftl {
         if is_last {
             window.victims[domain.at()] = None;
             self.victim_moved(flash, domain, job.moved);
-            let levelling = self.complete_erase(flash, job);
-            debug_assert!(levelling.is_none(), "wear levelling goes without a buffer");
+            if let Some(job) = self.complete_erase(flash, job) {
+                self.migrate_gathered(flash, job);
+            }
         }
         true
+    }
+
+    /// Moves cold data into a worn block, which is filled with nothing behind it.
+    fn migrate_gathered(&mut self, flash: &mut Flash, job: Relocation) {
+        let domain = job.domain;
+        for page in 0..self.geometry.data_pages {
+            let from = self.geometry.ppn(job.source, page);
+            if let Some(lpn) = self.valid_at(flash, from) {
+                let programming = self.program_cold(domain, lpn);
+                self.carry_temperature(job.source, programming);
+                self.counters.migrations += 1;
+                self.complete_program(flash, programming);
+            }
+        }
+        while self.left_for_cold(domain) > 0 {
+            let programming = self.pad_cold(domain);
+            self.complete_program(flash, programming);
+            self.counters.padding += 1;
+        }
+        let groups = self.geometry.groups.map_or(0, |groups| groups.per_block);
+        self.counters.groups += u64::from(groups);
+        let levelling = self.complete_erase(flash, job);
+        debug_assert!(levelling.is_none(), "no data follows into a block that was cold");
     }
 
     /// All that was valid in a victim has been moved: what that means for the groups. Before an erasure a buffer
@@ -170,26 +229,39 @@ impl Ftl {
         let pages = self.geometry.data_pages;
         window.valid += LAST_VICTIM * (f64::from(moved) / f64::from(pages) - window.valid);
         window.measure();
-        let frontier = self.streams.of(domain, Stream::SECOND);
-        let end = u64::from(self.streams.frontier[frontier.at()].next) + u64::from(pages);
-        let begin = end - u64::from(moved);
-        self.counters.groups += window.groups_in(end) - window.groups_in(begin);
-        if !window.room.volatile {
+        let is_volatile = window.room.volatile;
+        if self.streams.apart() {
+            let frontier = self.streams.of(domain, Stream::SECOND);
+            let end = u64::from(self.streams.frontier[frontier.at()].next) + u64::from(pages);
+            let begin = end - u64::from(moved);
+            self.counters.groups += window.groups_in(end) - window.groups_in(begin);
+        }
+        if !is_volatile {
             return;
         }
-        let (units, shape) = (window.shape.units, window.shape);
-        loop {
-            let next = self.streams.frontier[frontier.at()].next;
-            if next == pages || next.is_multiple_of(units) {
-                break;
-            }
-            let programming = self.begin_padding(domain, Stream::SECOND);
-            self.complete_program(flash, programming);
-            self.counters.padding += 1;
-            let end = next / units * units + shape.units_of(next / units);
-            self.counters.groups += u64::from(next + 1 == end);
+        let copies = u32::from(self.streams.apart());
+        for stream in (copies..self.streams.count).map(Stream) {
+            self.pad_frontier(flash, domain, stream);
         }
         self.pad_untimed(flash);
+    }
+
+    /// Fills what is left of the group on a frontier with nothing.
+    fn pad_frontier(&mut self, flash: &mut Flash, domain: Domain, stream: Stream) {
+        let frontier = self.streams.of(domain, stream);
+        let units = self.window.as_ref().map_or(1, |window| window.shape.units);
+        loop {
+            let next = self.streams.frontier[frontier.at()].next;
+            if next == self.geometry.data_pages || next.is_multiple_of(units) {
+                return;
+            }
+            let programming = self.begin_padding(domain, stream);
+            self.complete_program(flash, programming);
+            self.counters.padding += 1;
+            if let Some(window) = &mut self.window {
+                self.counters.groups += u64::from(window.ends_group(programming.block, next));
+            }
+        }
     }
 
     /// Whether a victim would gain no more than the padding of a group of each stream, and the host has room.
@@ -199,6 +271,7 @@ impl Ftl {
         }
         let pages = self.geometry.data_pages;
         let units = self.window.as_ref().map_or(0, |window| window.shape.units);
-        pages - self.least_valid(domain).min(pages) <= 2 * units
+        let frontiers = if self.streams.told == Told::Heat { 2 } else { 1 };
+        pages - self.least_valid(domain).min(pages) <= 2 * frontiers * units
     }
 }

@@ -6,7 +6,7 @@
 //! [`untimed`](super::untimed).
 
 use super::Relocation;
-use crate::ssd::ids::Block;
+use crate::ssd::ids::{Block, Stream};
 use crate::ssd::shape::Groups;
 use std::collections::VecDeque;
 
@@ -54,8 +54,8 @@ pub(super) struct Window {
     pub(super) from: Vec<u32>,
     /// The block of each group, and its place among those of the block; oldest first.
     pub(super) groups: VecDeque<(Block, u32)>,
-    /// The block of the group that fills.
-    pub(super) filling: u32,
+    /// The block of the group with pages of the host that fills, by stream.
+    pub(super) filling: Vec<u32>,
     /// Mean share of valid pages of the last victims.
     pub(super) valid: f64,
     most: usize,
@@ -66,13 +66,18 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn new(shape: Groups, room: BufferRoom, (blocks, domains): (u32, u32)) -> Window {
+    pub(super) fn new(
+        shape: Groups,
+        room: BufferRoom,
+        (blocks, domains): (u32, u32),
+        streams: u32,
+    ) -> Window {
         let mut window = Window {
             shape,
             room,
             from: vec![NONE; blocks as usize],
             groups: VecDeque::new(),
-            filling: NONE,
+            filling: vec![NONE; streams as usize],
             valid: 0.0,
             most: 1,
             is_used: false,
@@ -103,20 +108,26 @@ impl Window {
 
     /// A page of the host has its place; whether its group is full.
     #[inline]
-    pub(super) fn wrote(&mut self, block: Block, page: u32) -> bool {
-        let group = page / self.shape.units;
-        if self.filling == NONE {
-            self.begin(block, page, group);
+    pub(super) fn wrote(&mut self, stream: Stream, block: Block, page: u32) -> bool {
+        if self.filling[stream.0 as usize] != block.0 {
+            self.filling[stream.0 as usize] = block.0;
+            self.begin(block, page, page / self.shape.units);
         }
-        let is_full = page + 1 == self.end_of(group);
+        self.ends_group(block, page)
+    }
+
+    /// A page of a block has been written, of the host or not; whether its group is full.
+    #[inline]
+    pub(super) fn ends_group(&mut self, block: Block, page: u32) -> bool {
+        let is_full = page + 1 == self.end_of(page / self.shape.units);
         if is_full {
-            self.filling = NONE;
+            self.filling.iter_mut().filter(|it| **it == block.0).for_each(|it| *it = NONE);
         }
         is_full
     }
 
     fn begin(&mut self, block: Block, page: u32, group: u32) {
-        (self.filling, self.is_used) = (block.0, true);
+        self.is_used = true;
         let from = &mut self.from[block.at()];
         if *from == NONE {
             *from = page;
@@ -129,9 +140,10 @@ impl Window {
 
     /// The oldest group goes to its die.
     pub(super) fn leave(&mut self) {
-        let Some((block, group)) = self.groups.pop_front() else { return };
-        let end = self.end_of(group);
-        self.from[block.at()] = if end == self.shape.units_per_block() { NONE } else { end };
+        let Some((block, _)) = self.groups.pop_front() else { return };
+        // Groups of copies are none of those that wait for their dies.
+        let next = self.groups.iter().find(|(held, _)| *held == block);
+        self.from[block.at()] = next.map_or(NONE, |(_, next)| next * self.shape.units);
     }
 
     /// A block has been erased.

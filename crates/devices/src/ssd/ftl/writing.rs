@@ -7,9 +7,8 @@
 //! (`device.persistence.order`) tells the copies apart.
 
 use super::map::Place;
-use super::streams::FrontierId;
+use super::streams::{FrontierId, Told};
 use super::{Ftl, Programming, Relocation};
-use crate::ssd::config::Frontiers;
 use crate::ssd::ids::{Block, Domain, Lpn, Ppn, Stream};
 
 impl Ftl {
@@ -17,44 +16,78 @@ impl Ftl {
     /// is there, and its old copy is superseded.
     #[inline]
     pub fn begin_program(&mut self, domain: Domain, lpn: Lpn) -> Programming {
-        let stream = match self.config.frontiers {
-            Frontiers::Single => return self.program_on(FrontierId(domain.0), domain, lpn),
-            Frontiers::SeparateMoved => Stream::FIRST,
-            Frontiers::HotCold => self.stream_by_heat(lpn, true),
-        };
+        let stream = self.stream_of_host(lpn);
+        match self.streams.told {
+            Told::Nothing => return self.program_on(FrontierId(domain.0), domain, lpn),
+            Told::Moved => {}
+            Told::Heat => self.streams.heat.note_written(lpn),
+        }
         self.program_in(stream, domain, lpn)
     }
 
     /// The same for a page that cleaning moves.
     #[inline]
     pub(in crate::ssd) fn begin_move(&mut self, domain: Domain, lpn: Lpn) -> Programming {
-        let stream = match self.config.frontiers {
-            Frontiers::Single => return self.program_on(FrontierId(domain.0), domain, lpn),
-            Frontiers::SeparateMoved => Stream::SECOND,
-            Frontiers::HotCold => self.stream_by_heat(lpn, false),
-        };
-        self.program_in(stream, domain, lpn)
+        if self.streams.told == Told::Nothing {
+            return self.program_on(FrontierId(domain.0), domain, lpn);
+        }
+        self.program_in(self.stream_of_copy(lpn), domain, lpn)
     }
 
     /// The same for a page whose place in a victim is known.
     #[inline]
     pub(super) fn begin_move_from(&mut self, job: &Relocation, lpn: Lpn, from: Ppn) -> Programming {
-        match self.config.frontiers {
-            Frontiers::Single => {
+        match self.streams.told {
+            Told::Nothing => {
                 self.move_on(FrontierId(job.domain.0), job.domain, lpn, (job.source, from))
             }
             _ => self.begin_move(job.domain, lpn),
         }
     }
 
-    fn stream_by_heat(&mut self, lpn: Lpn, written: bool) -> Stream {
-        if self.streams.heat.is_hot(lpn, written) { Stream::FIRST } else { Stream::SECOND }
+    /// The stream of a page that the host writes, if there is room on it.
+    #[inline]
+    pub(in crate::ssd) fn stream_of_host(&self, lpn: Lpn) -> Stream {
+        if self.streams.told == Told::Heat { self.stream_by_heat(lpn) } else { Stream::FIRST }
+    }
+
+    /// The same of one that is moved.
+    #[inline]
+    pub(in crate::ssd) fn stream_of_copy(&self, lpn: Lpn) -> Stream {
+        match self.streams.told {
+            Told::Nothing => Stream::FIRST,
+            Told::Moved => Stream::SECOND,
+            Told::Heat => self.stream_by_heat(lpn),
+        }
+    }
+
+    fn stream_by_heat(&self, lpn: Lpn) -> Stream {
+        if self.streams.heat.is_hot(lpn) { Stream::FIRST } else { Stream::SECOND }
+    }
+
+    /// The host writes a page, which goes into the write buffer.
+    #[inline]
+    pub(in crate::ssd) fn note_written(&mut self, lpn: Lpn) {
+        if self.streams.told == Told::Heat {
+            self.streams.heat.note_written(lpn);
+        }
+    }
+
+    /// The stream that a page goes to behind a write buffer: its own, or where that has no room another. What has
+    /// frontiers of its own always finds room there.
+    #[inline]
+    pub(in crate::ssd) fn stream_with_room(&self, domain: Domain, stream: Stream) -> Stream {
+        let wanted = self.streams.of(domain, stream);
+        if self.streams.apart() || !self.is_full(wanted) || self.free.count(domain) > 0 {
+            return stream;
+        }
+        self.another_with_room(domain, stream).unwrap_or(stream)
     }
 
     fn program_in(&mut self, stream: Stream, domain: Domain, lpn: Lpn) -> Programming {
         let wanted = self.streams.of(domain, stream);
-        if self.streams.apart {
-            return self.program_on(wanted, domain, lpn);
+        if self.streams.gather {
+            return self.program_for(domain, self.stream_with_room(domain, stream), lpn);
         }
         let old = self
             .lookup(lpn)
@@ -66,7 +99,8 @@ impl Ftl {
         };
         let blocked = full && self.free.count(domain) == 0;
         let frontier = if blocked || !full && !late(wanted) {
-            self.another_with_room(domain, stream).unwrap_or(wanted)
+            let other = self.another_with_room(domain, stream);
+            other.map_or(wanted, |other| self.streams.of(domain, other))
         } else {
             wanted
         };
@@ -97,10 +131,35 @@ impl Ftl {
     /// Takes the next page of a stream to fill its group: from now on it is written with nothing.
     pub(in crate::ssd) fn begin_padding(&mut self, domain: Domain, stream: Stream) -> Programming {
         let frontier = self.streams.of(domain, stream);
+        self.pad_on(frontier, domain)
+    }
+
+    fn pad_on(&mut self, frontier: FrontierId, domain: Domain) -> Programming {
         let (block, ppn) = self.next_page(frontier, domain);
         let order = self.programs as u32;
         self.programs = self.programs.wrapping_add(1);
         Programming { ppn, block, lpn: Lpn::PADDING, old: Place::NOWHERE, order }
+    }
+
+    /// Begins to copy a page of cold data into the worn block that takes it.
+    pub(in crate::ssd) fn program_cold(&mut self, domain: Domain, lpn: Lpn) -> Programming {
+        self.program_on(self.cold_frontier(domain), domain, lpn)
+    }
+
+    /// Takes the next page of a worn block that has all cold data that it gets.
+    pub(in crate::ssd) fn pad_cold(&mut self, domain: Domain) -> Programming {
+        let frontier = self.cold_frontier(domain);
+        self.pad_on(frontier, domain)
+    }
+
+    /// Pages left in the worn block.
+    pub(in crate::ssd) fn left_for_cold(&self, domain: Domain) -> u32 {
+        let frontier = &self.streams.frontier[self.cold_frontier(domain).at()];
+        self.geometry.data_pages - frontier.next
+    }
+
+    pub(super) fn cold_frontier(&self, domain: Domain) -> FrontierId {
+        self.streams.of_cold(domain, self.geometry.domains)
     }
 
     /// Pages left on the frontier of a stream.
@@ -110,12 +169,11 @@ impl Ftl {
         self.geometry.data_pages - frontier.next
     }
 
-    /// The next frontier of a domain after that of a stream that is not full.
-    fn another_with_room(&self, domain: Domain, stream: Stream) -> Option<FrontierId> {
+    /// The next stream after this one whose frontier in a domain is not full.
+    fn another_with_room(&self, domain: Domain, stream: Stream) -> Option<Stream> {
         let count = self.streams.count;
-        let others = (1..count).map(|k| Stream((stream.0 + k) % count));
-        let mut others = others.map(|other| self.streams.of(domain, other));
-        others.find(|other| !self.is_full(*other))
+        let mut others = (1..count).map(|k| Stream((stream.0 + k) % count));
+        others.find(|other| !self.is_full(self.streams.of(domain, *other)))
     }
 
     fn is_full(&self, frontier: FrontierId) -> bool {
@@ -137,7 +195,8 @@ impl Ftl {
     /// that was cleaned since and is now another frontier.
     pub(in crate::ssd) fn frontier_at(&self, domain: Domain, block: Block) -> Option<u32> {
         let data_pages = self.geometry.data_pages;
-        let mut all = self.streams.frontier[self.streams.of_domain(domain)].iter();
+        let cold = self.streams.frontier.get(self.cold_frontier(domain).at());
+        let mut all = self.streams.frontier[self.streams.of_domain(domain)].iter().chain(cold);
         let found = all.find(|it| it.block == Some(block) && it.next < data_pages);
         found.map(|frontier| frontier.next)
     }

@@ -89,6 +89,18 @@ impl Mover {
         self.victims[domain.at()].is_some()
     }
 
+    /// Whether what is emptied of a domain is cold data on its way into a worn block.
+    pub fn levels_wear(&self, domain: Domain) -> bool {
+        self.victims[domain.at()].is_some_and(|victim| victim.job.levels_wear())
+    }
+
+    /// Whether a worn block of a domain is about to be erased, into which cold data follows.
+    pub fn is_followed(&self, domain: Domain) -> bool {
+        let all = (0..self.erasing.len() as u32).map(|number| &self.erasing[number]);
+        let mut there = all.filter(|it| it.there && it.job.domain == domain);
+        there.any(|it| it.job.is_followed())
+    }
+
     /// How many domains have one.
     pub fn victims(&self) -> u32 {
         self.victims.iter().flatten().count() as u32

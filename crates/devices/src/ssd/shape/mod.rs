@@ -136,6 +136,8 @@ pub struct Geometry {
     pub frontiers: u32,
     /// Pages of a domain that stay erased for power cuts.
     pub kept_for_cuts: u32,
+    /// The same for what fills groups with nothing.
+    pub kept_for_padding: u32,
     by_pools: Divisor,
     by_pages_per_block: Divisor,
     by_blocks_per_domain: Divisor,
@@ -209,9 +211,10 @@ impl Geometry {
             sectors_per_page: (logical_bytes / SECTOR_BYTES) as u32,
             sectors_per_flash_page: (page_bytes / SECTOR_BYTES) as u32,
             low_blocks: 0,
-            frontiers: if groups.is_some() { 2 } else { config.cleaning.frontiers.count() },
+            frontiers: config.frontiers().count() + u32::from(config.gathers_cold()),
             idle_blocks: 0,
             kept_for_cuts: 0,
+            kept_for_padding: 0,
             by_pools: Divisor::new(pools),
             by_pages_per_block: Divisor::new(pages_per_block),
             by_blocks_per_domain: Divisor::new(blocks),
@@ -289,7 +292,7 @@ impl Geometry {
             ));
         }
         if let Some(groups) = &self.groups {
-            let kept = u64::from(domains * self.kept_for_cuts).min(physical - 1);
+            let kept = u64::from(domains * self.kept_pages()).min(physical - 1);
             today::gains(config, groups, exported as f64 / (physical - kept) as f64, key)?;
             today::held_programs(config, groups, physical - exported, held_pages, key)?;
         }

@@ -1,7 +1,7 @@
 //! The part of the shape that power cuts need.
 
 use super::{Geometry, check, groups};
-use crate::ssd::config::SsdConfig;
+use crate::ssd::config::{Frontiers, SsdConfig};
 use options::Invalid;
 
 impl Geometry {
@@ -13,7 +13,23 @@ impl Geometry {
             self.kept_for_cuts = blocks * self.data_pages;
             self.low_blocks = self.low_blocks.max(1 + blocks);
         }
+        self.keep_room_for_padding(config);
         Ok(())
+    }
+
+    /// Where pages of the host and copies share frontiers behind a write buffer, what fills the groups of the host
+    /// with nothing takes room that copies need.
+    fn keep_room_for_padding(&mut self, config: &SsdConfig) {
+        let Some(groups) = &self.groups else { return };
+        if config.frontiers() != Frontiers::SeparateMoved {
+            self.kept_for_padding = self.frontiers * groups.units;
+            self.low_blocks = self.low_blocks.max(1 + self.kept_pages().div_ceil(self.data_pages));
+        }
+    }
+
+    /// Pages of a domain that stay erased beside those for the moves of the present cleaning.
+    pub(in crate::ssd) fn kept_pages(&self) -> u32 {
+        self.kept_for_cuts + self.kept_for_padding
     }
 
     /// Erased blocks of a domain without which a drive cannot go on after a cut: behind a write buffer what is
@@ -22,9 +38,9 @@ impl Geometry {
         if self.groups.is_some() { 2 } else { 1 }
     }
 
-    /// Pages of a domain that stay erased for the moves of the next cleaning, and for cuts.
+    /// Pages of a domain that stay erased for the moves of the next cleaning, for cuts and for padding.
     pub fn reserved_pages(&self) -> u32 {
-        self.data_pages + self.kept_for_cuts
+        self.data_pages + self.kept_pages()
     }
 
     /// Pages that the summary of a block takes.

@@ -2,7 +2,7 @@
 //! their rows say (`config/applies.rs`).
 
 use super::groups::Groups;
-use crate::ssd::config::{Program, SsdConfig};
+use crate::ssd::config::{Frontiers, Program, SsdConfig};
 use engine::Time;
 use options::{Invalid, Size};
 
@@ -111,13 +111,16 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
         let keys = ["device.buffer.power_loss_protected", "device.cell.program"];
         return Err(Invalid::new(&keys, problem));
     }
+    let frontiers = u64::from(config.frontiers().of_each_class());
     // Those of the word lines between the passes, and the one that fills.
-    let held = if two_pass { u64::from(config.cell.distance) + 2 } else { 1 };
+    let held = frontiers * if two_pass { u64::from(config.cell.distance) + 2 } else { 1 };
     let dies = u64::from(groups.dies);
-    // Of each part that is cleaned by itself one group of copies may be filling, and another is read.
-    let filling = dies / u64::from(groups.width);
+    // Copies have one more frontier for cold data that moves into worn blocks.
+    let of_copies = frontiers + u64::from(config.gathers_cold());
+    // Of each part that is cleaned by itself a group of copies of each frontier may be filling, and another is read.
+    let filling = of_copies * dies / u64::from(groups.width);
     let mut needed = vec![("device.buffer.size", config.buffer.size, dies * held)];
-    let copies = (dies * held).max(filling + 1);
+    let copies = (dies * held / frontiers * of_copies).max(filling + 1);
     needed.push(match config.buffer.copies {
         Some(size) => ("device.buffer.copies", size, copies),
         None => ("device.buffer.size", config.buffer.size, copies),
@@ -130,12 +133,21 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
             return Err(Invalid::new(&[key], problem));
         }
         if size.bytes() < least {
-            let why = if held > 1 {
-                format!(
-                    "a group for each die: {dies} dies x {held} word lines between two passes x"
-                )
-            } else if count > dies {
+            let why = if count > dies * held && !two_pass {
                 format!("the groups of copies that fill and one that is read: {count} x")
+            } else if two_pass {
+                let of_frontiers = if frontiers > 1 {
+                    format!(", of {frontiers} frontiers,")
+                } else {
+                    String::new()
+                };
+                format!(
+                    "a group for each die: {dies} dies x {held} word lines{of_frontiers} between two passes x"
+                )
+            } else if frontiers > 1 {
+                format!(
+                    "a group of each frontier for each die: {dies} dies x {frontiers} frontiers x"
+                )
             } else {
                 format!("a group for each die: {dies} dies x")
             };
@@ -154,7 +166,7 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
     Ok(())
 }
 
-/// A volatile buffer pads up to two groups before a victim is erased, which must gain more; `valid` is the share
+/// A volatile buffer pads a group or two of each frontier before a victim is erased, which must gain more; `valid` is the share
 /// of the blocks that is in use.
 pub(super) fn gains(
     config: &SsdConfig,
@@ -163,12 +175,13 @@ pub(super) fn gains(
     spare_key: &'static str,
 ) -> Result<(), Invalid> {
     let gained = f64::from(groups.per_block) * (1.0 - valid);
-    if !config.is_volatile() || gained >= 3.0 {
+    let padded = 2 * config.frontiers().of_each_class();
+    if !config.is_volatile() || gained >= f64::from(padded + 1) {
         return Ok(());
     }
     let problem = format!(
         "a block of {} groups gains {gained:.1} of them when it is cleaned, and a buffer that is not protected \
-         fills up to two with nothing before it is erased; use larger blocks, more spare space or \
+         fills up to {padded} with nothing before it is erased; use larger blocks, more spare space or \
          power_loss_protected = true",
         groups.per_block
     );
@@ -188,7 +201,11 @@ pub(super) fn held_programs(
 ) -> Result<(), Invalid> {
     let waits = config.cell.program == Program::TwoPass;
     let page = u64::from(groups.unit_bytes);
-    let room = config.buffer.size.bytes() / page;
+    let mut room = config.buffer.size.bytes() / page;
+    if config.frontiers() != Frontiers::SeparateMoved {
+        // Copies are between their passes where the host's pages are.
+        room += config.buffer.copies.unwrap_or(config.buffer.size).bytes() / page;
+    }
     if !waits || room + kept < spare {
         return Ok(());
     }

@@ -140,14 +140,14 @@ impl Ssd {
 
     pub(super) fn sight(&self) -> Sight {
         Sight {
-            holds_host: self.cache.holds_host() && !self.mover.erasures_wait(),
+            holds_host: self.cache.holds_programs() && !self.mover.erasures_wait(),
             backlog: self.cache.backlog(),
         }
     }
 
     /// Whether no die does anything that would make room.
     pub(super) fn stands_still(&self) -> bool {
-        self.mover.stands() && self.dies.stand(self.cache.holds_host())
+        self.mover.stands() && self.dies.stand(self.cache.holds_programs())
     }
 
     /// Dies have begun to load groups, and have stopped operations for reads.
@@ -187,8 +187,8 @@ impl Ssd {
                     return self.written(&write, refused);
                 }
                 Turn::Held(why) => return self.hold(why),
-                Turn::Page { domain, slot, page } => {
-                    self.put((domain, Stream::FIRST, Class::Host), page.lpn);
+                Turn::Page { domain, stream, slot, page } => {
+                    self.put((domain, stream, Class::Host), page.lpn);
                     let request = self.front.request(slot).id;
                     let front = &self.front;
                     let is_open = |slot, request| front.is_open(slot, request);
@@ -283,6 +283,10 @@ impl Ssd {
             return;
         }
         if !self.mover.has_victim(domain) {
+            if self.mover.is_followed(domain) {
+                // Cold data moves next.
+                return;
+            }
             if self.cache.gains_nothing(&self.ftl, domain) {
                 if self.cache.holds_host() {
                     // Or the burst would come to no end.
@@ -292,6 +296,7 @@ impl Ssd {
                 return;
             }
             if !self.choose_victim(domain) {
+                self.cache.pace().ask(domain.0, false);
                 return;
             }
         }
@@ -321,13 +326,14 @@ impl Ssd {
     /// Asks the policy for a victim; whether there is one, and room to move what it holds.
     fn choose_victim(&mut self, domain: Domain) -> bool {
         let data_pages = self.ftl.geometry().data_pages;
-        let left = self.ftl.left_on(domain, Stream::SECOND);
-        if self.ftl.free_blocks(domain) == 0 && left < data_pages {
+        if self.ftl.room_for_moves(domain) < u64::from(data_pages) {
             return false;
         }
-        let Some(job) = self.ftl.begin_cleaning(&self.flash, Unit(domain.0), true) else {
-            return false;
-        };
+        // One that is asked for does not wait until the last block before it is low is full.
+        let asked = u32::from(self.cache.pace().is_asked(domain.0));
+        let threshold = self.ftl.geometry().low_blocks + asked;
+        let job = self.ftl.begin_cleaning_below(&self.flash, Unit(domain.0), threshold);
+        let Some(job) = job else { return false };
         let valid = f64::from(self.ftl.valid(job.source)) / f64::from(data_pages);
         self.cache.pace().note_victim(valid);
         self.mover.begin(job);
@@ -337,7 +343,12 @@ impl Ssd {
     /// When all of a victim has been read, it is due for erasure.
     fn emptied(&mut self, domain: Domain) {
         let Some(job) = self.mover.take_read(domain) else { return };
+        self.cache.pace().ask(domain.0, false);
         self.ftl.release_victim(&job);
+        if job.levels_wear() {
+            self.cache.end_cold(&mut self.ftl, domain, &mut self.clock);
+            self.give_jobs();
+        }
         let mut after = 0;
         if self.config.is_volatile() {
             // The buffer may be lost: what was moved, and what supersedes the rest, goes first.
@@ -370,13 +381,24 @@ impl Ssd {
         self.cache.unreserve(batch.reserved());
         let mut moved = 0;
         let domain = batch.domain();
+        let levels_wear = self.mover.levels_wear(domain);
+        let (source, _) = batch.place();
         for ppn in self.mover.batch_read(batch, die, self.ftl.geometry()) {
             if let Some(lpn) = self.ftl.valid_at(&self.flash, ppn) {
                 moved += 1;
-                self.put((domain, Stream::SECOND, Class::Copies), lpn);
+                if levels_wear {
+                    self.cache.place_cold(&mut self.ftl, domain, lpn, &mut self.clock);
+                    self.give_jobs();
+                } else {
+                    let stream = self.ftl.stream_of_copy(lpn);
+                    self.put((domain, stream, Class::Copies), lpn);
+                }
+                self.ftl.note_moved(lpn, source);
             }
         }
-        self.ftl.counters.moves += u64::from(moved);
+        let counters = &mut self.ftl.counters;
+        let count = if levels_wear { &mut counters.migrations } else { &mut counters.moves };
+        *count += u64::from(moved);
         self.mover.batch_moved(batch, moved);
         self.emptied(domain);
         self.then(&[Due::BurstOver, Due::Admit, Due::Clean(domain), Due::EndIdleBurst]);
@@ -387,12 +409,55 @@ impl Ssd {
         let domain = job.domain;
         let before = self.ftl.room_of(domain.0);
         let levelling = self.ftl.complete_erase(&mut self.flash, job);
-        debug_assert!(levelling.is_none(), "wear levelling goes without a buffer");
-        // A block that is retired does not come back.
+        // A block that is retired, or filled with cold data, does not come back.
         let gained = self.ftl.room_of(domain.0) - before;
         let pages = i64::from(self.ftl.geometry().data_pages);
         self.cache.pace().add(domain.0, gained.cast_signed() - pages);
+        if let Some(job) = levelling {
+            // Whatever room there is: it takes none, and gains none.
+            self.mover.begin(job);
+            self.cache.pace().ask(domain.0, true);
+        }
         self.then(&[Due::Clean(domain), Due::Admit, Due::EndIdleBurst]);
+    }
+
+    // ---- cleaning that others have a say in ------------------------------------------------------
+
+    /// Domains that are being cleaned.
+    pub(in crate::ssd) fn domains_cleaning(&self) -> u32 {
+        let erasing = self.mover.erasing();
+        let is_erased =
+            |domain| erasing.iter().any(|block| self.ftl.geometry().domain_of(*block) == domain);
+        let domains = (0..self.ftl.geometry().domains).map(Domain);
+        let is_read = |domain| self.mover.has_victim(domain) && self.cache.is_cleaning(domain);
+        domains.filter(|domain| is_read(*domain) || is_erased(*domain)).count() as u32
+    }
+
+    /// Whether a domain has less room than it should, and a victim would gain some.
+    pub(in crate::ssd) fn some_domain_lacks_room(&self) -> bool {
+        let mut domains = (0..self.ftl.geometry().domains).map(Domain);
+        domains
+            .any(|it| self.cache.lacks_room(it, 0) && self.cache.is_worth_cleaning(&self.ftl, it))
+    }
+
+    /// Every domain that would be cleaned soon has a victim cleaned now; where cleaning comes in bursts, one
+    /// begins.
+    pub(in crate::ssd) fn clean_domains_now(&mut self) {
+        self.cache.begin(&mut self.ftl, &mut self.flash);
+        if self.cache.pace().begins_early(self.clock.now) {
+            self.due.push(Due::PaceChanged);
+        } else {
+            let soon = self.ftl.geometry().data_pages;
+            for domain in (0..self.ftl.geometry().domains).map(Domain) {
+                if self.cache.lacks_room(domain, soon)
+                    && self.cache.is_worth_cleaning(&self.ftl, domain)
+                {
+                    self.cache.pace().ask(domain.0, true);
+                    self.due.push(Due::Clean(domain));
+                }
+            }
+        }
+        self.work_off();
     }
 
     // ---- what dies have done --------------------------------------------------------------------
@@ -451,13 +516,12 @@ impl Ssd {
     fn pass_done(&mut self, group: u32, die: u32) {
         let done = self.cache.pass_done(group, &mut self.ftl, &mut self.flash);
         let Some(done) = done else { return };
-        if done.is_hosts {
-            self.dies.count_served(die, done.pages);
+        if done.has_copies {
+            self.then(&[Due::CleanAll, Due::AdmitIfStuck, Due::EndIdleBurst]);
         }
         if done.is_hosts {
+            self.dies.count_served(die, done.pages);
             self.due.push(Due::Admit);
-        } else {
-            self.then(&[Due::CleanAll, Due::AdmitIfStuck, Due::EndIdleBurst]);
         }
         // An erasure may wait for what supersedes the victim's pages as well as for their copies.
         self.due.push(Due::Erasures);
@@ -502,15 +566,16 @@ impl Ssd {
         let mut count = 0;
         for lpn in lpns {
             let domains = (0..self.ftl.geometry().domains).map(Domain);
+            let stream = self.ftl.stream_of_copy(*lpn);
             let room = |domain: &Domain| {
                 // Where cleaning continues with the rest of a group.
-                let left = self.ftl.left_on(*domain, Stream::SECOND) > 0;
+                let left = self.ftl.left_on(*domain, stream) > 0;
                 (left, self.ftl.free_blocks(*domain))
             };
             let Some(best) = domains.max_by_key(room).filter(|it| room(it) > (false, 0)) else {
                 continue;
             };
-            self.put((best, Stream::SECOND, Class::Copies), *lpn);
+            self.put((best, stream, Class::Copies), *lpn);
             count += 1;
         }
         if count > 0 {
