@@ -16,9 +16,9 @@ import pytest
 #: better by more than a twentieth lowers its row. Rooms without a row have none.
 VISIBLE = {
     "crates/bindings/src": 43,
-    "crates/devices/src": 140,
-    "crates/devices/src/array": 288,
-    "crates/devices/src/ssd": 817,
+    "crates/devices/src": 145,
+    "crates/devices/src/array": 29,
+    "crates/devices/src/ssd": 774,
     "crates/engine/src": 21,
     "crates/lab/src": 426,
     "crates/nbd/src": 309,
@@ -27,8 +27,8 @@ VISIBLE = {
 }
 WRITTEN = {
     "crates/devices/src": 54,
-    "crates/devices/src/array": 133,
-    "crates/devices/src/ssd": 312,
+    "crates/devices/src/array": 3,
+    "crates/devices/src/ssd": 319,
     "crates/lab/src": 13,
     "crates/nbd/src": 75,
     "crates/workloads/src": 14,
@@ -36,9 +36,7 @@ WRITTEN = {
 
 #: By crate and type: how many methods call each other in a circle over several files. Whoever
 #: breaks a circle removes its row.
-CIRCLES_OF_CALLS = {
-    ("crates/devices/src", "Raid"): 19,
-}
+CIRCLES_OF_CALLS: dict[tuple[str, str], int] = {}
 
 #: Files that match on the numbers of an enum instead of its variants.
 DECODED: set[str] = set()

@@ -1,7 +1,8 @@
 //! The guard of the numbers: digests of a spread of experiments, kept in `digests/`.
 //!
 //! `presets.tsv` has every device preset under every workload preset, smaller and shorter; `random.tsv`
-//! 500 random experiments and 200 of drives with a write buffer, written out, so that a change of what draws them leaves them alone. A change
+//! 500 random experiments, 200 of drives with a write buffer, and 30 of such with frontiers or wear levelling,
+//! written out, so that a change of what draws them leaves them alone. A change
 //! that means to move numbers refreshes the files (`SSDLAB_UPDATE=1 cargo test -p lab digests::`) and
 //! says in its commit what moved; any other change must leave them as they are.
 
@@ -140,6 +141,13 @@ fn random_experiments_are_as_they_were() {
         let buffered = |config: &Config| config.0.iter().any(|(key, _)| key.ends_with(BUFFER));
         known.extend(draw("b", 200, buffered));
     }
+    if std::env::var_os("SSDLAB_UPDATE").is_some() && !known.iter().any(is_apart) {
+        let apart = |config: &Config| {
+            let has = |key: &str| config.0.iter().any(|(given, _)| given.ends_with(key));
+            has(BUFFER) && (has(".cleaning.frontiers") || has(".cleaning.levelling.rule"))
+        };
+        known.extend(draw("f", 30, apart));
+    }
     hold("random.tsv", &some(&known));
 }
 
@@ -155,6 +163,11 @@ const BUFFER: &str = ".buffer.size";
 
 fn is_buffered(row: &Row) -> bool {
     row.name.starts_with('b')
+}
+
+/// Whether pages are written apart behind a buffer, or wear is levelled there.
+fn is_apart(row: &Row) -> bool {
+    row.name.starts_with('f')
 }
 
 /// Draws experiments of a kind for the file: of refusals only every tenth.

@@ -4,7 +4,7 @@ use engine::{EventQueue, Time};
 
 /// What happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Event {
+pub enum Event {
     /// The link has finished a transfer.
     LinkFree,
     /// The controller sees a request that the host has sent.
@@ -47,26 +47,26 @@ impl Event {
 
 /// What will happen, in order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Clock(EventQueue);
+pub struct Clock(EventQueue);
 
 impl Clock {
     #[inline]
-    pub(super) fn push(&mut self, at: Time, event: Event) {
+    pub fn push(&mut self, at: Time, event: Event) {
         self.0.push(at, event.pack());
     }
 
     #[inline]
-    pub(super) fn next_at(&self) -> Option<Time> {
+    pub fn next_at(&self) -> Option<Time> {
         self.0.next_at()
     }
 
     #[inline]
-    pub(super) fn pop_until(&mut self, to: Time) -> Option<Event> {
+    pub fn pop_until(&mut self, to: Time) -> Option<Event> {
         self.0.pop_until(to).map(|(_, packed)| Event::unpack(packed))
     }
 
     /// Nothing of this will happen; in order.
-    pub(super) fn clear(&mut self) -> Vec<(Time, Event)> {
+    pub fn clear(&mut self) -> Vec<(Time, Event)> {
         let all = std::iter::from_fn(|| self.0.pop_until(Time::MAX));
         all.map(|(at, packed)| (at, Event::unpack(packed))).collect()
     }

@@ -7,7 +7,7 @@ use engine::Time;
 
 /// The next instant of each member; the end of time where it has none.
 #[derive(Debug, Clone)]
-pub(super) struct Due {
+pub struct Due {
     /// Of as many leaves as a power of two; the winner of nodes 2n and 2n + 1 is node n.
     tree: Vec<Time>,
     leaves: usize,
@@ -16,14 +16,14 @@ pub(super) struct Due {
 
 impl Due {
     /// Of members that have no event.
-    pub(super) fn new(members: usize) -> Due {
+    pub fn new(members: usize) -> Due {
         let leaves = members.next_power_of_two();
         Due { tree: vec![Time::MAX; 2 * leaves], leaves, members }
     }
 
     /// A member's next event is at another time.
     #[inline]
-    pub(super) fn set(&mut self, member: usize, at: Option<Time>) {
+    pub fn set(&mut self, member: usize, at: Option<Time>) {
         let mut node = self.leaves + member;
         let mut winner = at.unwrap_or(Time::MAX);
         while self.tree[node] != winner {
@@ -38,13 +38,13 @@ impl Due {
 
     /// The earliest of all.
     #[inline]
-    pub(super) fn first(&self) -> Option<Time> {
+    pub fn first(&self) -> Option<Time> {
         Some(self.tree[1]).filter(|at| *at < Time::MAX)
     }
 
     /// The first member from `from` on that has an event up to `now`.
     #[inline]
-    pub(super) fn next_from(&self, from: usize, now: Time) -> Option<usize> {
+    pub fn next_from(&self, from: usize, now: Time) -> Option<usize> {
         if self.tree[1] > now || from >= self.members {
             return None;
         }
@@ -67,7 +67,7 @@ impl Due {
     }
 
     /// The next event of a member, as it is known.
-    pub(super) fn of(&self, member: usize) -> Option<Time> {
+    pub fn of(&self, member: usize) -> Option<Time> {
         Some(self.tree[self.leaves + member]).filter(|at| *at < Time::MAX)
     }
 }

@@ -27,7 +27,7 @@ struct Active {
 }
 
 /// The link, and the requests that have not been answered.
-pub(super) struct Front {
+pub struct Front {
     link: Link,
     active: Slots<Active>,
     /// Requests that have reached the members so far.
@@ -54,7 +54,7 @@ fn inward_bytes(request: &Request) -> u64 {
 }
 
 impl Front {
-    pub(super) fn new(link: &HostLink) -> Front {
+    pub fn new(link: &HostLink) -> Front {
         Front {
             link: Link::new(link),
             active: Slots::new(),
@@ -66,13 +66,13 @@ impl Front {
     }
 
     /// Whether what the host sends has reached the members at once.
-    pub(super) fn is_instant(&self) -> bool {
+    pub fn is_instant(&self) -> bool {
         self.link.is_instant()
     }
 
     /// The host sends a request. Returns when its [arrival](Front::arrive) is due, if it is not there at once.
     #[inline]
-    pub(super) fn submit(&mut self, request: Request, capacity: u64, now: Time) -> Option<Time> {
+    pub fn submit(&mut self, request: Request, capacity: u64, now: Time) -> Option<Time> {
         check(&request, capacity);
         let slot = self.insert(request, now);
         self.link.send(slot, inward_bytes(&request), now)
@@ -80,7 +80,7 @@ impl Front {
 
     /// Takes in a request that goes to its members without the link.
     #[inline]
-    pub(super) fn insert(&mut self, request: Request, now: Time) -> Slot {
+    pub fn insert(&mut self, request: Request, now: Time) -> Slot {
         self.active.insert(Active {
             request,
             submitted: now,
@@ -94,7 +94,7 @@ impl Front {
     }
 
     /// The controller sees the oldest request on the way.
-    pub(super) fn arrive(&mut self) {
+    pub fn arrive(&mut self) {
         let active = &self.active;
         self.link.arrive(|slot| inward_bytes(&active[slot].request));
     }
@@ -102,7 +102,7 @@ impl Front {
     /// Lets the link take its turns until a request has reached the members, which is returned, or nothing can
     /// cross it now. `busy` is told when a transfer ends.
     #[inline]
-    pub(super) fn turn(&mut self, now: Time, mut busy: impl FnMut(Time)) -> Option<Slot> {
+    pub fn turn(&mut self, now: Time, mut busy: impl FnMut(Time)) -> Option<Slot> {
         loop {
             match self.link.turn(now) {
                 Turn::Arrived(slot) => {
@@ -118,27 +118,27 @@ impl Front {
         }
     }
 
-    pub(super) fn request(&self, slot: Slot) -> &Request {
+    pub fn request(&self, slot: Slot) -> &Request {
         &self.active[slot].request
     }
 
-    pub(super) fn at_members(&self, slot: Slot) -> Time {
+    pub fn at_members(&self, slot: Slot) -> Time {
         self.active[slot].at_members
     }
 
     /// A request has this many parts.
     #[inline]
-    pub(super) fn expect(&mut self, slot: Slot, parts: u64) {
+    pub fn expect(&mut self, slot: Slot, parts: u64) {
         self.active[slot].left = parts;
     }
 
     /// A write or trim is under way until it is done: flushes after it wait.
-    pub(super) fn count_change(&mut self) {
+    pub fn count_change(&mut self) {
         self.changes += 1;
     }
 
     /// Whether a flush waits for changes before it; it is then handed out when the last of them is done.
-    pub(super) fn holds_flush(&mut self, slot: Slot) -> bool {
+    pub fn holds_flush(&mut self, slot: Slot) -> bool {
         if self.changes > 0 {
             self.active[slot].left = self.changes;
             self.flushes.push(slot);
@@ -148,7 +148,7 @@ impl Front {
 
     /// A part of a request is done; whether it was the last one, which puts the answer on the link.
     #[inline]
-    pub(super) fn part_done(
+    pub fn part_done(
         &mut self,
         slot: Slot,
         status: Status,
@@ -168,7 +168,7 @@ impl Front {
 
     /// Puts an answer on the link.
     #[inline]
-    pub(super) fn answer(&mut self, slot: Slot, now: Time) {
+    pub fn answer(&mut self, slot: Slot, now: Time) {
         let active = &mut self.active[slot];
         active.done = now;
         let bytes = if active.request.op == Op::Read { active.request.bytes() } else { 0 };
@@ -177,7 +177,7 @@ impl Front {
 
     /// A [counted](Front::count_change) change is done: which flush waited for it alone. To be asked until it is
     /// none, with `is_first` at first.
-    pub(super) fn freed_flush(&mut self, done: Slot, is_first: bool) -> Option<Slot> {
+    pub fn freed_flush(&mut self, done: Slot, is_first: bool) -> Option<Slot> {
         let change = self.active[done];
         if !matches!(change.request.op, Op::Write | Op::Trim) {
             return None;
@@ -207,21 +207,21 @@ impl Front {
     }
 
     /// What has been answered, in order.
-    pub(super) fn done(&mut self) -> &mut Vec<Completion> {
+    pub fn done(&mut self) -> &mut Vec<Completion> {
         &mut self.done
     }
 
     /// When the first of the answers to be fetched was given.
-    pub(super) fn first_done(&self) -> Option<Time> {
+    pub fn first_done(&self) -> Option<Time> {
         self.done.first().map(|done| done.at)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.active.is_empty()
     }
 
     /// The power goes: what has not been answered is lost.
-    pub(super) fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
+    pub fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
         completions.append(&mut self.done);
         let taken = self.active.taken().into_iter();
         let mut lost: Vec<_> = taken.map(|slot| self.active[slot]).collect();

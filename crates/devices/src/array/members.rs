@@ -33,14 +33,14 @@ impl Member {
 
 /// A part of an operation: a request to a member that has not answered it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
-    pub(super) operation: Slot,
-    pub(super) purpose: Purpose,
-    pub(super) place: u64,
-    pub(super) span: Span,
-    pub(super) drive: u32,
+pub struct Part {
+    pub operation: Slot,
+    pub purpose: Purpose,
+    pub place: u64,
+    pub span: Span,
+    pub drive: u32,
     /// Where the time of its operation went before it.
-    pub(super) before: Breakdown,
+    pub before: Breakdown,
     /// Under way; not so once its drive has failed.
     is_live: bool,
 }
@@ -48,7 +48,7 @@ pub(super) struct Part {
 #[cfg(test)]
 impl Part {
     /// One that is under way.
-    pub(super) fn of(
+    pub fn of(
         operation: Slot,
         purpose: Purpose,
         place: u64,
@@ -60,7 +60,7 @@ impl Part {
 }
 
 /// The drives, the members in whose places they are, and what is under way on them.
-pub(super) struct Members {
+pub struct Members {
     drives: Vec<Box<dyn Model>>,
     each: Vec<Member>,
     /// When something happens next to each member that has not failed.
@@ -79,7 +79,7 @@ pub(super) struct Members {
 
 impl Members {
     /// The first `count` drives are members, the others spares.
-    pub(super) fn new(drives: Vec<Box<dyn Model>>, count: u32, steering: Steering) -> Members {
+    pub fn new(drives: Vec<Box<dyn Model>>, count: u32, steering: Steering) -> Members {
         let count = count as usize;
         let mut members = Members {
             each: (0..count).map(|drive| Member::new(drive, ALL)).collect(),
@@ -96,70 +96,70 @@ impl Members {
         members
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.each.len()
     }
 
     // ---- what they hold -----------------------------------------------------------------------
 
-    pub(super) fn has_failed(&self, member: usize) -> bool {
+    pub fn has_failed(&self, member: usize) -> bool {
         self.each[member].has_failed
     }
 
     /// Whether no member is missing, not even in part.
     #[inline]
-    pub(super) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.is_whole
     }
 
     /// Whether a member has what belongs in a row.
     #[inline]
-    pub(super) fn holds(&self, member: usize, row: u64) -> bool {
+    pub fn holds(&self, member: usize, row: u64) -> bool {
         row < self.each[member].rows
     }
 
     /// Rows of `all` that a member holds.
-    pub(super) fn rows(&self, member: usize, all: u64) -> u64 {
+    pub fn rows(&self, member: usize, all: u64) -> u64 {
         self.each[member].rows.min(all)
     }
 
     #[cfg(test)]
-    pub(super) fn drive(&self, member: usize) -> u32 {
+    pub fn drive(&self, member: usize) -> u32 {
         self.each[member].drive
     }
 
     /// The member whose place a drive has.
-    pub(super) fn member_of(&self, drive: u32) -> Option<usize> {
+    pub fn member_of(&self, drive: u32) -> Option<usize> {
         self.each.iter().position(|it| it.drive == drive && !it.has_failed)
     }
 
     /// Requests outstanding at a member, and how far its last one ended from a sector.
-    pub(super) fn queue_and_way(&self, member: usize, sector: u64) -> (u32, u64) {
+    pub fn queue_and_way(&self, member: usize, sector: u64) -> (u32, u64) {
         let member = &self.each[member];
         (member.queue, member.head.abs_diff(sector))
     }
 
     /// Whether a member cleans, and is better read around.
     #[inline]
-    pub(super) fn avoids(&self, member: usize) -> bool {
+    pub fn avoids(&self, member: usize) -> bool {
         self.steering.avoids(self.each[member].drive as usize)
     }
 
     /// Whether there may be members to read around.
     #[inline]
-    pub(super) fn are_by_turns(&self) -> bool {
+    pub fn are_by_turns(&self) -> bool {
         self.steering.is_by_turns()
     }
 
-    pub(super) fn are_steered(&self) -> bool {
+    pub fn are_steered(&self) -> bool {
         self.steering.is_on()
     }
 
-    pub(super) fn asked(&self) -> &[u64] {
+    pub fn asked(&self) -> &[u64] {
         &self.asked
     }
 
-    pub(super) fn spares_used(&self) -> usize {
+    pub fn spares_used(&self) -> usize {
         self.spares_used
     }
 
@@ -167,7 +167,7 @@ impl Members {
 
     /// Gives a member a request.
     #[inline]
-    pub(super) fn submit(&mut self, member: usize, request: Request, now: Time) {
+    pub fn submit(&mut self, member: usize, request: Request, now: Time) {
         let drive = &mut self.drives[self.each[member].drive as usize];
         drive.submit(now, request);
         self.due.set(member, drive.next_event());
@@ -175,7 +175,7 @@ impl Members {
 
     /// Gives a member a part of an operation, whose time went there before; the part's number.
     #[inline]
-    pub(super) fn issue(&mut self, issue: &Issue, before: Breakdown, now: Time) -> Slot {
+    pub fn issue(&mut self, issue: &Issue, before: Breakdown, now: Time) -> Slot {
         let Issue { slot: operation, purpose, place, span, member, request } = *issue;
         let asked = &mut self.each[member];
         let drive = asked.drive;
@@ -190,7 +190,7 @@ impl Members {
 
     /// A part that a member has answered.
     #[inline]
-    pub(super) fn answered(&mut self, member: usize, answer: &Completion) -> Part {
+    pub fn answered(&mut self, member: usize, answer: &Completion) -> Part {
         self.each[member].queue -= 1;
         self.take(answer.request.id as Slot)
     }
@@ -201,24 +201,24 @@ impl Members {
     }
 
     #[cfg(test)]
-    pub(super) fn part(&self, id: Slot) -> Part {
+    pub fn part(&self, id: Slot) -> Part {
         self.parts[id]
     }
 
     /// The parts that are under way, by their numbers.
-    pub(super) fn parts(&self) -> impl Iterator<Item = (Slot, Part)> {
+    pub fn parts(&self) -> impl Iterator<Item = (Slot, Part)> {
         self.parts.taken().into_iter().map(|id| (id, self.parts[id]))
     }
 
     /// When something happens to a member next.
     #[inline]
-    pub(super) fn next_event(&self) -> Option<Time> {
+    pub fn next_event(&self) -> Option<Time> {
         self.due.first()
     }
 
     /// Takes the first member from `from` on to which something happens up to `now` that far, and says which.
     #[inline]
-    pub(super) fn advance(
+    pub fn advance(
         &mut self,
         from: usize,
         now: Time,
@@ -233,7 +233,7 @@ impl Members {
 
     /// Members that clean together or in turn are coordinated.
     #[inline]
-    pub(super) fn steer(&mut self, now: Time) {
+    pub fn steer(&mut self, now: Time) {
         if self.steering.is_on() {
             let members = &self.each;
             let in_use = |drive: usize| {
@@ -246,7 +246,7 @@ impl Members {
 
     /// Has one drive clean, as far as the others know.
     #[cfg(test)]
-    pub(super) fn pretend(&mut self, drive: usize) {
+    pub fn pretend(&mut self, drive: usize) {
         self.steering.pretend(drive);
     }
 
@@ -261,7 +261,7 @@ impl Members {
     // ---- failures and power -------------------------------------------------------------------
 
     /// A member fails; the parts that go with it.
-    pub(super) fn fail(&mut self, member: usize) -> Vec<Part> {
+    pub fn fail(&mut self, member: usize) -> Vec<Part> {
         let drive = self.each[member].drive;
         (self.each[member].has_failed, self.each[member].rows) = (true, 0);
         self.is_whole = false;
@@ -273,7 +273,7 @@ impl Members {
     }
 
     /// A spare takes the place of a member, if there is one: its drive.
-    pub(super) fn replace(&mut self, member: usize) -> Option<u32> {
+    pub fn replace(&mut self, member: usize) -> Option<u32> {
         let next = self.each.len() + self.spares_used;
         let drive = self.drives.get(next)?;
         self.due.set(member, drive.next_event());
@@ -283,18 +283,18 @@ impl Members {
     }
 
     /// A member holds so many rows.
-    pub(super) fn hold(&mut self, member: usize, rows: u64) {
+    pub fn hold(&mut self, member: usize, rows: u64) {
         self.each[member].rows = rows;
     }
 
     /// A member holds all rows.
-    pub(super) fn complete(&mut self, member: usize) {
+    pub fn complete(&mut self, member: usize) {
         self.each[member].rows = ALL;
         self.is_whole = self.each.iter().all(|it| it.rows == ALL);
     }
 
     /// The power goes: what the drives were doing is over.
-    pub(super) fn cut(&mut self, now: Time) {
+    pub fn cut(&mut self, now: Time) {
         let mut lost = Vec::new();
         for member in &mut self.each {
             if !member.has_failed {
@@ -306,7 +306,7 @@ impl Members {
         self.ask_all();
     }
 
-    pub(super) fn power_on(&mut self, now: Time) {
+    pub fn power_on(&mut self, now: Time) {
         for member in self.each.iter().filter(|it| !it.has_failed) {
             self.drives[member.drive as usize].power_on(now);
         }
@@ -316,11 +316,11 @@ impl Members {
     // ---- without time -------------------------------------------------------------------------
 
     /// Serves a member a request in no time.
-    pub(super) fn serve_untimed(&mut self, member: usize, request: &Request) -> Status {
+    pub fn serve_untimed(&mut self, member: usize, request: &Request) -> Status {
         self.drives[self.each[member].drive as usize].serve_untimed(request)
     }
 
-    pub(super) fn flush_untimed(&mut self, request: &Request) -> Status {
+    pub fn flush_untimed(&mut self, request: &Request) -> Status {
         debug_assert_eq!(request.op, Op::Flush);
         let members = self.each.iter().filter(|it| !it.has_failed);
         let answers = members.map(|it| self.drives[it.drive as usize].serve_untimed(request));
@@ -329,7 +329,7 @@ impl Members {
 
     /// Puts a page on the way to a member, if that holds all that belongs to it.
     #[inline]
-    pub(super) fn collect(&mut self, member: usize, page: u64) {
+    pub fn collect(&mut self, member: usize, page: u64) {
         let member = &self.each[member];
         if member.rows == ALL {
             self.batches[member.drive as usize].push(page);
@@ -337,7 +337,7 @@ impl Members {
     }
 
     /// Overwrites what is on the way to the drives.
-    pub(super) fn overwrite_collected(&mut self) {
+    pub fn overwrite_collected(&mut self) {
         for (drive, batch) in self.drives.iter_mut().zip(&mut self.batches) {
             if !batch.is_empty() {
                 drive.overwrite_untimed(batch);
@@ -347,7 +347,7 @@ impl Members {
     }
 
     /// The drives, each with the pages on the way to it.
-    pub(super) fn with_batches(
+    pub fn with_batches(
         &mut self,
     ) -> impl Iterator<Item = (&mut Box<dyn Model>, &mut Vec<u64>)> {
         self.drives.iter_mut().zip(&mut self.batches)
@@ -356,12 +356,12 @@ impl Members {
     // ---- as they are --------------------------------------------------------------------------
 
     /// Every drive, spares included.
-    pub(super) fn drives(&self) -> &[Box<dyn Model>] {
+    pub fn drives(&self) -> &[Box<dyn Model>] {
         &self.drives
     }
 
     /// The same to be changed, after which their next events are asked again.
-    pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Vec<Box<dyn Model>>) -> T) -> T {
+    pub fn change<T>(&mut self, change: impl FnOnce(&mut Vec<Box<dyn Model>>) -> T) -> T {
         let changed = change(&mut self.drives);
         if !self.drives.is_empty() {
             self.ask_all();
@@ -370,23 +370,23 @@ impl Members {
     }
 
     /// The drives of the members that have not failed.
-    pub(super) fn in_use(&self) -> impl Iterator<Item = &dyn Model> {
+    pub fn in_use(&self) -> impl Iterator<Item = &dyn Model> {
         let members = self.each.iter().filter(|it| !it.has_failed);
         members.map(|it| &*self.drives[it.drive as usize])
     }
 
     /// Every drive but the spares that are idle.
-    pub(super) fn ever_used(&self) -> impl Iterator<Item = &dyn Model> {
+    pub fn ever_used(&self) -> impl Iterator<Item = &dyn Model> {
         let count = self.each.len() + self.spares_used;
         self.drives[..count].iter().map(|drive| &**drive)
     }
 
-    pub(super) fn reset_counts(&mut self) {
+    pub fn reset_counts(&mut self) {
         self.asked.fill(0);
     }
 
     /// Whether the next event of each member is the one that is known.
-    pub(super) fn audit(&self) -> Result<(), String> {
+    pub fn audit(&self) -> Result<(), String> {
         for (number, member) in self.each.iter().enumerate() {
             let next = self.drives[member.drive as usize].next_event();
             if self.due.of(number) != next.filter(|_| !member.has_failed) {
@@ -395,6 +395,11 @@ impl Members {
         }
         Ok(())
     }
+}
+
+/// What the smallest of some drives holds, sectors: nothing is used of the others beyond.
+pub fn smallest(drives: &[Box<dyn Model>]) -> u64 {
+    drives.iter().map(|drive| drive.capacity_sectors()).min().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -112,7 +112,7 @@ impl Array {
     ) -> Result<Array, Invalid> {
         let body = if config.redundancy == Redundancy::None {
             refuse_idle(config)?;
-            Body::Spread(Spread::new(config, smallest(&drives))?)
+            Body::Spread(Spread::new(config, members::smallest(&drives))?)
         } else {
             Body::Raid(Box::new(Raid::new(config, seed, &drives)?))
         };
@@ -323,11 +323,6 @@ impl Device for Array {
             Body::Raid(raid) => raid.capacity(),
         }
     }
-}
-
-/// What the smallest of some drives holds, sectors: nothing is used of the others beyond.
-fn smallest(drives: &[Box<dyn Model>]) -> u64 {
-    drives.iter().map(|drive| drive.capacity_sectors()).min().unwrap_or(0)
 }
 
 /// Refuses what an array without redundancy has no use for.

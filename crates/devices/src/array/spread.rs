@@ -6,7 +6,7 @@ use options::{Invalid, Size};
 
 /// The address space of one member within the array's.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Spread {
+pub struct Spread {
     /// Sectors of a stripe unit; concatenation is a stripe as long as a member.
     unit: u64,
     members: u64,
@@ -19,7 +19,7 @@ impl Spread {
     ///
     /// # Errors
     /// When a stripe unit is no whole number of sectors, or more than a member.
-    pub(super) fn new(config: &ArrayConfig, member_sectors: u64) -> Result<Spread, Invalid> {
+    pub fn new(config: &ArrayConfig, member_sectors: u64) -> Result<Spread, Invalid> {
         let members = u64::from(config.members);
         if config.layout == Layout::Concatenated {
             return Ok(Spread { unit: member_sectors, members, units: 1 });
@@ -38,7 +38,7 @@ impl Spread {
     }
 
     /// Sectors of all members that have an address.
-    pub(super) fn capacity(self) -> u64 {
+    pub fn capacity(self) -> u64 {
         self.unit * self.members * self.units
     }
 
@@ -57,7 +57,7 @@ impl Spread {
     }
 
     /// The parts of a request for a range: each member that it touches, and what that is asked.
-    pub(super) fn parts(self, request: Request) -> impl Iterator<Item = (usize, Request)> {
+    pub fn parts(self, request: Request) -> impl Iterator<Item = (usize, Request)> {
         let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         self.touched(start, end).map(move |member| {
             let (from, to) = (self.below(member, start), self.below(member, end));

@@ -12,7 +12,7 @@ use options::Invalid;
 
 /// Which members clean.
 #[derive(Debug)]
-pub(super) struct Steering {
+pub struct Steering {
     rule: CleaningTogether,
     /// Units of each drive that were cleaning when it was looked at last.
     units: Vec<u32>,
@@ -29,7 +29,7 @@ impl Steering {
     ///
     /// # Errors
     /// When members cannot be coordinated, or clean in turn without redundancy.
-    pub(super) fn new(
+    pub fn new(
         config: &ArrayConfig,
         drives: &mut [Box<dyn Model>],
     ) -> Result<Steering, Invalid> {
@@ -65,32 +65,32 @@ impl Steering {
 
     /// Whether members are coordinated at all.
     #[inline]
-    pub(super) fn is_on(&self) -> bool {
+    pub fn is_on(&self) -> bool {
         self.rule != CleaningTogether::Free
     }
 
     /// Whether reads should avoid a drive where possible.
     #[inline]
-    pub(super) fn avoids(&self, drive: usize) -> bool {
+    pub fn avoids(&self, drive: usize) -> bool {
         self.rule == CleaningTogether::Staggered && self.units[drive] > 0
     }
 
     /// Whether there may be drives to read around.
     #[inline]
-    pub(super) fn is_by_turns(&self) -> bool {
+    pub fn is_by_turns(&self) -> bool {
         self.rule == CleaningTogether::Staggered
     }
 
     /// Has one drive clean, as far as the others know.
     #[cfg(test)]
-    pub(super) fn pretend(&mut self, drive: usize) {
+    pub fn pretend(&mut self, drive: usize) {
         (self.rule, self.pretends) = (CleaningTogether::Staggered, true);
         self.units.fill(0);
         self.units[drive] = 1;
     }
 
     /// Looks at the drives of an array, some of which have gone on, and tells them what to do.
-    pub(super) fn look(
+    pub fn look(
         &mut self,
         drives: &mut [Box<dyn Model>],
         in_use: impl Fn(usize) -> bool,

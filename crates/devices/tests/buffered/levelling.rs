@@ -9,13 +9,18 @@ use serde_json::json;
 
 /// A drive of few cycles, and a rule.
 fn drive(rule: &str) -> Ssd {
-    let config = with(&[
+    let mut keys = vec![
         ("device.channels", json!(1)),
-        ("device.pages_per_block", json!(12)),
+        ("device.blocks_per_plane", json!(256)),
+        ("device.cleaning.min_free", json!(0.0)),
         ("device.wear.rated_cycles", json!(60)),
         ("device.cleaning.levelling.rule", json!(rule)),
-    ]);
-    Ssd::new(&config, 1).unwrap()
+    ];
+    if rule == "rate-limit" {
+        // Of many blocks a worn one is a candidate so often that a small chance of its use is a large one.
+        keys.push(("device.cleaning.levelling.rate_limit_floor", json!(0.75)));
+    }
+    Ssd::new(&with(&keys), 1).unwrap()
 }
 
 /// Nine writes of ten go to a tenth of the pages, in order of nothing.
@@ -23,7 +28,7 @@ fn hot(random: &mut Xoshiro256, pages: u64) -> u64 {
     if random.below(10) > 0 { random.below(pages / 10) } else { random.below(pages) }
 }
 
-/// Standard deviation of erasures after ten drive writes, and drive writes until the first block expires.
+/// Standard deviation of erasures after six drive writes, and drive writes until the first block expires.
 fn untimed(rule: &str) -> (f64, f64) {
     let mut ssd = drive(rule);
     let (pages, random) = (ssd.preparable_pages(), &mut Xoshiro256::new(5, 5));
@@ -32,7 +37,7 @@ fn untimed(rule: &str) -> (f64, f64) {
         let drawn: Vec<u64> = (0..pages / 4).map(|_| hot(random, pages)).collect();
         ssd.overwrite_untimed(&drawn);
         let wear = ssd.report(1).unwrap().wear;
-        if round == 40 {
+        if round == 24 {
             spread = wear.std_erases;
         }
         if wear.expired_blocks > 0 {
@@ -47,8 +52,8 @@ fn untimed(rule: &str) -> (f64, f64) {
 fn blocks_wear_alike_and_the_first_expires_later() {
     let [none, limited, migrated] = ["none", "rate-limit", "migrate"].map(untimed);
     println!("spread and drive writes: {none:?}, rate-limit {limited:?}, migrate {migrated:?}");
-    assert!(limited.0 < none.0 && migrated.0 < 0.8 * none.0);
-    assert!(migrated.1 > 1.2 * none.1);
+    assert!(limited.0 < none.0 && migrated.0 < 0.8 * none.0, "{none:?} {limited:?} {migrated:?}");
+    assert!(limited.1 > none.1 && migrated.1 > 1.5 * none.1);
 }
 
 #[test]

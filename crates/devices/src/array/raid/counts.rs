@@ -7,7 +7,7 @@ use engine::{SECTOR_BYTES, Time};
 
 impl Raid {
     /// The report on a run that ended at `end`, in which members programmed so many bytes, if that is known.
-    pub(in crate::array) fn account(
+    pub fn account(
         &self,
         members: &Members,
         bytes_programmed: Option<u64>,

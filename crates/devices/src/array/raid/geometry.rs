@@ -16,18 +16,18 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Which member holds which chunk.
 #[derive(Debug, Clone)]
-pub(super) struct Geometry {
+pub struct Geometry {
     redundancy: Redundancy,
     rotation: Rotation,
     members: u64,
     /// Members that hold the same stripes: all of them, or those of a mirror.
-    pub(super) width: u64,
+    pub width: u64,
     /// Data chunks of a stripe.
-    pub(super) data: u64,
+    pub data: u64,
     /// Sectors of a chunk.
-    pub(super) chunk: u64,
+    pub chunk: u64,
     /// Chunks that each member has.
-    pub(super) rows: u64,
+    pub rows: u64,
     /// Of members that hold parity by shares: where on the circle each share ends.
     ends: Option<Vec<u64>>,
 }
@@ -37,7 +37,7 @@ impl Geometry {
     ///
     /// # Errors
     /// When the keys contradict each other; the error names them.
-    pub(super) fn new(config: &ArrayConfig, member_sectors: u64) -> Result<Geometry, Invalid> {
+    pub fn new(config: &ArrayConfig, member_sectors: u64) -> Result<Geometry, Invalid> {
         let (redundancy, members) = (config.redundancy, u64::from(config.members));
         if config.layout == Layout::Concatenated {
             let problem = format!("a {redundancy} array is striped, not concatenated");
@@ -78,7 +78,7 @@ impl Geometry {
 
     /// The same in pages, with `log` sectors of each drive left out: of chunks of whole pages, else as if a page were a
     /// chunk.
-    pub(super) fn in_pages(&self, drives: &[Box<dyn Model>], log: u64) -> Geometry {
+    pub fn in_pages(&self, drives: &[Box<dyn Model>], log: u64) -> Geometry {
         let fewest = drives.iter().min_by_key(|drive| drive.preparable_pages());
         let drive = fewest.expect("an array has members");
         let pages = drive.preparable_pages();
@@ -89,15 +89,15 @@ impl Geometry {
     }
 
     /// How many members may fail without loss.
-    pub(super) fn checks(&self) -> u64 {
+    pub fn checks(&self) -> u64 {
         self.width - self.data
     }
 
-    pub(super) fn redundancy(&self) -> Redundancy {
+    pub fn redundancy(&self) -> Redundancy {
         self.redundancy
     }
 
-    pub(super) fn is_mirror(&self) -> bool {
+    pub fn is_mirror(&self) -> bool {
         self.redundancy == Redundancy::Mirror
     }
 
@@ -105,26 +105,26 @@ impl Geometry {
         self.members / self.width
     }
 
-    pub(super) fn stripes(&self) -> u64 {
+    pub fn stripes(&self) -> u64 {
         self.rows * self.groups()
     }
 
     /// Sectors of data in a stripe.
-    pub(super) fn stripe_sectors(&self) -> u64 {
+    pub fn stripe_sectors(&self) -> u64 {
         self.data * self.chunk
     }
 
-    pub(super) fn capacity(&self) -> u64 {
+    pub fn capacity(&self) -> u64 {
         self.stripes() * self.stripe_sectors()
     }
 
     /// The chunk that a stripe takes of each of its members.
-    pub(super) fn row(&self, stripe: u64) -> u64 {
+    pub fn row(&self, stripe: u64) -> u64 {
         stripe / self.groups()
     }
 
     /// The stripe of a chunk of a member.
-    pub(super) fn stripe_of(&self, member: u64, row: u64) -> u64 {
+    pub fn stripe_of(&self, member: u64, row: u64) -> u64 {
         row * self.groups() + if self.is_mirror() { member / self.width } else { 0 }
     }
 
@@ -143,7 +143,7 @@ impl Geometry {
     }
 
     /// The member at a place of a stripe.
-    pub(super) fn member(&self, stripe: u64, place: u64) -> u64 {
+    pub fn member(&self, stripe: u64, place: u64) -> u64 {
         if self.is_mirror() {
             return stripe % self.groups() * self.width + place;
         }
@@ -167,12 +167,12 @@ impl Geometry {
     }
 
     /// The place of a member in a stripe that it is part of.
-    pub(super) fn place_of(&self, stripe: u64, member: u64) -> u64 {
+    pub fn place_of(&self, stripe: u64, member: u64) -> u64 {
         (0..self.width).find(|place| self.member(stripe, *place) == member).expect("a member of it")
     }
 
     /// Stripes after which the places repeat; none where they do not.
-    pub(super) fn period(&self) -> Option<u64> {
+    pub fn period(&self) -> Option<u64> {
         self.ends.is_none().then_some(self.members)
     }
 }

@@ -12,13 +12,13 @@ use engine::SECTOR_BYTES;
 use std::collections::VecDeque;
 
 /// Sectors of a header, and of the blocks of which room is given out.
-pub(super) const HEADER: u64 = 4096 / SECTOR_BYTES;
+pub const HEADER: u64 = 4096 / SECTOR_BYTES;
 /// Sectors of a log, at least.
 const LEAST: u64 = if cfg!(test) { 32 } else { (1 << 20) / SECTOR_BYTES };
 
 /// Room for entries. Of a journal all members have the same: an entry lies at the same place of each.
 #[derive(Debug, Default)]
-pub(super) struct Log {
+pub struct Log {
     first_sector: u64,
     /// By log and block, whether something is there.
     taken: Vec<Vec<bool>>,
@@ -30,7 +30,7 @@ pub(super) struct Log {
 
 impl Log {
     /// What the logs take of each member, sectors; nothing where there are none.
-    pub(super) fn sectors(config: &ArrayConfig) -> u64 {
+    pub fn sectors(config: &ArrayConfig) -> u64 {
         // A block more, since entries begin at whole ones.
         if config.hole.has_log() { Log::blocks(config) * HEADER + HEADER } else { 0 }
     }
@@ -41,7 +41,7 @@ impl Log {
     }
 
     /// A log that begins behind the first `sectors` sectors of each member.
-    pub(super) fn new(config: &ArrayConfig, sectors: u64) -> Log {
+    pub fn new(config: &ArrayConfig, sectors: u64) -> Log {
         let logs = match config.hole {
             HoleRule::Resync => return Log::default(),
             HoleRule::Journal => 1,
@@ -56,32 +56,32 @@ impl Log {
     }
 
     /// Where they begin on their members.
-    pub(super) fn first_sector(&self) -> u64 {
+    pub fn first_sector(&self) -> u64 {
         self.first_sector
     }
 
     /// An operation waits for room.
-    pub(super) fn wait(&mut self, slot: Slot) {
+    pub fn wait(&mut self, slot: Slot) {
         self.waiting.push_back(slot);
     }
 
     /// Operations that wait for room.
-    pub(super) fn waiting(&self) -> usize {
+    pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
     /// The operation that has waited longest, which no longer does.
-    pub(super) fn next_waiting(&mut self) -> Option<Slot> {
+    pub fn next_waiting(&mut self) -> Option<Slot> {
         self.waiting.pop_front()
     }
 
     /// The next entry goes to the front, as in an array whose drives were saved and loaded.
-    pub(super) fn rewind(&mut self) {
+    pub fn rewind(&mut self) {
         self.next.fill(0);
     }
 
     /// Room for an entry, if there is any.
-    pub(super) fn take(&mut self, log: u32, blocks: u64) -> Option<Place> {
+    pub fn take(&mut self, log: u32, blocks: u64) -> Option<Place> {
         let (taken, blocks) = (&mut self.taken[log as usize], blocks as usize);
         let next = &mut self.next[log as usize];
         let last = taken.len() - blocks;
@@ -92,7 +92,7 @@ impl Log {
         Some(Place { log, first: first as u32, blocks: blocks as u32 })
     }
 
-    pub(super) fn free(&mut self, place: Place) {
+    pub fn free(&mut self, place: Place) {
         self.fill(place, false);
     }
 
@@ -103,7 +103,7 @@ impl Log {
     }
 
     /// Of all entries only these are still of use.
-    pub(super) fn keep_only(&mut self, places: impl Iterator<Item = Place>) {
+    pub fn keep_only(&mut self, places: impl Iterator<Item = Place>) {
         self.waiting.clear();
         self.taken.iter_mut().for_each(|it| it.fill(false));
         places.for_each(|place| self.fill(place, true));

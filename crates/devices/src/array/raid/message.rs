@@ -4,11 +4,11 @@ use crate::kit::slots::Slot;
 use engine::{Breakdown, Request, Status, Time};
 
 /// No operation, no request.
-pub(super) const NONE: Slot = Slot::MAX;
+pub const NONE: Slot = Slot::MAX;
 
 /// What an operation is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     Read,
     Write,
     Trim,
@@ -21,22 +21,22 @@ pub(super) enum Kind {
 
 /// Sectors within a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::array) struct Span {
-    pub(in crate::array) from: u64,
-    pub(in crate::array) to: u64,
+pub struct Span {
+    pub from: u64,
+    pub to: u64,
 }
 
 impl Span {
-    pub(super) fn is_empty(self) -> bool {
+    pub fn is_empty(self) -> bool {
         self.from >= self.to
     }
 
-    pub(super) fn sectors(self) -> u64 {
+    pub fn sectors(self) -> u64 {
         self.to.saturating_sub(self.from)
     }
 
     /// The least that holds both.
-    pub(super) fn hull(self, other: Span) -> Span {
+    pub fn hull(self, other: Span) -> Span {
         match (self.is_empty(), other.is_empty()) {
             (true, _) => other,
             (_, true) => self,
@@ -44,12 +44,12 @@ impl Span {
         }
     }
 
-    pub(super) fn overlaps(self, other: Span) -> bool {
+    pub fn overlaps(self, other: Span) -> bool {
         self.from < other.to && other.from < self.to
     }
 
     /// What lies in this one and not in the other, which begins or ends where this one does, or holds it.
-    pub(super) fn without(self, other: Span) -> Span {
+    pub fn without(self, other: Span) -> Span {
         if !self.overlaps(other) {
             return self;
         }
@@ -59,17 +59,17 @@ impl Span {
         Span { from: other.to.min(self.to), ..self }
     }
 
-    pub(super) fn has(self, row: u64) -> bool {
+    pub fn has(self, row: u64) -> bool {
         (self.from..self.to).contains(&row)
     }
 
-    pub(super) fn within(self, other: Span) -> Span {
+    pub fn within(self, other: Span) -> Span {
         Span { from: self.from.max(other.from), to: self.to.min(other.to) }
     }
 }
 
 /// What of a data chunk the sectors `from` to `to` of a stripe's data touch.
-pub(super) fn span(from: u64, to: u64, place: u64, chunk: u64) -> Span {
+pub fn span(from: u64, to: u64, place: u64, chunk: u64) -> Span {
     let (first, end) = (place * chunk, (place + 1) * chunk);
     let within = |sector: u64| sector.clamp(first, end) - first;
     Span { from: within(from), to: within(to) }
@@ -77,7 +77,7 @@ pub(super) fn span(from: u64, to: u64, place: u64, chunk: u64) -> Span {
 
 /// What a part of an operation is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::array) enum Purpose {
+pub enum Purpose {
     /// The old value of what is written, or what is asked.
     Own,
     /// A value from which another follows.
@@ -89,54 +89,54 @@ pub(in crate::array) enum Purpose {
 }
 
 impl Purpose {
-    pub(super) fn is_write(self) -> bool {
+    pub fn is_write(self) -> bool {
         matches!(self, Purpose::Write | Purpose::Log)
     }
 }
 
 /// Room of an entry in a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
-    pub(super) log: u32,
-    pub(super) first: u32,
-    pub(super) blocks: u32,
+pub struct Place {
+    pub log: u32,
+    pub first: u32,
+    pub blocks: u32,
 }
 
 #[cfg(test)]
 impl Place {
-    pub(super) fn range(self) -> std::ops::Range<u32> {
+    pub fn range(self) -> std::ops::Range<u32> {
         self.first..self.first + self.blocks
     }
 }
 
 /// A request to a member, for an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::array) struct Issue {
-    pub(in crate::array) slot: Slot,
-    pub(in crate::array) purpose: Purpose,
-    pub(in crate::array) place: u64,
-    pub(in crate::array) span: Span,
-    pub(in crate::array) member: usize,
-    pub(in crate::array) request: Request,
+pub struct Issue {
+    pub slot: Slot,
+    pub purpose: Purpose,
+    pub place: u64,
+    pub span: Span,
+    pub member: usize,
+    pub request: Request,
 }
 
 /// An operation to begin on a stripe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Start {
+pub struct Start {
     /// The request that it belongs to; none of a rebuild or a resynchronisation.
-    pub(super) owner: Slot,
-    pub(super) kind: Kind,
-    pub(super) stripe: u64,
+    pub owner: Slot,
+    pub kind: Kind,
+    pub stripe: u64,
     /// Its sectors among the data of the stripe.
-    pub(super) from: u64,
-    pub(super) to: u64,
+    pub from: u64,
+    pub to: u64,
     /// Where a log has it.
-    pub(super) log: Option<Place>,
+    pub log: Option<Place>,
 }
 
 /// A message to the machine that its row names; `raid/mod.rs` hands them on, the last one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Message {
+pub enum Message {
     /// Plans: an operation begins, or waits for its turn.
     Start(Start),
     /// Stripes: an operation waits for its turn.

@@ -16,7 +16,7 @@ mod geometry;
 #[cfg(test)]
 mod hole_property;
 mod log;
-pub(super) mod message;
+pub mod message;
 mod operation;
 mod plans;
 mod power;
@@ -54,7 +54,7 @@ use stripes::Stripes;
 const COPY_STREAM: u64 = 13;
 
 /// What an array with redundancy has beside its front and its members.
-pub(super) struct Raid {
+pub struct Raid {
     geometry: Geometry,
     /// The same in pages, for what is prepared.
     pages: Geometry,
@@ -75,23 +75,24 @@ pub(super) struct Raid {
 }
 
 /// What the wire has beside the machines of a redundancy.
-pub(super) struct Desk<'a> {
-    pub(super) front: &'a mut Front,
-    pub(super) members: &'a mut Members,
-    pub(super) clock: &'a mut Clock,
-    pub(super) now: Time,
+pub struct Desk<'a> {
+    pub front: &'a mut Front,
+    pub members: &'a mut Members,
+    pub clock: &'a mut Clock,
+    pub now: Time,
 }
 
 impl Raid {
     /// What an array of these drives has.
-    pub(super) fn new(
+    pub fn new(
         config: &ArrayConfig,
         seed: u64,
         drives: &[Box<dyn Model>],
     ) -> Result<Raid, Invalid> {
         recovery::check(config)?;
         let in_log = Log::sectors(config);
-        let geometry = Geometry::new(config, super::smallest(drives).saturating_sub(in_log))?;
+        let geometry =
+            Geometry::new(config, super::members::smallest(drives).saturating_sub(in_log))?;
         let pace = Pace::new(config, &geometry)?;
         let log = Log::new(config, geometry.rows * geometry.chunk);
         let rules = Rules {
@@ -118,25 +119,25 @@ impl Raid {
         })
     }
 
-    pub(super) fn capacity(&self) -> u64 {
+    pub fn capacity(&self) -> u64 {
         self.geometry.capacity()
     }
 
-    pub(super) fn is_mirror(&self) -> bool {
+    pub fn is_mirror(&self) -> bool {
         self.geometry.is_mirror()
     }
 
     /// Whether a power cut has left nothing to be done before the array answers.
-    pub(super) fn is_ready(&self) -> bool {
+    pub fn is_ready(&self) -> bool {
         !self.recovery.holds_up()
     }
 
     /// Whether there may be data that nobody can read.
-    pub(super) fn has_lost(&self) -> bool {
+    pub fn has_lost(&self) -> bool {
         self.lost_sectors > 0
     }
 
-    pub(super) fn reset_counts(&mut self) {
+    pub fn reset_counts(&mut self) {
         self.plans.reset_counts();
         self.stripes.reset_counts();
         self.host_sectors_written = 0;
@@ -150,12 +151,12 @@ impl Raid {
     }
 
     /// The next entry of each log goes to the front.
-    pub(super) fn rewind_logs(&mut self) {
+    pub fn rewind_logs(&mut self) {
         self.log.rewind();
     }
 
     /// Whether a stripe is locked although nothing is under way.
-    pub(super) fn audit(&self, members: &Members) -> Result<(), String> {
+    pub fn audit(&self, members: &Members) -> Result<(), String> {
         if !self.stripes.is_empty() && members.is_whole() && !self.recovery.is_going_on() {
             return Err("a stripe is locked and no request is outstanding".to_owned());
         }
@@ -165,7 +166,7 @@ impl Raid {
     // ---- what comes from outside --------------------------------------------------------------
 
     /// A request has reached the members: an operation for each stripe that it touches.
-    pub(super) fn arrive(&mut self, slot: Slot, desk: &mut Desk<'_>) {
+    pub fn arrive(&mut self, slot: Slot, desk: &mut Desk<'_>) {
         let request = *desk.front.request(slot);
         let kind = match request.op {
             Op::Flush => {
@@ -209,7 +210,7 @@ impl Raid {
 
     /// A member has answered.
     #[inline]
-    pub(super) fn answered(&mut self, member: usize, answer: &Completion, desk: &mut Desk<'_>) {
+    pub fn answered(&mut self, member: usize, answer: &Completion, desk: &mut Desk<'_>) {
         let part = desk.members.answered(member, answer);
         #[cfg(test)]
         self.events.push(symbolic::Event::Done { id: answer.request.id as Slot });
@@ -222,13 +223,13 @@ impl Raid {
 
     /// All members have gone on.
     #[inline]
-    pub(super) fn end_step(&mut self, desk: &mut Desk<'_>) {
+    pub fn end_step(&mut self, desk: &mut Desk<'_>) {
         self.agenda.push(Message::Units);
         self.hand_on(desk);
     }
 
     /// An event other than those of the link.
-    pub(super) fn happen(&mut self, event: Event, desk: &mut Desk<'_>) {
+    pub fn happen(&mut self, event: Event, desk: &mut Desk<'_>) {
         match event {
             Event::Failure(member) => self.fail(member, desk),
             Event::Rebuild(member) => {
@@ -249,7 +250,7 @@ impl Raid {
     }
 
     /// A member fails, with all that it holds and is doing.
-    pub(super) fn fail(&mut self, member: usize, desk: &mut Desk<'_>) {
+    pub fn fail(&mut self, member: usize, desk: &mut Desk<'_>) {
         if desk.members.has_failed(member) {
             return;
         }

@@ -9,18 +9,18 @@ use engine::{Breakdown, Request, Status, Time};
 
 /// What of the keys decides how it is read and written.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rules {
-    pub(super) read_copy: ReadCopy,
-    pub(super) write: WriteRule,
-    pub(super) together: bool,
-    pub(super) hole: HoleRule,
+pub struct Rules {
+    pub read_copy: ReadCopy,
+    pub write: WriteRule,
+    pub together: bool,
+    pub hole: HoleRule,
     /// Where the logs begin on their members.
-    pub(super) log_sector: u64,
+    pub log_sector: u64,
 }
 
 /// How far an operation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub enum Stage {
     /// Reads; nothing is written before they are done.
     Reading,
     /// Reads of old values, each followed by the write of the new one; parity waits for all.
@@ -37,7 +37,7 @@ pub(super) enum Stage {
 
 /// An operation on a stripe; its fields are what it is for, what it was asked, and its progress.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Operation {
+pub struct Operation {
     /// The request that it belongs to; none of a rebuild.
     owner: Slot,
     kind: Kind,
@@ -67,7 +67,7 @@ pub(super) struct Operation {
 
 impl Operation {
     /// One that has not begun.
-    pub(super) fn new(start: Start, now: Time) -> Self {
+    pub fn new(start: Start, now: Time) -> Self {
         Operation {
             owner: start.owner,
             kind: start.kind,
@@ -90,84 +90,84 @@ impl Operation {
     }
 
     /// One of a request.
-    pub(super) fn asked(self, request: &Request) -> Self {
+    pub fn asked(self, request: &Request) -> Self {
         Operation { queue: request.queue, fua: request.fua, ..self }
     }
 
     // ---- what it is for -----------------------------------------------------------------------
 
-    pub(super) fn kind(&self) -> Kind {
+    pub fn kind(&self) -> Kind {
         self.kind
     }
 
     /// The request that it belongs to, if there is one.
-    pub(super) fn owner(&self) -> Option<Slot> {
+    pub fn owner(&self) -> Option<Slot> {
         (self.owner != NONE).then_some(self.owner)
     }
 
-    pub(super) fn stripe(&self) -> u64 {
+    pub fn stripe(&self) -> u64 {
         self.stripe
     }
 
     /// Its sectors among the data of the stripe.
-    pub(super) fn sectors(&self) -> std::ops::Range<u64> {
+    pub fn sectors(&self) -> std::ops::Range<u64> {
         self.from..self.to
     }
 
     /// Whether it touches anything.
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.from >= self.to
     }
 
     /// The queue of its request, and whether that is to be durable.
-    pub(super) fn demands(&self) -> (u16, bool) {
+    pub fn demands(&self) -> (u16, bool) {
         (self.queue, self.fua)
     }
 
     /// Whether it has claimed its stripe.
-    pub(super) fn is_queued(&self) -> bool {
+    pub fn is_queued(&self) -> bool {
         self.is_queued
     }
 
-    pub(super) fn joined(&self) -> Slot {
+    pub fn joined(&self) -> Slot {
         self.joined
     }
 
-    pub(super) fn arrived(&self) -> Time {
+    pub fn arrived(&self) -> Time {
         self.arrived
     }
 
-    pub(super) fn log(&self) -> Option<Place> {
+    pub fn log(&self) -> Option<Place> {
         self.log
     }
 
-    pub(super) fn status(&self) -> Status {
+    pub fn status(&self) -> Status {
         self.status
     }
 
     /// Whether it changes what the host sees.
-    pub(super) fn is_change(&self) -> bool {
+    pub fn is_change(&self) -> bool {
         matches!(self.kind, Kind::Write | Kind::Trim)
     }
 
     /// What of a data chunk it touches.
-    pub(super) fn span(&self, place: u64, chunk: u64) -> Span {
+    pub fn span(&self, place: u64, chunk: u64) -> Span {
         span(self.from, self.to, place, chunk)
     }
 
     /// What of each parity chunk it touches: the hull of what it touches of the data.
-    pub(super) fn hull(&self, chunk: u64) -> Span {
+    pub fn hull(&self, chunk: u64) -> Span {
         let (first, last) = (self.from / chunk, (self.to - 1) / chunk);
         self.span(first, chunk).hull(self.span(last, chunk))
     }
 
     /// The data chunks that it touches.
-    pub(super) fn touched(&self, chunk: u64) -> std::ops::Range<u64> {
+    pub fn touched(&self, chunk: u64) -> std::ops::Range<u64> {
         self.from / chunk..self.to.div_ceil(chunk)
     }
 
     /// Where its time up to `now` went: what no part took it waited.
-    pub(super) fn path_at(&self, now: Time) -> Breakdown {
+    pub fn path_at(&self, now: Time) -> Breakdown {
         let mut path = self.path;
         path[UNIT_WAIT] += now - self.arrived - path.total();
         path
@@ -175,21 +175,21 @@ impl Operation {
 
     // ---- how far it is ------------------------------------------------------------------------
 
-    pub(super) fn stage(&self) -> Stage {
+    pub fn stage(&self) -> Stage {
         self.stage
     }
 
-    pub(super) fn go_to(&mut self, stage: Stage) {
+    pub fn go_to(&mut self, stage: Stage) {
         self.stage = stage;
     }
 
     /// Whether reads are outstanding, and writes.
-    pub(super) fn outstanding(&self) -> (bool, bool) {
+    pub fn outstanding(&self) -> (bool, bool) {
         (self.reads_left > 0, self.writes_left > 0)
     }
 
     /// What it claims of its stripe, which it does now.
-    pub(super) fn claim(&mut self) -> Claim {
+    pub fn claim(&mut self) -> Claim {
         self.is_queued = true;
         let Operation { stripe, from, to, fua, .. } = *self;
         let what = match self.kind {
@@ -202,25 +202,25 @@ impl Operation {
     }
 
     /// It is done with another one, to which it is added.
-    pub(super) fn join(&mut self, slot: Slot, first: &mut Operation) {
+    pub fn join(&mut self, slot: Slot, first: &mut Operation) {
         (self.is_queued, self.joined) = (false, first.joined);
         first.joined = slot;
         (first.from, first.to) = (first.from.min(self.from), first.to.max(self.to));
     }
 
     /// What was asked for is lost.
-    pub(super) fn refuse(&mut self) {
+    pub fn refuse(&mut self) {
         (self.status, self.stage) = (Status::Unreadable, Stage::Ending);
     }
 
     /// It has room in a log, and is logged.
-    pub(super) fn log_in(&mut self, room: Place) {
+    pub fn log_in(&mut self, room: Place) {
         (self.log, self.stage) = (Some(room), Stage::Logging);
     }
 
     /// A part of it is issued.
     #[inline]
-    pub(super) fn issued(&mut self, purpose: Purpose) {
+    pub fn issued(&mut self, purpose: Purpose) {
         if purpose.is_write() {
             self.writes_left += 1;
         } else {
@@ -238,13 +238,7 @@ impl Operation {
 
     /// A part of it is done, before which its time went there.
     #[inline]
-    pub(super) fn done(
-        &mut self,
-        purpose: Purpose,
-        before: Breakdown,
-        spent: Breakdown,
-        how: Status,
-    ) {
+    pub fn done(&mut self, purpose: Purpose, before: Breakdown, spent: Breakdown, how: Status) {
         self.path = before;
         self.path += spent;
         self.status = self.status.and(how);
@@ -252,7 +246,7 @@ impl Operation {
     }
 
     /// A part of it has gone with its member, of this span of a data chunk or of parity.
-    pub(super) fn lose(&mut self, purpose: Purpose, data: Option<Span>) {
+    pub fn lose(&mut self, purpose: Purpose, data: Option<Span>) {
         self.ended(purpose);
         if purpose.is_write() {
             return;
@@ -266,15 +260,15 @@ impl Operation {
     }
 
     /// The old values that went with their member, which are known from now on.
-    pub(super) fn take_lost(&mut self) -> Span {
+    pub fn take_lost(&mut self) -> Span {
         std::mem::take(&mut self.lost)
     }
 
     /// What it is for cannot be done.
-    pub(super) fn spoil(&mut self) {
+    pub fn spoil(&mut self) {
         self.status = Status::Unreadable;
     }
 }
 
 /// A part that an operation is to have: what it is for, and what of which place of the stripe it reads or writes.
-pub(super) type Want = (Purpose, u64, Span);
+pub type Want = (Purpose, u64, Span);

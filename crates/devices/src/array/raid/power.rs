@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 impl Raid {
     /// The power goes, of all members at the same instant.
-    pub(in crate::array) fn cut(&mut self, desk: &mut Desk<'_>, completions: &mut Vec<Completion>) {
+    pub fn cut(&mut self, desk: &mut Desk<'_>, completions: &mut Vec<Completion>) {
         self.recovery.cut();
         self.tear(desk.members);
         desk.members.cut(desk.now);
@@ -55,7 +55,7 @@ impl Raid {
     }
 
     /// The power is on again.
-    pub(in crate::array) fn wake(&mut self, desk: &mut Desk<'_>) {
+    pub fn wake(&mut self, desk: &mut Desk<'_>) {
         let now = desk.now;
         let (due, replays) = self.recovery.wake(now);
         for (at, event) in due {

@@ -13,7 +13,7 @@ const CHUNK: u64 = 4;
 const ROWS: u64 = 5;
 
 /// An array of devices that do several requests at once and overtake each other.
-pub(super) fn array(config: ArrayConfig, spares: u32) -> Array {
+pub fn array(config: ArrayConfig, spares: u32) -> Array {
     let law = |fixed: u32| {
         let text = format!("1: {fixed}us + 9us/KiB, 3: {}us + 17us/KiB", fixed + 30);
         Pattern::of(text.parse().unwrap())
@@ -42,20 +42,20 @@ pub(super) fn array(config: ArrayConfig, spares: u32) -> Array {
 }
 
 /// A run of random requests, of which none touches what another one outstanding writes.
-pub(super) struct Run {
-    pub(super) array: Array,
-    pub(super) shadow: Shadow,
+pub struct Run {
+    pub array: Array,
+    pub shadow: Shadow,
     random: Xoshiro256,
-    pub(super) outstanding: Vec<Request>,
-    pub(super) asked: u64,
-    pub(super) now: Time,
+    pub outstanding: Vec<Request>,
+    pub asked: u64,
+    pub now: Time,
     /// By sector, what was answered last.
-    pub(super) settled: Vec<u64>,
+    pub settled: Vec<u64>,
     done: Vec<engine::Completion>,
 }
 
 impl Run {
-    pub(super) fn new(array: Array, seed: u64) -> Run {
+    pub fn new(array: Array, seed: u64) -> Run {
         let shadow = Shadow::of(&array);
         let (random, outstanding, done) = (Xoshiro256::new(seed, 0), Vec::new(), Vec::new());
         let settled = shadow.expected.clone();
@@ -81,7 +81,7 @@ impl Run {
         }
     }
 
-    pub(super) fn ask(&mut self) {
+    pub fn ask(&mut self) {
         let request = self.draw();
         self.asked += 1;
         self.outstanding.push(request);
@@ -90,13 +90,13 @@ impl Run {
         self.look();
     }
 
-    pub(super) fn look(&mut self) {
+    pub fn look(&mut self) {
         self.shadow.follow(&mut self.array);
         self.shadow.check(&self.array);
     }
 
     /// Advances to the next event; whether there was one.
-    pub(super) fn step(&mut self) -> bool {
+    pub fn step(&mut self) -> bool {
         let Some(at) = self.array.next_event() else { return false };
         self.now = at;
         self.array.advance(at, &mut self.done);
@@ -113,14 +113,14 @@ impl Run {
         true
     }
 
-    pub(super) fn fail(&mut self, member: u64) {
+    pub fn fail(&mut self, member: u64) {
         self.array.happen(Event::Failure(member as usize), self.now);
         self.array.pump(self.now);
         self.look();
     }
 
     /// Submits `requests` more requests, a few at a time; fails members at the given event numbers.
-    pub(super) fn go(&mut self, requests: u64, failures: &[(u64, u64)]) -> u64 {
+    pub fn go(&mut self, requests: u64, failures: &[(u64, u64)]) -> u64 {
         let (end, mut events) = (self.asked + requests, 0);
         loop {
             for (_, member) in failures.iter().filter(|it| it.0 == events) {

@@ -28,20 +28,20 @@ struct Progress {
 
 /// A unit that is over.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Unit {
+pub struct Unit {
     /// Operations whose stripes are unlocked.
-    pub(super) done: Vec<Slot>,
+    pub done: Vec<Slot>,
     /// Rows that are there now.
-    pub(super) rows: u64,
+    pub rows: u64,
     /// When the next one is due, if there is one.
-    pub(super) next_at: Option<Time>,
+    pub next_at: Option<Time>,
     /// All of the member is there.
-    pub(super) is_last: bool,
+    pub is_last: bool,
 }
 
 /// The rebuilds of an array, by member.
 #[derive(Debug)]
-pub(super) struct Rebuilds {
+pub struct Rebuilds {
     pace: Pace,
     members: Vec<Option<Progress>>,
     /// Members of which a unit is there, to be unlocked.
@@ -52,13 +52,13 @@ pub(super) struct Rebuilds {
 }
 
 impl Rebuilds {
-    pub(super) fn new(pace: Pace, members: u32) -> Rebuilds {
+    pub fn new(pace: Pace, members: u32) -> Rebuilds {
         let members = (0..members).map(|_| None).collect();
         Rebuilds { pace, members, units_done: Vec::new(), finished: 0, finished_ns: 0 }
     }
 
     /// A spare takes the place of a member.
-    pub(super) fn begin(&mut self, member: usize, drive: u32, now: Time) {
+    pub fn begin(&mut self, member: usize, drive: u32, now: Time) {
         self.members[member] = Some(Progress {
             drive,
             rows: 0,
@@ -71,12 +71,12 @@ impl Rebuilds {
     }
 
     /// The spare of a member has failed: the operations that hold their stripes.
-    pub(super) fn abandon(&mut self, member: usize) -> Vec<Slot> {
+    pub fn abandon(&mut self, member: usize) -> Vec<Slot> {
         self.members[member].take().map(|it| it.done).unwrap_or_default()
     }
 
     /// Begins the next unit of a member, if it is time: the spare and its rows.
-    pub(super) fn next_unit(&mut self, member: usize, now: Time) -> Option<(u32, Range<u64>)> {
+    pub fn next_unit(&mut self, member: usize, now: Time) -> Option<(u32, Range<u64>)> {
         let pace = self.pace;
         let it = self.members[member].as_mut()?;
         if it.left > 0 || !it.done.is_empty() || it.stopped || now < it.next_at {
@@ -95,14 +95,14 @@ impl Rebuilds {
     }
 
     /// Too much is missing for what a spare is to hold.
-    pub(super) fn stop(&mut self, drive: u32) {
+    pub fn stop(&mut self, drive: u32) {
         if let Some((_, it)) = self.of(drive) {
             it.stopped = true;
         }
     }
 
     /// An operation for a spare is over. Whether its stripe stays locked until the others of the unit are.
-    pub(super) fn rebuilt(&mut self, drive: u32, slot: Slot) -> bool {
+    pub fn rebuilt(&mut self, drive: u32, slot: Slot) -> bool {
         let Some((member, it)) = self.of(drive) else { return false };
         it.left -= 1;
         it.done.push(slot);
@@ -113,12 +113,12 @@ impl Rebuilds {
     }
 
     /// A member of which a unit is there, each once.
-    pub(super) fn next_done(&mut self) -> Option<usize> {
+    pub fn next_done(&mut self) -> Option<usize> {
         self.units_done.pop()
     }
 
     /// Ends the unit of a member, if all of it is there.
-    pub(super) fn end_unit(&mut self, member: usize, now: Time) -> Option<Unit> {
+    pub fn end_unit(&mut self, member: usize, now: Time) -> Option<Unit> {
         let it = self.members[member].as_mut()?;
         if it.left > 0 || it.done.is_empty() {
             return None;
@@ -138,7 +138,7 @@ impl Rebuilds {
     }
 
     /// The power goes: units that were under way begin anew.
-    pub(super) fn lose_power(&mut self) {
+    pub fn lose_power(&mut self) {
         for it in self.members.iter_mut().flatten() {
             it.left = 0;
             it.done.clear();
@@ -147,18 +147,18 @@ impl Rebuilds {
     }
 
     /// The power is on again: the members whose units begin at once.
-    pub(super) fn wake(&mut self, now: Time) -> Vec<usize> {
+    pub fn wake(&mut self, now: Time) -> Vec<usize> {
         let all = self.members.iter_mut().enumerate();
         let all = all.filter_map(|(member, it)| Some((member, it.as_mut()?)));
         all.map(|(member, it)| (member, it.next_at = now).0).collect()
     }
 
-    pub(super) fn finished(&self) -> u64 {
+    pub fn finished(&self) -> u64 {
         self.finished
     }
 
     /// How much of all that failed members held is on spares, and how long that took or takes, seconds.
-    pub(super) fn progress(&self, now: Time) -> (f64, f64) {
+    pub fn progress(&self, now: Time) -> (f64, f64) {
         let mut ns = self.finished_ns;
         let (mut rows, mut of) = (self.finished * self.pace.rows, self.finished);
         for it in self.members.iter().flatten() {

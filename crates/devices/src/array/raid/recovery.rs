@@ -22,7 +22,7 @@ const TEAR_STREAM: u64 = 14;
 
 /// What power cuts left, and what is done about it.
 #[derive(Debug)]
-pub(super) struct Recovery {
+pub struct Recovery {
     rule: HoleRule,
     random: Xoshiro256,
     /// Stripes that were being written, until they have been put right.
@@ -40,14 +40,14 @@ pub(super) struct Recovery {
 
 /// How fast rows are gone through.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pace {
-    pub(super) rate: Bandwidth,
+pub struct Pace {
+    pub rate: Bandwidth,
     /// Rows of a unit, of all, and stripes of a row.
-    pub(super) unit: u64,
-    pub(super) rows: u64,
-    pub(super) groups: u64,
+    pub unit: u64,
+    pub rows: u64,
+    pub groups: u64,
     /// Sectors of a chunk.
-    pub(super) chunk: u64,
+    pub chunk: u64,
 }
 
 impl Pace {
@@ -55,7 +55,7 @@ impl Pace {
     ///
     /// # Errors
     /// When a unit is no whole number of chunks.
-    pub(super) fn new(config: &ArrayConfig, geometry: &Geometry) -> Result<Pace, Invalid> {
+    pub fn new(config: &ArrayConfig, geometry: &Geometry) -> Result<Pace, Invalid> {
         let (unit, chunk) = (config.rebuild.unit.bytes(), geometry.chunk * SECTOR_BYTES);
         if unit == 0 || !unit.is_multiple_of(chunk) {
             let chunk = Size::from_bytes(chunk);
@@ -73,7 +73,7 @@ impl Pace {
     }
 
     /// The least that a unit takes.
-    pub(super) fn unit_ns(&self) -> Time {
+    pub fn unit_ns(&self) -> Time {
         self.rate.time_ns(self.unit * self.chunk * SECTOR_BYTES)
     }
 }
@@ -94,7 +94,7 @@ struct Progress {
 }
 
 /// Refuses a setting of `hole` that does not fit the array.
-pub(super) fn check(config: &ArrayConfig) -> Result<(), Invalid> {
+pub fn check(config: &ArrayConfig) -> Result<(), Invalid> {
     if config.hole == HoleRule::PartialParity && config.redundancy != Redundancy::Parity {
         let problem = format!(
             "it needs one chunk of rotated parity, which a {} array has not; use journal",
@@ -106,10 +106,10 @@ pub(super) fn check(config: &ArrayConfig) -> Result<(), Invalid> {
 }
 
 /// A write to be done again from the log: its stripe, its sectors there, and its entry.
-pub(super) type Replay = (u64, Range<u64>, Option<Place>);
+pub type Replay = (u64, Range<u64>, Option<Place>);
 
 impl Recovery {
-    pub(super) fn new(config: &ArrayConfig, pace: Pace, seed: u64) -> Recovery {
+    pub fn new(config: &ArrayConfig, pace: Pace, seed: u64) -> Recovery {
         Recovery {
             rule: config.hole,
             random: Xoshiro256::new(seed, TEAR_STREAM),
@@ -127,44 +127,44 @@ impl Recovery {
 
     /// No cut has left anything to be done or remembered.
     #[inline]
-    pub(super) fn is_closed(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         self.dirty.is_empty() && self.progress.is_none()
     }
 
-    pub(super) fn is_going_on(&self) -> bool {
+    pub fn is_going_on(&self) -> bool {
         self.progress.is_some()
     }
 
     /// Whether the array answers nothing before it is over.
-    pub(super) fn holds_up(&self) -> bool {
+    pub fn holds_up(&self) -> bool {
         self.rule.has_log() && self.progress.is_some()
     }
 
     /// Whether a row has not been gone through since the last cut, so that its parity may not fit.
     #[inline]
-    pub(super) fn is_behind(&self, row: u64) -> bool {
+    pub fn is_behind(&self, row: u64) -> bool {
         self.progress.as_ref().is_some_and(|it| row >= it.rows)
     }
 
     /// Whether part of a stripe must be rewritten, so that reads wait.
     #[inline]
-    pub(super) fn is_replayed(&self, stripe: u64) -> bool {
+    pub fn is_replayed(&self, stripe: u64) -> bool {
         !self.dirty.is_empty() && self.rule.has_log() && self.dirty.contains_key(&stripe)
     }
 
     // ---- the cut ------------------------------------------------------------------------------
 
     /// The power goes.
-    pub(super) fn cut(&mut self) {
+    pub fn cut(&mut self) {
         self.cuts += 1;
     }
 
     /// Whether a write that had not been answered is there.
-    pub(super) fn lot(&mut self) -> bool {
+    pub fn lot(&mut self) -> bool {
         self.random.below(2) == 0
     }
 
-    pub(super) fn tear(&mut self, cut: Cut) {
+    pub fn tear(&mut self, cut: Cut) {
         match cut {
             Cut::Repaired(stripe) if !self.rule.has_log() => self.forget(stripe),
             Cut::Repaired(_) => {}
@@ -176,19 +176,19 @@ impl Recovery {
     }
 
     /// What was under way is gone; failures that are due wait for the power.
-    pub(super) fn stop(&mut self, due: Vec<(Time, Event)>) {
+    pub fn stop(&mut self, due: Vec<(Time, Event)>) {
         self.dirty.values_mut().for_each(Dirt::calm);
         self.held.extend(due.into_iter().filter(|(_, event)| matches!(event, Event::Failure(_))));
         self.progress = None;
     }
 
     /// Entries of logs that are still of use.
-    pub(super) fn logged(&self) -> impl Iterator<Item = Place> {
+    pub fn logged(&self) -> impl Iterator<Item = Place> {
         self.dirty.values().flat_map(Dirt::torn).filter_map(|it| it.log)
     }
 
     /// Counts the chunks that are lost and come out wrong, each once. What a log has is put right first.
-    pub(super) fn count_wrong(&mut self, geometry: &Geometry, members: &Members) {
+    pub fn count_wrong(&mut self, geometry: &Geometry, members: &Members) {
         if self.rule.has_log() || geometry.is_mirror() {
             return;
         }
@@ -208,7 +208,7 @@ impl Recovery {
     // ---- and the way back ---------------------------------------------------------------------
 
     /// The power is on again: the failures that are due, and what is to be done again from the logs.
-    pub(super) fn wake(&mut self, now: Time) -> (Vec<(Time, Event)>, Vec<Replay>) {
+    pub fn wake(&mut self, now: Time) -> (Vec<(Time, Event)>, Vec<Replay>) {
         let mut replays = Vec::new();
         if self.rule.has_log() {
             for (stripe, dirt) in &self.dirty {
@@ -223,7 +223,7 @@ impl Recovery {
     }
 
     /// The stripes of the next unit, if it is time.
-    pub(super) fn next_unit(&mut self, now: Time) -> Range<u64> {
+    pub fn next_unit(&mut self, now: Time) -> Range<u64> {
         let pace = self.pace;
         let Some(progress) = &mut self.progress else { return 0..0 };
         let is_busy = progress.waits || progress.unit > progress.rows;
@@ -237,7 +237,7 @@ impl Recovery {
     }
 
     /// Continues once the members are ready, a unit is done, or everything is. Returns when the next unit is due.
-    pub(super) fn go_on(&mut self, is_ready: bool, now: Time) -> Option<Time> {
+    pub fn go_on(&mut self, is_ready: bool, now: Time) -> Option<Time> {
         let all = self.pace.rows;
         let progress = self.progress.as_mut()?;
         let mut next = None;
@@ -263,7 +263,7 @@ impl Recovery {
     }
 
     /// A stripe is gone through, or done again.
-    pub(super) fn write_anew(&mut self, stripe: u64) {
+    pub fn write_anew(&mut self, stripe: u64) {
         self.stripes_resynced += 1;
         if self.rule == HoleRule::Resync
             && let Some(dirt) = self.dirty.get_mut(&stripe)
@@ -273,7 +273,7 @@ impl Recovery {
     }
 
     /// An operation of the recovery has ended.
-    pub(super) fn resynced(&mut self, stripe: u64, log: Option<Place>) {
+    pub fn resynced(&mut self, stripe: u64, log: Option<Place>) {
         if self.dirty.get_mut(&stripe).is_some_and(|dirt| dirt.go_through(log)) {
             self.dirty.remove(&stripe);
         }
@@ -283,25 +283,25 @@ impl Recovery {
     }
 
     /// A write makes the parity of these rows of a stripe anew, of all their data.
-    pub(super) fn mend(&mut self, stripe: u64, rows: Span) {
+    pub fn mend(&mut self, stripe: u64, rows: Span) {
         if let Some(dirt) = self.dirty.get_mut(&stripe) {
             dirt.mend(rows);
         }
     }
 
     /// A write that had its stripe is over.
-    pub(super) fn mended(&mut self, stripe: u64) {
+    pub fn mended(&mut self, stripe: u64) {
         if let Some(dirt) = self.dirty.get_mut(&stripe) {
             dirt.mended();
         }
     }
 
     /// The chunks of a stripe fit each other, right or wrong.
-    pub(super) fn forget(&mut self, stripe: u64) {
+    pub fn forget(&mut self, stripe: u64) {
         self.dirty.remove(&stripe);
     }
 
-    pub(super) fn report(&self, now: Time) -> Option<HoleReport> {
+    pub fn report(&self, now: Time) -> Option<HoleReport> {
         let going = self.progress.as_ref().filter(|it| !it.waits);
         let going = going.map_or(0, |it| now.saturating_sub(it.began));
         (self.cuts > 0).then(|| HoleReport {
@@ -314,7 +314,7 @@ impl Recovery {
 
     /// The stripes that were torn, each with its writes.
     #[cfg(test)]
-    pub(super) fn dirty(&self) -> impl Iterator<Item = (u64, &Dirt)> {
+    pub fn dirty(&self) -> impl Iterator<Item = (u64, &Dirt)> {
         self.dirty.iter().map(|(stripe, dirt)| (*stripe, dirt))
     }
 }

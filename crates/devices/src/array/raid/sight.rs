@@ -7,43 +7,43 @@ use crate::array::members::Members;
 
 /// The array at an instant.
 #[derive(Clone, Copy)]
-pub(super) struct Sight<'a> {
-    pub(super) geometry: &'a Geometry,
-    pub(super) members: &'a Members,
-    pub(super) recovery: &'a Recovery,
+pub struct Sight<'a> {
+    pub geometry: &'a Geometry,
+    pub members: &'a Members,
+    pub recovery: &'a Recovery,
 }
 
 impl Sight<'_> {
     /// Whether what a stripe has at a place can be read.
     #[inline]
-    pub(super) fn has(self, stripe: u64, place: u64) -> bool {
+    pub fn has(self, stripe: u64, place: u64) -> bool {
         let member = self.geometry.member(stripe, place) as usize;
         self.members.holds(member, self.geometry.row(stripe))
     }
 
     /// Whether the member at a place of a stripe cleans, and is better read around.
-    pub(super) fn avoids(self, stripe: u64, place: u64) -> bool {
+    pub fn avoids(self, stripe: u64, place: u64) -> bool {
         self.members.avoids(self.geometry.member(stripe, place) as usize)
     }
 
     /// Whether a stripe has not been gone through since the last cut, so that its parity may not fit.
     #[inline]
-    pub(super) fn is_behind(self, stripe: u64) -> bool {
+    pub fn is_behind(self, stripe: u64) -> bool {
         self.recovery.is_behind(self.geometry.row(stripe))
     }
 
     /// Whether a write of a stripe makes its parity anew, of all its data.
-    pub(super) fn is_mended(self, stripe: u64) -> bool {
+    pub fn is_mended(self, stripe: u64) -> bool {
         self.is_behind(stripe) && self.has_all(stripe)
     }
 
     /// Whether nothing of a stripe is missing.
-    pub(super) fn has_all(self, stripe: u64) -> bool {
+    pub fn has_all(self, stripe: u64) -> bool {
         (0..self.geometry.width).all(|place| self.has(stripe, place))
     }
 
     /// A whole chunk.
-    pub(super) fn whole(self) -> Span {
+    pub fn whole(self) -> Span {
         Span { from: 0, to: self.geometry.chunk }
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// What an operation does to its stripe, as far as others are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
+pub enum Use {
     Read,
     /// A write that may be done with others like it: with the same demand for durability.
     Write {
@@ -22,12 +22,12 @@ pub(super) enum Use {
 
 /// What an operation claims.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Claim {
-    pub(super) stripe: u64,
+pub struct Claim {
+    pub stripe: u64,
     /// Sectors among the data of the stripe.
-    pub(super) from: u64,
-    pub(super) to: u64,
-    pub(super) what: Use,
+    pub from: u64,
+    pub to: u64,
+    pub what: Use,
 }
 
 /// A claim in the queue of its stripe.
@@ -41,7 +41,7 @@ struct Waiting {
 
 /// The queues of the stripes in use.
 #[derive(Debug)]
-pub(super) struct Stripes {
+pub struct Stripes {
     /// The first operation of each; each names the next.
     first: BTreeMap<u64, Slot>,
     /// By operation; what is in those without a claim is worthless.
@@ -56,22 +56,22 @@ pub(super) struct Stripes {
 }
 
 impl Stripes {
-    pub(super) fn new(is_mirror: bool, most_joined: u32) -> Stripes {
+    pub fn new(is_mirror: bool, most_joined: u32) -> Stripes {
         let most_joined = if is_mirror { 0 } else { most_joined };
         let (first, waiting) = (BTreeMap::new(), Vec::new());
         Stripes { first, waiting, is_mirror, most_joined, waits: 0, joins: 0 }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.first.is_empty()
     }
 
     /// Operations that waited for another one, and that were done with another one.
-    pub(super) fn counts(&self) -> (u64, u64) {
+    pub fn counts(&self) -> (u64, u64) {
         (self.waits, self.joins)
     }
 
-    pub(super) fn reset_counts(&mut self) {
+    pub fn reset_counts(&mut self) {
         (self.waits, self.joins) = (0, 0);
     }
 
@@ -94,12 +94,12 @@ impl Stripes {
     }
 
     /// Whether an operation that has claimed has its turn.
-    pub(super) fn has_turn(&self, slot: Slot) -> bool {
+    pub fn has_turn(&self, slot: Slot) -> bool {
         self.at(slot).has_turn
     }
 
     /// Puts an operation behind those of its stripe; whether it has its turn.
-    pub(super) fn claim(&mut self, slot: Slot, claim: Claim) -> bool {
+    pub fn claim(&mut self, slot: Slot, claim: Claim) -> bool {
         let waiting = Waiting { claim, next: NONE, has_turn: false };
         if self.waiting.len() <= slot as usize {
             self.waiting.resize(slot as usize + 1, waiting);
@@ -123,7 +123,7 @@ impl Stripes {
     }
 
     /// Takes out an operation that is over; whether others of its stripe are left, who may have their turn.
-    pub(super) fn leave(&mut self, slot: Slot) -> Option<u64> {
+    pub fn leave(&mut self, slot: Slot) -> Option<u64> {
         let Waiting { claim: Claim { stripe, .. }, next, .. } = *self.at(slot);
         let first = self.first[&stripe];
         if first == slot {
@@ -144,7 +144,7 @@ impl Stripes {
 
     /// Gives the first operation of a stripe that waits and need not its turn, with those that are done with it;
     /// then the next is to be asked for.
-    pub(super) fn turn(&mut self, stripe: u64, out: &mut Vec<Message>) {
+    pub fn turn(&mut self, stripe: u64, out: &mut Vec<Message>) {
         if let Some(ready) = self.ready(stripe) {
             self.join(ready, out);
             self.at_mut(ready).has_turn = true;
@@ -192,7 +192,7 @@ impl Stripes {
     }
 
     /// The power goes: nobody waits any more.
-    pub(super) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.first.clear();
     }
 }

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What an array did.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Event {
+pub enum Event {
     Started {
         slot: Slot,
         stripe: u64,
@@ -128,17 +128,20 @@ fn parity(check: u64, data: impl Iterator<Item = u64>) -> u64 {
 
 /// What the tests ask of an array.
 impl Array {
-    pub(super) fn raid(&self) -> &Raid {
+    /// The array.
+    pub fn raid(&self) -> &Raid {
         let Body::Raid(raid) = &self.body else { unreachable!("it has redundancy") };
         raid
     }
 
-    pub(super) fn raid_mut(&mut self) -> &mut Raid {
+    /// The array, to be changed.
+    pub fn raid_mut(&mut self) -> &mut Raid {
         let Body::Raid(raid) = &mut self.body else { unreachable!("it has redundancy") };
         raid
     }
 
-    pub(super) fn geometry(&self) -> &Geometry {
+    /// How it lays chunks out.
+    pub fn geometry(&self) -> &Geometry {
         &self.raid().geometry
     }
 
@@ -166,11 +169,11 @@ impl Array {
 }
 
 /// The contents of an array.
-pub(super) struct Shadow {
+pub struct Shadow {
     /// By drive and sector.
     drives: Vec<Vec<u64>>,
     /// What was written last, by sector of the array.
-    pub(super) expected: Vec<u64>,
+    pub expected: Vec<u64>,
     /// By operation: what it has read, by place and row; and its stripe while it is under way.
     read: BTreeMap<Slot, BTreeMap<(u64, u64), u64>>,
     busy: BTreeMap<Slot, u64>,
@@ -182,11 +185,11 @@ pub(super) struct Shadow {
     logs: BTreeMap<Entry, Vec<u64>>,
     entries: BTreeMap<Slot, Entry>,
     /// After a power cut, until somebody has looked what is there.
-    pub(super) is_unsure: bool,
+    pub is_unsure: bool,
 }
 
 impl Shadow {
-    pub(super) fn of(array: &Array) -> Shadow {
+    pub fn of(array: &Array) -> Shadow {
         let sectors = (array.geometry().rows * array.geometry().chunk) as usize;
         Shadow {
             drives: vec![vec![0; sectors]; array.members.drives().len()],
@@ -202,7 +205,7 @@ impl Shadow {
     }
 
     /// Follows what the array did since it was asked last.
-    pub(super) fn follow(&mut self, array: &mut Array) {
+    pub fn follow(&mut self, array: &mut Array) {
         for event in std::mem::take(&mut array.raid_mut().events) {
             match event {
                 Event::Started { slot, stripe } => {
@@ -404,7 +407,7 @@ impl Shadow {
     }
 
     /// A request is given to the array; no other one for its sectors is outstanding.
-    pub(super) fn asked(&mut self, array: &Array, request: &Request) {
+    pub fn asked(&mut self, array: &Array, request: &Request) {
         let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         let sectors = array.geometry().stripe_sectors();
         let range = match request.op {
@@ -419,7 +422,7 @@ impl Shadow {
     }
 
     /// The numbers that the data of a stripe come out as, by place and row, of what is there.
-    pub(super) fn found(&self, array: &Array, stripe: u64, row: u64) -> Vec<u64> {
+    pub fn found(&self, array: &Array, stripe: u64, row: u64) -> Vec<u64> {
         let geometry = &array.geometry();
         let known = (0..geometry.width).map(|place| {
             let member = geometry.member(stripe, place) as usize;
@@ -431,14 +434,14 @@ impl Shadow {
     }
 
     /// Every stripe must be checked again, by removing members.
-    pub(super) fn check_all(&mut self, array: &Array) {
+    pub fn check_all(&mut self, array: &Array) {
         self.changed = (0..array.geometry().stripes()).collect();
         self.check_without(array, array.geometry().checks());
     }
 
     /// Every stripe without a write in progress holds what was written last, in its available chunks and
     /// in its parity.
-    pub(super) fn check(&mut self, array: &Array) {
+    pub fn check(&mut self, array: &Array) {
         self.check_without(array, 0);
     }
 

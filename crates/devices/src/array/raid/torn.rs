@@ -4,21 +4,21 @@ use super::message::{Place, Span, span};
 
 /// A write of a stripe that a cut ended.
 #[derive(Debug)]
-pub(super) struct Torn {
+pub struct Torn {
     /// Its sectors among the data of the stripe.
-    pub(super) from: u64,
-    pub(super) to: u64,
+    pub from: u64,
+    pub to: u64,
     /// Rows whose parity it changes.
-    pub(super) hull: Span,
+    pub hull: Span,
     /// By place, whether what it writes is there; nothing where it writes nothing.
-    pub(super) there: Vec<Option<bool>>,
+    pub there: Vec<Option<bool>>,
     /// Where the log has it.
-    pub(super) log: Option<Place>,
+    pub log: Option<Place>,
 }
 
 /// What a cut made of an operation.
 #[derive(Debug)]
-pub(super) enum Cut {
+pub enum Cut {
     /// A stripe had been put right.
     Repaired(u64),
     /// A write of a stripe is there in part.
@@ -32,7 +32,7 @@ pub(super) enum Cut {
 
 /// What cuts left of a stripe.
 #[derive(Debug, Default)]
-pub(super) struct Dirt {
+pub struct Dirt {
     /// Each with the rows whose parity has been written anew since.
     torn: Vec<(Torn, Vec<Span>)>,
     /// Its parity is being written anew: of all, or by a write of these rows.
@@ -56,7 +56,7 @@ impl Torn {
 
 impl Dirt {
     /// A cut tore another write, or the one that was making its parity anew if not `all_there`.
-    pub(super) fn tear(&mut self, torn: Torn, all_there: bool) {
+    pub fn tear(&mut self, torn: Torn, all_there: bool) {
         if all_there {
             self.mended();
         }
@@ -64,29 +64,29 @@ impl Dirt {
     }
 
     /// What was being done when a cut came is over.
-    pub(super) fn calm(&mut self) {
+    pub fn calm(&mut self) {
         (self.is_written_anew, self.mending) = (false, None);
     }
 
     /// A write makes the parity of these rows anew.
-    pub(super) fn mend(&mut self, rows: Span) {
+    pub fn mend(&mut self, rows: Span) {
         self.mending = Some(rows);
     }
 
     /// What was being made anew has been.
-    pub(super) fn mended(&mut self) {
+    pub fn mended(&mut self) {
         if let Some(rows) = self.mending.take() {
             self.torn.iter_mut().for_each(|(_, mended)| mended.push(rows));
         }
     }
 
     /// All its parity is being written anew.
-    pub(super) fn write_anew(&mut self) {
+    pub fn write_anew(&mut self) {
         self.is_written_anew = true;
     }
 
     /// It has been gone through, or the entry of a log done again; whether it is clean.
-    pub(super) fn go_through(&mut self, log: Option<Place>) -> bool {
+    pub fn go_through(&mut self, log: Option<Place>) -> bool {
         if log.is_none() {
             return self.is_written_anew;
         }
@@ -95,12 +95,12 @@ impl Dirt {
     }
 
     /// The writes that were torn.
-    pub(super) fn torn(&self) -> impl Iterator<Item = &Torn> {
+    pub fn torn(&self) -> impl Iterator<Item = &Torn> {
         self.torn.iter().map(|(torn, _)| torn)
     }
 
     /// How many of the missing chunks are reconstructed wrong from these parities and have not been counted.
-    pub(super) fn count_wrong(&mut self, missing: &[u64], checks: &[u64], chunk: u64) -> u64 {
+    pub fn count_wrong(&mut self, missing: &[u64], checks: &[u64], chunk: u64) -> u64 {
         if self.is_written_anew {
             return 0;
         }

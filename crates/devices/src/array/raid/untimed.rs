@@ -8,12 +8,12 @@ use crate::array::members::Members;
 use engine::{Lba, Op, Request, Status};
 
 impl Raid {
-    pub(in crate::array) fn preparable_pages(&self) -> u64 {
+    pub fn preparable_pages(&self) -> u64 {
         self.pages.capacity()
     }
 
     /// Each page is written with its copies, or with the pages of parity that change with it.
-    pub(in crate::array) fn overwrite_untimed(&self, pages: &[u64], members: &mut Members) {
+    pub fn overwrite_untimed(&self, pages: &[u64], members: &mut Members) {
         let (stripe_pages, chunk) = (self.pages.stripe_sectors(), self.pages.chunk);
         let (data, width) = (self.pages.data, self.pages.width);
         let first_check = if self.pages.is_mirror() { 0 } else { data };
@@ -30,11 +30,7 @@ impl Raid {
     }
 
     /// Does what a request does that is no flush.
-    pub(in crate::array) fn serve_untimed(
-        &mut self,
-        request: &Request,
-        members: &mut Members,
-    ) -> Status {
+    pub fn serve_untimed(&mut self, request: &Request, members: &mut Members) -> Status {
         let sectors = self.geometry.stripe_sectors();
         let (mut start, mut end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         if request.op == Op::Trim && !self.geometry.is_mirror() {

@@ -17,16 +17,12 @@ pub(in crate::ssd) struct Batch {
 
 impl Batch {
     /// These rows of a group, as bits.
-    pub(in crate::ssd) fn new(
-        (domain, block, group): (Domain, Block, u32),
-        rows: u32,
-        reserved: u32,
-    ) -> Batch {
+    pub fn new((domain, block, group): (Domain, Block, u32), rows: u32, reserved: u32) -> Batch {
         Batch { domain, block, group, rows, left: rows, reserved }
     }
 
     /// The row that is read now.
-    pub(in crate::ssd) fn row(&self) -> u32 {
+    pub fn row(&self) -> u32 {
         self.left.trailing_zeros()
     }
 
@@ -37,22 +33,22 @@ impl Batch {
     }
 
     /// Whether it reads a row.
-    pub(in crate::ssd) fn has_row(&self, row: u32) -> bool {
+    pub fn has_row(&self, row: u32) -> bool {
         self.rows >> row & 1 != 0
     }
 
     /// Room of the buffer that is kept for its pages.
-    pub(in crate::ssd) fn reserved(&self) -> u32 {
+    pub fn reserved(&self) -> u32 {
         self.reserved
     }
 
     /// What is cleaned with it.
-    pub(in crate::ssd) fn domain(&self) -> Domain {
+    pub fn domain(&self) -> Domain {
         self.domain
     }
 
     /// The block, and the group in it.
-    pub(in crate::ssd) fn place(&self) -> (Block, u32) {
+    pub fn place(&self) -> (Block, u32) {
         (self.block, self.group)
     }
 }

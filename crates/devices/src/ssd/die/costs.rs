@@ -11,16 +11,16 @@ pub(in crate::ssd) struct Costs {
     read: [Time; options::MOST_PAGE_TYPES],
     read_part: [Time; options::MOST_PAGE_TYPES],
     /// A pass of programming a group.
-    pub(in crate::ssd) program: Time,
+    pub program: Time,
     pub(super) erase: Time,
     /// A whole page over the bus, with its spare area and its command.
-    pub(in crate::ssd) page: Time,
+    pub page: Time,
     timing: crate::ssd::config::Timing,
     page_bytes: u32,
 }
 
 impl Costs {
-    pub(in crate::ssd) fn new(config: &SsdConfig, groups: &Groups) -> Costs {
+    pub fn new(config: &SsdConfig, groups: &Groups) -> Costs {
         let timing = &config.timing;
         // Programmed page by page, a group is a share of its word line, and has one type of page after the
         // other; the time of a read is then the mean over the types.
@@ -69,7 +69,7 @@ impl Costs {
     }
 
     /// Sensing a page of whatever type, the mean.
-    pub(in crate::ssd) fn mean_sense(&self, rows: u32) -> Time {
+    pub fn mean_sense(&self, rows: u32) -> Time {
         self.read[..rows as usize].iter().sum::<Time>() / u64::from(rows)
     }
 }

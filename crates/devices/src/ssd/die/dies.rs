@@ -21,9 +21,9 @@ use engine::Time;
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::ssd) struct Sight {
     /// Programs for the host are held.
-    pub(in crate::ssd) holds_host: bool,
+    pub holds_host: bool,
     /// Writes that wait for the write buffer.
-    pub(in crate::ssd) backlog: usize,
+    pub backlog: usize,
 }
 
 /// What has ended at a die.
@@ -40,8 +40,8 @@ pub(in crate::ssd) enum Ended {
 /// An operation as a record has it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ssd) struct Operation {
-    pub(in crate::ssd) word: Word,
-    pub(in crate::ssd) finished: Finished,
+    pub word: Word,
+    pub finished: Finished,
 }
 
 /// All dies and the buses to them.
@@ -71,7 +71,7 @@ pub(in crate::ssd) struct Dies {
 }
 
 impl Dies {
-    pub(in crate::ssd) fn new(config: &SsdConfig, shape: Groups) -> Dies {
+    pub fn new(config: &SsdConfig, shape: Groups) -> Dies {
         Dies {
             costs: Costs::new(config, &shape),
             stops: Stops::new(&config.suspend),
@@ -92,19 +92,19 @@ impl Dies {
 
     /// How pages lie on them.
     #[inline]
-    pub(in crate::ssd) fn shape(&self) -> Groups {
+    pub fn shape(&self) -> Groups {
         self.shape
     }
 
     /// Times of its operations.
-    pub(in crate::ssd) fn costs(&self) -> &Costs {
+    pub fn costs(&self) -> &Costs {
         &self.costs
     }
 
     // ---- told ----------------------------------------------------------------------------
 
     /// A row of pages is to be read.
-    pub(in crate::ssd) fn read(&mut self, row: &Row, sight: Sight, clock: &mut Clock) {
+    pub fn read(&mut self, row: &Row, sight: Sight, clock: &mut Clock) {
         let now = clock.now;
         let die = &mut self.each[row.die as usize];
         let read = Read {
@@ -129,7 +129,7 @@ impl Dies {
     }
 
     /// The next row of a batch is to be read, of which this many pages cross the bus.
-    pub(in crate::ssd) fn read_on(&mut self, id: u32, row: u32, pages: u32, clock: &mut Clock) {
+    pub fn read_on(&mut self, id: u32, row: u32, pages: u32, clock: &mut Clock) {
         let read = &mut self.reads[id];
         (read.sense_ns, read.bus_ns) = self.costs.row(row, pages);
         let read = *read;
@@ -139,14 +139,7 @@ impl Dies {
     }
 
     /// A die has one more thing to do.
-    pub(in crate::ssd) fn give(
-        &mut self,
-        die: u32,
-        job: Job,
-        cleans: bool,
-        sight: Sight,
-        clock: &mut Clock,
-    ) {
+    pub fn give(&mut self, die: u32, job: Job, cleans: bool, sight: Sight, clock: &mut Clock) {
         let number = self.tasks;
         self.tasks += 1;
         let cell_ns = match job {
@@ -160,7 +153,7 @@ impl Dies {
     }
 
     /// What holds or frees dies has changed.
-    pub(in crate::ssd) fn run_all(&mut self, sight: Sight, clock: &mut Clock) {
+    pub fn run_all(&mut self, sight: Sight, clock: &mut Clock) {
         for die in 0..self.each.len() as u32 {
             self.run(die, sight, clock);
         }
@@ -170,34 +163,34 @@ impl Dies {
 
     /// Groups of which the loading has begun since this was asked last: what they have is settled.
     #[inline]
-    pub(in crate::ssd) fn take_begun(&mut self) -> Option<u32> {
+    pub fn take_begun(&mut self) -> Option<u32> {
         if self.begun.is_empty() { None } else { Some(self.begun.remove(0)) }
     }
 
     /// Programs and erases that were stopped since this was asked last.
     #[inline]
-    pub(in crate::ssd) fn take_suspensions(&mut self) -> u64 {
+    pub fn take_suspensions(&mut self) -> u64 {
         std::mem::take(&mut self.suspensions)
     }
 
     /// Jobs of a die that wait or are under way.
-    pub(in crate::ssd) fn depth(&self, die: usize) -> usize {
+    pub fn depth(&self, die: usize) -> usize {
         self.each[die].depth()
     }
 
     /// Whether no die programs or erases anything, but for programs of the host that are held.
-    pub(in crate::ssd) fn stand(&self, holds_host: bool) -> bool {
+    pub fn stand(&self, holds_host: bool) -> bool {
         self.each.iter().all(|die| die.is_standing(holds_host))
     }
 
     /// Whether a page of the drive's own waits for a die.
-    pub(in crate::ssd) fn have_own_pages(&self) -> bool {
+    pub fn have_own_pages(&self) -> bool {
         let own = |die: &Die| die.tasks[0].iter().any(|task| task.job == Job::Own);
         self.each.iter().any(own)
     }
 
     /// What each die did up to `end`.
-    pub(in crate::ssd) fn accounts(&self, end: Time) -> Vec<UnitAccount> {
+    pub fn accounts(&self, end: Time) -> Vec<UnitAccount> {
         let account = |(number, die): (usize, &Die)| UnitAccount {
             name: self.shape.die_name(number as u32),
             busy_ns: die.account.busy_ns(end),
@@ -209,26 +202,26 @@ impl Dies {
     }
 
     /// How long each bus was in use up to `end`.
-    pub(in crate::ssd) fn bus_busy_ns(&self, end: Time) -> Vec<Time> {
+    pub fn bus_busy_ns(&self, end: Time) -> Vec<Time> {
         self.buses.busy_ns(end)
     }
 
     /// What operations did since counts were reset: all of them, and the reads of the host.
-    pub(in crate::ssd) fn effort(&self) -> [Effort; 2] {
+    pub fn effort(&self) -> [Effort; 2] {
         self.effort
     }
 
-    pub(in crate::ssd) fn reset_effort(&mut self) {
+    pub fn reset_effort(&mut self) {
         self.effort = [Effort::default(); 2];
     }
 
     /// Pages of the host that a die has programmed.
-    pub(in crate::ssd) fn count_served(&mut self, die: u32, pages: u64) {
+    pub fn count_served(&mut self, die: u32, pages: u64) {
         self.each[die as usize].account.served += pages;
     }
 
     /// The group in the cells of a die, and what its pass has left.
-    pub(in crate::ssd) fn in_cells(&self, die: u32, now: Time) -> Option<(u32, Time)> {
+    pub fn in_cells(&self, die: u32, now: Time) -> Option<(u32, Time)> {
         let (task, left) = match self.each[die as usize].cell {
             Cell::Free => return None,
             Cell::Running { task, since, left, .. } => (task, left.saturating_sub(now - since)),
@@ -241,7 +234,7 @@ impl Dies {
     }
 
     /// Everything that is under way or waits is gone; the time accounting continues.
-    pub(in crate::ssd) fn lose_power(&mut self, now: Time) {
+    pub fn lose_power(&mut self, now: Time) {
         self.buses.lose_power(now);
         self.each.iter_mut().for_each(|die| die.lose_power(now));
         self.reads = Slots::new();
@@ -253,7 +246,7 @@ impl Dies {
 
     /// A die does what it can.
     #[inline]
-    pub(in crate::ssd) fn run(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
+    pub fn run(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
         if !self.each[number as usize].is_at_rest() {
             self.run_on(number, sight, clock);
         }
@@ -298,12 +291,7 @@ impl Dies {
 
     /// An event has come; what has ended with it. The die is to [`run`](Dies::run) when that is dealt with.
     #[inline]
-    pub(in crate::ssd) fn event(
-        &mut self,
-        event: DieEvent,
-        sight: Sight,
-        clock: &mut Clock,
-    ) -> Option<Ended> {
+    pub fn event(&mut self, event: DieEvent, sight: Sight, clock: &mut Clock) -> Option<Ended> {
         match event {
             DieEvent::Crossed(bus) => {
                 let (cargo, next) = self.buses.crossed(bus, clock.now);

@@ -10,9 +10,9 @@ use engine::Time;
 /// Where a logical page lies: its block, the group in that, and its number in the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ssd) struct Place {
-    pub(in crate::ssd) block: Block,
-    pub(in crate::ssd) group: u32,
-    pub(in crate::ssd) unit: u32,
+    pub block: Block,
+    pub group: u32,
+    pub unit: u32,
 }
 
 /// What a die reads in one go.
@@ -49,13 +49,13 @@ pub(in crate::ssd) struct Rows {
 }
 
 impl Rows {
-    pub(in crate::ssd) fn new(shape: Groups, blocks_per_domain: u32) -> Rows {
+    pub fn new(shape: Groups, blocks_per_domain: u32) -> Rows {
         Rows { shape, blocks_per_domain, open: None }
     }
 
     /// Adds a logical page, given by its place and the bytes that are read of it; another row begins where it
     /// is of none before, and the one before is whole.
-    pub(in crate::ssd) fn add(
+    pub fn add(
         &mut self,
         place: Place,
         (skipped, bytes): (u32, u32),
@@ -102,11 +102,7 @@ impl Rows {
     }
 
     /// The row that was put together last, if there is one; `owner` says whose that many pages are.
-    pub(in crate::ssd) fn finish(
-        &mut self,
-        owner: impl Fn(u32) -> Owner,
-        costs: &Costs,
-    ) -> Option<Row> {
+    pub fn finish(&mut self, owner: impl Fn(u32) -> Owner, costs: &Costs) -> Option<Row> {
         let mut row = self.open.take()?;
         self.close_page(&mut row, costs);
         let first = self.shape.first_die(row.block, self.blocks_per_domain);
@@ -120,7 +116,7 @@ impl Rows {
     }
 
     /// A batch of rows of a victim, of the first of which this many pages cross the bus.
-    pub(in crate::ssd) fn batch(&self, batch: Batch, die: u32, pages: u32, costs: &Costs) -> Row {
+    pub fn batch(&self, batch: Batch, die: u32, pages: u32, costs: &Costs) -> Row {
         let (sense_ns, bus_ns) = costs.row(batch.row(), pages);
         let planes = u32::MAX >> (32 - self.shape.planes);
         Row { owner: Owner::Batch(batch), die, planes, sense_ns, bus_ns }

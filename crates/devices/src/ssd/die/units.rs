@@ -122,7 +122,7 @@ pub(in crate::ssd) struct Units {
 
 impl Units {
     /// Of a drive whose pages go through a write buffer there are none.
-    pub(in crate::ssd) fn new(config: &SsdConfig, geometry: &Geometry) -> Units {
+    pub fn new(config: &SsdConfig, geometry: &Geometry) -> Units {
         let (costs, plans) = CostTable::new(config, geometry, &CostTable::cells(config));
         let buses = if geometry.groups.is_some() { Vec::new() } else { geometry.lane_buses() };
         let lane = LaneState { flights: [NONE; 2], busy_ns: 0, counted_to: 0 };
@@ -148,13 +148,13 @@ impl Units {
 
     /// Whether it makes no difference where an operation is.
     #[inline]
-    pub(in crate::ssd) fn is_uniform(&self) -> bool {
+    pub fn is_uniform(&self) -> bool {
         self.costs.is_uniform()
     }
 
     /// How pages lie on the lanes.
     #[inline]
-    pub(in crate::ssd) fn granule(&self) -> Granule {
+    pub fn granule(&self) -> Granule {
         self.granule
     }
 
@@ -166,7 +166,7 @@ impl Units {
     /// Whether no lane of a unit has an operation.
     #[expect(clippy::inline_always, reason = "asked several times for every operation")]
     #[inline(always)]
-    pub(in crate::ssd) fn is_idle(&self, unit: Unit) -> bool {
+    pub fn is_idle(&self, unit: Unit) -> bool {
         if self.granule.span == 1 {
             return self.lanes.is_idle(unit.0);
         }
@@ -174,24 +174,24 @@ impl Units {
     }
 
     /// The lanes of a unit that cannot begin an operation of this kind now, as bits.
-    pub(in crate::ssd) fn refusing(&self, unit: Unit, kind: OpKind) -> u64 {
+    pub fn refusing(&self, unit: Unit, kind: OpKind) -> u64 {
         let lanes = self.lanes_of(unit).enumerate();
         let refusing = lanes.filter(|(_, lane)| !self.lanes.accepts(*lane, kind.chains()));
         refusing.fold(0, |set, (bit, _)| set | 1 << bit)
     }
 
     /// Pages whose programming has begun: the map knows them, the flash does not yet.
-    pub(in crate::ssd) fn programming(&self) -> impl Iterator<Item = Programming> + '_ {
+    pub fn programming(&self) -> impl Iterator<Item = Programming> + '_ {
         self.flights.iter().filter_map(|flight| flight.work?.programming())
     }
 
     /// Whether a page is being programmed of which the newest copy so far lies among these.
-    pub(in crate::ssd) fn supersede_one_of(&self, pages: &Range<Ppn>) -> bool {
+    pub fn supersede_one_of(&self, pages: &Range<Ppn>) -> bool {
         self.programming().any(|programming| programming.old.is_within(pages))
     }
 
     /// Blocks whose erasure has begun.
-    pub(in crate::ssd) fn erasing(&self) -> impl Iterator<Item = Block> + '_ {
+    pub fn erasing(&self) -> impl Iterator<Item = Block> + '_ {
         self.flights.iter().filter_map(|flight| match flight.work? {
             Work::Erase(job) => Some(job.source),
             _ => None,
@@ -199,7 +199,7 @@ impl Units {
     }
 
     /// The programs under way and the pages of requests that they are for, and how far each has come by lane.
-    pub(in crate::ssd) fn cut(
+    pub fn cut(
         &self,
         geometry: &Geometry,
         now: Time,
@@ -262,7 +262,7 @@ impl Units {
     }
 
     /// How long the lanes of a unit have been busy up to now, their mean, ns.
-    pub(in crate::ssd) fn busy_ns(&self, unit: Unit, now: Time) -> Time {
+    pub fn busy_ns(&self, unit: Unit, now: Time) -> Time {
         let busy = |lane: u32| {
             let state = &self.states[lane as usize];
             let since = self.lanes.running_since(lane).map(|since| since.max(state.counted_to));
@@ -272,27 +272,27 @@ impl Units {
     }
 
     /// How long each bus was in use up to `end`.
-    pub(in crate::ssd) fn bus_busy_ns(&self, end: Time) -> impl Iterator<Item = Time> + '_ {
+    pub fn bus_busy_ns(&self, end: Time) -> impl Iterator<Item = Time> + '_ {
         self.lanes.bus_busy_ns(end)
     }
 
     /// What operations did since counts were reset.
-    pub(in crate::ssd) fn effort(&self) -> Effort {
+    pub fn effort(&self) -> Effort {
         self.lanes.effort()
     }
 
     /// What reading so many pages did.
-    pub(in crate::ssd) fn effort_of_reads(&self, pages: u64) -> Effort {
+    pub fn effort_of_reads(&self, pages: u64) -> Effort {
         self.lanes.effort_of_reads(pages)
     }
 
-    pub(in crate::ssd) fn reset_effort(&mut self) {
+    pub fn reset_effort(&mut self) {
         self.lanes.reset_effort();
     }
 
     /// Pages that were copied because they share cells, since this was asked last.
     #[inline]
-    pub(in crate::ssd) fn take_pair_copies(&mut self) -> u64 {
+    pub fn take_pair_copies(&mut self) -> u64 {
         std::mem::take(&mut self.pair_copies)
     }
 
@@ -300,7 +300,7 @@ impl Units {
 
     /// Begins an operation on the only lane of a unit.
     #[inline]
-    pub(in crate::ssd) fn launch_alone(
+    pub fn launch_alone(
         &mut self,
         unit: Unit,
         work: Work,
@@ -314,7 +314,7 @@ impl Units {
     }
 
     /// Begins an operation of a page on the lanes that it needs: what each does, and on how many flash pages.
-    pub(in crate::ssd) fn launch(
+    pub fn launch(
         &mut self,
         unit: Unit,
         work: Work,
@@ -341,7 +341,7 @@ impl Units {
     }
 
     /// Begins a copy to another unit: its source shifts a page out.
-    pub(in crate::ssd) fn launch_stream(
+    pub fn launch_stream(
         &mut self,
         (from, at): (Unit, Ppn),
         (to, programming): (Unit, Programming),
@@ -354,19 +354,13 @@ impl Units {
     }
 
     /// The page of a copy has crossed the bus: its destination programs it.
-    pub(in crate::ssd) fn stream_in(
-        &mut self,
-        flight: u32,
-        to: Unit,
-        (at, last): (Ppn, bool),
-        clock: &mut Clock,
-    ) {
+    pub fn stream_in(&mut self, flight: u32, to: Unit, (at, last): (Ppn, bool), clock: &mut Clock) {
         self.begin_on_lane(to.0, flight, &op(OpKind::StreamIn, at, 1, last), clock);
     }
 
     /// In the place of an operation that has ended the next one of its unit begins.
     #[inline]
-    pub(in crate::ssd) fn replace(
+    pub fn replace(
         &mut self,
         flight: u32,
         unit: Unit,
@@ -411,7 +405,7 @@ impl Units {
     /// A stage of the operation of a lane has ended.
     #[expect(clippy::inline_always, reason = "every operation passes here, from two places")]
     #[inline(always)]
-    pub(in crate::ssd) fn stage_ended(&mut self, lane: u32, clock: &mut Clock) -> UnitEnd {
+    pub fn stage_ended(&mut self, lane: u32, clock: &mut Clock) -> UnitEnd {
         if self.halts.is_stopping(lane) {
             return self.stopped(lane, clock.now);
         }
@@ -465,7 +459,7 @@ impl Units {
 
     /// A read waits for a unit: what it programs or erases stops, if it may. `may_stop` says so of what it is for.
     /// Whether it does.
-    pub(in crate::ssd) fn stop_for_read(
+    pub fn stop_for_read(
         &mut self,
         unit: Unit,
         may_stop: impl Fn(&Work) -> bool,
@@ -504,23 +498,23 @@ impl Units {
 
     /// Whether a unit has an operation that has stopped for reads.
     #[inline]
-    pub(in crate::ssd) fn has_stopped(&self, unit: Unit) -> bool {
+    pub fn has_stopped(&self, unit: Unit) -> bool {
         self.halts.has_stopped(unit.0)
     }
 
     /// Whether one more read may go before that.
-    pub(in crate::ssd) fn lets_pass(&mut self, unit: Unit) -> bool {
+    pub fn lets_pass(&mut self, unit: Unit) -> bool {
         self.halts.lets_pass(unit.0)
     }
 
     /// How long what waits since an instant has waited for an operation to stop.
     #[inline]
-    pub(in crate::ssd) fn waited_for_stop(&self, unit: Unit, since: Time) -> Time {
+    pub fn waited_for_stop(&self, unit: Unit, since: Time) -> Time {
         if self.halts.are_on() { self.halts.waited(unit.0, since) } else { 0 }
     }
 
     /// What has stopped goes on; what it is for.
-    pub(in crate::ssd) fn resume(&mut self, unit: Unit, clock: &mut Clock) -> Option<Work> {
+    pub fn resume(&mut self, unit: Unit, clock: &mut Clock) -> Option<Work> {
         let lane = unit.0;
         let (Stopped { flight, running }, later) = self.halts.take(lane, clock.now)?;
         let ends = self.lanes.go_on(lane, running, later);
@@ -533,7 +527,7 @@ impl Units {
     }
 
     /// Everything that is under way is gone; the time accounting continues.
-    pub(in crate::ssd) fn lose_power(&mut self, now: Time) {
+    pub fn lose_power(&mut self, now: Time) {
         for lane in 0..self.states.len() as u32 {
             let since = self.lanes.running_since(lane);
             let state = &mut self.states[lane as usize];

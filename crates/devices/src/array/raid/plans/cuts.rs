@@ -10,11 +10,11 @@ use crate::array::raid::sight::Sight;
 use crate::array::raid::torn::{Cut, Torn};
 
 /// A part that was under way: its place and purpose, and whether what it writes is there.
-pub(in crate::array::raid) type CutPart = (u64, Purpose, bool);
+pub type CutPart = (u64, Purpose, bool);
 
 /// What the cut made of an operation that had its turn, with these parts under way; nothing where its stripe is
 /// as it was.
-pub(super) fn cut(operation: &Operation, parts: &[CutPart], sight: Sight<'_>) -> Option<Cut> {
+pub fn cut(operation: &Operation, parts: &[CutPart], sight: Sight<'_>) -> Option<Cut> {
     let stripe = operation.stripe();
     let is_ending = operation.stage() == Stage::Ending;
     let all_there = parts.iter().all(|it| it.2);

@@ -8,7 +8,7 @@ use crate::array::redundancy::HoleRule;
 use engine::{Lba, Op, Request};
 
 /// What an operation writes to a place of its stripe.
-pub(super) fn written_span(operation: &Operation, place: u64, sight: Sight<'_>) -> Span {
+pub fn written_span(operation: &Operation, place: u64, sight: Sight<'_>) -> Span {
     let chunk = sight.geometry.chunk;
     if sight.geometry.is_mirror() {
         return operation.span(0, chunk);
@@ -17,7 +17,7 @@ pub(super) fn written_span(operation: &Operation, place: u64, sight: Sight<'_>) 
 }
 
 /// Whether an operation writes to a place of its stripe.
-pub(super) fn is_written(operation: &Operation, place: u64, sight: Sight<'_>) -> bool {
+pub fn is_written(operation: &Operation, place: u64, sight: Sight<'_>) -> bool {
     sight.geometry.is_mirror()
         || place >= sight.geometry.data
         || operation.touched(sight.geometry.chunk).contains(&place)
@@ -47,7 +47,7 @@ fn logged_sectors(operation: &Operation, place: u64, rules: &Rules, sight: Sight
 
 /// The log that takes the entry of an operation, and the blocks of the entry; nothing where there is nothing
 /// to log.
-pub(super) fn entry(operation: &Operation, rules: &Rules, sight: Sight<'_>) -> Option<(u32, u64)> {
+pub fn entry(operation: &Operation, rules: &Rules, sight: Sight<'_>) -> Option<(u32, u64)> {
     let width = sight.geometry.width;
     let is_logged = |place| is_logged(operation, place, rules, sight);
     if !operation.is_change() || !(0..width).any(is_logged) {
@@ -63,7 +63,7 @@ pub(super) fn entry(operation: &Operation, rules: &Rules, sight: Sight<'_>) -> O
 }
 
 /// Logs what a write is about to change.
-pub(super) fn log(operation: &Operation, rules: &Rules, sight: Sight<'_>, wants: &mut Vec<Want>) {
+pub fn log(operation: &Operation, rules: &Rules, sight: Sight<'_>, wants: &mut Vec<Want>) {
     let places = 0..sight.geometry.width;
     let logged = places.filter(|place| is_logged(operation, *place, rules, sight));
     let want = |place| (Purpose::Log, place, written_span(operation, place, sight));
@@ -71,7 +71,7 @@ pub(super) fn log(operation: &Operation, rules: &Rules, sight: Sight<'_>, wants:
 }
 
 /// The request to a member for the entry of an operation, of which the header is written too.
-pub(super) fn request(
+pub fn request(
     operation: &Operation,
     place: u64,
     op: Op,
@@ -93,7 +93,7 @@ fn of_room(room: Place, op: Op, sectors: u64, rules: &Rules) -> Request {
 }
 
 /// The requests to members that log in no time what an operation is about to change, each with its member.
-pub(super) fn untimed(
+pub fn untimed(
     operation: &Operation,
     room: Place,
     rules: &Rules,
@@ -111,11 +111,6 @@ pub(super) fn untimed(
 
 /// Whether the entry of an operation at a place has nothing behind its header, for the tests.
 #[cfg(test)]
-pub(in crate::array::raid) fn is_header(
-    operation: &Operation,
-    place: u64,
-    rules: &Rules,
-    sight: Sight<'_>,
-) -> bool {
+pub fn is_header(operation: &Operation, place: u64, rules: &Rules, sight: Sight<'_>) -> bool {
     logged_sectors(operation, place, rules, sight) == 0
 }

@@ -21,28 +21,28 @@ use crate::kit::slots::{Slot, Slots};
 use engine::{Completion, Lba, Op, Request, Time, Xoshiro256};
 use reads::Reading;
 
-pub(super) use cuts::CutPart;
+pub use cuts::CutPart;
 #[cfg(test)]
-pub(super) use logging::is_header;
+pub use logging::is_header;
 
 /// Counts of operations since they were reset.
 #[derive(Debug, Clone, Default)]
-pub(super) struct PlanCounts {
+pub struct PlanCounts {
     /// Writes of stripes by what was read before.
-    pub(super) writes_full: u64,
-    pub(super) writes_plain: u64,
-    pub(super) writes_modified: u64,
-    pub(super) writes_reconstructed: u64,
-    pub(super) writes_recovered: u64,
-    pub(super) degraded_reads: u64,
-    pub(super) reads_around: u64,
-    pub(super) parity_reads: u64,
-    pub(super) parity_writes: u64,
-    pub(super) rebuilt_sectors: u64,
+    pub writes_full: u64,
+    pub writes_plain: u64,
+    pub writes_modified: u64,
+    pub writes_reconstructed: u64,
+    pub writes_recovered: u64,
+    pub degraded_reads: u64,
+    pub reads_around: u64,
+    pub parity_reads: u64,
+    pub parity_writes: u64,
+    pub rebuilt_sectors: u64,
 }
 
 /// The operations under way.
-pub(super) struct Plans {
+pub struct Plans {
     operations: Slots<Operation>,
     rules: Rules,
     /// For the choice of a copy.
@@ -54,60 +54,60 @@ pub(super) struct Plans {
 }
 
 impl Plans {
-    pub(super) fn new(rules: Rules, random: Xoshiro256) -> Plans {
+    pub fn new(rules: Rules, random: Xoshiro256) -> Plans {
         let (operations, counts, wants) = (Slots::new(), PlanCounts::default(), Vec::new());
         Plans { operations, rules, random, turn: 0, counts, wants }
     }
 
-    pub(super) fn counts(&self) -> &PlanCounts {
+    pub fn counts(&self) -> &PlanCounts {
         &self.counts
     }
 
-    pub(super) fn reset_counts(&mut self) {
+    pub fn reset_counts(&mut self) {
         self.counts = PlanCounts::default();
     }
 
     #[cfg(test)]
-    pub(super) fn rules(&self) -> &Rules {
+    pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    pub(super) fn of(&self, slot: Slot) -> &Operation {
+    pub fn of(&self, slot: Slot) -> &Operation {
         &self.operations[slot]
     }
 
     /// The operations that are under way.
-    pub(super) fn taken(&self) -> Vec<Slot> {
+    pub fn taken(&self) -> Vec<Slot> {
         self.operations.taken()
     }
 
     /// The power goes: nothing is under way.
-    pub(super) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.operations = Slots::new();
     }
 
     // ---- an operation begins ------------------------------------------------------------------
 
     /// Takes in an operation of a request, if it is of one: its number.
-    pub(super) fn start(&mut self, start: Start, asked: Option<&Request>, now: Time) -> Slot {
+    pub fn start(&mut self, start: Start, asked: Option<&Request>, now: Time) -> Slot {
         let operation = Operation::new(start, now);
         self.operations.insert(asked.map_or(operation, |asked| operation.asked(asked)))
     }
 
     /// What an operation claims of its stripe, which it does now.
-    pub(super) fn claim(&mut self, slot: Slot) -> Claim {
+    pub fn claim(&mut self, slot: Slot) -> Claim {
         self.operations[slot].claim()
     }
 
     /// One write is done with another, before which it stands in the queue.
-    pub(super) fn join(&mut self, slot: Slot, other: Slot) {
+    pub fn join(&mut self, slot: Slot, other: Slot) {
         let mut first = self.operations[slot];
         self.operations[other].join(other, &mut first);
         self.operations[slot] = first;
     }
 
     /// A flush that has reached the members goes to all that have not failed.
-    pub(super) fn flush(
+    pub fn flush(
         &mut self,
         owner: Slot,
         (asked, at): (&Request, Time),
@@ -127,7 +127,7 @@ impl Plans {
     }
 
     /// Issues the first parts of an operation that waits for nothing.
-    pub(super) fn begin(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
+    pub fn begin(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         match self.operations[slot].kind() {
             Kind::Read => {
                 if !self.begin_read(slot, sight, out) {
@@ -237,7 +237,7 @@ impl Plans {
     // ---- and goes on --------------------------------------------------------------------------
 
     /// Continues an operation if it need not wait for outstanding parts.
-    pub(super) fn settle(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
+    pub fn settle(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         loop {
             let operation = &mut self.operations[slot];
             let (reads, writes) = operation.outstanding();
@@ -282,7 +282,7 @@ impl Plans {
     }
 
     /// An operation writes what it has to.
-    pub(super) fn write(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
+    pub fn write(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         self.write_all(slot, sight, out);
         if !self.operations[slot].outstanding().1 {
             out.push(Message::Finish(slot));
@@ -321,18 +321,12 @@ impl Plans {
 
     /// The log that takes the entry of an operation, and the blocks of the entry; nothing where there is nothing
     /// to log.
-    pub(super) fn entry(&self, operation: &Operation, sight: Sight<'_>) -> Option<(u32, u64)> {
+    pub fn entry(&self, operation: &Operation, sight: Sight<'_>) -> Option<(u32, u64)> {
         logging::entry(operation, &self.rules, sight)
     }
 
     /// An operation has room in a log, and writes to it what it is about to change.
-    pub(super) fn log_in(
-        &mut self,
-        slot: Slot,
-        room: Place,
-        sight: Sight<'_>,
-        out: &mut Vec<Message>,
-    ) {
+    pub fn log_in(&mut self, slot: Slot, room: Place, sight: Sight<'_>, out: &mut Vec<Message>) {
         let operation = &mut self.operations[slot];
         operation.log_in(room);
         logging::log(operation, &self.rules, sight, &mut self.wants);
@@ -340,12 +334,12 @@ impl Plans {
     }
 
     /// An operation waits for room in a log.
-    pub(super) fn wait_for_log(&mut self, slot: Slot) {
+    pub fn wait_for_log(&mut self, slot: Slot) {
         self.operations[slot].go_to(Stage::LogFull);
     }
 
     /// There is nothing to log any more for an operation that waited for room.
-    pub(super) fn needs_no_log(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
+    pub fn needs_no_log(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         self.operations[slot].go_to(Stage::Reading);
         self.settle(slot, sight, out);
     }
@@ -400,7 +394,7 @@ impl Plans {
     }
 
     /// A member has answered.
-    pub(super) fn part_done(
+    pub fn part_done(
         &mut self,
         part: &Part,
         answer: &Completion,
@@ -420,12 +414,12 @@ impl Plans {
     }
 
     /// What a power cut makes of an operation that has its turn, with these parts under way.
-    pub(super) fn cut(&self, slot: Slot, parts: &[CutPart], sight: Sight<'_>) -> Option<Cut> {
+    pub fn cut(&self, slot: Slot, parts: &[CutPart], sight: Sight<'_>) -> Option<Cut> {
         cuts::cut(&self.operations[slot], parts, sight)
     }
 
     /// The requests to members that log in no time what an operation is about to change.
-    pub(super) fn log_untimed(
+    pub fn log_untimed(
         &self,
         operation: &Operation,
         room: Place,
@@ -435,13 +429,13 @@ impl Plans {
     }
 
     /// The drive of a part has failed.
-    pub(super) fn lose(&mut self, part: &Part, data: u64) {
+    pub fn lose(&mut self, part: &Part, data: u64) {
         let span = (part.place < data).then_some(part.span);
         self.operations[part.operation].lose(part.purpose, span);
     }
 
     /// Continues an operation that has lost a part.
-    pub(super) fn recover(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
+    pub fn recover(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         let operation = &mut self.operations[slot];
         let lost = operation.take_lost();
         if !lost.is_empty() {
@@ -456,7 +450,7 @@ impl Plans {
     }
 
     /// An operation is over, and leaves.
-    pub(super) fn remove(&mut self, slot: Slot) -> Operation {
+    pub fn remove(&mut self, slot: Slot) -> Operation {
         self.operations.remove(slot)
     }
 }

@@ -8,26 +8,26 @@ use engine::{Random as _, Xoshiro256};
 
 /// What of a stripe is missing, and what of that an operation touches.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Missing {
-    pub(super) data: u64,
-    pub(super) checks: u64,
-    pub(super) touched: u64,
+pub struct Missing {
+    pub data: u64,
+    pub checks: u64,
+    pub touched: u64,
     /// Of each chunk that it touches and that is missing.
-    pub(super) hull: Span,
+    pub hull: Span,
     /// A chunk that it touches in part is missing.
-    pub(super) in_part: bool,
+    pub in_part: bool,
 }
 
 impl Missing {
     /// Whether nothing helps.
-    pub(super) fn is_too_much(self, sight: Sight<'_>) -> bool {
+    pub fn is_too_much(self, sight: Sight<'_>) -> bool {
         self.data + self.checks > sight.geometry.checks()
     }
 }
 
 /// What an operation misses of its stripe.
 #[inline]
-pub(super) fn missing(operation: &Operation, sight: Sight<'_>) -> Missing {
+pub fn missing(operation: &Operation, sight: Sight<'_>) -> Missing {
     if sight.members.is_whole() {
         return Missing::default();
     }
@@ -66,7 +66,7 @@ fn reads_from(operation: &Operation, place: u64, sight: Sight<'_>, around: bool)
 
 /// How something is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub enum Reading {
     /// From where it is.
     AsAsked,
     /// So many chunks are made of others.
@@ -78,11 +78,7 @@ pub(super) enum Reading {
 }
 
 /// What a read of a stripe with parity reads, and whether it goes around members that clean.
-pub(super) fn read(
-    operation: &Operation,
-    sight: Sight<'_>,
-    wants: &mut Vec<Want>,
-) -> (Reading, bool) {
+pub fn read(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Want>) -> (Reading, bool) {
     let mut missing = missing(operation, sight);
     let mut around = false;
     if sight.members.are_by_turns() && missing.touched == 0 {
@@ -110,7 +106,7 @@ pub(super) fn read(
 
 /// Reads all data chunks that are there, what the operation asks of them and what its missing ones
 /// follow from, and as many parity chunks as data chunks are missing.
-pub(super) fn read_sources(
+pub fn read_sources(
     operation: &Operation,
     unknown: u64,
     lost: Span,
@@ -131,12 +127,7 @@ pub(super) fn read_sources(
 
 /// Reads what an old value follows from that went with its member: all of the stripe that the
 /// operation has not read itself.
-pub(super) fn read_around(
-    operation: &Operation,
-    lost: Span,
-    sight: Sight<'_>,
-    wants: &mut Vec<Want>,
-) {
+pub fn read_around(operation: &Operation, lost: Span, sight: Sight<'_>, wants: &mut Vec<Want>) {
     for place in 0..sight.geometry.data {
         if sight.has(operation.stripe(), place) {
             let span = lost.without(operation.span(place, sight.geometry.chunk));
@@ -146,7 +137,7 @@ pub(super) fn read_around(
 }
 
 /// The copy of a mirror to read, if there is one.
-pub(super) fn choose_copy(
+pub fn choose_copy(
     rule: ReadCopy,
     (random, turn): &mut (&mut Xoshiro256, &mut u64),
     sight: Sight<'_>,

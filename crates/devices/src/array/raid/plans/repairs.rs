@@ -9,7 +9,7 @@ use crate::array::raid::sight::Sight;
 use crate::array::redundancy::HoleRule;
 
 /// Reads what the chunk of a member follows from in a stripe with parity; false where too much is missing.
-pub(super) fn rebuild(
+pub fn rebuild(
     operation: &Operation,
     member: usize,
     sight: Sight<'_>,
@@ -28,7 +28,7 @@ pub(super) fn rebuild(
 }
 
 /// Reads what is put right after a cut follows from; false where nothing can be.
-pub(super) fn resync(
+pub fn resync(
     operation: &Operation,
     rules: &Rules,
     sight: Sight<'_>,
@@ -95,7 +95,7 @@ fn replayed_rows(operation: &Operation, sight: Sight<'_>) -> Span {
 }
 
 /// Writes what a cut left wrong; false where a member has failed since it was read.
-pub(super) fn write_resynced(
+pub fn write_resynced(
     operation: &Operation,
     rules: &Rules,
     sight: Sight<'_>,

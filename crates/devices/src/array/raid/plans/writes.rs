@@ -8,7 +8,7 @@ use crate::array::redundancy::WriteRule;
 
 /// What is read before a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reads {
+pub enum Reads {
     /// Nothing: there is no parity.
     NothingPlain,
     /// Nothing: the whole stripe is written.
@@ -22,11 +22,7 @@ pub(super) enum Reads {
 }
 
 /// What is read before a write; nothing helps where what is written to is lost.
-pub(super) fn reads_before(
-    operation: &Operation,
-    rules: &Rules,
-    sight: Sight<'_>,
-) -> Option<Reads> {
+pub fn reads_before(operation: &Operation, rules: &Rules, sight: Sight<'_>) -> Option<Reads> {
     let Missing { data, checks, touched, in_part, .. } = missing(operation, sight);
     let chunk = sight.geometry.chunk;
     let checks = sight.geometry.checks() - checks;
@@ -63,7 +59,7 @@ pub(super) fn reads_before(
 }
 
 /// Reads that before a write.
-pub(super) fn read(operation: &Operation, reads: Reads, sight: Sight<'_>, wants: &mut Vec<Want>) {
+pub fn read(operation: &Operation, reads: Reads, sight: Sight<'_>, wants: &mut Vec<Want>) {
     let (chunk, stripe) = (sight.geometry.chunk, operation.stripe());
     let (data, width) = (sight.geometry.data, sight.geometry.width);
     let hull = operation.hull(chunk);
@@ -96,7 +92,7 @@ pub(super) fn read(operation: &Operation, reads: Reads, sight: Sight<'_>, wants:
 }
 
 /// Writes what is asked, and its copies or, unless that was done as the old values were read, its parity.
-pub(super) fn write(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Want>) {
+pub fn write(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Want>) {
     let chunk = sight.geometry.chunk;
     if sight.geometry.is_mirror() {
         let there = (0..sight.geometry.width).filter(|copy| sight.has(operation.stripe(), *copy));
@@ -113,7 +109,7 @@ pub(super) fn write(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Wan
 }
 
 /// Writes the parity.
-pub(super) fn write_checks(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Want>) {
+pub fn write_checks(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Want>) {
     debug_assert!(operation.stage() == Stage::Ending);
     let hull = operation.hull(sight.geometry.chunk);
     for place in sight.geometry.data..sight.geometry.width {
@@ -124,7 +120,7 @@ pub(super) fn write_checks(operation: &Operation, sight: Sight<'_>, wants: &mut 
 }
 
 /// Trims what is asked, its copies or its parity.
-pub(super) fn trim(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Want>) {
+pub fn trim(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Want>) {
     let chunk = sight.geometry.chunk;
     for place in 0..sight.geometry.width {
         let of_chunk =
