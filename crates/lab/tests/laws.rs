@@ -83,6 +83,19 @@ fn again() {
     }
 }
 
+/// The last that a burst waits for may be a program of parity.
+#[test]
+fn a_burst_ends_behind_parity() {
+    let line = "device.kind=\"ssd\"; device.channels=1; device.packages_per_channel=1; device.dies_per_package=1; \
+                device.planes_per_die=2; device.blocks_per_plane=8; device.pages_per_block=8; \
+                device.page_size=\"4KiB\"; device.spare_factor=0.5; device.host_link.queue_depth=1; \
+                device.firmware.write=\"1ms\"; device.buffer.linger=\"1ms\"; device.buffer.size=\"1MiB\"; \
+                device.parity.of=4; device.cleaning.pace=\"burst\"; device.timing.program=\"1.5ms\"; \
+                workload.kind=\"open\"; workload.read_share=0.2; workload.requests=500";
+    let outcome = outcome(&Config::from_line(line));
+    assert!(matches!(outcome, Outcome::Results(_)), "{outcome:?}");
+}
+
 /// A burst holds the programs of the host. Where all that is superseded lies in blocks of which some are held,
 /// cleaning gains nothing, and the write that waits for it must end the burst.
 #[test]

@@ -492,7 +492,8 @@ impl Ssd {
                             self.erased(job);
                         }
                     }
-                    Job::Parity { .. } => {}
+                    // It may be the last that a burst has waited for.
+                    Job::Parity { .. } => self.then(&[Due::AdmitIfStuck, Due::EndIdleBurst]),
                     Job::Own => self.answers.push(Answer::Own(Unit(die))),
                 }
             }
