@@ -148,13 +148,7 @@ impl Front {
 
     /// A part of a request is done; whether it was the last one, which puts the answer on the link.
     #[inline]
-    pub fn part_done(
-        &mut self,
-        slot: Slot,
-        status: Status,
-        path: Breakdown,
-        now: Time,
-    ) -> bool {
+    pub fn part_done(&mut self, slot: Slot, status: Status, path: Breakdown, now: Time) -> bool {
         let active = &mut self.active[slot];
         active.left -= 1;
         active.status = active.status.and(status);

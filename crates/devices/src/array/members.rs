@@ -347,9 +347,7 @@ impl Members {
     }
 
     /// The drives, each with the pages on the way to it.
-    pub fn with_batches(
-        &mut self,
-    ) -> impl Iterator<Item = (&mut Box<dyn Model>, &mut Vec<u64>)> {
+    pub fn with_batches(&mut self) -> impl Iterator<Item = (&mut Box<dyn Model>, &mut Vec<u64>)> {
         self.drives.iter_mut().zip(&mut self.batches)
     }
 

@@ -29,10 +29,7 @@ impl Steering {
     ///
     /// # Errors
     /// When members cannot be coordinated, or clean in turn without redundancy.
-    pub fn new(
-        config: &ArrayConfig,
-        drives: &mut [Box<dyn Model>],
-    ) -> Result<Steering, Invalid> {
+    pub fn new(config: &ArrayConfig, drives: &mut [Box<dyn Model>]) -> Result<Steering, Invalid> {
         let rule = config.cleaning_together;
         let steering = Steering {
             rule,
