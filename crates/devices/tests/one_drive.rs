@@ -94,6 +94,20 @@ fn a_read_stops_a_program_which_then_has_the_rest_of_its_time() {
     }
 }
 
+#[test]
+fn a_program_that_is_stopped_while_it_resumes_has_lost_what_that_took() {
+    let mut config = SsdConfig { channels: 1, ..small() };
+    config.suspend.program = "0ns".parse().expect("a time");
+    config.suspend.resume = us(200);
+    let first = BUS + 10 * US;
+    let second = first + SENSE + BUS + 50 * US;
+    let done =
+        run(&config, &[(0, Op::Write, 0, 1), (first, Op::Read, 1, 1), (second, Op::Read, 2, 1)]);
+    assert_eq!(done[2].at, second + SENSE + BUS);
+    // 190 us of the program, what was left of resuming, and resuming again.
+    assert_eq!(done[0].at, done[2].at + (190 + 150 + 200) * US);
+}
+
 /// A load of reads and writes at random instants: the mean latency of its reads, pages programmed, suspensions.
 fn mixed(config: &SsdConfig) -> (f64, u64, u64) {
     let mut ssd = Ssd::new(config, 0).unwrap();

@@ -19,20 +19,20 @@ const QLC: &str = "preset = 'qlc-enterprise'\nblocks_per_plane = 32\nspare_facto
 const FULL: &str = "[run]\nprecondition = 'random:1'";
 
 const BUDGETS: [Budget; 8] = [
-    (PAGES, "random-read", [10_000, 40_000], "", 2_150),
-    (PAGES, "mixed", [10_000, 30_000], FULL, 4_400),
-    (PAGES, "random-write", [10_000, 30_000], FULL, 6_100),
+    (PAGES, "random-read", [10_000, 40_000], "", 2_310),
+    (PAGES, "mixed", [10_000, 30_000], FULL, 4_530),
+    (PAGES, "random-write", [10_000, 30_000], FULL, 6_780),
     (
         PAGES,
         "random-write",
         [10_000, 30_000],
         "[run]\nprecondition = 'random:1'\n[device.cleaning]\ntime = 'interleaved'",
-        6_100,
+        7_010,
     ),
-    (TLC, "random-read", [10_000, 40_000], "", 5_350),
-    (TLC, "mixed", [10_000, 30_000], FULL, 5_600),
-    (TLC, "random-write", [10_000, 30_000], FULL, 6_400),
-    (QLC, "random-write", [10_000, 30_000], FULL, 13_800),
+    (TLC, "random-read", [10_000, 40_000], "", 5_170),
+    (TLC, "mixed", [10_000, 30_000], FULL, 5_450),
+    (TLC, "random-write", [10_000, 30_000], FULL, 6_740),
+    (QLC, "random-write", [10_000, 30_000], FULL, 15_680),
 ];
 
 fn counted(load: usize, run: usize) -> u64 {

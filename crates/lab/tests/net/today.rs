@@ -63,6 +63,7 @@ pub fn draw(config: &mut Config, seed: u64) {
             // Keys that need a buffer, and do not have it.
             own_keys(config, at, 0.05, &mut dice);
         }
+        unbuffered(config, at, &mut Dice::new(seed.rotate_left(24) ^ 0x0_1d));
         return;
     }
     let mut own = Config::default();
@@ -78,6 +79,44 @@ pub fn draw(config: &mut Config, seed: u64) {
         config.set(&key.replacen("device", at, 1), value);
     }
     saturate(config, &mut dice);
+}
+
+/// Gives some of the drives without a buffer what needs none: processors, commands on the bus, cells of several
+/// bits, parts of blocks, and reads that stop programs and erases.
+fn unbuffered(config: &mut Config, at: &str, dice: &mut Dice) {
+    if !dice.chance(0.2) {
+        return;
+    }
+    let mut set = |key: &str, text: String| config.set(&format!("{at}.{key}"), text);
+    if dice.chance(0.5) {
+        set("firmware.read", dice.text(&["1ns", "13us", "1ms"]));
+        set("firmware.write", dice.text(&["0ns", "7us"]));
+        set("firmware.cores", dice.whole(&[1, 1, 2, 8]));
+    }
+    if dice.chance(0.3) {
+        set("timing.command", dice.text(&["1ns", "2us"]));
+    }
+    if dice.chance(0.2) {
+        set("cell.bits", dice.whole(&[2, 3]));
+        set("timing.program", dice.text(&["900us", "2ms"]));
+    }
+    if dice.chance(0.6) {
+        set("suspend.program", dice.text(&["0ns", "5us", "35us", "1ms"]));
+        if dice.chance(0.7) {
+            set("cleaning.time", "\"interleaved\"".to_owned());
+            set("suspend.erase", dice.text(&["0ns", "5us", "35us", "1ms"]));
+        }
+        set("suspend.limit", dice.whole(&[0, 1, 2, 8]));
+        if dice.chance(0.4) {
+            set("suspend.step", dice.text(&["1ns", "20us", "90us"]));
+        }
+        set("suspend.resume", dice.text(&["0ns", "1ns", "5us", "200us"]));
+        // What cannot be stopped is refused with it.
+        let depend = ["cache_commands", "gang", "interleave", "page_span", "packages_per_channel"];
+        for key in depend {
+            config.0.retain(|(given, _)| *given != format!("{at}.{key}"));
+        }
+    }
 }
 
 /// Lets some of the experiments write at saturation, skewed: what a buffer holds of hot pages is most then.

@@ -69,7 +69,8 @@ impl Halts {
         if halt.stopping.is_some() || halt.stopped.is_some() {
             return None;
         }
-        let since = halt.since.map_or(begun, |since| since.max(begun));
+        // While it resumes it does not get on.
+        let since = halt.since.map_or(begun, |since| since.max(begun)).min(now);
         let (at, left) = self.stops.stop(erases, (since, ends - since), halt.stops, 0, now)?;
         halt.stops += 1;
         halt.stopping = Some((now, at));
