@@ -95,7 +95,7 @@ fn a_read_stops_a_program_which_then_has_the_rest_of_its_time() {
 }
 
 #[test]
-fn a_program_that_is_stopped_while_it_resumes_has_lost_what_that_took() {
+fn a_program_that_is_stopped_while_it_resumes_resumes_twice() {
     let mut config = SsdConfig { channels: 1, ..small() };
     config.suspend.program = "0ns".parse().expect("a time");
     config.suspend.resume = us(200);
@@ -104,7 +104,7 @@ fn a_program_that_is_stopped_while_it_resumes_has_lost_what_that_took() {
     let done =
         run(&config, &[(0, Op::Write, 0, 1), (first, Op::Read, 1, 1), (second, Op::Read, 2, 1)]);
     assert_eq!(done[2].at, second + SENSE + BUS);
-    // 190 us of the program, what was left of resuming, and resuming again.
+    // 190 us of the program and 200 of resuming, of which 50 are over, and resuming again.
     assert_eq!(done[0].at, done[2].at + (190 + 150 + 200) * US);
 }
 

@@ -98,7 +98,7 @@ fn unbuffered(config: &mut Config, at: &str, dice: &mut Dice) {
     }
     if dice.chance(0.2) {
         set("cell.bits", dice.whole(&[2, 3]));
-        set("timing.program", dice.text(&["900us", "2ms"]));
+        set("timing.program", dice.text(&["900us", "1.8ms"]));
     }
     if dice.chance(0.6) {
         set("suspend.program", dice.text(&["0ns", "5us", "35us", "1ms"]));

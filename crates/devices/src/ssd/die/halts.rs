@@ -19,6 +19,8 @@ struct Halt {
     event: Option<EventId>,
     /// When the present operation went on last, if it was stopped before; and how often it was.
     since: Option<Time>,
+    /// When the stage ends in which it was stopped last.
+    stage_ends: Time,
     stops: u32,
     /// It stops: since when, and at which instant; and how much later it then ends, when it goes on at once.
     stopping: Option<(Time, Time)>,
@@ -69,14 +71,19 @@ impl Halts {
         if halt.stopping.is_some() || halt.stopped.is_some() {
             return None;
         }
-        // While it resumes it does not get on.
-        let since = halt.since.map_or(begun, |since| since.max(begun)).min(now);
-        let (at, left) = self.stops.stop(erases, (since, ends - since), halt.stops, 0, now)?;
+        let (at, left) = self.stops.stop(erases, (begun, ends - begun), halt.stops, 0, now)?;
         halt.stops += 1;
+        halt.stage_ends = ends;
         halt.stopping = Some((now, at));
         // What it has left at that instant, less what it would have had, and what resuming takes.
         halt.costs = left - (ends - at) + self.stops.resume_ns(true);
         Some((halt.event.take()?, at))
+    }
+
+    /// Since when the program or the erasure goes on that was stopped before, and until when.
+    pub(super) fn going_on(&self, lane: u32, now: Time) -> Option<(Time, Time)> {
+        let halt = self.each.get(lane as usize)?;
+        halt.since.filter(|_| halt.stage_ends > now).map(|since| (since, halt.stage_ends))
     }
 
     /// Whether the event of a lane is that its operation has stopped.
@@ -123,9 +130,11 @@ impl Halts {
         let halt = &mut self.each[lane as usize];
         let stopped = halt.stopped.take()?;
         let (_, at) = halt.stopping.take().expect("it stopped at an instant");
+        let later = now - at + halt.costs;
         halt.since = Some(now);
+        halt.stage_ends += later;
         halt.passed = 0;
-        Some((stopped, now - at + halt.costs))
+        Some((stopped, later))
     }
 
     /// Everything that is under way or has stopped is gone.

@@ -235,7 +235,8 @@ impl Units {
         geometry: &Geometry,
         now: Time,
     ) -> Reached {
-        if self.halts.flight(lane) == Some(id) {
+        let was_stopped = self.halts.going_on(lane, now).is_some() && !self.halts.has_stopped(lane);
+        if self.halts.flight(lane) == Some(id) || was_stopped {
             return Reached::Cells;
         }
         let flights = self.states[lane as usize].flights;
@@ -472,7 +473,10 @@ impl Units {
         let flight = self.states[lane as usize].flights[0];
         let Some(flight) = self.flights.get(flight as usize) else { return false };
         let Some(work) = flight.work.filter(|work| may_stop(work)) else { return false };
-        let Some(times) = self.lanes.interruptible(lane, clock.now) else { return false };
+        let times = self.halts.going_on(lane, clock.now);
+        let Some(times) = times.or_else(|| self.lanes.interruptible(lane, clock.now)) else {
+            return false;
+        };
         let erases = matches!(work, Work::Erase(_));
         let Some((event, at)) = self.halts.stop(lane, erases, times, clock.now) else {
             return false;
