@@ -331,8 +331,8 @@ const TIMES: [(&str, u64); 4] = [
     ("device.host_link.latency", 0),
 ];
 
-/// Times of a drive with a write buffer, where they are given.
-const TIMES_BEHIND_A_BUFFER: [&str; 11] = [
+/// More of them, where they are given.
+const TIMES_WHERE_GIVEN: [&str; 11] = [
     "device.timing.read_part",
     "device.timing.command",
     "device.firmware.read",
@@ -364,11 +364,6 @@ fn double_buffered(case: &Case<'_>, double: &mut Config) -> bool {
     if rate.is_some() {
         double.set("device.timing.bus_rate", "\"20MT/s\"");
     }
-    for key in TIMES_BEHIND_A_BUFFER.iter().chain(&["device.buffer.linger"]) {
-        if let Some(ns) = ns(key) {
-            double.set(key, format!("\"{}ns\"", ns * 2));
-        }
-    }
     true
 }
 
@@ -393,6 +388,12 @@ pub fn doubled(case: &Case<'_>) -> Result<(), String> {
     }
     if case.is_buffered() && !double_buffered(case, &mut double) {
         return Ok(());
+    }
+    for key in TIMES_WHERE_GIVEN.iter().chain(&["device.buffer.linger"]) {
+        let time = case.resolved(key).and_then(Value::as_str);
+        if let Some(time) = time.and_then(|time| time.parse::<options::Duration>().ok()) {
+            double.set(key, format!("\"{}ns\"", time.ns() * 2));
+        }
     }
     let bus = match case.resolved("device.timing.bus_per_byte").and_then(Value::as_str) {
         Some("0ps") => "0ps",
