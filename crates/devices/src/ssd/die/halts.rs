@@ -8,8 +8,8 @@ use engine::{EventId, Time};
 /// How a stopped operation goes on.
 #[derive(Debug, Clone)]
 pub(super) struct Stopped {
-    pub(super) flight: u32,
-    pub(super) running: Running,
+    pub flight: u32,
+    pub running: Running,
 }
 
 /// What a unit does that a read may stop, or has stopped.
@@ -38,19 +38,19 @@ pub(super) struct Halts {
 }
 
 impl Halts {
-    pub(super) fn new(config: &SsdConfig, lanes: usize) -> Halts {
+    pub fn new(config: &SsdConfig, lanes: usize) -> Halts {
         let count = if config.suspend.suspends() { lanes } else { 0 };
         Halts { stops: Stops::new(&config.suspend), each: vec![Halt::default(); count] }
     }
 
     /// Whether anything stops for a read.
     #[inline]
-    pub(super) fn are_on(&self) -> bool {
+    pub fn are_on(&self) -> bool {
         !self.each.is_empty()
     }
 
     /// The event of what a lane does now; of a new operation where that is `first`.
-    pub(super) fn note_event(&mut self, lane: u32, event: EventId, first: bool) {
+    pub fn note_event(&mut self, lane: u32, event: EventId, first: bool) {
         let halt = &mut self.each[lane as usize];
         halt.event = Some(event);
         if first && halt.stopped.is_none() {
@@ -60,7 +60,7 @@ impl Halts {
 
     /// A read waits for a program or an erasure that runs from one instant to another: if that stops, the event to
     /// take back, and when it has stopped.
-    pub(super) fn stop(
+    pub fn stop(
         &mut self,
         lane: u32,
         erases: bool,
@@ -81,38 +81,38 @@ impl Halts {
     }
 
     /// Since when the program or the erasure goes on that was stopped before, and until when.
-    pub(super) fn going_on(&self, lane: u32, now: Time) -> Option<(Time, Time)> {
+    pub fn going_on(&self, lane: u32, now: Time) -> Option<(Time, Time)> {
         let halt = self.each.get(lane as usize)?;
         halt.since.filter(|_| halt.stage_ends > now).map(|since| (since, halt.stage_ends))
     }
 
     /// Whether the event of a lane is that its operation has stopped.
     #[inline]
-    pub(super) fn is_stopping(&self, lane: u32) -> bool {
+    pub fn is_stopping(&self, lane: u32) -> bool {
         self.each
             .get(lane as usize)
             .is_some_and(|halt| halt.stopping.is_some() && halt.stopped.is_none())
     }
 
     /// It has stopped.
-    pub(super) fn stopped(&mut self, lane: u32, stopped: Stopped) {
+    pub fn stopped(&mut self, lane: u32, stopped: Stopped) {
         self.each[lane as usize].stopped = Some(stopped);
     }
 
     /// Whether a lane has an operation that has stopped.
     #[inline]
-    pub(super) fn has_stopped(&self, lane: u32) -> bool {
+    pub fn has_stopped(&self, lane: u32) -> bool {
         self.each.get(lane as usize).is_some_and(|halt| halt.stopped.is_some())
     }
 
     /// The operation that has stopped on a lane, by its number.
-    pub(super) fn flight(&self, lane: u32) -> Option<u32> {
+    pub fn flight(&self, lane: u32) -> Option<u32> {
         Some(self.each.get(lane as usize)?.stopped.as_ref()?.flight)
     }
 
     /// Whether a read may go before what has stopped, and how long one that waits since an instant has waited for
     /// that to stop.
-    pub(super) fn lets_pass(&mut self, lane: u32) -> bool {
+    pub fn lets_pass(&mut self, lane: u32) -> bool {
         let halt = &mut self.each[lane as usize];
         let passes = !self.stops.is_turn_of_task(halt.passed);
         halt.passed += u32::from(passes);
@@ -120,13 +120,13 @@ impl Halts {
     }
 
     /// How long what waits since an instant has waited for the operation of a lane to stop.
-    pub(super) fn waited(&self, lane: u32, since: Time) -> Time {
+    pub fn waited(&self, lane: u32, since: Time) -> Time {
         let stopping = self.each.get(lane as usize).and_then(|halt| halt.stopping);
         stopping.map_or(0, |(from, to)| to.saturating_sub(since.max(from)))
     }
 
     /// What has stopped goes on: with how much delay.
-    pub(super) fn take(&mut self, lane: u32, now: Time) -> Option<(Stopped, Time)> {
+    pub fn take(&mut self, lane: u32, now: Time) -> Option<(Stopped, Time)> {
         let halt = &mut self.each[lane as usize];
         let stopped = halt.stopped.take()?;
         let (_, at) = halt.stopping.take().expect("it stopped at an instant");
@@ -138,7 +138,7 @@ impl Halts {
     }
 
     /// Everything that is under way or has stopped is gone.
-    pub(super) fn lose_power(&mut self) {
+    pub fn lose_power(&mut self) {
         self.each.fill(Halt::default());
     }
 }
