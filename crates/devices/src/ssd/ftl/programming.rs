@@ -175,7 +175,7 @@ impl Ftl {
             self.counters.summaries += self.geometry.summary_pages();
         }
         if let Some(groups) = &self.geometry.groups {
-            // Counted with its block, the same in both gears.
+            // Counted with its block, the same in timed and untimed runs.
             self.counters.parity += u64::from(groups.parity_per_block() * groups.units);
         }
         let domain = self.geometry.domain_of(block);
