@@ -105,10 +105,10 @@ def test_an_empty_path_is_not_the_current_directory(words, said, capsys, tmp_pat
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["runn"], 'there is no command "runn"; commands: calibrate, compare'),
-        (["runn"], "(did you mean run?) (see ssdlab --help)"),
-        (["Run"], "(did you mean run?)"),
-        (["trace", "inf", "t"], "commands: convert, head, info (did you mean info?)"),
+        (["qqq"], 'there is no command "qqq"; commands: calibrate, compare'),
+        (["runn"], 'there is no command "runn"; did you mean run? (see ssdlab --help)'),
+        (["Run"], "did you mean run?"),
+        (["trace", "inf", "t"], "did you mean info?"),
         (["device", "qqq"], "commands: check, from-datasheet, show (see ssdlab device --help)"),
     ],
 )

@@ -99,7 +99,7 @@ def test_what_a_checker_starts_does_not_outlive_it(crash):
         "8MiB",
         "--points",
         "4",
-        "--jobs",
+        "--workers",
         "1",
     )
     # It holds the file system busy.

@@ -17,7 +17,7 @@ from ssdlab.crashes import apps, controls, namespace, run
 SCRIPT = shlex.join([sys.executable, "-S", "-E", crash_log.__file__])
 RECORDS = ("--on", "nbd", "--size", "1MiB", "--run", f"{SCRIPT} run $uri 12")
 FLUSHED = ("--on", "nbd", "--size", "1MiB", "--run", f"{SCRIPT} run $uri 12 flush")
-CHECK = ("--check", f"{SCRIPT} check $dev $acked", "--jobs", "2", "--points", "15")
+CHECK = ("--check", f"{SCRIPT} check $dev $acked", "--workers", "2", "--points", "15")
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_the_function_finds_what_the_command_finds(crash, tmp_path):
 
     said = []
     here = {"on": "nbd", "size": "1MiB", "command": RECORDS[-1], "check": CHECK[1]}
-    known = {"points": 15, "jobs": 2}
+    known = {"points": 15, "workers": 2}
     again = ssdlab.crash(
         **here, **known, keep=tmp_path / "kept", progress=lambda *it: said.append(it)
     )
@@ -174,13 +174,13 @@ def test_writes_before_the_run_are_durable(crash):
     assert (status, found["verdicts"]["ok"]) == (1, 0)
 
 
-def test_jobs_share_the_images(crash, tmp_path):
+def test_workers_share_the_images(crash, tmp_path):
     # Long enough that a job which starts late finds something left to do.
     seen = ("--check", f"sleep 0.05; echo $tmp >> {tmp_path}/seen")
-    for jobs in 1, 3:
+    for workers in 1, 3:
         (tmp_path / "seen").unlink(missing_ok=True)
-        crash(*FLUSHED, *seen, "--jobs", jobs)
-        assert len(set((tmp_path / "seen").read_text().split())) == jobs
+        crash(*FLUSHED, *seen, "--workers", workers)
+        assert len(set((tmp_path / "seen").read_text().split())) == workers
 
 
 # How it refuses and ends

@@ -15,7 +15,7 @@ from ssdlab.calibration import calibrate as run_calibration
 from ssdlab.calibration.fit import KINDS
 from ssdlab.calibration.points import list_of_numbers, size_bytes
 from ssdlab.charts import matplotlib
-from ssdlab.cli.options import ALLOW_CODE, ExamplesFirst
+from ssdlab.cli.options import ALLOW_CODE, QUIET, ExamplesFirst
 from ssdlab.trace.command import _errors, reading_options
 
 PATH = click.Path(path_type=Path)
@@ -93,7 +93,7 @@ PATH = click.Path(path_type=Path)
 )
 @ALLOW_CODE
 @reading_options
-@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
+@QUIET
 def calibrate(
     target: str,
     source: str | None,

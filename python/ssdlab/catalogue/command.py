@@ -10,7 +10,7 @@ import click
 from ssdlab import _core, catalogue
 from ssdlab.catalogue import search
 from ssdlab.cli import completion
-from ssdlab.cli.options import ExamplesFirst
+from ssdlab.cli.options import QUIETLY, ExamplesFirst
 
 
 @click.command(
@@ -30,11 +30,14 @@ from ssdlab.cli.options import ExamplesFirst
     shell_complete=completion.categories,
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: an object of names by category.")
-def list_command(what: str | None, as_json: bool) -> None:
+@QUIETLY
+def list_command(what: str | None, as_json: bool, quiet: bool) -> None:
     """List everything there is to choose from: an overview, or one category with a line for
     each entry."""
     chosen = catalogue.categories() if what is None else [what]
     everything = {category: catalogue.list(category) for category in chosen}
+    if quiet:
+        return
     if as_json:
         click.echo(json.dumps(everything, indent=2))
         return
@@ -58,9 +61,12 @@ def list_command(what: str | None, as_json: bool) -> None:
 @click.option(
     "--json", "as_json", is_flag=True, help="Print JSON: a list of all entries with that name."
 )
-def show(name: str, as_json: bool) -> None:
+@QUIETLY
+def show(name: str, as_json: bool, quiet: bool) -> None:
     """Show one entry in detail: a device, workload, policy, key, or any name from ssdlab list."""
     found = search.named(name)
+    if quiet:
+        return
     texts = [_core.preset_text(it.category.removesuffix("s"), it.name) for it in found]
     if as_json:
         rows = [
@@ -85,7 +91,8 @@ def show(name: str, as_json: bool) -> None:
 )
 @click.argument("words", nargs=-1, metavar="[SEARCH]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: an object of keys.")
-def keys(words: tuple[str, ...], as_json: bool) -> None:
+@QUIETLY
+def keys(words: tuple[str, ...], as_json: bool, quiet: bool) -> None:
     """Find configuration keys by name, meaning, or their name in other programs."""
     wanted = " ".join(words)
     found = search.keys(wanted)
@@ -94,6 +101,8 @@ def keys(words: tuple[str, ...], as_json: bool) -> None:
         if (row := search.synonym(wanted)) is not None:
             hint = f"; {row.said}"
         raise _core.InputError(f'no key is about "{wanted}"{hint}')
+    if quiet:
+        return
     if as_json:
         click.echo(json.dumps({it.name: it.summary for it in found}, indent=2))
         return

@@ -7,40 +7,64 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from typing import NamedTuple
 
 import click
 
-from ssdlab import _core, files
+from ssdlab import _core, files, portable
 from ssdlab.cli import signals
 from ssdlab.cli.options import ExamplesFirstGroup
 
 NOT_COMPLETED = 1
 WRONG_INPUT = 2
+#: The modules of the commands that a build without the live device refuses.
+NEED_LINUX = ("control", "crashes", "floor", "live")
 
-#: Where each command is.
-COMMANDS: Mapping[str, str] = {
-    "calibrate": "ssdlab.calibration.command:calibrate",
-    "compare": "ssdlab.comparison.command:compare",
-    "cost": "ssdlab.cost.command:cost",
-    "crash": "ssdlab.crashes.command:crash",
-    "ctl": "ssdlab.control.command:ctl",
-    "device": "ssdlab.device.command:device",
-    "endurance": "ssdlab.endurance.command:endurance",
-    "floor": "ssdlab.floor.command:floor",
-    "keys": "ssdlab.catalogue.command:keys",
-    "list": "ssdlab.catalogue.command:list_command",
-    "paper": "ssdlab.paper.command:paper",
-    "reliability": "ssdlab.reliability.command:reliability",
-    "report": "ssdlab.reports.command:report",
-    "run": "ssdlab.running.command:run",
-    "schema": "ssdlab.schema.command:schema",
-    "serve": "ssdlab.live.command:serve",
-    "show": "ssdlab.catalogue.command:show",
-    "size": "ssdlab.sizing.command:size",
-    "sweep": "ssdlab.sweeps.command:sweep",
-    "trace": "ssdlab.trace.command:trace",
-    "view": "ssdlab.view.command:view",
+
+class Place(NamedTuple):
+    """Where a command is, and what the list of commands says of it."""
+
+    module: str
+    name: str
+    summary: str
+
+
+#: The commands, by the group under which the help lists them.
+GROUPS: Mapping[str, Mapping[str, Place]] = {
+    "Ask": {
+        "run": Place("running", "run", "simulate a workload on a drive"),
+        "compare": Place("comparison", "compare", "compare two results, devices or settings"),
+        "size": Place("sizing", "size", "find the smallest drive that meets your goals"),
+        "cost": Place("cost", "cost", "what meeting a need costs, with your prices"),
+        "endurance": Place("endurance", "endurance", "write drives to their end: TBW and DWPD"),
+        "reliability": Place("reliability", "reliability", "estimate the data losses of an array"),
+    },
+    "Explore": {
+        "sweep": Place("sweeps", "sweep", "simulate many designs on all cores"),
+        "view": Place("view", "view", "see a run happen, in a page"),
+        "report": Place("reports", "report", "make a web page of results"),
+        "trace": Place("trace", "trace", "look at a trace, or convert it"),
+        "paper": Place("paper", "paper", "repeat published studies"),
+    },
+    "Model": {
+        "device": Place("device", "device", "derive a device from a data sheet, and check it"),
+        "calibrate": Place("calibration", "calibrate", "fit a device to measurements"),
+    },
+    "Live": {
+        "serve": Place("live", "serve", "serve the simulated drive as a block device"),
+        "ctl": Place("control", "ctl", "send an order to a drive that is served"),
+        "crash": Place("crashes", "crash", "cut the power at many instants of a run"),
+        "floor": Place("floor", "floor", "measure what the way to a served drive takes"),
+    },
+    "Reference": {
+        "list": Place("catalogue", "list_command", "everything there is to choose from"),
+        "show": Place("catalogue", "show", "one name in detail"),
+        "keys": Place("catalogue", "keys", "find a configuration key by any name for it"),
+        "schema": Place("schema", "schema", "the JSON Schema of experiment files"),
+    },
 }
+#: All of them.
+COMMANDS = {name: place for group in GROUPS.values() for name, place in group.items()}
 
 
 class Commands(ExamplesFirstGroup):
@@ -54,9 +78,25 @@ class Commands(ExamplesFirstGroup):
         """The command of that name, imported if need be."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(import_module(module), name)
+        place = COMMANDS[cmd_name]
+        command: click.Command = getattr(
+            import_module(f"ssdlab.{place.module}.command"), place.name
+        )
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands, by group; none of them is imported for it."""
+        widest = max(map(len, COMMANDS))  # every group's second column begins at the same place
+        for group, places in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl(
+                    [(name.ljust(widest), _summary(place)) for name, place in places.items()]
+                )
+
+
+def _summary(place: Place) -> str:
+    is_missing = place.module in NEED_LINUX and not portable.HAS_LIVE_DEVICE
+    return f"(needs Linux) {place.summary}" if is_missing else place.summary
 
 
 @click.group(
@@ -87,6 +127,8 @@ def told(failure: BaseException) -> int:
     """Says what is wrong; the exit status. Raises it again if it is a defect of ssdlab."""
     try:
         raise failure
+    except click.NoSuchOption as error:
+        return _complain(_no_option(error), WRONG_INPUT)
     except click.UsageError as error:
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx is not None else ""
         # click lists choices in lines of their own.
@@ -122,6 +164,19 @@ def told(failure: BaseException) -> int:
         if isinstance(error, BrokenPipeError):  # the reader of the pipe has gone
             return NOT_COMPLETED
         return _complain(f"standard output: cannot be written: {error.strerror}", NOT_COMPLETED)
+
+
+def _no_option(error: click.NoSuchOption) -> str:
+    """What is said of an option that the command does not have."""
+    from ssdlab.cli import elsewhere
+
+    said, ctx = f"there is no option {error.option_name}", error.ctx
+    if ctx is None:
+        return said
+    here = elsewhere.option(error.option_name, ctx.command, ctx)
+    if here is None and error.possibilities:
+        here = f"did you mean {' or '.join(error.possibilities)}?"
+    return f"{said}{f': {here}' if here else ''} (see {ctx.command_path} --help)"
 
 
 def _complain(message: str, status: int) -> int:

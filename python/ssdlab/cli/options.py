@@ -142,12 +142,22 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
         known = self.list_commands(ctx)
         name = args[0]
         if not (name in known or name.startswith("-") or ctx.resilient_parsing):
+            from ssdlab.cli import elsewhere
+
+            here = elsewhere.command(name) if ctx.parent is None else None
             near = get_close_matches(name.lower(), known)
-            hint = f" (did you mean {' or '.join(near)}?)" if near else ""
-            ctx.fail(f'there is no command "{name}"; commands: {", ".join(known)}{hint}')
+            if here is None and near:
+                here = f"did you mean {' or '.join(near)}?"
+            ctx.fail(f'there is no command "{name}"; {here or "commands: " + ", ".join(known)}')
         return super().resolve_command(ctx, args)
 
 
+#: The same words in every command that prints a table or progress.
+QUIET = click.option("--quiet", is_flag=True, help="No progress bar and no table.")
+#: Of those that look something up: the exit status says whether it is there.
+QUIETLY = click.option(
+    "--quiet", is_flag=True, help="Print nothing; the exit status is the answer."
+)
 ALLOW_CODE = click.option(
     "--allow-code",
     is_flag=True,
@@ -182,6 +192,38 @@ OVERRIDES = [
     click.option("--seed", metavar="N", type=int, help="Seed of the random generator."),
     ALLOW_CODE,
 ]
+
+
+def device_argument(metavar: str = "DEVICE") -> Callable[[COMMAND], COMMAND]:
+    """Adds the device as an argument or as `--device`; `one_device` takes the one that is given."""
+
+    def added(command: COMMAND) -> COMMAND:
+        complete = completion.names("devices", file=True)
+        option = click.option(
+            "--device",
+            "named",
+            metavar="PRESET|FILE",
+            shell_complete=complete,
+            help=f"The same as {metavar}.",
+        )
+        argument = click.argument(
+            "positional", metavar=metavar, required=False, shell_complete=complete
+        )
+        return argument(option(command))
+
+    return added
+
+
+def one_device(positional: str | None, named: str | None, metavar: str = "DEVICE") -> str:
+    """The device that is given, as an argument or with `--device`."""
+    if positional is not None and named is not None:
+        raise click.UsageError(
+            f"{metavar} and --device say the same: {positional} and {named}; give one of them"
+        )
+    device = named if positional is None else positional
+    if device is None:
+        raise click.UsageError(f"missing {metavar}: a preset or a TOML file")
+    return device
 
 
 def override_options(command: COMMAND) -> COMMAND:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from ssdlab.cli.options import PATH, ExamplesFirst
+from ssdlab.cli.options import PATH, QUIETLY, ExamplesFirst
 from ssdlab.control import order
 
 #: What may follow the words said so far.
@@ -54,7 +54,8 @@ def _next_word(context: click.Context, _: click.Parameter, begun: str) -> list[C
     show_default=True,
     help="How long to wait for the drive to become idle, for orders that need it.",
 )
-def ctl(socket: Path, words: tuple[str, ...], wait: float) -> int:
+@QUIETLY
+def ctl(socket: Path, words: tuple[str, ...], wait: float, quiet: bool) -> int:
     """Send an order to the control SOCKET of `ssdlab serve --control SOCKET`.
 
     The answer is a line of JSON. To look: stats; health; about; counts; map. To order: save; slow
@@ -65,5 +66,6 @@ def ctl(socket: Path, words: tuple[str, ...], wait: float) -> int:
     answer = order(socket, " ".join(words), wait)
     if "error" in answer:
         raise click.UsageError(answer["error"])
-    click.echo(json.dumps(answer))
+    if not quiet:
+        click.echo(json.dumps(answer))
     return 0

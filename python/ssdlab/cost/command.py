@@ -13,7 +13,7 @@ import click
 from ssdlab import files
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
-from ssdlab.cli.options import PATH, ExamplesFirst
+from ssdlab.cli.options import PATH, QUIET, ExamplesFirst
 from ssdlab.cost import Design, bill, cheapest, front, of_results, refuse_unknown
 from ssdlab.cost import need as needs
 from ssdlab.cost.prices import KEYS, MEANING, Prices, from_options, option
@@ -76,6 +76,7 @@ def price_options(command: COMMAND) -> COMMAND:
     help="The latency of the Pareto front. [default: the first one required, or p99]",
 )
 @click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")
+@QUIET
 @click.option(
     "--plot", metavar="FILE.png", type=PATH, help="Draw the cost breakdown and the Pareto front."
 )
@@ -86,6 +87,7 @@ def cost(
     against: str | None,
     json_path: str | None,
     plot: Path | None,
+    quiet: bool,
     **given: float | None,
 ) -> None:
     """Calculate the cost of meeting requirements with the devices of RESULTS.
@@ -128,7 +130,7 @@ def cost(
         matplotlib.save(plot, matplotlib.sheet([[it] for it in drawn], "--plot"))
     if json_path == "-":
         click.echo(text)
-    else:
+    elif not quiet:
         from ssdlab.cost import display
 
         click.echo(display.shown(need, bills, best, against, sys.stdout), nl=False)

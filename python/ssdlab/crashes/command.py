@@ -11,7 +11,7 @@ import click
 
 from ssdlab import files, layers, sources
 from ssdlab._core import InputError
-from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
+from ssdlab.cli.options import ALLOW_CODE, PATH, QUIET, ExamplesFirst
 from ssdlab.cli.signals import SigtermInterrupts
 from ssdlab.cli.stack import above
 from ssdlab.crashes import EXT4, OK, PLACES, apps, controls, run
@@ -95,7 +95,10 @@ from ssdlab.crashes.record import Case, Recorded, case_of_app, workplace
     help="Seed for the choice of images.",
 )
 @click.option(
-    "--jobs", metavar="N", type=click.IntRange(1), help="Worker processes. [default: one per core]"
+    "--workers",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Worker processes. [default: one per core]",
 )
 @click.option(
     "--timeout",
@@ -123,7 +126,7 @@ from ssdlab.crashes.record import Case, Recorded, case_of_app, workplace
     help="Run the control runs, whose losses are known, or those with NAME in their names.",
 )
 @click.option("--json", "json_path", metavar="FILE|-", help="Write all results as JSON.")
-@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
+@QUIET
 @click.pass_context
 def crash(
     ctx: click.Context,
@@ -139,7 +142,7 @@ def crash(
     points: int,
     draws: int,
     seed: int,
-    jobs: int | None,
+    workers: int | None,
     timeout: float,
     keep: Path | None,
     recorded: Path | None,
@@ -161,7 +164,7 @@ def crash(
         files.refuse_unwritable(Path(str(json_path)))
     if keep is not None:
         run.new_directory(keep)
-    search = run.Search(points, draws, seed, jobs, timeout)
+    search = run.Search(points, draws, seed, workers, timeout)
     found: Any
     with SigtermInterrupts(), run.progress_on(sys.stderr, quiet) as progress:
         if control is not None:
@@ -205,7 +208,7 @@ def _one_of(ctx: click.Context) -> None:
         "recorded": case | {"keep"},
         "control": case | {"check", "image"},
     }[kind]
-    if image_alone := given & {"points", "draws", "jobs", "json_path"}:
+    if image_alone := given & {"points", "draws", "workers", "json_path"}:
         strange = strange | image_alone if "image" in given else strange
     for name in sorted(given & strange):
         raise click.UsageError(f"--{names[name].lstrip('-')} has no effect with {names[kind]}")

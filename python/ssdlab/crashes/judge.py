@@ -32,13 +32,13 @@ def judge(
     work: Path,
     *,
     seed: int,
-    jobs: int | None = None,
+    workers: int | None = None,
     timeout: float = 60.0,
     verbose: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Verdict]:
     """The verdict on each image, in the order of the images."""
-    count = min(jobs or os.cpu_count() or 1, len(images)) or 1
+    count = min(workers or os.cpu_count() or 1, len(images)) or 1
     waiting: SimpleQueue[tuple[int, Image]] = SimpleQueue()
     done: SimpleQueue[tuple[int, str, str]] = SimpleQueue()
     for numbered in enumerate(images):

@@ -32,7 +32,7 @@ def crash(
     points: int = 1000,
     draws: int = 4,
     seed: int = 1,
-    jobs: int | None = None,
+    workers: int | None = None,
     timeout_seconds: float = 60.0,
     keep: str | os.PathLike[str] | None = None,
     set: Mapping[str, Any] | None = None,
@@ -55,7 +55,7 @@ def crash(
     - `device`, `set`, `allow_code`: as for `ssdlab.run`, the drive being "tlc-client" by default;
       `size`: the size of the device, such as "64MiB";
     - `points`: the number of power cuts; `draws`: torn images of each; `seed`: for their choice;
-    - `jobs`: worker processes, by default one per core; `timeout_seconds`: time limit of a check;
+    - `workers`: worker processes, one per core by default; `timeout_seconds`: limit of a check;
     - `keep`: a new directory for the recording and the failed images;
     - `progress`: called with what is being done, how many are done, and of how many.
 
@@ -69,8 +69,8 @@ def crash(
     """
     refuse_without_live_device()
     _refuse(app, command, recorded, check, setup, on, size, device, set, keep)
-    _refuse_numbers(points=points, draws=draws, jobs=jobs, timeout_seconds=timeout_seconds)
-    search = Search(points, draws, seed, jobs, timeout_seconds)
+    _refuse_numbers(points=points, draws=draws, workers=workers, timeout_seconds=timeout_seconds)
+    search = Search(points, draws, seed, workers, timeout_seconds)
     kept = None if keep is None else Path(keep)
     if kept is not None:
         run.new_directory(kept, "keep")

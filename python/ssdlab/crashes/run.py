@@ -34,7 +34,7 @@ class Search:
     points: int = 1000
     draws: int = 4
     seed: int = 1
-    jobs: int | None = None
+    workers: int | None = None
     timeout: float = 60.0
 
 
@@ -173,7 +173,7 @@ def judge_recorded(
         planned.images,
         work,
         seed=search.seed,
-        jobs=search.jobs,
+        workers=search.workers,
         timeout=search.timeout,
         progress=_step(progress, "judge"),
     )
@@ -213,7 +213,7 @@ def judge_one(recorded: Recorded, name: str, search: Search, work: Path) -> Verd
         [image],
         work,
         seed=search.seed,
-        jobs=1,
+        workers=1,
         timeout=search.timeout,
         verbose=True,
     )[0]

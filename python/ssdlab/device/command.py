@@ -10,7 +10,15 @@ from pathlib import Path
 import click
 
 from ssdlab import files, layers, terminal
-from ssdlab.cli.options import PATH, ExamplesFirst, ExamplesFirstGroup
+from ssdlab.cli.options import (
+    PATH,
+    QUIET,
+    QUIETLY,
+    ExamplesFirst,
+    ExamplesFirstGroup,
+    device_argument,
+    one_device,
+)
 from ssdlab.device import given as sheets_given
 from ssdlab.device import origins, sheet
 from ssdlab.device.check import measure
@@ -45,7 +53,7 @@ def device() -> None:
 @click.option(
     "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
 )
-@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
+@QUIET
 def from_datasheet(
     file: Path | None, out: Path | None, template: bool, json_path: str | None, quiet: bool
 ) -> None:
@@ -107,15 +115,18 @@ def from_datasheet(
         ("your own device file", "ssdlab device show my.toml --json"),
     ],
 )
-@click.argument("name", metavar="PRESET|FILE")
+@device_argument("PRESET|FILE")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def show(name: str, as_json: bool) -> None:
+@QUIETLY
+def show(positional: str | None, named: str | None, as_json: bool, quiet: bool) -> None:
     """Show the keys that a device sets and the origin of each value.
 
     Origins come from the comments beside the keys: published (with source), fitted (to what),
     or a guess.
     """
-    found = origins.of(name)
+    found = origins.of(one_device(positional, named, "PRESET|FILE"))
+    if quiet:
+        return
     if as_json:
         click.echo(json.dumps(found.to_dict(), indent=2))
         return
@@ -140,7 +151,8 @@ def show(name: str, as_json: bool) -> None:
 @click.option(
     "--json", "json_path", metavar="FILE|-", help="Write the comparison as JSON; - prints it."
 )
-def check(name: str, of: str | None, quick: bool, json_path: str | None) -> None:
+@QUIET
+def check(name: str, of: str | None, quick: bool, json_path: str | None, quiet: bool) -> None:
     """Simulate the data sheet of the drive NAME: published, simulated, error.
 
     Cells to which the preset was fitted are marked and not judged. Exit status 1 if another
@@ -151,7 +163,7 @@ def check(name: str, of: str | None, quick: bool, json_path: str | None) -> None
     found = sheet.load(name)
     chosen = found.device if of is None else of
     Experiment(device=chosen)  # refused before anything is simulated
-    with terminal.steps(sys.stderr, "simulating the sheet") as progress:
+    with terminal.steps(sys.stderr, "simulating the sheet", quiet) as progress:
         outcomes = measure(chosen, found.cells, quick=quick, progress=progress)
     everything = {
         "sheet": found.name,
@@ -161,7 +173,7 @@ def check(name: str, of: str | None, quick: bool, json_path: str | None) -> None
         "cells": [it.to_dict() for it in outcomes],
     }
     _write({}, everything, json_path)
-    if json_path != "-":
+    if json_path != "-" and not quiet:
         from ssdlab.device import display
 
         click.echo(display.outcomes(found.title, outcomes, found.sources, sys.stdout), nl=False)

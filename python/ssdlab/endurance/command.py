@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 
 from ssdlab import files, layers, sources, terminal
-from ssdlab.cli import completion
-from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
+from ssdlab.cli.options import ALLOW_CODE, PATH, QUIET, ExamplesFirst, device_argument, one_device
 from ssdlab.device.units import SIZE
 from ssdlab.endurance import CLASSES, CYCLES, FAILURES, rate
 
@@ -31,7 +30,7 @@ ENTERPRISE = "jesd219"
          "ssdlab endurance tlc-enterprise --class enterprise --drives 34 --set wear.spread=0.05"),
     ],
 )  # fmt: skip
-@click.argument("device", metavar="DEVICE", shell_complete=completion.names("devices", file=True))
+@device_argument()
 @click.option(
     "--class", "of", required=True, type=click.Choice([*CLASSES]), help="JESD218 application class."
 )
@@ -72,9 +71,10 @@ ENTERPRISE = "jesd219"
 @click.option(
     "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
 )
-@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
+@QUIET
 def endurance(
-    device: str,
+    positional: str | None,
+    named: str | None,
     of: str,
     tbw: str | None,
     drives: int,
@@ -94,6 +94,7 @@ def endurance(
     The workload of class enterprise is JESD219's; that of class client is a recorded trace,
     given with --trace.
     """
+    device = one_device(positional, named)
     tried = None if tbw is None else SIZE.parse("--tbw", tbw)
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:

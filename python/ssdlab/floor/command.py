@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ssdlab import files, terminal
-from ssdlab.cli.options import PATH, ExamplesFirst
+from ssdlab.cli.options import PATH, QUIET, ExamplesFirst
 from ssdlab.floor import measure
 
 
@@ -41,7 +41,7 @@ from ssdlab.floor import measure
 @click.option(
     "--realtime", is_flag=True, help="Run the server at real-time priority (needs privileges)."
 )
-@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
+@QUIET
 def floor(file: Path, seconds: float, port: int | None, realtime: bool, quiet: bool) -> None:
     """Measure the transport latency between fio and `ssdlab serve`, and write it to FILE.
 

@@ -13,7 +13,7 @@ import click
 from ssdlab import files, terminal
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
-from ssdlab.cli.options import ExamplesFirst
+from ssdlab.cli.options import QUIET, ExamplesFirst
 from ssdlab.paper import ITEMS, Item, gray
 from ssdlab.paper.item import counts
 from ssdlab.paper.study import Study
@@ -65,6 +65,7 @@ class ItemName(click.ParamType):  # type: ignore[type-arg]  # not generic in cli
     help="Change an input of the arithmetic of gray and diskspd, such as disks=60 or "
     "flash_dollars=400; nothing is then compared with it.",
 )
+@QUIET
 @click.option(
     "--live",
     is_flag=True,
@@ -80,6 +81,7 @@ def paper(
     device: str | None,
     inputs: tuple[str, ...],
     live: bool,
+    quiet: bool,
 ) -> None:
     """Repeat published studies; without ITEM, all of them.
 
@@ -105,7 +107,7 @@ def paper(
         files.refuse_unwritable(outputs[1], files.PAGE)
     if plot is not None:
         matplotlib.check("--plot", plot)
-    with terminal.steps(sys.stderr, "simulating") as progress:
+    with terminal.steps(sys.stderr, "simulating", quiet) as progress:
         replay = any(name not in DISKSIM for name in chosen)
         study = Study(quick, traces, device, changes, progress, replay, live)
         found = study.run({name: ITEMS[name] for name in chosen})
@@ -125,7 +127,7 @@ def paper(
         raise click.ClickException(message) from None
     if json_path == "-":
         click.echo(text, nl=False)
-    else:
+    elif not quiet:
         from ssdlab.paper import display
 
         for item in found:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ssdlab import files, layers, terminal
-from ssdlab.cli.options import ExamplesFirst
+from ssdlab.cli.options import QUIET, ExamplesFirst, device_argument, one_device
 from ssdlab.device.units import SIZE
 from ssdlab.reliability import LIFE, REPAIR, Times, outlook, read
 
@@ -28,7 +28,7 @@ from ssdlab.reliability import LIFE, REPAIR, Times, outlook, read
          "ssdlab reliability examples/raid5.toml --set device.redundancy=double-parity"),
     ],
 )  # fmt: skip
-@click.argument("array", metavar="ARRAY")
+@device_argument("ARRAY")
 @click.option("--years", type=float, default=10.0, show_default=True, help="Mission time.")
 @click.option(
     "--groups",
@@ -86,9 +86,10 @@ from ssdlab.reliability import LIFE, REPAIR, Times, outlook, read
 @click.option(
     "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
 )
-@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
+@QUIET
 def reliability(
-    array: str,
+    positional: str | None,
+    named: str | None,
     years: float,
     groups: int,
     life: str,
@@ -108,6 +109,7 @@ def reliability(
     requests. A TIME is "exponential(MEAN)", "weibull(SCALE, SHAPE)",
     "weibull(SCALE, SHAPE, LOCATION)", "constant(12h)", or a mean alone, in h, d or y.
     """
+    array = one_device(positional, named, "ARRAY")
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
         files.refuse_unwritable(json_file)

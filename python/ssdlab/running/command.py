@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ssdlab.cli.options import PATH, ExamplesFirst, override_options
+from ssdlab.cli.options import PATH, QUIET, ExamplesFirst, override_options
 from ssdlab.running import outputs, perform
 from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
 
@@ -87,7 +87,7 @@ from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
     help="Try changes against the bottleneck in short simulations, 5 s at most, and show one that "
     "helps. Default: where the table goes to a terminal.",
 )
-@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
+@QUIET
 @click.option(
     "--show",
     is_flag=True,

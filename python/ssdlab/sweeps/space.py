@@ -42,6 +42,7 @@ _UNITS: dict[str, tuple[str, Decimal]] = {
 _NUMBER = r"([+-]?\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*([A-Za-z/]*|%)"
 _RANGE = re.compile(rf"{_NUMBER}\.\.{_NUMBER}(?::(\*?){_NUMBER})?")
 _LIKE_A_RANGE = re.compile(r"[+-]?\d[^/]*\.\.")
+_DASHED = re.compile(rf"({_NUMBER})-({_NUMBER})")
 _RELATIVE = re.compile(r"footprint\s*\*\s*(.+)")
 
 
@@ -211,6 +212,8 @@ def _parsed(item: str, said: str) -> re.Match[str] | None:
             f"{said}: {item} is no range; ranges are written 1..8, 0.05..0.3:0.05 (a step) "
             "or 4KiB..1MiB:*2 (a factor)"
         )
+    if (dashed := _DASHED.fullmatch(item)) is not None:
+        raise InputError(f"{said}: {item} is no range; write {dashed[1]}..{dashed[4]}")
     return found
 
 

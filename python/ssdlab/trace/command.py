@@ -16,7 +16,7 @@ from ssdlab import _core, files, sources
 from ssdlab import trace as traces
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
-from ssdlab.cli.options import ExamplesFirst, ExamplesFirstGroup
+from ssdlab.cli.options import QUIET, ExamplesFirst, ExamplesFirstGroup
 from ssdlab.results import Record
 from ssdlab.trace import figures
 
@@ -116,7 +116,7 @@ def trace() -> None:
     type=click.Path(path_type=Path),
     help="Draw a figure to FILE (.png, .svg).",
 )
-@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
+@QUIET
 def info(
     file: str,
     device: str | None,
@@ -163,13 +163,14 @@ def info(
 )
 @reading_options
 @click.option("--json", "json_path", metavar="FILE|-", help="Write JSON to FILE; - prints it.")
-def head(file: str, count: int, json_path: str | None, **options: Any) -> None:
+@QUIET
+def head(file: str, count: int, json_path: str | None, quiet: bool, **options: Any) -> None:
     """Show the first requests of a trace beside the lines they were parsed from."""
     _refuse_unwritable(json_path)
     with _errors():
         found = traces.head(file, count, **options)
     _print(found, json_path)
-    if json_path != "-":
+    if json_path != "-" and not quiet:
         from ssdlab.trace import display
 
         click.echo(display.head(found, sys.stdout), nl=False)

@@ -93,6 +93,7 @@ def _scenes(_: click.Context, __: click.Parameter, begun: str) -> list[Completio
     show_default=True,
     help="Number of frames in the recording, played at 30 per second.",
 )
+@click.option("--quiet", is_flag=True, help="Print nothing but the address.")
 def view(
     experiment: str | None,
     device: str | None,
@@ -108,6 +109,7 @@ def view(
     start: str | None,
     last: str | None,
     frames: int,
+    quiet: bool,
 ) -> int:
     """See a run happen: blocks, requests and latencies, in a page on this machine.
 
@@ -129,12 +131,13 @@ def view(
         files.refuse_unwritable(record, files.PAGE)
         with _EndedBySignals():
             said = recording.write(scene, record, start=start, last=last, frames=frames)
-        click.echo(said)
+        if not quiet:
+            click.echo(said)
         return 0
     for option, value in (("--start", start), ("--last", last)):
         if value is not None:
             raise click.UsageError(f"{option} is of a recording: it needs --record")
-    return _serve(sessions, port, no_browser)
+    return _serve(sessions, port, no_browser, quiet)
 
 
 view.help = (view.help or "").replace("{scenes}", ", ".join(scenes.names()))
@@ -196,11 +199,12 @@ class _EndedBySignals:
             signal.signal(number, before)
 
 
-def _serve(sessions: Sessions, port: int, no_browser: bool) -> int:
+def _serve(sessions: Sessions, port: int, no_browser: bool, quiet: bool) -> int:
     with _EndedBySignals() as ended, Loopback(serving.routes(sessions), port) as loopback:
         try:
             click.echo(loopback.url_with_key)
-            click.echo("ssdlab: open this address in a browser; Ctrl-C ends it", err=True)
+            if not quiet:
+                click.echo("ssdlab: open this address in a browser; Ctrl-C ends it", err=True)
             sys.stdout.flush()
             if not no_browser:
                 threading.Thread(

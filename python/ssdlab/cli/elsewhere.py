@@ -1,0 +1,134 @@
+"""What people type because other programs have it, answered with what there is here.
+
+A command or option that is absent is refused either way; the answer names the one that does it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import click
+
+#: Commands of other programs, with what does it here.
+COMMANDS: Mapping[str, str] = {
+    "advise": "`ssdlab choose` compares drives; `ssdlab why` tries changes to one",
+    "analyse": "`ssdlab run` shows where the time goes; `ssdlab trace info` describes a trace",
+    "analyze": "`ssdlab run` shows where the time goes; `ssdlab trace info` describes a trace",
+    "bench": "`ssdlab run` simulates a load; `ssdlab serve` is a block device for fio",
+    "benchmark": "`ssdlab run` simulates a load; `ssdlab serve` is a block device for fio",
+    "config": "`ssdlab run --show` prints a complete experiment; `ssdlab keys` finds a key",
+    "convert": "`ssdlab trace convert FILE OUT`",
+    "devices": "`ssdlab list devices`",
+    "diff": "`ssdlab compare A B`",
+    "doctor": "`ssdlab run --quiet --check` tries the installation; what an optional program or "
+    "package would add, the command that needs it says",
+    "drives": "`ssdlab list devices`",
+    "examples": "the help of each command begins with examples: `ssdlab run --help`",
+    "explain": "`ssdlab show NAME` explains a name or key; `ssdlab why` explains a result",
+    "export": "`ssdlab run --json FILE` and `--requests FILE.parquet` write results, "
+    "`ssdlab trace convert` a trace, `ssdlab report` a page",
+    "find": "`ssdlab keys WORD` finds a key; `ssdlab list` has the names",
+    "graph": "`ssdlab report RESULTS` draws a page; compare, size and trace info have --plot",
+    "help": "`ssdlab --help`, or `--help` after a command",
+    "import": "`ssdlab run` takes fio jobs and MQSim files; `ssdlab trace convert` takes traces",
+    "info": "`ssdlab show NAME` shows a device or key; `ssdlab trace info FILE` a trace",
+    "init": "`ssdlab run --show > experiment.toml` writes an experiment to start from",
+    "mount": "`ssdlab serve --mount FILE`",
+    "new": "`ssdlab run --show > experiment.toml` writes an experiment to start from",
+    "optimize": "`ssdlab sweep --search N` searches designs; `ssdlab size` the smallest drive",
+    "plot": "`ssdlab report RESULTS` draws a page; compare, size and trace info have --plot",
+    "presets": "`ssdlab list devices` and `ssdlab list workloads`",
+    "replay": "`ssdlab run --trace FILE`",
+    "search": "`ssdlab keys WORD` finds a key; `ssdlab sweep --search N` searches designs",
+    "sim": "`ssdlab run`",
+    "simulate": "`ssdlab run`",
+    "start": "`ssdlab serve` starts a live device; `ssdlab run` a simulation",
+    "test": "`ssdlab run --check` checks a run; `ssdlab device check` a device against its sheet",
+    "tune": "`ssdlab sweep --search N` searches designs; `ssdlab why` tries single changes",
+    "validate": "`ssdlab run FILE --show` checks an experiment; `ssdlab trace info` a trace; "
+    "`ssdlab device check` a device against its sheet",
+    "version": "`ssdlab --version`",
+    "workloads": "`ssdlab list workloads`",
+}
+
+#: Options of other programs and what does it here, the first that the command has. A word that does
+#: not begin with `--` is said as it is.
+OPTIONS: Mapping[str, Sequence[str]] = {
+    "-c": ("--set KEY=VALUE", "--experiment"),
+    "-d": ("--device",),
+    "-f": ("--format", "--force"),
+    "-j": ("--workers", "--threads", "--json"),
+    "-o": ("--out", "--json"),
+    "-q": ("--quiet",),
+    "-s": ("--set KEY=VALUE", "--seed"),
+    "-t": ("--trace", "--threads"),
+    "-v": ("progress is shown on a terminal; --version is an option of ssdlab itself",),
+    "-w": ("--workload",),
+    "--config": ("--set KEY=VALUE", "the file of an experiment is given without an option"),
+    "--csv": ("--json has every number; `ssdlab sweep --out FILE.csv` writes a table",),
+    "--debug": ("--show", "--check", "--json"),
+    "--drive": ("--device",),
+    "--dry-run": ("--show", "--check"),
+    "--force-overwrite": ("--force",),
+    "--html": ("--report", "`ssdlab report RESULTS --out FILE.html` writes a page"),
+    "--jobs": ("--workers", "--threads"),
+    "--log": ("--json", "--requests"),
+    "--model": ("--device",),
+    "--output": ("--out", "--json"),
+    "--overwrite": ("--force",),
+    "--parallel": ("--workers", "--threads"),
+    "--preset": ("--device", "--workload"),
+    "--processes": ("--workers",),
+    "--repeats": ("--repeat",),
+    "--save": ("--out", "--json"),
+    "--silent": ("--quiet",),
+    "--ssd": ("--device",),
+    "--verbose": ("progress is shown on a terminal; --json has every number", ),
+    "--workers": ("--threads",),
+}  # fmt: skip
+
+#: What there is to say of an option whose word is that of several keys, and meant is one.
+_KEYS: Mapping[str, str] = {
+    "duration": "run.until",
+    "time": "run.until",
+    "runtime": "run.until",
+    "qd": "workload.outstanding",
+    "iodepth": "workload.outstanding",
+    "requests": "workload.requests",
+}
+
+
+def command(name: str) -> str | None:
+    """What does here what the command `name` does elsewhere; None if nobody looks for it."""
+    return COMMANDS.get(name.lower())
+
+
+def option(word: str, asked: click.Command, ctx: click.Context) -> str | None:
+    """What does here what the option `word` does elsewhere, as far as the command has it.
+
+    Where the command changes keys, a word for a key is answered with that key.
+    """
+    had = {opt for param in asked.get_params(ctx) for opt in param.opts}
+    for said in OPTIONS.get(word, ()):
+        if not re.fullmatch(r"--[a-z]+( KEY=VALUE)?", said):
+            return said
+        if said.partition(" ")[0] in had:
+            return f"use {said}"
+    if "--set" not in had:
+        return None
+    from ssdlab import catalogue
+    from ssdlab.catalogue import search
+
+    name = word.lstrip("-").lower()
+    for spelling in (name, name.replace("-", "_")):
+        if (key := _KEYS.get(spelling)) is not None:
+            return f"use --set {key}=VALUE"
+        row = search.synonym(spelling)
+        if row is not None:
+            if not row.terms:
+                return row.note
+            return f"use --set {row.terms[0]}=VALUE (`ssdlab keys {spelling}` has all)"
+    end = f".{name.replace('-', '_')}"
+    ends = [key for key in catalogue.list("keys") if key.endswith(end)]
+    return f"use --set {ends[0]}=VALUE" if ends else None
