@@ -122,7 +122,7 @@ def test_a_group_alone_shows_its_help(group, capsys):
     assert main(group) == 0
     alone = capsys.readouterr()
     assert main([*group, "--help"]) == 0
-    assert alone == capsys.readouterr() and "Commands:" in alone.out and alone.err == ""
+    assert alone == capsys.readouterr() and "Examples:" in alone.out and alone.err == ""
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_what_looks_up_answers_quietly_with_its_status(ssdlab, words):
     "words",
     [
         ["device", "show", "agrawal2008"],
-        ["trace", "head", "t"],
+        ["trace", "head", "t", "--format", "disksim"],
         ["paper", "gray"],
     ],
 )
