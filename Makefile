@@ -117,6 +117,14 @@ docs: dist/.stamp-tested ## build the docs as a site into site/
 	$(BIN)/zensical build --clean --strict
 	@echo "The first page: site/index.html"
 
+.PHONY: docs-versions
+docs-versions: docs ## put the site of this version beside those in dist/docs/
+	$(BIN)/python packaging/versions.py
+
+.PHONY: man
+man: dist/.stamp-installed ## write manual pages of all commands into dist/man/man1/
+	$(BIN)/python packaging/man.py dist/man/man1
+
 .PHONY: bench
 bench: check-tools dist/.stamp-tested ## run the benchmarks
 	cargo bench --locked --workspace
@@ -164,6 +172,7 @@ install: dist/.stamp-wheel ## put the command ssdlab into ~/.local/bin (PREFIX=~
 	"$(PREFIX)/share/ssdlab/bin/python" -m pip install $(PIP_FLAGS) dist/ssdlab-*.whl
 	mkdir -p "$(PREFIX)/bin"
 	ln -sfn "$(PREFIX)/share/ssdlab/bin/ssdlab" "$(PREFIX)/bin/ssdlab"
+	"$(PREFIX)/share/ssdlab/bin/python" packaging/man.py "$(PREFIX)/share/man/man1"
 	@echo "Installed $$("$(PREFIX)/bin/ssdlab" --version) as $(PREFIX)/bin/ssdlab"
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) \
 	  echo "$(PREFIX)/bin is not on your PATH. Add to your shell's profile:"; \
@@ -171,7 +180,7 @@ install: dist/.stamp-wheel ## put the command ssdlab into ~/.local/bin (PREFIX=~
 
 .PHONY: uninstall
 uninstall: ## remove what install has put there
-	rm -rf "$(PREFIX)/share/ssdlab" "$(PREFIX)/bin/ssdlab"
+	rm -rf "$(PREFIX)/share/ssdlab" "$(PREFIX)/bin/ssdlab" "$(PREFIX)"/share/man/man1/ssdlab{,-*}.1
 
 .PHONY: clean
 clean: ## remove everything that was built here

@@ -8,8 +8,9 @@ True
 `run` puts a workload on a device and returns `Results`; `Experiment` is what is run, checked and
 ready; `sweep` runs many of them at once and returns a table; `list` names what there is to choose
 from; `trace` looks at traces and converts them; `calibrate` makes a device from measurements;
-`size` finds the smallest drive for a trace; `serve` makes a simulated device a block device, and
-`crash` cuts its power under an application;
+`size` finds the smallest drive for a trace, `cost` what meeting a need costs, `endurance` how much
+may be written; `view` shows a run as it happens; `serve` makes a simulated device a block device,
+and `crash` cuts its power under an application;
 `check_cleaner` checks a cleaning policy of your own, for which `cleaners` has the parts.
 
 The user's mistakes raise `InputError`, whose message names the source, the key and the valid
@@ -30,20 +31,24 @@ if TYPE_CHECKING:
     from ssdlab.catalogue import list
     from ssdlab.cleaners import check_cleaner
     from ssdlab.comparison import Comparison, compare
+    from ssdlab.costing.answer import Costs, cost
     from ssdlab.crashes.perform import Findings, crash
     from ssdlab.live import LiveDevice, serve
     from ssdlab.live.exports import LiveExports, serve_exports
+    from ssdlab.rating import Rating, endurance
     from ssdlab.reports import report
     from ssdlab.results import Record, Results
     from ssdlab.running import Experiment, Progress, run
     from ssdlab.sizing import Sizing, size
     from ssdlab.sweeps import Sweep, sweep
+    from ssdlab.viewing.answer import View, view
 
 __all__ = [
     "Calibration",
     "CheckError",
     "Clean",
     "Comparison",
+    "Costs",
     "Experiment",
     "Findings",
     "InputError",
@@ -52,17 +57,21 @@ __all__ = [
     "LiveExports",
     "PolicyError",
     "Progress",
+    "Rating",
     "Record",
     "Rest",
     "Results",
     "Sizing",
     "Sweep",
+    "View",
     "__version__",
     "calibrate",
     "check_cleaner",
     "cleaners",
     "compare",
+    "cost",
     "crash",
+    "endurance",
     "list",
     "report",
     "run",
@@ -71,6 +80,7 @@ __all__ = [
     "size",
     "sweep",
     "trace",
+    "view",
 ]
 
 #: Where each name is defined: its module, and what that calls it.
@@ -79,6 +89,7 @@ _PLACES = {
     "CheckError": "_core:CheckError",
     "Clean": "_core:Clean",
     "Comparison": "comparison:Comparison",
+    "Costs": "costing.answer:Costs",
     "Experiment": "running:Experiment",
     "Findings": "crashes.perform:Findings",
     "InputError": "_core:InputError",
@@ -87,17 +98,21 @@ _PLACES = {
     "LiveExports": "live.exports:LiveExports",
     "PolicyError": "_core:PolicyError",
     "Progress": "running:Progress",
+    "Rating": "rating:Rating",
     "Record": "results:Record",
     "Rest": "_core:Rest",
     "Results": "results:Results",
     "Sizing": "sizing:Sizing",
     "Sweep": "sweeps:Sweep",
+    "View": "viewing.answer:View",
     "__version__": "_core:version",
     "calibrate": "calibration:calibrate",
     "check_cleaner": "cleaners:check_cleaner",
     "cleaners": "cleaners",
     "compare": "comparison:compare",
+    "cost": "costing.answer:cost",
     "crash": "crashes.perform:crash",
+    "endurance": "rating:endurance",
     "list": "catalogue:list",
     "report": "reports:report",
     "run": "running:run",
@@ -106,6 +121,7 @@ _PLACES = {
     "size": "sizing:size",
     "sweep": "sweeps:sweep",
     "trace": "trace",
+    "view": "viewing.answer:view",
 }
 
 

@@ -26,8 +26,8 @@ from ssdlab.charts import (
     svg,
     text,
 )
-from ssdlab.cost import Need, Prices, bill, of_results
-from ssdlab.cost import figures as of_cost
+from ssdlab.costing import Need, Prices, bill, of_results
+from ssdlab.costing import figures as of_cost
 from ssdlab.results import PARTS
 from ssdlab.running import figures as of_run
 from ssdlab.running import over_time

@@ -8,7 +8,7 @@ import pytest
 
 import ssdlab as lab
 from ssdlab import _core
-from ssdlab.cost import (
+from ssdlab.costing import (
     Need,
     Prices,
     bill,
@@ -19,7 +19,7 @@ from ssdlab.cost import (
     refuse_unknown,
     rule,
 )
-from ssdlab.cost import need as needs
+from ssdlab.costing import need as needs
 from ssdlab.paper import ITEMS, Study
 
 #: What a kilowatt hour is, in hours of five years.

@@ -7,7 +7,7 @@ import pytest
 
 import ssdlab
 from ssdlab import layers, sources
-from ssdlab.endurance import CLASSES, FAILURES, closed_form, display, rate
+from ssdlab.rating import CLASSES, FAILURES, closed_form, display, rate
 
 #: A drive of four packages that ends within a second.
 QUICK = {

@@ -10,8 +10,8 @@ import pytest
 import ssdlab
 from ssdlab import layers, lifetime, sizing
 from ssdlab import trace as traces
-from ssdlab.cost import Prices, of_results
-from ssdlab.endurance import rate
+from ssdlab.costing import Prices, of_results
+from ssdlab.rating import rate
 from ssdlab.reports import one, several
 from ssdlab.running import display
 

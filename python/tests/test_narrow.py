@@ -10,8 +10,8 @@ from rich.console import Console
 import ssdlab as package
 from ssdlab import layers, sources
 from ssdlab.comparison import display as comparison_display
-from ssdlab.endurance import display as endurance_display
-from ssdlab.endurance import rate
+from ssdlab.rating import display as endurance_display
+from ssdlab.rating import rate
 from ssdlab.running import display as run_display
 from ssdlab.sweeps import display as sweep_display
 from ssdlab.terminal import Columns, console_for, fact_table, rendered, side_by_side

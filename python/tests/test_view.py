@@ -13,9 +13,9 @@ import pytest
 
 from ssdlab import InputError, _core, layers
 from ssdlab.loopback import KEY_HEADER, Loopback
-from ssdlab.view import knobs, scenes, serving
-from ssdlab.view.scenes import Scene
-from ssdlab.view.sessions import MOST_SESSIONS, Closed, Drive, Session, Sessions, heads
+from ssdlab.viewing import knobs, scenes, serving
+from ssdlab.viewing.scenes import Scene
+from ssdlab.viewing.sessions import MOST_SESSIONS, Closed, Drive, Session, Sessions, heads
 
 MS = 1_000_000
 
@@ -226,7 +226,7 @@ def test_sessions_are_bounded(scene, monkeypatch):
     again, _ = sessions.open([], {}, names[0])
     with pytest.raises(Closed):
         sessions.find(names[0])
-    monkeypatch.setattr("ssdlab.view.sessions.IDLE_SECONDS", 0)
+    monkeypatch.setattr("ssdlab.viewing.sessions.IDLE_SECONDS", 0)
     sessions.find(again)
     sessions.open([], {}, None)
     with pytest.raises(Closed):

@@ -5,9 +5,9 @@ from browser import BROWSER, Browser
 
 from ssdlab import layers
 from ssdlab.loopback import Loopback
-from ssdlab.view import recording, serving
-from ssdlab.view.scenes import Scene
-from ssdlab.view.sessions import Sessions
+from ssdlab.viewing import recording, serving
+from ssdlab.viewing.scenes import Scene
+from ssdlab.viewing.sessions import Sessions
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
 AT = "(globalThis.ssdlabView?.history?.at ?? -1)"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ssdlab.cost.rule import break_even_seconds
+from ssdlab.costing.rule import break_even_seconds
 from ssdlab.paper.derived import SATA_2008
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study

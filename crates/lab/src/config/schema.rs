@@ -27,6 +27,7 @@ pub fn schema() -> Value {
     };
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:ssdlab:experiment:1", // of the format's version, that of the key `version`
         "title": "An experiment of ssdlab",
         "description": "A device, a workload, and how to run one on the other.",
         "type": "object",

@@ -10,8 +10,8 @@ from typing import Any
 
 from ssdlab import layers, portable
 from ssdlab._core import InputError
-from ssdlab.endurance import closed_form
 from ssdlab.layers import Layer
+from ssdlab.rating import closed_form
 from ssdlab.results import Results
 from ssdlab.running import Experiment, Progress, run_layers
 

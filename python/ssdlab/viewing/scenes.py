@@ -37,7 +37,7 @@ class Scene(NamedTuple):
 
 def names() -> dict[str, str]:
     """Every scene and its summary."""
-    found = (resources.files("ssdlab.view") / "scenes").iterdir()
+    found = (resources.files("ssdlab.viewing") / "scenes").iterdir()
     paths = sorted(it.name for it in found if it.name.endswith(".toml"))
     return {path.removesuffix(".toml"): _summary(_text(path)) for path in paths}
 
@@ -63,7 +63,7 @@ def scene(name: str) -> Scene:
 
 
 def _text(path: str) -> str:
-    return (resources.files("ssdlab.view") / "scenes" / path).read_text(encoding="utf-8")
+    return (resources.files("ssdlab.viewing") / "scenes" / path).read_text(encoding="utf-8")
 
 
 def _summary(text: str) -> str:

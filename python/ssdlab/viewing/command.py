@@ -19,8 +19,8 @@ from ssdlab.cli.options import PATH, ExamplesFirst, override_options
 from ssdlab.cli.signals import Terminated
 from ssdlab.cli.stack import above, below
 from ssdlab.loopback import Loopback
-from ssdlab.view import recording, scenes, serving
-from ssdlab.view.sessions import Sessions
+from ssdlab.viewing import recording, scenes, serving
+from ssdlab.viewing.sessions import Sessions
 
 WAIT_SECONDS = 0.2
 

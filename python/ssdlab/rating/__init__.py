@@ -12,22 +12,26 @@ find is known. At its end each drive is audited, page by page.
 
 from __future__ import annotations
 
+import os
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ssdlab import layers, sources
 from ssdlab._core import InputError
-from ssdlab.endurance import closed_form
-from ssdlab.endurance.lives import Life, Subject, live, several
 from ssdlab.layers import Layer
+from ssdlab.rating import closed_form
+from ssdlab.rating.lives import Life, Subject, live, several
 
 #: Share of the drives that may fail (JESD218, both classes).
 FAILURES = 0.03
 #: Erasures simulated per block; higher ratings are extrapolated.
 CYCLES = 100
 MAX_DRIVES = 1000
+#: The default workload of the class for which the standard only gives a rule.
+ENTERPRISE = "jesd219"
 #: A short life shows how uneven wear grows; a shorter one would be dominated by chance.
 SHORT, SHORTEST = 4, 40
 
@@ -166,6 +170,62 @@ class Rating:
                 "passed": self.passes(tried),
             }
         return found
+
+
+def endurance(
+    device: str | os.PathLike[str],
+    application_class: str = "enterprise",
+    *,
+    trace: str | os.PathLike[str] | None = None,
+    workload: str | os.PathLike[str] | None = None,
+    set: Mapping[str, Any] | None = None,
+    drives: int = 1,
+    cycles: int = CYCLES,
+    seed: int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Rating:
+    """Write drives to their end of life: the TBW and DWPD of a device, by JESD218's classes.
+
+    `device` is a preset or a file; `application_class` "enterprise", whose workload is JESD219's,
+    or "client", which needs a `trace` or a `workload`. `set` changes single keys, `drives` is how
+    many are written, one seed each; at most `cycles` P/E cycles are simulated, the rest is
+    extrapolated. `progress` is told the requests done, and how many there will be.
+    Raises `InputError` for wrong input.
+
+    >>> rating = ssdlab.endurance("samsung-pm9a3", drives=4)  # doctest: +SKIP
+    >>> rating.tbw_bytes, rating.per_day(rating.tbw_bytes)  # doctest: +SKIP
+    """
+    if application_class not in CLASSES:
+        known = " and ".join(CLASSES)
+        raise InputError(f"application_class {application_class!r}: the classes are {known}")
+    load = load_of(application_class, trace, workload)
+    changes = layers.from_assignments(set or {})
+    return rate(
+        os.fspath(device),
+        application_class,
+        load,
+        changes,
+        drives=drives,
+        cycles=cycles,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def load_of(
+    of: str, trace: str | os.PathLike[str] | None, workload: str | os.PathLike[str] | None
+) -> list[Layer]:
+    """The layers of the workload that is written: the one given, or that of the class."""
+    if trace is not None and workload is not None:
+        raise InputError("--trace and --workload exclude each other: a trace is a workload")
+    if trace is not None:
+        return layers.from_trace(f"--trace {trace}", Path(trace))
+    if workload is None and of == "client":
+        raise InputError(
+            "the workload of class client is a recorded trace, which ssdlab does not have: give "
+            "one with --trace FILE, or another workload with --workload, such as zipf-mixed"
+        )
+    return [sources.from_name("workload", os.fspath(workload or ENTERPRISE))]
 
 
 def rate(

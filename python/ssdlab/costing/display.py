@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ssdlab.cost import Bill, Need, cheapest
+from ssdlab.costing import Bill, Need, cheapest
 from ssdlab.numbers import count, duration, significant
 from ssdlab.terminal import console_for, fact_table, rendered, side_by_side, warning_lines
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from ssdlab import files, layers, readable
 from ssdlab._core import InputError
-from ssdlab.view import document
-from ssdlab.view.scenes import Scene
-from ssdlab.view.sessions import Session, heads
+from ssdlab.viewing import document
+from ssdlab.viewing.scenes import Scene
+from ssdlab.viewing.sessions import Session, heads
 
 MOST_FRAMES = 3600
 FRAMES_PER_SECOND = 30

@@ -8,13 +8,10 @@ from pathlib import Path
 
 import click
 
-from ssdlab import files, layers, sources, terminal
+from ssdlab import files, layers, terminal
 from ssdlab.cli.options import ALLOW_CODE, PATH, QUIET, ExamplesFirst, device_argument, one_device
 from ssdlab.device.units import SIZE
-from ssdlab.endurance import CLASSES, CYCLES, FAILURES, rate
-
-#: The default workload of the class for which the standard only gives a rule.
-ENTERPRISE = "jesd219"
+from ssdlab.rating import CLASSES, CYCLES, FAILURES, load_of, rate
 
 
 @click.command(
@@ -99,7 +96,7 @@ def endurance(
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
         files.refuse_unwritable(json_file)
-    load = _load(of, trace, workload)
+    load = load_of(of, trace, workload)
     changes = layers.from_options(assignments)
     with terminal.steps(sys.stderr, "writing until end of life", quiet) as bar:
         found = rate(
@@ -119,22 +116,8 @@ def endurance(
     if json_path == "-":
         click.echo(text, nl=False)
     elif not quiet:
-        from ssdlab.endurance import display
+        from ssdlab.rating import display
 
         click.echo(display.rating(found, tried, sys.stdout), nl=False)
     if tried is not None and not found.passes(tried):
         sys.exit(1)
-
-
-def _load(of: str, trace: Path | None, workload: str | None) -> list[layers.Layer]:
-    """The layers of the workload."""
-    if trace is not None and workload is not None:
-        raise click.UsageError("--trace and --workload exclude each other: a trace is a workload")
-    if trace is not None:
-        return layers.from_trace(f"--trace {trace}", trace)
-    if workload is None and of == "client":
-        raise click.UsageError(
-            "the workload of class client is a recorded trace, which ssdlab does not have: give "
-            "one with --trace FILE, or another workload with --workload, such as zipf-mixed"
-        )
-    return [sources.from_name("workload", workload or ENTERPRISE)]

@@ -7,8 +7,8 @@ from typing import IO
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ssdlab.endurance import FAILURES, Rating
 from ssdlab.numbers import count, decimal_size
+from ssdlab.rating import FAILURES, Rating
 from ssdlab.terminal import console_for, fact_table, rendered
 
 #: Maximum number of drives with a line each.

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ssdlab._core import InputError
-from ssdlab.cost.design import DAYS_PER_YEAR, SECONDS_PER_DAY, Design, of_results
-from ssdlab.cost.need import Need
-from ssdlab.cost.prices import DEVICE, Prices, option
-from ssdlab.cost.rule import break_even_seconds
+from ssdlab.costing.design import DAYS_PER_YEAR, SECONDS_PER_DAY, Design, of_results
+from ssdlab.costing.need import Need
+from ssdlab.costing.prices import DEVICE, Prices, option
+from ssdlab.costing.rule import break_even_seconds
 from ssdlab.numbers import duration
 from ssdlab.sweeps.table import Goals, Objective
 

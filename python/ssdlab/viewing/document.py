@@ -20,7 +20,7 @@ SCRIPTS = ("format.js", "frames.js", "map.js", "strips.js", "source.js", "contro
 
 @cache
 def _text(name: str) -> str:
-    return (resources.files("ssdlab.view") / "page" / name).read_text(encoding="utf-8")
+    return (resources.files("ssdlab.viewing") / "page" / name).read_text(encoding="utf-8")
 
 
 def document(recorded: str = "") -> str:

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from ssdlab import files
-from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
 from ssdlab.cli.options import PATH, QUIET, ExamplesFirst
-from ssdlab.cost import Design, bill, cheapest, front, of_results, refuse_unknown
-from ssdlab.cost import need as needs
-from ssdlab.cost.prices import KEYS, MEANING, Prices, from_options, option
-from ssdlab.results import FILE, Results
-from ssdlab.sweeps.result import Sweep
+from ssdlab.costing import need as needs
+from ssdlab.costing.answer import calculate
+from ssdlab.costing.prices import KEYS, MEANING, from_options, option
 
 COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])
-#: What the .jsonl file of a sweep and the tables beside it are called.
-OF_SWEEPS = (".jsonl", ".parquet", ".csv")
 
 
 def price_options(command: COMMAND) -> COMMAND:
@@ -96,74 +91,29 @@ def cost(
     which is a design. Nothing is simulated: a device performs as measured in its run. Prices
     come from [cost] in the experiment; options override it.
     """
-    need = needs.parse(texts)
-    options = from_options(given)
-    if dollars_per_gib is not None and not 0 < dollars_per_gib < float("inf"):
-        raise InputError(f"--five-minute {dollars_per_gib:g}: a price of memory is above 0")
-    against = _latency(against) if against else next(iter(need.latencies_us), "p99")
+    need, prices = needs.parse(texts), from_options(given)
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     for path in (json_file, plot):
         if path is not None:
             files.refuse_unwritable(path)
     if plot is not None:
         matplotlib.check("--plot", plot)
-    bills = [bill(design, need, dollars_per_gib) for design in _designs(results, options)]
-    refuse_unknown(bills)
-    best = front(bills, against)
-    least = cheapest(bills, against)
-    rows = [it.to_dict() | {"pareto": on} for it, on in zip(bills, best, strict=True)]
-    text = json.dumps(
-        {
-            "need": need.to_dict(),
-            "designs": rows,
-            "cheapest": None if least is None else least.design.name,
-            "pareto": [it.design.name for it, on in zip(bills, best, strict=True) if on],
-        },
-        indent=2,
-    )
+    found = calculate(results, need, prices, against, dollars_per_gib)
+    text = json.dumps(found.to_dict(), indent=2)
     if json_file is not None:
         files.write_together({json_file: text + "\n"})
     if plot is not None:
-        from ssdlab.cost import figures
+        from ssdlab.costing import figures
 
-        drawn = figures.all_of(bills, best, against)
+        drawn = figures.all_of(found.bills, found.on_front, found.against)
         matplotlib.save(plot, matplotlib.sheet([[it] for it in drawn], "--plot"))
     if json_path == "-":
         click.echo(text)
     elif not quiet:
-        from ssdlab.cost import display
+        from ssdlab.costing import display
 
-        click.echo(display.shown(need, bills, best, against, sys.stdout), nl=False)
-    if least is None:
+        click.echo(
+            display.shown(need, found.bills, found.on_front, found.against, sys.stdout), nl=False
+        )
+    if found.cheapest is None:
         sys.exit(1)
-
-
-def _latency(name: str) -> str:
-    if not needs.is_latency(name):
-        raise InputError(f"--against {name}: the latencies are {', '.join(needs.LATENCIES)}")
-    return name
-
-
-def _designs(paths: Sequence[Path], options: Prices) -> list[Design]:
-    """Every design of every path, each with a name of its own."""
-    found: list[Design] = []
-    for path in paths:
-        if path.suffix in OF_SWEEPS:
-            found += _of_sweep(path, options)
-        else:
-            name = str(path.parent if path.name == FILE and path.parent.name else path)
-            found.append(of_results(name, Results.load(path).to_dict(), options))
-    return found
-
-
-def _of_sweep(path: Path, options: Prices) -> list[Design]:
-    designs = []
-    for point in Sweep.load(path):
-        if (results := point.results) is None:
-            continue
-        pairs = (f"{key.rpartition('.')[2]}={value}" for key, value in point.parameters.items())
-        name = " ".join(pairs) or str(path)
-        designs.append(of_results(name, results.to_dict(), options))
-    if not designs:
-        raise InputError(f"{path}: no point of this sweep has results")
-    return designs

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ssdlab.charts import Axis, Figure
 from ssdlab.charts.figure import Series
-from ssdlab.cost import Bill
+from ssdlab.costing import Bill
 from ssdlab.sweeps.figures import trade_off
 
 #: Designs that have a bar of their own.

@@ -11,8 +11,8 @@ from typing import Any
 
 from ssdlab._core import InputError
 from ssdlab.loopback import Answer, Asked, Route, as_json, page
-from ssdlab.view.document import document
-from ssdlab.view.sessions import MOST_FRAMES, MOST_STEP_NS, Closed, Session, Sessions
+from ssdlab.viewing.document import document
+from ssdlab.viewing.sessions import MOST_FRAMES, MOST_STEP_NS, Closed, Session, Sessions
 
 #: How long the page waits for a drive that is being prepared before it asks again.
 PREPARING_SECONDS = 0.1

@@ -8,8 +8,8 @@ from typing import Any
 
 from ssdlab import lifetime
 from ssdlab._core import InputError
-from ssdlab.cost.need import LATENCIES
-from ssdlab.cost.prices import Prices
+from ssdlab.costing.need import LATENCIES
+from ssdlab.costing.prices import Prices
 from ssdlab.lifetime import Lifetime
 
 DAYS_PER_YEAR = 365.0

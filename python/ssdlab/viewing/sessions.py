@@ -17,8 +17,8 @@ from typing import Any
 
 from ssdlab import _core, layers
 from ssdlab._core import InputError
-from ssdlab.view import knobs
-from ssdlab.view.scenes import Scene
+from ssdlab.viewing import knobs
+from ssdlab.viewing.scenes import Scene
 
 #: Maximum number of open pages.
 MOST_SESSIONS = 4

@@ -1,0 +1,133 @@
+"""The costs of several designs for one need, side by side: what `ssdlab cost` answers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdlab._core import InputError
+from ssdlab.costing import Bill, Design, bill, cheapest, front, of_results, refuse_unknown
+from ssdlab.costing import need as needs
+from ssdlab.costing.need import Need
+from ssdlab.costing.prices import KEYS, Prices, from_options
+from ssdlab.results import FILE, Results
+from ssdlab.sweeps.result import Sweep
+
+#: What the .jsonl file of a sweep and the tables beside it are called.
+OF_SWEEPS = (".jsonl", ".parquet", ".csv")
+Source = Results | Sweep | str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What each design costs, in the order given."""
+
+    need: Need
+    bills: Sequence[Bill]
+    against: str
+    """The latency of the Pareto front."""
+    on_front: Sequence[bool]
+    """Which bills no other beats in both dollars and that latency."""
+
+    @property
+    def cheapest(self) -> Bill | None:
+        """The bill of least dollars that meets the need; None if none does."""
+        return cheapest(self.bills, self.against)
+
+    @property
+    def pareto(self) -> list[Bill]:
+        """The bills on the front."""
+        return [it for it, is_on in zip(self.bills, self.on_front, strict=True) if is_on]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The costs as `ssdlab cost --json` has them."""
+        least = self.cheapest
+        rows = zip(self.bills, self.on_front, strict=True)
+        return {
+            "need": self.need.to_dict(),
+            "designs": [it.to_dict() | {"pareto": is_on} for it, is_on in rows],
+            "cheapest": None if least is None else least.design.name,
+            "pareto": [it.design.name for it in self.pareto],
+        }
+
+
+def cost(
+    results: Source | Sequence[Source],
+    need: str | Mapping[str, float | str] = "",
+    *,
+    against: str | None = None,
+    memory_dollars_per_gib: float | None = None,
+    **prices: float,
+) -> Costs:
+    """Calculate the cost of meeting a need with the devices of results; nothing is simulated.
+
+    `results` are `Results`, a `Sweep` or their files, one or several; each point of a sweep is a
+    design. `need` is a text such as "iops=18000,p99=20ms" or a mapping of such names; without it
+    one device is bought. `prices` are the keys of `[cost]` in an experiment, such as
+    `device_dollars` and `years`, and come before those of the results. `against` is the latency of
+    the Pareto front, by default the first one needed, or p99. With `memory_dollars_per_gib` each
+    bill has the break-even interval of the five-minute rule.
+    Raises `InputError` for wrong input and for a price that is missing.
+
+    >>> costs = ssdlab.cost("out", "iops=50000", device_dollars=600)  # doctest: +SKIP
+    >>> costs.cheapest.dollars  # doctest: +SKIP
+    """
+    texts: tuple[str, ...] = (need,) if isinstance(need, str) and need else ()
+    if not isinstance(need, str):
+        texts = tuple(f"{name}={value}" for name, value in need.items())
+    if unknown := [key for key in prices if key not in KEYS]:
+        raise InputError(f"{unknown[0]}: no price is called so; prices: {', '.join(KEYS)}")
+    if isinstance(results, str | os.PathLike | Results | Sweep):
+        results = [results]
+    return calculate(results, needs.parse(texts), from_options(prices), against,
+                     memory_dollars_per_gib)  # fmt: skip
+
+
+def calculate(
+    sources: Sequence[Source],
+    need: Need,
+    prices: Prices,
+    against: str | None,
+    memory_dollars_per_gib: float | None,
+) -> Costs:
+    """The same of values that are read; the errors name the options of the command."""
+    dollars = memory_dollars_per_gib
+    if dollars is not None and not 0 < dollars < float("inf"):
+        raise InputError(f"--five-minute {dollars:g}: a price of memory is above 0")
+    if against is not None and not needs.is_latency(against):
+        raise InputError(f"--against {against}: the latencies are {', '.join(needs.LATENCIES)}")
+    latency = against or next(iter(need.latencies_us), "p99")
+    designs = [it for number, source in enumerate(sources) for it in _of(source, number, prices)]
+    if not designs:
+        raise InputError("there are no results to calculate with")
+    bills = [bill(design, need, dollars) for design in designs]
+    refuse_unknown(bills)
+    return Costs(need, bills, latency, front(bills, latency))
+
+
+def _of(source: Source, number: int, prices: Prices) -> list[Design]:
+    """Every design of a source, each with a name of its own."""
+    if isinstance(source, Results):
+        return [of_results(f"results {number + 1}", source.to_dict(), prices)]
+    if isinstance(source, Sweep):
+        return _of_sweep(source, f"sweep {number + 1}", prices)
+    path = Path(source)
+    if path.suffix in OF_SWEEPS:
+        return _of_sweep(Sweep.load(path), str(path), prices)
+    name = str(path.parent if path.name == FILE and path.parent.name else path)
+    return [of_results(name, Results.load(path).to_dict(), prices)]
+
+
+def _of_sweep(sweep: Sweep, called: str, prices: Prices) -> list[Design]:
+    designs = []
+    for point in sweep:
+        if (results := point.results) is None:
+            continue
+        pairs = (f"{key.rpartition('.')[2]}={value}" for key, value in point.parameters.items())
+        designs.append(of_results(" ".join(pairs) or called, results.to_dict(), prices))
+    if not designs:
+        raise InputError(f"{called}: no point of this sweep has results")
+    return designs

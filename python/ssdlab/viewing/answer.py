@@ -1,0 +1,109 @@
+"""A view from Python: the page of a run, open until it is closed, or kept as a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from ssdlab import files
+from ssdlab._core import InputError
+from ssdlab.viewing import recording, scenes
+from ssdlab.viewing.sessions import Sessions
+
+if TYPE_CHECKING:
+    from ssdlab.loopback import Loopback
+    from ssdlab.running import Part
+
+
+class View:
+    """A run that can be looked at; made by `ssdlab.view`.
+
+    As a context manager it is closed at the end of the block.
+    """
+
+    def __init__(self, scene: scenes.Scene, port: int = 0) -> None:
+        from ssdlab.loopback import Loopback
+        from ssdlab.viewing import serving
+
+        self._sessions = Sessions(scene)
+        self._sessions.check()
+        self._scene = scene
+        self._page: Loopback | None = Loopback(serving.routes(self._sessions), port)
+        self._page.__enter__()
+        self.url: str = self._page.url_with_key
+        """The address of the page, on this machine only, with the key that it needs."""
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        start: str | None = None,
+        last: str | None = None,
+        frames: int = 600,
+    ) -> str:
+        """Keep the run as one HTML file that plays without ssdlab; what it keeps, in a sentence.
+
+        `start` and `last` are simulated times, such as "2s": before the first frame, and how much
+        is kept, by default as much as `frames` show at the speed of the scene.
+        """
+        most = recording.MOST_FRAMES
+        if not 2 <= frames <= most:
+            raise InputError(f"frames {frames}: from 2 to {most}")
+        target = Path(path)
+        files.refuse_unwritable(target, files.PAGE)
+        return recording.write(self._scene, target, start=start, last=last, frames=frames)
+
+    def close(self) -> None:
+        """End the page and the runs that it showed."""
+        page, self._page = self._page, None
+        if page is not None:
+            page.__exit__(None, None, None)
+            self._sessions.close_all()
+
+    def __enter__(self) -> View:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<View at {self.url}>" if self._page is not None else "<View, closed>"
+
+
+def view(
+    experiment: Part | str | None = None,
+    *,
+    beside: Mapping[str, Any] | None = None,
+    port: int = 0,
+    **arguments: Any,
+) -> View:
+    """Show a run as it happens, in a page on this machine; nothing is opened.
+
+    `experiment` is what `ssdlab.run` takes or the name of a scene, such as "hot-cold"; `arguments`
+    are the others of `ssdlab.run`: `device`, `workload`, `trace`, `seed`, `set`. Without any it is
+    the scene "cleaning". `beside` are keys in which a second drive differs under the same requests.
+    `port` is that of 127.0.0.1; 0 takes any that is free. Raises `InputError` for wrong input.
+
+    >>> with ssdlab.view("hot-cold") as shown:  # doctest: +SKIP
+    ...     shown.save("hot-cold.html", frames=300)
+    """
+    from ssdlab.running import layers_of
+
+    if experiment is None and not arguments:
+        experiment = scenes.DEFAULT
+    if isinstance(experiment, str) and scenes.is_name(experiment):
+        scene = scenes.scene(experiment)
+        stack = scene.stack + (layers_of(None, **arguments) if arguments else [])
+    else:
+        scene = scenes.Scene([])
+        stack = layers_of(experiment, **arguments)
+    changed = scene.beside if beside is None else beside
+    return View(scene._replace(stack=list(stack), beside=changed or None), port)
