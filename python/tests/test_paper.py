@@ -338,6 +338,7 @@ def test_the_page_is_readable_on_any_screen(tmp_path, width):
     with Browser(tmp_path / "profile", width=width) as browser:
         browser.open((tmp_path / "r.html").as_uri())
         browser.until("document.readyState === 'complete'")
+        browser.run("document.querySelector('details').open = true")
         assert browser.run("document.documentElement.scrollWidth") <= width
         # No figure lies beyond the edge, where one would have to scroll for it.
         right = "Math.max(...[...document.querySelectorAll('td')].map(right))"
@@ -362,11 +363,22 @@ def test_the_report_is_one_readable_page(ssdlab, tmp_path):
         .replace('<meta name="viewport" content="width=device-width, initial-scale=1">', "")
     )
     for item in json.loads(done.stdout)["items"]:
-        assert f'<section id="{item["item"]}">' in page
+        assert f' id="{item["item"]}">' in page
         for row in item["rows"]:
             assert html.escape(row["name"]) in page
     # Every point of every figure is drawn and says its value.
     assert page.count('<path class="dot') == page.count('h0"><title>') == 2 * 144
+
+
+def test_what_fails_comes_first_and_is_open():
+    good, bad = Row("good", 100, 100, 5), Row("bad", 100, 200, 5)
+    items = [Item("x", "Old", [good]), Item("drives", "Today", [good]), Item("y", "F", [good, bad])]
+    written = page(items, True, False)
+    assert written.index("F<small>") < written.index("Today<small>") < written.index("Old<small>")
+    assert written.index(">bad<") < written.index(">good<")
+    assert written.count('<details class="item" open>') == 1
+    assert '<a href="#y">1 fail</a>' in written
+    assert "<a" not in page(items[:2], True, False).partition("<nav>")[0], "nothing fails"
 
 
 def test_a_demerit_is_the_distance_of_two_distributions():

@@ -116,3 +116,36 @@ def test_text_of_a_grey_run_can_be_read():
     for role, pair in colours.items():
         for theme in (0, 1):
             assert style.contrast(style.PAPER["bg"][theme], pair[theme]) >= 4.5, role
+
+
+def test_equal_units_are_one_sentence_with_the_list_folded():
+    from ssdlab.reports import parts
+
+    small = {"device.blocks_per_plane": 64, "workload.requests": 2000}
+    heading, body = parts.units(ssdlab.run(device="agrawal2008", set=small))
+    assert "8 packages are" in heading and "equally" in heading
+    assert body.startswith("<details><summary>Each package</summary>")
+    lone = {**small, "device.channels": 1, "workload.requests": 500}
+    assert "<details>" not in parts.units(ssdlab.run(device="agrawal2008", set=lone))[1]
+
+
+def test_parts_of_a_latency_have_one_legend_on_a_comparison(tmp_path):
+    runs = [
+        ssdlab.run(device=device, set={"device.blocks_per_plane": 64, "workload.requests": 20000})
+        for device in ("agrawal2008", "agrawal2008")
+    ]
+    for name, it in zip("ab", runs, strict=True):
+        (tmp_path / name).mkdir()
+        it.save(tmp_path / name / "results.json")
+    ssdlab.report([tmp_path / "a", tmp_path / "b"], tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text()
+    where = text.partition('<section id="time"')[2].partition("</section>")[0]
+    assert where.count('<p class="legend">') == 1
+
+
+def test_nothing_is_marked_between_whole_numbers():
+    from ssdlab.charts.figure import Axis
+    from ssdlab.charts.scales import level
+
+    assert level(Axis("seed", zero=False), [1.0, 2.0, 3.0])[0] == [1.0, 2.0, 3.0]
+    assert 1.5 in level(Axis("share", zero=False), [1.0, 2.5, 3.0])[0]

@@ -82,6 +82,8 @@ def level(axis: Axis, values: list[float]) -> tuple[list[float], float, float]:
     low = min(0.0, first) if axis.zero else first
     low, high = (low if axis.low is None else axis.low, last if axis.high is None else axis.high)
     marks = round_marks(low, high)
+    if all(value == int(value) for value in values):  # nothing is between whole numbers
+        marks = [mark for mark in marks if mark == int(mark)]
     if axis.low is not None or axis.high is not None:
         return [mark for mark in marks if low <= mark <= high], low, high
     return marks, marks[0], marks[-1]

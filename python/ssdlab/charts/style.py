@@ -29,6 +29,10 @@ ROLES = {
     "E": ("#0f6f8f", "#58c4e4"),
     "F": ("#5a626d", "#9ba4af"),
     "context": ("#aab1ba", "#5c6572"),
+    # Percentiles of one distribution: the farther out, the stronger.
+    "p50": ("#9a7ccf", "#8a73b8"),
+    "p99": ("#6d3fc4", "#a98bea"),
+    "p999": ("#3f1d8a", "#dccdff"),
     "host_queue": ("#8a929c", "#7c8590"),
     "host_link": ("#2b3038", "#dde2e8"),
     "firmware": ("#59636f", "#aab3bd"),

@@ -11,10 +11,15 @@ from ssdlab.numbers import study_number as number
 from ssdlab.pages import STYLE
 from ssdlab.paper.item import Item, Row, counts
 
+#: The items about drives that can be bought today; they come before those of the older studies.
+TODAY = ("drives", "ssdiq", "ssdiq-gc", "ssdiq-load")
 COLUMNS = ("published", "simulated", "difference", "tolerance", "verdict")
 #: On a telephone a row is its name with the figures below, each under its word.
 NARROW = """
 .study td:first-child { white-space: normal }
+details.item { border-top: 1px solid var(--rule); padding: 10px 0 }
+details.item > summary { cursor: pointer; font-size: 17px; font-weight: 600 }
+details.item > summary small { font-weight: 400; margin-left: 8px }
 @media (max-width: 640px) {
   .study, .study tbody { display: block } .study thead { display: none }
   .study tr { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 4px 10px;
@@ -28,11 +33,12 @@ NARROW = """
 
 
 def page(items: Sequence[Item], quick: bool, traces: bool) -> str:
-    """The whole page as HTML."""
-    count = ", ".join(
-        f'<span class="{_class(kind)}">{found} {kind}</span>'
-        for kind, found in counts(items).items()
-    )
+    """The whole page as HTML: first what fails, then the drives of today, then the rest.
+
+    An item is a line with its verdicts, which opens; one with a row that fails is open.
+    """
+    items = sorted(items, key=lambda it: (not _fails(it), it.name not in TODAY))
+    count = _counted(items, link=True)
     how = "quick form: smaller drives, fewer requests" if quick else "full form"
     if traces:
         how += "; IOzone and Postmark are the recorded traces"
@@ -52,15 +58,36 @@ def page(items: Sequence[Item], quick: bool, traces: bool) -> str:
     )
 
 
+def _fails(item: Item) -> bool:
+    return any(row.verdict == "fail" for row in item.rows)
+
+
+def _counted(items: Sequence[Item], link: bool = False) -> str:
+    """How many rows have each verdict; with `link` those that fail lead to the first of them."""
+    said = []
+    for kind, found in counts(items).items():
+        if not found and not (link and kind == "fail"):
+            continue
+        text = f"{found} {kind}"
+        if kind == "fail" and found and link:
+            text = f'<a href="#{next(it.name for it in items if _fails(it))}">{text}</a>'
+        said.append(f'<span class="{_class(kind) if found else "info"}">{text}</span>')
+    return ", ".join(said)
+
+
 def _item(item: Item) -> str:
     figures = "".join(map(svg.figure, item.figures))
+    rows = sorted(item.rows, key=lambda row: row.verdict != "fail")
     heads = "".join(f"<th>{column}</th>" for column in COLUMNS)
     remarks = "".join(f'<p class="remark">{escape(remark)}</p>' for remark in item.remarks)
     head = f"<thead><tr><th></th>{heads}</tr></thead>"
-    table = f'<table class="study">{head}<tbody>{"".join(map(_row, item.rows))}</tbody></table>'
+    table = f'<table class="study">{head}<tbody>{"".join(map(_row, rows))}</tbody></table>'
+    is_open = " open" if _fails(item) else ""
     return (
-        f'<section id="{item.name}"><h2>{escape(item.title)}</h2><div class="wide">{table}</div>'
-        f"{figures}{remarks}</section>"
+        f'<details class="item"{is_open}><summary>{escape(item.title)}'
+        f"<small>{_counted([item])}</small></summary>"
+        # Whoever follows a link to what is inside finds it open.
+        f'<div class="wide" id="{item.name}">{table}</div>{figures}{remarks}</details>'
     )
 
 

@@ -21,8 +21,9 @@ TABLES = {
     "health": "Health",
     "energy": "Energy",
 }
-#: Units that have a bar of their own.
+#: Units that have a bar of their own, and how many are shown even where all are equally busy.
 MAX_UNITS = 64
+FEW_UNITS = 4
 #: Maximum number of differing keys listed; for more, the file is clearer.
 MAX_CHANGED = 24
 #: Erasures of a block, in the mean: of fewer it is not said whether wear is even.
@@ -215,9 +216,10 @@ def units(it: Results) -> tuple[str, str]:
     cleaning = sum(unit.get("cleaning") or 0.0 for unit in shown) / len(shown)
     if most == 0:
         return f"The {words}s were idle", ""
+    equal = (most - least <= 0.1 and least >= 0.5 * most) or most <= 1.1 * least
     if len(shown) == 1:
         heading = f"The {words} is {readable.about(most)} busy"
-    elif (most - least <= 0.1 and least >= 0.5 * most) or most <= 1.1 * least:
+    elif equal:
         heading = f"All {len(shown)} {words}s are {'about ' if most > 1.1 * least else ''}equally"
         heading += f" busy, {readable.about(sum(unit.busy for unit in shown) / len(shown))}"
     else:
@@ -228,6 +230,8 @@ def units(it: Results) -> tuple[str, str]:
     text = svg.draw(drawn)
     if len(shown) > MAX_UNITS:
         text += f"<p>The busiest {MAX_UNITS} of {len(shown)}.</p>"
+    if equal and len(shown) > FEW_UNITS:  # the heading has said it
+        text = f"<details><summary>Each {words}</summary>{text}</details>"
     buses = (it.get("buses") or {}).get("busy") or []
     if buses:
         low, high = readable.share(min(buses)), readable.share(max(buses))

@@ -359,7 +359,8 @@ def _where(named: figures.Named) -> Section:
             ranks += (
                 f'<h3 class="r-{figures.run_role(n)}">{escape(name)}, by latency percentile</h3>'
             )
-            ranks += svg.draw(by_rank)
+            # The parts are those of the means above, and so is what their colours mean.
+            ranks += svg.stacks(by_rank, legend=False)
     return Section("time", _part_heading(named), body + ranks, note)
 
 

@@ -2,7 +2,8 @@
 
 A scene is a TOML file of `scenes/`: an experiment, whose leading comment is its summary, and a
 table `[view]` of its own: `beside`, the keys in which a second drive differs; `colour`; `speed`,
-seconds of simulated time that are shown in one; `from`, simulated seconds before the first frame.
+seconds of simulated time that are shown in one; `from`, simulated seconds before the first frame;
+`questions`, three to answer by looking, for a class.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class Scene(NamedTuple):
     """Seconds of simulated time before the first frame."""
     title: str = ""
     """What it is, in a line."""
+    questions: tuple[str, ...] = ()
+    """What to find out by looking, for a class."""
 
 
 def names() -> dict[str, str]:
@@ -59,6 +62,7 @@ def scene(name: str) -> Scene:
         speed=view.get("speed"),
         start=view.get("from", 0.0),
         title=_summary(text),
+        questions=tuple(view.get("questions", ())),
     )
 
 

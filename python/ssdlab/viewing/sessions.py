@@ -201,6 +201,7 @@ class Session:
         """The first message to a page."""
         return {
             "title": self.scene.title or self.drives[0].experiment.get("title", ""),
+            "questions": self.scene.questions,
             "colour": self.scene.colour,
             "speed": self.scene.speed,
             "begins_at": self.begins_at,

@@ -8,7 +8,7 @@ const S = { points: [], at: {}, about: null, said: null, span: 60, paused: false
 
 // ---- the strips
 const RATE = { read: 'r-read', write: 'r-write', trim: 'r-trim', flush: 'r-flush' };
-const BY = [['p999', 'p99.9', 'r-cleaning'], ['p99', 'p99', 'r-unit'], ['p50', 'p50', 'r-read']];
+const BY = [['p999', 'p99.9', 'r-p999'], ['p99', 'p99', 'r-p99'], ['p50', 'p50', 'r-p50']];
 const STRIPS = [
   { id: 'requests', name: 'Requests', under: 'per second, by kind', unit: 'rate', height: 120, least: 10,
     nothing: 'no requests', lines: Object.keys(RATE).map(k =>
@@ -54,7 +54,7 @@ function buildStrips() {
 function cross(s, x) { const r = s.canvas.getBoundingClientRect(), w = r.width - LEFT - 1;
   const t = S.now - S.span * (1 - (x - r.left - LEFT) / w);
   S.cross = t < S.now - S.span || t > S.now ? null : t; draw() }
-function theme() { const names = ['grid', 'rule', 'axis', 'dim', 'fg', 'fail', 'r-cleaning', 'r-unit', 'r-cell',
+function theme() { const names = ['grid', 'rule', 'axis', 'dim', 'fg', 'fail', 'r-cell', ...BY.map(it => it[2]),
   ...Object.values(RATE)]; const C = Object.fromEntries(names.map(n => [n, css(n)]));
   STRIPS.forEach(s => s.colours = C); map.theme() }
 function nearest(t) { let best = null; for (const p of S.points)

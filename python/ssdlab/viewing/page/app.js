@@ -55,6 +55,8 @@ function show(said) {
   document.body.classList.toggle('recorded', recorded);
   byId('two').setAttribute('aria-pressed', said.drives.length > 1);
   byId('about').textContent = [said.title, said.kept].filter(Boolean).join(' ');
+  byId('ask').hidden = !said.questions.length; byId('caption').textContent = said.title;
+  byId('questions').replaceChildren(...said.questions.map(it => Object.assign(document.createElement('li'), { textContent: it })));
   build();
   knobs();
   choose();
