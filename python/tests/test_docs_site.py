@@ -49,3 +49,9 @@ def test_a_broken_link_fails_the_build(source, link):
     broken.unlink()
     assert done.returncode != 0
     assert "does not exist" in done.stdout + done.stderr
+
+
+def test_no_search_is_offered_that_files_could_not_serve(source):
+    assert build(source).returncode == 0
+    assert 'type="search"' not in (source / "site" / "index.html").read_text()
+    assert 'class="md-search"' not in (source / "site" / "index.html").read_text()
