@@ -54,7 +54,7 @@ class Sizing:
     def because(self) -> str:
         """Why no design meets the goals: what the best of them lacks."""
         nearest = min(self.trials, key=self._miss)
-        lacking = [_said(nearest, goal) for goal in nearest.broken(self.goals)]
+        lacking = [said(nearest, goal) for goal in nearest.broken(self.goals)]
         load = "; the trace offers more load than it can serve" if nearest.overloaded else ""
         return f"at its best ({design(nearest)}) {' and '.join(lacking)}{load}"
 
@@ -71,7 +71,7 @@ class Sizing:
     def to_dict(self) -> dict[str, Any]:
         """The sizing as `ssdlab size --json` has it; times in us, sizes in bytes."""
 
-        def said(trial: Trial | None) -> dict[str, Any] | None:
+        def told(trial: Trial | None) -> dict[str, Any] | None:
             return None if trial is None else trial.to_dict(self.goals, self.years)
 
         return {
@@ -82,11 +82,11 @@ class Sizing:
                 for it in self.goals
             ],
             "fit": list(self.fit.words),
-            "best": said(self.best),
-            "next_best": said(self.next_best),
+            "best": told(self.best),
+            "next_best": told(self.next_best),
             "because": self.because() if self.best is None else None,
             "command": self.command,
-            "tried": [said(trial) for trial in self.trials],
+            "tried": [told(trial) for trial in self.trials],
         }
 
 
@@ -119,15 +119,16 @@ def life(years: float | None) -> str:
     return f"{years:.3g} years" if years >= 1 else f"{365 * years:.3g} days"
 
 
-def _said(trial: Trial, goal: Goal) -> str:
+def said(trial: Trial, goal: Goal) -> str:
     from ssdlab.numbers import duration
 
     if goal.figure == "years":
         lasts = trial.mean("years")
         said = trial.why_unknown() if lasts is None else life(lasts)
         return f"lifetime is {said}, not {life(goal.limit)}"
-    mean = trial.known(goal.figure)
-    name = {"p99_us": "p99", "p999_us": "p99.9"}[goal.figure]
+    name = goal.name
+    if (mean := trial.mean(goal.figure)) is None:
+        return f"{name} is not known: the trace has no such requests"
     return f"{name} is {duration(mean)}, not {duration(goal.limit)}"
 
 
@@ -161,7 +162,7 @@ def size(
     limits = (("p99_us", p99_us), ("p999_us", p999_us))
     goals = [Goal(figure, limit) for figure, limit in limits if limit is not None]
     goals.append(Goal("years", years or YEARS, at_least=True, if_known=years is None))
-    search = _Search(trace, drive, capacity_bytes, assignments, drives)
+    search = Search(trace, drive, capacity_bytes, assignments, drives)
     done, most = 0, 1
 
     def judged(trial: Trial, least: int = 1) -> bool:
@@ -196,7 +197,7 @@ def _counts(fewest: int, most: int) -> list[int]:
     return counts
 
 
-def _least(search: _Search, drives: int, judged: Callable[..., bool], seeds: int) -> Trial | None:
+def _least(search: Search, drives: int, judged: Callable[..., bool], seeds: int) -> Trial | None:
     """The trial with `drives` drives and the least spare space that meets the goals."""
     designs = search.designs(drives)
 
@@ -217,7 +218,7 @@ def _least(search: _Search, drives: int, judged: Callable[..., bool], seeds: int
     return search.trial(designs[high]) if high < len(designs) else None
 
 
-class _Search:
+class Search:
     """The designs of a drive under a trace, each tried once."""
 
     def __init__(

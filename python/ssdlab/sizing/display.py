@@ -38,8 +38,7 @@ def _goals(found: Sizing) -> str:
             where = " where that is known" if goal.if_known else ""
             said.append(f"lasts {goal.limit:g} years{where}")
         else:
-            name = {"p99_us": "p99", "p999_us": "p99.9"}[goal.figure]
-            said.append(f"{name} <= {duration(goal.limit)}")
+            said.append(f"{goal.name} <= {duration(goal.limit)}")
     return "Goals: " + ", ".join(said)
 
 
