@@ -20,6 +20,7 @@ WRONG_INPUT = 2
 #: Where each command is.
 COMMANDS: Mapping[str, str] = {
     "calibrate": "ssdlab.calibration.command:calibrate",
+    "choose": "ssdlab.choosing.command:choose",
     "compare": "ssdlab.comparison.command:compare",
     "cost": "ssdlab.cost.command:cost",
     "crash": "ssdlab.crashes.command:crash",

@@ -18,7 +18,7 @@ from ssdlab import _core, layers, sources
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
 from ssdlab.running import Experiment
-from ssdlab.sizing.fit import Fit, fit
+from ssdlab.sizing.fit import Fit, NoRoomError, fit
 from ssdlab.sizing.trial import SEEDS, Design, Goal, Trial, judge
 from ssdlab.sweeps.plan import BLOCKS, blocks_for
 
@@ -176,7 +176,7 @@ def size(
         return judge(trial, goals, seed, ran, least)
 
     winners: list[Trial] = []
-    for count in _counts(search.fit.fewest_drives, drives):
+    for count in counts(search.fit.fewest_drives, drives):
         # The best is repeated; of the next best one seed is enough where it is clear.
         seeds = 1 if winners else SEEDS
         if (found := _least(search, count, judged, seeds)) is not None:
@@ -189,7 +189,7 @@ def size(
     return Sizing(drive, trace, goals, years or YEARS, search.fit, tried, best, after, command)
 
 
-def _counts(fewest: int, most: int) -> list[int]:
+def counts(fewest: int, most: int) -> list[int]:
     """The numbers of drives that are tried: each twice the one before."""
     counts = [fewest]
     while counts[-1] < most:
@@ -256,6 +256,13 @@ class Search:
         if self.fit.scale is not None:
             self._wanted = self._wanted * int(found.get("scale", 1)) // self.fit.scale
             self._given.append(f"device.scale={self.fit.scale}")
+
+    @property
+    def exported_bytes(self) -> int:
+        """What one drive exports, in whole."""
+        stack = [*self._below, *layers.from_options(self._given)]
+        drive = Experiment._from_layers(stack).to_dict()["device"]
+        return _core.capacity_bytes(stack) * int(drive.get("scale", 1))
 
     def designs(self, drives: int) -> list[Design]:
         """The designs with `drives` drives, from the least spare space to the most."""

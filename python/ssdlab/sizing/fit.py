@@ -32,6 +32,15 @@ ERASES = 150
 MAX_REPEATED = 20_000_000
 
 
+class NoRoomError(InputError):
+    """All drives together have no room for what the trace touches."""
+
+    @property
+    def why(self) -> str:
+        """The same without what to do about it."""
+        return str(self).partition(": ")[2].partition(": --capacity")[0]
+
+
 @dataclass(frozen=True)
 class Fit:
     """What is changed so that the trace fits, and why."""
@@ -112,7 +121,7 @@ def fit(path: Path, stack: Sequence[Layer], most_drives: int) -> Fit:
             new_scale, room = scale, capacity * int(drive.get("scale", 1)) // scale
         drives = math.ceil(touched / room)
         if drives > most_drives:
-            raise InputError(
+            raise NoRoomError(
                 f"--trace {path}: touches {size(touched)}, and {most_drives} drives have "
                 f"{size(most_drives * room)}: --capacity {math.ceil(touched / 1e9)}GB has room "
                 "for all of it"
