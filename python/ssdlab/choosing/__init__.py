@@ -22,6 +22,7 @@ from ssdlab.catalogue import devices
 from ssdlab.choosing import reasons, trace
 from ssdlab.choosing.offer import Offer, Terms
 from ssdlab.cost.need import Need
+from ssdlab.sizing.fit import NoRoomError
 from ssdlab.sizing.trial import SEEDS, Design, Goal, Trial, judge
 
 __all__ = ["Choice", "Offer", "choose"]
@@ -230,7 +231,7 @@ class _Trying:
             raise KeyboardInterrupt
         try:
             search = sizing.Search(self.path, self.drive, None, self.assignments, self.most)
-        except sizing.NoRoomError as error:
+        except NoRoomError as error:
             return self.terms.without_trial(self.drive, error.why)
         least = math.ceil(self.gigabytes * 1e9 / search.exported_bytes * (1 - 1e-9))
         if least > self.most:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ssdlab.sizing import said
 from ssdlab.sizing import life as life_text
+from ssdlab.sizing import said
 from ssdlab.sizing.trial import DAYS, Goal, Trial
 
 #: Years over which data sheets rate drive writes per day.

@@ -18,7 +18,7 @@ from ssdlab import _core, layers, sources
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
 from ssdlab.running import Experiment
-from ssdlab.sizing.fit import Fit, NoRoomError, fit
+from ssdlab.sizing.fit import Fit, fit
 from ssdlab.sizing.trial import SEEDS, Design, Goal, Trial, judge
 from ssdlab.sweeps.plan import BLOCKS, blocks_for
 
@@ -120,6 +120,7 @@ def life(years: float | None) -> str:
 
 
 def said(trial: Trial, goal: Goal) -> str:
+    """What a trial lacks of a goal, in words."""
     from ssdlab.numbers import duration
 
     if goal.figure == "years":
