@@ -82,6 +82,7 @@ def choose(
     prices: Mapping[str, float] | None = None,
     power_dollars_per_kwh: float | None = None,
     assignments: Sequence[str] = (),
+    columns: str | None = None,
     seed: int = 42,
     progress: Callable[[int, int], object] | None = None,
 ) -> Choice:
@@ -105,10 +106,12 @@ def choose(
     goals.append(Goal("years", years, at_least=True, if_known=True))
     gigabytes = need.amounts.get("gb", 0.0)
     cancelled = threading.Event()
-    notes = trace.notes(path, assignments)
+    notes = trace.notes(path, assignments, columns)
 
     def tried(name: str) -> Offer:
-        return _Trying(path, name, most, assignments, goals, terms, gigabytes, seed, cancelled)()
+        return _Trying(
+            path, columns, name, most, assignments, goals, terms, gigabytes, seed, cancelled
+        )()
 
     offers = _each(tried, names, cancelled, progress)
     offers = _confirmed(sorted(offers, key=_order), goals, terms, seed)
@@ -216,6 +219,7 @@ class _Trying:
     """
 
     path: Path
+    columns: str | None
     drive: str
     most: int
     assignments: Sequence[str]
@@ -230,7 +234,9 @@ class _Trying:
         if self.cancelled.is_set():
             raise KeyboardInterrupt
         try:
-            search = sizing.Search(self.path, self.drive, None, self.assignments, self.most)
+            search = sizing.Search(
+                self.path, self.drive, None, self.assignments, self.most, self.columns
+            )
         except NoRoomError as error:
             return self.terms.without_trial(self.drive, error.why)
         least = math.ceil(self.gigabytes * 1e9 / search.exported_bytes * (1 - 1e-9))

@@ -11,7 +11,7 @@ import click
 from ssdlab import choosing, files, sizing, terminal
 from ssdlab._core import InputError
 from ssdlab.cli import completion
-from ssdlab.cli.options import PATH, ExamplesFirst
+from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst
 from ssdlab.cost import need as needs
 from ssdlab.device.units import TIME
 
@@ -29,6 +29,7 @@ from ssdlab.device.units import TIME
     ],
 )  # fmt: skip
 @click.option("--trace", metavar="FILE", type=PATH, required=True, help="The trace to serve.")
+@COLUMNS
 @click.option("--p99", metavar="TIME", help="Maximum p99 latency, such as 2ms.")
 @click.option("--p999", metavar="TIME", help="Maximum p99.9 latency.")
 @click.option(
@@ -94,6 +95,7 @@ from ssdlab.device.units import TIME
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def choose(
     trace: Path,
+    columns: str | None,
     p99: str | None,
     p999: str | None,
     years: float,
@@ -127,6 +129,7 @@ def choose(
             prices=_prices(prices),
             power_dollars_per_kwh=power_dollars_per_kwh,
             assignments=assignments,
+            columns=columns,
             seed=seed,
             progress=bar,
         )

@@ -20,7 +20,7 @@ ABOVE_P99 = 100
 ONE_KIND = 0.999
 
 
-def notes(path: Path, assignments: Sequence[str]) -> list[str]:
+def notes(path: Path, assignments: Sequence[str], columns: str | None) -> list[str]:
     """Sentences about what the trace is too short for, or does not have.
 
     Raises `InputError` for a trace that cannot be read.
@@ -29,7 +29,7 @@ def notes(path: Path, assignments: Sequence[str]) -> list[str]:
 
     stack = [
         sources.from_name("device", DRIVE),
-        *layers.from_trace(f"--trace {path}", path),
+        *layers.from_trace(f"--trace {path}", path, columns),
         *layers.from_options([*assignments]),
     ]
     resolved = Experiment._from_layers(stack).to_dict()

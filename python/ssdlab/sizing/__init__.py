@@ -143,6 +143,7 @@ def size(
     capacity_bytes: float | None = None,
     drives: int = MAX_DRIVES,
     assignments: Sequence[str] = (),
+    columns: str | None = None,
     seed: int = 42,
     progress: Callable[[int, int], object] | None = None,
 ) -> Sizing:
@@ -151,6 +152,7 @@ def size(
     `drive` is a preset or a file. `p99_us` and `p999_us` are latency limits over all requests,
     in microseconds; `years` is the lifetime of the flash at the write rate of the trace, by default
     5 where the trace is long enough to tell it;
+    `columns` says what the columns of a table are;
     `capacity_bytes` the exported capacity of a drive, by default its own; `drives` the maximum
     number of drives.
     Raises `InputError` for wrong input.
@@ -163,7 +165,7 @@ def size(
     limits = (("p99_us", p99_us), ("p999_us", p999_us))
     goals = [Goal(figure, limit) for figure, limit in limits if limit is not None]
     goals.append(Goal("years", years or YEARS, at_least=True, if_known=years is None))
-    search = Search(trace, drive, capacity_bytes, assignments, drives)
+    search = Search(trace, drive, capacity_bytes, assignments, drives, columns)
     done, most = 0, 1
 
     def judged(trial: Trial, least: int = 1) -> bool:
@@ -229,14 +231,16 @@ class Search:
         capacity_bytes: float | None,
         assignments: Sequence[str],
         most_drives: int,
+        columns: str | None = None,
     ) -> None:
         if not 1 <= most_drives <= 64:
             raise InputError(f"--drives {most_drives}: from 1 to 64")
         self.trials: dict[Design, Trial] = {}
         self._drive, self._trace, self._given = drive, trace, [*assignments]
+        self._columns = columns
         self._below = [
             sources.from_name("device", drive, "--drive"),
-            *layers.from_trace(f"--trace {trace}", trace),
+            *layers.from_trace(f"--trace {trace}", trace, columns),
         ]
         stack = [*self._below, *layers.from_options(self._given)]
         found = Experiment._from_layers(stack).to_dict()["device"]
@@ -339,7 +343,8 @@ class Search:
                 **{key: value for key, value in words.items() if key not in own},
             }
         sets = [word for key, value in words.items() for word in ("--set", f"{key}={value}")]
-        return shlex.join(["ssdlab", "run", *device, "--trace", str(self._trace), *sets])
+        mapped = [] if self._columns is None else ["--columns", self._columns]
+        return shlex.join(["ssdlab", "run", *device, "--trace", str(self._trace), *mapped, *sets])
 
 
 def _spare(share: float) -> str:

@@ -83,9 +83,9 @@ def read(path: Path, resolved: dict[str, Any], capacity_bytes: int) -> Record:
         raise InputError("--trace -: the trace is run several times, so it must be a file")
     options = {key: resolved[key] for key in READING if key in resolved}
     try:
-        return traces.info(path, capacity=f"{capacity_bytes}B", **options)
+        return traces.info(resolved["path"], capacity=f"{capacity_bytes}B", **options)
     except InputError as error:
-        message = str(error).removeprefix(f"trace {path}: ")
+        message = str(error).removeprefix(f"trace {resolved['path']}: ")
         key = message.partition(":")[0]
         example = {"workload.time_unit": "ns", "workload.read_share": "0.7"}.get(key)
         hint = f"; add --set {key}={example}" if example else ""
