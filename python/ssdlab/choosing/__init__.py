@@ -109,9 +109,8 @@ def choose(
     notes = trace.notes(path, assignments, columns)
 
     def tried(name: str) -> Offer:
-        return _Trying(
-            path, columns, name, most, assignments, goals, terms, gigabytes, seed, cancelled
-        )()
+        asked = (most, assignments, goals, terms, gigabytes, seed, cancelled)
+        return _Trying(path, columns, name, *asked)()
 
     offers = _each(tried, names, cancelled, progress)
     offers = _confirmed(sorted(offers, key=_order), goals, terms, seed)

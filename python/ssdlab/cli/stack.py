@@ -34,9 +34,7 @@ def below(
     if trace is not None:
         stack += layers.from_trace(f"--trace {trace}", trace, columns)
     elif columns is not None:
-        raise _core.InputError(
-            f"--columns {columns}: says what a --trace holds, which is not given"
-        )
+        raise _core.InputError(f"--columns {columns}: there is no --trace that it describes")
     return stack
 
 

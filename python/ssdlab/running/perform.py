@@ -58,9 +58,8 @@ def run(
     if requests is not None:
         files.refuse_unwritable(requests)
 
-    layered = stack.below(experiment, device, trace, workload, columns) + stack.above(
-        assignments, seed
-    )
+    layered = stack.below(experiment, device, trace, workload, columns)
+    layered += stack.above(assignments, seed)
     if timeline is not None:
         layered += layers.from_mapping(f"--timeline {timeline}", {"run": {"timeline": timeline}})
     if allow_code:

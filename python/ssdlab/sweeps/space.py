@@ -123,7 +123,7 @@ def _axis(source: str, key: str, values: Any, searching: bool) -> Axis:
     if name == "trace":
         from ssdlab import tables
 
-        items = [os.fspath(path) for item in items for path in tables.matches(item) or [item]]
+        items = [os.fspath(path) for item in items for path in tables.matches(item) or (item,)]
     if name in NAMES:
         return Axis(name, source, items)
     if searching and len(items) == 1 and (span := _span(items[0], said)) is not None:

@@ -30,8 +30,8 @@ EXAMPLE = "time=ts,offset=lba*512,size=len,op=rw"
 #: a "block" or an "lba" has no size that everybody agrees on.
 _NAMES = {
     "time": "time timestamp ts at arrival arrivaltime start starttime issuetime datetime date "
-    "begin atns arrivalns timens timeus timems times timestampns timestampus timestampms timestamps "
-    "tsns tsus tsms tss seconds",
+    "begin atns arrivalns timens timeus timems times timestampns timestampus timestampms "
+    "timestamps tsns tsus tsms tss seconds",
     "op": "op operation opcode optype iotype type rw rwbs direction cmd command action requesttype "
     "readwrite readorwrite iswrite isread",
     "offset": "offset offsetbytes byteoffset offsetinbytes startoffset address addr position pos "
