@@ -8,9 +8,9 @@ True
 `run` puts a workload on a device and returns `Results`; `Experiment` is what is run, checked and
 ready; `sweep` runs many of them at once and returns a table; `list` names what there is to choose
 from; `trace` looks at traces and converts them; `calibrate` makes a device from measurements;
-`size` finds the smallest drive for a trace, `cost` what meeting a need costs, `endurance` how much
-may be written; `view` shows a run as it happens; `serve` makes a simulated device a block device,
-and `crash` cuts its power under an application;
+`size` finds the smallest drive for a trace, `choose` the cheapest that can be bought, `cost` what
+meeting a need costs, `endurance` how much may be written; `view` shows a run as it happens; `serve`
+makes a simulated device a block device, and `crash` cuts its power under an application;
 `check_cleaner` checks a cleaning policy of your own, for which `cleaners` has the parts.
 
 The user's mistakes raise `InputError`, whose message names the source, the key and the valid
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ssdlab._core import version as __version__
     from ssdlab.calibration import Calibration, calibrate
     from ssdlab.catalogue import list
+    from ssdlab.choosing import Choice, choose
     from ssdlab.cleaners import check_cleaner
     from ssdlab.comparison import Comparison, compare
     from ssdlab.costing.answer import Costs, cost
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Calibration",
     "CheckError",
+    "Choice",
     "Clean",
     "Comparison",
     "Costs",
@@ -67,6 +69,7 @@ __all__ = [
     "__version__",
     "calibrate",
     "check_cleaner",
+    "choose",
     "cleaners",
     "compare",
     "cost",
@@ -87,6 +90,7 @@ __all__ = [
 _PLACES = {
     "Calibration": "calibration:Calibration",
     "CheckError": "_core:CheckError",
+    "Choice": "choosing:Choice",
     "Clean": "_core:Clean",
     "Comparison": "comparison:Comparison",
     "Costs": "costing.answer:Costs",
@@ -108,6 +112,7 @@ _PLACES = {
     "__version__": "_core:version",
     "calibrate": "calibration:calibrate",
     "check_cleaner": "cleaners:check_cleaner",
+    "choose": "choosing:choose",
     "cleaners": "cleaners",
     "compare": "comparison:compare",
     "cost": "costing.answer:cost",

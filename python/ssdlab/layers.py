@@ -90,9 +90,17 @@ def _assignment(key: str, value: Any) -> str:
     return f"{key}={value if isinstance(value, str) else _inline(f'set {key}', value)}"
 
 
-def from_trace(source: str, path: str | os.PathLike[str]) -> list[Layer]:
-    """The layers that replay the trace file `path`."""
-    return from_mapping(source, {"workload": {"kind": "trace", "path": path}})
+def from_trace(source: str, trace: Any, columns: str | None = None) -> list[Layer]:
+    """The layers that replay a trace: a file, a pattern of files, or a table in memory.
+
+    `columns` says which column of a table is what, by name, or by number for the engine.
+    """
+    from ssdlab import tables
+
+    keys = {"kind": "trace", "path": tables.as_trace(trace, columns, source)}
+    if columns is not None and tables.are_numbers(columns):
+        keys["columns"] = columns
+    return from_mapping(source, {"workload": keys})
 
 
 def from_seed(source: str, seed: int) -> list[Layer]:

@@ -35,6 +35,7 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
         "run": Place("running", "run", "simulate a workload on a drive"),
         "compare": Place("comparison", "compare", "compare two results, devices or settings"),
         "size": Place("sizing", "size", "find the smallest drive that meets your goals"),
+        "choose": Place("choosing", "choose", "the cheapest drive on sale that meets your goals"),
         "cost": Place("costing", "cost", "what meeting a need costs, with your prices"),
         "endurance": Place("rating", "endurance", "write drives to their end: TBW and DWPD"),
         "reliability": Place("reliability", "reliability", "estimate the data losses of an array"),

@@ -165,6 +165,12 @@ ALLOW_CODE = click.option(
     "needed for a policy named with --set.",
 )
 
+COLUMNS = click.option(
+    "--columns",
+    metavar="LIST",
+    help="What the columns of --trace are: time=ts:us,offset=lba*512,size=len,op=rw.",
+)
+
 OVERRIDES = [
     click.option(
         "--device",
@@ -173,8 +179,12 @@ OVERRIDES = [
         help="The device: a preset or a TOML file.",
     ),
     click.option(
-        "--trace", metavar="FILE", type=PATH, help="The workload: replay this trace file."
+        "--trace",
+        metavar="FILE",
+        type=PATH,
+        help="The workload: replay this trace: a file, or several by a pattern such as 'a/*.csv'.",
     ),
+    COLUMNS,
     click.option(
         "--workload",
         metavar="NAME|FILE",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 #: Options that are followed by a text, by what they are called in the command.
 TEXTS = {
+    "--columns": "columns",
     "--device": "device",
     "--json": "json_path",
     "--threads": "threads",
@@ -35,6 +36,7 @@ ABSENT = {
     **dict.fromkeys(REPEATED.values(), ()),
     **dict.fromkeys(FLAGS.values(), False),
     "advice": None,
+    "columns": None,
     "form": "table",
     "threads": "1",
 }

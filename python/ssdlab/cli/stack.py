@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 
 def below(
-    experiment: Path | None, device: str | None, trace: Path | None, workload: str | None
+    experiment: Path | None,
+    device: str | None,
+    trace: Path | None,
+    workload: str | None,
+    columns: str | None = None,
 ) -> list[layers.Layer]:
     """The layers of an experiment's file and of the options that name a whole section."""
     if trace is not None and workload is not None:
@@ -28,7 +32,9 @@ def below(
     if workload is not None:
         stack.append(sources.from_name("workload", workload))
     if trace is not None:
-        stack += layers.from_trace(f"--trace {trace}", trace)
+        stack += layers.from_trace(f"--trace {trace}", trace, columns)
+    elif columns is not None:
+        raise _core.InputError(f"--columns {columns}: there is no --trace that it describes")
     return stack
 
 

@@ -119,7 +119,8 @@ def compare(
                     a,
                     b,
                     below=stack.below(
-                        None, overrides["device"], overrides["trace"], overrides["workload"]
+                        None,
+                        *(overrides[it] for it in ("device", "trace", "workload", "columns")),
                     ),
                     assignments=overrides["assignments"],
                     axes=[space.from_option(axis, False) for axis in axes],
@@ -167,6 +168,7 @@ def _side(
     device: str | None,
     trace: Path | None,
     workload: str | None,
+    columns: str | None,
     assignments: tuple[str, ...],
     seed: int | None,
     allow_code: bool,
@@ -183,7 +185,7 @@ def _side(
     if is_preset and device is not None:
         raise _core.InputError(f"--device {device}: {named} is the preset of a device itself")
     file = None if is_preset else Path(named)
-    layers = stack.below(file, named if is_preset else device, trace, workload)
+    layers = stack.below(file, named if is_preset else device, trace, workload, columns)
     layers += stack.above(assignments, seed)
     if allow_code:
         layers = permitting(layers)

@@ -74,7 +74,7 @@ def of_results(name: str, results: Mapping[str, Any], options: Prices) -> Design
         mb_per_s=every["mb_per_s"] or 0.0,
         written_gb_per_request=host["write"]["bytes"] / 1e9 / every["requests"],
         bytes_per_request=every["bytes"] / every["requests"],
-        latencies_us=_latencies(host),
+        latencies_us=latencies_us(host),
         lifetime=_lifetime(name, results),
         constant_watts=constant,
         joules_per_request=joules,
@@ -108,7 +108,8 @@ def _energy(results: Mapping[str, Any]) -> tuple[float | None, float]:
     return constant / seconds, (energy["joules"] - constant) / results["host"]["all"]["requests"]
 
 
-def _latencies(host: Mapping[str, Any]) -> dict[str, float]:
+def latencies_us(host: Mapping[str, Any]) -> dict[str, float]:
+    """The latencies that a need may bound, by their names, of the requests that there were."""
     found = {}
     for kind in ("all", "read", "write"):
         stats = host[kind]

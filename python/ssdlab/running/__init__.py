@@ -38,7 +38,7 @@ def run(
     experiment: Part | None = None,
     *,
     device: Part | None = None,
-    trace: str | os.PathLike[str] | None = None,
+    trace: Any = None,
     workload: Part | None = None,
     seed: int | None = None,
     set: Mapping[str, Any] | None = None,
@@ -59,7 +59,8 @@ def run(
     - `device`, `workload`: the name of a preset, the path of a TOML file, or the section's keys as
       a dict, such as `device={"preset": "agrawal2008", "channels": 4}`; a preset takes precedence
       over a file of the same name, which `./name` selects;
-    - `trace`: the path of a trace file to replay, in place of a `workload`;
+    - `trace`: a trace to replay, in place of a `workload`: the path of a file, a pattern of paths,
+      or a table of pandas, Polars or Arrow;
     - other sections by name, such as `run={"until": "60s"}`;
     - `set`: single keys, such as `{"device.timing.read": "30us"}`, in any order;
     - `seed`: seed of the random generator;
@@ -157,7 +158,7 @@ def layers_of(
     experiment: Part | None = None,
     *,
     device: Part | None = None,
-    trace: str | os.PathLike[str] | None = None,
+    trace: Any = None,
     workload: Part | None = None,
     seed: int | None = None,
     set: Mapping[str, Any] | None = None,
@@ -212,7 +213,7 @@ class Experiment:
         experiment: Part | None = None,
         *,
         device: Part | None = None,
-        trace: str | os.PathLike[str] | None = None,
+        trace: Any = None,
         workload: Part | None = None,
         seed: int | None = None,
         set: Mapping[str, Any] | None = None,

@@ -38,6 +38,7 @@ def run(
     quiet: bool,
     show: bool,
     advice: bool | None = None,
+    columns: str | None = None,
 ) -> None:
     """Simulate an experiment, print and write the results; the arguments are the options."""
     to_stdout = json_path == "-"
@@ -57,7 +58,8 @@ def run(
     if requests is not None:
         files.refuse_unwritable(requests)
 
-    layered = stack.below(experiment, device, trace, workload) + stack.above(assignments, seed)
+    layered = stack.below(experiment, device, trace, workload, columns)
+    layered += stack.above(assignments, seed)
     if timeline is not None:
         layered += layers.from_mapping(f"--timeline {timeline}", {"run": {"timeline": timeline}})
     if allow_code:

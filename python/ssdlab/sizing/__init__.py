@@ -54,7 +54,7 @@ class Sizing:
     def because(self) -> str:
         """Why no design meets the goals: what the best of them lacks."""
         nearest = min(self.trials, key=self._miss)
-        lacking = [_said(nearest, goal) for goal in nearest.broken(self.goals)]
+        lacking = [said(nearest, goal) for goal in nearest.broken(self.goals)]
         load = "; the trace offers more load than it can serve" if nearest.overloaded else ""
         return f"at its best ({design(nearest)}) {' and '.join(lacking)}{load}"
 
@@ -71,7 +71,7 @@ class Sizing:
     def to_dict(self) -> dict[str, Any]:
         """The sizing as `ssdlab size --json` has it; times in us, sizes in bytes."""
 
-        def said(trial: Trial | None) -> dict[str, Any] | None:
+        def told(trial: Trial | None) -> dict[str, Any] | None:
             return None if trial is None else trial.to_dict(self.goals, self.years)
 
         return {
@@ -82,11 +82,11 @@ class Sizing:
                 for it in self.goals
             ],
             "fit": list(self.fit.words),
-            "best": said(self.best),
-            "next_best": said(self.next_best),
+            "best": told(self.best),
+            "next_best": told(self.next_best),
             "because": self.because() if self.best is None else None,
             "command": self.command,
-            "tried": [said(trial) for trial in self.trials],
+            "tried": [told(trial) for trial in self.trials],
         }
 
 
@@ -119,15 +119,17 @@ def life(years: float | None) -> str:
     return f"{years:.3g} years" if years >= 1 else f"{365 * years:.3g} days"
 
 
-def _said(trial: Trial, goal: Goal) -> str:
+def said(trial: Trial, goal: Goal) -> str:
+    """What a trial lacks of a goal, in words."""
     from ssdlab.numbers import duration
 
     if goal.figure == "years":
         lasts = trial.mean("years")
         said = trial.why_unknown() if lasts is None else life(lasts)
         return f"lifetime is {said}, not {life(goal.limit)}"
-    mean = trial.known(goal.figure)
-    name = {"p99_us": "p99", "p999_us": "p99.9"}[goal.figure]
+    name = goal.name
+    if (mean := trial.mean(goal.figure)) is None:
+        return f"{name} is not known: the trace has no such requests"
     return f"{name} is {duration(mean)}, not {duration(goal.limit)}"
 
 
@@ -141,6 +143,7 @@ def size(
     capacity_bytes: float | None = None,
     drives: int = MAX_DRIVES,
     assignments: Sequence[str] = (),
+    columns: str | None = None,
     seed: int = 42,
     progress: Callable[[int, int], object] | None = None,
 ) -> Sizing:
@@ -149,6 +152,7 @@ def size(
     `drive` is a preset or a file. `p99_us` and `p999_us` are latency limits over all requests,
     in microseconds; `years` is the lifetime of the flash at the write rate of the trace, by default
     5 where the trace is long enough to tell it;
+    `columns` says what the columns of a table are;
     `capacity_bytes` the exported capacity of a drive, by default its own; `drives` the maximum
     number of drives.
     Raises `InputError` for wrong input.
@@ -161,7 +165,7 @@ def size(
     limits = (("p99_us", p99_us), ("p999_us", p999_us))
     goals = [Goal(figure, limit) for figure, limit in limits if limit is not None]
     goals.append(Goal("years", years or YEARS, at_least=True, if_known=years is None))
-    search = _Search(trace, drive, capacity_bytes, assignments, drives)
+    search = Search(trace, drive, capacity_bytes, assignments, drives, columns)
     done, most = 0, 1
 
     def judged(trial: Trial, least: int = 1) -> bool:
@@ -175,7 +179,7 @@ def size(
         return judge(trial, goals, seed, ran, least)
 
     winners: list[Trial] = []
-    for count in _counts(search.fit.fewest_drives, drives):
+    for count in counts(search.fit.fewest_drives, drives):
         # The best is repeated; of the next best one seed is enough where it is clear.
         seeds = 1 if winners else SEEDS
         if (found := _least(search, count, judged, seeds)) is not None:
@@ -188,7 +192,7 @@ def size(
     return Sizing(drive, trace, goals, years or YEARS, search.fit, tried, best, after, command)
 
 
-def _counts(fewest: int, most: int) -> list[int]:
+def counts(fewest: int, most: int) -> list[int]:
     """The numbers of drives that are tried: each twice the one before."""
     counts = [fewest]
     while counts[-1] < most:
@@ -196,7 +200,7 @@ def _counts(fewest: int, most: int) -> list[int]:
     return counts
 
 
-def _least(search: _Search, drives: int, judged: Callable[..., bool], seeds: int) -> Trial | None:
+def _least(search: Search, drives: int, judged: Callable[..., bool], seeds: int) -> Trial | None:
     """The trial with `drives` drives and the least spare space that meets the goals."""
     designs = search.designs(drives)
 
@@ -217,7 +221,7 @@ def _least(search: _Search, drives: int, judged: Callable[..., bool], seeds: int
     return search.trial(designs[high]) if high < len(designs) else None
 
 
-class _Search:
+class Search:
     """The designs of a drive under a trace, each tried once."""
 
     def __init__(
@@ -227,14 +231,16 @@ class _Search:
         capacity_bytes: float | None,
         assignments: Sequence[str],
         most_drives: int,
+        columns: str | None = None,
     ) -> None:
         if not 1 <= most_drives <= 64:
             raise InputError(f"--drives {most_drives}: from 1 to 64")
         self.trials: dict[Design, Trial] = {}
         self._drive, self._trace, self._given = drive, trace, [*assignments]
+        self._columns = columns
         self._below = [
             sources.from_name("device", drive, "--drive"),
-            *layers.from_trace(f"--trace {trace}", trace),
+            *layers.from_trace(f"--trace {trace}", trace, columns),
         ]
         stack = [*self._below, *layers.from_options(self._given)]
         found = Experiment._from_layers(stack).to_dict()["device"]
@@ -255,6 +261,13 @@ class _Search:
         if self.fit.scale is not None:
             self._wanted = self._wanted * int(found.get("scale", 1)) // self.fit.scale
             self._given.append(f"device.scale={self.fit.scale}")
+
+    @property
+    def exported_bytes(self) -> int:
+        """What one drive exports, in whole."""
+        stack = [*self._below, *layers.from_options(self._given)]
+        drive = Experiment._from_layers(stack).to_dict()["device"]
+        return _core.capacity_bytes(stack) * int(drive.get("scale", 1))
 
     def designs(self, drives: int) -> list[Design]:
         """The designs with `drives` drives, from the least spare space to the most."""
@@ -330,7 +343,8 @@ class _Search:
                 **{key: value for key, value in words.items() if key not in own},
             }
         sets = [word for key, value in words.items() for word in ("--set", f"{key}={value}")]
-        return shlex.join(["ssdlab", "run", *device, "--trace", str(self._trace), *sets])
+        mapped = [] if self._columns is None else ["--columns", self._columns]
+        return shlex.join(["ssdlab", "run", *device, "--trace", str(self._trace), *mapped, *sets])
 
 
 def _spare(share: float) -> str:

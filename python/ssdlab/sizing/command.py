@@ -11,7 +11,7 @@ import click
 from ssdlab import files, layers, sizing, terminal
 from ssdlab.charts import matplotlib
 from ssdlab.cli import completion
-from ssdlab.cli.options import PATH, ExamplesFirst
+from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst
 from ssdlab.device.units import SIZE, TIME
 
 
@@ -27,6 +27,7 @@ from ssdlab.device.units import SIZE, TIME
     ],
 )  # fmt: skip
 @click.option("--trace", metavar="FILE", type=PATH, required=True, help="The trace to size for.")
+@COLUMNS
 @click.option("--p99", metavar="TIME", help="Target p99 latency, such as 2ms.")
 @click.option("--p999", metavar="TIME", help="Target p99.9 latency.")
 @click.option(
@@ -76,6 +77,7 @@ from ssdlab.device.units import SIZE, TIME
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def size(
     trace: Path,
+    columns: str | None,
     p99: str | None,
     p999: str | None,
     years: float | None,
@@ -114,6 +116,7 @@ def size(
             capacity_bytes=None if capacity is None else SIZE.parse("--capacity", capacity),
             drives=drives,
             assignments=assignments,
+            columns=columns,
             seed=seed,
             progress=bar,
         )

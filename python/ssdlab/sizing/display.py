@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import IO
 
 from rich.console import RenderableType
@@ -9,7 +10,7 @@ from rich.text import Text
 
 from ssdlab.numbers import decimal_size, duration
 from ssdlab.sizing import Sizing, design, life
-from ssdlab.sizing.trial import Trial
+from ssdlab.sizing.trial import Goal, Trial
 from ssdlab.terminal import Columns, console_for, rendered
 
 
@@ -17,7 +18,7 @@ def sizing(found: Sizing, file: IO[str]) -> str:
     """The sizing as text for `file`."""
     console, _ = console_for(file)
     head = Text(f"{found.drive} under {found.trace.name}", style="bold")
-    head.append(f"\n{_goals(found)}", style="dim")
+    head.append(f"\n{goals_text(found.goals)}", style="dim")
     sections: list[RenderableType] = [
         head,
         Text("\n".join(found.fit.words)),
@@ -31,15 +32,15 @@ def sizing(found: Sizing, file: IO[str]) -> str:
     return text
 
 
-def _goals(found: Sizing) -> str:
+def goals_text(goals: Sequence[Goal]) -> str:
+    """The goals in words."""
     said = []
-    for goal in found.goals:
+    for goal in goals:
         if goal.figure == "years":
             where = " where that is known" if goal.if_known else ""
             said.append(f"lasts {goal.limit:g} years{where}")
         else:
-            name = {"p99_us": "p99", "p999_us": "p99.9"}[goal.figure]
-            said.append(f"{name} <= {duration(goal.limit)}")
+            said.append(f"{goal.name} <= {duration(goal.limit)}")
     return "Goals: " + ", ".join(said)
 
 

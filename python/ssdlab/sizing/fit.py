@@ -32,6 +32,15 @@ ERASES = 150
 MAX_REPEATED = 20_000_000
 
 
+class NoRoomError(InputError):
+    """All drives together have no room for what the trace touches."""
+
+    @property
+    def why(self) -> str:
+        """The same without what to do about it."""
+        return str(self).partition(": ")[2].partition(": --capacity")[0]
+
+
 @dataclass(frozen=True)
 class Fit:
     """What is changed so that the trace fits, and why."""
@@ -74,9 +83,9 @@ def read(path: Path, resolved: dict[str, Any], capacity_bytes: int) -> Record:
         raise InputError("--trace -: the trace is run several times, so it must be a file")
     options = {key: resolved[key] for key in READING if key in resolved}
     try:
-        return traces.info(path, capacity=f"{capacity_bytes}B", **options)
+        return traces.info(resolved["path"], capacity=f"{capacity_bytes}B", **options)
     except InputError as error:
-        message = str(error).removeprefix(f"trace {path}: ")
+        message = str(error).removeprefix(f"trace {resolved['path']}: ")
         key = message.partition(":")[0]
         example = {"workload.time_unit": "ns", "workload.read_share": "0.7"}.get(key)
         hint = f"; add --set {key}={example}" if example else ""
@@ -112,7 +121,7 @@ def fit(path: Path, stack: Sequence[Layer], most_drives: int) -> Fit:
             new_scale, room = scale, capacity * int(drive.get("scale", 1)) // scale
         drives = math.ceil(touched / room)
         if drives > most_drives:
-            raise InputError(
+            raise NoRoomError(
                 f"--trace {path}: touches {size(touched)}, and {most_drives} drives have "
                 f"{size(most_drives * room)}: --capacity {math.ceil(touched / 1e9)}GB has room "
                 "for all of it"

@@ -12,6 +12,7 @@ from typing import Any
 
 from ssdlab import lifetime, portable
 from ssdlab.confidence import margin
+from ssdlab.cost.design import latencies_us
 from ssdlab.layers import Layer
 from ssdlab.results import Results
 from ssdlab.running import Progress, run_layers
@@ -47,6 +48,11 @@ class Goal:
     at_least: bool = False
     #: Met where the figure is not known: a limit that was not asked for.
     if_known: bool = False
+
+    @property
+    def name(self) -> str:
+        """What people call the figure."""
+        return {"p99_us": "p99", "p999_us": "p99.9"}.get(self.figure, self.figure)
 
     def kept(self, values: Sequence[float | None]) -> bool | None:
         """Whether values of several seeds keep the limit; None if that cannot be told."""
@@ -98,9 +104,13 @@ class Trial:
     def values(self, figure: str) -> list[float | None]:
         """A figure of each run: `p99_us`, `p999_us`, `years`, `tbw_bytes`, `amplification`.
 
-        None where a run was too short to tell the lifetime.
+        Or a latency by its name, such as `read.p99`. None where a run was too short to tell the
+        lifetime, or had no such requests.
         """
-        return [getattr(self, f"_{figure}")(results) for results in self.found]
+        own = getattr(self, f"_{figure}", None)
+        if own is None:
+            return [latencies_us(results.host).get(figure) for results in self.found]
+        return [own(results) for results in self.found]
 
     def mean(self, figure: str) -> float | None:
         """The mean of a figure; None where it is not known of each run."""
@@ -200,9 +210,16 @@ class Trial:
 
 
 def add_seeds(
-    trial: Trial, first: int, count: int, done: Callable[[], object] | None = None
+    trial: Trial,
+    first: int,
+    count: int,
+    done: Callable[[], object] | None = None,
+    cancelled: threading.Event | None = None,
 ) -> None:
-    """Run the trial with further seeds until it has `count`, as many at once as there are cores."""
+    """Run the trial with further seeds until it has `count`, as many at once as there are cores.
+
+    Raises `KeyboardInterrupt` soon after `cancelled` is set.
+    """
     seeds = range(first + len(trial.found), first + count)
     if not seeds:
         return
@@ -210,7 +227,7 @@ def add_seeds(
 
     def one(seed: int) -> Results:
         def move(_: Progress) -> None:
-            if stopped.is_set():
+            if stopped.is_set() or (cancelled is not None and cancelled.is_set()):
                 raise KeyboardInterrupt
 
         own = Layer("the seed of the run", f"run = {{seed = {seed}}}")
@@ -235,6 +252,7 @@ def judge(
     first: int,
     done: Callable[[], object] | None = None,
     least: int = 1,
+    cancelled: threading.Event | None = None,
 ) -> bool:
     """Run until it is clear whether the goals are met; what is never clear does not meet them.
 
@@ -242,7 +260,7 @@ def judge(
     """
     counts = (1, SEEDS, MOST_SEEDS) if least > 1 else (1, SEEDS)
     for count in counts:
-        add_seeds(trial, first, count, done)
+        add_seeds(trial, first, count, done, cancelled)
         verdict = trial.verdict(goals)
         if verdict is False or (verdict and len(trial.found) >= least):
             break

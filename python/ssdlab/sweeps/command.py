@@ -102,6 +102,7 @@ def sweep(
     experiments: tuple[Path, ...],
     device: str | None,
     trace: Path | None,
+    columns: str | None,
     workload: str | None,
     assignments: tuple[str, ...],
     seed: int | None,
@@ -134,7 +135,7 @@ def sweep(
     several = len(experiments) > 1
     bases = [
         Base(
-            permitted(stack.below(experiment, device, trace, workload)),
+            permitted(stack.below(experiment, device, trace, workload, columns)),
             peers,
             above,
             {"experiment": os.fspath(experiment)} if several and experiment is not None else {},

@@ -121,6 +121,10 @@ def _axis(source: str, key: str, values: Any, searching: bool) -> Axis:
     items = [item.strip() for item in _split(values)]
     if not all(items):
         raise InputError(f"{said}: an empty value; an empty grid has nothing to run")
+    if name == "trace":
+        from ssdlab import tables
+
+        items = [os.fspath(path) for item in items for path in tables.matches(item) or (item,)]
     if name in NAMES:
         return Axis(name, source, items)
     if searching and len(items) == 1 and (span := _span(items[0], said)) is not None:

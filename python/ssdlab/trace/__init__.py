@@ -52,13 +52,15 @@ def info(path: Path, *, progress: Report | None = None, **options: Any) -> Recor
     >>> info(path).footprint_bytes, info(path).read_share
     (8192, 0.5)
     """
-    text = _core.trace_info(os.fspath(path), _json(options), _report(progress))
+    path, options = _read_as(path, options)
+    text = _core.trace_info(path, _json(options), _report(progress))
     return Record(json.loads(text))
 
 
 def head(path: Path, count: int = 10, **options: Any) -> Record:
     """The first `count` requests, each with the number and text of the line it was read from."""
-    return Record(json.loads(_core.trace_head(os.fspath(path), _json(options), count)))
+    path, options = _read_as(path, options)
+    return Record(json.loads(_core.trace_head(path, _json(options), count)))
 
 
 def convert(
@@ -75,21 +77,28 @@ def convert(
     as `lost` how often the format could not carry something. The target is complete or not there;
     raises `OSError` if it cannot be written.
     """
-    paths = os.fspath(source), os.fspath(target)
+    source, options = _read_as(source, options)
+    paths = source, os.fspath(target)
     return Record(json.loads(_core.trace_convert(*paths, to, _json(options), _report(progress))))
 
 
 def write(
     path: Path,
+    table: Any = None,
     *,
-    at_ns: Iterable[int],
-    op: Iterable[str],
-    sector: Iterable[int],
-    sectors: Iterable[int],
+    at_ns: Iterable[int] | None = None,
+    op: Iterable[str] | None = None,
+    sector: Iterable[int] | None = None,
+    sectors: Iterable[int] | None = None,
     device: Iterable[int] | None = None,
     fua: Iterable[bool] | None = None,
+    columns: str | None = None,
 ) -> None:
-    """Write a trace from arrays, one value for each request, as the Parquet file `path`.
+    """Write a trace from a table, or from arrays with a value for each request, as Parquet.
+
+    `table` is a data frame of pandas or Polars, or anything that streams Arrow; its columns are
+    known by their names, or `columns` maps them ("time=ts:us,offset=lba*512,size=len,op=rw").
+    The arrays are:
 
     - `at_ns`: when it arrives, ns;
     - `op`: "read", "write", "trim" or "flush";
@@ -101,16 +110,32 @@ def write(
     that are no trace and `OSError` if the file cannot be written.
     """
     given = {"at_ns": at_ns, "device": device, "op": op, "sector": sector, "sectors": sectors}
-    columns = []
-    for name, values in (given | {"fua": fua}).items():
-        if values is not None:
-            kind = {"op": "str", "fua": "bool"}.get(name, "int")
-            columns.append((name, kind, _listed(name, kind, values)))
+    arrays = {name: it for name, it in (given | {"fua": fua}).items() if it is not None}
+    if table is not None:
+        if arrays:
+            raise InputError(f"a table and {', '.join(arrays)} exclude each other")
+        _write_table(_Path(path), table, columns)
+        return
+    if columns is not None:
+        raise InputError("columns map those of a table, which is not given")
+    if missing := [name for name in ("at_ns", "op", "sector", "sectors") if name not in arrays]:
+        raise InputError(f"{', '.join(missing)}: missing; give a table, or arrays of all of them")
+    found = []
+    for name, values in arrays.items():
+        kind = {"op": "str", "fua": "bool"}.get(name, "int")
+        found.append((name, kind, _listed(name, kind, values)))
     try:
-        content = _core.to_parquet(columns)
+        content = _core.to_parquet(found)
     except ValueError as error:
         raise InputError(str(error)) from None
     files.write_bytes(_Path(path), [content])
+
+
+def _write_table(path: _Path, table: Any, columns: str | None) -> None:
+    """Write a table in memory, a batch at a time."""
+    from ssdlab import tables
+
+    tables.write(path, table, columns)
 
 
 _KINDS: dict[str, type] = {"int": int, "str": str, "bool": bool}
@@ -132,6 +157,19 @@ def _listed(name: str, kind: str, values: Iterable[Any]) -> list[Any]:
         if name == "op" and value not in _OPS:
             raise InputError(f"op[{place}] is {value!r}; the operations are {', '.join(_OPS)}")
     return found
+
+
+def _read_as(path: Path, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The file that the engine reads, and how: a table with names of columns becomes another."""
+    from ssdlab import tables
+
+    columns = options.get("columns")
+    if options.get("format") is not None:  # the user says what it is
+        return os.fspath(path), options
+    found = os.fspath(tables.as_trace(path, columns, f"trace {os.fspath(path)}"))
+    if columns is not None and not tables.are_numbers(columns):
+        options = {key: value for key, value in options.items() if key != "columns"}
+    return found, options
 
 
 def _json(options: dict[str, Any]) -> str:

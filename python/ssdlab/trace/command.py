@@ -35,7 +35,8 @@ OPTIONS = [
     click.option(
         "--columns",
         metavar="LIST",
-        help="Columns of a table in no known format: time=1:us,op=3,offset=4:bytes,size=5",
+        help="Columns of a table, by number or name: time=1:us,op=3,offset=4:bytes,size=5 or "
+        "time=ts,offset=lba*512,size=len,op=rw",
     ),
     click.option("--layout", metavar="TEXT", help="The blkparse -f format string of the file."),
     click.option(

@@ -98,6 +98,7 @@ def view(
     experiment: str | None,
     device: str | None,
     trace: Path | None,
+    columns: str | None,
     workload: str | None,
     assignments: tuple[str, ...],
     seed: int | None,
@@ -119,7 +120,7 @@ def view(
 
     The scenes are: {scenes}.
     """
-    scene = _scene(experiment, device, trace, workload)
+    scene = _scene(experiment, device, trace, workload, columns)
     stack = scene.stack + above(assignments, seed)
     second = _beside(beside) or scene.beside
     if allow_code:
@@ -144,7 +145,11 @@ view.help = (view.help or "").replace("{scenes}", ", ".join(scenes.names()))
 
 
 def _scene(
-    experiment: str | None, device: str | None, trace: Path | None, workload: str | None
+    experiment: str | None,
+    device: str | None,
+    trace: Path | None,
+    workload: str | None,
+    columns: str | None,
 ) -> scenes.Scene:
     if experiment is None and device is None and trace is None and workload is None:
         experiment = scenes.DEFAULT
@@ -155,9 +160,9 @@ def _scene(
             raise click.UsageError(
                 f"there is no scene {experiment} and no such file; there are {known}"
             )
-        return scenes.Scene(below(path, device, trace, workload))
+        return scenes.Scene(below(path, device, trace, workload, columns))
     scene = scenes.scene(experiment)
-    return scene._replace(stack=scene.stack + below(None, device, trace, workload))
+    return scene._replace(stack=scene.stack + below(None, device, trace, workload, columns))
 
 
 def _beside(assignments: tuple[str, ...]) -> Mapping[str, Any] | None:

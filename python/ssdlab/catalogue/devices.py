@@ -1,0 +1,165 @@
+"""The devices of the catalogue in groups, and what people ask about one before they pick it.
+
+A device file says how a drive works. What it is sold as stands here, a row each: group, interface,
+rated endurance, price and power. Prices are assumptions that age, and every answer built on them
+says so; power is that of the data sheets where they are at hand.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab import _core
+from ssdlab._core import InputError
+
+TODAY, GENERIC, OLD, DISKS, LAWS = (
+    "flash of today",
+    "flash of today, generic",
+    "drives of 2008",
+    "disks",
+    "laws of service times",
+)
+GROUPS = (TODAY, GENERIC, OLD, DISKS, LAWS)
+
+#: What a preset was compared with.
+MEASURED, SHEET, PAPER, NONE = "measured", "sheet only", "paper", "-"
+
+
+@dataclass(frozen=True)
+class Rated:
+    """What a drive is sold with: each figure assumed unless its comment names a source."""
+
+    dollars: float
+    """Street price of one drive; assumed, and out of date sooner or later."""
+    idle_watts: float
+    active_watts: float
+    dwpd: float
+    """Drive writes per day over five years."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """A row of the catalogue."""
+
+    name: str
+    group: str
+    interface: str
+    checked: str
+    """What its figures were compared with: measurements, a sheet only, a paper, or nothing."""
+    rated: Rated | None = None
+    """Only for drives that can be bought."""
+
+    @property
+    def summary(self) -> str:
+        """The line of `ssdlab list`."""
+        return dict(_core.list("devices") or [])[self.name]
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """Its keys with their values."""
+        from ssdlab.running import Experiment
+
+        found: dict[str, Any] = Experiment(device=self.name).to_dict()["device"]
+        return found
+
+    @property
+    def capacity_bytes(self) -> float | None:
+        """What the whole device exports; None where the load decides."""
+        from ssdlab import sources
+
+        drive = self.resolved
+        scale = int(drive.get("member", drive).get("scale", 1))
+        if drive["kind"] == "law" and drive.get("capacity") in (None, "unlimited"):
+            return None
+        return scale * float(_core.capacity_bytes([sources.from_name("device", self.name)]))
+
+    @property
+    def cells(self) -> str:
+        """Its cells, where it has any."""
+        drive = self.resolved
+        cell = drive.get("member", drive).get("cell")
+        if cell is None or self.group in (DISKS, LAWS):
+            return "-"
+        return BITS.get(int(cell["bits"]), f"{cell['bits']} bits")
+
+
+BITS = {1: "SLC", 2: "MLC", 3: "TLC", 4: "QLC"}
+
+# Prices: assumed, the order of what shops asked in 2025. Watts: of the sheets as remembered, but
+# those of the Micron 9550 (18 W, StorageReview) assumed too. Endurance: as the data sheets rate it.
+_TODAY = (
+    Device("micron-9550-max", TODAY, "PCIe 5 x4", SHEET, Rated(700, 5, 18, 3)),
+    Device("samsung-pm1743", TODAY, "PCIe 5 x4", SHEET, Rated(2200, 5, 21, 1)),
+    Device("micron-7450-pro", TODAY, "PCIe 4 x4", MEASURED, Rated(180, 5, 10, 1)),
+    Device("micron-7450-max", TODAY, "PCIe 4 x4", MEASURED, Rated(220, 5, 10, 3)),
+    Device("samsung-pm9a3", TODAY, "PCIe 4 x4", MEASURED, Rated(170, 3.5, 11, 1)),
+    Device("samsung-990pro", TODAY, "PCIe 4 x4", SHEET, Rated(100, 0.1, 5.4, 0.33)),
+    Device("wd-sn850x", TODAY, "PCIe 4 x4", SHEET, Rated(85, 0.1, 6, 0.33)),
+    Device("samsung-970pro", TODAY, "PCIe 3 x4", SHEET, Rated(300, 0.1, 5.7, 0.64)),
+    Device("samsung-983zet", TODAY, "PCIe 3 x4", SHEET, Rated(1500, 5.5, 8.5, 10)),
+    Device("micron-5400-pro", TODAY, "SATA", SHEET, Rated(150, 1.3, 3.6, 1.5)),
+    Device("samsung-870evo", TODAY, "SATA", SHEET, Rated(80, 0.1, 3, 0.33)),
+)
+_GENERIC = tuple(
+    Device(name, GENERIC, "PCIe 4 x4", NONE)
+    for name in ("tlc-enterprise", "tlc-client", "qlc-enterprise")
+)
+_OLD = (
+    Device("agrawal2008", OLD, "unlimited", PAPER),
+    Device("agrawal2008-array-6", OLD, "unlimited", PAPER),
+    Device("agrawal2008-array-10", OLD, "unlimited", PAPER),
+    Device("disksim-ssd", OLD, "DiskSim's bus", PAPER),
+    Device("enterprise-ssd", OLD, "Fibre Channel", PAPER),
+    Device("laptop-ssd", OLD, "SATA 1.5 Gb/s", PAPER),
+    Device("usb-stick", OLD, "USB 2", PAPER),
+    Device("samsung-2007", OLD, "IDE", PAPER),
+)
+_DISKS = (
+    Device("nearline-24tb", DISKS, "SATA", SHEET),
+    Device("sata-2008", DISKS, "SATA", SHEET),
+    Device("scsi-15k", DISKS, "SCSI", SHEET),
+    Device("atlas10k", DISKS, "SCSI", MEASURED),
+    Device("barracuda", DISKS, "SCSI", MEASURED),
+    Device("cheetah9lp", DISKS, "SCSI", MEASURED),
+    Device("hp-c3323a", DISKS, "SCSI", MEASURED),
+)
+_LAWS = (
+    Device("intel-p4800x", LAWS, "PCIe 3 x4", MEASURED),
+    Device("zeus-linear", LAWS, "-", MEASURED),
+    Device("null", LAWS, "-", NONE),
+)
+#: Every preset, in the order in which they are shown.
+DEVICES: Mapping[str, Device] = {it.name: it for it in (*_TODAY, *_GENERIC, *_OLD, *_DISKS, *_LAWS)}
+
+
+def to_buy() -> list[Device]:
+    """The drives that can be bought."""
+    return [it for it in DEVICES.values() if it.rated is not None]
+
+
+def about(words: str) -> list[Device]:
+    """The devices whose name or group has all parts of `words`, in any order.
+
+    Raises `InputError`, with what is near, where none has.
+
+    >>> [it.name for it in about("7450")]
+    ['micron-7450-pro', 'micron-7450-max']
+    """
+    parts = [part for part in words.lower().replace("-", " ").split() if part]
+    found = [
+        it
+        for it in DEVICES.values()
+        if all(
+            part in f"{it.name} {it.group} {it.interface} {it.summary}".lower().replace("-", " ")
+            for part in parts
+        )
+    ]
+    named = [it for it in found if all(part in it.name for part in parts)]
+    if named or found:
+        return named or found
+    near = difflib.get_close_matches(words, DEVICES, n=3, cutoff=0.4)
+    hint = f"; did you mean {', '.join(near)}?" if near else "; ssdlab list devices has them all"
+    raise InputError(f'no device is about "{words}"{hint}')

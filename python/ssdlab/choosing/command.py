@@ -1,0 +1,163 @@
+"""`ssdlab choose`: which drive of the catalogue for a trace."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from ssdlab import choosing, files, sizing, terminal
+from ssdlab._core import InputError
+from ssdlab.cli import completion
+from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst
+from ssdlab.cost import need as needs
+from ssdlab.device.units import TIME
+
+
+@click.command(
+    cls=ExamplesFirst,
+    examples=[
+        ("the cheapest drive that answers in time", "ssdlab choose --trace FILE --p99 2ms"),
+        ("with room for data, and for seven years",
+         "ssdlab choose --trace FILE --p99 2ms --years 7 --need gb=3000,read.p99=1ms"),
+        ("of these two, at your prices",
+         "ssdlab choose --trace FILE --drive samsung-pm9a3 --drive micron-7450-pro "
+         "--price samsung-pm9a3=140"),
+        ("all drives that are tried", "ssdlab list devices"),
+    ],
+)  # fmt: skip
+@click.option("--trace", metavar="FILE", type=PATH, required=True, help="The trace to serve.")
+@COLUMNS
+@click.option("--p99", metavar="TIME", help="Maximum p99 latency, such as 2ms.")
+@click.option("--p999", metavar="TIME", help="Maximum p99.9 latency.")
+@click.option(
+    "--years",
+    type=float,
+    default=sizing.YEARS,
+    show_default=True,
+    help="Minimum lifetime of the flash under this trace.",
+)
+@click.option(
+    "texts",
+    "--need",
+    metavar="NAME=VALUE,...",
+    multiple=True,
+    help="Further requirements: gb, and latencies such as read.p99.9=1ms.",
+)
+@click.option(
+    "drives",
+    "--drive",
+    metavar="PRESET|FILE",
+    multiple=True,
+    shell_complete=completion.names("devices", file=True),
+    help="Only these drives; repeatable. [default: all that can be bought]",
+)
+@click.option(
+    "most",
+    "--drives",
+    metavar="N",
+    type=int,
+    default=choosing.MAX_DRIVES,
+    show_default=True,
+    help="Maximum number of drives of a kind, striped.",
+)
+@click.option(
+    "prices",
+    "--price",
+    metavar="DRIVE=DOLLARS",
+    multiple=True,
+    help="What a drive costs, instead of the assumed price; repeatable.",
+)
+@click.option(
+    "--power-dollars-per-kwh",
+    metavar="NUMBER",
+    type=float,
+    help="Price of electricity per kWh; adds the power over the years to the cost.",
+)
+@click.option(
+    "assignments",
+    "--set",
+    metavar="KEY=VALUE",
+    multiple=True,
+    shell_complete=completion.assignment,
+    help="Change one key of all runs; repeatable.",
+)
+@click.option(
+    "--seed",
+    metavar="N",
+    type=int,
+    default=42,
+    help="The first seed; further runs count up from it.",
+)
+@click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")
+@click.option("--quiet", is_flag=True, help="No progress bar and no table.")
+def choose(
+    trace: Path,
+    columns: str | None,
+    p99: str | None,
+    p999: str | None,
+    years: float,
+    texts: tuple[str, ...],
+    drives: tuple[str, ...],
+    most: int,
+    prices: tuple[str, ...],
+    power_dollars_per_kwh: float | None,
+    assignments: tuple[str, ...],
+    seed: int,
+    json_path: str | None,
+    quiet: bool,
+) -> None:
+    """Compare the drives that can be bought under a trace, by what they cost.
+
+    Each is simulated as it is sold, preconditioned and under the trace, with as few drives as meet
+    the targets. Exit status 1 if none does.
+    """
+    json_file = None if json_path in (None, "-") else Path(str(json_path))
+    if json_file is not None:
+        files.refuse_unwritable(json_file)
+    with terminal.steps(sys.stderr, "choosing", quiet) as bar:
+        found = choosing.choose(
+            trace,
+            p99_us=None if p99 is None else TIME.parse("--p99", p99) * 1e6,
+            p999_us=None if p999 is None else TIME.parse("--p999", p999) * 1e6,
+            years=years,
+            need=needs.parse(texts),
+            drives=drives,
+            most=most,
+            prices=_prices(prices),
+            power_dollars_per_kwh=power_dollars_per_kwh,
+            assignments=assignments,
+            columns=columns,
+            seed=seed,
+            progress=bar,
+        )
+    text = json.dumps(found.to_dict(), indent=2) + "\n"
+    if json_file is not None:
+        files.write_together({json_file: text})
+    if json_path == "-":
+        click.echo(text, nl=False)
+    elif not quiet:
+        from ssdlab.choosing import display
+
+        click.echo(display.choice(found, sys.stdout), nl=False)
+    if found.best is None:
+        sys.exit(1)
+
+
+def _prices(texts: tuple[str, ...]) -> dict[str, float]:
+    """The prices in texts such as "samsung-pm9a3=140"."""
+    found: dict[str, float] = {}
+    for text in texts:
+        name, sign, value = (part.strip() for part in text.rpartition("="))
+        try:
+            dollars = float(value)
+        except ValueError:
+            dollars = float("nan")
+        if not (sign and name and dollars == dollars):
+            raise InputError(f"--price {text}: expected DRIVE=DOLLARS, such as samsung-pm9a3=140")
+        if name in found:
+            raise InputError(f"--price {name}: is given twice; keep one")
+        found[name] = dollars
+    return found

@@ -1,0 +1,85 @@
+"""Terminal output for choosing a drive."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import IO
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from ssdlab.choosing import Choice, Offer
+from ssdlab.cost.display import dollars
+from ssdlab.numbers import decimal_size, duration
+from ssdlab.sizing import life
+from ssdlab.sizing.display import goals_text
+from ssdlab.terminal import Columns, console_for, rendered, warning_lines
+
+
+def choice(found: Choice, file: IO[str]) -> str:
+    """The choice as text for `file`."""
+    console, _ = console_for(file)
+    head = Text(f"Drives under {found.trace.name}", style="bold")
+    need = "".join(f", {amount:g} {name.upper()}" for name, amount in found.need.amounts.items())
+    head.append(
+        f"\n{goals_text([replace(it, if_known=False) for it in found.goals])}{need}", style="dim"
+    )
+    sections: list[RenderableType] = [head]
+    if (said := warning_lines(list(found.notes))) is not None:
+        sections.append(said)
+    sections += [_answer(found), _table(found)]
+    if failing := [it for it in found.offers if not it.meets]:
+        sections.append(Text("\n".join(["Why not:", *(f"  {_why(it)}" for it in failing)])))
+    sections.append(Text("\n".join(NOTES), style="dim"))
+    text = rendered(console, sections)
+    if found.command is not None:  # one line, to be copied
+        text += f"\nThe same by itself:\n{found.command}\n"
+    return text
+
+
+def _answer(found: Choice) -> Text:
+    best = found.best
+    if best is None:
+        return Text("No drive of these meets the goals.", style="bold red")
+    count = "" if best.drives == 1 else f"{best.drives} x "
+    cost = "no price is known" if best.dollars is None else dollars(best.dollars)
+    return Text(f"Cheapest: {count}{best.drive}, {cost}", style="bold green")
+
+
+def _why(offer: Offer) -> str:
+    count = "" if offer.drives <= 1 else f"{offer.drives} x "
+    return f"{count}{offer.drive}: {offer.why}"
+
+
+def _table(found: Choice) -> Columns:
+    names = ["drive", "drives", "capacity", "p99", "life", "watts", "dollars", ""]
+    table = Columns(names, keys=2, left=["drive"])
+    for offer in found.offers:
+        trial, watts = offer.trial, offer.all_watts
+        cost = "?" if offer.dollars is None else dollars(offer.dollars)
+        table.add_row(
+            offer.drive,
+            f"{offer.drives}" if trial is not None else "-",
+            "" if trial is None else decimal_size(trial.capacity_bytes),
+            "" if trial is None else duration(trial.known("p99_us")),
+            _lasts(offer),
+            "" if watts is None else f"{watts:.1f}",
+            "" if trial is None else f"{cost}{'*' if offer.is_assumed else ''}",
+            "meets" if offer.meets else "fails",
+        )
+    return table
+
+
+def _lasts(offer: Offer) -> str:
+    if offer.trial is None:
+        return ""
+    years, is_rated = offer.life
+    return f"{life(years).replace('more than', '>')}{' (rated)' if is_rated else ''}"
+
+
+NOTES = (
+    "*: an assumed street price, which ages; --price DRIVE=DOLLARS gives yours.",
+    "life: of the flash under this trace around the clock; (rated): too few erasures were seen, so "
+    "by the rated drive writes of its sheet.",
+    "watts: between idle and active as its sheet has them, by how busy the dies are.",
+)

@@ -1,0 +1,143 @@
+"""A drive under a trace: how many of them, how fast, how long they last, what they cost."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab.catalogue import devices
+from ssdlab.choosing import reasons
+from ssdlab.sizing.trial import DAYS, Trial
+
+HOURS_PER_DAY = 24
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A row of the choice; it has as many fields as the table has columns."""
+
+    drive: str
+    #: None where no run was possible.
+    trial: Trial | None
+    #: Why it does not do; empty if it does.
+    why: str
+    #: Dollars of one drive, None if nobody said; and whether that is an assumption.
+    price: float | None
+    is_assumed: bool
+    #: What one drive draws under this load; None if it is not known.
+    watts: float | None
+    power_dollars: float
+    #: Rated drive writes a day, over five years.
+    dwpd: float | None
+    command: str | None
+
+    @property
+    def meets(self) -> bool:
+        """Whether it meets all goals."""
+        return self.trial is not None and not self.why
+
+    @property
+    def drives(self) -> int:
+        """How many are striped."""
+        return 0 if self.trial is None else self.trial.design.drives
+
+    @property
+    def dollars(self) -> float | None:
+        """The drives, and their power if that has a price."""
+        if self.price is None or not self.drives:
+            return None
+        return self.drives * self.price + self.power_dollars
+
+    @property
+    def all_watts(self) -> float | None:
+        """What all of them draw."""
+        return None if self.watts is None else self.drives * self.watts
+
+    @property
+    def life(self) -> tuple[float | None, bool]:
+        """Years that they last, and whether that is by the rating of their sheet."""
+        return (None, False) if self.trial is None else reasons.life(self.trial, self.dwpd)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The row as `ssdlab choose --json` has it."""
+        lasts, is_rated = self.life
+        trial = self.trial
+        figures: dict[str, Any] = {}
+        if trial is not None:
+            figures = {
+                "capacity_bytes": trial.capacity_bytes,
+                "seeds": [results.experiment.run.seed for results in trial.found],
+                **{
+                    f: {"mean": trial.mean(f), "margin": trial.margin(f)}
+                    for f in ("p99_us", "p999_us", "amplification")
+                },
+            }
+        return {
+            "drive": self.drive,
+            "meets": self.meets,
+            "why_not": self.why or None,
+            "drives": self.drives,
+            **figures,
+            "years": None if lasts in (None, float("inf")) else lasts,
+            "unlimited": lasts == float("inf"),
+            "years_by_rating": is_rated,
+            "watts": self.all_watts,
+            "drive_dollars": self.price,
+            "price_is_assumed": self.is_assumed,
+            "power_dollars": self.power_dollars,
+            "dollars": self.dollars,
+            "command": self.command,
+        }
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What decides the dollars: years, prices given, and what a kWh costs."""
+
+    years: float
+    prices: Mapping[str, float]
+    power_dollars_per_kwh: float | None
+
+    def rated(self, drive: str) -> devices.Rated | None:
+        """What the drive is sold with, if it is of the catalogue."""
+        row = devices.DEVICES.get(drive)
+        return None if row is None else row.rated
+
+    def dwpd(self, drive: str) -> float | None:
+        """Its rated drive writes a day."""
+        rated = self.rated(drive)
+        return None if rated is None else rated.dwpd
+
+    def without_trial(self, drive: str, why: str) -> Offer:
+        """The offer of a drive that could not be tried."""
+        price, is_assumed = self._price(drive)
+        return Offer(drive, None, why, price, is_assumed, None, 0.0, self.dwpd(drive), None)
+
+    def offer(self, drive: str, trial: Trial, why: str, command: str | None) -> Offer:
+        """The offer of a drive that was."""
+        price, is_assumed = self._price(drive)
+        watts = _watts(trial, self.rated(drive))
+        power = 0.0
+        if self.power_dollars_per_kwh is not None and watts is not None:
+            kwh = trial.design.drives * watts / 1e3 * self.years * DAYS * HOURS_PER_DAY
+            power = kwh * self.power_dollars_per_kwh
+        return Offer(drive, trial, why, price, is_assumed, watts, power, self.dwpd(drive), command)
+
+    def _price(self, drive: str) -> tuple[float | None, bool]:
+        if drive in self.prices:
+            return self.prices[drive], False
+        rated = self.rated(drive)
+        return (None, False) if rated is None else (rated.dollars, True)
+
+
+def _watts(trial: Trial, rated: devices.Rated | None) -> float | None:
+    """What one drive draws: by its energy model, else between idle and active by how busy it is."""
+    results = trial.found[0]
+    if (energy := results.get("energy")) and energy["mean_watts"]:
+        return float(energy["mean_watts"]) / trial.design.drives
+    if rated is None:
+        return None
+    busy = statistics.fmean(unit["busy"] for unit in results["units"])
+    return rated.idle_watts + min(busy, 1.0) * (rated.active_watts - rated.idle_watts)

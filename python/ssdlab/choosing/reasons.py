@@ -1,0 +1,42 @@
+"""Why a drive does not do under a trace."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ssdlab.sizing import life as life_text
+from ssdlab.sizing import said
+from ssdlab.sizing.trial import DAYS, Goal, Trial
+
+#: Years over which data sheets rate drive writes per day.
+RATED_YEARS = 5
+
+
+def of(trial: Trial, goals: Sequence[Goal], years: float, dwpd: float | None) -> str:
+    """What the drives of a trial lack, in words; empty if nothing."""
+    lacking = []
+    if trial.overloaded:
+        lacking.append("it cannot keep up with the trace")
+    for goal in goals:
+        if goal.figure == "years":
+            lasts, is_rated = life(trial, dwpd)
+            if lasts is not None and lasts < years:
+                by = " by its rating" if is_rated else ""
+                lacking.append(f"lifetime is {life_text(lasts)}{by}, not {life_text(years)}")
+        elif goal.kept(trial.values(goal.figure)) is not True:
+            lacking.append(said(trial, goal))
+    return "; ".join(lacking)
+
+
+def life(trial: Trial, dwpd: float | None) -> tuple[float | None, bool]:
+    """Years that the drives last under the trace, and whether that is by the rating of their sheet.
+
+    The estimate of the run where it has one, else the rated writes over what the trace writes.
+    """
+    lasts = trial.mean("years")
+    if lasts is not None or dwpd is None:
+        return lasts, False
+    daily = trial.daily_bytes
+    rated = dwpd * DAYS * RATED_YEARS * trial.capacity_bytes
+    return (rated / daily / DAYS if daily else math.inf), True

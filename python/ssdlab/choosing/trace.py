@@ -1,0 +1,65 @@
+"""What a trace does not show: whether an answer from it holds for the years to come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ssdlab import layers
+from ssdlab.numbers import size
+from ssdlab.results import Record
+from ssdlab.running import Experiment
+from ssdlab.sizing import DRIVE
+from ssdlab.sizing.fit import read
+
+#: Shorter traces say little of a day: ten minutes have seen a checkpoint or two of a database.
+SHORT_SECONDS = 600.0
+#: A p99 with fewer requests above it is moved by any of them.
+ABOVE_P99 = 100
+#: Beyond this share, a trace is of one kind.
+ONE_KIND = 0.999
+
+
+def notes(path: Path, assignments: Sequence[str], columns: str | None) -> list[str]:
+    """Sentences about what the trace is too short for, or does not have.
+
+    Raises `InputError` for a trace that cannot be read.
+    """
+    from ssdlab import sources
+
+    stack = [
+        sources.from_name("device", DRIVE),
+        *layers.from_trace(f"--trace {path}", path, columns),
+        *layers.from_options([*assignments]),
+    ]
+    resolved = Experiment._from_layers(stack).to_dict()
+    return list(_said(read(path, resolved["workload"], 1 << 62)))
+
+
+def _said(found: Record) -> list[str]:
+    seconds, requests = float(found.duration_seconds), int(found.requests)
+    reads = found.read_share
+    lines = []
+    if seconds < SHORT_SECONDS:
+        lines.append(
+            f"The trace is short: {seconds:.3g} s, {requests:,} requests. It is replayed as if all "
+            "hours were like it; a day's peak, a nightly job or a slow phase is not in it."
+        )
+    if requests < 100 * ABOVE_P99:
+        lines.append(
+            f"Its p99 rests on {requests / 100:.0f} requests; 10,000 requests make it "
+            "a figure to buy by."
+        )
+    if reads is not None and reads > ONE_KIND:
+        lines.append(
+            "It only reads: nothing is cleaned, no read waits behind a program, and no drive wears "
+            "out, so that every lifetime is unlimited."
+        )
+    elif reads is not None and reads < 1 - ONE_KIND:
+        lines.append("It only writes: how long reads wait behind them is not in it.")
+    if requests and found.footprint_bytes < 64 * 2**20 and reads is not None and reads <= ONE_KIND:
+        lines.append(
+            f"It touches {size(found.footprint_bytes)} only: much of it stays in the drives' "
+            "buffers, and cleaning finds whole blocks superseded."
+        )
+    return lines

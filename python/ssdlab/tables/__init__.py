@@ -1,0 +1,228 @@
+"""Any table as a trace: Parquet, Arrow, text with named columns, data frames, patterns of files.
+
+What the engine reads by itself it is given as it is. Everything else is read once with pyarrow, a
+batch at a time, and kept as a Parquet file that the engine reads, in the folder of the cache.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ssdlab import _core
+from ssdlab._core import InputError
+from ssdlab.optional import required
+from ssdlab.tables import sources, values
+from ssdlab.tables.columns import SIZE_UNITS, Column, Columns, are_numbers, mapped, parse, refusal
+from ssdlab.tables.merge import merged
+
+#: A new way of reading makes new files.
+VERSION = 1
+#: Rows of a group of the file that is written.
+GROUP_ROWS = 1 << 17
+
+__all__ = ["are_numbers", "as_trace", "is_object", "matches", "write", "written"]
+
+matches = sources.matches
+
+
+def is_object(trace: Any) -> bool:
+    """Whether a trace is given as a table in memory, not as a path."""
+    return trace is not None and not isinstance(trace, str | os.PathLike)
+
+
+def as_trace(
+    trace: Any, columns: str | None = None, source: str = "argument trace"
+) -> str | os.PathLike[str]:
+    """The path of a trace that the engine reads: that of `trace`, or of a file made from it.
+
+    `trace` is a path, a pattern of paths, or a table in memory; `columns` maps its columns by name.
+    Raises `InputError` for a table that is no trace.
+    """
+    if is_object(trace):
+        target = _temporary() / f"{len(os.listdir(_temporary()))}.parquet"
+        written(target, [sources.of_object(source, trace)], parse(columns) if columns else {})
+        return target
+    path: str | os.PathLike[str] = trace
+    if os.fspath(path) == "-" or (columns is not None and are_numbers(columns)):
+        return path
+    several = matches(os.fspath(path))
+    files = several or [Path(path)]
+    if several is None and columns is None and not sources.is_table(files[0]):
+        return path
+    if not all(os.path.isfile(it) for it in files):
+        return path  # the engine says what is wrong with it
+    target = _folder() / f"{_key(files, columns)}.parquet"
+    if not target.exists():
+        given = parse(columns) if columns else {}
+        written(target, [_table(it, bool(given)) for it in files], given)
+    return target
+
+
+def write(target: Path, table: Any, columns: str | None = None) -> int:
+    """Write a table in memory as a trace; how many requests it has."""
+    given = parse(columns) if columns else {}
+    return written(target, [sources.of_object("the table", table)], given)
+
+
+def written(target: Path, tables: Sequence[sources.Batches], given: Columns) -> int:
+    """Write tables as one trace in order of time; how many requests it has.
+
+    The file is complete or not there.
+    """
+    pa = required("pyarrow", "a table")
+    parquet = required("pyarrow.parquet", "a table")
+    schema = _schema(pa)
+    devices = values.Devices()
+    read = [_requests(pa, table, given, devices) for table in tables]
+    own = target.with_name(f"{target.name}.{os.getpid()}.part")
+    count = 0
+    try:
+        with parquet.ParquetWriter(own, schema, compression="zstd") as writer:
+            for batch in merged(pa, read):
+                count += batch.num_rows
+                writer.write_batch(batch.cast(schema), row_group_size=GROUP_ROWS)
+        os.replace(own, target)
+    finally:
+        own.unlink(missing_ok=True)
+    return count
+
+
+def _schema(pa: Any) -> Any:
+    kinds = (
+        ("at_ns", pa.uint64()),
+        ("device", pa.uint32()),
+        ("op", pa.string()),
+        ("sector", pa.uint64()),
+        ("sectors", pa.uint32()),
+    )
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in kinds])
+
+
+def _requests(
+    pa: Any, table: sources.Batches, given: Columns, devices: values.Devices
+) -> Iterator[Any]:
+    """The requests of a table, a batch at a time."""
+    roles = mapped(table.source, table.names, given)
+    wanted = list(dict.fromkeys(column.name for column in roles.values()))
+    before = 0
+    for batch in table.read(wanted):
+        _refuse_missing(table, roles, batch, before)
+        before += batch.num_rows
+        if batch.num_rows:
+            found, roles = _converted(pa, table, roles, batch, devices)
+            yield found
+
+
+def _converted(
+    pa: Any,
+    table: sources.Batches,
+    roles: dict[str, Column],
+    batch: Any,
+    devices: values.Devices,
+) -> tuple[Any, dict[str, Column]]:
+    """A batch as requests, and the columns with the unit of the times."""
+
+    def refuse(name: str, problem: str, example: str | None = None) -> InputError:
+        words = (f'column "{name}" {problem}', *([example] if example else []))
+        return refusal(table.source, table.names, *words)
+
+    at, time = values.times(batch.column(roles["time"].name), roles["time"], refuse)
+    bytes_of = {
+        role: values.whole(
+            batch.column(roles[role].name),
+            roles[role],
+            refuse,
+            SIZE_UNITS.get(roles[role].unit, 1),
+        )
+        for role in ("offset", "size")
+    }
+    sector, sectors = values.sectors(bytes_of["offset"], bytes_of["size"])
+    op = values.operations(batch.column(roles["op"].name), roles["op"], refuse)
+    if "device" in roles:
+        device = devices.of(batch.column(roles["device"].name), roles["device"], refuse)
+    else:
+        device = pa.array([0] * batch.num_rows, pa.int64())
+    arrays = {"at_ns": at, "device": device, "op": op, "sector": sector, "sectors": sectors}
+    _refuse_negative(pa, roles, arrays | bytes_of, refuse)
+    return pa.RecordBatch.from_pydict(arrays), roles | {"time": time}
+
+
+def _refuse_negative(pa: Any, roles: Columns, arrays: dict[str, Any], refuse: Any) -> None:
+    """Raise `InputError` for numbers that no request has."""
+    pc = required("pyarrow.compute", "a table")
+    most = {"time": 2**63 - 1, "device": 2**32 - 1, "offset": 2**63 - 1, "size": 2**31}
+    for role, key in (
+        ("time", "at_ns"),
+        ("device", "device"),
+        ("offset", "offset"),
+        ("size", "size"),
+    ):
+        if role not in roles:
+            continue
+        bounds = pc.min_max(arrays[key]).as_py()
+        if bounds["min"] < 0 or bounds["max"] > most[role]:
+            wrong = bounds["min"] if bounds["min"] < 0 else bounds["max"]
+            raise refuse(roles[role].name, f"has {wrong:,}, which is no {role} of a request")
+
+
+def _refuse_missing(table: sources.Batches, roles: Columns, batch: Any, before: int) -> None:
+    """Raise `InputError` where a row lacks a value."""
+    for column in roles.values():
+        array = batch.column(column.name)
+        if array.null_count:
+            row = array.is_null().to_pylist().index(True)
+            raise refusal(
+                table.source, table.names,
+                f'column "{column.name}" has no value in row {before + row + 1:,}',
+            )  # fmt: skip
+
+
+def _table(path: Path, mapped_by_name: bool) -> sources.Batches:
+    """A file as a table; one that the engine knows is converted by it first."""
+    if mapped_by_name or sources.is_table(path):
+        return sources.of_file(path)
+    target = _temporary() / f"{len(os.listdir(_temporary()))}.parquet"
+    _core.trace_convert(os.fspath(path), str(target), "parquet", "{}", None)
+    found = sources.of_file(target)
+    found.source = f"trace {path}"
+    return found
+
+
+def _key(files: Sequence[Path], columns: str | None) -> str:
+    """What a converted file is called: it changes with the files and with how they are read."""
+    states = [(os.path.abspath(it), it.stat().st_size, it.stat().st_mtime_ns) for it in files]
+    text = json.dumps([VERSION, _core.version, columns, states])
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _folder() -> Path:
+    """Where converted files are kept: beside other things that can be made again."""
+    named = os.environ.get("SSDLAB_CACHE")
+    if named == "off":
+        return _temporary()
+    own = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    base = Path(named) if named else Path(own or Path.home() / ".cache") / "ssdlab"
+    try:
+        (base / "traces").mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return _temporary()
+    return base / "traces"
+
+
+_made: list[Path] = []
+
+
+def _temporary() -> Path:
+    """A folder that is gone when the process ends."""
+    if not _made:
+        _made.append(Path(tempfile.mkdtemp(prefix="ssdlab-")))
+        atexit.register(shutil.rmtree, _made[0], ignore_errors=True)
+    return _made[0]

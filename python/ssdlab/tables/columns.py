@@ -1,0 +1,198 @@
+"""Which columns of a table say what: by their names, or as the user maps them.
+
+    time=ts:us,offset=lba*512,size=len,op=rw,device=vm
+
+A role, and a column of the table; with it `*`, `/` or `+` and a number, and a unit. Nothing else is
+read, and nothing is evaluated.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ssdlab._core import InputError
+
+ROLES = ("time", "op", "offset", "size", "device")
+NEEDED = ("time", "op", "offset", "size")
+#: Nanoseconds of the units of time.
+TIME_UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "filetime": 100}
+#: Bytes of the units of offsets and sizes.
+SIZE_UNITS = {"bytes": 1, "B": 1, "sectors": 512, "KiB": 1024}
+#: How numbers tell reads from writes.
+DIRECTIONS = ("0=read", "1=read")
+EXAMPLE = "time=ts,offset=lba*512,size=len,op=rw"
+
+#: Names of columns by role, as letters and digits alone. What is counted in sectors stands apart:
+#: a "block" or an "lba" has no size that everybody agrees on.
+_NAMES = {
+    "time": "time timestamp ts at arrival arrivaltime start starttime issuetime datetime date "
+    "begin atns arrivalns timens timeus timems times timestampns timestampus timestampms "
+    "timestamps tsns tsus tsms tss seconds",
+    "op": "op operation opcode optype iotype type rw rwbs direction cmd command action requesttype "
+    "readwrite readorwrite iswrite isread",
+    "offset": "offset offsetbytes byteoffset offsetinbytes startoffset address addr position pos "
+    "sector sectornumber startsector firstsector offsetsectors",
+    "size": "size sizebytes length len lengthbytes bytes nbytes iosize requestsize "
+    "sectors nrsectors nsectors numsectors sectorcount sizesectors",
+    "device": "device deviceid dev disk diskid disknumber volume volumeid vol lun asu vm vmid "
+    "drive driveid devicename",
+}
+SYNONYMS: Mapping[str, Sequence[str]] = {role: words.split() for role, words in _NAMES.items()}
+#: Headers of known tables whose numbers a name does not explain, and how they are read.
+KNOWN: Mapping[frozenset[str], str] = {
+    # Tencent CBS 2018, as its documentation names the columns.
+    frozenset({"timestamp", "offset", "size", "iotype", "volumeid"}): (
+        "time={timestamp}:s,offset={offset}:sectors,size={size}:sectors,op={iotype}:0=read,"
+        "device={volumeid}"
+    ),
+}
+_TIME_NAME = re.compile(r"(?:_|\b|time|timestamp|ts|at)\(?(ns|us|ms|s|sec|seconds)\)?$", re.I)
+_EXPRESSION = re.compile(r"(?P<name>.+?)(?:(?P<sign>[*/+])(?P<number>[0-9]+(?:\.[0-9]+)?))?")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column in a role: its name, what its numbers are multiplied with, and its unit."""
+
+    name: str
+    factor: Fraction = Fraction(1)
+    plus: Fraction = Fraction(0)
+    #: A key of `TIME_UNITS`, `SIZE_UNITS` or `DIRECTIONS`; empty where it was not said.
+    unit: str = ""
+
+
+Columns = Mapping[str, Column]
+
+
+def plain(name: str) -> str:
+    """A name of a column, its letters and digits alone.
+
+    >>> plain("Device_ID "), plain("offset (bytes)")
+    ('deviceid', 'offsetbytes')
+    """
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def are_numbers(text: str) -> bool:
+    """Whether a list of columns counts them, which needs no names: `time=1:us,op=3`."""
+    values = [part.partition("=")[2].partition(":")[0].strip() for part in text.split(",")]
+    return bool(values) and all(value.isdigit() for value in values)
+
+
+def parse(text: str) -> dict[str, Column]:
+    """The columns that a list maps. Raises `InputError`, with how it is written, for another text.
+
+    >>> parse("offset=lba*512")["offset"]
+    Column(name='lba', factor=Fraction(512, 1), plus=Fraction(0, 1), unit='')
+    """
+    found: dict[str, Column] = {}
+    for part in text.split(","):
+        role, sign, value = (it.strip() for it in part.partition("="))
+        if not sign or not value:
+            raise _wrong(f'"{part.strip()}" maps no column')
+        if role not in ROLES:
+            near = difflib.get_close_matches(role, ROLES, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise _wrong(f'"{role}" is no role of a column; roles: {", ".join(ROLES)}{hint}')
+        if role in found:
+            raise _wrong(f"{role} is given twice")
+        found[role] = _column(role, value)
+    return found
+
+
+def _column(role: str, value: str) -> Column:
+    units = {"time": TIME_UNITS, "offset": SIZE_UNITS, "size": SIZE_UNITS}.get(role, {})
+    choices = [*units] if units else [*DIRECTIONS] if role == "op" else []
+    unit = next((it for it in choices if value.endswith(f":{it}")), "")
+    value = value.removesuffix(f":{unit}") if unit else value
+    match = _EXPRESSION.fullmatch(value)
+    assert match is not None, value
+    name, sign, number = match["name"].strip(), match["sign"], match["number"]
+    if not sign or role in ("op", "device"):
+        return Column(value.strip(), unit=unit)
+    amount = Fraction(number)
+    if sign == "+":
+        return Column(name, plus=amount, unit=unit)
+    if amount == 0:
+        raise _wrong(f"{role}={value}: a factor of 0")
+    return Column(name, factor=amount if sign == "*" else 1 / amount, unit=unit)
+
+
+def _wrong(problem: str) -> InputError:
+    return InputError(
+        f"--columns: {problem}; expected columns by name such as {EXAMPLE}: a column, or a column "
+        "with *, / or + and a number, and perhaps :unit"
+    )
+
+
+def mapped(source: str, names: Sequence[str], given: Columns) -> dict[str, Column]:
+    """The columns of a table by role: those that are given, the others by their names.
+
+    Raises `InputError`, in three lines, for what is missing or could be two columns.
+    """
+    if not given and (known := _known(names)) is not None:
+        return known
+    found: dict[str, Column] = {}
+    for role in ROLES:
+        if role in given:
+            found[role] = _named(source, names, role, given[role])
+            continue
+        taken = {it.name for it in given.values()}
+        fits = [name for name in names if name not in taken and plain(name) in SYNONYMS[role]]
+        if len(fits) > 1:
+            both = " and ".join(fits)
+            raise refusal(source, names, f"{both} could each be the {role}", f"{role}={fits[0]}")
+        if fits:
+            found[role] = Column(fits[0], unit=_unit(role, fits[0]))
+    if missing := [role for role in NEEDED if role not in found]:
+        raise refusal(source, names, f"no column says the {', '.join(missing)}")
+    return found
+
+
+def refusal(source: str, names: Sequence[str], problem: str, example: str = EXAMPLE) -> InputError:
+    """What is wrong with a table, the columns it has, and the option that maps them."""
+    shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+    return InputError(
+        f"{source}: {problem}\n  its columns: {shown}\n  map them: --columns {example}"
+    )
+
+
+def _known(names: Sequence[str]) -> dict[str, Column] | None:
+    by_plain = {plain(name): name for name in names}
+    for header, text in KNOWN.items():
+        if header == set(by_plain):
+            return parse(text.format(**by_plain))
+    return None
+
+
+def _named(source: str, names: Sequence[str], role: str, column: Column) -> Column:
+    """The column as the table writes its name."""
+    if column.name in names:
+        return column if column.unit else _with_unit(role, column)
+    fits = [name for name in names if plain(name) == plain(column.name)]
+    if len(fits) == 1:
+        return _with_unit(role, Column(fits[0], column.factor, column.plus, column.unit))
+    near = difflib.get_close_matches(column.name, names, n=1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    raise refusal(source, names, f'there is no column "{column.name}"{hint}')
+
+
+def _with_unit(role: str, column: Column) -> Column:
+    """The column with the unit of its name, unless an expression has made another of it."""
+    if column.unit or column.factor != 1:
+        return column
+    return Column(column.name, column.factor, column.plus, _unit(role, column.name))
+
+
+def _unit(role: str, name: str) -> str:
+    """The unit that the name of a column says."""
+    if role in ("offset", "size"):
+        return "sectors" if "sector" in plain(name) else ""
+    if role == "time" and (match := _TIME_NAME.search(name)):
+        unit = match[1].lower()
+        return "s" if unit in ("sec", "seconds") else unit
+    return ""

@@ -1,0 +1,47 @@
+"""Several streams of requests as one, in order of time, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+
+def merged(pa: Any, streams: Sequence[Iterator[Any]]) -> Iterator[Any]:
+    """The requests of all streams in order of time; a stream alone stays as it is.
+
+    What is held is a batch of each stream: everything before the first end of them can go.
+    """
+    if len(streams) == 1:
+        yield from streams[0]
+        return
+    held = [batch for stream in streams for batch in [next(stream, None)]]
+    while any(batch is not None for batch in held):
+        until = min(batch.column("at_ns")[-1].as_py() for batch in held if batch is not None)
+        parts = []
+        for place, batch in enumerate(held):
+            while batch is not None:
+                count = _before(batch, until)
+                if count:
+                    parts.append(batch.slice(0, count))
+                if count < batch.num_rows:
+                    batch = batch.slice(count)
+                    break
+                batch = next(streams[place], None)
+                if batch is not None and batch.column("at_ns")[0].as_py() > until:
+                    break
+            held[place] = batch
+        table = pa.Table.from_batches(parts)
+        yield from _sorted(table).to_batches()
+
+
+def _before(batch: Any, until: int) -> int:
+    """How many requests at the beginning of a batch are not after `until`."""
+    import pyarrow.compute as pc
+
+    later = pc.index(pc.greater(batch.column("at_ns"), until), True).as_py()
+    return batch.num_rows if later < 0 else int(later)
+
+
+def _sorted(table: Any) -> Any:
+    """In order of time, requests of one instant as the streams are ordered."""
+    return table.combine_chunks().sort_by([("at_ns", "ascending")])
