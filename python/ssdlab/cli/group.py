@@ -40,6 +40,7 @@ COMMANDS: Mapping[str, str] = {
     "sweep": "ssdlab.sweeps.command:sweep",
     "trace": "ssdlab.trace.command:trace",
     "view": "ssdlab.view.command:view",
+    "why": "ssdlab.why.command:why",
 }
 
 
