@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ssdlab import _core
 from ssdlab._core import InputError
+from ssdlab.cli import stack
 from ssdlab.confidence import CONFIDENCE
 from ssdlab.layers import Layer
 from ssdlab.results import Results
@@ -99,8 +100,8 @@ class Why:
         """The first advice; None where nothing helps within the changes tried."""
         return next(iter(self.helps), None)
 
-    def to_dict(self) -> dict[str, Any]:
-        """What `ssdlab why --json` has."""
+    def to_dict(self, again: Callable[[str], str] | None = None) -> dict[str, Any]:
+        """What `ssdlab why --json` has; `again` says the command that repeats a change."""
         return {
             "title": self.title,
             "for": self.metric.name,
@@ -111,7 +112,10 @@ class Why:
             "requests": self.plan.requests,
             "precondition": self.plan.prepared,
             "simulations": self.simulations,
-            "rows": [row.to_dict() for row in self.rows],
+            "rows": [
+                row.to_dict() | ({"command": again(row.change.side)} if again else {})
+                for row in self.rows
+            ],
             "left_out": [row.to_dict() for row in self.left_out],
             "elapsed": {"wall_seconds": self.wall_seconds, "cpu_seconds": self.cpu_seconds},
         }
@@ -151,7 +155,7 @@ def tried(
     todo = [*(proposals.of_user(it) for it in own), *proposals.candidates(facts, among)]
     todo = todo[: proposals.MOST]
     size = trial.plan(results, len(todo), requests)
-    base = [*below, *trial.stack.above(size.assignments, None)]
+    base = [*below, *stack.above(size.assignments, None)]
     hunt = _Hunt(base, todo, wanted, int(facts.setting("run.seed") or 0), progress)
     with trial.crew(workers) as crew:
         hunt.run(crew)
@@ -202,9 +206,8 @@ class _Hunt:
             seeds = look
 
     def _gather(self, crew: trial.Crew) -> None:
-        for key, outcome in crew.outcomes():
+        for (change, place), outcome in crew.outcomes():
             self.done += 1
-            change, place = key  # type: ignore[misc]
             if isinstance(outcome, str):
                 if change is None:
                     raise InputError(outcome)
@@ -251,7 +254,8 @@ class _Hunt:
         before = self._values(None)
         if not before:
             raise InputError(f"{self.wanted.name} is not known of this run")
-        rows, left_out = [], []
+        rows: list[Row] = []
+        left_out: list[Row] = []
         for change in self.stacks:
             if change is not None and change not in self.refused:
                 row = self._row(change)
@@ -260,7 +264,7 @@ class _Hunt:
             Row(change, None, "left out", reason=why) for change, why in self.refused.items()
         ]
         order = [intervals.HELPS, intervals.TRADES, intervals.UNKNOWN, intervals.LITTLE,
-                 intervals.NO_EFFECT, intervals.HURTS]  # fmt: skip
+                 intervals.NO_EFFECT, intervals.EXCLUDED, intervals.HURTS]  # fmt: skip
         rows.sort(key=lambda row: (order.index(row.verdict), -(row.gain.mean if row.gain else 0)))
         return _mean([value for value, _ in before]), rows, left_out
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ssdlab import _core, sources
 from ssdlab.cli import stack
+from ssdlab.comparison.grid import split
 from ssdlab.layers import Layer
 from ssdlab.running.facts import Facts
 
@@ -79,24 +80,13 @@ def of_user(text: str) -> Change:
     return Change(", ".join(it.rpartition("=")[0].rpartition(".")[2] for it in parts), OWN, parts)
 
 
-def split(text: str) -> tuple[str, ...]:
-    """The assignments of a bundle; a comma within a value stays.
-
-    >>> split("device.channels=16,device.timing.read=38us, 45us")
-    ('device.channels=16', 'device.timing.read=38us, 45us')
-    """
-    import re
-
-    return tuple(re.split(r",\s*(?=[A-Za-z_][\w.]*=)", text))
-
-
 def _kind(facts: Facts) -> str:
     """The kind of the drive; of an array, that of its members."""
     return str(facts.setting(f"{facts.drive}.kind"))
 
 
 def _is_array(facts: Facts) -> bool:
-    return facts.setting("device.kind") == "array"
+    return str(facts.setting("device.kind")) == "array"
 
 
 def _set(key: str, value: str, unless: Sequence[object] = ()) -> Proposal:
@@ -132,17 +122,23 @@ def _pace(word: str) -> Proposal:
     return proposal
 
 
+def _stopping(facts: Facts) -> list[str]:
+    """What may be suspended in this design: programs, and erases that yield at all."""
+    drive = facts.drive
+    erases = facts.buffered or facts.setting(f"{drive}.cleaning.time") == "interleaved"
+    return [f"{drive}.suspend.{it}" for it in ("program", *(["erase"] if erases else []))]
+
+
+def _suspends(facts: Facts) -> bool:
+    return facts.setting(f"{facts.drive}.suspend.program") not in (None, "none")
+
+
 def _suspend(facts: Facts) -> Sequence[str] | None:
-    """Reads stop programs and erases, or no longer do."""
-    keys = [f"{facts.drive}.suspend.{it}" for it in ("program", "erase")]
-    if facts.setting(keys[0]) in (None, "none"):
-        return [f"{keys[0]}=35us", f"{keys[1]}=35us"]
-    return None
+    return None if _suspends(facts) else [f"{it}=35us" for it in _stopping(facts)]
 
 
 def _no_suspension(facts: Facts) -> Sequence[str] | None:
-    keys = [f"{facts.drive}.suspend.{it}" for it in ("program", "erase")]
-    return None if _suspend(facts) else [f"{it}=none" for it in keys]
+    return [f"{it}=none" for it in _stopping(facts)] if _suspends(facts) else None
 
 
 def _spare(facts: Facts) -> Sequence[str] | None:
@@ -231,7 +227,12 @@ TABLE: Sequence[tuple[str, str, Sequence[str] | None, Proposal]] = (
     ("no suspension", SETTING, SSD, _no_suspension),
     ("cleaning yields to requests", SETTING, SSD, _set("cleaning.time", "interleaved")),
     ("cleaning while idle", SETTING, SSD, _set("cleaning.background", "true")),
-    ("host reads before those of cleaning", SETTING, SSD, _set("cleaning.read_order", "host-first")),
+    (
+        "host reads before those of cleaning",
+        SETTING,
+        SSD,
+        _set("cleaning.read_order", "host-first"),
+    ),
     ("cleaning in blocks", SETTING, SSD, _set("cleaning.reclaim", "block")),
     ("another cleaner", SETTING, SSD, _policy),
     ("other write frontiers", SETTING, SSD, _frontiers),

@@ -14,8 +14,9 @@ from ssdlab import files, layers, terminal
 from ssdlab.cli import stack
 from ssdlab.cli.options import PATH, ExamplesFirst, override_options
 from ssdlab.results import FILE, Results
+from ssdlab.sweeps.table import spoken
 from ssdlab.why import Why, tried
-from ssdlab.why.changes import GROUPS, Change
+from ssdlab.why.changes import GROUPS
 from ssdlab.why.metric import WORDS
 
 
@@ -106,7 +107,8 @@ def why(
             workers=workers,
             progress=bar,
         )
-    text = json.dumps(found.to_dict()) + "\n"
+    again = _Again(experiment, found, **overrides)
+    text = json.dumps(found.to_dict(again)) + "\n"
     if json_file is not None:
         files.write_together({json_file: text})
     if json_path == "-":
@@ -114,7 +116,6 @@ def why(
     elif not quiet:
         from ssdlab.why import display
 
-        again = _Again(experiment, found, **overrides)
         click.echo(display.table(found, sys.stdout, again), nl=False)
 
 
@@ -156,11 +157,12 @@ class _Again:
             word for key, it in options.items() if it is not None for word in (key, str(it))
         ] + [word for it in assignments for word in ("--set", it)]
 
-    def __call__(self, change: Change) -> str:
+    def __call__(self, change: str) -> str:
         metric = self.found.metric
-        words = ["ssdlab", "compare", self.side, change.side, *self.words, "--repeat", "10"]
+        words = ["ssdlab", "compare", self.side, change, *self.words, "--repeat", "10"]
         if metric.column is not None:
-            words += ["--maximize" if metric.maximize else "--minimize", metric.column]
+            name = spoken(metric.column)
+            words += ["--maximize" if metric.maximize else "--minimize", name]
         return shlex.join(words)
 
 

@@ -10,24 +10,28 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ssdlab import readable
-from ssdlab.terminal import Columns, console_for, continued, rendered
+from ssdlab.terminal import console_for, continued, rendered
 from ssdlab.why import Row, Why, intervals
-from ssdlab.why.changes import Change
-from ssdlab.why.intervals import Gain
+from ssdlab.why.changes import SETTING
 
 #: The command that repeats a change.
-Again = Callable[[Change], str]
+Again = Callable[[str], str]
 
 STYLES = {
     intervals.HELPS: "green",
     intervals.TRADES: "yellow",
     intervals.HURTS: "red",
 }
+#: Widths of the first columns.
+NAMES, EFFECTS = 36, 26
+#: Half of an interval above which its ends are shown.
+TIGHT = 0.3
 #: What is said of a verdict beside the numbers.
 WORDS = {
     intervals.HELPS: "",
     intervals.TRADES: "at a price",
     intervals.UNKNOWN: "cannot tell",
+    intervals.EXCLUDED: "no gain",
     intervals.LITTLE: "hardly matters",
     intervals.NO_EFFECT: "no effect",
     intervals.HURTS: "do not",
@@ -42,16 +46,11 @@ def table(found: Why, file: IO[str], again: Again | None = None) -> str:
         lines = [f"{row.change.name}: {_first_line(row.reason)}" for row in found.left_out]
         sections.append(Text("Left out\n" + "\n".join(lines), style="dim"))
     text = rendered(console, sections)
-    if again is not None and (shown := [it for it in found.rows if _is_worth(it)]):
-        commands = [continued(again(row.change), console.width) for row in shown]
-        heads = [f"# {row.change.name}" for row in shown]
-        lines = [f"{head}\n{it}" for head, it in zip(heads, commands, strict=True)]
-        text += "\n" + "\n".join(lines) + "\n"
+    if again is not None and found.rows:
+        first = found.best or found.rows[0]
+        text += "\nEach again with the whole run: its change as the second side, as in\n"
+        text += f"{continued(again(first.change.side), console.width)}\n"
     return text.replace(readable.THIN, " ")
-
-
-def _is_worth(row: Row) -> bool:
-    return row.verdict != intervals.NO_EFFECT
 
 
 def _headline(found: Why) -> Text:
@@ -60,9 +59,9 @@ def _headline(found: Why) -> Text:
     text.append(f"\n{metric.name} {metric.said(found.before)}", style="not bold")
     if metric.why:
         text.append(f" ({metric.why})", style="not bold dim")
-    size = f"{readable.counted(found.plan.requests or 0, 'request')} a simulation"
+    size = readable.counted(found.plan.requests or 0, "request")
     if found.plan.prepared:
-        size += f", prepared by {found.plan.prepared}"
+        size += f" after {found.plan.prepared}"
     text.append(
         f"\n{found.simulations} simulations of {size}; {found.cpu_seconds:.0f} s of processor "
         f"time in {found.wall_seconds:.0f} s",
@@ -73,16 +72,21 @@ def _headline(found: Why) -> Text:
 
 def _sentence(found: Why) -> Text:
     best = found.best
-    if best is None or best.gain is None:
-        return Text(f"Nothing helps within these {len(found.rows)} changes.")
-    return Text(f"{best.change.name}: {found.metric.name} {effect(best, found.metric.maximize)}.")
+    tried = f"{len(found.rows)} change{'' if len(found.rows) == 1 else 's'}"
+    if best is None:
+        return Text(f"Nothing helps within these {tried}." if found.rows else "No change applies.")
+    maximize = found.metric.maximize
+    said = f"{found.metric.name} {effect(best, maximize)} by {best.change.name}"
+    by_settings = next((it for it in found.helps if it.change.group == SETTING), None)
+    if best.change.group != SETTING and by_settings is not None:
+        said += f"; by settings alone {effect(by_settings, maximize)}: {by_settings.change.name}"
+    return Text(f"{said}.")
 
 
 def effect(row: Row, maximize: bool) -> str:
     """What a change does to the metric, with its interval.
 
-    >>> from ssdlab.why.changes import Change
-    >>> row = Row(Change("token pace", "settings"), Gain(math.log(10), 0.06, 6), "helps")
+    >>>     >>> row = Row(Change("token pace", "settings"), Gain(math.log(10), 0.06, 6), "helps")
     >>> effect(row, False).replace("\\u202f", " "), effect(row, True).replace("\\u202f", " ")
     ('÷ 10.0 (± 6 %)', '× 10.0 (± 6 %)')
     """
@@ -93,7 +97,9 @@ def effect(row: Row, maximize: bool) -> str:
     thin = readable.THIN
     if abs(logs) >= math.log(3):
         sign, size = ("×", logs) if logs > 0 else ("÷", -logs)
-        around = f"±{thin}{100 * math.sinh(half):.0f}{thin}%" if half < 1 else "wide"
+        around = f"±{thin}{100 * math.sinh(half):.0f}{thin}%"
+        if half > TIGHT:
+            around = " to ".join(readable.grouped(math.exp(size + it)) for it in (-half, half))
         return f"{sign}{thin}{readable.grouped(math.exp(size))} ({around})"
     low, middle, high = (100 * math.expm1(logs + it) for it in (-half, 0, half))
     text = f"{_signed(middle)}{thin}%"
@@ -113,27 +119,27 @@ def _signed(percent: float, digits: int | None = None) -> str:
 
 
 def _rows(found: Why) -> RenderableType:
+    """Two lines a change: what it did, and below it the change with what else it did."""
     metric = found.metric
-    columns = Columns(["", metric.name, "change (95 %)", "seeds", ""], keys=1, left=("",))
+    text = Text(" " * (NAMES + EFFECTS - len(metric.name)) + metric.name, style="dim")
     for row in found.rows:
+        style = STYLES.get(row.verdict, "")
         after = "" if row.after is None else metric.said(row.after)
-        columns.add_row(
-            Text(row.change.name),
-            after,
-            Text(effect(row, metric.maximize), style=STYLES.get(row.verdict, "")),
-            str(row.gain.seeds if row.gain else 0),
-            Text(_note(row), style=STYLES.get(row.verdict, "dim")),
-        )
-    return columns
+        text.append(f"\n{row.change.name:<{NAMES}}", style="not dim")
+        text.append(f"{effect(row, metric.maximize):>{EFFECTS}}", style=f"not dim {style}")
+        text.append(f"{after:>12}", style="not dim")
+        text.append(f"\n  {row.change.side}")
+        if note := _note(row):
+            text.append(f"  {note}", style=style or "dim")
+    return text
 
 
 def _note(row: Row) -> str:
     words = [WORDS[row.verdict]] if WORDS[row.verdict] else []
     for name, ratio in row.losses.items():
-        change = f"÷{readable.THIN}{1 / ratio:.3g}" if ratio < 1 / 3 else (
-            f"×{readable.THIN}{ratio:.3g}" if ratio > 3 else f"{_signed(100 * (ratio - 1))} %"
-        )  # fmt: skip
-        words.append(f"{name} {change}")
+        factor, sign = (ratio, "×") if ratio > 1 else (1 / ratio, "÷")
+        change = f"{sign}{readable.THIN}{readable.grouped(factor)}"
+        words.append(f"{name} {change if factor > 3 else f'{_signed(100 * (ratio - 1))} %'}")
     return ", ".join(words)
 
 

@@ -23,6 +23,7 @@ LOOKS = ((4, 0.2), (6, 0.3), (9, 0.5))
 LEAST = 1.03
 
 HELPS, HURTS, LITTLE, UNKNOWN = "helps", "hurts", "little", "cannot tell"
+EXCLUDED = "no gain"
 NO_EFFECT, TRADES = "no effect", "trades"
 
 
@@ -54,7 +55,7 @@ class Gain:
             return HURTS
         if self.high < math.log(LEAST) and self.low > -math.log(LEAST):
             return LITTLE
-        return UNKNOWN
+        return EXCLUDED if self.high < math.log(LEAST) else UNKNOWN
 
     @property
     def decided(self) -> bool:

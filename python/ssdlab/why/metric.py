@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+
 from ssdlab import lifetime, readable
 from ssdlab._core import InputError
 from ssdlab.cost import bill, of_results
@@ -46,8 +47,8 @@ def of_word(word: str, base: Results) -> Metric:
     """
     kind = slowest(base)
     if word in ("p99", "mean"):
-        figure = "percentiles_us.99" if word == "p99" else "mean_us"
-        return figure(f"host.{kind}.{figure}")
+        ending = "percentiles_us.99" if word == "p99" else "mean_us"
+        return figure(f"host.{kind}.{ending}")
     if word == "throughput":
         return figure("host.all.iops", maximize=True)
     if word == "tbw":
@@ -55,9 +56,7 @@ def of_word(word: str, base: Results) -> Metric:
         if found is None or not found.known:
             reason = "this device does not wear" if found is None else found.why_not
             raise InputError(f"--for tbw: the lifetime is unknown in these results: {reason}")
-        return Metric(
-            "TBW", "wear.lifetime.host_bytes", True, _life, readable.traffic
-        )
+        return Metric("TBW", "wear.lifetime.host_bytes", True, _life, readable.traffic)
     if word == "watts":
         if not (base.get("energy") or {}).get("mean_watts"):
             raise InputError("--for watts: this drive states no power; give keys of device.energy")
@@ -134,8 +133,8 @@ def spoken(column: str) -> str:
         return "throughput"
     parts = column.split(".", 2)
     if parts[0] == "host" and len(parts) == 3:
-        figure = parts[2].replace("percentiles_us.", "p").removesuffix("_us")
-        return f"{figure} of {'all requests' if parts[1] == 'all' else parts[1] + 's'}"
+        said = parts[2].replace("percentiles_us.", "p").removesuffix("_us")
+        return f"{said} of {'all requests' if parts[1] == 'all' else parts[1] + 's'}"
     return table.spoken(column)
 
 

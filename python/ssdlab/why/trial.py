@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ssdlab import _core, layers, portable
 from ssdlab._core import InputError, PolicyError
@@ -17,6 +18,7 @@ from ssdlab.results import Results
 from ssdlab.running import Progress, run_layers
 from ssdlab.running.advice import preparation, seconds_each
 from ssdlab.running.facts import Facts
+from ssdlab.why.changes import Change
 
 #: Requests of a trial at most: enough for a p99, in most loads for a p99.9.
 MOST_REQUESTS = 300_000
@@ -24,7 +26,7 @@ MOST_REQUESTS = 300_000
 FEWEST = 2000
 #: Seconds of one processor for all trials together, by the constants of `advice`: counts of the
 #: run decide, not a clock, so that a run gets the same answer on every machine.
-SECONDS = 150.0
+SECONDS = 90.0
 #: Simulations that a change takes on average until it is decided.
 ON_AVERAGE = 5
 
@@ -67,7 +69,12 @@ def rounded(number: int) -> int:
     >>> rounded(123456), rounded(7)
     (120000, 7)
     """
-    return number - number % 10 ** max(len(str(number)) - 2, 0)
+    step: int = 10 ** max(len(str(number)) - 2, 0)
+    return number - number % step
+
+
+#: A simulation: the change, None for the experiment as it is, and the place of its seed.
+Key: TypeAlias = "tuple[Change | None, int]"
 
 
 class Crew:
@@ -76,14 +83,14 @@ class Crew:
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
         self._stopped = threading.Event()
-        self._running: dict[Future[Results | str], object] = {}
+        self._running: dict[Future[Results | str], Key] = {}
 
-    def start(self, key: object, stack_: Sequence[Layer], seed: int) -> None:
+    def start(self, key: Key, stack_: Sequence[Layer], seed: int) -> None:
         """Begin a simulation, which `outcomes` calls `key`."""
         own = [*stack_, *layers.from_seed(f"seed {seed}", seed)]
         self._running[self._pool.submit(self._one, own)] = key
 
-    def outcomes(self) -> Iterator[tuple[object, Results | str]]:
+    def outcomes(self) -> Iterator[tuple[Key, Results | str]]:
         """The simulations in the order in which they end, with what more are begun meanwhile."""
         while self._running:
             for future in wait(self._running, return_when=FIRST_COMPLETED).done:
