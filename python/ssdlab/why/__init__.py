@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ssdlab import _core
+from ssdlab import _core, layers
 from ssdlab._core import InputError
 from ssdlab.cli import stack
 from ssdlab.confidence import CONFIDENCE
@@ -128,6 +128,12 @@ class Why:
         return display.table(self, io.StringIO())
 
 
+def of_results(results: Results, **arguments: Any) -> Why:
+    """What would help a run; the arguments are those of `tried`, behind the layers."""
+    experiment = layers.from_mapping("the experiment of the results", results.experiment.to_dict())
+    return tried(experiment, results, **arguments)
+
+
 def tried(
     below: Sequence[Layer],
     results: Results | None = None,
@@ -156,7 +162,7 @@ def tried(
     todo = todo[: proposals.MOST]
     size = trial.plan(results, len(todo), requests)
     base = [*below, *stack.above(size.assignments, None)]
-    hunt = _Hunt(base, todo, wanted, int(facts.setting("run.seed") or 0), progress)
+    hunt = _Hunt(base, todo, wanted, results, progress)
     with trial.crew(workers) as crew:
         hunt.run(crew)
     title = str(results.experiment.get("title"))
@@ -172,12 +178,13 @@ class _Hunt:
         base: Sequence[Layer],
         changes: Sequence[Change],
         wanted: Metric,
-        seed: int,
+        results: Results,
         progress: Callable[[int, int], object] | None,
     ) -> None:
         self.stacks: dict[Change | None, list[Layer]] = {None: list(base)}
         self.refused: dict[Change, str] = {}
-        self.wanted, self.seed, self.progress = wanted, seed, progress
+        self.wanted, self.results, self.progress = wanted, results, progress
+        self.seed = int(Facts(results).setting("run.seed") or 0)
         self.outcomes: dict[tuple[Change | None, int], Results] = {}
         self.done = self.begun = 0
         for change in changes:
@@ -251,9 +258,13 @@ class _Hunt:
 
     def found(self) -> tuple[float, list[Row], list[Row]]:
         """The metric of the experiment, the changes tried, and those left out."""
-        before = self._values(None)
+        before = [value for value, _ in self._values(None)]
+        if not before and (known := self.wanted.value(self.results)):
+            before = [known]  # of a design that no change applies to
         if not before:
-            raise InputError(f"{self.wanted.name} is not known of this run")
+            raise InputError(
+                f"{self.wanted.name} is 0 or not known in this run: there is nothing to improve"
+            )
         rows: list[Row] = []
         left_out: list[Row] = []
         for change in self.stacks:
@@ -266,7 +277,7 @@ class _Hunt:
         order = [intervals.HELPS, intervals.TRADES, intervals.UNKNOWN, intervals.LITTLE,
                  intervals.NO_EFFECT, intervals.EXCLUDED, intervals.HURTS]  # fmt: skip
         rows.sort(key=lambda row: (order.index(row.verdict), -(row.gain.mean if row.gain else 0)))
-        return _mean([value for value, _ in before]), rows, left_out
+        return _mean(before), rows, left_out
 
     def _row(self, change: Change) -> Row:
         gain = self._gain(change)

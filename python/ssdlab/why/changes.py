@@ -252,6 +252,7 @@ TABLE: Sequence[tuple[str, str, Sequence[str] | None, Proposal]] = (
     ("twice the dies", HARDWARE, SSD, _times("dies_per_package", 2, ("blocks_per_plane", 0.5))),
     ("buses twice as fast", HARDWARE, SSD, _times("timing.bus_rate", 2)),
     ("buses twice as fast", HARDWARE, SSD, _times("timing.bus_per_byte", 0.5)),
+    ("a host link twice as fast", HARDWARE, SSD, _times("host_link.bandwidth", 2)),
     ("twice the cores", HARDWARE, SSD, _times("firmware.cores", 2)),
     ("twice the segments", HARDWARE, DISK, _times("buffer.segments", 2)),
     ("15,000 rpm", HARDWARE, DISK, _set("rpm", "15000")),

@@ -87,11 +87,8 @@ def what_hurts(base: Results) -> Metric:
         said = f"the host waits for the drive, which is {readable.about(busy)} busy"
         return _because(figure("host.all.iops", maximize=True), said)
     of_kind = "all requests" if kind == "all" else f"{kind}s"
-    p99 = readable.time(base.host[kind].percentiles_us["99"])
-    if times < SLOW:
-        said = f"{p99}, {readable.grouped(times)} times the fastest: nothing hurts much"
-    else:
-        said = f"{p99}, {readable.grouped(times)} times the fastest of the {of_kind}"
+    said = f"{readable.grouped(times)} times the fastest of the {of_kind}"
+    said += ": nothing hurts much" if times < SLOW else ""
     return _because(figure(f"host.{kind}.percentiles_us.99"), said)
 
 
