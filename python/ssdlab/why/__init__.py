@@ -193,6 +193,8 @@ class _Hunt:
                 _core.check_device(layered)
                 self.stacks[change] = layered
             except InputError as error:
+                if change.group == proposals.OWN:
+                    raise InputError(str(error).replace("--set", "--try", 1)) from None
                 self.refused[change] = str(error)
         self.comparisons = max(len(self.stacks) - 1, 1)
 

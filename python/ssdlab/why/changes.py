@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ssdlab import _core, sources
+from ssdlab._core import InputError
 from ssdlab.cli import stack
 from ssdlab.comparison.grid import split
 from ssdlab.layers import Layer
@@ -76,6 +77,8 @@ def of_user(text: str) -> Change:
     """A change that the user names: KEY=VALUE, or several with commas, or a preset of a drive."""
     if "=" not in text and _core.preset_layer("device", text) is not None:
         return Change(f"the drive {text}", OWN, device=text)
+    if "=" not in text:
+        raise InputError(f"--try {text}: neither KEY=VALUE nor a preset of a device")
     parts = split(text)
     return Change(", ".join(it.rpartition("=")[0].rpartition(".")[2] for it in parts), OWN, parts)
 

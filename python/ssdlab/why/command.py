@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import click
 from ssdlab import files, layers, terminal
 from ssdlab.cli import stack
 from ssdlab.cli.options import PATH, ExamplesFirst, override_options
+from ssdlab.layers import Layer
 from ssdlab.results import FILE, Results
 from ssdlab.sweeps.table import spoken
 from ssdlab.why import Why, tried
@@ -117,6 +119,35 @@ def why(
         from ssdlab.why import display
 
         click.echo(display.table(found, sys.stdout, again), nl=False)
+
+
+def after_run(
+    results: Results,
+    layered: Sequence[Layer],
+    out: Path | None,
+    experiment: Path | None,
+    device: str | None,
+    trace: Path | None,
+    workload: str | None,
+    assignments: tuple[str, ...],
+    seed: int | None,
+) -> None:
+    """What `ssdlab run --why` shows below its table."""
+    from ssdlab.why import display
+
+    with terminal.steps(sys.stderr, "why") as bar:
+        found = tried(layered, results, progress=bar)
+    given: dict[str, Any] = {
+        "device": device,
+        "trace": trace,
+        "workload": workload,
+        "assignments": assignments,
+        "seed": seed,
+    }
+    if out is not None:
+        experiment, given = out, dict.fromkeys(given) | {"assignments": ()}
+    again = _Again(experiment, found, **given)
+    click.echo("\n" + display.table(found, sys.stdout, again), nl=False)
 
 
 def _results(experiment: Path | None) -> Results | None:

@@ -55,14 +55,16 @@ def of_word(word: str, base: Results) -> Metric:
         found = lifetime.of(base)
         if found is None or not found.known:
             reason = "this device does not wear" if found is None else found.why_not
-            raise InputError(f"--for tbw: the lifetime is unknown in these results: {reason}")
+            raise InputError(
+                f"--for tbw: the lifetime is unknown in this run: {reason}; a longer run tells it, "
+                "or --for write_amplification_bytes"
+            )
         return Metric("TBW", "wear.lifetime.host_bytes", True, _life, readable.traffic)
     if word == "watts":
         if not (base.get("energy") or {}).get("mean_watts"):
             raise InputError("--for watts: this drive states no power; give keys of device.energy")
-        return Metric(
-            "power", "energy.mean_watts", False, lambda it: it.energy.mean_watts, readable.watts
-        )
+        power = figure("energy.mean_watts").value
+        return Metric("power", "energy.mean_watts", False, power, readable.watts)
     if word == "cost":
         return _cost(base)
     known = table.flat(base.to_dict())
@@ -152,7 +154,14 @@ def _cost(base: Results) -> Metric:
     """The dollars for as many drives as deliver what one delivers in `base`."""
     design = of_results("the experiment", base.to_dict(), Prices())
     need = Need({"iops": design.iops, "gb": design.gigabytes}, {})
-    bill(design, need)  # refuses prices that are missing
+    try:
+        bill(design, need)
+    except InputError as error:
+        missing = str(error).partition(". Give")[0].partition(": ")[2]
+        raise InputError(
+            f"--for cost: {missing}; give [cost] in the experiment, such as "
+            "--set cost.capacity_dollars_per_gb=0.1"
+        ) from None
 
     def dollars(results: Results) -> float | None:
         one = of_results("the experiment", results.to_dict(), design.prices)
