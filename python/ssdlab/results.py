@@ -13,6 +13,7 @@ from ssdlab.optional import required
 
 if TYPE_CHECKING:
     from ssdlab.running.plots import Plots
+    from ssdlab.why import Why
 
 #: The schema of results that this version writes and reads.
 SCHEMA = _core.SCHEMA
@@ -307,6 +308,19 @@ class Results(Part):
         from ssdlab.running.plots import Plots
 
         return Plots(self)
+
+    def why(self, goal: str | None = None, **arguments: Any) -> Why:
+        """Try single changes of the experiment against what hurts, and rank them by what they do.
+
+        `goal` is the figure to improve: p99, mean, throughput, tbw, cost, watts, or any column of
+        a sweep; what hurts most if None. Other arguments: `among` are the groups of changes
+        (settings, hardware, load, drives), `own` changes of yours (`["device.channels=4"]`),
+        `requests` those of a simulation, `workers` how many run at once, and `progress` is called
+        with the simulations done and to do. Raises `InputError`.
+        """
+        from ssdlab.why import of_results
+
+        return of_results(self, goal=goal, **arguments)
 
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame` with a row for each kind of request: figures by their path.

@@ -194,17 +194,67 @@ def test_one_switch_turns_suspension_off(quick):
     assert ["step" in keys for keys in suspend] == [False, True]
 
 
+# A drive that is built, and a load that only the larger one of the two holds.
+FAILING = ("--vary", "device.channels=2,8", "--vary", "workload.footprint=0.5,700MiB")
+
+
 def test_a_point_that_fails_is_a_row(ssdlab, small_options, tmp_path):
-    # With so little spare space, there is no room for cleaning so early.
-    axes = ("--vary", "device.spare_factor=0.01,0.15", "--vary", "cleaning.min_free=0.0,0.05")
-    done = ssdlab("sweep", *small_options, *axes, "--out", "t.parquet", "--json", "-")
+    done = ssdlab("sweep", *small_options, *FAILING, "--out", "t.parquet", "--json", "-")
     assert done.returncode == 1, done.stderr
     points = json.loads(done.stdout)["points"]
     assert [point["results"] is None for point in points] == [False, True, False, False]
-    assert "spare space" in points[1]["error"]
+    assert "700MiB is more than" in points[1]["error"]
     first, last = done.stderr.splitlines()[-2:]
     assert first == f"ssdlab: {points[1]['error']}"
     assert last == '1 of 4 points failed; the first is above; "error" in t.parquet says why'
+    assert ssdlab("report", "t.jsonl", "--out", "t.html").returncode == 0
+    assert "1 of 4 points failed.</h1>" in (tmp_path / "t.html").read_text()
+
+
+# With so little spare space, there is no room for cleaning so early.
+UNBUILT = ("--vary", "device.spare_factor=0.01,0.15", "--vary", "cleaning.min_free=0.0,0.05")
+
+
+def test_points_that_cannot_be_built_are_refused_before_the_first_runs(
+    ssdlab, refused, small_options, tmp_path
+):
+    said = refused("sweep", *small_options, *UNBUILT, "--out", "t.csv")
+    assert "device.spare_factor = 0.01" in said
+    assert "1 of 4 points cannot be built; --skip leaves them out" in said
+    assert not (tmp_path / "t.csv").exists()
+    done = ssdlab("sweep", *small_options, *UNBUILT, "--skip", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["points"]) == 3
+
+
+def test_repeated_seeds_have_means_and_intervals(quick, ssdlab, small_options, tmp_path):
+    found = quick(vary={"device.channels": [2, 8]}, repeat=3, seed=5)
+    assert found.columns["run.seed"] == [5, 6, 7] * 2
+    again = quick(vary={"device.channels": [2, 8], "run.seed": [5, 6, 7]})
+    assert bits(found) == bits(again)
+    means = found.means()
+    assert [len(it.rows) for it in means] == [3, 3]
+    p99 = [it.figures["host.all.percentiles_us.99"] for it in means]
+    assert p99[0].mean > p99[1].mean and p99[0].margin > 0
+    options = ("--vary", "cleaning.policy=greedy,fifo", "--repeat", "3")
+    done = ssdlab("sweep", *small_options, *options, "--out", "t.csv")
+    assert "2 designs: mean and interval of 95 % over seeds" in done.stdout
+    ssdlab("report", "t.jsonl", "--out", "t.html")
+    page = (tmp_path / "t.html").read_text()
+    assert "A dot is the mean over 3 seeds, its line the 95 % confidence interval." in page
+    assert 'class="line r-A"' in page and "±" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--repeat", "1"], "--repeat 1: from 2 to 1000 seeds"),
+        (["--repeat", "3", "--vary", "run.seed=1..3"], "--repeat and --vary run.seed exclude"),
+        (["--repeat", "3", "--search", "4", "--minimize", "p99"], "--repeat and --search exclude"),
+    ],
+)
+def test_seeds_are_repeated_in_one_way(refused, small_options, words, said):
+    assert said in refused("sweep", *small_options, "--vary", "device.channels=2,4", *words)
 
 
 def test_values_of_no_use_are_all_named_before_anything_runs(ssdlab, small_options):

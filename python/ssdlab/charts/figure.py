@@ -67,6 +67,8 @@ class Series:
     """What each point says when it is pointed at, in place of its numbers."""
     labels: Sequence[str] = ()
     """What is written beside each dot."""
+    ranges: Sequence[tuple[float, float] | None] = ()
+    """From where to where each dot reaches: an interval, or the values that it stands for."""
 
 
 @dataclass(frozen=True)
@@ -204,6 +206,7 @@ class Figure:
                 side for band in bands for side in (band.low, band.high)
             ]
             levels = [mark.y for mark in self.series if isinstance(mark, Level)]
+            levels += [end for line in self.lines() for it in line.ranges if it for end in it]
             return [float(y) for column in columns for y in column if y is not None] + levels
         tops = dict.fromkeys(self.all_x(), 0.0)
         for line in self.lines():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 
 from ssdlab import readable
@@ -46,6 +47,8 @@ def frame(drawn: Figure, height: int = HEIGHT) -> str:
     y_marks = upright(drawn.y, drawn.values())
     y_scale = scale(y_marks[0], y_marks[-1], SIDE, 0, bool(drawn.y.log))
     first = drawn.series[0]
+    if drawn.bars and first_mark(drawn) == "dots":
+        return legend(drawn) + _dotted_words(drawn, y_marks, y_scale, height)
     if drawn.bars and not isinstance(first, Cells):
         return legend(drawn) + _words(drawn, y_marks, y_scale, height)
     parts = [_horizontal(y_scale(mark), not n) for n, mark in enumerate(y_marks)]
@@ -151,7 +154,7 @@ def across(drawn: Figure) -> tuple[Scale, list[tuple[float, str, bool]]]:
             return place(nines(value))
 
         return by_nines, [(by_nines(m), axis_text(drawn.x, m), PERCENTILES[m]) for m in marks]
-    dots = first_mark(drawn) == "dots" or drawn.x.log
+    dots = any(line.mark == "dots" for line in drawn.lines()) or drawn.x.log
     inset = 24 if dots else 0
     x_scale = scale(begin, end, inset, SIDE - inset, bool(drawn.x.log))
     many = len(marks) > FEW_MARKS
@@ -246,6 +249,10 @@ def _series(
         parts.append(f'<path class="line{thin} {kind}" d="{path}"{dashes}/>')
         if len(points) > CURVE or drawn.x.percentile:
             return parts
+    for n, x, _, _, _ in points:
+        if line.ranges and (ends := line.ranges[n]) is not None:
+            low, high = map(y_scale, ends)
+            parts.append(f'<path class="line {kind}" d="M{x:.1f} {low:.1f}V{high:.1f}"/>')
     strong = " strong" if line.strong else ""
     # A line of no length has round ends: a dot that is not stretched with the drawing.
     parts += [
@@ -348,6 +355,25 @@ def _words(drawn: Figure, y_marks: list[float], y_scale: Scale, height: int) -> 
     return (
         f'<p class="yt">{escape(drawn.y.label)}</p>'
         + plot(drawn.y, y_marks, y_scale, (label, "".join(lines), over, ""), height)
+        + f'<div class="barx">{below}</div><div class="xt">{escape(drawn.x.label)}</div></div>'
+    )
+
+
+def _dotted_words(drawn: Figure, y_marks: list[float], y_scale: Scale, height: int) -> str:
+    """A dot for each word, with its range."""
+    words = drawn.all_x()
+    step = SIDE / len(words)
+    body = [_horizontal(y_scale(mark), not n) for n, mark in enumerate(y_marks)]
+    for line, (colour, _) in zip(drawn.lines(), drawn.styles(), strict=True):
+        told = [_told(drawn, line, x, y or 0.0) for x, y in zip(line.x, line.y, strict=True)]
+        placed = replace(line, x=[words.index(x) for x in line.x], says=line.says or told)
+        kind = colour_class(line, colour)
+        body += _series(drawn, placed, kind, 0, (lambda n: (n + 0.5) * step, y_scale))
+    label = f"{drawn.title}: {drawn.y.label} for each {drawn.x.label}"
+    below = "".join(f"<span>{escape(str(word))}</span>" for word in words)
+    return (
+        f'<p class="yt">{escape(drawn.y.label)}</p>'
+        + plot(drawn.y, y_marks, y_scale, (label, "".join(body), "", ""), height)
         + f'<div class="barx">{below}</div><div class="xt">{escape(drawn.x.label)}</div></div>'
     )
 

@@ -150,6 +150,7 @@ def _lines(axis: Any, figure: Figure) -> None:
             axis.margins(x=0)
         elif line.mark == "dots":
             axis.plot([*line.x], y, "o", markersize=6 if line.strong else 4, **look)
+            _ranges(axis, line, [*line.x], look["color"])
         else:
             marker = "o" if len(y) <= CURVE and not figure.x.percentile else None
             width = 1 if line.name == "" else None
@@ -200,6 +201,13 @@ def _percentiles(axis: Any, figure: Figure) -> None:
     axis.set_xlim(0.0, end)
 
 
+def _ranges(axis: Any, line: Series, places: Sequence[Any], colour: str) -> None:
+    """From where to where each dot reaches."""
+    for x, ends in zip(places, line.ranges, strict=False):
+        if ends is not None:
+            axis.plot([x, x], [*ends], color=colour, linewidth=1.5, label="_")
+
+
 def _bars(axis: Any, figure: Figure) -> None:
     """Bars for each word, on each other or side by side, upright or lying."""
     words = figure.all_x()
@@ -212,6 +220,10 @@ def _bars(axis: Any, figure: Figure) -> None:
         values = [value or 0.0 for value in line.y]
         foot = [feet[x] if figure.stacked else 0.0 for x in line.x]
         look = {"color": _colour(line.role, colour), "label": line.name or "_"}
+        if line.mark == "dots":
+            axis.plot(places, values, "o", markersize=4, **look)
+            _ranges(axis, line, places, look["color"])
+            continue
         if figure.horizontal:
             axis.barh(places, values, thick, left=foot, **look)
         else:

@@ -21,7 +21,7 @@ from ssdlab._core import InputError
 from ssdlab.catalogue import devices
 from ssdlab.choosing import reasons, trace
 from ssdlab.choosing.offer import Offer, Terms
-from ssdlab.cost.need import Need
+from ssdlab.costing.need import Need
 from ssdlab.sizing.fit import NoRoomError
 from ssdlab.sizing.trial import SEEDS, Design, Goal, Trial, judge
 
@@ -171,7 +171,7 @@ def _confirmed(
 
 def _need(need: str | Need | None) -> Need:
     """The needs, of which a trace leaves open capacity and latencies alone."""
-    from ssdlab.cost import need as needs
+    from ssdlab.costing import need as needs
 
     found = needs.parse((need,)) if isinstance(need, str) else need or Need({}, {})
     for name in found.amounts:

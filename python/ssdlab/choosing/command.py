@@ -12,7 +12,7 @@ from ssdlab import choosing, files, sizing, terminal
 from ssdlab._core import InputError
 from ssdlab.cli import completion
 from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst
-from ssdlab.cost import need as needs
+from ssdlab.costing import need as needs
 from ssdlab.device.units import TIME
 
 

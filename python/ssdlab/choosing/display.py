@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ssdlab.choosing import Choice, Offer
-from ssdlab.cost.display import dollars
+from ssdlab.costing.display import dollars
 from ssdlab.numbers import decimal_size, duration
 from ssdlab.sizing import life
 from ssdlab.sizing.display import goals_text

@@ -33,6 +33,7 @@ class Place(NamedTuple):
 GROUPS: Mapping[str, Mapping[str, Place]] = {
     "Ask": {
         "run": Place("running", "run", "simulate a workload on a drive"),
+        "why": Place("why", "why", "why a run is slow, and what would help: tried"),
         "compare": Place("comparison", "compare", "compare two results, devices or settings"),
         "size": Place("sizing", "size", "find the smallest drive that meets your goals"),
         "choose": Place("choosing", "choose", "the cheapest drive on sale that meets your goals"),

@@ -29,7 +29,7 @@ NUMBERS = {"--seed": "seed"}
 REPEATED = {"--set": "assignments"}
 #: Those followed by nothing.
 FLAGS = {"--allow-code": "allow_code", "--check": "check", "--quiet": "quiet", "--show": "show"}
-#: What is not given. `--format` and `--advice` are click's to read.
+#: What is not given. `--format`, `--advice` and `--why` are click's to read.
 ABSENT = {
     "experiment": None,
     **dict.fromkeys([*TEXTS.values(), *PATHS.values(), *NUMBERS.values()]),
@@ -37,6 +37,7 @@ ABSENT = {
     **dict.fromkeys(FLAGS.values(), False),
     "advice": None,
     "columns": None,
+    "why": False,
     "form": "table",
     "threads": "1",
 }

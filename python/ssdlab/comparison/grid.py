@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -148,17 +149,56 @@ def _verdict(difference: float | None, half: float | None, maximize: bool) -> st
     return BETTER if (difference > 0) == maximize else WORSE
 
 
+#: The side that is the experiment of the options beside it.
+AS_IS = "as-is"
+
+
+def split(text: str) -> tuple[str, ...]:
+    """The assignments of a side; a comma within a value stays.
+
+    >>> split("device.channels=16,device.timing.read=38us, 45us")
+    ('device.channels=16', 'device.timing.read=38us, 45us')
+    """
+    return tuple(re.split(r",\s*(?=[A-Za-z_][\w.]*=)", text))
+
+
+def sides(
+    a: str, b: str, below: Sequence[Layer], shared: Sequence[Layer]
+) -> list[tuple[list[Layer], list[Layer]]]:
+    """The layers of both sides, those below and those beside what varies.
+
+    `below` and `shared` are of both. Where A is an experiment or `as-is`, B may be what is changed
+    of it: keys, or another drive, which lie above all that A has.
+    """
+    (own_a, peers_a), (own_b, peers_b) = side("A", a), side("B", b)
+    is_change = not own_b or _core.preset_layer("device", b) is not None
+    if is_change and (a == AS_IS or _is_experiment(a)):
+        both = [*own_a, *below]
+        return [(both, list(shared)), ([*both, *shared, *own_b], peers_b)]
+    # What --set says is of both sides, and a side says no key that it has: that has two values.
+    return [
+        ([*own, *below], [*shared, *peers]) for own, peers in ((own_a, peers_a), (own_b, peers_b))
+    ]
+
+
+def _is_experiment(said: str) -> bool:
+    return said.endswith(".toml") or os.path.exists(said)
+
+
 def side(name: str, said: str) -> tuple[list[Layer], list[Layer]]:
     """The layers of a side, below and beside those that both share.
 
-    A side is a device preset, a cleaning policy (`greedy`, `module:Class(window=3)`), a
-    `KEY=VALUE`, an experiment (.toml) or results of one. Raises `InputError` for anything else.
+    A side is a device preset, a cleaning policy (`greedy`, `module:Class(window=3)`),
+    `KEY=VALUE` or several with commas, an experiment (.toml), results of one, or `as-is`. Raises
+    `InputError` for anything else.
     """
+    if said == AS_IS:
+        return [], []
     key = said.partition("(")[0]
     if said.endswith(".toml"):
         return [layers.from_file(said)], []
     if "=" in key:
-        return [], layers.from_options([said])
+        return [], layers.from_options(split(said))
     if os.path.exists(said):
         found = Results.load(said).experiment.to_dict()
         return layers.from_mapping(f"the experiment of {name}", found), []
@@ -196,13 +236,11 @@ def compare_over(
     """
     if not 2 <= repeat <= MAX_REPEATS:
         raise InputError(f"--repeat {repeat}: from 2 to {MAX_REPEATS} repetitions")
-    sides = [side(name, said) for name, said in (("A", a), ("B", b))]
     shared = layers.from_options(assignments)
     permitted = layers.permitting if allow_code else list
-    # What --set says is of both sides, and a side says no key that it has: that has two values.
     stacks = [
-        (permitted([*own, *below]), layers.peers([*shared, *peers]) if shared or peers else [])
-        for own, peers in sides
+        (permitted(low), layers.peers(peers) if peers else [])
+        for low, peers in sides(a, b, below, shared)
     ]
     bases = [Base(low, peers, (), {}, allow_code) for low, peers in stacks]
     conditions = plan.choices(axes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 from ssdlab import pages, readable
 from ssdlab._core import InputError
@@ -12,6 +13,7 @@ from ssdlab.pages import KeyFigure, Section
 from ssdlab.sweeps import figures, table
 from ssdlab.sweeps.figures import Rows, short
 from ssdlab.sweeps.result import Sweep
+from ssdlab.sweeps.seeds import SEED
 from ssdlab.sweeps.table import Goals, Objective
 
 #: Objectives drawn for a sweep that names none.
@@ -28,12 +30,14 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
     """The report of `sweep` as HTML."""
     goals = _goals(sweep, minimize, maximize)
     objectives = [objective.column for objective in goals.objectives]
-    rows = [
-        {name: values[place] for name, values in sweep.columns.items()}
-        for place in range(len(sweep))
-    ]
+    rows = _rows(sweep)
+    seeds = max((len(it.rows) for it in sweep.means()), default=0)
     best = goals.pareto(rows)
-    varied = [name for name in sweep.parameters if len(set(map(str, sweep.columns[name]))) > 1]
+    varied = [
+        name
+        for name in sweep.parameters
+        if len(set(map(str, sweep.columns[name]))) > 1 and not (seeds and name == SEED)
+    ]
     pairs = [(x, y) for n, x in enumerate(objectives) for y in objectives[n + 1 :]]
     trade_offs = [figures.trade_off(rows, best, x, y, varied) for x, y in pairs]
     maps = [
@@ -52,7 +56,7 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
         else Section("best", "The points nearest to what was asked", _nearest(rows, goals, varied)),
         Section(
             "trade-off",
-            f"{front} of {len(sweep):,} points {'is' if front == 1 else 'are'} on the Pareto front",
+            f"{front} of {len(rows):,} points {'is' if front == 1 else 'are'} on the Pareto front",
             "".join(map(svg.figure, trade_offs)),
             "One dot per point; the line joins the Pareto front. Axes are logarithmic where "
             "values spread.",
@@ -62,7 +66,7 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
             "by-parameter",
             _strongest(rows, varied, goals.objectives[0]),
             _multiples(_there(curves)),
-            "Minimum, mean and maximum over all other parameters." if len(varied) > 1 else "",
+            _what_dots_are(len(varied), seeds),
         ),
         Section(
             "parallel",
@@ -79,11 +83,48 @@ def page(sweep: Sweep, minimize: Sequence[str], maximize: Sequence[str]) -> str:
     lead = (
         f'<p class="over">{escape(title)} · {len(sweep):,} points</p>'
         f"<h1>{escape(_unmet(rows, varied, goals) if unmet else _sentence(rows, varied, goals))}"
-        "</h1>"
+        f"{escape(_failures(sweep))}</h1>"
         + pages.warnings(warned)
         + pages.key_figures(_key_figures(sweep, varied, rows, goals))
     )
     return pages.document(title, lead, sections)
+
+
+def _rows(sweep: Sweep) -> Rows:
+    """A row for each point; where seeds are repeated, for each design, with means and margins."""
+    means = sweep.means()
+    if not means:
+        return [
+            {name: values[place] for name, values in sweep.columns.items()}
+            for place in range(len(sweep))
+        ]
+    rows: list[dict[str, Any]] = []
+    for design in means:
+        row: dict[str, Any] = dict(design.parameters)
+        for name, it in design.figures.items():
+            row[name], row[figures.margin_of(name)] = it.mean, it.margin
+        errors = [it for place in design.rows if (it := sweep.columns["error"][place])]
+        count = f"{len(errors)} of {len(design.rows)} seeds failed: "
+        row["error"] = f"{count if len(design.rows) > 1 else ''}{errors[0]}" if errors else None
+        warned = [name for place in design.rows for name in sweep.warned(place)]
+        row["warnings"] = " ".join(dict.fromkeys(warned))
+        rows.append(row)
+    return rows
+
+
+def _what_dots_are(parameters: int, seeds: int) -> str:
+    """What the dots of a figure by a parameter stand for."""
+    if parameters > 1:
+        return "A dot is the mean over all other parameters, its line from the least to the most."
+    if seeds > 1:
+        return f"A dot is the mean over {seeds} seeds, its line the 95 % confidence interval."
+    return ""
+
+
+def _failures(sweep: Sweep) -> str:
+    """What the sentence says of the points that failed."""
+    failed = len(sweep.errors)
+    return f" {failed:,} of {len(sweep):,} points failed." if failed else ""
 
 
 def _there(drawn: Sequence[Figure]) -> list[Figure]:
@@ -202,10 +243,7 @@ def _best(rows: Rows, best: Sequence[bool], varied: Sequence[str], names: Sequen
     what = "the lowest" if len(names) == 1 else "the Pareto front"
     return pages.table(
         [short(name) for name in [*varied, *names]] or [""],
-        [
-            [figures.value_text(row.get(name), name) for name in [*varied, *names]]
-            for row in front[:MAX_ROWS]
-        ],
+        [[_cell(row, name) for name in [*varied, *names]] for row in front[:MAX_ROWS]],
         f"{what} of {', '.join(map(short, names))}",
     )
 
@@ -221,11 +259,17 @@ def _nearest(rows: Rows, goals: Goals, varied: Sequence[str]) -> str:
     return pages.table(
         [said.get(name, short(name)) for name in columns],
         [
-            [figures.value_text(row.get(name), name) for name in columns]
+            [_cell(row, name) for name in columns]
             for row in sorted(having, key=goals.miss)[:NEAREST]
         ],
         "no point keeps every constraint; the nearest first",
     )
+
+
+def _cell(row: dict[str, Any], name: str) -> str:
+    """A value, with half of its interval where seeds are repeated."""
+    text, half = figures.value_text(row.get(name), name), row.get(figures.margin_of(name))
+    return f"{text} \u00b1 {figures.value_text(half, name)}" if text and half else text
 
 
 def _points(rows: Rows, varied: Sequence[str], names: Sequence[str]) -> str:
@@ -234,8 +278,7 @@ def _points(rows: Rows, varied: Sequence[str], names: Sequence[str]) -> str:
     columns = [*varied, *names, *warned, *failed]
     body = [
         [
-            figures.value_text(row.get(name), name)
-            or ("" if name in ("warnings", "error") else readable.ABSENT)
+            _cell(row, name) or ("" if name in ("warnings", "error") else readable.ABSENT)
             for name in columns
         ]
         for row in rows[:MAX_ROWS]

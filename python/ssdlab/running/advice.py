@@ -102,11 +102,9 @@ def plan(results: Results, changes: Sequence[str]) -> Trial | None:
     facts = Facts(results)
     if not changes or facts.setting("run.save_drive") not in (None, "", "none"):
         return None
-    flash = results.get("flash") or {}
     requests = results.host.all.requests
-    operations = sum(flash.get(key) or 0 for key in ("page_reads", "page_programs"))
-    each = PER_OPERATION * (1 + operations / max(requests, 1))
-    shortened, prepared = _preparation(facts)
+    each = seconds_each(results)
+    shortened, prepared = preparation(facts)
     asked = facts.setting("workload.requests")
     for count in range(len(changes), 0, -1):
         fitting = int((SECONDS / (1 + count) - prepared) / each)
@@ -120,7 +118,14 @@ def plan(results: Results, changes: Sequence[str]) -> Trial | None:
     return None
 
 
-def _preparation(facts: Facts) -> tuple[tuple[str, ...], float]:
+def seconds_each(results: Results) -> float:
+    """The seconds that a request of a run takes to simulate, about."""
+    flash = results.get("flash") or {}
+    operations = sum(flash.get(key) or 0 for key in ("page_reads", "page_programs"))
+    return PER_OPERATION * (1 + operations / max(results.host.all.requests, 1))
+
+
+def preparation(facts: Facts) -> tuple[tuple[str, ...], float]:
     """How the drive of a trial is prepared, and the seconds that this takes."""
     way = str(facts.setting("run.precondition") or "none")
     page = facts.quantity(f"{facts.drive}.logical_page") or facts.quantity(

@@ -87,6 +87,11 @@ from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
     help="Try changes against the bottleneck in short simulations, 5 s at most, and show one that "
     "helps. Default: where the table goes to a terminal.",
 )
+@click.option(
+    "--why",
+    is_flag=True,
+    help="Then try 8 to 16 changes and rank them, as ssdlab why does: about a minute.",
+)
 @QUIET
 @click.option(
     "--show",

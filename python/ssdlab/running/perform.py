@@ -39,6 +39,7 @@ def run(
     show: bool,
     advice: bool | None = None,
     columns: str | None = None,
+    why: bool = False,
 ) -> None:
     """Simulate an experiment, print and write the results; the arguments are the options."""
     to_stdout = json_path == "-"
@@ -46,10 +47,13 @@ def run(
         from click import UsageError
 
         raise UsageError("--json - and --format exclude each other on standard output")
-    if advice and (to_stdout or form != "table" or quiet):
-        from click import UsageError
+    for option, given in (("--advice", advice), ("--why", why)):
+        if given and (to_stdout or form != "table" or quiet):
+            from click import UsageError
 
-        raise UsageError("--advice follows the table, which --json -, --format and --quiet omit")
+            raise UsageError(
+                f"{option} follows the table, which --json -, --format and --quiet omit"
+            )
     json_file = None if json_path is None or to_stdout else _path(json_path)
     if out is not None:
         files.refuse_unwritable_directory(out, (RESULTS_FILE, EXPERIMENT_FILE))
@@ -116,7 +120,11 @@ def run(
         from ssdlab.running import display
 
         _show(display.results_table(results, sys.stdout))
-        if sys.stdout.isatty() if advice is None else advice:
+        if why:
+            from ssdlab.why.command import after_run
+
+            after_run(results, layered, out, experiment, device, trace, workload, assignments, seed)
+        elif sys.stdout.isatty() if advice is None else advice:
             again = partial(_again, experiment, device, trace, workload, assignments, seed)
             if out is not None:
                 again = partial(_again, out / EXPERIMENT_FILE, None, None, None, (), None)

@@ -12,7 +12,7 @@ from typing import Any
 
 from ssdlab import lifetime, portable
 from ssdlab.confidence import margin
-from ssdlab.cost.design import latencies_us
+from ssdlab.costing.design import latencies_us
 from ssdlab.layers import Layer
 from ssdlab.results import Results
 from ssdlab.running import Progress, run_layers

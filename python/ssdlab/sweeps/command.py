@@ -29,6 +29,10 @@ from ssdlab.sweeps.run import MAX_POINTS, run
             "ssdlab sweep mine.toml --vary cleaning.policy=greedy,fifo --out sweep.parquet",
         ),
         (
+            "three cleaners, each with five seeds: which differ by more than chance",
+            "ssdlab sweep --vary cleaning.policy=greedy,fifo,cost-benefit --repeat 5",
+        ),
+        (
             "drives of 0.5 to 2 times the footprint of a trace",
             "ssdlab sweep --trace FILE --set workload.beyond=dense "
             "--vary 'device.blocks_per_plane=footprint*0.5..2:0.5'",
@@ -54,6 +58,13 @@ from ssdlab.sweeps.run import MAX_POINTS, run
     "(a factor), footprint*0.5 (of the trace). KEY may be device, workload or trace. Repeatable: "
     "every combination is run.",
 )
+@click.option(
+    "--repeat",
+    metavar="N",
+    type=int,
+    help="Run every point with N seeds, and show means with 95 % confidence intervals.",
+)
+@click.option("--skip", is_flag=True, help="Leave out the points that cannot be built.")
 @click.option(
     "--search",
     "trials",
@@ -108,6 +119,8 @@ def sweep(
     seed: int | None,
     allow_code: bool,
     axes: tuple[str, ...],
+    repeat: int | None,
+    skip: bool,
     trials: int | None,
     minimize: tuple[str, ...],
     maximize: tuple[str, ...],
@@ -160,6 +173,8 @@ def sweep(
             found = run(
                 bases,
                 varied,
+                repeat=repeat,
+                skip=skip,
                 trials=trials,
                 minimize=minimize,
                 maximize=maximize,

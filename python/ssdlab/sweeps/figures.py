@@ -73,7 +73,7 @@ def trade_off(
         if row.get(x) is not None and row.get(y) is not None
     ]
     series = []
-    for name, wanted, role in (("others", False, "context"), ("best", True, "write")):
+    for name, wanted, role in (("others", False, "context"), ("best", True, "A")):
         mine = sorted((a, b, said) for a, b, is_best, said in points if is_best == wanted)
         at, values = [a for a, _, _ in mine], [b for _, b, _ in mine]
         said = [
@@ -114,23 +114,29 @@ def heat_map(rows: Rows, down: str, across: str, figure: str) -> Figure:
 
 
 def by_parameter(rows: Rows, name: str, figure: str) -> Figure:
-    """A figure over a parameter: lowest, mean and highest over all else that varies."""
+    """A figure over a parameter: a dot for the mean over all else that varies, with its range.
+
+    The range is from the lowest to the highest point; of a single design run with several seeds,
+    the interval of its mean.
+    """
     having = [row for row in rows if isinstance(row.get(figure), int | float)]
     groups = [
-        (value, [row[figure] for row in having if row.get(name) == value])
-        for value in values(rows, name)
+        (value, [row for row in having if row.get(name) == value]) for value in values(rows, name)
     ]
     groups = [(value, found) for value, found in groups if found]
     x = [value for value, _ in groups]
     if not _numbers(x):
         x = [cell_text(value) for value in x]
-    series = [
-        Series("lowest", x, [min(found) for _, found in groups], role="B"),
-        Series("mean", x, [sum(found) / len(found) for _, found in groups], role="all"),
-        Series("highest", x, [max(found) for _, found in groups], role="write"),
+    means = [sum(row[figure] for row in found) / len(found) for _, found in groups]
+    ranges = [_range(found, figure) for _, found in groups]
+    says = [
+        f"{short(name)} {cell_text(at)}: {value_text(mean, figure)}"
+        + ("" if ends is None else f", {' to '.join(value_text(it, figure) for it in ends)}")
+        for at, mean, ends in zip(x, means, ranges, strict=True)
     ]
-    if all(line.y == series[0].y for line in series):
-        series = [Series(short(figure), x, series[0].y)]
+    series = [Series("", x, means, "dots", role="A", ranges=ranges, says=says)]
+    if _numbers(x):
+        series.insert(0, Series("", x, means, role="A", dash=0, says=says))
     across = axis([{name: value} for value in x], name)
     upright = axis(having, figure)
     return Figure(
@@ -139,6 +145,20 @@ def by_parameter(rows: Rows, name: str, figure: str) -> Figure:
         replace(upright, zero=True),
         series if 2 <= len(groups) <= MAX_WORDS else [],
     )
+
+
+def margin_of(figure: str) -> str:
+    """The column that has half of the interval of a figure, where seeds are repeated."""
+    return f"{figure} \u00b1"
+
+
+def _range(rows: Rows, figure: str) -> tuple[float, float] | None:
+    """From where to where the points of a group reach."""
+    if len(rows) == 1:
+        half = rows[0].get(margin_of(figure))
+        return (rows[0][figure] - half, rows[0][figure] + half) if half else None
+    found = [row[figure] for row in rows]
+    return min(found), max(found)
 
 
 def parallel(rows: Rows, best: Sequence[bool], names: Sequence[str]) -> Figure:
@@ -158,7 +178,7 @@ def parallel(rows: Rows, best: Sequence[bool], names: Sequence[str]) -> Figure:
     for row, is_best in zip(rows, best, strict=True):
         if all(row.get(name) is not None for name in names):
             lines[is_best].append([scales[name][row[name]] for name in names])
-    threads = [Threads("others", lines[False], 7), Threads("best", lines[True], 1, strong=True)]
+    threads = [Threads("others", lines[False], 7), Threads("best", lines[True], 3, strong=True)]
     return Figure(
         "",
         Axis("through its parameters and metrics", words=[*map(short, names)], ends=ends),

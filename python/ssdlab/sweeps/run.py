@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from ssdlab.sweeps.work import Outcome
 
 #: A larger grid must be confirmed.
 MAX_POINTS = 100_000
+#: Seeds of a point.
+MAX_REPEATS = 1000
 #: A minimal run that shows which figures the results have.
 PROBE = {"run.until": "1us", "run.precondition": "none", "run.warm_up": "0s"}
 #: Maximum number of points tried to find out which figures there are.
@@ -33,6 +36,8 @@ def sweep(
     experiment: running.Part | Sequence[running.Part] | None = None,
     *,
     vary: Mapping[str, Any] | None = None,
+    repeat: int | None = None,
+    skip: bool = False,
     search: int | None = None,
     minimize: str | Iterable[str] = (),
     maximize: str | Iterable[str] = (),
@@ -52,6 +57,9 @@ def sweep(
       such as "4,8,16", "1..8", "0.05..0.3:0.05" (a step), "4KiB..1MiB:*2" (a factor); the grid is
       every combination. "footprint*0.5" is half of the footprint of the trace; for
       `device.blocks_per_plane`, the blocks with which the device offers that.
+    - `repeat`: run every point with this many seeds, its own and the following ones; `means()` has
+      the means with their 95 % confidence intervals.
+    - `skip`: leave out points that cannot be built, which are refused otherwise.
     - `search`: run only this many points of that space, chosen by Optuna for the objectives.
     - `minimize`, `maximize`: objectives: columns of the table, such as "p99", "read.p99.9",
       "write_amplification_bytes"; `constraints` such as "p99<=500" (times in microseconds).
@@ -80,6 +88,8 @@ def sweep(
     return run(
         bases,
         axes,
+        repeat=repeat,
+        skip=skip,
         trials=search,
         minimize=_listed(minimize),
         maximize=_listed(maximize),
@@ -131,6 +141,8 @@ def run(
     progress: Callable[[int, int], object] | None,
     many: bool,
     option: str = "",
+    repeat: int | None = None,
+    skip: bool = False,
 ) -> Sweep:
     """As `sweep`, with everything prepared; `option` is what goes before a name in messages.
 
@@ -142,6 +154,8 @@ def run(
         files.refuse_unwritable(out.with_suffix(".jsonl"))
     if workers is not None and workers < 1:
         raise InputError(f"{option}workers {workers}: at least one is needed")
+    if repeat is not None:
+        bases, axes = _repeated(bases, axes, repeat, trials, option)
     if trials is not None:
         points: list[Point] = []
         _refuse_search(bases, axes, trials, [*minimize, *maximize], option)
@@ -154,7 +168,7 @@ def run(
             )
         if count > MAX_POINTS and not many:
             raise InputError(f"{count:,} points are many; {option}yes runs them all the same")
-        points = plan.grid(bases, axes, check)
+        points = _built(plan.grid(bases, axes, check), skip, option)
         samples = points
     goals = probed_goals(samples, minimize, maximize, constraints, option)
 
@@ -205,6 +219,42 @@ def run(
     if out is not None:
         found.save(out)
     return found
+
+
+def _built(points: Sequence[Point], skip: bool, option: str) -> list[Point]:
+    """The points that can run. Raises `InputError` for others unless they are to be skipped."""
+    broken = [point for point in points if point.error is not None]
+    if not broken or skip:
+        return [point for point in points if point.error is None]
+    errors = list(dict.fromkeys(str(point.error) for point in broken))
+    more = [f"and {len(errors) - plan.MOST_SHOWN} more"] if len(errors) > plan.MOST_SHOWN else []
+    how = f"{option}skip" if option else "skip=True"
+    raise InputError(
+        "\n".join([*errors[: plan.MOST_SHOWN], *more])
+        + f"\n{len(broken):,} of {len(points):,} points cannot be built; {how} leaves them out"
+    )
+
+
+def _repeated(
+    bases: Sequence[Base], axes: Sequence[Axis], repeat: int, trials: int | None, option: str
+) -> tuple[list[Base], list[Axis]]:
+    """The same with an axis of seeds, from the first experiment's on."""
+    if trials is not None:
+        raise InputError(f"{option}repeat and {option}search exclude each other")
+    if not 2 <= repeat <= MAX_REPEATS:
+        raise InputError(f"{option}repeat {repeat}: from 2 to {MAX_REPEATS} seeds")
+    if any(axis.name in ("run.seed", "seed") for axis in axes):
+        raise InputError(f"{option}repeat and {option}vary run.seed exclude each other")
+    footprints = plan.Footprints()
+    seed = 0
+    for values in plan.choices(axes):
+        point = plan.make(bases[0], axes, values, False, footprints)
+        if point.error is None:
+            seed = int(json.loads(_core.resolve_json(point.layers))["run"]["seed"])
+            break
+    seeds = space.from_mapping({"run.seed": [seed + n for n in range(repeat)]}, False)
+    # What lies above says the first seed, and would say that of every point.
+    return [replace(base, above=()) for base in bases], [*axes, *seeds]
 
 
 def _refuse_search(

@@ -1,0 +1,285 @@
+"""The single changes that `ssdlab why` tries: one key each, or a bundle that has a name.
+
+A change is a function from the facts of a run to assignments, or None where the design has it
+already. Hardware changes keep the amount of flash, so that they do not add spare space by the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ssdlab import _core, sources
+from ssdlab._core import InputError
+from ssdlab.cli import stack
+from ssdlab.comparison.grid import split
+from ssdlab.layers import Layer
+from ssdlab.running.facts import Facts
+
+SETTING, HARDWARE, LOAD, DRIVE, OWN = "settings", "hardware", "load", "drives", "yours"
+#: What `--among` chooses from, with its meaning.
+GROUPS = {
+    SETTING: "what firmware or an administrator sets",
+    HARDWARE: "more of a part of the drive",
+    LOAD: "what the host asks for at once",
+    DRIVE: "other drives of the catalogue",
+}
+#: Changes at most that are tried: each more makes all intervals wider.
+MOST = 16
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change: assignments, or another drive of the catalogue."""
+
+    name: str
+    group: str
+    assignments: tuple[str, ...] = ()
+    device: str | None = None
+
+    def layers(self) -> list[Layer]:
+        """What lies above the experiment."""
+        if self.device is not None:
+            return [sources.from_name("device", self.device)]
+        return list(stack.above(self.assignments, None))
+
+    @property
+    def side(self) -> str:
+        """The change as a side of `ssdlab compare`."""
+        return self.device if self.device is not None else ",".join(self.assignments)
+
+    @property
+    def words(self) -> list[str]:
+        """The change as options of `ssdlab run`."""
+        if self.device is not None:
+            return ["--device", self.device]
+        return [word for it in self.assignments for word in ("--set", it)]
+
+
+Proposal = Callable[[Facts], "Sequence[str] | None"]
+
+
+def candidates(facts: Facts, among: Sequence[str]) -> list[Change]:
+    """The changes that this design may take, those first that are cheapest to make."""
+    found = []
+    for name, group, kinds, proposal in TABLE:
+        if group not in among or not (kinds is None or _kind(facts) in kinds):
+            continue
+        assignments = proposal(facts)
+        if assignments:
+            found.append(Change(name, group, tuple(assignments)))
+    if DRIVE in among:
+        found += [Change(f"the drive {it}", DRIVE, device=it) for it in _others(facts)]
+    return found[:MOST]
+
+
+def of_user(text: str) -> Change:
+    """A change that the user names: KEY=VALUE, or several with commas, or a preset of a drive."""
+    if "=" not in text and _core.preset_layer("device", text) is not None:
+        return Change(f"the drive {text}", OWN, device=text)
+    if "=" not in text:
+        raise InputError(f"--try {text}: neither KEY=VALUE nor a preset of a device")
+    parts = split(text)
+    return Change(", ".join(it.rpartition("=")[0].rpartition(".")[2] for it in parts), OWN, parts)
+
+
+def _kind(facts: Facts) -> str:
+    """The kind of the drive; of an array, that of its members."""
+    return str(facts.setting(f"{facts.drive}.kind"))
+
+
+def _is_array(facts: Facts) -> bool:
+    return str(facts.setting("device.kind")) == "array"
+
+
+def _set(key: str, value: str, unless: Sequence[object] = ()) -> Proposal:
+    """Sets a key that the design has, to another value than its own and `unless`."""
+
+    def proposal(facts: Facts) -> Sequence[str] | None:
+        own = facts.setting(f"{facts.drive}.{key}")
+        said = str(own).lower() if isinstance(own, bool) else own
+        if said is None or said == value or own in unless:
+            return None
+        return [f"{facts.drive}.{key}={value}"]
+
+    return proposal
+
+
+def _times(key: str, factor: float, beside: tuple[str, float] | None = None) -> Proposal:
+    """Multiplies a key, and another one so that the product stays."""
+
+    def proposal(facts: Facts) -> Sequence[str] | None:
+        first = facts.times(f"{facts.drive}.{key}", factor)
+        if first is None or beside is None:
+            return first and [first]
+        other = facts.times(f"{facts.drive}.{beside[0]}", beside[1])
+        return other and [first, other]
+
+    return proposal
+
+
+def _pace(word: str) -> Proposal:
+    def proposal(facts: Facts) -> Sequence[str] | None:
+        return _set("cleaning.pace", word)(facts) if facts.buffered else None
+
+    return proposal
+
+
+def _stopping(facts: Facts) -> list[str]:
+    """What may be suspended in this design: programs, and erases that yield at all."""
+    drive = facts.drive
+    erases = facts.buffered or facts.setting(f"{drive}.cleaning.time") == "interleaved"
+    return [f"{drive}.suspend.{it}" for it in ("program", *(["erase"] if erases else []))]
+
+
+def _suspends(facts: Facts) -> bool:
+    return facts.setting(f"{facts.drive}.suspend.program") not in (None, "none")
+
+
+def _suspend(facts: Facts) -> Sequence[str] | None:
+    return None if _suspends(facts) else [f"{it}=35us" for it in _stopping(facts)]
+
+
+def _no_suspension(facts: Facts) -> Sequence[str] | None:
+    return [f"{it}=none" for it in _stopping(facts)] if _suspends(facts) else None
+
+
+def _spare(facts: Facts) -> Sequence[str] | None:
+    """A tenth of the capacity becomes spare space."""
+    drive = facts.drive
+    if facts.setting(f"{drive}.capacity") not in (None, "default"):
+        less = facts.times(f"{drive}.capacity", 0.9)
+        return less and [less]
+    factor = facts.setting(f"{drive}.spare_factor")
+    if isinstance(factor, int | float):
+        return [f"{drive}.spare_factor={factor + 0.1 * (1 - factor):.4g}"]
+    other = facts.setting(f"{drive}.over_provisioning")
+    if isinstance(other, int | float):
+        return [f"{drive}.over_provisioning={(1 + other) / 0.9 - 1:.4g}"]
+    return None
+
+
+def _buffer(facts: Facts) -> Sequence[str] | None:
+    """A write buffer, or twice of it."""
+    if facts.buffered:
+        twice = facts.times(f"{facts.drive}.buffer.size", 2)
+        return twice and [twice]
+    return [f"{facts.drive}.buffer.size=16MiB"]
+
+
+def _policy(facts: Facts) -> Sequence[str] | None:
+    key = f"{facts.drive}.cleaning.policy"
+    return [f"{key}={'cost-benefit' if facts.setting(key) == 'greedy' else 'greedy'}"]
+
+
+def _frontiers(facts: Facts) -> Sequence[str] | None:
+    key = f"{facts.drive}.cleaning.frontiers"
+    return [f"{key}={'separate-moved' if facts.setting(key) == 'hot-cold' else 'hot-cold'}"]
+
+
+def _queue(facts: Facts) -> Sequence[str] | None:
+    key = f"{facts.drive}.{'queue_depth' if _kind(facts) == 'disk' else 'host_link.queue_depth'}"
+    depth = facts.setting(key)
+    return [f"{key}=unlimited"] if isinstance(depth, int) else None
+
+
+def _outstanding(factor: float) -> Proposal:
+    def proposal(facts: Facts) -> Sequence[str] | None:
+        own = facts.setting("workload.outstanding")
+        if not isinstance(own, int) or own * factor < 1:
+            return None
+        return [f"workload.outstanding={round(own * factor)}"]
+
+    return proposal
+
+
+def _of_array(*assignments: str) -> Proposal:
+    """Assignments of an array itself, each unless it has that value."""
+
+    def proposal(facts: Facts) -> Sequence[str] | None:
+        if not _is_array(facts):
+            return None
+        own = [(it, facts.setting(it.partition("=")[0])) for it in assignments]
+        return [it for it, value in own if value is not None and str(value) != it.split("=")[1]]
+
+    return proposal
+
+
+def _stripe(factor: float) -> Proposal:
+    def proposal(facts: Facts) -> Sequence[str] | None:
+        found = facts.times("device.stripe", factor) if _is_array(facts) else None
+        return found and [found]
+
+    return proposal
+
+
+def _parity(facts: Facts) -> bool:
+    return "parity" in str(facts.setting("device.redundancy"))
+
+
+def _merged(facts: Facts) -> Sequence[str] | None:
+    return ["device.stripe_cache=16"] if _parity(facts) else None
+
+
+SSD, DISK = ("ssd",), ("disk",)
+#: Name, group, kinds of drive (None: any), and what it sets. Those that change least come first.
+TABLE: Sequence[tuple[str, str, Sequence[str] | None, Proposal]] = (
+    ("token pace", SETTING, SSD, _pace("token")),
+    ("adaptive pace", SETTING, SSD, _pace("adaptive")),
+    ("reads suspend programs and erases", SETTING, SSD, _suspend),
+    ("no suspension", SETTING, SSD, _no_suspension),
+    ("cleaning yields to requests", SETTING, SSD, _set("cleaning.time", "interleaved")),
+    ("cleaning while idle", SETTING, SSD, _set("cleaning.background", "true")),
+    (
+        "host reads before those of cleaning",
+        SETTING,
+        SSD,
+        _set("cleaning.read_order", "host-first"),
+    ),
+    ("cleaning in blocks", SETTING, SSD, _set("cleaning.reclaim", "block")),
+    ("another cleaner", SETTING, SSD, _policy),
+    ("other write frontiers", SETTING, SSD, _frontiers),
+    ("placement over the whole drive", SETTING, SSD, _set("pool", "ssd")),
+    ("dies work apart", SETTING, SSD, _set("interleave", "die", unless=("plane", "plane-pair"))),
+    ("a tenth more spare", SETTING, SSD, _spare),
+    ("shortest access first", SETTING, DISK, _set("scheduler", "sptf")),
+    ("write cache", SETTING, DISK, _set("write_cache", "on")),
+    ("no read-ahead", SETTING, DISK, _set("buffer.read_ahead", "0B")),
+    ("unlimited queue", SETTING, ("ssd", "disk"), _queue),
+    ("larger chunks", SETTING, None, _stripe(4)),
+    ("smaller chunks", SETTING, None, _stripe(0.25)),
+    ("members clean in turn", SETTING, SSD, _of_array("device.cleaning_together=staggered")),
+    ("merged writes of a stripe", SETTING, None, _merged),
+    ("larger write buffer", HARDWARE, SSD, _buffer),
+    ("twice the channels", HARDWARE, SSD, _times("channels", 2, ("blocks_per_plane", 0.5))),
+    ("twice the dies", HARDWARE, SSD, _times("dies_per_package", 2, ("blocks_per_plane", 0.5))),
+    ("buses twice as fast", HARDWARE, SSD, _times("timing.bus_rate", 2)),
+    ("buses twice as fast", HARDWARE, SSD, _times("timing.bus_per_byte", 0.5)),
+    ("a host link twice as fast", HARDWARE, SSD, _times("host_link.bandwidth", 2)),
+    ("twice the cores", HARDWARE, SSD, _times("firmware.cores", 2)),
+    ("twice the segments", HARDWARE, DISK, _times("buffer.segments", 2)),
+    ("15,000 rpm", HARDWARE, DISK, _set("rpm", "15000")),
+    ("four times outstanding", LOAD, None, _outstanding(4)),
+    ("half outstanding", LOAD, None, _outstanding(0.5)),
+)
+
+#: Drives of the catalogue that stand for their kind, in the order in which they are tried.
+DRIVES = {
+    "ssd": ("tlc-enterprise", "samsung-983zet", "micron-7450-max", "samsung-pm9a3"),
+    "disk": ("scsi-15k", "nearline-24tb", "tlc-client"),
+    "law": ("tlc-enterprise", "samsung-983zet"),
+}
+#: How many of them are tried.
+FEW_DRIVES = 2
+
+
+def _others(facts: Facts) -> list[str]:
+    if _is_array(facts):
+        return []
+    title = str(facts.results.experiment.get("title") or "")
+    there = [
+        it
+        for it in DRIVES.get(_kind(facts), ())
+        if not title.startswith(f"{it} under") and _core.preset_layer("device", it) is not None
+    ]
+    return there[:FEW_DRIVES]

@@ -1,0 +1,91 @@
+"""How sure a gain is while seeds are still added: intervals that hold together, and at every look.
+
+Each seed gives one paired log ratio, as both sides serve the same requests. The mean of these has a
+Student t interval. Its chance of being wrong is `1 - CONFIDENCE` for *all* changes and *all* looks
+together: every change gets an equal part of it (Bonferroni), and every look a share of that part,
+the later looks the larger one (`LOOKS`). So looking at the seeds as they come, and at sixteen
+changes at once, makes no finding more likely by chance.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ssdlab.confidence import CONFIDENCE, student_quantile
+
+#: Seeds after which is looked, and the share of the chance of an error that each look spends. One
+#: look less would cost seeds for clear changes, one more width for close ones.
+LOOKS = ((4, 0.2), (6, 0.3), (9, 0.5))
+#: The least gain that counts, as a ratio.
+LEAST = 1.03
+
+HELPS, HURTS, LITTLE, UNKNOWN = "helps", "hurts", "little", "cannot tell"
+EXCLUDED = "no gain"
+NO_EFFECT, TRADES = "no effect", "trades"
+
+
+@dataclass(frozen=True)
+class Gain:
+    """By how much a figure is better: a log ratio, above 0 where it is."""
+
+    mean: float
+    #: Half of the interval; None for a single seed.
+    half: float | None
+    seeds: int
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return -math.inf if self.half is None else self.mean - self.half
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval."""
+        return math.inf if self.half is None else self.mean + self.half
+
+    @property
+    def verdict(self) -> str:
+        """What the interval proves, or excludes."""
+        if self.low > 0 and self.mean >= math.log(LEAST):
+            return HELPS
+        if self.high < 0 and self.mean <= -math.log(LEAST):
+            return HURTS
+        if self.high < math.log(LEAST) and self.low > -math.log(LEAST):
+            return LITTLE
+        return EXCLUDED if self.high < math.log(LEAST) else UNKNOWN
+
+    @property
+    def decided(self) -> bool:
+        """Whether a further seed could not change what is advised: a gain is proved or excluded."""
+        return self.verdict == HELPS or self.high < math.log(LEAST)
+
+
+def gain(ratios: Sequence[float], comparisons: int) -> Gain:
+    """The gain that paired log ratios show, one for each seed, among so many comparisons.
+
+    >>> gain([0.2, 0.21, 0.19, 0.2], 1).verdict, gain([0.2, -0.2, 0.1, -0.1], 1).verdict
+    ('helps', 'cannot tell')
+    >>> gain([0.0, 0.0, 0.0, 0.0], 16).verdict
+    'little'
+    """
+    count = len(ratios)
+    mean = statistics.fmean(ratios)
+    if count < 2:
+        return Gain(mean, None, count)
+    # Between looks, as where time ran out: the next look's share, of which nothing is spent yet.
+    share = next((share for seeds, share in LOOKS if count <= seeds), LOOKS[-1][1])
+    error = (1 - CONFIDENCE) * share / max(comparisons, 1)
+    width = student_quantile(1 - error / 2, count - 1)
+    return Gain(mean, width * statistics.stdev(ratios) / math.sqrt(count), count)
+
+
+def next_look(seeds: int) -> int | None:
+    """With how many seeds is looked next; None after the last look.
+
+    >>> next_look(0), next_look(4), next_look(9)
+    (4, 6, None)
+    """
+    return next((count for count, _ in LOOKS if count > seeds), None)

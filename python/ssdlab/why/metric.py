@@ -1,0 +1,171 @@
+"""What is to become better: the figure that was asked for, or the one that hurts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ssdlab import lifetime, readable
+from ssdlab._core import InputError
+from ssdlab.costing import bill, of_results
+from ssdlab.costing.need import Need
+from ssdlab.costing.prices import Prices
+from ssdlab.results import Results
+from ssdlab.running.facts import Facts
+from ssdlab.sweeps import table
+
+#: The words of `--for`, beside the names of figures.
+WORDS = ("p99", "mean", "throughput", "tbw", "cost", "watts")
+#: A kind of request with fewer has no p99.
+FEWEST = 200
+#: p99 above this many times the fastest request hurts.
+SLOW = 3.0
+#: Units busier than this are at their limit.
+FULL = 0.85
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of results, and whether more of it is better.
+
+    `column` names it for `ssdlab compare`, None where that has no such figure; `why` says why it
+    was chosen, where nobody asked for it.
+    """
+
+    name: str
+    column: str | None
+    maximize: bool
+    value: Callable[[Results], float | None]
+    said: Callable[[float], str]
+    why: str = ""
+
+
+def of_word(word: str, base: Results) -> Metric:
+    """The metric that `--for` names: a word, or a figure as `ssdlab sweep --minimize` takes it.
+
+    Raises `InputError` for a figure that the results do not have.
+    """
+    kind = slowest(base)
+    if word in ("p99", "mean"):
+        ending = "percentiles_us.99" if word == "p99" else "mean_us"
+        return figure(f"host.{kind}.{ending}")
+    if word == "throughput":
+        return figure("host.all.iops", maximize=True)
+    if word == "tbw":
+        found = lifetime.of(base)
+        if found is None or not found.known:
+            reason = "this device does not wear" if found is None else found.why_not
+            raise InputError(
+                f"--for tbw: the lifetime is unknown in this run: {reason}; a longer run tells it, "
+                "or --for write_amplification_bytes"
+            )
+        return Metric("TBW", "wear.lifetime.host_bytes", True, _life, readable.traffic)
+    if word == "watts":
+        if not (base.get("energy") or {}).get("mean_watts"):
+            raise InputError("--for watts: this drive states no power; give keys of device.energy")
+        power = figure("energy.mean_watts").value
+        return Metric("power", "energy.mean_watts", False, power, readable.watts)
+    if word == "cost":
+        return _cost(base)
+    known = table.flat(base.to_dict())
+    numbers = [name for name, value in known.items() if isinstance(value, int | float)]
+    try:
+        column = table.find(word, numbers, f"--for {word}")
+    except InputError as error:
+        raise InputError(f"{error}; or one of {', '.join(WORDS)}") from None
+    return figure(column, maximize=_is_better_large(column))
+
+
+def what_hurts(base: Results) -> Metric:
+    """The figure that suffers most in a run: throughput, the p99 of a kind of request, or life."""
+    facts = Facts(base)
+    if facts.overloaded:
+        said = "the drive answers less than is asked of it"
+        return _because(figure("host.all.iops", maximize=True), said)
+    busy = max(facts.busiest, facts.link or 0.0)
+    kind = slowest(base)
+    times = tail(base, kind)
+    if facts.outstanding is not None and busy > FULL:
+        said = f"the host waits for the drive, which is {readable.about(busy)} busy"
+        return _because(figure("host.all.iops", maximize=True), said)
+    of_kind = "all requests" if kind == "all" else f"{kind}s"
+    said = f"{readable.grouped(times)} times the fastest of the {of_kind}"
+    said += ": nothing hurts much" if times < SLOW else ""
+    return _because(figure(f"host.{kind}.percentiles_us.99"), said)
+
+
+def slowest(base: Results) -> str:
+    """The kind of request whose p99 is furthest above its fastest request."""
+    kinds = [it for it in ("read", "write") if (base.host[it].requests or 0) >= FEWEST]
+    return max(kinds, key=lambda kind: tail(base, kind), default="all")
+
+
+def tail(base: Results, kind: str) -> float:
+    """How many times as long as the fastest request of a kind its p99 is."""
+    host = base.host[kind]
+    p99 = (host.percentiles_us or {}).get("99")
+    return float(p99) / max(float(host.min_us), 1e-3) if p99 and host.min_us is not None else 1.0
+
+
+def figure(column: str, maximize: bool = False) -> Metric:
+    """The metric of a column of the results, as a sweep's table has it."""
+
+    def value(results: Results) -> float | None:
+        found = table.flat(results.to_dict()).get(column)
+        return float(found) if isinstance(found, int | float) else None
+
+    def said(number: float) -> str:
+        if table.is_time(column):
+            return readable.time(number)
+        return readable.rate(number) if column.endswith("iops") else readable.grouped(number)
+
+    return Metric(spoken(column), column, maximize, value, said)
+
+
+def spoken(column: str) -> str:
+    """A column as a person says it.
+
+    >>> spoken("host.read.percentiles_us.99"), spoken("host.all.iops")
+    ('p99 of reads', 'throughput')
+    """
+    if column == "host.all.iops":
+        return "throughput"
+    parts = column.split(".", 2)
+    if parts[0] == "host" and len(parts) == 3:
+        said = parts[2].replace("percentiles_us.", "p").removesuffix("_us")
+        return f"{said} of {'all requests' if parts[1] == 'all' else parts[1] + 's'}"
+    return table.spoken(column)
+
+
+def _is_better_large(column: str) -> bool:
+    return column.endswith(("iops", "mb_per_s", "efficiency", "requests", "host_bytes"))
+
+
+def _because(metric: Metric, why: str) -> Metric:
+    return Metric(metric.name, metric.column, metric.maximize, metric.value, metric.said, why)
+
+
+def _life(results: Results) -> float | None:
+    found = lifetime.of(results)
+    return None if found is None else found.host_bytes
+
+
+def _cost(base: Results) -> Metric:
+    """The dollars for as many drives as deliver what one delivers in `base`."""
+    design = of_results("the experiment", base.to_dict(), Prices())
+    need = Need({"iops": design.iops, "gb": design.gigabytes}, {})
+    try:
+        bill(design, need)
+    except InputError as error:
+        missing = str(error).partition(". Give")[0].partition(": ")[2]
+        raise InputError(
+            f"--for cost: {missing}; give [cost] in the experiment, such as "
+            "--set cost.capacity_dollars_per_gb=0.1"
+        ) from None
+
+    def dollars(results: Results) -> float | None:
+        one = of_results("the experiment", results.to_dict(), design.prices)
+        drives = max(design.iops / one.iops, design.gigabytes / one.gigabytes)
+        return bill(one, need).dollars / bill(one, need).drives * drives
+
+    return Metric("cost", None, False, dollars, lambda it: f"${readable.grouped(it)}")

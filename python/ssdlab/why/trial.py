@@ -1,0 +1,134 @@
+"""How large the simulations are, and how they run: in parallel, each with a seed of its own."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ssdlab import _core, layers, portable
+from ssdlab._core import InputError, PolicyError
+from ssdlab.cli import stack
+from ssdlab.layers import Layer
+from ssdlab.results import Results
+from ssdlab.running import Progress, run_layers
+from ssdlab.running.advice import preparation, seconds_each
+from ssdlab.running.facts import Facts
+from ssdlab.why.changes import Change
+
+#: Requests of a trial at most: enough for a p99, in most loads for a p99.9.
+MOST_REQUESTS = 300_000
+#: Requests of a trial at least.
+FEWEST = 2000
+#: Seconds of one processor for all trials together, by the constants of `advice`: counts of the
+#: run decide, not a clock, so that a run gets the same answer on every machine.
+SECONDS = 90.0
+#: Simulations that a change takes on average until it is decided.
+ON_AVERAGE = 5
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The size of a trial."""
+
+    #: What all simulations have set.
+    assignments: tuple[str, ...]
+    #: Requests of a simulation; None where the load itself ends them.
+    requests: int | None
+    #: Seconds that a simulation takes, about.
+    seconds: float
+    #: How the drive is prepared, where that is shorter than the experiment says.
+    prepared: str | None
+
+
+def plan(results: Results, changes: int, requests: int | None = None) -> Plan:
+    """The size of a trial on the experiment of `results`, so that all fit in `SECONDS`."""
+    facts = Facts(results)
+    shortened, prepared = preparation(facts)
+    each = seconds_each(results)
+    asked = facts.setting("workload.requests")
+    own = asked if isinstance(asked, int) else results.host.all.requests
+    most = min(requests or MOST_REQUESTS, own)
+    if requests is None:
+        room = SECONDS / (ON_AVERAGE * (1 + changes)) - prepared
+        most = min(most, max(rounded(int(room / each)), FEWEST, min(own, FEWEST)))
+    less = (f"workload.requests={most}",) if most < own or asked is None else ()
+    state = ("run.save_drive=",) if facts.setting("run.save_drive") else ()
+    series = ("run.timeline=none",) if facts.setting("run.timeline") not in (None, "none") else ()
+    way = shortened[0].partition("=")[2] if shortened else None
+    return Plan((*shortened, *less, *state, *series), most, prepared + each * most, way)
+
+
+def rounded(number: int) -> int:
+    """A number that people read: its first two digits.
+
+    >>> rounded(123456), rounded(7)
+    (120000, 7)
+    """
+    step: int = 10 ** max(len(str(number)) - 2, 0)
+    return number - number % step
+
+
+#: A simulation: the change, None for the experiment as it is, and the place of its seed.
+Key: TypeAlias = "tuple[Change | None, int]"
+
+
+class Crew:
+    """Runs simulations on every core; what is refused is an outcome, too."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
+        self._stopped = threading.Event()
+        self._running: dict[Future[Results | str], Key] = {}
+
+    def start(self, key: Key, stack_: Sequence[Layer], seed: int) -> None:
+        """Begin a simulation, which `outcomes` calls `key`."""
+        own = [*stack_, *layers.from_seed(f"seed {seed}", seed)]
+        self._running[self._pool.submit(self._one, own)] = key
+
+    def outcomes(self) -> Iterator[tuple[Key, Results | str]]:
+        """The simulations in the order in which they end, with what more are begun meanwhile."""
+        while self._running:
+            for future in wait(self._running, return_when=FIRST_COMPLETED).done:
+                yield self._running.pop(future), future.result()
+
+    def _one(self, own: Sequence[Layer]) -> Results | str:
+        def move(_: Progress) -> None:
+            if self._stopped.is_set():
+                raise KeyboardInterrupt
+
+        try:
+            return run_layers(own, progress=move)
+        except (InputError, PolicyError) as error:
+            return str(error)
+
+    def stop(self) -> None:
+        """End all of them."""
+        self._stopped.set()
+        for future in self._running:
+            future.cancel()
+
+
+@contextmanager
+def crew(workers: int | None) -> Iterator[Crew]:
+    """A crew, whose simulations end with the context."""
+    with ThreadPoolExecutor(workers or portable.cores()) as pool:
+        found = Crew(pool)
+        try:
+            yield found
+        finally:
+            found.stop()
+
+
+def first_run(
+    below: Sequence[Layer], progress: Callable[[Progress], object] | None = None
+) -> Results:
+    """What an experiment gives that was not run yet, with `MOST_REQUESTS` requests at most."""
+    asked = json.loads(_core.resolve_json(below)).get("workload", {}).get("requests")
+    is_short = isinstance(asked, int) and asked <= MOST_REQUESTS
+    less = () if is_short else (f"workload.requests={MOST_REQUESTS}",)
+    return run_layers([*below, *stack.above(less, None)], progress=progress)
