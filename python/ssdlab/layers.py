@@ -78,7 +78,21 @@ def from_options(assignments: Sequence[str]) -> list[Layer]:
 
     Raises `InputError` where a key has two values.
     """
-    return [Layer(*_core.set_layers(list(assignments)))] if assignments else []
+    if not assignments:
+        return []
+    return [Layer(*_core.set_layers([_with_plugin(it) for it in assignments]))]
+
+
+def _with_plugin(assignment: str) -> str:
+    """The assignment with the class of a cleaning policy that another package adds by name."""
+    key, _, name = assignment.partition("=")
+    if not key.strip().endswith("cleaning.policy") or not name.replace("-", "").isidentifier():
+        return assignment
+    if name in dict(_core.list("cleaners") or ()):
+        return assignment
+    from ssdlab import plugins
+
+    return f"{key}={plugins.cleaner(name) or name}"
 
 
 def peers(stack: Sequence[Layer]) -> list[Layer]:

@@ -27,6 +27,11 @@ from ssdlab.tables.merge import merged
 VERSION = 1
 #: Rows of a group of the file that is written.
 GROUP_ROWS = 1 << 17
+#: Endings for which no other package is asked.
+_ENDINGS = (
+    "arrow bin blkparse bz2 csv feather gz ipc iolog json log parquet spc trace tsv txt vscsi xz"
+)
+KNOWN = frozenset(["", ".zst", *(f".{it}" for it in _ENDINGS.split())])
 
 __all__ = ["are_numbers", "as_trace", "is_object", "matches", "write", "written"]
 
@@ -53,6 +58,8 @@ def as_trace(
     path: str | os.PathLike[str] = trace
     if os.fspath(path) == "-" or (columns is not None and are_numbers(columns)):
         return path
+    if (table := _of_plugin(Path(path))) is not None:
+        return as_trace(table, columns, source)
     several = matches(os.fspath(path))
     files = several or [Path(path)]
     if several is None and columns is None and not sources.is_table(files[0]):
@@ -64,6 +71,15 @@ def as_trace(
         given = parse(columns) if columns else {}
         written(target, [_table(it, bool(given)) for it in files], given)
     return target
+
+
+def _of_plugin(path: Path) -> Any:
+    """What another package reads in a file with an ending of its own."""
+    if path.suffix.lower() in KNOWN or not path.is_file():
+        return None
+    from ssdlab import plugins
+
+    return plugins.table(path)
 
 
 def write(target: Path, table: Any, columns: str | None = None) -> int:

@@ -1,0 +1,83 @@
+"""Names that other installed packages add: devices, cleaning policies, trace formats.
+
+A package declares them as entry points, so that installing it is all there is to do:
+
+- `ssdlab.devices`: `name = "package.folder"`, with a file `name.toml` in that folder;
+- `ssdlab.cleaners`: `name = "package.module:Class"`, what `cleaning.policy` takes as well;
+- `ssdlab.formats`: `ending = "package.module:read"`, a function of a path that returns a table
+  (a data frame, or anything that streams Arrow) of the requests in a file `*.ending`.
+
+What is built in comes first. Code of a package runs only where its name is given on the command
+line or from Python, or where a trace has its ending; an experiment file can name none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ssdlab._core import InputError
+
+GROUPS = ("devices", "cleaners", "formats")
+
+
+@cache
+def found(group: str) -> Mapping[str, Any]:
+    """The entry points of a group, by name; of two of one name the first package's, by its name."""
+    from importlib.metadata import entry_points
+
+    every = sorted(
+        entry_points(group=f"ssdlab.{group}"), key=lambda it: it.dist.name if it.dist else ""
+    )
+    return {it.name: it for it in reversed(every)}
+
+
+def device(name: str) -> Path | None:
+    """The file of a device that a package adds; None if none does.
+
+    Raises `InputError` where the package does not have the file that it declares.
+    """
+    entry = found("devices").get(name)
+    if entry is None:
+        return None
+    from importlib.util import find_spec
+
+    spec = find_spec(entry.value)
+    for folder in (spec and spec.submodule_search_locations) or ():
+        if (path := Path(folder) / f"{name}.toml").is_file():
+            return path
+    raise InputError(
+        f"--device {name}: the package {_package(entry)} declares it and has no {name}.toml in "
+        f"{entry.value}"
+    )
+
+
+def cleaner(name: str) -> str | None:
+    """The `module:Class` of a cleaning policy that a package adds; None if none does."""
+    entry = found("cleaners").get(name)
+    return None if entry is None else str(entry.value)
+
+
+def table(path: Path) -> Any:
+    """What a package reads in a file with an ending of its own; None if no package knows it."""
+    entry = found("formats").get(path.suffix.removeprefix("."))
+    if entry is None:
+        return None
+    try:
+        return entry.load()(path)
+    except Exception as error:
+        said = " ".join(str(error).split())
+        raise InputError(
+            f"trace {path}: {_package(entry)} cannot read it: {type(error).__name__}: {said}"
+        ) from error
+
+
+def names(group: str) -> dict[str, str]:
+    """The names of a group with the package that adds each."""
+    return {name: f"of the package {_package(it)}" for name, it in found(group).items()}
+
+
+def _package(entry: Any) -> str:
+    return str(entry.dist.name) if entry.dist is not None else "?"
