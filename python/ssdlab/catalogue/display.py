@@ -49,14 +49,14 @@ def devices(rows: Sequence[Device], file: IO[str]) -> str:
                 row.checked,
             )
         sections.append(Group(Text(group, style="bold"), table))
-    sections.append(Text("\n".join(OF_DEVICES), style="dim"))
+    sections.append(Text(OF_DEVICES, style="dim"))
     return rendered(console, sections)
 
 
 OF_DEVICES = (
-    "DWPD: drive writes per day over five years, as rated.",
-    "figures: checked against measurements or a paper, or only made to meet the data sheet; - is a",
-    "generic drive. ssdlab device check NAME simulates the sheet, ssdlab show NAME has all keys.",
+    "DWPD: rated drive writes per day over five years. figures: compared with measurements or a "
+    "paper, or only made to meet the data sheet; a generic drive has neither. ssdlab show NAME has "
+    "all keys, ssdlab device check NAME simulates the sheet."
 )
 #: Maximum width of the column of names, to leave room for descriptions.
 WIDEST = 0.45

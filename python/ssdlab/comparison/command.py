@@ -113,6 +113,8 @@ def compare(
             files.refuse_unwritable(path)
     if plot is not None:
         matplotlib.check("--plot", plot)
+    if plot is not None and (measured.is_fio(a) or measured.is_fio(b)):
+        raise click.UsageError(f"--plot {plot}: fio's JSON has no distribution to draw")
     if workers is not None and workers < 1:
         raise click.UsageError(f"--workers {workers}: at least 1")
     allow_code = overrides["allow_code"]

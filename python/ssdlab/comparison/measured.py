@@ -17,8 +17,57 @@ from ssdlab._core import InputError
 
 NS_PER_US = 1e3
 DIRECTIONS = ("read", "write", "trim")
-#: Options of a job that name a place on the machine, or how fio measures.
-OF_THE_MACHINE = ("name", "filename", "directory", "output", "output-format", "description")
+#: Options of a job that say what is asked; the others name places, or how fio measures.
+ASKED = frozenset(
+    [
+        "rw",
+        "readwrite",
+        "bs",
+        "blocksize",
+        "bsrange",
+        "blocksize_range",
+        "bssplit",
+        "ba",
+        "blockalign",
+        "rwmixread",
+        "rwmixwrite",
+        "iodepth",
+        "ioengine",
+        "numjobs",
+        "size",
+        "offset",
+        "offset_increment",
+        "io_size",
+        "io_limit",
+        "number_ios",
+        "loops",
+        "runtime",
+        "timeout",
+        "time_based",
+        "startdelay",
+        "rate",
+        "rate_iops",
+        "rate_process",
+        "random_distribution",
+        "percentage_random",
+        "norandommap",
+        "thinktime",
+        "thinktime_blocks",
+        "stonewall",
+        "wait_for_previous",
+        "fsync",
+        "fdatasync",
+    ]
+)
+#: Those that change what is asked, and are not simulated.
+CHANGING = (
+    "ramp_time",
+    "zonemode",
+    "verify",
+    "trim_percentage",
+    "dedupe_percentage",
+    "latency_target",
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +80,8 @@ class Measured:
     jobs: Sequence[str]
     job_file: str | None
     """The jobs as fio would read them, where the JSON has their options."""
+    left_out: Sequence[str]
+    """Their options that change what is asked, and are not simulated."""
 
 
 def is_fio(side: object) -> TypeGuard[str | os.PathLike[str]]:
@@ -51,20 +102,28 @@ def load(path: str | os.PathLike[str]) -> Measured:
     try:
         text = Path(path).read_text(encoding="utf-8")
         found = json.loads(text[text.index("{") :])
-        jobs = [_job(job) for job in found["jobs"]]
+        return _read(os.fspath(path), found)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{os.fspath(path)}: is not JSON as fio writes it: {error}") from None
+        if isinstance(error, InputError):
+            raise
+        said = f"no {error}" if isinstance(error, KeyError) else f"{error}"
+        raise InputError(f"{os.fspath(path)}: is not JSON as fio writes it: {said}") from None
+
+
+def _read(path: str, found: Mapping[str, Any]) -> Measured:
+    jobs = [_job(job) for job in found["jobs"]]
     if not jobs:
-        raise InputError(f"{os.fspath(path)}: fio has measured no job")
+        raise InputError(f"{path}: fio has measured no job")
     groups = _groups(jobs)
     figures: dict[str, float] = {}
     if len(groups) == 1:
         figures = {f"host.{name}": value for name, value in _figures(*groups.values()).items()}
     for name, group in groups.items():
         figures |= {f"classes.{name}.{key}": value for key, value in _figures(group).items()}
-    return Measured(
-        os.fspath(path), str(found["fio version"]), figures, [*groups], _job_file(found)
-    )
+    options = [found.get("global options", {}), *(job.get("job options", {}) for job in jobs)]
+    left_out = sorted({key for each in options for key in each if key in CHANGING})
+    version = str(found["fio version"])
+    return Measured(path, version, figures, [*groups], _job_file(found), left_out)
 
 
 def _job(job: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -140,5 +199,5 @@ def _options(options: Mapping[str, str]) -> list[str]:
     return [
         f"{key}={value}" if value not in ("", None) else key
         for key, value in options.items()
-        if key not in OF_THE_MACHINE
+        if key in ASKED
     ]
