@@ -18,47 +18,14 @@ from ssdlab._core import InputError
 NS_PER_US = 1e3
 DIRECTIONS = ("read", "write", "trim")
 #: Options of a job that say what is asked; the others name places, or how fio measures.
-ASKED = frozenset(
-    [
-        "rw",
-        "readwrite",
-        "bs",
-        "blocksize",
-        "bsrange",
-        "blocksize_range",
-        "bssplit",
-        "ba",
-        "blockalign",
-        "rwmixread",
-        "rwmixwrite",
-        "iodepth",
-        "ioengine",
-        "numjobs",
-        "size",
-        "offset",
-        "offset_increment",
-        "io_size",
-        "io_limit",
-        "number_ios",
-        "loops",
-        "runtime",
-        "timeout",
-        "time_based",
-        "startdelay",
-        "rate",
-        "rate_iops",
-        "rate_process",
-        "random_distribution",
-        "percentage_random",
-        "norandommap",
-        "thinktime",
-        "thinktime_blocks",
-        "stonewall",
-        "wait_for_previous",
-        "fsync",
-        "fdatasync",
-    ]
+_ASKED = (
+    "rw readwrite bs blocksize bsrange blocksize_range bssplit ba blockalign rwmixread rwmixwrite "
+    "iodepth ioengine numjobs size offset offset_increment io_size io_limit number_ios loops "
+    "runtime timeout time_based startdelay rate rate_iops rate_process random_distribution "
+    "percentage_random norandommap thinktime thinktime_blocks stonewall wait_for_previous fsync "
+    "fdatasync"
 )
+ASKED = frozenset(_ASKED.split())
 #: Those that change what is asked, and are not simulated.
 CHANGING = (
     "ramp_time",
