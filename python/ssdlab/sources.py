@@ -8,6 +8,9 @@ from ssdlab import _core, layers, plugins
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
 
+#: Files that say what is run in a language of other programs: jobs of fio, and MQSim's XML.
+OTHERS = (".fio", ".job", ".ini", ".xml")
+
 
 def from_experiment(path: str | os.PathLike[str]) -> list[Layer]:
     """The layers of what says what is run: TOML, results, a fio job, or a file of MQSim.
@@ -36,15 +39,12 @@ def from_name(section: str, name: str | os.PathLike[str], called: str | None = N
             return Layer(f"{called or '--device'} {name}", layers.from_file(path).text)
         message = _core.unknown_preset(section, name)
         raise InputError(message.replace(f"--{section}", called, 1) if called else message)
-    if os.path.splitext(name)[1] in (".fio", ".xml"):
+    if os.path.splitext(name)[1] in OTHERS:
         return from_experiment(name)[0]
     return layers.from_file(name)
 
 
 def _looks_like_path(name: str) -> bool:
     return (
-        os.path.lexists(name)
-        or os.sep in name
-        or "/" in name
-        or name.endswith((".toml", ".fio", ".xml"))
+        os.path.lexists(name) or os.sep in name or "/" in name or name.endswith((".toml", *OTHERS))
     )

@@ -20,7 +20,7 @@ ONCE = [
 def test_every_command_is_looked_at():
     assert len(EVERY) > 25 and len(ONCE) > 150 and len(FLOATS) >= 20
     assert [words for words, command in EVERY if not isinstance(command, ExamplesFirst)] == []
-    assert {name for _, name in (it.values for it in ONCE)} >= {"--drive", "--trace", "--device"}
+    assert {name for _, name in (it.values for it in ONCE)} >= {"--capacity", "--trace", "--device"}
 
 
 @pytest.mark.parametrize(("words", "option"), ONCE)

@@ -6,7 +6,7 @@ import pytest
 
 import ssdlab
 from ssdlab._core import InputError
-from ssdlab.device import sheet
+from ssdlab.device import check, sheet
 from ssdlab.device.measurements import MEASUREMENTS, experiment
 from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit
 
@@ -30,7 +30,31 @@ def test_every_sheet_is_read_and_half_of_its_cells_are_unfitted(name: str) -> No
     found = sheet.load(name)
     assert found.device == name
     assert 2 * len(found.unfitted) >= len(found.cells)
+    if found.solved:  # all were used, and all are judged
+        assert found.unfitted == found.cells
     assert all(cell.note for cell in found.cells if cell.fitted), "what a cell was used for"
+
+
+SOLVED = [name for name in sheet.names() if sheet.load(name).solved]
+#: What takes no steady state.
+QUICK = ("seq_read", "seq_write", "rand_read_iops", "read_latency", "write_latency")
+
+
+@pytest.mark.parametrize("name", SOLVED)
+def test_presets_that_were_made_from_a_sheet_meet_it(name: str) -> None:
+    found = sheet.load(name)
+    cells = [cell for cell in found.cells if cell.measure in QUICK]
+    assert len(cells) == len(QUICK)
+    for it in check.measure(found.device, cells, quick=True):
+        assert it.verdict == "pass", (it.cell.name, it.cell.text, it.simulated)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", SOLVED)
+def test_presets_that_were_made_from_a_sheet_meet_it_in_steady_state(name: str) -> None:
+    found = sheet.load(name)
+    for it in check.measure(found.device, found.cells):
+        assert it.verdict == "pass", (it.cell.name, it.cell.text, it.simulated)
 
 
 @pytest.mark.parametrize(

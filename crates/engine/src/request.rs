@@ -284,6 +284,9 @@ pub struct Class {
     pub name: String,
     /// Its submission queues; no other class has them.
     pub queues: Range<u32>,
+    /// Whether it asks in a time of its own, over which its rates are: from its first request to its
+    /// last answer.
+    pub in_turn: bool,
 }
 
 /// The input behind a workload could not be read: the user's mistake, never the device's.

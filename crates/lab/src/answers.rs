@@ -145,6 +145,8 @@ impl Answers {
 #[derive(Debug, Default)]
 pub(crate) struct Classes {
     classes: Vec<(Class, Answers)>,
+    /// From the first request of each class to its last answer, ns.
+    spans: Vec<(Time, Time)>,
     /// Which class has a submission queue, by its number.
     of_queue: Vec<Option<u16>>,
 }
@@ -157,23 +159,31 @@ impl Classes {
             of_queue[class.queues.start as usize..class.queues.end as usize]
                 .fill(Some(index as u16));
         }
+        let spans = vec![(Time::MAX, 0); classes.len()];
         let classes = classes.into_iter().map(|class| (class, Answers::default()));
-        Classes { classes: classes.collect(), of_queue }
+        Classes { classes: classes.collect(), spans, of_queue }
     }
 
     /// Counts a request in its class.
     pub(crate) fn record(&mut self, completion: &Completion) {
         let queue = usize::from(completion.request.queue);
         if let Some(Some(index)) = self.of_queue.get(queue) {
-            self.classes[usize::from(*index)].1.record(completion);
+            let index = usize::from(*index);
+            self.classes[index].1.record(completion);
+            let (first, last) = &mut self.spans[index];
+            *first = (*first).min(completion.submitted);
+            *last = (*last).max(completion.at);
         }
     }
 
     /// The `classes` object, by name; `None` where there are no classes.
     pub(crate) fn to_json(&self, simulated_ns: Time) -> Option<Value> {
-        let classes = self.classes.iter();
+        let classes = self.classes.iter().zip(&self.spans);
         let all: Map<String, Value> = classes
-            .map(|(class, answers)| (class.name.clone(), answers.to_json(simulated_ns)))
+            .map(|((class, answers), (first, last))| {
+                let over = if class.in_turn { last.saturating_sub(*first) } else { simulated_ns };
+                (class.name.clone(), answers.to_json(over))
+            })
             .collect();
         (!all.is_empty()).then_some(Value::Object(all))
     }

@@ -8,7 +8,7 @@ import sys
 import click
 
 from ssdlab import _core, catalogue
-from ssdlab.catalogue import search
+from ssdlab.catalogue import devices, search
 from ssdlab.cli import completion
 from ssdlab.cli.options import QUIETLY, ExamplesFirst
 
@@ -19,6 +19,7 @@ from ssdlab.cli.options import QUIETLY, ExamplesFirst
     examples=[
         ("all categories", "ssdlab list"),
         ("all of one category", "ssdlab list devices"),
+        ("devices by a part of their names", "ssdlab list devices 7450"),
         ("one entry in detail", "ssdlab show samsung-pm9a3"),
         ("for a script", "ssdlab list cleaners --json"),
     ],
@@ -29,15 +30,32 @@ from ssdlab.cli.options import QUIETLY, ExamplesFirst
     metavar=f"[{'|'.join(catalogue.categories())}]",
     shell_complete=completion.categories,
 )
+@click.argument("words", nargs=-1, metavar="[SEARCH]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: an object of names by category.")
 @QUIETLY
-def list_command(what: str | None, as_json: bool, quiet: bool) -> None:
+def list_command(
+    what: str | None, words: tuple[str, ...], as_json: bool, quiet: bool
+) -> None:
     """List everything there is to choose from: an overview, or one category with a line for
-    each entry."""
+    each entry; of devices also those that SEARCH is about."""
     chosen = catalogue.categories() if what is None else [what]
     everything = {category: catalogue.list(category) for category in chosen}
+    if words and what != "devices":
+        raise _core.InputError(
+            f"{' '.join(words)}: only devices are searched here; ssdlab show NAME and ssdlab keys "
+            "SEARCH find the rest"
+        )
     if quiet:
         return
+    if what == "devices" and not as_json:
+        from ssdlab.catalogue import display
+
+        rows = devices.about(" ".join(words))
+        click.echo(display.devices(rows, sys.stdout), nl=False)
+        return
+    if words:
+        found = {row.name for row in devices.about(" ".join(words))}
+        everything = {"devices": {k: v for k, v in everything["devices"].items() if k in found}}
     if as_json:
         click.echo(json.dumps(everything, indent=2))
         return

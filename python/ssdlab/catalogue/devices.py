@@ -8,7 +8,7 @@ says so; power is that of the data sheets where they are at hand.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,7 +99,7 @@ _TODAY = (
     Device("samsung-990pro", TODAY, "PCIe 4 x4", SHEET, Rated(100, 0.1, 5.4, 0.33)),
     Device("wd-sn850x", TODAY, "PCIe 4 x4", SHEET, Rated(85, 0.1, 6, 0.33)),
     Device("samsung-970pro", TODAY, "PCIe 3 x4", SHEET, Rated(300, 0.1, 5.7, 0.64)),
-    Device("samsung-983zet", TODAY, "PCIe 3 x4", SHEET, Rated(1500, 5.5, 8.5, 10)),
+    Device("samsung-983zet", TODAY, "PCIe 3 x4", MEASURED, Rated(1500, 5.5, 8.5, 10)),
     Device("micron-5400-pro", TODAY, "SATA", SHEET, Rated(150, 1.3, 3.6, 1.5)),
     Device("samsung-870evo", TODAY, "SATA", SHEET, Rated(80, 0.1, 3, 0.33)),
 )
@@ -141,25 +141,22 @@ def to_buy() -> list[Device]:
 
 
 def about(words: str) -> list[Device]:
-    """The devices whose name or group has all parts of `words`, in any order.
+    """The devices whose name, group and interface have all parts of `words`, or whose summary has.
 
     Raises `InputError`, with what is near, where none has.
 
     >>> [it.name for it in about("7450")]
     ['micron-7450-pro', 'micron-7450-max']
     """
-    parts = [part for part in words.lower().replace("-", " ").split() if part]
-    found = [
-        it
-        for it in DEVICES.values()
-        if all(
-            part in f"{it.name} {it.group} {it.interface} {it.summary}".lower().replace("-", " ")
-            for part in parts
-        )
-    ]
-    named = [it for it in found if all(part in it.name for part in parts)]
-    if named or found:
-        return named or found
+    parts = words.lower().replace("-", " ").split()
+
+    def having(said: Callable[[Device], str]) -> list[Device]:
+        texts = {it: said(it).lower().replace("-", " ") for it in DEVICES.values()}
+        return [it for it, text in texts.items() if all(part in text for part in parts)]
+
+    found = having(lambda it: f"{it.name} {it.group} {it.interface}")
+    if found := found or having(lambda it: it.summary):
+        return found
     near = difflib.get_close_matches(words, DEVICES, n=3, cutoff=0.4)
     hint = f"; did you mean {', '.join(near)}?" if near else "; ssdlab list devices has them all"
     raise InputError(f'no device is about "{words}"{hint}')

@@ -11,9 +11,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ssdlab.catalogue.devices import GROUPS, Device
 from ssdlab.catalogue.search import USES, Found, synonym
 from ssdlab.catalogue.search import keys as find_keys
-from ssdlab.terminal import console_for, rendered
+from ssdlab.numbers import decimal_size
+from ssdlab.terminal import Columns, console_for, rendered
 
 
 def catalogue_table(catalogue: Mapping[str, Mapping[str, str]], file: IO[str]) -> str:
@@ -25,6 +27,37 @@ def catalogue_table(catalogue: Mapping[str, Mapping[str, str]], file: IO[str]) -
     return rendered(console, sections)
 
 
+def devices(rows: Sequence[Device], file: IO[str]) -> str:
+    """Devices in groups, a table for each, as text for `file`."""
+    console, _ = console_for(file)
+    sections: list[RenderableType] = []
+    for group in GROUPS:
+        own = [row for row in rows if row.group == group]
+        if not own:
+            continue
+        table = Columns(
+            ["device", "capacity", "interface", "cells", "DWPD", "figures"], keys=1, left=["device"]
+        )
+        for row in own:
+            capacity = row.capacity_bytes
+            table.add_row(
+                Text(row.name, style="cyan"),
+                "any" if capacity is None else decimal_size(capacity),
+                row.interface,
+                row.cells,
+                "" if row.rated is None else f"{row.rated.dwpd:g}",
+                row.checked,
+            )
+        sections.append(Group(Text(group, style="bold"), table))
+    sections.append(Text(OF_DEVICES, style="dim"))
+    return rendered(console, sections)
+
+
+OF_DEVICES = (
+    "DWPD: rated drive writes per day over five years. figures: compared with measurements or a "
+    "paper, or only made to meet the data sheet; a generic drive has neither. ssdlab show NAME has "
+    "all keys, ssdlab device check NAME simulates the sheet."
+)
 #: Maximum width of the column of names, to leave room for descriptions.
 WIDEST = 0.45
 

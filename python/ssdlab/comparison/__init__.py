@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 from ssdlab import _core, layers, portable, running
 from ssdlab._core import InputError
+from ssdlab.comparison import measured
 from ssdlab.confidence import CONFIDENCE, margin
 from ssdlab.layers import Layer
 from ssdlab.numbers import cell_text
@@ -121,7 +122,8 @@ class Comparison:
 
     def shown(self) -> list[Row]:
         """The rows for display: the main metrics, where present."""
-        return [row for row in self.rows if row.name in _shown() and (row.a or row.b)]
+        whole = [row for row in self.rows if row.name in _shown() and (row.a or row.b)]
+        return whole or [row for row in self.rows if _is_of_class(row.name) and (row.a or row.b)]
 
     def _repr_html_(self) -> str:
         body = ""
@@ -142,6 +144,13 @@ class Comparison:
                 for message in messages
             )
         )
+
+
+def _is_of_class(name: str) -> bool:
+    """Whether it is one of the main metrics of a class of requests."""
+    parts = name.split(".")
+    ends = {f"host.{'.'.join(parts[n:])}" for n in range(2, len(parts))}
+    return parts[0] == "classes" and bool(ends & _shown())
 
 
 def _shown() -> set[str]:
@@ -169,7 +178,8 @@ def compare(
 ) -> Comparison:
     """Compare two results.
 
-    A side is `Results` or their file (or the directory of `ssdlab run --out`), or an experiment: an
+    A side may be the JSON that fio wrote: what a real drive did. Else it is `Results` or their
+    file (or the directory of `ssdlab run --out`), or an experiment: an
     `Experiment`, a TOML file or a dict. Experiments are run; with `repeat`, the experiments of
     results are run again, `repeat` times each, with the seed of A's experiment and the
     following ones. Differences then have paired 95 % confidence intervals (Student's t).
@@ -184,6 +194,8 @@ def compare(
     `workers`, `executor` and `progress` are as for `ssdlab.sweep`. Raises `InputError` for wrong
     input, and for results of another schema.
     """
+    if measured.is_fio(a) or measured.is_fio(b):
+        return _with_measured(a, b, repeat, allow_code)
     if repeat is not None and not 2 <= repeat <= MAX_REPEATS:
         raise InputError(f"repeat {repeat}: from 2 to {MAX_REPEATS} repetitions")
     sides = [_Side.of(name, side, allow_code) for name, side in (("A", a), ("B", b))]
@@ -208,6 +220,36 @@ def compare(
         {name: _warnings(results) for name, results in zip("AB", runs, strict=True)},
         [results[0] for results in runs],
     )
+
+
+def _with_measured(a: Side, b: Side, repeat: int | None, allow_code: bool) -> Comparison:
+    """A comparison with what fio measured; a simulated side that was not run is run."""
+    if repeat is not None:
+        raise InputError("--repeat: what fio has measured cannot be run again")
+    titles: list[str] = []
+    flats: list[dict[str, Any]] = []
+    warnings: dict[str, list[str]] = {}
+    for name, side in (("A", a), ("B", b)):
+        if measured.is_fio(side):
+            found = measured.load(side)
+            titles.append(f"{found.path}, {found.version}")
+            flats.append(dict(found.figures))
+            said = f"options of fio that are not simulated: {', '.join(found.left_out)}"
+            warnings[name] = [said] if found.left_out else []
+            continue
+        simulated = _Side.of(name, side, allow_code)
+        results = simulated.results or simulated.experiment.run()
+        titles.append(str(simulated.experiment.to_dict()["title"]))
+        flats.append(table.flat(results.to_dict()))
+        warnings[name] = _warnings([results])
+    rows = _rows([flats[0]], [flats[1]])
+    if not any(row.name in _shown() or _is_of_class(row.name) for row in rows):
+        jobs = next(measured.load(it).jobs for it in (a, b) if measured.is_fio(it))
+        raise InputError(
+            f"fio has measured {len(jobs)} jobs ({', '.join(jobs)}), none of which is in the "
+            "simulation; its workload would be the job file, with a stonewall between them"
+        )
+    return Comparison(titles[0], titles[1], 1, {}, rows, warnings)
 
 
 @dataclass(frozen=True)

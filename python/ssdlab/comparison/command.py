@@ -16,7 +16,7 @@ from ssdlab import _core, files, terminal
 from ssdlab.charts import matplotlib
 from ssdlab.cli import completion, stack
 from ssdlab.cli.options import PATH, ExamplesFirst, override_options
-from ssdlab.comparison import Comparison, Side, grid
+from ssdlab.comparison import Comparison, Side, grid, measured
 from ssdlab.comparison import compare as compare_sides
 from ssdlab.layers import permitting
 from ssdlab.running import Experiment, figures
@@ -28,6 +28,10 @@ from ssdlab.sweeps.backends import Lost
     cls=ExamplesFirst,
     examples=[
         ("two kept results", "ssdlab compare out-a out-b/results.json"),
+        (
+            "what fio measured, and a simulated drive under the same jobs",
+            "ssdlab compare fio.json samsung-pm9a3",
+        ),
         ("two experiments, run ten times each", "ssdlab compare a.toml b.toml --repeat 10"),
         (
             "a hard disk and an SSD under one trace, with a figure",
@@ -95,7 +99,8 @@ def compare(
     """Compare A with B: results, experiments (.toml), device presets, cleaning policies, or values
     of a key.
 
-    Results of `ssdlab run` are files or directories. Experiments are run; with --repeat, the
+    Results of `ssdlab run` are files or directories; a JSON file of fio is what a real drive
+    did. Experiments are run; with --repeat, the
     experiments of results are run again. Both sides use the same seeds, and differences have
     paired 95 % confidence intervals. --workload, --trace, --set and the others change both
     sides, in the order of `ssdlab run`. With --vary or a metric, and for policies and keys,
@@ -108,6 +113,8 @@ def compare(
             files.refuse_unwritable(path)
     if plot is not None:
         matplotlib.check("--plot", plot)
+    if plot is not None and (measured.is_fio(a) or measured.is_fio(b)):
+        raise click.UsageError(f"--plot {plot}: fio's JSON has no distribution to draw")
     if workers is not None and workers < 1:
         raise click.UsageError(f"--workers {workers}: at least 1")
     allow_code = overrides["allow_code"]
@@ -133,6 +140,7 @@ def compare(
                     progress=bar,
                 )
             else:
+                overrides |= _jobs_of(a, b, overrides)
                 sides = [_side(it, **overrides) for it in (a, b)]
                 found = compare_sides(
                     *sides, repeat=repeat, allow_code=allow_code, workers=workers, progress=bar
@@ -174,6 +182,8 @@ def _side(
     allow_code: bool,
 ) -> Side:
     """What an argument names: a device preset, an experiment, or results."""
+    if measured.is_fio(named):
+        return named
     is_preset = _core.preset_layer("device", named) is not None
     if not is_preset and not named.endswith(".toml"):
         if device or trace or workload or assignments or seed is not None:
@@ -190,6 +200,18 @@ def _side(
     if allow_code:
         layers = permitting(layers)
     return Experiment._from_layers(layers)
+
+
+def _jobs_of(a: str, b: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The load of a drive that is compared with what fio measured: the same jobs."""
+    for fio, drive in ((a, b), (b, a)):
+        is_drive = _core.preset_layer("device", drive) is not None
+        if not measured.is_fio(fio) or not is_drive or given["trace"] or given["workload"]:
+            continue
+        if (text := measured.load(fio).job_file) is not None:
+            keys = ("workload.kind=fio", f"workload.job={json.dumps(text)}")
+            return {"assignments": (*keys, *given["assignments"])}
+    return {}
 
 
 def _draw(plot: Path, found: Comparison, named: tuple[str, str]) -> None:

@@ -12,7 +12,9 @@
     tolerance = "5%"             # by default the measurement's; "none" shows the cell unjudged
     fitted = true                # used to find the preset's values: shown, not judged
 
-A parameter that a cell leaves out has the default of the measurement.
+A parameter that a cell leaves out has the default of the measurement. `solved = true` says that the
+preset was made from all cells by `ssdlab device from-datasheet`: they are judged, and predict
+nothing.
 """
 
 from __future__ import annotations
@@ -96,6 +98,8 @@ class Sheet:
     sources: Mapping[str, str]
     cells: tuple[Cell, ...]
     unknown: tuple[str, ...] = ()
+    solved: bool = False
+    """Whether the preset was made from these cells, so that they predict nothing."""
 
     @cached_property
     def unfitted(self) -> tuple[Cell, ...]:
@@ -124,7 +128,7 @@ def parse(name: str, source: str, text: str) -> Sheet:
     Raises `InputError` for a key, measurement, unit or source that there is not.
     """
     table = toml.parse(source, text)
-    _refuse_unknown(source, table, ("device", "title", "sources", "unknown", "cell"))
+    _refuse_unknown(source, table, ("device", "title", "sources", "unknown", "solved", "cell"))
     sources = table.get("sources", {})
     cells = table.get("cell", [])
     if not cells:
@@ -139,6 +143,7 @@ def parse(name: str, source: str, text: str) -> Sheet:
             for number, keys in enumerate(cells, start=1)
         ),
         unknown=tuple(table.get("unknown", ())),
+        solved=bool(table.get("solved", False)),
     )
 
 

@@ -35,6 +35,8 @@ def _mqsim(path: Path) -> list[Layer]:
 
 READERS: dict[str, Callable[[Path], list[Layer]]] = {
     ".fio": _fio,
+    ".ini": _fio,
+    ".job": _fio,
     ".json": _results,
     ".xml": _mqsim,
 }

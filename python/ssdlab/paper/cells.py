@@ -24,9 +24,10 @@ _UNITS = {TIME.noun: (", us", 1e-6), BANDWIDTH.noun: (", MB/s", 1e6), IOPS.noun:
 
 
 def sheets() -> list[Sheet]:
-    """The data sheets whose preset there is, in the order of their names."""
+    """The data sheets of presets that were not made from them, in the order of their names."""
     presets = catalogue("devices")
-    return [found for found in map(sheet.load, sheet.names()) if found.device in presets]
+    loaded = map(sheet.load, sheet.names())
+    return [found for found in loaded if found.device in presets and not found.solved]
 
 
 def simulate(study: Study, device: Part, cells: Sequence[Cell]) -> list[float]:

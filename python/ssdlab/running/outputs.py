@@ -6,10 +6,13 @@ Both are made from the results alone, and say nothing that the results do not.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 from ssdlab.results import Results
@@ -30,18 +33,48 @@ DISKSPD_PERCENTILES = {
 
 
 def fio(results: Results) -> str:
-    """The results as fio's `--output-format=json` has them: one job; times in ns, `bw` in KiB/s.
+    """The results as fio's `--output-format=json` has them; times in ns, `bw` in KiB/s.
 
+    It is one job, or one for each group of jobs that a `stonewall` of a job file keeps apart.
     The latency is from submission to completion, fio's `lat_ns`. The simulator has no submission
     latency of its own, so `clat_ns` is the same.
     """
-    job: dict[str, Any] = {"jobname": results.experiment.title, "error": 0}
+    if results.experiment.workload.kind == "fio" and (apart := results.get("classes")):
+        names = sorted(apart, key=_places(results.experiment.workload))
+        jobs = [_fio_group(name, n, apart[name]) for n, name in enumerate(names)]
+        text = {"fio version": f"ssdlab-{results.version}", "jobs": jobs}
+        return json.dumps(text, indent=2) + "\n"
+    job: dict[str, Any] = {"jobname": results.experiment.title, "groupid": 0, "error": 0}
     if results.experiment.workload.kind == "closed":
         job["job options"] = _fio_options(results.experiment.workload)
     for op in ("read", "write", "trim"):
         job[op] = _fio_direction(results.host[op], results.simulated_seconds)
     text = {"fio version": f"ssdlab-{results.version}", "jobs": [job]}
     return json.dumps(text, indent=2) + "\n"
+
+
+def _places(workload: Any) -> Callable[[str], tuple[int, str]]:
+    """Where a group of jobs stands in the job file; results have them by name."""
+    text = workload.get("job") or ""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        text = text or Path(workload.path).read_text(encoding="utf-8")
+    sections = re.findall(r"^\s*\[(.+?)\]", text, re.MULTILINE)
+
+    def place(name: str) -> tuple[int, str]:
+        base, _, number = name.rpartition(" ")
+        nth = int(number) if number.isdigit() and name not in sections else 1
+        places = [n for n, it in enumerate(sections) if it == (name if nth == 1 else base)]
+        return (places[min(nth, len(places)) - 1] if places else len(sections)), name
+
+    return place
+
+
+def _fio_group(name: str, number: int, stats: Any) -> dict[str, Any]:
+    """The jobs of a phase; its time is from its first request to its last answer."""
+    every = stats.all
+    seconds = every.requests / every.iops if every.iops else 0.0
+    job: dict[str, Any] = {"jobname": name, "groupid": number, "error": 0}
+    return job | {op: _fio_direction(stats[op], seconds) for op in ("read", "write", "trim")}
 
 
 def _fio_options(closed: Any) -> dict[str, str]:

@@ -36,12 +36,14 @@ from ssdlab.device.units import SIZE, TIME
     help="Target lifetime of the flash. [default: 5, where the trace is long enough to tell]",
 )
 @click.option(
+    "named",
     "--drive",
     metavar="PRESET|FILE",
-    default=sizing.DRIVE,
+    default=(sizing.DRIVE,),
+    multiple=True,
     shell_complete=completion.names("devices", file=True),
-    show_default=True,
-    help="The drive to size.",
+    show_default=sizing.DRIVE,
+    help="The drive to size; repeatable, to compare the smallest designs of several.",
 )
 @click.option(
     "--capacity", metavar="SIZE", help="Exported capacity of a drive. [default: as it is]"
@@ -81,7 +83,7 @@ def size(
     p99: str | None,
     p999: str | None,
     years: float | None,
-    drive: str,
+    named: tuple[str, ...],
     capacity: str | None,
     drives: int,
     assignments: tuple[str, ...],
@@ -106,8 +108,10 @@ def size(
         matplotlib.check("--plot", plot)
     if years is not None and not 0 < years < float("inf"):
         raise click.UsageError(f"--years {years:g}: more than 0, and finite")
-    with terminal.steps(sys.stderr, "sizing", quiet) as bar:
-        found = sizing.size(
+    _refuse_of_several(named, {"--out": out, "--plot": plot})
+
+    def sized(drive: str) -> sizing.Sizing:
+        return sizing.size(
             trace,
             p99_us=None if p99 is None else TIME.parse("--p99", p99) * 1e6,
             p999_us=None if p999 is None else TIME.parse("--p999", p999) * 1e6,
@@ -120,7 +124,11 @@ def size(
             seed=seed,
             progress=bar,
         )
-    text = json.dumps(found.to_dict(), indent=2) + "\n"
+
+    with terminal.steps(sys.stderr, "sizing", quiet) as bar:
+        every = [sized(drive) for drive in named]
+    found, of_all = every[0], [it.to_dict() for it in every]
+    text = json.dumps(of_all[0] if len(named) == 1 else of_all, indent=2) + "\n"
     texts = {} if json_file is None else {json_file: text}
     if out is not None and found.best is not None:
         own = layers.from_seed(f"--seed {seed}", seed)
@@ -137,6 +145,17 @@ def size(
     elif not quiet:
         from ssdlab.sizing import display
 
-        click.echo(display.sizing(found, sys.stdout), nl=False)
-    if found.best is None:
+        shown = display.sizing(found, sys.stdout) if len(named) == 1 else ""
+        click.echo(shown or display.several(every, sys.stdout), nl=False)
+    if all(it.best is None for it in every):
         sys.exit(1)
+
+
+def _refuse_of_several(named: tuple[str, ...], given: dict[str, Path | None]) -> None:
+    """Raise `UsageError` for a drive that is named twice, and for what only one can have."""
+    if len(set(named)) < len(named):
+        twice = next(name for name in named if named.count(name) > 1)
+        raise click.UsageError(f"--drive {twice} is given twice; keep one")
+    for option, value in given.items():
+        if value is not None and len(named) > 1:
+            raise click.UsageError(f"{option} {value}: it takes one --drive, not {len(named)}")

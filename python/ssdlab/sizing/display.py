@@ -32,6 +32,30 @@ def sizing(found: Sizing, file: IO[str]) -> str:
     return text
 
 
+def several(found: Sequence[Sizing], file: IO[str]) -> str:
+    """The smallest designs of several drives, the one with the least flash first."""
+    console, _ = console_for(file)
+    head = Text(f"{len(found)} drives under {found[0].trace.name}", style="bold")
+    head.append(f"\n{goals_text(found[0].goals)}", style="dim")
+    table = Columns(["drive", "drives", "spare", "flash", "p99", "life"], keys=1, left=["drive"])
+    order = sorted((it.best.flash_bytes, it.drive, it.best) for it in found if it.best is not None)
+    for flash, drive, best in order:
+        table.add_row(
+            drive,
+            f"{best.design.drives}",
+            f"{100 * best.over_provisioning:.0f} %",
+            decimal_size(flash),
+            duration(best.known("p99_us")),
+            life(best.mean("years")).replace("more than", ">"),
+        )
+    failing = [it for it in found if it.best is None]
+    sections: list[RenderableType] = [head, *([table] if order else [])]
+    if failing:
+        lines = (f"  {it.drive}: {it.because()}" for it in failing)
+        sections.append(Text("\n".join(["No design of these meets the goals:", *lines])))
+    return rendered(console, sections)
+
+
 def goals_text(goals: Sequence[Goal]) -> str:
     """The goals in words."""
     said = []

@@ -35,7 +35,9 @@ use crate::error::BuildError;
 use crate::in_flight::InFlight;
 use crate::kind::{Context, WorkloadKind};
 use crate::{checks, streams};
-use engine::{Arrival, Completion, Lba, Request, SECTOR_BYTES, Time, Workload, WorkloadError};
+use engine::{
+    Arrival, Class, Completion, Lba, Request, SECTOR_BYTES, Time, Workload, WorkloadError,
+};
 use job::Job;
 use keys::IGNORED;
 use options::Invalid;
@@ -76,10 +78,12 @@ impl WorkloadKind for Fio {
         }
         let capacity = context.capacity_sectors.saturating_mul(SECTOR_BYTES);
         let mut phases: Vec<Vec<Runner>> = Vec::new();
+        let mut names: Vec<String> = Vec::new();
         let mut clones = 0;
         for job in &jobs {
             if job.stonewall || phases.is_empty() {
                 phases.push(Vec::new());
+                names.push(unused(&names, &job.name));
             }
             for index in 0..job.clones {
                 let seed = streams::derived(context.seed, clones);
@@ -96,6 +100,7 @@ impl WorkloadKind for Fio {
         Ok(Box::new(JobFile {
             running: Vec::new(),
             phases,
+            names,
             given: None,
             in_flight: InFlight::new(limit),
             notices: notices(&jobs),
@@ -149,12 +154,25 @@ fn notices(jobs: &[Job]) -> Vec<(&'static str, u64)> {
     notices
 }
 
+/// A name that no other phase has.
+fn unused(names: &[String], name: &str) -> String {
+    let mut found = name.to_owned();
+    let mut number = 1;
+    while names.contains(&found) {
+        number += 1;
+        found = format!("{name} {number}");
+    }
+    found
+}
+
 /// A job file while it runs.
 struct JobFile {
     /// Jobs that run until the next one that waits for them.
     running: Vec<Runner>,
     /// Those after them, the next last.
     phases: Vec<Vec<Runner>>,
+    /// What all phases are called, the first one first: each after its first job.
+    names: Vec<String>,
     /// The job that asked last.
     given: Option<usize>,
     in_flight: InFlight<usize>,
@@ -187,7 +205,10 @@ impl Workload for JobFile {
         self.given = Some(index);
         let id = self.in_flight.issue(index);
         let (sector, sectors) = asked.sectors();
-        Ok(Some(Arrival { at, request: Request::new(id, asked.op, Lba(sector), sectors) }))
+        // Phases never meet, so that their queues do not take turns: a number tells them apart.
+        let queue = (self.names.len() - 1 - self.phases.len()) as u16;
+        let request = Request { queue, ..Request::new(id, asked.op, Lba(sector), sectors) };
+        Ok(Some(Arrival { at, request }))
     }
 
     fn completed(&mut self, completion: &Completion) {
@@ -212,6 +233,20 @@ impl Workload for JobFile {
 
     fn expected_requests(&self) -> Option<u64> {
         self.in_flight.limit()
+    }
+
+    fn queues(&self) -> u32 {
+        self.names.len() as u32
+    }
+
+    fn classes(&self) -> Vec<Class> {
+        if self.names.len() < 2 {
+            return Vec::new();
+        }
+        let numbered = self.names.iter().zip(0..);
+        numbered
+            .map(|(name, n)| Class { name: name.clone(), queues: n..n + 1, in_turn: true })
+            .collect()
     }
 
     fn notices(&self) -> Vec<(&'static str, u64)> {

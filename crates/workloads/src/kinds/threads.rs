@@ -138,7 +138,11 @@ impl Load {
             });
         }
         self.classes.push(Shared {
-            class: Class { name: name.to_owned(), queues: first..first + config.threads },
+            class: Class {
+                name: name.to_owned(),
+                queues: first..first + config.threads,
+                in_turn: false,
+            },
             pattern,
             arrivals: config.arrivals,
             period_ns,

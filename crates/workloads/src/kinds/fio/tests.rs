@@ -213,6 +213,18 @@ fn jobs_run_together_until_a_stonewall() {
 }
 
 #[test]
+fn what_a_stonewall_keeps_apart_has_a_class_and_a_queue_of_its_own() {
+    let job = "[global]\nsize=8k\n[a]\n[b]\noffset=1m\n[a]\nstonewall\noffset=2m\n[d]\noffset=3m";
+    let found = build(job).unwrap().classes();
+    let names: Vec<&str> = found.iter().map(|class| class.name.as_str()).collect();
+    assert_eq!(names, ["a", "a 2"]);
+    assert!(found.iter().all(|class| class.in_turn));
+    let queues: Vec<u16> = run(job, 10_000).iter().map(|a| a.request.queue).collect();
+    assert_eq!(queues, [0, 0, 0, 0, 1, 1, 1, 1]);
+    assert!(build("[a]\nsize=8k\n[b]\nsize=8k").unwrap().classes().is_empty());
+}
+
+#[test]
 fn an_answer_brings_the_next_request_of_its_job_forward() {
     let job = "[a]\nsize=8k\nrate_iops=1\niodepth=2\n[b]\noffset=1m\nsize=12k";
     let mut workload = build(job).unwrap();

@@ -1,0 +1,193 @@
+"""Which drive for a trace: the order by cost, what decides, and what is said of the trace."""
+
+import json
+import random
+import shlex
+from pathlib import Path
+
+import pytest
+
+import ssdlab as package
+from ssdlab import choosing
+from ssdlab.catalogue import devices
+
+#: A drive of 270 MB, quick to simulate; the second reads much slower.
+FAST = """
+[device]
+preset = "tlc-enterprise"
+channels = 2
+dies_per_package = 1
+planes_per_die = 1
+blocks_per_plane = 512
+pages_per_block = 18
+scale = 1
+spare_factor = 0.12
+cleaning.min_free = 0.02
+"""
+SLOW = FAST + 'timing.read = "5ms"\n'
+REAL = Path(__file__).parents[3] / "shared" / "traces"
+PRICES = {"fast.toml": 300.0, "slow.toml": 100.0}
+
+
+def recorded(path, requests=3000, gap_ns=400_000, reads=0.5, touched=20_000):
+    draw = random.Random(1)
+    package.trace.write(
+        path,
+        at_ns=[n * gap_ns for n in range(requests)],
+        op=["read" if draw.random() < reads else "write" for _ in range(requests)],
+        sector=[8 * draw.randrange(touched) for _ in range(requests)],
+        sectors=[8] * requests,
+    )
+    return path
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    (tmp_path / "fast.toml").write_text(FAST)
+    (tmp_path / "slow.toml").write_text(SLOW)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def choose(path, **given):
+    terms = {"drives": ["fast.toml", "slow.toml"], "most": 1, "prices": PRICES, "years": 1e-6}
+    return package.choose(path, **(terms | given))
+
+
+def test_the_cheapest_that_meets_the_goals_comes_first(here):
+    path = recorded(here / "mixed.parquet")
+    easy = choose(path, p99_us=1e6)
+    assert [it.drive for it in easy.offers] == ["slow.toml", "fast.toml"]
+    assert easy.best.dollars == 100 and all(it.meets for it in easy.offers)
+    hard = choose(path, p99_us=4000.0)
+    assert hard.best.drive == "fast.toml" and hard.best.dollars == 300
+    assert "p99 is " in hard.offers[-1].why and "not 4.00" in hard.offers[-1].why
+    by_need = choose(path, need="read.p50=4ms")
+    assert by_need.best.drive == "fast.toml" and "read.p50 is " in by_need.offers[-1].why
+    assert choose(path, p99_us=1.0).best is None
+    assert len(easy.best.trial.found) >= 3, "the best is tried with several seeds"
+
+
+def test_a_trace_of_reads_wears_nothing_and_is_said_to_be_short(here):
+    found = choose(recorded(here / "reads.parquet", requests=500, reads=1.0), years=50)
+    assert found.best.life == (float("inf"), False)
+    text = " ".join(found.notes)
+    assert "The trace is short: 0.2 s, 500 requests" in text and "It only reads" in text
+    assert "Its p99 rests on 5 requests" in text
+
+
+def test_writes_decide_by_lifetime(here):
+    path = recorded(here / "writes.parquet", reads=0.0, gap_ns=100_000)
+    found = choose(path, years=1000.0, most=2)
+    assert found.best is None or found.best.life[0] is None
+    assert any("It only writes" in note for note in found.notes)
+    known = [it for it in found.offers if it.life[0] is not None]
+    assert all("lifetime is " in it.why for it in known)
+
+
+def test_capacity_takes_more_drives(here):
+    path = recorded(here / "mixed.parquet")
+    one = choose(path, most=4)
+    several = choose(path, most=4, need="gb=0.4")
+    assert one.best.drives == 1 and several.best.drives == 2
+    assert several.best.dollars == 2 * one.best.dollars
+    assert several.best.trial.capacity_bytes >= 0.4e9
+    many = choose(path, need="gb=500")
+    assert many.best is None and "500 GB take " in many.offers[0].why
+
+
+def test_power_costs(here):
+    path = recorded(here / "reads.parquet", requests=300, reads=1.0)
+    terms = {"drives": ["samsung-pm9a3"], "prices": {}, "years": 5}
+    plain, powered = (
+        choose(path, **terms, power_dollars_per_kwh=price).best for price in (None, 0.2)
+    )
+    hours = 5 * 365 * 24
+    assert 3.5 <= powered.all_watts <= 11
+    added = powered.dollars - plain.dollars
+    assert added == pytest.approx(powered.all_watts / 1e3 * hours * 0.2)
+    assert plain.is_assumed and plain.dollars == devices.DEVICES["samsung-pm9a3"].rated.dollars
+
+
+def test_the_table_and_json_on_the_command_line(here, ssdlab):
+    recorded(here / "it.parquet")
+    words = ["choose", "--trace", "it.parquet", "--drive", "fast.toml", "--drive", "slow.toml"]
+    words += ["--drives", 1, "--years", 1e-6, "--price", "fast.toml=300"]
+    done = ssdlab(*words, "--price", "slow.toml=100", "--p99", "4ms", "--json", "it.json")
+    assert done.returncode == 0, done.stderr
+    assert "Cheapest: fast.toml, $300" in done.stdout and "Why not:" in done.stdout
+    found = json.loads((here / "it.json").read_text())
+    assert found["best"] == "fast.toml" and len(found["offers"]) == 2
+    again = ssdlab(*shlex.split(found["command"])[1:], "--json", "-")
+    p99 = json.loads(again.stdout)["host"]["all"]["percentiles_us"]["99"]
+    assert p99 == pytest.approx(found["offers"][0]["p99_us"]["mean"], rel=0.3)
+    assert ssdlab(*words, "--p99", "1us", "--quiet").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--need", "iops=5"], "--need iops: the trace says what is asked"),
+        (["--price", "zzz=5"], "--price zzz: no drive of this choice"),
+        (["--price", "fast.toml"], "--price fast.toml: expected DRIVE=DOLLARS"),
+        (["--price", "fast.toml=-1"], "a price is 0 or more dollars"),
+        (["--drive", "fast.toml"], "--drive fast.toml: is given twice"),
+        (["--years", 0], "--years 0: more than 0"),
+        (["--p99", "2"], "--p99"),
+        (["--drives", 0], "--drives 0: from 1 to 64"),
+        (["--power-dollars-per-kwh", -1], "expected a number, 0 or more"),
+        (["--drive", "null"], "kind law, not ssd"),
+        (["--p99", "2ms", "--p99", "3ms"], "--p99 takes one value"),
+    ],
+)
+def test_wrong_input_is_refused(here, refused, words, said):
+    recorded(here / "it.parquet", requests=20)
+    assert said in refused("choose", "--trace", "it.parquet", "--drive", "fast.toml", *words)
+
+
+def test_several_drives_are_sized_side_by_side(here, ssdlab, refused):
+    recorded(here / "it.parquet")
+    words = ["size", "--trace", "it.parquet", "--drives", 1, "--p99", "4ms"]
+    words += ["--drive", "fast.toml", "--drive", "slow.toml"]
+    done = ssdlab(*words, "--json", "it.json")
+    assert done.returncode == 0, done.stderr
+    assert "2 drives under it.parquet" in done.stdout
+    assert (
+        "No design of these meets the goals" in done.stdout and "slow.toml: at its" in done.stdout
+    )
+    assert [it["drive"] for it in json.loads((here / "it.json").read_text())] == [
+        "fast.toml", "slow.toml",
+    ]  # fmt: skip
+    assert "--out a.toml: it takes one --drive, not 2" in refused(*words, "--out", "a.toml")
+    assert "--drive fast.toml is given twice" in refused(*words, "--drive", "fast.toml")
+
+
+@pytest.mark.shared("traces/msr_hm_0_sample1000.csv.zst")
+def test_a_recorded_trace():
+    path = REAL / "msr_hm_0_sample1000.csv.zst"
+    found = choosing.choose(path, drives=["samsung-pm9a3"], most=1)
+    assert found.offers[0].trial is not None and found.notes
+
+
+def test_every_device_is_in_the_catalogue_once_and_those_to_buy_have_a_price():
+    assert set(devices.DEVICES) == set(package.list("devices"))
+    groups = {it.group for it in devices.DEVICES.values()}
+    assert groups == set(devices.GROUPS)
+    for it in devices.to_buy():
+        assert it.group == devices.TODAY
+        assert 0 < it.rated.idle_watts < it.rated.active_watts and it.rated.dollars > 0
+        assert it.capacity_bytes > 5e11 and it.cells in ("SLC", "MLC", "TLC", "QLC")
+    names = [it.interface for it in devices.to_buy()]
+    assert names.count("PCIe 5 x4") == names.count("SATA") == 2
+
+
+def test_devices_are_listed_in_groups_and_found_by_parts_of_names(ssdlab, refused):
+    text = ssdlab("list", "devices").stdout
+    heads = [line for line in text.splitlines() if line in devices.GROUPS]
+    assert heads == list(devices.GROUPS)
+    one = ssdlab("list", "devices", "pm9a3").stdout
+    assert "samsung-pm9a3   960 GB PCIe 4 x4   TLC    1 measured" in one and "7450" not in one
+    found = json.loads(ssdlab("list", "devices", "7450", "--json").stdout)["devices"]
+    assert [*found] == ["micron-7450-max", "micron-7450-pro"]
+    assert "did you mean samsung-pm9a3?" in refused("list", "devices", "samsung-pm9b3")
+    assert "only devices are searched here" in refused("list", "cleaners", "greedy")

@@ -1,0 +1,254 @@
+"""Any table as a trace: what its columns are called, how they are written, where they come from."""
+
+import doctest
+import gzip
+import json
+
+import pytest
+
+import ssdlab
+from ssdlab import sweep, tables, trace
+from ssdlab.tables import columns, merge, sources, values
+
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+
+N = 500
+#: An instant with more digits than a float, and steps that end in an odd nanosecond.
+BASE, STEP = 1_700_000_000_123_456_789, 1_000_003
+AT = [BASE + n * STEP for n in range(N)]
+OPS = ["write" if n % 3 == 0 else "read" for n in range(N)]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSDLAB_CACHE", str(tmp_path / "cache"))
+
+
+def frame(**more):
+    given = {
+        "timestamp": AT, "op": OPS, "offset": [4096 * n for n in range(N)], "length": [4096] * N,
+    }  # fmt: skip
+    return pd.DataFrame(given | more)
+
+
+def text(path, head, rows):
+    content = head + "\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)
+    data = content.encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+
+
+def of_pandas(folder):
+    frame().to_parquet(folder / "it.parquet")
+    return "it.parquet", None
+
+
+def of_polars(folder):
+    polars = pytest.importorskip("polars")
+    polars.DataFrame(frame().to_dict("list")).write_parquet(folder / "it.parquet")
+    return "it.parquet", None
+
+
+def of_a_cloud(folder):
+    rows = ((0, "W" if n % 3 == 0 else "R", 4096 * n, 4096, AT[n]) for n in range(N))
+    text(folder / "it.csv", "device_id,opcode,offset,length,timestamp", rows)
+    return "it.csv", "time=timestamp:ns"
+
+
+def of_iso_times(folder):
+    at = pd.to_datetime(AT, unit="ns").strftime("%Y-%m-%dT%H:%M:%S.%f")
+    rows = ((f"{at[n]}{AT[n] % 1000:03d}Z", OPS[n].title(), 8 * n, 8) for n in range(N))
+    text(folder / "it.csv", "when,kind,lba,blocks", rows)
+    return "it.csv", "time=when,op=kind,offset=lba*512,size=blocks*512"
+
+
+def of_gzip(folder):
+    rows = ((f"{at // 10**9}.{at % 10**9:09d}", op, 8 * n, 8)
+            for n, (at, op) in enumerate(zip(AT, OPS, strict=True)))  # fmt: skip
+    text(folder / "it.csv.gz", "ts;rw;sector;sectors".replace(";", ","), rows)
+    return "it.csv.gz", None
+
+
+def of_a_pattern(folder):
+    for part in range(3):
+        frame().iloc[part::3].to_parquet(folder / f"it-{part}.parquet")
+    return "it-*.parquet", None
+
+
+def of_feather(folder):
+    frame().to_feather(folder / "it.arrow")
+    return "it.arrow", None
+
+
+SIX = [of_pandas, of_polars, of_a_cloud, of_iso_times, of_gzip, of_a_pattern, of_feather]
+
+
+@pytest.mark.parametrize("source", SIX, ids=lambda it: it.__name__)
+def test_tables_of_all_sources_are_the_same_trace_to_the_nanosecond(source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path, mapping = source(tmp_path)
+    found = trace.head(path, N, columns=mapping).requests
+    assert [it.at_ns for it in found] == AT
+    assert [it.op for it in found] == OPS
+    assert [(it.sector, it.sectors) for it in found] == [(8 * n, 8) for n in range(N)]
+
+
+@pytest.mark.parametrize("rows", [1, 7, 1 << 17])
+def test_the_size_of_a_batch_changes_nothing(rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "BATCH_ROWS", rows)
+    monkeypatch.chdir(tmp_path)
+    path, _ = of_a_pattern(tmp_path)
+    assert [it.at_ns for it in trace.head(path, N).requests] == AT
+
+
+def test_a_table_in_memory_is_run_and_written(tmp_path):
+    polars = pytest.importorskip("polars")
+    device = {"preset": "samsung-pm9a3"}
+    tables_ = [
+        frame(), polars.DataFrame(frame().to_dict("list")), pa.Table.from_pandas(frame()),
+        polars.DataFrame(frame().to_dict("list")).lazy(),
+    ]  # fmt: skip
+    runs = [ssdlab.run(device=device, trace=it).host.to_dict() for it in tables_]
+    assert all(it == runs[0] for it in runs) and runs[0]["all"]["requests"] == N
+    trace.write(tmp_path / "it.parquet", frame())
+    assert ssdlab.run(device=device, trace=tmp_path / "it.parquet").host.to_dict() == runs[0]
+
+
+def test_a_pattern_is_one_trace_or_the_values_of_an_axis(tmp_path, monkeypatch, ssdlab):
+    monkeypatch.chdir(tmp_path)
+    of_a_pattern(tmp_path)
+    done = ssdlab("run", "--device", "samsung-pm9a3", "--trace", "it-*.parquet", "--json", "-")
+    assert json.loads(done.stdout)["host"]["all"]["requests"] == N, done.stderr
+    found = sweep(device="samsung-pm9a3", vary={"trace": "it-*.parquet"})
+    assert [point.parameters["trace"] for point in found] == [f"it-{n}.parquet" for n in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("table", "mapping", "problem"),
+    [
+        ({"timestamp": [BASE]}, None, "no column says the op, offset, size"),
+        (frame(ts=AT), None, "timestamp and ts could each be the time"),
+        (frame(timestamp=range(N)), None, "begins at 0, which is no date in any unit"),
+        (frame(op=["X"] * N), None, 'has "X", which is no read, write, trim or flush'),
+        (frame(op=[0] * N), None, "has the number 0, which is a read or a write"),
+        (frame(offset=[None, *range(N - 1)]), None, 'column "offset" has no value in row 1'),
+        (frame(offset=[-4096] * N), None, "has -4,096, which is no offset of a request"),
+        (frame(offset=["a"] * N), None, "is not all numbers"),
+        (frame(offset=[0.5] * N), None, "has numbers that are not whole"),
+        (frame(), "offset=ofset", 'there is no column "ofset" (did you mean offset?)'),
+        (frame(), "offset=__import__('os').getcwd()", "there is no column \"__import__('os')"),
+    ],
+)
+def test_a_refusal_names_the_columns_and_the_option_in_three_lines(
+    table, mapping, problem, tmp_path
+):
+    with pytest.raises(ssdlab.InputError) as refused:
+        trace.write(tmp_path / "it.parquet", pd.DataFrame(table), columns=mapping)
+    lines = str(refused.value).splitlines()
+    assert len(lines) == 3 and problem in lines[0]
+    assert lines[1].startswith("  its columns: timestamp")
+    assert lines[2].startswith("  map them: --columns ")
+    assert not (tmp_path / "it.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("mapping", "problem"),
+    [
+        ("when=a", '"when" is no role of a column; roles: time, op, offset, size, device'),
+        ("ofset=a", "did you mean offset?"),
+        ("time=a,time=b", "time is given twice"),
+        ("time", '"time" maps no column'),
+        ("offset=lba*0", "a factor of 0"),
+    ],
+)
+def test_a_wrong_mapping_is_refused(mapping, problem):
+    with pytest.raises(ssdlab.InputError, match="--columns: ") as refused:
+        columns.parse(mapping)
+    assert problem in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "sector"),
+    [("offset=lba*512", 24), ("offset=lba*4096", 192), ("offset=lba*1024/2", None),
+     ("offset=lba:sectors", 24), ("offset=lba:KiB", 48), ("offset=lba+488", 1),
+     ("offset=lba/0.001", 46)],
+)  # fmt: skip
+def test_expressions_are_a_column_and_a_number(mapping, sector, tmp_path):
+    table = frame().rename(columns={"offset": "lba"}).assign(lba=24)
+    path = tmp_path / "it.parquet"
+    if sector is None:
+        with pytest.raises(ssdlab.InputError, match=r'no column "lba\*1024"'):
+            trace.write(path, table, columns=mapping)
+        return
+    trace.write(path, table, columns=mapping)
+    assert trace.head(path, 1).requests[0].sector == sector
+
+
+@pytest.mark.parametrize("unit", [10**9, 10**6, 10**3, 1])
+def test_an_epoch_time_of_any_unit_is_known_by_its_size(unit, tmp_path):
+    at = [value // unit for value in AT]
+    trace.write(tmp_path / "it.parquet", frame(timestamp=at))
+    found = trace.head(tmp_path / "it.parquet", N).requests
+    assert [it.at_ns for it in found] == [value * unit for value in at]
+
+
+def test_windows_counts_from_1601(tmp_path):
+    at = [value // 100 + 116_444_736_000_000_000 for value in AT]
+    trace.write(tmp_path / "it.parquet", frame(timestamp=at))
+    found = trace.head(tmp_path / "it.parquet", N).requests
+    assert [it.at_ns for it in found] == [value // 100 * 100 for value in AT]
+
+
+def test_words_for_reads_and_writes_and_names_of_devices(tmp_path):
+    words = ["R", "read", "Read", "rd", "W", "WS", "Write", "discard", "Flush", "RA"]
+    table = frame(op=[words[n % 10] for n in range(N)], volume=[f"vol-{n % 2}" for n in range(N)])
+    trace.write(tmp_path / "it.parquet", table)
+    found = trace.head(tmp_path / "it.parquet", 10).requests
+    kinds = ["read"] * 4 + ["write"] * 3 + ["trim", "flush", "read"]
+    assert [it.op for it in found] == kinds
+    assert [it.device for it in found] == [0, 1] * 5
+
+
+def test_the_header_of_tencent_says_what_its_numbers_mean(tmp_path):
+    rows = ((AT[n] // 10**9, 8 * n, 8, n % 2, 1063) for n in range(N))
+    text(tmp_path / "it.csv", "Timestamp,Offset,Size,IOType,VolumeID", rows)
+    found = trace.head(tmp_path / "it.csv", 2).requests
+    assert [(it.op, it.sector, it.device) for it in found] == [
+        ("read", 0, 1063),
+        ("write", 8, 1063),
+    ]
+
+
+def test_what_the_engine_knows_goes_to_it_as_it_is(tmp_path):
+    trace.write(tmp_path / "it.parquet", frame())
+    assert tables.as_trace(tmp_path / "it.parquet") == tmp_path / "it.parquet"
+    (tmp_path / "it.spc").write_text("0,8,4096,R,0.5\n" * 3)
+    assert tables.as_trace(tmp_path / "it.spc") == tmp_path / "it.spc"
+    assert tables.as_trace("-") == "-"
+
+
+def test_a_table_is_converted_once_until_it_changes(tmp_path):
+    frame().to_parquet(tmp_path / "it.parquet")
+    first = tables.as_trace(tmp_path / "it.parquet")
+    made = first.stat().st_mtime_ns
+    assert tables.as_trace(tmp_path / "it.parquet") == first and first.stat().st_mtime_ns == made
+    frame(length=[8192] * N).to_parquet(tmp_path / "it.parquet")
+    assert tables.as_trace(tmp_path / "it.parquet") != first
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--trace", "no-*.parquet"], "trace no-*.parquet: no file matches the pattern"),
+        (["--columns", "time=a"], "there is no --trace that it describes"),
+        (["--trace", "cut.parquet"], "cut.parquet: cannot be read as a table"),
+    ],
+)
+def test_wrong_input_is_one_message(words, said, refused, tmp_path):
+    frame().to_parquet(tmp_path / "it.parquet")
+    (tmp_path / "cut.parquet").write_bytes((tmp_path / "it.parquet").read_bytes()[:999])
+    assert said in refused("run", "--device", "samsung-pm9a3", *words)
+
+
+def test_docs_of_the_modules():
+    assert all(doctest.testmod(it).failed == 0 for it in (columns, merge, sources, values))
