@@ -23,9 +23,9 @@ from ssdlab.running import run_layers
 READS = {"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}
 MIXED = ("rw", "readwrite", "randrw")
 #: Requests of a simulated job: for each one outstanding, and within bounds.
-EACH, FEWEST, MOST = 60, 4000, 40_000
+EACH, FEWEST, MOST = 60, 6000, 40_000
 #: Requests of a kind that a percentile needs behind it.
-BEHIND = 20
+BEHIND = 5
 #: The percentiles that are compared, by fio's name of each.
 PERCENTILES = {
     "p50": "50.000000",
@@ -110,10 +110,12 @@ def _told(count: int, percent: str) -> bool:
     return count * (1 - float(percent) / 100) >= BEHIND
 
 
-def simulated(stack: Sequence[Layer], job: Job, seed: int) -> dict[tuple[str, str], float]:
-    """The same figures of the job on a simulated device."""
+def simulated(
+    stack: Sequence[Layer], job: Job, seed: int, fewest: int = FEWEST
+) -> dict[tuple[str, str], float]:
+    """The same figures of the job on a simulated device, with `fewest` requests or more."""
     outstanding = job.workload["outstanding"] * job.workload["threads"]
-    requests = min(max(FEWEST, EACH * outstanding), MOST)
+    requests = min(max(fewest, EACH * outstanding), MOST)
     way = "random:1" if job.writes_at_random else "none"
     table = {
         "workload": {**job.workload, "requests": requests},

@@ -1,7 +1,8 @@
 """Fits the model of a drive of today to fio's results: `ssdlab calibrate --fit model`.
 
-A few keys that no data sheet has are searched one after the other: by factors that shrink, from
-2 to 2 %, and words each by itself; round by round, until a round changes nothing. What is made
+A few keys that no data sheet has are searched one after the other, by factors that shrink from 2 to
+2 %, and words each by itself; then all numbers together by least squares; round by round, until a
+round changes little. What is made
 small is the mean square of the logarithms of simulated over measured, over every job, direction
 and figure. Each simulation has the same seed, so that the search is the same each time.
 """
@@ -25,7 +26,14 @@ from ssdlab.running import Experiment, Part, _section, run_layers
 SEED = 42
 #: The factors by which a number is changed, one after the other.
 STEPS = (2.0, 1.4, 1.18, 1.08, 1.03, 1.015)
-ROUNDS = 5
+ROUNDS = 4
+#: The factors for sizes and counts.
+COARSE = (2.0, 1.4)
+#: The step of a derivative, in logarithms, and the descents along the valley.
+STEP = 0.03
+DESCENTS = 12
+#: The miss of a figure that a drive does not have.
+FAR_OFF = 1.0
 #: A change of all figures below this is none.
 FAINT = 0.003
 #: A number is never searched further than this from where it began.
@@ -43,6 +51,8 @@ class Key:
     start: str = ""
     words: Sequence[Mapping[str, str]] = ()
     whole: bool = False
+    #: Whether few values of it differ, as of a buffer in stripes.
+    coarse: bool = False
 
     def scaled(self, factor: float) -> str:
         """The start times a factor, each number of a list alike."""
@@ -72,10 +82,10 @@ def keys_of(device: Mapping[str, Any], spare: float) -> list[Key]:
     for name in ("read", "write"):
         if not str(device["firmware"].get(name, "0ns")).startswith("0"):
             found.append(Key(f"device.firmware.{name}", str(device["firmware"][name])))
-    found.append(Key("device.buffer.size", str(device["buffer"]["size"])))
+    found.append(Key("device.buffer.size", str(device["buffer"]["size"]), coarse=True))
     if isinstance(link.get("queue_depth"), int):
         depth = str(link["queue_depth"])
-        found.append(Key("device.host_link.queue_depth", depth, whole=True))
+        found.append(Key("device.host_link.queue_depth", depth, whole=True, coarse=True))
     return found
 
 
@@ -134,6 +144,10 @@ def fit(
     resolved = Experiment._from_layers(base).to_dict()["device"]
     if resolved.get("kind") != "ssd" or str(resolved["buffer"]["size"]).startswith("0"):
         raise InputError("--fit model: --device must be a drive of today, with a write buffer")
+    try:
+        import scipy  # noqa: F401
+    except ImportError:
+        raise InputError("--fit needs scipy: pip install 'ssdlab[calibrate]'") from None
     few = [*base, *layers.from_mapping("model", {"workload": {"requests": 1}})]
     nominal = run_layers(few).flash.spare.nominal
     keys = keys_of(resolved, nominal / (1 - nominal))
@@ -147,10 +161,15 @@ def fit(
 
 
 def _searched(search: Search, keys: Sequence[Key]) -> tuple[dict[str, str], bool]:
-    """The best values by coordinate; and whether the search was interrupted."""
+    """The best values; and whether the search was interrupted.
+
+    Numbers that take every value go down their common valley after each has gone down its own;
+    sizes and counts, which matter less, follow.
+    """
     values: dict[str, str] = {}
     factors = {key.name: 1.0 for key in keys if not key.words}
     best = search.score(values)
+    smooth = [key for key in keys if not (key.words or key.coarse)]
     try:
         for number in range(ROUNDS):
             before = best
@@ -160,14 +179,58 @@ def _searched(search: Search, keys: Sequence[Key]) -> tuple[dict[str, str], bool
                         trial = {**values, **word}
                         if (score := search.score(trial)) < best:
                             best, values = score, trial
-                    continue
-                for step in STEPS if not number else STEPS[1:]:
-                    best, values = _stepped(search, key, step, (best, values), factors)
-            if best > 0.999 * before:
+                elif not key.coarse:
+                    for step in STEPS if not number else STEPS[2:]:
+                        best, values = _stepped(search, key, step, (best, values), factors)
+            best, values = _valley(search, smooth, (best, values), factors)
+            for key in keys:
+                if key.coarse:
+                    for step in COARSE:
+                        best, values = _stepped(search, key, step, (best, values), factors)
+            if best > 0.98 * before:
                 break
     except KeyboardInterrupt:
         return values, True
     return values, False
+
+
+def _valley(
+    search: Search,
+    keys: Sequence[Key],
+    best: tuple[float, dict[str, str]],
+    factors: dict[str, float],
+) -> tuple[float, dict[str, str]]:
+    """Least squares over all numbers together, by the logarithms of their factors."""
+    import numpy
+    from scipy.optimize import least_squares
+
+    order = [(job, it) for job, found in enumerate(search.misses(best[1]) or ()) for it in found]
+
+    def values(place: Any) -> dict[str, str]:
+        own = {key.name: key.scaled(math.exp(float(x))) for key, x in zip(keys, place, strict=True)}
+        return {**best[1], **own}
+
+    def miss(place: Any) -> Any:
+        found = search.misses(values(place))
+        if found is None:
+            return numpy.full(len(order), FAR_OFF)
+        return numpy.array([found[job].get(it, FAR_OFF) for job, it in order])
+
+    def slopes(place: Any) -> Any:
+        steps = STEP * numpy.eye(len(keys))
+        return numpy.array([(miss(place + h) - miss(place - h)) / (2 * STEP) for h in steps]).T
+
+    begin = [math.log(factors[key.name]) for key in keys]
+    most = math.log(FARTHEST)
+    # The loss counts a figure that no value explains no more than linearly.
+    found = least_squares(
+        miss, begin, slopes, bounds=(-most, most), loss="soft_l1", f_scale=0.05, max_nfev=DESCENTS
+    )
+    chosen = values(found.x)
+    if (score := search.score(chosen)) >= best[0]:
+        return best
+    factors |= {key.name: math.exp(float(x)) for key, x in zip(keys, found.x, strict=True)}
+    return score, chosen
 
 
 def _stepped(
