@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ssdlab.running import Experiment, Progress, run
     from ssdlab.sizing import Sizing, size
     from ssdlab.sweeps import Sweep, sweep
+    from ssdlab.why import Why
 
 __all__ = [
     "Calibration",
@@ -57,6 +58,7 @@ __all__ = [
     "Results",
     "Sizing",
     "Sweep",
+    "Why",
     "__version__",
     "calibrate",
     "check_cleaner",
@@ -92,6 +94,7 @@ _PLACES = {
     "Results": "results:Results",
     "Sizing": "sizing:Sizing",
     "Sweep": "sweeps:Sweep",
+    "Why": "why:Why",
     "__version__": "_core:version",
     "calibrate": "calibration:calibrate",
     "check_cleaner": "cleaners:check_cleaner",

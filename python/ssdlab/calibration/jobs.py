@@ -23,7 +23,9 @@ from ssdlab.running import run_layers
 READS = {"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}
 MIXED = ("rw", "readwrite", "randrw")
 #: Requests of a simulated job: for each one outstanding, and within bounds.
-EACH, FEWEST, MOST = 60, 6000, 40_000
+EACH, FEWEST, MOST = 60, 6000, 60_000
+#: The same of jobs that write at random: fewer would only see the pages that are erased already.
+FEWEST_WRITES = 24_000
 #: Requests of a kind that a percentile needs behind it.
 BEHIND = 5
 #: The percentiles that are compared, by fio's name of each.
@@ -115,6 +117,7 @@ def simulated(
 ) -> dict[tuple[str, str], float]:
     """The same figures of the job on a simulated device, with `fewest` requests or more."""
     outstanding = job.workload["outstanding"] * job.workload["threads"]
+    fewest = max(fewest, FEWEST_WRITES) if job.writes_at_random else fewest
     requests = min(max(fewest, EACH * outstanding), MOST)
     way = "random:1" if job.writes_at_random else "none"
     table = {

@@ -27,15 +27,20 @@ NUMBERS = {"--seed": "seed"}
 #: Those that may be repeated.
 REPEATED = {"--set": "assignments"}
 #: Those followed by nothing.
-FLAGS = {"--allow-code": "allow_code", "--check": "check", "--quiet": "quiet", "--show": "show"}
-#: What is not given. `--format`, `--advice` and `--why` are click's to read.
+FLAGS = {
+    "--allow-code": "allow_code",
+    "--check": "check",
+    "--quiet": "quiet",
+    "--show": "show",
+    "--why": "why",
+}
+#: What is not given. `--format` and `--advice` are click's to read.
 ABSENT = {
     "experiment": None,
     **dict.fromkeys([*TEXTS.values(), *PATHS.values(), *NUMBERS.values()]),
     **dict.fromkeys(REPEATED.values(), ()),
     **dict.fromkeys(FLAGS.values(), False),
     "advice": None,
-    "why": False,
     "form": "table",
     "threads": "1",
 }

@@ -88,7 +88,7 @@ def from_datasheet(
 
     given = sheets_given.parse(str(file), layers.from_file(file).text)
     contradictions.refuse(given)
-    jobs = [] if measured is None else ranges.read(measured)
+    jobs = [] if measured is None else ranges.read(given, measured)
     drive = solve(given)
     with terminal.steps(sys.stderr, "simulating the sheet", quiet) as progress:
         found = calibrate(given, drive, progress)

@@ -163,7 +163,7 @@ def of_drive(
     progress: Callable[[int, int], object] | None = None,
 ) -> Ranges:
     """The ranges of the drive's figures. Raises `InputError` for jobs that are none of `LOADS`."""
-    block = int(max(4096, given["mapping_unit"]))
+    block = _block(given)
     known = _matched(measured, block)
     every = choices(given, drive)
     base = layers.from_mapping("the sheet", {"device": drive.keys()})
@@ -257,6 +257,16 @@ def _range(
     return Range(load, figure, at, low, high, far if moves else None, measured)
 
 
-def read(path: Path) -> list[Job]:
-    """The jobs of fio's JSON that `--measured` names. Raises `InputError`."""
-    return jobs.read(path)
+def read(given: Given, path: Path) -> list[Job]:
+    """The jobs of fio's JSON that `--measured` names.
+
+    Raises `InputError` where none is one of `LOADS`, before anything is simulated.
+    """
+    found = jobs.read(path)
+    _matched(found, _block(given))
+    return found
+
+
+def _block(given: Given) -> int:
+    """What a request has: a unit of the map, as of less the rest is read first."""
+    return int(max(4096, given["mapping_unit"]))
