@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ssdlab.sizing import Sizing, size
     from ssdlab.sweeps import Sweep, sweep
     from ssdlab.viewing.answer import View, view
+    from ssdlab.why import Why
 
 __all__ = [
     "Calibration",
@@ -66,6 +67,7 @@ __all__ = [
     "Sizing",
     "Sweep",
     "View",
+    "Why",
     "__version__",
     "calibrate",
     "check_cleaner",
@@ -109,6 +111,7 @@ _PLACES = {
     "Sizing": "sizing:Sizing",
     "Sweep": "sweeps:Sweep",
     "View": "viewing.answer:View",
+    "Why": "why:Why",
     "__version__": "_core:version",
     "calibrate": "calibration:calibrate",
     "check_cleaner": "cleaners:check_cleaner",

@@ -318,9 +318,9 @@ class Results(Part):
         `requests` those of a simulation, `workers` how many run at once, and `progress` is called
         with the simulations done and to do. Raises `InputError`.
         """
-        from ssdlab.why import of_results
+        import ssdlab
 
-        return of_results(self, goal=goal, **arguments)
+        return ssdlab.Why.of(self, goal=goal, **arguments)
 
     def to_pandas(self) -> Any:
         """A `pandas.DataFrame` with a row for each kind of request: figures by their path.

@@ -1,7 +1,11 @@
 """`ssdlab why`: what it advises helps, and where nothing does it says so."""
 
+import json
+import math
+
 import pytest
 
+from ssdlab import Results
 from ssdlab.comparison import grid
 from ssdlab.running import layers_of
 from ssdlab.why import intervals, tried
@@ -147,3 +151,125 @@ def test_nothing_helps_where_nothing_can(name):
     why = found(*NOTHING[name])
     assert why.best is None, f"{name}\n{why}"
     assert all(row.verdict != intervals.TRADES or row.losses for row in why.rows)
+
+
+def test_what_is_equal_to_the_bit_is_no_effect():
+    why = found("agrawal2008", "random-read", OLD, {"among": ["settings"]})
+    verdicts = {row.change.name: row.verdict for row in why.rows}
+    assert verdicts["another cleaner"] == intervals.NO_EFFECT
+    same = [row for row in why.rows if row.verdict == intervals.NO_EFFECT]
+    assert all(row.before == row.after and row.gain.mean == 0 for row in same)
+
+
+def test_the_same_run_gets_the_same_answer():
+    asked = {"among": ["settings"], "requests": 300}
+    ways = [found("agrawal2008", "random-write", OLD, asked | {"workers": n}) for n in (1, 3)]
+    first, second = (it.to_dict() | {"elapsed": None} for it in ways)
+    assert first == second
+
+
+def test_all_intervals_hold_together():
+    """Of 2,000 studies of 16 changes without an effect, no more than 5 % find one."""
+    import random
+
+    dice = random.Random(7)
+    wrong = 0
+    for _ in range(2000):
+        for _ in range(16):
+            ratios, seeds = [], 0
+            while (look := intervals.next_look(seeds)) is not None:
+                ratios += [dice.gauss(0, 0.2) for _ in range(look - seeds)]
+                seeds = look
+                gain = intervals.gain(ratios, 16)
+                if abs(gain.mean) > gain.half:
+                    break
+            else:
+                continue
+            wrong += 1
+            break
+    assert 0.01 * 2000 < wrong <= 0.06 * 2000
+
+
+def test_a_sure_gain_needs_few_seeds_and_an_unsure_one_more():
+    sure, unsure = intervals.gain([0.7, 0.71, 0.69, 0.7], 16), intervals.gain([0.1, -0.1] * 2, 16)
+    assert sure.decided and sure.verdict == intervals.HELPS
+    assert not unsure.decided and unsure.verdict == intervals.UNKNOWN
+    assert sure.low > intervals.gain([0.7, 0.8, 0.6, 0.7], 16).low
+    assert (
+        intervals.gain([0.7, 0.72, 0.68, 0.7], 1).half
+        < intervals.gain([0.7, 0.72, 0.68, 0.7], 16).half
+    )
+
+
+def test_the_command_line_and_python_say_the_same(ssdlab, tmp_path):
+    words = ["--workload", "random-write", "--set", "device.blocks_per_plane=64"]
+    words += ["--set", "workload.requests=500"]
+    assert ssdlab("run", *words, "--out", "out").returncode == 0
+    done = ssdlab("why", "out", "--among", "settings", "--json", "w.json")
+    assert done.returncode == 0, done.stderr
+    assert "agrawal2008 under random-write" in done.stdout
+    said = json.loads((tmp_path / "w.json").read_text())
+    results = Results.load(tmp_path / "out")
+    again = results.why(among=["settings"]).to_dict()
+    rows = [{key: row[key] for key in again["rows"][0]} for row in said["rows"]]
+    assert rows == json.loads(json.dumps(again["rows"]))
+    assert all(row["command"].startswith("ssdlab compare out") for row in said["rows"])
+    after = ssdlab("run", "out/experiment.toml", "--why", "--quiet")
+    assert after.returncode == 2 and "--why follows the table" in after.stderr
+
+
+def test_the_command_of_a_line_repeats_it(ssdlab):
+    import shlex
+
+    words = ["--workload", "random-write", "--set", "device.blocks_per_plane=64"]
+    words += ["--set", "workload.requests=500"]
+    done = ssdlab("why", *words, "--among", "hardware", "--json", "-", "--requests", "300")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["rows"]
+    bundle = next(row for row in rows if row["change"] == "twice the channels")
+    assert bundle["set"] == ["device.channels=16", "device.blocks_per_plane=32"]
+    again = ssdlab(*shlex.split(bundle["command"].replace("--repeat 10", "--repeat 2"))[1:])
+    assert again.returncode == 0, again.stderr
+    assert "better" in again.stdout or "cannot tell" in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere"], "nowhere: cannot be read"),
+        (["--for", "blub"], '--for blub: the results have no "blub"'),
+        (["--for", "tbw"], "the lifetime is unknown in this run"),
+        (["--for", "cost"], "give [cost] in the experiment"),
+        (["--among", "luck"], "--among luck: expected some of settings, hardware, load, drives"),
+        (["--among", ","], "--among: expected some of"),
+        (["--try", "device.foo=3"], '--try device.foo=3: unknown key "device.foo"'),
+        (["--try", "blub"], "--try blub: neither KEY=VALUE nor a preset of a device"),
+        (["--requests", "5"], "--requests 5: at least 100"),
+        (["--workers", "0"], "--workers 0: at least 1"),
+        (["--device", "null"], "there is nothing to improve"),
+    ],
+)
+def test_what_is_asked_wrongly_is_refused(refused, small_options, words, said):
+    options = [] if words[0] in ("nowhere", "--device") else ["--set", "device.blocks_per_plane=64"]
+    options += [] if words[0] == "nowhere" else ["--set", "workload.requests=300"]
+    assert said in refused("why", *words, *options)
+
+
+def test_an_array_and_a_disk_and_a_trace_are_explained(tmp_path):
+    asked = {"requests": 300, "workers": 2}
+    keys = {"device.member.blocks_per_plane": 64, "workload.requests": 300}
+    why = found("agrawal2008-array-6", "random-write", keys, asked)
+    tried_ = {row.change.name for row in [*why.rows, *why.left_out]}
+    assert {"larger chunks", "smaller chunks", "members clean in turn"} <= tried_
+    disk = found("sata-2008", "random-read", {"workload.requests": 300}, asked)
+    assert "15,000 rpm" in {row.change.name for row in disk.rows}
+    trace = tmp_path / "t.csv"
+    at = 128166372003061629
+    kinds = ("Write", "Read")
+    lines = [
+        f"{at + 1000 * i},h,0,{kinds[i % 2]},{4096 * (i * 37 % 500)},4096,0" for i in range(600)
+    ]
+    trace.write_text("\n".join(lines) + "\n")
+    why = tried(layers_of(trace=trace, set={"device.blocks_per_plane": 64}), **asked)
+    assert why.plan.requests == 300 and len(why.rows) >= 8
+    assert math.isfinite(why.before)

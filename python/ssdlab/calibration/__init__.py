@@ -21,6 +21,8 @@ from ssdlab.running import Part
 
 __all__ = ["Calibration", "calibrate"]
 
+#: What `fit` takes for the keys of a drive of today, instead of keys with bounds.
+MODEL = "model"
 SOURCES = ("device", "fio", "trace")
 REMOTE = ("nbd://", "nbd+unix://")
 #: What compressed files begin with (gzip, bzip2, xz, zstd), and JSON.
@@ -104,7 +106,8 @@ def calibrate(
       overwrite the target;
     - `fit`: keys with bounds, such as "timing.read=10us..100us", of `device`, a preset, file or
       dict as `ssdlab.run` takes it, that are searched by simulation (needs scipy); a cleaning
-      policy in Python that the file names is loaded only with `allow_code`;
+      policy in Python that the file names is loaded only with `allow_code`. "model" searches the
+      keys of a drive of today that no data sheet has, from fio's results, their percentiles too;
     - `time_scale`: that of a live device (`ssdlab serve --time-scale`) that was measured: all times
       are divided by it;
     - `reading`: how a trace is read, as for `ssdlab.trace.info`;
@@ -126,6 +129,8 @@ def calibrate(
             raise InputError(f"{name} {value}: expected one of {known}")
     if device is not None and not fit:
         raise InputError("--device is what --fit changes; there is no --fit")
+    if MODEL in fit:
+        return _model(target, source, list(fit), device, allow_code, reading or {}, progress)
     if fit:
         from ssdlab.calibration import search
 
@@ -169,6 +174,45 @@ def calibrate(
         found["fit"] = search.fit(device, list(fit), measured.points, progress, allow_code)
         found["notes"] += found["fit"].pop("notes")
     return Calibration(found)
+
+
+def _model(
+    target: str | os.PathLike[str],
+    source: str | None,
+    fit: Sequence[str],
+    device: Part | None,
+    allow_code: bool,
+    reading: dict[str, Any],
+    progress: Callable[[int, int], object] | None,
+) -> Calibration:
+    """The model of a drive of today, fitted to fio's results."""
+    from ssdlab.calibration import jobs, model
+
+    if device is None:
+        raise InputError(f"--fit {MODEL}: --device names the drive to begin with")
+    if list(fit) != [MODEL]:
+        raise InputError(f"--fit {MODEL} searches keys of its own; give no other --fit")
+    if allow_code:
+        raise InputError(f"--fit {MODEL}: --allow-code has no effect here")
+    read_as = source or _source(target, reading)
+    if read_as != "fio":
+        raise InputError(f"--fit {MODEL}: {target} is read as {read_as}; results of fio are needed")
+    wanted = jobs.read(Path(target))
+    found = model.fit(device, wanted, progress)
+    notes = found.pop("notes")
+    conditions = {"tool": "fio", "jobs": len(wanted)}
+    return Calibration(
+        {
+            "version": _core.version,
+            "kind": MODEL,
+            "source": str(target),
+            "patterns": {},
+            "conditions": conditions,
+            "notes": notes,
+            "points": [],
+            "fit": found,
+        }
+    )
 
 
 def _source(target: str | os.PathLike[str], reading: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ssdlab import files, terminal
-from ssdlab.calibration import SOURCES
+from ssdlab.calibration import MODEL, SOURCES
 from ssdlab.calibration import calibrate as run_calibration
 from ssdlab.calibration.fit import KINDS
 from ssdlab.calibration.points import list_of_numbers, size_bytes
@@ -33,6 +33,10 @@ PATH = click.Path(path_type=Path)
             "parameters of an SSD",
             "ssdlab calibrate results/ --device agrawal2008 --fit timing.read=5us..100us "
             "--fit timing.bus_per_byte=1ns..50ns --out mine.toml",
+        ),
+        (
+            "the model of a drive of today",
+            "ssdlab calibrate results/ --device tlc-enterprise --fit model --out mine.toml",
         ),
     ],
 )
@@ -87,9 +91,10 @@ PATH = click.Path(path_type=Path)
 @click.option("--device", metavar="PRESET|FILE", help="The device whose keys --fit changes.")
 @click.option(
     "--fit",
-    metavar="KEY=LOW..HIGH|A,B",
+    metavar="KEY=LOW..HIGH|A,B|model",
     multiple=True,
-    help="Fit this key by simulation; repeatable.",
+    help="Fit this key by simulation; repeatable. model: the keys of a drive of today that no "
+    "data sheet has, from results of fio.",
 )
 @ALLOW_CODE
 @reading_options
@@ -127,6 +132,8 @@ def calibrate(
         sizes = [size_bytes(size, "--block-sizes") for size in block_sizes.split(",")]
         if sizes != sorted(set(sizes)):
             raise click.UsageError(f"--block-sizes {block_sizes}: the sizes must rise")
+    if plot is not None and MODEL in options["fit"]:
+        raise click.UsageError(f"--plot draws points of a law; --fit {MODEL} has none")
     numbers = list_of_numbers(outstanding, "--outstanding")
     hidden = quiet or sys.stderr is None
     with _errors(), terminal.steps(sys.stderr, "calibrating", hidden) as progress:

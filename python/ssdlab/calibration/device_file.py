@@ -38,6 +38,8 @@ def text(found: Mapping[str, Any]) -> str:
 def _fitted(found: Mapping[str, Any]) -> str:
     """The device whose parameters were searched."""
     fit = found["fit"]
+    if "figures" in fit:
+        return _model(found)
     before, after = fit["before"], fit["after"]
     head = [
         f"Fitted to {found['source']} by ssdlab {found['version']}: {', '.join(fit['searched'])}.",
@@ -53,6 +55,21 @@ def _fitted(found: Mapping[str, Any]) -> str:
             f"# {row['pattern']:>10} {size_text(row['bytes']):>10} {row['outstanding']:12d} "
             f"{row['mean_us']:13.3f} {row['after_us']:12.3f} {row['after_error_percent']:10.2f}"
         )
+    return "\n".join(lines) + f"\n{fit['toml']}"
+
+
+def _model(found: Mapping[str, Any]) -> str:
+    """The drive of today whose keys were searched, with its errors by figure."""
+    fit = found["fit"]
+    head = [
+        f"Fitted to {found['source']} by ssdlab {found['version']}, beginning with "
+        f"{fit['device'] or 'keys'}: {', '.join(fit['searched'])}.",
+        "Mean error of each figure, simulated / measured - 1: "
+        + ", ".join(f"{name} {it['after']:.1f} %" for name, it in fit["errors_percent"].items())
+        + ".",
+        *(f"Note: {note}." for note in found["notes"]),
+    ]
+    lines = [line for paragraph in head for line in _comment(paragraph)]
     return "\n".join(lines) + f"\n{fit['toml']}"
 
 

@@ -21,7 +21,8 @@ def table(found: Mapping[str, Any], file: IO[str]) -> str:
     if found["patterns"]:
         sections += [_lines(found), _sizes(found)]
     if "fit" in found:
-        sections.append(_fit(found["fit"]))
+        fit = found["fit"]
+        sections.append(_model(fit) if "figures" in fit else _fit(fit))
     if found["notes"]:
         notes = "\n".join(f"Note: {note}" for note in found["notes"])
         sections.append(Text(notes, style="yellow"))
@@ -67,6 +68,31 @@ def _sizes(found: Mapping[str, Any]) -> RenderableType:
     for size, cells in sorted(rows.items()):
         grid.add_row(size_text(size), *(cells.get(name, "") for name in patterns))
     return Group(Text("Measured, and the error of the line", style="bold"), grid)
+
+
+def _model(fit: Mapping[str, Any]) -> RenderableType:
+    """The values found, each figure of each job, and the mean error of each kind of figure."""
+    values = Table.grid(padding=(0, 2))
+    for key, value in fit["parameters"].items():
+        values.add_row(Text(key), Text(str(value), style="bold"))
+    grid = _columns("measured", "before", "", "after", "")
+    for row in fit["figures"]:
+        cells = []
+        for which in ("before", "after"):
+            error = 100 * (row[which] / row["measured"] - 1)
+            cells += [_figure(row["figure"], row[which]), f"{error:+.1f}%"]
+        name = f"{row['job']} {row['op']} {row['figure']}"
+        grid.add_row(name, _figure(row["figure"], row["measured"]), *cells)
+    errors = _columns("before", "after")
+    for figure, it in fit["errors_percent"].items():
+        errors.add_row(figure, f"{it['before']:.1f}%", f"{it['after']:.1f}%")
+    title = Text("Mean error by figure", style="bold")
+    title.append(f"  {fit['simulations']:,} simulations", style="dim")
+    return Group(values, Text(), grid, Text(), title, errors)
+
+
+def _figure(name: str, value: float) -> str:
+    return f"{value:,.0f}/s" if name == "iops" else duration(value, 4)
 
 
 def _fit(fit: Mapping[str, Any]) -> RenderableType:

@@ -28,8 +28,14 @@ NUMBERS = {"--seed": "seed"}
 #: Those that may be repeated.
 REPEATED = {"--set": "assignments"}
 #: Those followed by nothing.
-FLAGS = {"--allow-code": "allow_code", "--check": "check", "--quiet": "quiet", "--show": "show"}
-#: What is not given. `--format`, `--advice` and `--why` are click's to read.
+FLAGS = {
+    "--allow-code": "allow_code",
+    "--check": "check",
+    "--quiet": "quiet",
+    "--show": "show",
+    "--why": "why",
+}
+#: What is not given. `--format` and `--advice` are click's to read.
 ABSENT = {
     "experiment": None,
     **dict.fromkeys([*TEXTS.values(), *PATHS.values(), *NUMBERS.values()]),
@@ -37,7 +43,6 @@ ABSENT = {
     **dict.fromkeys(FLAGS.values(), False),
     "advice": None,
     "columns": None,
-    "why": False,
     "form": "table",
     "threads": "1",
 }

@@ -45,26 +45,42 @@ def device() -> None:
     examples=[
         ("a sheet to fill in", "ssdlab device from-datasheet --template > sheet.toml"),
         ("derive the device", "ssdlab device from-datasheet sheet.toml --out my.toml"),
+        (
+            "narrow what the sheet hides by what fio measured",
+            "ssdlab device from-datasheet sheet.toml --measured mixed.json --out my.toml",
+        ),
     ],
 )
 @click.argument("file", metavar="SHEET.toml", required=False, type=PATH)
 @click.option("--out", metavar="DEVICE.toml", type=PATH, help="Write the device to FILE (TOML).")
+@click.option(
+    "--measured",
+    metavar="FILE.json",
+    type=PATH,
+    help="fio's JSON of jobs that the ranges name: narrows them, and chooses the values that fit.",
+)
 @click.option("--template", is_flag=True, help="Print a sheet with every key.")
 @click.option(
     "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
 )
 @QUIET
 def from_datasheet(
-    file: Path | None, out: Path | None, template: bool, json_path: str | None, quiet: bool
+    file: Path | None,
+    out: Path | None,
+    measured: Path | None,
+    template: bool,
+    json_path: str | None,
+    quiet: bool,
 ) -> None:
     """Derive the drive that a data sheet describes, and simulate the sheet.
 
     Prints published and simulated figures side by side (those used for fitting are marked),
-    predictions for figures not in the sheet, and the assumptions made. A sheet that contradicts
-    itself is refused.
+    predictions for figures not in the sheet, and the assumptions made. What the sheet hides is
+    varied: those figures are ranges, each with the key that decides it and the fio job that would
+    settle it. A sheet that contradicts itself is refused.
     """
     if template:
-        if file is not None or out is not None or json_path is not None:
+        if any(it is not None for it in (file, out, json_path, measured)):
             raise click.UsageError("--template takes no SHEET: it prints one to fill in")
         click.echo(sheets_given.template(), nl=False)
         return
@@ -74,15 +90,20 @@ def from_datasheet(
         files.refuse_unwritable(out, files.TOML)
     if json_path not in (None, "-"):
         files.refuse_unwritable(Path(str(json_path)))
-    from ssdlab.device import contradictions
+    from ssdlab.device import contradictions, ranges
     from ssdlab.device.calibrate import calibrate
     from ssdlab.device.solve import solve
 
     given = sheets_given.parse(str(file), layers.from_file(file).text)
     contradictions.refuse(given)
+    jobs = [] if measured is None else ranges.read(given, measured)
     drive = solve(given)
     with terminal.steps(sys.stderr, "simulating the sheet", quiet) as progress:
         found = calibrate(given, drive, progress)
+    with terminal.steps(sys.stderr, "what the sheet hides", quiet) as progress:
+        hidden = ranges.of_drive(given, drive, jobs, progress)
+    if hidden.best is not None:
+        drive.chosen = dict(hidden.best.keys)
     lines = [
         f"{it.cell.name}: {it.cell.text}, {it.cell.show(it.simulated)}" for it in found.outcomes
     ]
@@ -98,6 +119,7 @@ def from_datasheet(
             {"measure": it.cell.measure, **it.cell.parameters, "simulated": it.simulated}
             for it in found.predictions
         ],
+        "ranges": hidden.to_dict(),
         "assumptions": drive.assumptions,
     }
     texts = {} if out is None else {out: drive.file(head)}
@@ -105,7 +127,7 @@ def from_datasheet(
     if json_path != "-" and not quiet:
         from ssdlab.device import display
 
-        click.echo(display.fitted(found, drive.name, sys.stdout), nl=False)
+        click.echo(display.fitted(found, drive.name, hidden, sys.stdout), nl=False)
 
 
 @device.command(

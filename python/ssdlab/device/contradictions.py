@@ -79,7 +79,7 @@ def _little(given: Given) -> Found:
                 key,
                 latency,
                 f"{depth} outstanding (the key {key}_depth), each for at least "
-                f"{given.written[latency]}, are at most {text(IOPS, most)}",
+                f"{given.written.get(latency)}, are at most {text(IOPS, most)}",
             )
 
 

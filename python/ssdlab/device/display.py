@@ -12,6 +12,8 @@ from rich.text import Text
 from ssdlab.device.calibrate import Fitted
 from ssdlab.device.check import Outcome
 from ssdlab.device.origins import Device
+from ssdlab.device.ranges import Key, Range, Ranges
+from ssdlab.numbers import duration
 from ssdlab.terminal import console_for, rendered
 
 STYLES = {"pass": "green", "fail": "bold red", "fitted": "dim", "info": "dim"}
@@ -82,7 +84,7 @@ def outcomes(
     return rendered(console, sections)
 
 
-def fitted(found: Fitted, title: str, file: IO[str]) -> str:
+def fitted(found: Fitted, title: str, hidden: Ranges, file: IO[str]) -> str:
     """A sheet simulated, what it does not say, and what was assumed, as text for `file`."""
     console, _ = console_for(file)
     predictions = Table.grid(padding=(0, 2))
@@ -91,7 +93,42 @@ def fitted(found: Fitted, title: str, file: IO[str]) -> str:
     assumed = Text("\n".join(f"- {text}" for text in found.drive.assumptions))
     sections: list[RenderableType] = [
         Group(Text("Predicted: not in the sheet", style="bold"), predictions),
+        _ranges(hidden),
         Group(Text("Assumed", style="bold"), assumed),
         *(Text(note, style="yellow") for note in found.notes),
     ]
     return outcomes(title, found.outcomes, {}, file) + "\n" + rendered(console, sections)
+
+
+def _ranges(hidden: Ranges) -> RenderableType:
+    """What the sheet hides: each figure with its range, what decides it, and what settles it."""
+    table = Table(box=None, padding=(0, 1), pad_edge=False)
+    table.add_column("")
+    for name in "range", "measured", "decided by":
+        justify: Any = "left" if name == "decided by" else "right"
+        table.add_column(name, justify=justify, header_style="dim")
+    for row in hidden.rows:
+        choice = row.decided_by
+        decided = "" if choice is None or row.is_number else f"{choice.key} ({choice.value})"
+        measured = "" if row.measured is None else _figure(row.figure, row.measured)
+        table.add_row(f"{row.load.name}, {' '.join(row.figure)}", _between(row), measured, decided)
+    lines = []
+    if hidden.dropped:
+        names = ", ".join(f"{it.key}={it.value or 'as assumed'}" for it in hidden.dropped)
+        lines.append(f"Excluded by what was measured: {names.replace('as assumed=as', 'as')}")
+    open_ = {row.load.name: row.load for row in hidden.rows if not row.is_number}
+    settled = {row.load.name for row in hidden.rows if row.measured is not None}
+    lines += [it.command(hidden.block) for name, it in open_.items() if name not in settled]
+    title = Text("What the sheet hides: figures over all plausible values", style="bold")
+    head = [Text("Each is settled by its job on a drive in steady state:")] if open_ else []
+    return Group(title, table, *head, Text("\n".join(lines), style="dim"))
+
+
+def _between(row: Range) -> str:
+    if row.is_number:
+        return _figure(row.figure, row.assumed)
+    return f"{_figure(row.figure, row.low)} to {_figure(row.figure, row.high)}"
+
+
+def _figure(figure: Key, value: float) -> str:
+    return f"{value:,.0f}/s" if figure[1] == "iops" else duration(value, 3)

@@ -38,6 +38,8 @@ class Drive:
     cycles: int
     origins: dict[str, tuple[str, str]] = field(default_factory=dict)
     assumptions: list[str] = field(default_factory=list)
+    #: Keys that a measurement has chosen, over those that are assumed.
+    chosen: dict[str, str] = field(default_factory=dict)
 
     @property
     def physical(self) -> float:
@@ -59,6 +61,17 @@ class Drive:
 
     def keys(self) -> dict[str, Any]:
         """The device section, nested as in a file."""
+        found = self._keys()
+        for key, value in self.chosen.items():
+            section: dict[str, Any] = found
+            *path, last = key.removeprefix("device.").split(".")
+            for word in path:
+                section = section[word]
+            section[last] = int(value) if value.isdigit() else value
+            self.origins[".".join([*path, last])] = ("fitted", "to what was measured by fio")
+        return found
+
+    def _keys(self) -> dict[str, Any]:
         flash = self.flash
         stripe = flash.dies * flash.group
         return {

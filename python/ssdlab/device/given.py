@@ -11,7 +11,7 @@ from typing import Any
 
 from ssdlab import toml
 from ssdlab._core import InputError
-from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME
+from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, time_text
 
 Reader = Callable[[str, Any], Any]
 
@@ -70,8 +70,8 @@ KEYS: Mapping[str, Key] = {
     "name": Key(_text, '"My drive 960 GB"', "Name of the drive.", True),
     "capacity": Key(SIZE.parse, '"960GB"', "Exported capacity.", True),
     "interface": Key(_link, '"pcie4-x4"', "The host link, as `ssdlab list links` names it.", True),
-    "read_latency": Key(TIME.parse, '"80us"', "Latency of a 4 KiB random read at QD1.", True),
-    "write_latency": Key(TIME.parse, '"15us"', "Latency of a 4 KiB random write at QD1.", True),
+    "read_latency": Key(TIME.parse, '"80us"', "Latency of a 4 KiB random read at QD1."),
+    "write_latency": Key(TIME.parse, '"15us"', "Latency of a 4 KiB random write at QD1."),
     "seq_read": Key(BANDWIDTH.parse, '"6500MB/s"', "Bandwidth of 128 KiB sequential reads.", True),
     "seq_write": Key(
         BANDWIDTH.parse,
@@ -101,6 +101,9 @@ KEYS: Mapping[str, Key] = {
     "years": Key(RATIO.parse, "5", "Years for which dwpd is rated; 5."),
 }
 
+#: Latencies that may be missing, and the rate that bounds each.
+LATENCIES = {"read_latency": "rand_read", "write_latency": "fresh_write"}
+
 DEFAULTS: Mapping[str, Any] = {
     "rand_read_depth": 256,
     "rand_write_depth": 256,
@@ -110,6 +113,13 @@ DEFAULTS: Mapping[str, Any] = {
     "power_loss_protected": True,
     "years": 5.0,
 }
+
+
+#: The latency of a read at QD1 that is assumed, by the bits of a cell, and that of a write: those
+#: of the measured presets, rounded. Behind SATA both take longer.
+READ_LATENCIES = {1: 20e-6, 2: 50e-6, 3: 80e-6, 4: 110e-6}
+WRITE_LATENCY = 15e-6
+SATA_LATENCY = 40e-6
 
 
 @dataclass(frozen=True)
@@ -124,8 +134,19 @@ class Given:
         return key in self.values
 
     def __getitem__(self, key: str) -> Any:
-        """The value in base units, or the default of the key."""
-        return self.values[key] if key in self.values else DEFAULTS[key]
+        """The value in base units, or the default of the key; a latency may be assumed."""
+        if key in self.values:
+            return self.values[key]
+        return self._assumed(key) if key in LATENCIES else DEFAULTS[key]
+
+    def _assumed(self, key: str) -> float:
+        """A latency that the sheet does not have: typical, and no longer than its rates allow."""
+        typical = WRITE_LATENCY
+        if key == "read_latency":
+            typical = READ_LATENCIES[self.values.get("bits", 3)]
+        typical += SATA_LATENCY if self.most_slots is not None else 0.0
+        rate = self.values.get(LATENCIES[key])
+        return min(typical, self.depth(LATENCIES[key]) / rate) if rate else typical
 
     @property
     def most_slots(self) -> int | None:
@@ -143,6 +164,8 @@ class Given:
 
     def shown(self, key: str) -> str:
         """The key and its value as the sheet has them."""
+        if key in LATENCIES and key not in self:
+            return f"{key}, assumed as {time_text(self[key])}"
         value = self.written.get(key, DEFAULTS.get(key))
         if isinstance(value, bool):
             return f"{key} = {str(value).lower()}"

@@ -15,7 +15,7 @@ from ssdlab.device import arithmetic
 from ssdlab.device.arithmetic import Flash
 from ssdlab.device.contradictions import NOMINAL, link_rate
 from ssdlab.device.drive import Drive
-from ssdlab.device.given import Given
+from ssdlab.device.given import LATENCIES, Given
 from ssdlab.device.nand import NAND, Nand
 from ssdlab.device.units import BANDWIDTH, IOPS, size_text, text, time_text
 
@@ -64,6 +64,7 @@ class _Solver:
         physical = self._physical(flash)
         word_lines, blocks = self._blocks(flash, nand, physical)
         self._rest(nand)
+        self._latencies()
         physical = blocks * word_lines * flash.dies * flash.group
         return Drive(
             name=given["name"],
@@ -85,6 +86,16 @@ class _Solver:
             assumptions=self.assumptions,
         )
 
+    def _latencies(self) -> None:
+        """Says of latencies that are not in the sheet that they are assumed."""
+        for key in LATENCIES:
+            if key not in self.given:
+                said = self.given.shown(key)
+                self._assume(f"{said}: not stated; typical of these cells and this link")
+                for name, (kind, why) in self.origins.items():
+                    if kind == "fitted" and said in why:
+                        self.origins[name] = ("guess", said)
+
     def _assume(self, what: str) -> None:
         self.assumptions.append(what)
 
@@ -94,7 +105,7 @@ class _Solver:
             self.origins["cell.bits"] = ("published", "the sheet")
             return int(given["bits"])
         if latency < FAST:
-            bits, why = 1, f"a read latency of {given.written['read_latency']}"
+            bits, why = 1, f"a read latency of {given.written.get('read_latency')}"
         elif latency > SLOW and given["mapping_unit"] > arithmetic.BLOCK:
             bits, why = 4, "a mapping unit above 4 KiB and a read latency above 100 us"
         else:

@@ -90,6 +90,12 @@ class Why:
     wall_seconds: float
     cpu_seconds: float
 
+    @classmethod
+    def of(cls, results: Results, **arguments: Any) -> Why:
+        """What would help a run; the arguments are those of `Results.why`."""
+        experiment = results.experiment.to_dict()
+        return tried(layers.from_mapping("the experiment", experiment), results, **arguments)
+
     @property
     def helps(self) -> list[Row]:
         """The changes with a proven gain, and no other figure much worse; the best first."""
@@ -126,12 +132,6 @@ class Why:
         from ssdlab.why import display
 
         return display.table(self, io.StringIO())
-
-
-def of_results(results: Results, **arguments: Any) -> Why:
-    """What would help a run; the arguments are those of `tried`, behind the layers."""
-    experiment = layers.from_mapping("the experiment of the results", results.experiment.to_dict())
-    return tried(experiment, results, **arguments)
 
 
 def tried(

@@ -68,9 +68,8 @@ def candidates(facts: Facts, among: Sequence[str]) -> list[Change]:
         assignments = proposal(facts)
         if assignments:
             found.append(Change(name, group, tuple(assignments)))
-    if DRIVE in among:
-        found += [Change(f"the drive {it}", DRIVE, device=it) for it in _others(facts)]
-    return found[:MOST]
+    drives = [Change(f"the drive {it}", DRIVE, device=it) for it in _others(facts)]
+    return [*found[: MOST - FEW_DRIVES], *(drives if DRIVE in among else [])]
 
 
 def of_user(text: str) -> Change:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from ssdlab import readable
 from ssdlab.terminal import console_for, continued, rendered
-from ssdlab.why import Row, Why, intervals
+from ssdlab.why import intervals
 from ssdlab.why.changes import SETTING
+
+if TYPE_CHECKING:
+    from ssdlab.why import Row, Why
 
 #: The command that repeats a change.
 Again = Callable[[str], str]

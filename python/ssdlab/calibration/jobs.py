@@ -1,0 +1,151 @@
+"""fio's jobs as loads that are simulated, and the figures that both have.
+
+A job is a closed loop of its pattern, size and depth. Jobs that write at random are taken to have
+been measured in steady state, and the simulated drive is overwritten first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdlab import layers
+from ssdlab._core import InputError
+from ssdlab.calibration import fio
+from ssdlab.layers import Layer
+from ssdlab.results import Results
+from ssdlab.running import run_layers
+
+#: fio's words, and what they say of order and direction.
+READS = {"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}
+MIXED = ("rw", "readwrite", "randrw")
+#: Requests of a simulated job: for each one outstanding, and within bounds.
+EACH, FEWEST, MOST = 60, 6000, 60_000
+#: The same of jobs that write at random: fewer would only see the pages that are erased already.
+FEWEST_WRITES = 24_000
+#: Requests of a kind that a percentile needs behind it.
+BEHIND = 5
+#: The percentiles that are compared, by fio's name of each.
+PERCENTILES = {
+    "p50": "50.000000",
+    "p90": "90.000000",
+    "p99": "99.000000",
+    "p99.9": "99.900000",
+}
+FIGURES = ("iops", "mean", *PERCENTILES)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A measured job: its load, and its figures by direction and name (a second, or us)."""
+
+    name: str
+    workload: Mapping[str, Any]
+    figures: Mapping[tuple[str, str], float]
+
+    @property
+    def writes_at_random(self) -> bool:
+        """Whether it leaves superseded pages all over the drive."""
+        return bool(self.workload["random_share"] and self.workload["read_share"] < 1)
+
+
+def read(target: Path) -> list[Job]:
+    """The jobs of fio's JSON in a file, directory or tar. Raises `InputError`."""
+    found = []
+    for name, text in fio._texts(target):
+        result = fio._parsed(name, text)
+        for job in result["jobs"]:
+            found.append(_job(name, job, fio._options(name, job, result)))
+    return found
+
+
+def _job(name: str, job: Mapping[str, Any], options: Mapping[str, Any]) -> Job:
+    where = fio._where(name, job)
+    word = str(options["rw"]).partition(":")[0]
+    if word not in READS and word not in MIXED:
+        known = ", ".join([*READS, *MIXED])
+        raise InputError(f"{where}: rw={word}: a job of the model is one of {known}")
+    mixed = {"read_share": float(options.get("rwmixread", 50)) / 100}
+    try:
+        threads = int(options["numjobs"])
+        workload = {
+            "kind": "closed",
+            "outstanding": int(options["iodepth"]),
+            "threads": threads,
+            "read_share": READS.get(word, mixed["read_share"]),
+            "random_share": float(word.startswith("rand")),
+            "block_size": f"{fio._bytes(where, str(options['bs']))}B",
+        }
+        figures = {
+            (op, figure): value
+            for op in ("read", "write")
+            for figure, value in _figures(job.get(op) or {}).items()
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{where}: lacks a number that is needed ({error})") from None
+    if not figures:
+        raise InputError(f"{where}: no request was measured")
+    return Job(str(job.get("jobname", name)), workload, figures)
+
+
+def _figures(stats: Mapping[str, Any]) -> dict[str, float]:
+    """What fio says of a direction: requests a second, and times in us."""
+    count = int(stats.get("total_ios") or 0)
+    if count < 1:
+        return {}
+    latency = stats.get("lat_ns") or stats["clat_ns"]
+    found = {"iops": float(stats["iops"]), "mean": float(latency["mean"]) / 1000}
+    # fio has percentiles of the completion by default; submission takes the same in all.
+    known = latency if "percentile" in latency else stats.get("clat_ns") or {}
+    shift = float(latency["mean"]) - float(known.get("mean") or latency["mean"])
+    for name, key in PERCENTILES.items():
+        if key in (known.get("percentile") or {}) and _told(count, key):
+            found[name] = (float(known["percentile"][key]) + shift) / 1000
+    return {name: value for name, value in found.items() if value > 0}
+
+
+def _told(count: int, percent: str) -> bool:
+    """Whether enough requests lie beyond a percentile."""
+    return count * (1 - float(percent) / 100) >= BEHIND
+
+
+def simulated(
+    stack: Sequence[Layer], job: Job, seed: int, fewest: int = FEWEST
+) -> dict[tuple[str, str], float]:
+    """The same figures of the job on a simulated device, with `fewest` requests or more."""
+    outstanding = job.workload["outstanding"] * job.workload["threads"]
+    fewest = max(fewest, FEWEST_WRITES) if job.writes_at_random else fewest
+    requests = min(max(fewest, EACH * outstanding), MOST)
+    way = "random:1" if job.writes_at_random else "none"
+    table = {
+        "workload": {**job.workload, "requests": requests},
+        "run": {"seed": seed, "precondition": way},
+    }
+    return of_results(run_layers([*stack, *layers.from_mapping(f"job {job.name}", table)]))
+
+
+def of_results(results: Results) -> dict[tuple[str, str], float]:
+    """The figures of a run by direction and name."""
+    found: dict[tuple[str, str], float] = {}
+    for op in ("read", "write"):
+        host = results.host[op]
+        if not host.requests:
+            continue
+        values = {"iops": host.iops, "mean": host.mean_us}
+        for name, key in PERCENTILES.items():
+            if _told(host.requests, key):
+                values[name] = host.percentiles_us[name.removeprefix("p")]
+        found |= {(op, name): float(value) for name, value in values.items() if value}
+    return found
+
+
+def misses(job: Job, found: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], float]:
+    """The logarithm of simulated over measured, of each figure that both have."""
+    return {
+        key: math.log(found[key] / measured)
+        for key, measured in job.figures.items()
+        if key in found
+    }
