@@ -1,6 +1,7 @@
 //! The file that a trace is written to: compressed according to its extension, and complete or absent.
 
 use super::{writable, writable_named};
+use crate::folder;
 use flate2::write::GzEncoder;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -133,10 +134,9 @@ impl Output {
         if let Place::File(file) = place.get_ref() {
             file.sync_all()?;
         }
-        match self.named {
-            Some((temporary, path)) => temporary.persist(path).map_err(|error| error.error),
-            None => Ok(()),
-        }
+        let Some((temporary, path)) = self.named else { return Ok(()) };
+        temporary.persist(&path).map_err(|error| error.error)?;
+        folder::sync_of(&path)
     }
 }
 
@@ -166,7 +166,6 @@ fn place(target: &Path) -> io::Result<(Place, Option<(TempPath, PathBuf)>)> {
         let file = fs::OpenOptions::new().write(true).open(&path)?;
         return Ok((Place::Stream(Box::new(file)), None));
     }
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
     builder.prefix(".").suffix(".tmp");
     #[cfg(unix)]
@@ -175,7 +174,7 @@ fn place(target: &Path) -> io::Result<(Place, Option<(TempPath, PathBuf)>)> {
         // As any new file: the umask decides.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let file: NamedTempFile = builder.tempfile_in(directory.unwrap_or(Path::new(".")))?;
+    let file: NamedTempFile = builder.tempfile_in(folder::of(&path))?;
     let (file, temporary) = file.into_parts();
     Ok((Place::File(file), Some((temporary, path))))
 }
