@@ -114,7 +114,7 @@ MISTAKES = (no_sync, no_folder, wrong_file, too_early, named_first, in_place, an
 
 
 def each(log):
-    """For each sync that has something to make durable: its place, and the log without it."""
+    """For each sync that makes something durable: its place, and the log without it."""
     dirty = set()
     for place, entry in enumerate(log):
         match entry:
@@ -125,6 +125,9 @@ def each(log):
             case ("rename", old, _, new, *_):
                 dirty |= {old, new}
             case ("sync" | "dirsync", node):
-                if node in dirty:
+                later = log[place + 1 :]
+                until = next((at for at, it in enumerate(later) if it[0] == "mark"), len(later))
+                # Another may make up for it before anything is promised.
+                if node in dirty and entry not in later[:until]:
                     yield place, [*log[:place], *log[place + 1 :]]
                 dirty.discard(node)
