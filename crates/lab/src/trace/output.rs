@@ -166,6 +166,7 @@ fn place(target: &Path) -> io::Result<(Place, Option<(TempPath, PathBuf)>)> {
         let file = fs::OpenOptions::new().write(true).open(&path)?;
         return Ok((Place::Stream(Box::new(file)), None));
     }
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
     builder.prefix(".").suffix(".tmp");
     #[cfg(unix)]
@@ -174,7 +175,7 @@ fn place(target: &Path) -> io::Result<(Place, Option<(TempPath, PathBuf)>)> {
         // As any new file: the umask decides.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let file: NamedTempFile = builder.tempfile_in(folder::of(&path))?;
+    let file: NamedTempFile = builder.tempfile_in(directory.unwrap_or(Path::new(".")))?;
     let (file, temporary) = file.into_parts();
     Ok((Place::File(file), Some((temporary, path))))
 }
