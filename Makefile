@@ -140,6 +140,11 @@ fuzz: check-tools ## random experiments against the laws, random bytes against p
 	cargo run --quiet --release --locked -p workloads --example fuzz -- $$(($(SECONDS) * 1000)) $(SEED)
 	cargo run --quiet --release --locked -p nbd --example fuzz -- $$(($(SECONDS) * 10000)) $(SEED)
 
+HOURS ?= 0.05
+.PHONY: soak
+soak: check-tools dist/.stamp-installed ## a live device under three clients and faults, for hours (as root; HOURS=0.05)
+	$(BIN)/python python/tests/soak.py $(HOURS)
+
 .PHONY: crash
 crash: dist/.stamp-installed ## cut the power of applications whose losses are known (as root; POINTS=1000)
 	$(BIN)/ssdlab crash --controls --points $(or $(POINTS),1000)

@@ -13,6 +13,7 @@ import stat
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from ssdlab import portable
 from ssdlab._core import InputError
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def write_bytes(path: Path, parts: Iterable[bytes]) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(target)
+        portable.sync_directory(target.parent)
     except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -150,6 +152,10 @@ def write_together(texts: Mapping[Path, str]) -> None:
                 raise NotWrittenError.of(path, error) from None
         for temporary, target in waiting.items():
             temporary.replace(target)
+        for directory in {target.parent for target in waiting.values()} | {
+            it.parent for it in created
+        }:
+            portable.sync_directory(directory)
     except BaseException:
         for temporary in waiting:
             with contextlib.suppress(OSError):

@@ -19,6 +19,7 @@ import re
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
@@ -32,11 +33,16 @@ from ssdlab._core import InputError
 ADDRESS = "127.0.0.1"
 #: The header in which a page sends its key, with whatever changes something.
 KEY_HEADER = "X-Ssdlab-Key"
-#: Maximum number of connections; browsers keep up to six each. Further ones get an error.
+#: Maximum number of connections; browsers keep up to six each. A further one takes the place of
+#: the one that has been silent, or in the middle of a request, for longest; if all are being
+#: answered it gets an error.
 MOST_CONNECTIONS = 32
 MOST_BODY_BYTES = 64 * 1024
-#: An idle connection is closed after this time.
+#: A connection is closed if the next request is not complete after this time, however its bytes
+#: come.
 IDLE_SECONDS = 20.0
+#: The same for a client that takes an answer slowly; streams may last.
+ANSWER_SECONDS = 60.0
 LOOK_SECONDS = 0.2
 
 _NAMES = {ADDRESS, "localhost", "[::1]"}
@@ -175,7 +181,8 @@ class _Server(HTTPServer):
         self.routes = routes
         self.key = key
         self.most_body_bytes = most_body_bytes
-        self._connections: set[socket.socket] = set()
+        #: Whether it is being answered, and until when it may stay in that state.
+        self._connections: dict[socket.socket, tuple[bool, float]] = {}
         self._lock = threading.Lock()
         super().__init__((ADDRESS, port), _Handler)
 
@@ -189,9 +196,9 @@ class _Server(HTTPServer):
     def process_request(self, request: Any, client_address: Any) -> None:
         """Answer a connection on a thread of its own."""
         with self._lock:
-            has_room = len(self._connections) < MOST_CONNECTIONS
+            has_room = len(self._connections) < MOST_CONNECTIONS or self._turned_out()
             if has_room:
-                self._connections.add(request)
+                self._connections[request] = (False, time.monotonic() + IDLE_SECONDS)
         if not has_room:
             request.settimeout(0.1)
             with suppress(OSError):
@@ -206,6 +213,34 @@ class _Server(HTTPServer):
         except RuntimeError:
             self._forget(request)
 
+    def _turned_out(self) -> bool:
+        """Whether a connection that is not being answered made room; `_lock` is held."""
+        waiting = [
+            (until, it) for it, (answered, until) in self._connections.items() if not answered
+        ]
+        if not waiting:
+            return False
+        _, longest = min(waiting, key=lambda it: it[0])
+        del self._connections[longest]
+        with suppress(OSError):
+            longest.shutdown(socket.SHUT_RDWR)
+        return True
+
+    def attends(self, request: socket.socket, answered: bool, seconds: float) -> None:
+        """A connection is being answered, or silent; and may be so for that time."""
+        with self._lock:
+            if request in self._connections:
+                self._connections[request] = (answered, time.monotonic() + seconds)
+
+    def service_actions(self) -> None:
+        """End the connections that are overdue; the library calls this every `LOOK_SECONDS`."""
+        now = time.monotonic()
+        with self._lock:
+            for connection, (_, until) in self._connections.items():
+                if now > until:
+                    with suppress(OSError):
+                        connection.shutdown(socket.SHUT_RDWR)
+
     def _attend(self, request: Any, client_address: Any) -> None:
         try:
             self.finish_request(request, client_address)
@@ -216,7 +251,7 @@ class _Server(HTTPServer):
 
     def _forget(self, request: Any) -> None:
         with self._lock:
-            self._connections.discard(request)
+            self._connections.pop(request, None)
         self.shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -241,6 +276,11 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = IDLE_SECONDS
     disable_nagle_algorithm = True
     wbufsize = -1
+
+    def handle_one_request(self) -> None:
+        """Wait for a request, for a limited time, and answer it."""
+        self.server.attends(self.connection, False, IDLE_SECONDS)
+        super().handle_one_request()
 
     def do_GET(self) -> None:
         """Answer a request; the library looks for these names."""
@@ -273,6 +313,7 @@ class _Handler(BaseHTTPRequestHandler):
         if len(body) < length:
             self.close_connection = True
             return
+        self.server.attends(self.connection, True, float("inf"))
         route = self.server.routes[f"{method} {parts.path}"]
         try:
             answer = route(Asked(dict(parse_qsl(parts.query)), body))
@@ -309,6 +350,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, answer: Answer) -> None:
         body = answer.body
         is_stream = not isinstance(body, bytes)
+        self.server.attends(self.connection, True, float("inf") if is_stream else ANSWER_SECONDS)
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.kind)
         if isinstance(body, bytes):

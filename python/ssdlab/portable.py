@@ -6,10 +6,12 @@ Everything here asks what the system has, never what it is called. No result dep
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import IO
 
@@ -80,3 +82,21 @@ def ignore_interrupts() -> None:
     """In a process that was started so: be deaf to Ctrl-C where that could not be inherited."""
     if not hasattr(signal, "pthread_sigmask"):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def sync_directory(path: Path) -> None:
+    """Make the names in a directory durable: without it a power cut may bring the old file back.
+
+    Where directories cannot be opened or synced, there is no better way.
+    """
+    try:
+        directory = os.open(path, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(directory)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EBADF):
+            raise
+    finally:
+        os.close(directory)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from ssdlab import InputError
+from ssdlab import InputError, loopback
 from ssdlab.loopback import (
     KEY_HEADER,
     MOST_CONNECTIONS,
@@ -134,21 +134,72 @@ def test_what_is_no_request_is_refused(served):
         assert b'{"error":"Bad' in link.recv(1000)
 
 
-def test_no_more_are_served_than_there_is_room_for(served, ask):
-    links = [
-        socket.create_connection(("127.0.0.1", served.port), timeout=5)
-        for _ in range(MOST_CONNECTIONS)
-    ]
-    try:
-        links[-1].sendall(b"GET /number HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert b"200" in links[-1].recv(1000)
-        with socket.create_connection(("127.0.0.1", served.port), timeout=5) as late:
+def linked(served, words=b""):
+    link = socket.create_connection(("127.0.0.1", served.port), timeout=5)
+    link.sendall(words)
+    return link
+
+
+ASKING = b"GET /number HTTP/1.1\r\nHost: localhost\r\n"
+
+
+def test_no_more_are_served_than_there_is_room_for():
+    over, begun = threading.Event(), []
+
+    def wait(_asked):
+        begun.append(1)
+        over.wait(20)
+        return as_json(0)
+
+    with Loopback({"GET /number": wait}) as served:
+        links = [linked(served, ASKING + b"\r\n") for _ in range(MOST_CONNECTIONS)]
+        wait_until(lambda: len(begun) == MOST_CONNECTIONS)
+        with linked(served) as late:
             assert b"503" in late.recv(1000)
+        over.set()
+        for link in links:
+            assert b"200" in link.recv(1000)
+            link.close()
+        with linked(served, ASKING + b"\r\n") as link:
+            assert b"200" in link.recv(1000)
+
+
+def test_connections_that_say_nothing_or_half_of_it_keep_nobody_out(served, ask):
+    links = [linked(served, ASKING[: 5 * (number % 2)]) for number in range(60)]
+    try:
+        for _ in range(3):
+            assert ask("GET", "/number")[0] == 200
     finally:
         for link in links:
             link.close()
-    wait_until(lambda: not [it for it in threading.enumerate() if it.name == "page"])
-    assert ask("GET", "/number")[0] == 200
+    # Only the one that asks is left.
+    wait_until(lambda: len([it for it in threading.enumerate() if it.name == "page"]) <= 1)
+
+
+def trickled(link, words):
+    """Sends a byte at a time, and says how long it was allowed to."""
+    began = time.monotonic()
+    try:
+        for byte in words:
+            link.sendall(bytes([byte]))
+            time.sleep(0.05)
+    except OSError:
+        return time.monotonic() - began
+    raise AssertionError("it was never cut off")
+
+
+def test_a_request_must_end_in_time_however_slowly_it_comes(monkeypatch):
+    monkeypatch.setattr(loopback, "IDLE_SECONDS", 0.5)
+    with Loopback(ROUTES) as served, linked(served) as link:
+        assert trickled(link, ASKING + b"X: " + b"x" * 1000) < 5
+
+
+def test_an_answer_must_be_taken_in_time(monkeypatch):
+    monkeypatch.setattr(loopback, "ANSWER_SECONDS", 0.5)
+    routes = {"GET /number": lambda _: Answer(bytes(64 << 20), "application/octet-stream")}
+    with Loopback(routes) as served, linked(served, ASKING + b"\r\n") as link:
+        assert b"200" in link.recv(1000)
+        wait_until(lambda: not [it for it in threading.enumerate() if it.name == "page"])
 
 
 def test_a_port_that_is_taken_is_named(served):

@@ -15,6 +15,7 @@ mod energy;
 mod error;
 mod faults;
 mod figures;
+mod folder;
 mod health;
 mod inputs;
 mod lifetime;

@@ -5,7 +5,7 @@ pub(crate) const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
 /// Magic number of a chunk of a structured reply.
 const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
 /// Bytes of a simple reply before its data.
-pub(crate) const REPLY_BYTES: usize = 16;
+const REPLY_BYTES: usize = 16;
 /// Bytes of a chunk before its content.
 const CHUNK_HEAD_BYTES: usize = 20;
 /// The longest header before data: that of a chunk, with the offset of its data.

@@ -42,6 +42,8 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             pending.completion = Some(completion);
             pending.target = self.setup.scale.wall(completion.at).saturating_sub(early);
             if pending.rest.is_empty() || pending.refusal.is_some() {
+                // A client that sends the data of a write slowly does not fill the device.
+                self.clients.left_device(pending.asked.charge());
                 self.no_longer_waits(slot, MODEL);
             } else {
                 self.trimming.push(slot);
@@ -167,6 +169,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         if let Some(range) = range {
             self.submit(slot, op, range, self.setup.scale.model(received));
         } else {
+            self.clients.left_device(asked.charge());
             self.no_longer_waits(slot, MODEL);
         }
         slot
@@ -231,7 +234,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
         match self.requests.at(slot) {
             Some(pending) if pending.held => {
-                self.clients.hold(pending.connection, pending.data.len());
+                self.clients.hold(pending.connection, pending.data.len().cast_signed());
             }
             _ => self.change(slot),
         }
@@ -261,7 +264,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
         let to_sync = pending.waits_for & BACKING != 0;
         if was_held {
-            self.clients.release(pending.connection, data.len());
+            self.clients.hold(pending.connection, -data.len().cast_signed());
         }
         self.requests.keep(data);
         if to_sync {
@@ -296,7 +299,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
 
     /// Processes a client's messages, as far as its limits allow.
     pub(crate) fn parse(&mut self, place: usize, connection: &mut Connection, received: u64) {
-        while connection.has_room(self.clients.load, self.clients.held(place)) {
+        while connection.has_room(self.clients.room(place)) {
             let (consumed, event) = connection.step();
             match event {
                 Event::More => {

@@ -5,10 +5,11 @@
 //! client that does not finish its negotiation in time is disconnected.
 
 use crate::catalogue::Catalogue;
-use crate::connection::{Connection, Load};
+use crate::connection::Connection;
 use crate::guest::Guest;
 use crate::listen::ClientStream;
 use crate::protocol::Conversation;
+use crate::room::{Load, Room};
 use std::io;
 use std::sync::Arc;
 
@@ -45,8 +46,9 @@ pub(crate) struct Clients {
     places: Vec<Place>,
     /// Number of connections so far.
     connected: u64,
-    /// Outstanding requests of all clients.
-    pub(crate) load: Load,
+    /// Requests of all clients in the device, and how many clients compete for it.
+    load: Load,
+    competitors: u32,
 }
 
 impl Clients {
@@ -158,18 +160,15 @@ impl Clients {
         Some(connection)
     }
 
-    /// Bytes of writes of a place that wait for the device.
-    pub(crate) fn held(&self, place: usize) -> usize {
-        self.places[place].held
+    /// What room in the device the client of a place finds.
+    pub(crate) fn room(&self, place: usize) -> Room {
+        Room::new(self.load, self.competitors, self.places[place].held)
     }
 
-    /// `bytes` more wait, or fewer.
-    pub(crate) fn hold(&mut self, place: usize, bytes: usize) {
-        self.places[place].held += bytes;
-    }
-
-    pub(crate) fn release(&mut self, place: usize, bytes: usize) {
-        self.places[place].held -= bytes;
+    /// So many bytes more of its writes wait, or fewer.
+    pub(crate) fn hold(&mut self, place: usize, more: isize) {
+        let held = &mut self.places[place].held;
+        *held = held.saturating_add_signed(more);
     }
 
     /// A client sent a request of `bytes` bytes.
@@ -190,6 +189,17 @@ impl Clients {
         self.load.add(bytes);
     }
 
+    /// Counts who competes for the device: who has requests in it, or waits for room there.
+    pub(crate) fn count_competitors(&mut self) {
+        let competes = |it: &Connection| it.outstanding.requests > 0 || it.held_back;
+        self.competitors = self.iter().filter(|(_, it)| competes(it)).count() as u32;
+    }
+
+    /// The device has completed a request of `bytes` bytes, or never had it.
+    pub(crate) fn left_device(&mut self, bytes: u32) {
+        self.load.remove(bytes);
+    }
+
     /// The request was answered; the client, if it is still connected.
     pub(crate) fn answered(
         &mut self,
@@ -197,7 +207,6 @@ impl Clients {
         serial: u64,
         bytes: u32,
     ) -> Option<&mut Connection> {
-        self.load.remove(bytes);
         let place = &mut self.places[place];
         match &mut place.connection {
             Some(connection) if connection.serial == serial => {

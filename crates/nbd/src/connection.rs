@@ -4,6 +4,7 @@ use crate::guest::Stay;
 use crate::listen::ClientStream;
 use crate::protocol::{Conversation, Event};
 use crate::replies::Replies;
+use crate::room::{Load, Room};
 use crate::store::Store;
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -13,37 +14,6 @@ const INPUT_BYTES: usize = 256 << 10;
 pub(crate) const MOST_OUTSTANDING: usize = 512;
 /// Maximum bytes of outstanding requests and waiting replies of a client.
 pub(crate) const MOST_BYTES: u64 = 64 << 20;
-/// Requests and bytes of all clients in the device, above which only clients with little there may add
-/// to it.
-const MOST_IN_ALL: Load = Load { requests: 4096, bytes: 128 << 20 };
-const LITTLE: Load = Load { requests: 16, bytes: 1 << 20 };
-/// Bytes of writes of a client that wait for the device before they go to the store, above which nothing
-/// more is read from it.
-const MOST_HELD_BYTES: usize = 1 << 20;
-
-/// What is in the device.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Load {
-    pub(crate) requests: u32,
-    pub(crate) bytes: u64,
-}
-
-impl Load {
-    pub(crate) fn add(&mut self, bytes: u32) {
-        self.requests += 1;
-        self.bytes += u64::from(bytes);
-    }
-
-    pub(crate) fn remove(&mut self, bytes: u32) {
-        self.requests -= 1;
-        self.bytes -= u64::from(bytes);
-    }
-
-    fn is_below(self, limit: Load) -> bool {
-        self.requests < limit.requests && self.bytes < limit.bytes
-    }
-}
-
 /// A client; its fields are what the parts of the server store about it between turns.
 #[expect(clippy::struct_excessive_bools, reason = "each says another thing of the client")]
 pub(crate) struct Connection {
@@ -116,15 +86,19 @@ impl Connection {
         })
     }
 
-    /// Whether the client may send more requests, with `in_all` in the device and `held` bytes of its
-    /// own writes waiting for it.
-    pub(crate) fn has_room(&self, in_all: Load, held: usize) -> bool {
+    /// Whether the client may send more requests, with so much room in the device.
+    pub(crate) fn has_room(&self, room: Room) -> bool {
         let own = self.outstanding;
         !self.leaving
             && self.replies.len() + (own.requests as usize) < MOST_OUTSTANDING
             && self.replies.bytes() + own.bytes < MOST_BYTES
             // The data of a write that has begun are always taken.
-            && (self.writing.is_some() || has_room(own, in_all, held))
+            && (self.writing.is_some() || room.admits(own, self.wanted()))
+    }
+
+    /// The bytes of the next request, if its head has arrived.
+    fn wanted(&self) -> u32 {
+        self.conversation.wanted(&self.input[self.unread.clone()])
     }
 
     /// Whether something waits to be sent.
@@ -192,12 +166,6 @@ impl Connection {
             Err(_) => Flow::Gone,
         }
     }
-}
-
-/// Whether a client with `own` in the device may add to the total `in_all`, with `held` bytes of its
-/// writes waiting.
-pub(crate) fn has_room(own: Load, in_all: Load, held: usize) -> bool {
-    held < MOST_HELD_BYTES && (in_all.is_below(MOST_IN_ALL) || own.is_below(LITTLE))
 }
 
 fn again(error: &io::Error) -> bool {

@@ -7,7 +7,7 @@
 use crate::catalogue::{Catalogue, Offer, Security};
 use crate::clients::{Clients, MOST_CLIENTS, UNUSED_NS};
 use crate::clock::WallClock;
-use crate::connection::{Connection, Flow, Load};
+use crate::connection::{Connection, Flow};
 use crate::control::Control;
 use crate::entrance::Passage;
 use crate::error::Error;
@@ -15,6 +15,7 @@ use crate::guest::{Guest, Stay};
 use crate::listen::Listener;
 use crate::protocol::Event;
 use crate::relay;
+use crate::room::Room;
 use crate::store::Store;
 use crate::tls::Tls;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -216,9 +217,7 @@ impl Door {
 /// Whether more of the client's input may be read now.
 fn has_room(connection: &Connection) -> bool {
     let conversation = &connection.conversation;
-    connection.has_room(Load::default(), 0)
-        && !conversation.is_open()
-        && !conversation.is_securing()
+    connection.has_room(Room::default()) && !conversation.is_open() && !conversation.is_securing()
 }
 
 /// Processes the client's input, up to its choice of an export.

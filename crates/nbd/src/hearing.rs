@@ -3,7 +3,7 @@
 use crate::asking::From;
 use crate::floor::Floor;
 use crate::local::{LocalClient, Waiting};
-use crate::protocol::Command;
+use crate::protocol::{Asked, Command};
 use crate::server::Server;
 use crate::setup::Witness;
 use engine::Device;
@@ -31,8 +31,8 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
                     // The rest must not wait until the server wakes for another reason.
                     self.control.wake();
                 }
-                let (load, held) = (self.clients.load, self.clients.held(place));
-                let has_room = |own| crate::connection::has_room(own, load, held);
+                let room = self.clients.room(place);
+                let has_room = |own, asked: &Asked| room.admits(own, asked.charge());
                 let Some(next) = self.locals.next(number, has_room) else { break };
                 self.watch.last_message = self.clock.now();
                 // Without power the request is lost; dropping it replies with an error.

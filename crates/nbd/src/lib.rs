@@ -40,6 +40,7 @@ mod punctuality;
 mod recording;
 mod relay;
 mod replies;
+mod room;
 mod server;
 mod setup;
 mod store;

@@ -6,10 +6,11 @@
 
 use crate::catalogue::Export;
 use crate::clock::WallClock;
-use crate::connection::{Load, MOST_BYTES, MOST_OUTSTANDING};
+use crate::connection::{MOST_BYTES, MOST_OUTSTANDING};
 use crate::control::Control;
 use crate::floor::Floor;
 use crate::protocol::{Asked, Command, MOST_DATA_BYTES, Refusal};
+use crate::room::Load;
 use crate::store::Store;
 use std::collections::VecDeque;
 use std::fmt;
@@ -283,9 +284,13 @@ impl Locals {
     }
 
     /// Takes the next request of one of them, if `has_room` says so of what it has in the server.
-    pub(crate) fn next(&self, number: usize, has_room: impl Fn(Load) -> bool) -> Option<Waiting> {
+    pub(crate) fn next(
+        &self,
+        number: usize,
+        has_room: impl Fn(Load, &Asked) -> bool,
+    ) -> Option<Waiting> {
         let mut state = self.0[number].queue.lock();
-        if state.waiting.is_empty() || !has_room(state.inside) {
+        if !has_room(state.inside, &state.waiting.front()?.asked) {
             return None;
         }
         let mut next = state.waiting.pop_front()?;

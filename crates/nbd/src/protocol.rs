@@ -134,7 +134,7 @@ pub struct Conversation {
     /// The client has negotiated block sizes and must respect them.
     pub(crate) is_aligned: bool,
     /// Bytes of data of the write that was asked last, still to come.
-    pub(crate) data_left: u32,
+    data_left: u32,
     /// Bytes still to come that are discarded.
     pub(crate) skip: u32,
 }
@@ -166,6 +166,18 @@ impl Conversation {
     /// Whether the negotiation is complete, so that requests may come.
     pub fn is_open(&self) -> bool {
         self.phase == Phase::Transmission
+    }
+
+    /// The bytes of the request at the beginning of `input` that will count towards the limits; 0 if it is
+    /// none, or its head has not arrived.
+    pub(crate) fn wanted(&self, input: &[u8]) -> u32 {
+        if !self.is_open() || self.data_left > 0 || self.skip > 0 || input.len() < REQUEST_BYTES {
+            return 0;
+        }
+        match be16(&input[6..]) {
+            CMD_READ | CMD_WRITE => be32(&input[24..]),
+            _ => 0,
+        }
     }
 
     /// Consumes the beginning of `input`; the number of bytes and their meaning. Replies of the protocol

@@ -8,7 +8,7 @@ use crate::store::Store;
 use std::collections::VecDeque;
 
 /// Maximum number of bytes made at once, before the next client is served.
-pub(crate) const STRETCH_BYTES: usize = 256 << 10;
+const STRETCH_BYTES: usize = 256 << 10;
 /// Maximum size of a buffer that is kept for reuse.
 const SPARE_BYTES: usize = 4096;
 

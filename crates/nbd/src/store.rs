@@ -51,6 +51,8 @@ impl Store {
             }
             Err(error) => return Err(cannot("locked", error.into())),
         }
+        // A flush promises that the file is there, and not only what is in it.
+        sync_folder_of(path).map_err(|error| cannot("synced with its folder", error))?;
         let found = file.seek(SeekFrom::End(0)).map_err(|error| cannot("measured", error))?;
         if found == 0 {
             let bytes = bytes.unwrap_or(default);
@@ -166,6 +168,16 @@ impl Store {
             Store::Memory(_) => Ok(None),
             Store::File(file) => file.try_clone().map(Some),
         }
+    }
+}
+
+/// Makes the name of a file durable. A file system that cannot sync a folder has its own ways.
+fn sync_folder_of(path: &Path) -> io::Result<()> {
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) else { return Ok(()) };
+    match folder.sync_all() {
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        done => done,
     }
 }
 

@@ -67,6 +67,8 @@ fn work(
     outgoing: &Sender<(u32, Result<(), Refusal>)>,
     control: &Control,
 ) {
+    // The system reports a failed write-back once, and may then drop the data: no later sync covers them.
+    let mut failed = None;
     while let Ok(first) = incoming.recv() {
         let mut jobs: Vec<Job> = std::iter::once(first).chain(incoming.try_iter()).collect();
         // Tickets for a hole only do not wait for the sync.
@@ -84,7 +86,11 @@ fn work(
             continue;
         }
         // One sync is enough for all waiting tickets.
-        let outcome = file.sync_data().map_err(|error| refusal(&error));
+        let outcome = match failed {
+            Some(refused) => Err(refused),
+            None => file.sync_data().map_err(|error| refusal(&error)),
+        };
+        failed = outcome.err();
         for job in jobs {
             let _ = outgoing.send((job.ticket, outcome));
         }

@@ -10,8 +10,9 @@ use crate::error::{Error, reason};
 use crate::listen::{Address, Listener};
 use crate::local::{LocalClient, Reply};
 use crate::virtio_disk::{self, FAILED, QUEUE_SIZE, QUEUES, Task};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,10 +23,9 @@ use vhost_user_backend::{ShutdownHandle, VhostUserBackend, VhostUserDaemon, Vrin
 use virtio_queue::{DescriptorChain, QueueT};
 use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryLoadGuard, GuestMemoryMmap};
 use vmm_sys_util::epoll::EventSet;
-use vmm_sys_util::event::{
-    EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier,
-};
 
+/// The event that ends a worker; those up to the number of queues are the library's.
+const FAREWELL: u16 = QUEUES + 1;
 /// How long a stopped queue waits for its outstanding requests.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -107,9 +107,8 @@ fn attend(listener: &Listener, client: &LocalClient, control: &Control, current:
         }
         let disk = Arc::new(Disk::new(client.clone()));
         let memory = Memory::new(GuestMemoryMmap::new());
-        let Ok(mut daemon) = VhostUserDaemon::new("vhost-user".to_owned(), disk, memory) else {
-            return;
-        };
+        let Ok(mut daemon) = Daemon::new(disk, memory) else { return };
+        let daemon = &mut daemon.daemon;
         if daemon.start(&mut socket).is_err() {
             continue;
         }
@@ -120,6 +119,39 @@ fn attend(listener: &Listener, client: &LocalClient, control: &Control, current:
         // Errors are the concern of the hypervisor.
         let _ = daemon.wait();
         *lock(&current.0) = None;
+    }
+}
+
+/// A daemon whose worker ends when it is dropped.
+///
+/// The library's own event for that is a descriptor that it never closes, one for each connection. So the
+/// worker is ended by an error of `handle_event`, at an event of ours.
+struct Daemon {
+    daemon: VhostUserDaemon<Arc<Disk>>,
+    farewell: OwnedFd,
+}
+
+impl Daemon {
+    fn new(disk: Arc<Disk>, memory: Memory) -> io::Result<Self> {
+        let farewell = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
+        let daemon = VhostUserDaemon::new("vhost-user".to_owned(), disk, memory);
+        let daemon = daemon.map_err(|error| io::Error::other(error.to_string()))?;
+        for worker in daemon.get_epoll_handlers() {
+            let event = farewell.as_raw_fd();
+            if let Err(error) = worker.register_listener(event, EventSet::IN, FAREWELL.into()) {
+                // To drop it would wait for a worker that nothing ends.
+                std::mem::forget(daemon);
+                return Err(error);
+            }
+        }
+        Ok(Daemon { daemon, farewell })
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It only fails when it is full, and then the worker has been told.
+        let _ = rustix::io::write(&self.farewell, &1u64.to_ne_bytes());
     }
 }
 
@@ -264,10 +296,6 @@ impl VhostUserBackend for Disk {
         Ok(())
     }
 
-    fn exit_event(&self, _: usize) -> Option<(EventConsumer, EventNotifier)> {
-        new_event_consumer_and_notifier(EventFlag::NONBLOCK | EventFlag::CLOEXEC).ok()
-    }
-
     fn stop_vring(&self, number: u32) -> io::Result<()> {
         let number = number as usize;
         if number >= usize::from(QUEUES) {
@@ -288,6 +316,9 @@ impl VhostUserBackend for Disk {
         vrings: &[VringMutex],
         _: usize,
     ) -> io::Result<()> {
+        if number == FAREWELL {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
         let number = usize::from(number);
         let Some(vring) = vrings.get(number).filter(|_| events.contains(EventSet::IN)) else {
             return Ok(());

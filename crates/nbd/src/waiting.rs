@@ -74,8 +74,8 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         let before = self.watch.last_message;
         for number in 0..self.watch.warm.len() {
             let place = self.watch.warm[number];
-            let (load, held) = (self.clients.load, self.clients.held(place));
-            if self.clients.at(place).is_some_and(|it| it.has_room(load, held)) {
+            let room = self.clients.room(place);
+            if self.clients.at(place).is_some_and(|it| it.has_room(room)) {
                 self.read(place);
                 // Due replies must not wait for the requests of all other clients.
                 self.answer_due();
@@ -95,7 +95,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         let mut fds = Vec::with_capacity(self.clients.places() + 4);
         fds.push(PollFd::new(self.control.wakes(), PollFlags::IN));
         for (place, connection) in self.clients.iter() {
-            let room = connection.has_room(self.clients.load, self.clients.held(place));
+            let room = connection.has_room(self.clients.room(place));
             let mut wanted = PollFlags::empty();
             wanted.set(PollFlags::IN, reading && room);
             wanted.set(PollFlags::OUT, connection.has_output());
@@ -234,10 +234,14 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
 
     /// Continues with messages that were left because the client was at its limits.
     fn read_leftovers(&mut self, reading: bool) {
-        for place in 0..self.clients.places() {
-            let (load, held) = (self.clients.load, self.clients.held(place));
+        self.clients.count_competitors();
+        let places = self.clients.places();
+        // Each has its turn to be the first, who takes what room there is.
+        let first = self.watch.first % places.max(1);
+        for place in (first..places).chain(0..first) {
+            let room = self.clients.room(place);
             let waits = |connection: &mut Connection| {
-                reading && connection.held_back && connection.has_room(load, held)
+                reading && connection.held_back && connection.has_room(room)
             };
             if !self.clients.at(place).is_some_and(waits) {
                 continue;

@@ -145,7 +145,7 @@ fn fail(op: &str, range: &str, often: Option<&str>) -> Result<Order, String> {
 }
 
 /// A line of a script: when, after the first request, and what.
-pub(crate) fn script_line(line: &str) -> Result<(Time, Order), String> {
+fn script_line(line: &str) -> Result<(Time, Order), String> {
     let (at, order) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let at = time(at).map_err(|error| format!("{error}; a line is a time and an order"))?;
     Ok((at, order.trim().parse()?))

@@ -143,12 +143,20 @@ fn to_the_end() -> ControlFlow<()> {
 
 fn write(state: &ssd::Snapshot, path: &Path, backing: Option<&Path>) -> Result<(), String> {
     let done = match backing {
-        Some(backing) => {
-            head_of(backing).and_then(|head| snapshot::save(state, path, &head, &mut to_the_end))
-        }
+        Some(backing) => synced(backing)
+            .and_then(|()| head_of(backing))
+            .and_then(|head| snapshot::save(state, path, &head, &mut to_the_end)),
         None => snapshot::save(state, path, &[], &mut to_the_end),
     };
     done.map_err(|error| format!("cannot be written: {}", reason(&error)))
+}
+
+/// Makes the data durable that a drive knows of, before the drive: else a power cut may leave one that is
+/// younger than its data.
+fn synced(backing: &Path) -> std::io::Result<()> {
+    #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
+    let file = std::fs::File::open(backing)?;
+    file.sync_data()
 }
 
 /// What tells a backing file from others: size, last change, and the file itself.

@@ -21,6 +21,7 @@ use crate::error::RunError;
 use crate::faults::{self, Faulty};
 use crate::results::{Collected, Ran};
 use crate::session::Session;
+use crate::trace::Output;
 use devices::Supplied;
 use doors::Doors;
 use keep::Keeper;
@@ -30,6 +31,7 @@ use serde_json::{Map, Value, json};
 pub use settings::{LiveAddress, LiveSettings, LiveStatus, Ready};
 use settings::{from_nbd, system};
 pub use shared::{LiveDoor, LiveTls};
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -267,7 +269,10 @@ fn write_faults(
     let record = record.map(|(target, _)| target).filter(|it| *it != "-");
     let (Some(record), Some(given)) = (record, given) else { return Ok(None) };
     let path = format!("{record}.faults");
-    std::fs::write(Path::new(&path), given)
-        .map_err(|error| RunError::System(format!("{path}: cannot be written: {error}")))?;
+    let written = Output::create_file(Path::new(&path)).and_then(|mut output| {
+        output.write_all(given.as_bytes())?;
+        output.finish()
+    });
+    written.map_err(|error| RunError::System(format!("{path}: cannot be written: {error}")))?;
     Ok(Some(path))
 }

@@ -1,6 +1,7 @@
 //! The file that a trace is written to: compressed according to its extension, and complete or absent.
 
 use super::{writable, writable_named};
+use crate::folder;
 use flate2::write::GzEncoder;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -133,10 +134,9 @@ impl Output {
         if let Place::File(file) = place.get_ref() {
             file.sync_all()?;
         }
-        match self.named {
-            Some((temporary, path)) => temporary.persist(path).map_err(|error| error.error),
-            None => Ok(()),
-        }
+        let Some((temporary, path)) = self.named else { return Ok(()) };
+        temporary.persist(&path).map_err(|error| error.error)?;
+        folder::sync_of(&path)
     }
 }
 
