@@ -45,6 +45,9 @@ impl Load {
 /// While the device is interrupted the clock of the workload stands still. So a closed loop continues as
 /// soon as the device is back, and timed arrivals are delayed by the time in between.
 pub trait Interrupt {
+    /// Whether it has to see each event of the device.
+    const WATCHES: bool = true;
+
     /// The instant of the next one, if that is known: it comes after all events of that instant, and
     /// before its arrivals.
     fn at(&self) -> Option<Time> {
@@ -81,7 +84,9 @@ pub trait Interrupt {
 #[derive(Debug, Clone, Copy)]
 pub struct Never;
 
-impl Interrupt for Never {}
+impl Interrupt for Never {
+    const WATCHES: bool = false;
+}
 
 /// How many completions pass between two calls of [`Observer::tick`].
 const TICK: u64 = 8192;
@@ -264,13 +269,13 @@ impl Drive {
     ///
     /// # Errors
     /// Those of [`drive`].
-    pub fn go_on(
+    pub fn go_on<I: Interrupt>(
         mut self,
         device: &mut dyn Device,
         workload: &mut dyn Workload,
         until: Time,
         observer: &mut dyn Observer,
-        interrupt: &mut impl Interrupt,
+        interrupt: &mut I,
     ) -> Result<Driven, WorkloadError> {
         let mut ended = false;
         let mut completions = Vec::new();
@@ -307,8 +312,16 @@ impl Drive {
                 };
                 self.now = now;
                 self.sample(now, without, device, workload, observer);
-                device.advance(now, &mut completions);
-                interrupt.event(now, device)
+                if I::WATCHES {
+                    device.advance(now, &mut completions);
+                    interrupt.event(now, device)
+                } else {
+                    // On to where something else may happen: an arrival, or a look at the device.
+                    let next = arrival.map_or(Time::MAX, |next| next.at + without);
+                    let to = next.min(self.sample_at.saturating_sub(1)).max(now);
+                    self.now = device.go_on(to, &mut completions).expect("it has an event");
+                    false
+                }
             };
             let now = self.now;
             let lasts = if goes { interrupt.begin(now, device, &mut completions) } else { 0 };

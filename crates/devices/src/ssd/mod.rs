@@ -90,6 +90,16 @@ impl Ssd {
     fn geometry(&self) -> &Geometry {
         self.ftl.geometry()
     }
+
+    /// Hands over the answers that there are.
+    #[inline]
+    fn give_completions(&mut self, completions: &mut Vec<Completion>) {
+        if completions.is_empty() {
+            std::mem::swap(completions, self.front.done());
+        } else {
+            completions.append(self.front.done());
+        }
+    }
 }
 
 impl Device for Ssd {
@@ -112,9 +122,23 @@ impl Device for Ssd {
             self.happens(event);
         }
         self.clock.now = to;
-        if !self.front.done().is_empty() {
-            completions.append(self.front.done());
+        self.give_completions(completions);
+    }
+
+    fn go_on(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
+        let mut at = None;
+        // Some requests are answered when they are submitted.
+        while !self.front.has_done() {
+            let Some(event) = self.clock.go_on(to) else { return at };
+            self.happens(event);
+            at = Some(self.clock.now);
+            if self.ftl.has_ended() {
+                break;
+            }
         }
+        let now = self.clock.now;
+        self.advance(now, completions);
+        Some(now)
     }
 
     fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {

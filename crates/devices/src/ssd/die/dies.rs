@@ -6,7 +6,7 @@
 
 use super::buses::{Buses, Cargo};
 use super::costs::Costs;
-use super::rows::Row;
+use super::rows::{Place, Row, Rows};
 use super::state::{Cell, Die, Job, Load, Owner, Read, Stops, Task};
 use crate::kit::slots::Slots;
 use crate::ssd::account::UnitAccount;
@@ -119,13 +119,32 @@ impl Dies {
             sensed: 0,
         };
         self.count_read(&read);
-        let die = &mut self.each[row.die as usize];
         let id = self.reads.insert(read);
+        let die = &mut self.each[row.die as usize];
+        // What waits for nothing need not go through the queue.
+        let is_free = if self.shared { die.busy == 0 } else { die.busy & read.planes == 0 };
+        if is_free && die.is_at_rest() {
+            return self.start_read(id, clock);
+        }
         match read.owner {
             Owner::Batch(_) if self.host_first => die.later_reads.push_back(id),
             _ => die.reads.push_back(id),
         }
         self.run(row.die, sight, clock);
+    }
+
+    /// A single page of a request is to be read.
+    pub fn read_page(
+        &mut self,
+        (place, blocks_per_domain): (Place, u32),
+        (skipped, bytes): (u32, u32),
+        owner: impl Fn(u32) -> Owner,
+        sight: Sight,
+        clock: &mut Clock,
+    ) {
+        let mut rows = Rows::new(self.shape, blocks_per_domain);
+        let row = rows.one(place, (skipped, bytes), owner, &self.costs);
+        self.read(&row, sight, clock);
     }
 
     /// The next row of a batch is to be read, of which this many pages cross the bus.
@@ -368,9 +387,12 @@ impl Dies {
         }
         // What it waited for is known before it itself counts.
         let wait = now - read.queued;
-        let suspend = (die.account.stopping_ns(now) - read.marks[1]).min(wait);
-        let cleaning = (die.account.cleaning_ns(now) - read.marks[0]).min(wait - suspend);
-        read.marks = [cleaning, suspend];
+        read.marks = if wait == 0 {
+            [0; 2]
+        } else {
+            let suspend = (die.account.stopping_ns(now) - read.marks[1]).min(wait);
+            [(die.account.cleaning_ns(now) - read.marks[0]).min(wait - suspend), suspend]
+        };
         die.busy |= read.planes;
         die.account.begin(cleans, now);
         if die.has_waiting_task() {
@@ -556,10 +578,13 @@ impl Dies {
     /// A row of pages must be sensed. What crosses the bus is counted where it does.
     fn count_read(&mut self, read: &Read) {
         let senses = u64::from(read.planes.count_ones());
-        let sensing = Effort { senses, sense_ns: read.sense_ns, ..Effort::default() };
-        self.effort[0] += sensing;
+        let [all, of_host] = &mut self.effort;
+        all.senses += senses;
+        all.sense_ns += read.sense_ns;
         if let Owner::Request { reads: true, .. } = read.owner {
-            self.effort[1] += Effort { bus_ns: read.bus_ns, ..sensing };
+            of_host.senses += senses;
+            of_host.sense_ns += read.sense_ns;
+            of_host.bus_ns += read.bus_ns;
         }
     }
 

@@ -104,6 +104,12 @@ impl Front {
         &mut self.done
     }
 
+    /// Whether there are any.
+    #[inline]
+    pub fn has_done(&self) -> bool {
+        !self.done.is_empty()
+    }
+
     /// When the first request was answered that has not been handed over.
     #[inline]
     pub fn first_done(&self) -> Option<Time> {
@@ -380,15 +386,38 @@ impl Front {
         [cleaning, room]: [Time; 2],
         clock: &mut Clock,
     ) {
+        self.account(slot, status, [cleaning, room], clock.now);
+        self.leave_flash(slot, clock);
+    }
+
+    /// A read has all its data, and nothing else belongs to this instant; whether the link is to take turns, because
+    /// the answer does not simply take it.
+    #[inline]
+    pub fn answer_read(&mut self, slot: Slot, clock: &mut Clock) -> bool {
+        let now = clock.now;
+        self.account(slot, Status::Ok, [0; 2], now);
+        let active = &mut self.active[slot];
+        active.done = now;
+        let bytes = active.request.bytes();
+        let Some(end) = self.link.carry(slot, bytes, now) else {
+            self.leave_flash(slot, clock);
+            return true;
+        };
+        clock.call(end, Event::LinkFree);
+        self.has_flushes()
+    }
+
+    /// Accounts for the time of a request behind a write buffer.
+    #[inline]
+    fn account(&mut self, slot: Slot, status: Status, [cleaning, room]: [Time; 2], now: Time) {
         let active = &mut self.active[slot];
         let part = &mut active.breakdown;
         part[CLEANING_WAIT] += cleaning;
         part[BUFFER] = room;
         let known = [FIRMWARE, CLEANING_WAIT, BUFFER, SUSPEND, BUS, CELL];
         let rest: Time = known.iter().map(|known| part[*known]).sum();
-        part[UNIT_WAIT] = clock.now - active.at_flash - rest;
+        part[UNIT_WAIT] = now - active.at_flash - rest;
         active.status = status;
-        self.leave_flash(slot, clock);
     }
 
     // ---- power cuts -----------------------------------------------------------------------

@@ -28,16 +28,18 @@ impl Ssd {
     /// A read of the host begins: pages in the buffer and unmapped pages are available at once, the rest
     /// is read from the dies, pages of a row together.
     fn begin_reads(&mut self, slot: Slot, request: &Request) {
+        let pages = front::touched(self.ftl.geometry(), request);
+        if pages.end - pages.start == 1 {
+            return self.begin_read(slot, request, Lpn(pages.start));
+        }
         let mut rows = Rows::new(self.dies.shape(), self.ftl.geometry().blocks_per_domain);
         let owner = |pages| Owner::Request { slot, pages, reads: true };
-        for lpn in front::touched(self.ftl.geometry(), request).map(Lpn) {
+        for lpn in pages.map(Lpn) {
             let page = front::page_request(self.ftl.geometry(), request, lpn, Some(slot));
             let Some(place) = self.place_in_flash(lpn, page.touched.1) else { continue };
             let granule = self.ftl.geometry().granule;
             self.ftl.counters.page_read(PageWork::Read, page.touched.1, granule);
-            let start = lpn.0 * u64::from(self.ftl.geometry().sectors_per_page);
-            let skipped = request.lba.0.saturating_sub(start) * SECTOR_BYTES;
-            let bytes = (skipped as u32, page.bytes);
+            let bytes = (self.skipped(request, lpn), page.bytes);
             if let Some(row) = rows.add(place, bytes, owner, self.dies.costs()) {
                 self.front.expect_read(slot);
                 self.dies.read(&row, self.sight(), &mut self.clock);
@@ -51,6 +53,30 @@ impl Ssd {
         if self.front.expects_nothing(slot) {
             self.answer(slot, Status::Ok, [0; 2]);
         }
+    }
+
+    /// The same of one that touches a single page.
+    fn begin_read(&mut self, slot: Slot, request: &Request, lpn: Lpn) {
+        let page = front::page_request(self.ftl.geometry(), request, lpn, None);
+        let Some(place) = self.place_in_flash(lpn, page.touched.1) else {
+            return self.answer(slot, Status::Ok, [0; 2]);
+        };
+        let (granule, per_domain) =
+            (self.ftl.geometry().granule, self.ftl.geometry().blocks_per_domain);
+        self.ftl.counters.page_read(PageWork::Read, page.touched.1, granule);
+        let bytes = (self.skipped(request, lpn), page.bytes);
+        self.front.expect_read(slot);
+        let owner = |pages| Owner::Request { slot, pages, reads: true };
+        let sight = self.sight();
+        self.dies.read_page((place, per_domain), bytes, owner, sight, &mut self.clock);
+        self.hear_dies();
+    }
+
+    /// Bytes of a logical page before the part that a request reads.
+    #[inline]
+    fn skipped(&self, request: &Request, lpn: Lpn) -> u32 {
+        let start = lpn.0 * u64::from(self.ftl.geometry().sectors_per_page);
+        (request.lba.0.saturating_sub(start) * SECTOR_BYTES) as u32
     }
 
     /// Where a logical page must be read; nothing where it is in the buffer or was never written, which is
@@ -476,6 +502,9 @@ impl Ssd {
             }
             Some(Ended::Read { die, owner, spent, operation }) => {
                 self.record(die, operation);
+                if let Owner::Request { slot, reads: true, .. } = owner {
+                    return self.read_ended(slot, die, spent);
+                }
                 self.due.push(Due::Run(die));
                 match owner {
                     Owner::Batch(batch) => self.batch_read(&batch, die),
@@ -501,15 +530,26 @@ impl Ssd {
         self.work_off();
     }
 
-    /// A read that a request waits for is done.
+    /// A read of the host is done at a die, which goes on before an answer takes the link.
+    fn read_ended(&mut self, slot: Slot, die: u32, spent: [Time; 4]) {
+        debug_assert!(self.due.is_empty() && self.answers.is_empty(), "it is all of the event");
+        self.front.read_done(slot, spent);
+        let is_last = self.front.expects_nothing(slot);
+        if is_last {
+            self.front.decide(slot);
+        }
+        self.dies.run(die, self.sight(), &mut self.clock);
+        self.hear_dies();
+        if is_last && self.front.answer_read(slot, &mut self.clock) {
+            self.pump();
+        }
+    }
+
+    /// A read that a write waits for is done.
     fn row_read(&mut self, slot: Slot, spent: [Time; 4]) {
         self.front.read_done(slot, spent);
         if self.front.expects_nothing(slot) {
-            if self.front.request(slot).op == Op::Read {
-                self.answer(slot, Status::Ok, [0; 2]);
-            } else {
-                self.join(slot);
-            }
+            self.join(slot);
         }
     }
 
