@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 /// A priority queue of events, each a small number that its owner knows how to read.
 ///
 /// Time, insertion number and payload are packed in one integer, so that comparing two events is
-/// one comparison and ties can only fall in order of insertion. The events of the next two milliseconds are in
+/// one comparison and ties can only fall in order of insertion. The events of the next four milliseconds are in
 /// a wheel of short intervals, each of which has its few events in order: to insert one, to take the next and to
 /// [cancel](EventQueue::cancel) one cost the same however many there are. All others are in a heap, from which
 /// they are taken when their turn comes; there a cancelled one is passed over.
@@ -18,30 +18,31 @@ pub struct EventQueue {
     /// Intervals that have events, as bits, and which of these words are not zero.
     used: [u64; WORDS],
     used_words: u64,
-    /// The events of the wheel, each with the next of its interval, the last with the first; and the free ones.
-    nodes: Vec<Node>,
+    /// The events of the wheel, each with the next of its interval, the last with the first; and the free places.
+    keys: Box<[u128; PLACES]>,
+    next: Box<[u16; PLACES]>,
     free: u16,
     /// The interval of the event that was taken last: those in the wheel are of it and of those that follow.
     base: u64,
-    /// The earliest in the wheel and in the heap.
+    /// The earliest of all, of the wheel, and of the heap.
+    first: u128,
     soon: u128,
     later: u128,
+    /// An event in a place of its own.
+    apart: u128,
     heap: BinaryHeap<Reverse<u128>>,
     /// The cancelled ones of the heap, of which the earliest is not one.
     cancelled: BinaryHeap<Reverse<u128>>,
     inserted: u64,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Node {
-    key: u128,
-    next: u16,
-}
-
-/// Intervals of the wheel, of 512 ns each.
+/// Intervals of the wheel, of 1,024 ns each.
 const INTERVALS: usize = 4096;
-const INTERVAL_SHIFT: u32 = 9;
+const INTERVAL_SHIFT: u32 = 10;
 const WORDS: usize = INTERVALS / 64;
+
+/// Events for which it has places; more go to the heap.
+const PLACES: usize = 1024;
 
 /// No event.
 const NONE: u16 = u16::MAX;
@@ -52,15 +53,19 @@ const MOST_PASSED: u32 = 24;
 
 impl Default for EventQueue {
     fn default() -> Self {
+        let free = |place: usize| if place + 1 < PLACES { place as u16 + 1 } else { NONE };
         EventQueue {
             wheel: Box::new([NONE; INTERVALS]),
             used: [0; WORDS],
             used_words: 0,
-            nodes: Vec::new(),
-            free: NONE,
+            keys: Box::new([0; PLACES]),
+            next: Box::new(std::array::from_fn(free)),
+            free: 0,
             base: 0,
+            first: NEVER,
             soon: NEVER,
             later: NEVER,
+            apart: NEVER,
             heap: BinaryHeap::new(),
             cancelled: BinaryHeap::new(),
             inserted: 0,
@@ -83,6 +88,12 @@ fn interval_of(key: u128) -> u64 {
     ((key >> TIME_SHIFT) as Time) >> INTERVAL_SHIFT
 }
 
+/// The place of a number in the table of places: all are within it.
+#[inline]
+fn at(place: u16) -> usize {
+    usize::from(place) % PLACES
+}
+
 impl EventQueue {
     /// An empty queue.
     pub fn new() -> Self {
@@ -92,49 +103,68 @@ impl EventQueue {
     /// Adds an event at `at`; `payload` must fit 24 bits.
     #[inline]
     pub fn push(&mut self, at: Time, payload: u32) -> EventId {
+        let key = self.next_key(at, payload);
+        self.insert(key);
+        EventId(key)
+    }
+
+    /// The same of an event that is not cancelled, the only one of its kind nearly always: it then has a place of
+    /// its own, where it costs less.
+    #[inline]
+    pub fn push_apart(&mut self, at: Time, payload: u32) {
+        let key = self.next_key(at, payload);
+        if self.apart == NEVER {
+            self.apart = key;
+            self.first = self.first.min(key);
+        } else {
+            self.insert(key);
+        }
+    }
+
+    #[inline]
+    fn next_key(&mut self, at: Time, payload: u32) -> u128 {
         debug_assert!(payload < 1 << PAYLOAD_BITS);
         // 2^40 insertions wrap after more than 10^12 events; ties then only lose their order.
         let order = self.inserted & ((1 << ORDER_BITS) - 1);
-        self.inserted += 1;
+        self.inserted = self.inserted.wrapping_add(1);
         let low = order << PAYLOAD_BITS | u64::from(payload);
-        let key = u128::from(at) << TIME_SHIFT | u128::from(low);
-        self.insert(key);
-        EventId(key)
+        u128::from(at) << TIME_SHIFT | u128::from(low)
     }
 
     #[inline]
     fn insert(&mut self, key: u128) {
         let interval = interval_of(key);
-        if interval.wrapping_sub(self.base) >= INTERVALS as u64 {
+        let node = self.free;
+        if interval.wrapping_sub(self.base) >= INTERVALS as u64 || node == NONE {
             return self.insert_late(key);
         }
-        let node = self.new_node(key);
         let place = interval as usize % INTERVALS;
         let last = self.wheel[place];
         if last == NONE {
-            self.nodes[usize::from(node)].next = node;
+            self.free = std::mem::replace(&mut self.next[at(node)], node);
             self.wheel[place] = node;
             self.used[place / 64] |= 1 << (place % 64);
             self.used_words |= 1 << (place / 64);
-        } else if self.nodes[usize::from(last)].key < key {
-            let first = std::mem::replace(&mut self.nodes[usize::from(last)].next, node);
-            self.nodes[usize::from(node)].next = first;
+        } else if self.keys[at(last)] < key {
+            let first = std::mem::replace(&mut self.next[at(last)], node);
+            self.free = std::mem::replace(&mut self.next[at(node)], first);
             self.wheel[place] = node;
         } else if !self.insert_between(last, node, key) {
-            self.release(node);
             return self.insert_late(key);
         }
+        self.keys[at(node)] = key;
         self.soon = self.soon.min(key);
+        self.first = self.first.min(key);
     }
 
     /// Inserts an event before the last of its interval, unless too many come before it.
     fn insert_between(&mut self, last: u16, node: u16, key: u128) -> bool {
         let mut before = last;
         for _ in 0..MOST_PASSED {
-            let next = self.nodes[usize::from(before)].next;
-            if self.nodes[usize::from(next)].key > key {
-                self.nodes[usize::from(node)].next = next;
-                self.nodes[usize::from(before)].next = node;
+            let next = self.next[at(before)];
+            if self.keys[at(next)] > key {
+                self.free = std::mem::replace(&mut self.next[at(node)], next);
+                self.next[at(before)] = node;
                 return true;
             }
             before = next;
@@ -142,44 +172,16 @@ impl EventQueue {
         false
     }
 
-    #[inline]
-    fn new_node(&mut self, key: u128) -> u16 {
-        let node = self.free;
-        if node == NONE {
-            return self.one_more_node(key);
-        }
-        let kept = &mut self.nodes[usize::from(node)];
-        self.free = kept.next;
-        kept.key = key;
-        node
-    }
-
-    /// A place for one more event; of more than 65,535 in the wheel the latest goes to the heap.
-    #[cold]
-    fn one_more_node(&mut self, key: u128) -> u16 {
-        let count = self.nodes.len();
-        if count < usize::from(NONE) {
-            self.nodes.push(Node { key, next: NONE });
-            return count as u16;
-        }
-        let all = (0..INTERVALS as u64).map(|ahead| (self.base + ahead) as usize % INTERVALS);
-        let latest = all.rev().find(|place| self.wheel[*place] != NONE).expect("they are there");
-        let last = self.nodes[usize::from(self.wheel[latest])].key;
-        self.take_out(last);
-        self.insert_late(last);
-        self.new_node(key)
-    }
-
-    #[inline]
-    fn release(&mut self, node: u16) {
-        self.nodes[usize::from(node)].next = self.free;
-        self.free = node;
-    }
-
     #[cold]
     fn insert_late(&mut self, key: u128) {
+        if self.used_words == 0 && interval_of(key) < self.base {
+            // Nothing keeps the wheel where it is.
+            self.base = interval_of(key);
+            return self.insert(key);
+        }
         self.heap.push(Reverse(key));
         self.later = self.later.min(key);
+        self.first = self.first.min(key);
     }
 
     /// Takes back an event that has not happened yet.
@@ -189,14 +191,12 @@ impl EventQueue {
             if self.soon == key {
                 self.find_soon();
             }
-            return;
+        } else {
+            debug_assert!(key >= self.later, "an event is cancelled once, and before it happens");
+            self.cancelled.push(Reverse(key));
+            self.find_later();
         }
-        debug_assert!(
-            self.heap.iter().any(|it| it.0 == key) && self.cancelled.iter().all(|it| it.0 != key),
-            "an event is cancelled once, and before it happens"
-        );
-        self.cancelled.push(Reverse(key));
-        self.find_later();
+        self.find_first();
     }
 
     /// Takes an event out of the wheel, if it is there.
@@ -209,8 +209,8 @@ impl EventQueue {
         }
         let mut before = last;
         loop {
-            let node = self.nodes[usize::from(before)].next;
-            if self.nodes[usize::from(node)].key == key {
+            let node = self.next[at(before)];
+            if self.keys[at(node)] == key {
                 self.unlink(place, before, node);
                 return true;
             }
@@ -230,12 +230,13 @@ impl EventQueue {
             *word &= !(1 << (place % 64));
             self.used_words &= !(u64::from(*word == 0) << (place / 64));
         } else {
-            self.nodes[usize::from(before)].next = self.nodes[usize::from(node)].next;
+            self.next[at(before)] = self.next[at(node)];
             if self.wheel[place] == node {
                 self.wheel[place] = before;
             }
         }
-        self.release(node);
+        self.next[at(node)] = self.free;
+        self.free = node;
     }
 
     /// Finds the earliest event of the wheel.
@@ -245,7 +246,7 @@ impl EventQueue {
         let (word, bit) = (place / 64, place % 64);
         let here = self.used[word] >> bit;
         let place = if here != 0 {
-            place + here.trailing_zeros() as usize
+            place.wrapping_add(here.trailing_zeros() as usize)
         } else {
             // The words behind it; then, round the wheel, those before it and the rest of its own.
             let behind = self.used_words & (u64::MAX << 1 << word);
@@ -258,8 +259,7 @@ impl EventQueue {
             word * 64 + self.used[word].trailing_zeros() as usize
         };
         let last = self.wheel[place % INTERVALS];
-        let first = self.nodes[usize::from(last)].next;
-        self.soon = self.nodes[usize::from(first)].key;
+        self.soon = self.keys[at(self.next[at(last)])];
     }
 
     /// Finds the earliest event of the heap, and drops cancelled ones before it.
@@ -275,32 +275,38 @@ impl EventQueue {
         self.later = NEVER;
     }
 
+    #[inline]
+    fn find_first(&mut self) {
+        self.first = self.soon.min(self.apart).min(self.later);
+    }
+
     /// When the earliest event happens.
     #[inline]
     pub fn next_at(&self) -> Option<Time> {
-        let key = self.soon.min(self.later);
-        (key != NEVER).then_some((key >> TIME_SHIFT) as Time)
+        (self.first != NEVER).then_some((self.first >> TIME_SHIFT) as Time)
     }
 
     /// Removes the earliest event if it happens at or before `to`.
     #[inline]
     pub fn pop_until(&mut self, to: Time) -> Option<(Time, u32)> {
-        let key = self.soon.min(self.later);
-        let at = (key >> TIME_SHIFT) as Time;
-        if at > to || key == NEVER {
+        let key = self.first;
+        let at_time = (key >> TIME_SHIFT) as Time;
+        if at_time > to || key == NEVER {
             return None;
         }
         if key == self.soon {
             self.base = interval_of(key);
             let place = self.base as usize % INTERVALS;
             let last = self.wheel[place];
-            let first = self.nodes[usize::from(last)].next;
-            self.unlink(place, last, first);
+            self.unlink(place, last, self.next[at(last)]);
             self.find_soon();
+        } else if key == self.apart {
+            self.apart = NEVER;
         } else {
             self.take_late(key);
         }
-        Some((at, key as u32 & ((1 << PAYLOAD_BITS) - 1)))
+        self.find_first();
+        Some((at_time, key as u32 & ((1 << PAYLOAD_BITS) - 1)))
     }
 
     #[cold]
@@ -320,15 +326,13 @@ mod tests {
     impl EventQueue {
         /// Nothing is left, neither of events nor of what they took.
         fn is_clean(&self) -> bool {
-            let mut free = 0;
-            let mut node = self.free;
-            while node != NONE {
-                (free, node) = (free + 1, self.nodes[usize::from(node)].next);
-            }
-            self.used_words == 0
+            let places =
+                std::iter::successors(Some(self.free), |place| Some(self.next[at(*place)]));
+            self.first == NEVER
+                && self.used_words == 0
                 && self.used == [0; WORDS]
                 && self.wheel.iter().all(|last| *last == NONE)
-                && free == self.nodes.len()
+                && places.take_while(|place| *place != NONE).count() == PLACES
                 && self.heap.is_empty()
                 && self.cancelled.is_empty()
         }
@@ -387,12 +391,21 @@ mod tests {
                         let span = spans[random.below(spans.len() as u64) as usize];
                         let at = now + random.below(span);
                         let payload = random.below(1 << PAYLOAD_BITS) as u32;
-                        wanted.insert((at, number), (payload, queue.push(at, payload)));
+                        // Some are of a kind of their own.
+                        let event = if random.below(8) == 0 {
+                            queue.push_apart(at, payload);
+                            None
+                        } else {
+                            Some(queue.push(at, payload))
+                        };
+                        wanted.insert((at, number), (payload, event));
                     } else if cancelled > 0 && random.below(cancelled) == 0 {
                         let which = random.below(wanted.len() as u64) as usize;
                         let key = *wanted.keys().nth(which).unwrap();
-                        let (_, event) = wanted.remove(&key).unwrap();
-                        queue.cancel(event);
+                        if let (_, Some(event)) = wanted[&key] {
+                            wanted.remove(&key);
+                            queue.cancel(event);
+                        }
                     } else {
                         let ((at, _), (payload, _)) = wanted.pop_first().unwrap();
                         let before = at.checked_sub(1).and_then(|before| queue.pop_until(before));
@@ -427,5 +440,19 @@ mod tests {
         wanted.sort_unstable();
         let left: Vec<_> = std::iter::from_fn(|| queue.pop_until(Time::MAX)).collect();
         assert!(left == wanted && queue.is_clean());
+    }
+
+    #[test]
+    fn a_queue_that_was_emptied_ahead_of_time_is_as_good_as_new() {
+        let mut queue = EventQueue::new();
+        queue.push(1 << 40, 1);
+        assert_eq!(queue.pop_until(Time::MAX), Some((1 << 40, 1)));
+        for payload in [5, 3, 4] {
+            queue.push(100 * Time::from(payload), payload);
+        }
+        assert!(queue.heap.len() <= 2);
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop_until(Time::MAX)).collect();
+        assert_eq!(order, [(300, 3), (400, 4), (500, 5)]);
+        assert!(queue.is_clean());
     }
 }

@@ -154,11 +154,43 @@ impl Link {
         if self.is_instant || self.takes_turns || self.ways[0].is_some() || !self.is_idle(now) {
             return None;
         }
+        self.carry_on(0, Transfer::Out(slot), bytes, now)
+    }
+
+    /// The same of a request that is sent: when the data have crossed.
+    #[inline]
+    pub fn bring(&mut self, slot: Slot, bytes: u64, now: Time) -> Option<Time> {
+        let way = self.inward();
+        if self.is_instant
+            || self.takes_turns
+            || self.config.latency.ns() > 0
+            || self.ways[way].is_some()
+            || !self.is_idle(now)
+        {
+            return None;
+        }
+        self.carry_on(way, Transfer::In(slot), bytes, now)
+    }
+
+    #[inline]
+    fn carry_on(&mut self, way: usize, transfer: Transfer, bytes: u64, now: Time) -> Option<Time> {
         let end = now + self.config.bandwidth.time_ns(bytes);
         (end > now).then(|| {
-            self.ways[0] = Some((Transfer::Out(slot), end));
+            self.ways[way] = Some((transfer, end));
             end
         })
+    }
+
+    /// Whether an answer without data has crossed at once.
+    #[inline]
+    pub fn lets_out(&self, now: Time) -> bool {
+        !self.is_instant && !self.takes_turns && self.ways[0].is_none() && self.is_idle(now)
+    }
+
+    /// Whether its next turn would be `Idle`, and nothing else is to be done at its turns.
+    #[inline]
+    pub fn rests(&self, now: Time) -> bool {
+        !self.takes_turns && self.is_idle(now)
     }
 
     /// Takes the next turn; to be called until it is `Idle`.

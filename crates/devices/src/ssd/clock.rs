@@ -110,6 +110,12 @@ impl Clock {
         self.events.push(at, event.packed())
     }
 
+    /// Asks for an event of the host link, which has one at a time, or one in each direction.
+    #[inline]
+    pub(in crate::ssd) fn call_link(&mut self, at: Time) {
+        self.events.push_apart(at, Event::LinkFree.packed());
+    }
+
     /// Takes back an event that has not happened.
     pub(in crate::ssd) fn take_back(&mut self, event: EventId) {
         self.events.cancel(event);

@@ -109,7 +109,7 @@ impl Device for Ssd {
         self.clock.now = now;
         match self.front.submit(request, &mut self.clock) {
             Some(slot) => self.arrive_at_once(slot, &request),
-            None => self.pump(),
+            None => self.pump_unless_at_rest(),
         }
     }
 

@@ -104,6 +104,7 @@ impl Dies {
     // ---- told ----------------------------------------------------------------------------
 
     /// A row of pages is to be read.
+    #[inline]
     pub fn read(&mut self, row: &Row, sight: Sight, clock: &mut Clock) {
         let now = clock.now;
         let die = &mut self.each[row.die as usize];
@@ -272,6 +273,12 @@ impl Dies {
     }
 
     fn run_on(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
+        if self.each[number as usize].has_only_reads() {
+            while let Some(read) = self.next_read(number) {
+                self.start_read(read, clock);
+            }
+            return;
+        }
         loop {
             self.begin_load(number, sight, clock);
             let die = &self.each[number as usize];
@@ -339,6 +346,7 @@ impl Dies {
     }
 
     /// Something crosses the bus of a die, when it is its turn.
+    #[inline]
     fn send(&mut self, die: u32, cargo: Cargo, ns: Time, clock: &mut Clock) {
         self.effort[0].bus_ns += ns;
         let bus = die % self.shape.channels;
@@ -376,6 +384,7 @@ impl Dies {
     }
 
     /// A die begins a read.
+    #[inline]
     fn start_read(&mut self, id: u32, clock: &mut Clock) {
         let now = clock.now;
         let read = &mut self.reads[id];
@@ -576,6 +585,7 @@ impl Dies {
     // ---- work, from which energy is computed -----------------------------------------------------
 
     /// A row of pages must be sensed. What crosses the bus is counted where it does.
+    #[inline]
     fn count_read(&mut self, read: &Read) {
         let senses = u64::from(read.planes.count_ones());
         let [all, of_host] = &mut self.effort;

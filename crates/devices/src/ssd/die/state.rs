@@ -208,9 +208,14 @@ impl Die {
     /// Whether nothing waits for it, but for the bus.
     #[inline]
     pub(super) fn is_at_rest(&self) -> bool {
+        !self.has_reads() && self.has_only_reads()
+    }
+
+    /// Whether nothing but reads waits for it or is under way.
+    #[inline]
+    pub(super) fn has_only_reads(&self) -> bool {
         matches!(self.cell, Cell::Free)
             && self.load.is_none()
-            && !self.has_reads()
             && self.tasks[0].is_empty()
             && self.tasks[1].is_empty()
     }

@@ -8,7 +8,7 @@ mod cores;
 mod cut;
 mod flush;
 
-pub use cut::{check, covered, page_request, touched};
+pub use cut::{check, covered, covers, page_request, part, touched};
 
 use crate::kit::link::{HostQueue, Link, Turn};
 use crate::kit::slots::{Slot, Slots};
@@ -157,13 +157,25 @@ impl Front {
                         self.queue.sent(request.lba);
                         return Some(slot);
                     }
-                    self.send(slot, clock);
+                    let bytes = inward_bytes(&request);
+                    if let Some(end) = self.link.bring(slot, bytes, now) {
+                        self.queue.sent(request.lba);
+                        clock.call_link(end);
+                    } else {
+                        self.send(slot, clock);
+                    }
                 } else {
                     self.queue.push(slot, &request);
                 }
             }
         }
         None
+    }
+
+    /// Whether there is nothing to do at the link, and no flush to ask for.
+    #[inline]
+    pub fn rests(&self, now: Time) -> bool {
+        self.link.rests(now) && self.flushes.is_empty()
     }
 
     /// Whether the link has nothing to do, and nothing put on it would take time.
@@ -215,7 +227,7 @@ impl Front {
                 }
                 Turn::Answered(slot) => self.complete(slot, clock),
                 Turn::Busy(end) => {
-                    clock.call(end, Event::LinkFree);
+                    clock.call_link(end);
                 }
                 Turn::Idle => return None,
             }
@@ -390,21 +402,28 @@ impl Front {
         self.leave_flash(slot, clock);
     }
 
-    /// A read has all its data, and nothing else belongs to this instant; whether the link is to take turns, because
-    /// the answer does not simply take it.
+    /// The same where it is the only answer of an instant, which takes the link without turns if that is idle.
     #[inline]
-    pub fn answer_read(&mut self, slot: Slot, clock: &mut Clock) -> bool {
+    pub fn answer_alone(&mut self, slot: Slot, status: Status, held: [Time; 2], clock: &mut Clock) {
         let now = clock.now;
-        self.account(slot, Status::Ok, [0; 2], now);
-        let active = &mut self.active[slot];
-        active.done = now;
-        let bytes = active.request.bytes();
-        let Some(end) = self.link.carry(slot, bytes, now) else {
-            self.leave_flash(slot, clock);
-            return true;
-        };
-        clock.call(end, Event::LinkFree);
-        self.has_flushes()
+        self.account(slot, status, held, now);
+        let Active { request, epoch, .. } = &mut self.active[slot];
+        if request.op == Op::Read {
+            let bytes = request.bytes();
+            if let Some(end) = self.link.carry(slot, bytes, now) {
+                self.active[slot].done = now;
+                return clock.call_link(end);
+            }
+        } else if request.op == Op::Write && self.link.lets_out(now) {
+            let epoch = *epoch;
+            self.active[slot].done = now;
+            self.complete(slot, clock);
+            if self.epochs.write_done(epoch) {
+                self.release_flushes(clock);
+            }
+            return;
+        }
+        self.leave_flash(slot, clock);
     }
 
     /// Accounts for the time of a request behind a write buffer.

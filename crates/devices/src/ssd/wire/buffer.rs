@@ -2,7 +2,7 @@
 //! their way to the dies.
 
 use crate::kit::slots::Slot;
-use crate::ssd::cache::{Asked, Class, Turn, Waiter, Why, Write};
+use crate::ssd::cache::{Asked, Class, Turn, Waiter, Why};
 use crate::ssd::clock::DieEvent;
 use crate::ssd::die::{Batch, Ended, Job, Operation, Owner, Place, Rows, Sight};
 use crate::ssd::due::{Answer, Due};
@@ -57,14 +57,14 @@ impl Ssd {
 
     /// The same of one that touches a single page.
     fn begin_read(&mut self, slot: Slot, request: &Request, lpn: Lpn) {
-        let page = front::page_request(self.ftl.geometry(), request, lpn, None);
-        let Some(place) = self.place_in_flash(lpn, page.touched.1) else {
+        let (pages, bytes) = front::part(self.ftl.geometry(), request, lpn);
+        let Some(place) = self.place_in_flash(lpn, pages) else {
             return self.answer(slot, Status::Ok, [0; 2]);
         };
         let (granule, per_domain) =
             (self.ftl.geometry().granule, self.ftl.geometry().blocks_per_domain);
-        self.ftl.counters.page_read(PageWork::Read, page.touched.1, granule);
-        let bytes = (self.skipped(request, lpn), page.bytes);
+        self.ftl.counters.page_read(PageWork::Read, pages, granule);
+        let bytes = (self.skipped(request, lpn), bytes);
         self.front.expect_read(slot);
         let owner = |pages| Owner::Request { slot, pages, reads: true };
         let sight = self.sight();
@@ -81,6 +81,7 @@ impl Ssd {
 
     /// Where a logical page must be read; nothing where it is in the buffer or was never written, which is
     /// counted.
+    #[inline]
     fn place_in_flash(&mut self, lpn: Lpn, pages: u32) -> Option<Place> {
         let Some(ppn) = self.ftl.lookup(lpn) else {
             self.ftl.counters.unmapped_reads += u64::from(pages);
@@ -111,10 +112,10 @@ impl Ssd {
 
     /// Reads the rest of a logical page that a write covers in part, if that is needed.
     fn begin_merge(&mut self, slot: Slot, request: &Request, lpn: Lpn) {
-        let page = front::page_request(self.ftl.geometry(), request, lpn, None);
-        if page.covered {
+        if front::covers(self.ftl.geometry(), request, lpn) {
             return;
         }
+        let page = front::page_request(self.ftl.geometry(), request, lpn, None);
         let Some(place) = self.place_in_flash(lpn, 0) else { return };
         let geometry = self.ftl.geometry();
         let (granule, per_domain) = (geometry.granule, geometry.blocks_per_domain);
@@ -134,26 +135,13 @@ impl Ssd {
     fn join(&mut self, slot: Slot) {
         let request = *self.front.request(slot);
         if self.cache.join(slot, request, self.ftl.geometry(), self.clock.now) {
-            self.due.push(Due::Admit);
+            self.take_turn();
         }
     }
 
     fn answer(&mut self, slot: Slot, status: Status, held: [Time; 2]) {
         self.front.decide(slot);
         self.answers.push(Answer::Done { slot, status, held });
-    }
-
-    /// A write is through: it is answered, unless it has to be in the flash first.
-    fn written(&mut self, write: &Write, refused: bool) {
-        let held = self.cache.held_since(write, self.clock.now);
-        if refused {
-            return self.answer(write.slot, Status::ReadOnly, held);
-        }
-        if self.config.is_volatile() && write.request.fua {
-            self.await_durable(Waiter::Write(*write));
-        } else {
-            self.answer(write.slot, Status::Ok, held);
-        }
     }
 
     // ---- what follows ---------------------------------------------------------------------------
@@ -199,6 +187,23 @@ impl Ssd {
 
     // ---- writes ---------------------------------------------------------------------------------
 
+    /// A turn of the writes that wait is taken, unless one is under way.
+    #[inline]
+    pub(super) fn take_turn(&mut self) {
+        if self.cache.begin_turn() {
+            self.cache.look();
+            self.admit();
+        }
+    }
+
+    /// The turn of the writes that wait is over.
+    #[inline]
+    pub(super) fn end_turn(&mut self) {
+        if self.cache.end_turn(self.clock.now) {
+            self.due.push(Due::PaceChanged);
+        }
+    }
+
     /// Pages of writes come into the buffer until one has to wait.
     pub(super) fn admit(&mut self) {
         loop {
@@ -206,19 +211,34 @@ impl Ssd {
             let is_open = |slot, request| front.is_open(slot, request);
             let depth = |die| dies.depth(die);
             match self.cache.next(&mut self.ftl, depth, is_open, &mut self.clock) {
-                Turn::Over => return self.due.push(Due::Over),
+                Turn::Over => return self.end_turn(),
                 Turn::Through { write, refused } => {
                     self.cache.hold(None, self.clock.now);
-                    self.due.push(Due::Look);
-                    return self.written(&write, refused);
+                    if !refused && self.config.is_volatile() && write.request.fua {
+                        self.due.push(Due::Look);
+                        return self.await_durable(Waiter::Write(write));
+                    }
+                    let held = self.cache.held_since(&write, self.clock.now);
+                    let status = if refused { Status::ReadOnly } else { Status::Ok };
+                    self.answer(write.slot, status, held);
+                    self.cache.look();
+                }
+                Turn::Held(why @ (Why::Meter | Why::Room))
+                    if why == Why::Meter || !self.cache.holds_host() =>
+                {
+                    // Nothing can be done about it.
+                    if !self.cache.hold(Some(why.reason()), self.clock.now) {
+                        return self.end_turn();
+                    }
+                    self.cache.look();
                 }
                 Turn::Held(why) => return self.hold(why),
-                Turn::Page { domain, stream, slot, page } => {
-                    self.put((domain, stream, Class::Host), page.lpn);
+                Turn::Page { domain, stream, slot, lpn } => {
+                    self.put((domain, stream, Class::Host), lpn);
                     let request = self.front.request(slot).id;
                     let front = &self.front;
                     let is_open = |slot, request| front.is_open(slot, request);
-                    self.cache.note_owner(&self.ftl, slot, request, page.lpn, is_open);
+                    self.cache.note_owner(&self.ftl, slot, request, lpn, is_open);
                     let begins_burst = self.cache.pace().begins_burst(false, self.clock.now);
                     if begins_burst {
                         return self.then(&[Due::PaceChanged, Due::CameIn(domain), Due::Next]);
@@ -235,9 +255,7 @@ impl Ssd {
     fn hold(&mut self, why: Why) {
         self.due.push(Due::Hold(why.reason()));
         match why {
-            Why::Room if self.cache.holds_host() => self.due.push(Due::CleanOn),
-            Why::Cleaning => self.due.push(Due::CleanOn),
-            Why::Room | Why::Meter => {}
+            Why::Room | Why::Meter | Why::Cleaning => self.due.push(Due::CleanOn),
             Why::Blocks => {
                 let begins = self.cache.pace().begins_burst(true, self.clock.now);
                 self.then(&[Due::CleanAll, Due::Stuck]);
@@ -332,15 +350,14 @@ impl Ssd {
         let Some(scan) = self.mover.scan(domain, media, room, most) else { return };
         self.cache.pace().add(domain.0, i64::from(scan.pages));
         // Nothing has to be read: no event will tell the writes that wait of the room.
-        let gained = scan.batches().next().is_none() && self.cache.backlog() > 0;
+        let gained = scan.is_empty() && self.cache.backlog() > 0;
         self.due.push(Due::Clean(domain));
         if gained {
             self.due.push(Due::Admit);
         }
         self.due.push(Due::BurstOver);
-        for batch in scan.batches() {
+        for (batch, pages) in scan.batches() {
             self.cache.reserve(batch.reserved());
-            let pages = self.mover.pages_of_row(&batch, &self.ftl, &self.flash);
             let rows = Rows::new(self.dies.shape(), self.ftl.geometry().blocks_per_domain);
             let row = rows.batch(batch, scan.die, pages, self.dies.costs());
             self.dies.read(&row, self.sight(), &mut self.clock);
@@ -540,8 +557,9 @@ impl Ssd {
         }
         self.dies.run(die, self.sight(), &mut self.clock);
         self.hear_dies();
-        if is_last && self.front.answer_read(slot, &mut self.clock) {
-            self.pump();
+        if is_last {
+            self.front.answer_alone(slot, Status::Ok, [0; 2], &mut self.clock);
+            self.pump_unless_at_rest();
         }
     }
 

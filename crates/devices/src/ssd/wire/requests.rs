@@ -39,6 +39,14 @@ impl Ssd {
             Event::Power(_) | Event::PowerLane(_) => return self.power_event(event),
         }
         if self.give_answers() {
+            self.pump_unless_at_rest();
+        }
+    }
+
+    /// The same as [`pump`](Ssd::pump), which need not be asked where it would do nothing.
+    #[inline]
+    pub(in crate::ssd) fn pump_unless_at_rest(&mut self) {
+        if !self.front.rests(self.clock.now) {
             self.pump();
         }
     }
@@ -116,6 +124,17 @@ impl Ssd {
     #[inline]
     fn give_answers(&mut self) -> bool {
         let any = !self.answers.is_empty();
+        if any {
+            self.give_all_answers();
+        }
+        any
+    }
+
+    fn give_all_answers(&mut self) {
+        if let [Answer::Done { slot, status, held }] = *self.answers {
+            self.answers.clear();
+            return self.front.answer_alone(slot, status, held, &mut self.clock);
+        }
         while !self.answers.is_empty() {
             let mut answers = std::mem::take(&mut self.answers);
             for answer in answers.drain(..) {
@@ -133,7 +152,6 @@ impl Ssd {
                 self.answers = answers;
             }
         }
-        any
     }
 
     /// Asks for the flushes that have come.
