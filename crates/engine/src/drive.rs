@@ -284,13 +284,14 @@ impl Drive {
         let mut without: Time = 0;
         loop {
             let event = device.next_event();
-            let arrival = self.arrival.filter(|next| next.at + without <= latest);
+            let arrival = self.arrival.as_ref().map(|next| next.at + without);
+            let arrival = arrival.filter(|at| *at <= latest);
             let comes = interrupt.at().filter(|at| event.is_none_or(|event| event > *at));
-            if let Some(next) = arrival
-                && event.is_none_or(|at| at > next.at + without)
-                && comes.is_none_or(|at| at > next.at + without)
+            if let Some(now) = arrival
+                && event.is_none_or(|at| at > now)
+                && comes.is_none_or(|at| at > now)
+                && let Some(next) = self.arrival
             {
-                let now = next.at + without;
                 assert!(now >= self.now, "an arrival lies before the present");
                 self.sample(now, without, device, workload, observer);
                 self.was_asked(now);
@@ -317,8 +318,8 @@ impl Drive {
                     interrupt.event(now, device)
                 } else {
                     // On to where something else may happen: an arrival, or a look at the device.
-                    let next = arrival.map_or(Time::MAX, |next| next.at + without);
-                    let to = next.min(self.sample_at.saturating_sub(1)).max(now);
+                    let to =
+                        arrival.unwrap_or(Time::MAX).min(self.sample_at.saturating_sub(1)).max(now);
                     self.now = device.go_on(to, &mut completions).expect("it has an event");
                     false
                 }
@@ -347,7 +348,8 @@ impl Drive {
                 without += lasts;
                 interrupt.end(self.now, device);
             }
-            if !ended && self.arrival.is_none_or(|next| next.at > present && workload.take_back()) {
+            let may_change = |next: &Arrival| next.at > present && workload.take_back();
+            if !ended && self.arrival.as_ref().is_none_or(may_change) {
                 self.arrival = workload.next(present)?;
             }
         }

@@ -10,7 +10,8 @@ use std::collections::BinaryHeap;
 /// one comparison and ties can only fall in order of insertion. The events of the next four milliseconds are in
 /// a wheel of short intervals, each of which has its few events in order: to insert one, to take the next and to
 /// [cancel](EventQueue::cancel) one cost the same however many there are. All others are in a heap, from which
-/// they are taken when their turn comes; there a cancelled one is passed over.
+/// they are taken when their turn comes; there a cancelled one is passed over. What its owner asks for nearly always
+/// in order of time, as after a delay that is always the same, stands in a [line](EventQueue::push_in_line).
 #[derive(Debug, Clone)]
 pub struct EventQueue {
     /// Of each interval the last of its events, which knows the first; or `NONE`.
@@ -24,17 +25,29 @@ pub struct EventQueue {
     free: u16,
     /// The interval of the event that was taken last: those in the wheel are of it and of those that follow.
     base: u64,
-    /// The earliest of all, of the wheel, and of the heap.
+    /// The earliest of all, of the wheel, of the heap, and of each line.
     first: u128,
     soon: u128,
     later: u128,
-    /// An event in a place of its own.
-    apart: u128,
+    heads: [u128; EventQueue::LINES],
+    lines: [Line; EventQueue::LINES],
     heap: BinaryHeap<Reverse<u128>>,
     /// The cancelled ones of the heap, of which the earliest is not one.
     cancelled: BinaryHeap<Reverse<u128>>,
     inserted: u64,
 }
+
+/// Events in order of time, in a ring.
+#[derive(Debug, Clone)]
+struct Line {
+    keys: Box<[u128; IN_LINE]>,
+    from: usize,
+    count: usize,
+    last: u128,
+}
+
+/// The most that stand in a line.
+const IN_LINE: usize = 64;
 
 /// Intervals of the wheel, of 1,024 ns each.
 const INTERVALS: usize = 4096;
@@ -65,7 +78,13 @@ impl Default for EventQueue {
             first: NEVER,
             soon: NEVER,
             later: NEVER,
-            apart: NEVER,
+            heads: [NEVER; EventQueue::LINES],
+            lines: std::array::from_fn(|_| Line {
+                keys: Box::new([0; IN_LINE]),
+                from: 0,
+                count: 0,
+                last: 0,
+            }),
             heap: BinaryHeap::new(),
             cancelled: BinaryHeap::new(),
             inserted: 0,
@@ -95,6 +114,9 @@ fn at(place: u16) -> usize {
 }
 
 impl EventQueue {
+    /// Lines that there are.
+    pub const LINES: usize = 3;
+
     /// An empty queue.
     pub fn new() -> Self {
         Self::default()
@@ -108,17 +130,21 @@ impl EventQueue {
         EventId(key)
     }
 
-    /// The same of an event that is not cancelled, the only one of its kind nearly always: it then has a place of
-    /// its own, where it costs less.
+    /// The same of an event that is not cancelled, and comes after all that stand in a line: it then costs less.
+    /// One that does not is as good as any other.
     #[inline]
-    pub fn push_apart(&mut self, at: Time, payload: u32) {
+    pub fn push_in_line(&mut self, line: usize, at: Time, payload: u32) {
         let key = self.next_key(at, payload);
-        if self.apart == NEVER {
-            self.apart = key;
+        let of = &mut self.lines[line];
+        if of.count == 0 {
+            self.heads[line] = key;
             self.first = self.first.min(key);
-        } else {
-            self.insert(key);
+        } else if key < of.last || of.count == IN_LINE {
+            return self.insert(key);
         }
+        of.keys[of.from.wrapping_add(of.count) % IN_LINE] = key;
+        of.count += 1;
+        of.last = key;
     }
 
     #[inline]
@@ -277,7 +303,8 @@ impl EventQueue {
 
     #[inline]
     fn find_first(&mut self) {
-        self.first = self.soon.min(self.apart).min(self.later);
+        let [a, b, c] = self.heads;
+        self.first = self.soon.min(a).min(b).min(c).min(self.later);
     }
 
     /// When the earliest event happens.
@@ -300,8 +327,11 @@ impl EventQueue {
             let last = self.wheel[place];
             self.unlink(place, last, self.next[at(last)]);
             self.find_soon();
-        } else if key == self.apart {
-            self.apart = NEVER;
+        } else if let Some(line) = self.heads.iter().position(|head| *head == key) {
+            let of = &mut self.lines[line];
+            of.from = of.from.wrapping_add(1) % IN_LINE;
+            of.count -= 1;
+            self.heads[line] = if of.count == 0 { NEVER } else { of.keys[of.from] };
         } else {
             self.take_late(key);
         }
@@ -391,9 +421,9 @@ mod tests {
                         let span = spans[random.below(spans.len() as u64) as usize];
                         let at = now + random.below(span);
                         let payload = random.below(1 << PAYLOAD_BITS) as u32;
-                        // Some are of a kind of their own.
+                        // Some stand in line, or want to.
                         let event = if random.below(8) == 0 {
-                            queue.push_apart(at, payload);
+                            queue.push_in_line(random.below(3) as usize, at, payload);
                             None
                         } else {
                             Some(queue.push(at, payload))

@@ -50,11 +50,9 @@ use clock::Clock;
 use die::{Dies, Units};
 use due::{Answer, Due};
 use engine::{Completion, Device, Followed, Request, Time};
-use flash::Flash;
-use front::Front;
-use ftl::Ftl;
 use mover::{Jobs, Mover};
 use timeline::Recorder;
+use {flash::Flash, front::Front, ftl::Ftl};
 
 /// A simulated solid-state disk. Its fields are its machines, what they share, and what the wire has in hand.
 #[derive(Debug, Clone)]
@@ -90,16 +88,6 @@ impl Ssd {
     fn geometry(&self) -> &Geometry {
         self.ftl.geometry()
     }
-
-    /// Hands over the answers that there are.
-    #[inline]
-    fn give_completions(&mut self, completions: &mut Vec<Completion>) {
-        if completions.is_empty() {
-            std::mem::swap(completions, self.front.done());
-        } else {
-            completions.append(self.front.done());
-        }
-    }
 }
 
 impl Device for Ssd {
@@ -122,23 +110,11 @@ impl Device for Ssd {
             self.happens(event);
         }
         self.clock.now = to;
-        self.give_completions(completions);
+        self.front.hand_over(completions);
     }
 
     fn go_on(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
-        let mut at = None;
-        // Some requests are answered when they are submitted.
-        while !self.front.has_done() {
-            let Some(event) = self.clock.go_on(to) else { return at };
-            self.happens(event);
-            at = Some(self.clock.now);
-            if self.ftl.has_ended() {
-                break;
-            }
-        }
-        let now = self.clock.now;
-        self.advance(now, completions);
-        Some(now)
+        self.go_to_answer(to, completions)
     }
 
     fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {

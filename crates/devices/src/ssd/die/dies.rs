@@ -10,7 +10,7 @@ use super::rows::{Place, Row, Rows};
 use super::state::{Cell, Die, Job, Load, Owner, Read, Stops, Task};
 use crate::kit::slots::Slots;
 use crate::ssd::account::UnitAccount;
-use crate::ssd::clock::{Clock, DieEvent, Event};
+use crate::ssd::clock::{Clock, DieEvent, Event, Line};
 use crate::ssd::config::{Planes, ReadOrder, SsdConfig};
 use crate::ssd::flash::Effort;
 use crate::ssd::shape::Groups;
@@ -267,7 +267,7 @@ impl Dies {
     /// A die does what it can.
     #[inline]
     pub fn run(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
-        if !self.each[number as usize].is_at_rest() {
+        if !self.each[number as usize].is_quiet() {
             self.run_on(number, sight, clock);
         }
     }
@@ -322,7 +322,7 @@ impl Dies {
             DieEvent::Crossed(bus) => {
                 let (cargo, next) = self.buses.crossed(bus, clock.now);
                 if let Some(end) = next {
-                    clock.call(end, Event::Die(DieEvent::Crossed(bus)));
+                    clock.call_in_line(Line::Buses, end, Event::Die(DieEvent::Crossed(bus)));
                 }
                 match cargo {
                     Cargo::Read(read) => Some(self.read_crossed(read, sight, clock)),
@@ -351,7 +351,7 @@ impl Dies {
         self.effort[0].bus_ns += ns;
         let bus = die % self.shape.channels;
         if let Some(end) = self.buses.send(bus, cargo, ns, clock.now) {
-            clock.call(end, Event::Die(DieEvent::Crossed(bus)));
+            clock.call_in_line(Line::Buses, end, Event::Die(DieEvent::Crossed(bus)));
         }
     }
 

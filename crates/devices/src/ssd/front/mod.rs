@@ -15,7 +15,7 @@ use crate::kit::slots::{Slot, Slots};
 use crate::latency::{
     BUFFER, BUS, CELL, CLEANING_WAIT, FIRMWARE, HOST_LINK, HOST_QUEUE, SUSPEND, UNIT_WAIT,
 };
-use crate::ssd::clock::{Clock, Event};
+use crate::ssd::clock::{Clock, Event, Line};
 use crate::ssd::config::{Recovery, SsdConfig};
 use crate::ssd::page::{PageDone, Spent};
 use cores::Cores;
@@ -98,10 +98,14 @@ impl Front {
         self.in_device == 0
     }
 
-    /// The requests that are answered, in order.
+    /// Hands over the requests that are answered, in order.
     #[inline]
-    pub fn done(&mut self) -> &mut Vec<Completion> {
-        &mut self.done
+    pub fn hand_over(&mut self, completions: &mut Vec<Completion>) {
+        if completions.is_empty() {
+            std::mem::swap(completions, &mut self.done);
+        } else {
+            completions.append(&mut self.done);
+        }
     }
 
     /// Whether there are any.
@@ -160,7 +164,7 @@ impl Front {
                     let bytes = inward_bytes(&request);
                     if let Some(end) = self.link.bring(slot, bytes, now) {
                         self.queue.sent(request.lba);
-                        clock.call_link(end);
+                        clock.call_in_line(Line::Link, end, Event::LinkFree);
                     } else {
                         self.send(slot, clock);
                     }
@@ -227,7 +231,7 @@ impl Front {
                 }
                 Turn::Answered(slot) => self.complete(slot, clock),
                 Turn::Busy(end) => {
-                    clock.call_link(end);
+                    clock.call_in_line(Line::Link, end, Event::LinkFree);
                 }
                 Turn::Idle => return None,
             }
@@ -242,7 +246,7 @@ impl Front {
             return true;
         }
         if let Some((core, end)) = self.cores.take(slot, ns, clock.now) {
-            clock.call(end, Event::Core(core));
+            clock.call_in_line(Line::Cores, end, Event::Core(core));
         }
         false
     }
@@ -257,7 +261,7 @@ impl Front {
     pub fn core_done(&mut self, core: u32, clock: &mut Clock) -> (Slot, Request) {
         let (slot, next) = self.cores.done(core, clock.now);
         if let Some(end) = next {
-            clock.call(end, Event::Core(core));
+            clock.call_in_line(Line::Cores, end, Event::Core(core));
         }
         let active = &mut self.active[slot];
         active.breakdown[FIRMWARE] = clock.now - active.at_flash;
@@ -412,7 +416,7 @@ impl Front {
             let bytes = request.bytes();
             if let Some(end) = self.link.carry(slot, bytes, now) {
                 self.active[slot].done = now;
-                return clock.call_link(end);
+                return clock.call_in_line(Line::Link, end, Event::LinkFree);
             }
         } else if request.op == Op::Write && self.link.lets_out(now) {
             let epoch = *epoch;

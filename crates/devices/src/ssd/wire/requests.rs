@@ -5,7 +5,7 @@ use crate::ssd::clock::Event;
 use crate::ssd::due::Answer;
 use crate::ssd::ids::Lpn;
 use crate::ssd::{Ssd, front};
-use engine::{Op, Request};
+use engine::{Completion, Op, Request, Time};
 
 impl Ssd {
     /// Something happens.
@@ -16,6 +16,31 @@ impl Ssd {
         } else {
             self.else_happens(event);
         }
+    }
+
+    /// Goes from event to event, up to an instant, until something is answered or the drive is at its end; returns
+    /// the instant of the last event.
+    pub(in crate::ssd) fn go_to_answer(
+        &mut self,
+        to: Time,
+        completions: &mut Vec<Completion>,
+    ) -> Option<Time> {
+        let mut at = None;
+        // Some requests are answered when they are submitted.
+        while !self.front.has_done() {
+            let Some(event) = self.clock.go_on(to) else { return at };
+            self.happens(event);
+            at = Some(self.clock.now);
+            if self.ftl.has_ended() {
+                break;
+            }
+        }
+        let now = self.clock.now;
+        while let Some(event) = self.clock.go_on(now) {
+            self.happens(event);
+        }
+        self.front.hand_over(completions);
+        Some(now)
     }
 
     fn else_happens(&mut self, event: Event) {
