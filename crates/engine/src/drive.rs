@@ -45,6 +45,9 @@ impl Load {
 /// While the device is interrupted the clock of the workload stands still. So a closed loop continues as
 /// soon as the device is back, and timed arrivals are delayed by the time in between.
 pub trait Interrupt {
+    /// Whether it has to see each event of the device.
+    const WATCHES: bool = true;
+
     /// The instant of the next one, if that is known: it comes after all events of that instant, and
     /// before its arrivals.
     fn at(&self) -> Option<Time> {
@@ -81,7 +84,9 @@ pub trait Interrupt {
 #[derive(Debug, Clone, Copy)]
 pub struct Never;
 
-impl Interrupt for Never {}
+impl Interrupt for Never {
+    const WATCHES: bool = false;
+}
 
 /// How many completions pass between two calls of [`Observer::tick`].
 const TICK: u64 = 8192;
@@ -264,13 +269,13 @@ impl Drive {
     ///
     /// # Errors
     /// Those of [`drive`].
-    pub fn go_on(
+    pub fn go_on<I: Interrupt>(
         mut self,
         device: &mut dyn Device,
         workload: &mut dyn Workload,
         until: Time,
         observer: &mut dyn Observer,
-        interrupt: &mut impl Interrupt,
+        interrupt: &mut I,
     ) -> Result<Driven, WorkloadError> {
         let mut ended = false;
         let mut completions = Vec::new();
@@ -279,13 +284,14 @@ impl Drive {
         let mut without: Time = 0;
         loop {
             let event = device.next_event();
-            let arrival = self.arrival.filter(|next| next.at + without <= latest);
+            let arrival = self.arrival.as_ref().map(|next| next.at + without);
+            let arrival = arrival.filter(|at| *at <= latest);
             let comes = interrupt.at().filter(|at| event.is_none_or(|event| event > *at));
-            if let Some(next) = arrival
-                && event.is_none_or(|at| at > next.at + without)
-                && comes.is_none_or(|at| at > next.at + without)
+            if let Some(now) = arrival
+                && event.is_none_or(|at| at > now)
+                && comes.is_none_or(|at| at > now)
+                && let Some(next) = self.arrival
             {
-                let now = next.at + without;
                 assert!(now >= self.now, "an arrival lies before the present");
                 self.sample(now, without, device, workload, observer);
                 self.was_asked(now);
@@ -307,8 +313,16 @@ impl Drive {
                 };
                 self.now = now;
                 self.sample(now, without, device, workload, observer);
-                device.advance(now, &mut completions);
-                interrupt.event(now, device)
+                if I::WATCHES {
+                    device.advance(now, &mut completions);
+                    interrupt.event(now, device)
+                } else {
+                    // On to where something else may happen: an arrival, or a look at the device.
+                    let to =
+                        arrival.unwrap_or(Time::MAX).min(self.sample_at.saturating_sub(1)).max(now);
+                    self.now = device.go_on(to, &mut completions).expect("it has an event");
+                    false
+                }
             };
             let now = self.now;
             let lasts = if goes { interrupt.begin(now, device, &mut completions) } else { 0 };
@@ -334,7 +348,8 @@ impl Drive {
                 without += lasts;
                 interrupt.end(self.now, device);
             }
-            if !ended && self.arrival.is_none_or(|next| next.at > present && workload.take_back()) {
+            let may_change = |next: &Arrival| next.at > present && workload.take_back();
+            if !ended && self.arrival.as_ref().is_none_or(may_change) {
                 self.arrival = workload.next(present)?;
             }
         }

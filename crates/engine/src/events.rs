@@ -7,42 +7,84 @@ use std::collections::BinaryHeap;
 /// A priority queue of events, each a small number that its owner knows how to read.
 ///
 /// Time, insertion number and payload are packed in one integer, so that comparing two events is
-/// one comparison and ties can only fall in order of insertion. The earliest events are in a short list in
-/// order, all others in a heap: most of what is asked for comes after everything that is asked for
-/// already or before nearly all of it, and then costs hardly more than to write it down. An event that is
-/// [cancelled](EventQueue::cancel) is found by a binary search and marked, and passed over later.
+/// one comparison and ties can only fall in order of insertion. The events of the next four milliseconds are in
+/// a wheel of short intervals, each of which has its few events in order: to insert one, to take the next and to
+/// [cancel](EventQueue::cancel) one cost the same however many there are. All others are in a heap, from which
+/// they are taken when their turn comes; there a cancelled one is passed over. What its owner asks for nearly always
+/// in order of time, as after a delay that is always the same, stands in a [line](EventQueue::push_in_line).
 #[derive(Debug, Clone)]
 pub struct EventQueue {
-    /// The list: events in order from `first` to `end`, with room on both sides; none only when there are
-    /// no events at all. The earliest is never a cancelled one.
-    list: Box<[u128; ROOM]>,
-    first: usize,
-    end: usize,
-    /// Cancelled events in the list.
-    marked: usize,
-    /// Those that come after all in the list.
+    /// Of each interval the last of its events, which knows the first; or `NONE`.
+    wheel: Box<[u16; INTERVALS]>,
+    /// Intervals that have events, as bits, and which of these words are not zero.
+    used: [u64; WORDS],
+    used_words: u64,
+    /// The events of the wheel, each with the next of its interval, the last with the first; and the free places.
+    keys: Box<[u128; PLACES]>,
+    next: Box<[u16; PLACES]>,
+    free: u16,
+    /// The interval of the event that was taken last: those in the wheel are of it and of those that follow.
+    base: u64,
+    /// The earliest of all, of the wheel, of the heap, and of each line.
+    first: u128,
+    soon: u128,
+    later: u128,
+    heads: [u128; EventQueue::LINES],
+    lines: [Line; EventQueue::LINES],
     heap: BinaryHeap<Reverse<u128>>,
-    /// The cancelled ones of the heap.
+    /// The cancelled ones of the heap, of which the earliest is not one.
     cancelled: BinaryHeap<Reverse<u128>>,
     inserted: u64,
 }
 
-/// Maximum number of events in the list. Inserting an event in its middle moves half of them.
-const MOST: usize = 64;
+/// Events in order of time, in a ring.
+#[derive(Debug, Clone)]
+struct Line {
+    keys: Box<[u128; IN_LINE]>,
+    from: usize,
+    count: usize,
+    last: u128,
+}
 
-/// Places for them: the list wanders towards the end, and is brought back to the middle.
-const ROOM: usize = 2 * MOST;
+/// The most that stand in a line.
+const IN_LINE: usize = 64;
 
-/// Events that the list takes from the heap when it is empty; the rest of it is left for others.
-const REFILL: usize = MOST / 2;
+/// Intervals of the wheel, of 1,024 ns each.
+const INTERVALS: usize = 4096;
+const INTERVAL_SHIFT: u32 = 10;
+const WORDS: usize = INTERVALS / 64;
+
+/// Events for which it has places; more go to the heap.
+const PLACES: usize = 1024;
+
+/// No event.
+const NONE: u16 = u16::MAX;
+const NEVER: u128 = u128::MAX;
+
+/// An event that is found to come after more than this many of its interval goes to the heap.
+const MOST_PASSED: u32 = 24;
 
 impl Default for EventQueue {
     fn default() -> Self {
+        let free = |place: usize| if place + 1 < PLACES { place as u16 + 1 } else { NONE };
         EventQueue {
-            list: Box::new([0; ROOM]),
-            first: 0,
-            end: 0,
-            marked: 0,
+            wheel: Box::new([NONE; INTERVALS]),
+            used: [0; WORDS],
+            used_words: 0,
+            keys: Box::new([0; PLACES]),
+            next: Box::new(std::array::from_fn(free)),
+            free: 0,
+            base: 0,
+            first: NEVER,
+            soon: NEVER,
+            later: NEVER,
+            heads: [NEVER; EventQueue::LINES],
+            lines: std::array::from_fn(|_| Line {
+                keys: Box::new([0; IN_LINE]),
+                from: 0,
+                count: 0,
+                last: 0,
+            }),
             heap: BinaryHeap::new(),
             cancelled: BinaryHeap::new(),
             inserted: 0,
@@ -54,13 +96,27 @@ impl Default for EventQueue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventId(u128);
 
-/// From the highest bit: when, the insertion number, the payload, and whether it is cancelled.
+/// From the highest bit: when, the insertion number, the payload.
 const PAYLOAD_BITS: u32 = 24;
-const ORDER_BITS: u32 = 39;
-const TIME_SHIFT: u32 = 1 + PAYLOAD_BITS + ORDER_BITS;
-const CANCELLED: u128 = 1;
+const ORDER_BITS: u32 = 40;
+const TIME_SHIFT: u32 = PAYLOAD_BITS + ORDER_BITS;
+
+/// The interval of an event, as counted from the beginning of time.
+#[inline]
+fn interval_of(key: u128) -> u64 {
+    ((key >> TIME_SHIFT) as Time) >> INTERVAL_SHIFT
+}
+
+/// The place of a number in the table of places: all are within it.
+#[inline]
+fn at(place: u16) -> usize {
+    usize::from(place) % PLACES
+}
 
 impl EventQueue {
+    /// Lines that there are.
+    pub const LINES: usize = 3;
+
     /// An empty queue.
     pub fn new() -> Self {
         Self::default()
@@ -69,140 +125,225 @@ impl EventQueue {
     /// Adds an event at `at`; `payload` must fit 24 bits.
     #[inline]
     pub fn push(&mut self, at: Time, payload: u32) -> EventId {
-        debug_assert!(payload < 1 << PAYLOAD_BITS);
-        // 2^39 insertions wrap after more than 5 x 10^11 events; ties then only lose their order.
-        let order = self.inserted & ((1 << ORDER_BITS) - 1);
-        self.inserted += 1;
-        let key = (u128::from(at) << TIME_SHIFT)
-            | (u128::from(order) << (1 + PAYLOAD_BITS))
-            | (u128::from(payload) << 1);
+        let key = self.next_key(at, payload);
         self.insert(key);
         EventId(key)
+    }
+
+    /// The same of an event that is not cancelled, and comes after all that stand in a line: it then costs less.
+    /// One that does not is as good as any other.
+    #[inline]
+    pub fn push_in_line(&mut self, line: usize, at: Time, payload: u32) {
+        let key = self.next_key(at, payload);
+        let of = &mut self.lines[line];
+        if of.count == 0 {
+            self.heads[line] = key;
+            self.first = self.first.min(key);
+        } else if key < of.last || of.count == IN_LINE {
+            return self.insert(key);
+        }
+        of.keys[of.from.wrapping_add(of.count) % IN_LINE] = key;
+        of.count += 1;
+        of.last = key;
+    }
+
+    #[inline]
+    fn next_key(&mut self, at: Time, payload: u32) -> u128 {
+        debug_assert!(payload < 1 << PAYLOAD_BITS);
+        // 2^40 insertions wrap after more than 10^12 events; ties then only lose their order.
+        let order = self.inserted & ((1 << ORDER_BITS) - 1);
+        self.inserted = self.inserted.wrapping_add(1);
+        let low = order << PAYLOAD_BITS | u64::from(payload);
+        u128::from(at) << TIME_SHIFT | u128::from(low)
+    }
+
+    #[inline]
+    fn insert(&mut self, key: u128) {
+        let interval = interval_of(key);
+        let node = self.free;
+        if interval.wrapping_sub(self.base) >= INTERVALS as u64 || node == NONE {
+            return self.insert_late(key);
+        }
+        let place = interval as usize % INTERVALS;
+        let last = self.wheel[place];
+        if last == NONE {
+            self.free = std::mem::replace(&mut self.next[at(node)], node);
+            self.wheel[place] = node;
+            self.used[place / 64] |= 1 << (place % 64);
+            self.used_words |= 1 << (place / 64);
+        } else if self.keys[at(last)] < key {
+            let first = std::mem::replace(&mut self.next[at(last)], node);
+            self.free = std::mem::replace(&mut self.next[at(node)], first);
+            self.wheel[place] = node;
+        } else if !self.insert_between(last, node, key) {
+            return self.insert_late(key);
+        }
+        self.keys[at(node)] = key;
+        self.soon = self.soon.min(key);
+        self.first = self.first.min(key);
+    }
+
+    /// Inserts an event before the last of its interval, unless too many come before it.
+    fn insert_between(&mut self, last: u16, node: u16, key: u128) -> bool {
+        let mut before = last;
+        for _ in 0..MOST_PASSED {
+            let next = self.next[at(before)];
+            if self.keys[at(next)] > key {
+                self.free = std::mem::replace(&mut self.next[at(node)], next);
+                self.next[at(before)] = node;
+                return true;
+            }
+            before = next;
+        }
+        false
+    }
+
+    #[cold]
+    fn insert_late(&mut self, key: u128) {
+        if self.used_words == 0 && interval_of(key) < self.base {
+            // Nothing keeps the wheel where it is.
+            self.base = interval_of(key);
+            return self.insert(key);
+        }
+        self.heap.push(Reverse(key));
+        self.later = self.later.min(key);
+        self.first = self.first.min(key);
     }
 
     /// Takes back an event that has not happened yet.
     pub fn cancel(&mut self, event: EventId) {
         let EventId(key) = event;
-        let soon = &mut self.list[self.first..self.end];
-        let place = soon.partition_point(|it| *it < key);
-        let Some(found) = soon.get_mut(place) else {
-            debug_assert!(
-                self.heap.iter().any(|it| it.0 == key)
-                    && self.cancelled.iter().all(|it| it.0 != key),
-                "an event is cancelled once, and before it happens"
-            );
+        if self.take_out(key) {
+            if self.soon == key {
+                self.find_soon();
+            }
+        } else {
+            debug_assert!(key >= self.later, "an event is cancelled once, and before it happens");
             self.cancelled.push(Reverse(key));
-            return;
-        };
-        debug_assert!(*found == key, "an event is cancelled once, and before it happens");
-        *found |= CANCELLED;
-        self.marked += 1;
-        self.pass_over();
+            self.find_later();
+        }
+        self.find_first();
     }
 
-    #[inline]
-    fn insert(&mut self, key: u128) {
-        if self.first == 0 || self.end == ROOM {
-            self.centre();
+    /// Takes an event out of the wheel, if it is there.
+    fn take_out(&mut self, key: u128) -> bool {
+        let interval = interval_of(key);
+        let place = interval as usize % INTERVALS;
+        let last = self.wheel[place];
+        if interval.wrapping_sub(self.base) >= INTERVALS as u64 || last == NONE {
+            return false;
         }
-        let soon = &self.list[self.first..self.end];
-        let Some(last) = soon.last().filter(|last| key < **last) else {
-            // Behind the list; in it only if nothing is in the heap, where it would have to be compared.
-            if soon.len() == MOST || !self.heap.is_empty() {
-                self.heap.push(Reverse(key));
-            } else {
-                self.list[self.end] = key;
-                self.end += 1;
+        let mut before = last;
+        loop {
+            let node = self.next[at(before)];
+            if self.keys[at(node)] == key {
+                self.unlink(place, before, node);
+                return true;
             }
-            return;
-        };
-        if soon.len() == MOST {
-            let last = *last;
-            self.spill(last);
-        }
-        let soon = &self.list[self.first..self.end];
-        // The shorter half makes room.
-        let place = if key < soon[soon.len() / 2] {
-            let before = soon.iter().take_while(|it| **it < key).count();
-            self.list.copy_within(self.first..self.first + before, self.first - 1);
-            self.first -= 1;
-            self.first + before
-        } else {
-            let behind = soon.iter().rev().take_while(|it| **it > key).count();
-            let place = self.end - behind;
-            self.list.copy_within(place..self.end, place + 1);
-            self.end += 1;
-            place
-        };
-        self.list[place] = key;
-    }
-
-    /// Makes room on both sides of the list.
-    #[cold]
-    fn centre(&mut self) {
-        let count = self.end - self.first;
-        let first = (ROOM - count) / 2;
-        self.list.copy_within(self.first..self.end, first);
-        (self.first, self.end) = (first, first + count);
-    }
-
-    /// The last event of a full list goes to the heap.
-    fn spill(&mut self, last: u128) {
-        if last & CANCELLED == 0 {
-            self.heap.push(Reverse(last));
-        } else {
-            self.marked -= 1;
-        }
-        self.end -= 1;
-    }
-
-    /// Removes the earliest event; there is one.
-    #[inline]
-    fn take_first(&mut self) {
-        self.first += 1;
-        if self.first == self.end && !self.heap.is_empty() {
-            self.refill();
-        }
-    }
-
-    #[cold]
-    fn refill(&mut self) {
-        (self.first, self.end) = (MOST / 2, MOST / 2);
-        while self.end - self.first < REFILL
-            && let Some(Reverse(key)) = self.heap.pop()
-        {
-            if self.cancelled.peek() == Some(&Reverse(key)) {
-                self.cancelled.pop();
-                continue;
+            if node == last {
+                return false;
             }
-            self.list[self.end] = key;
-            self.end += 1;
+            before = node;
         }
     }
 
-    /// Removes cancelled events from the front, so that the earliest is always one that happens.
+    /// Removes an event, given with the one before it in its interval.
     #[inline]
-    fn pass_over(&mut self) {
-        while self.marked > 0 && self.list[self.first] & CANCELLED != 0 {
-            self.marked -= 1;
-            self.take_first();
+    fn unlink(&mut self, place: usize, before: u16, node: u16) {
+        if before == node {
+            self.wheel[place] = NONE;
+            let word = &mut self.used[place / 64];
+            *word &= !(1 << (place % 64));
+            self.used_words &= !(u64::from(*word == 0) << (place / 64));
+        } else {
+            self.next[at(before)] = self.next[at(node)];
+            if self.wheel[place] == node {
+                self.wheel[place] = before;
+            }
         }
+        self.next[at(node)] = self.free;
+        self.free = node;
+    }
+
+    /// Finds the earliest event of the wheel.
+    #[inline]
+    fn find_soon(&mut self) {
+        let place = self.base as usize % INTERVALS;
+        let (word, bit) = (place / 64, place % 64);
+        let here = self.used[word] >> bit;
+        let place = if here != 0 {
+            place.wrapping_add(here.trailing_zeros() as usize)
+        } else {
+            // The words behind it; then, round the wheel, those before it and the rest of its own.
+            let behind = self.used_words & (u64::MAX << 1 << word);
+            let words = if behind != 0 { behind } else { self.used_words };
+            if words == 0 {
+                self.soon = NEVER;
+                return;
+            }
+            let word = words.trailing_zeros() as usize % WORDS;
+            word * 64 + self.used[word].trailing_zeros() as usize
+        };
+        let last = self.wheel[place % INTERVALS];
+        self.soon = self.keys[at(self.next[at(last)])];
+    }
+
+    /// Finds the earliest event of the heap, and drops cancelled ones before it.
+    fn find_later(&mut self) {
+        while let Some(Reverse(key)) = self.heap.peek().copied() {
+            if self.cancelled.peek() != Some(&Reverse(key)) {
+                self.later = key;
+                return;
+            }
+            self.heap.pop();
+            self.cancelled.pop();
+        }
+        self.later = NEVER;
+    }
+
+    #[inline]
+    fn find_first(&mut self) {
+        let [a, b, c] = self.heads;
+        self.first = self.soon.min(a).min(b).min(c).min(self.later);
     }
 
     /// When the earliest event happens.
     #[inline]
     pub fn next_at(&self) -> Option<Time> {
-        (self.first < self.end).then(|| (self.list[self.first] >> TIME_SHIFT) as Time)
+        (self.first != NEVER).then_some((self.first >> TIME_SHIFT) as Time)
     }
 
     /// Removes the earliest event if it happens at or before `to`.
     #[inline]
     pub fn pop_until(&mut self, to: Time) -> Option<(Time, u32)> {
-        let at = self.next_at().filter(|at| *at <= to)?;
-        let key = self.list[self.first];
-        self.take_first();
-        self.pass_over();
-        Some((at, (key as u32 >> 1) & ((1 << PAYLOAD_BITS) - 1)))
+        let key = self.first;
+        let at_time = (key >> TIME_SHIFT) as Time;
+        if at_time > to || key == NEVER {
+            return None;
+        }
+        if key == self.soon {
+            self.base = interval_of(key);
+            let place = self.base as usize % INTERVALS;
+            let last = self.wheel[place];
+            self.unlink(place, last, self.next[at(last)]);
+            self.find_soon();
+        } else if let Some(line) = self.heads.iter().position(|head| *head == key) {
+            let of = &mut self.lines[line];
+            of.from = of.from.wrapping_add(1) % IN_LINE;
+            of.count -= 1;
+            self.heads[line] = if of.count == 0 { NEVER } else { of.keys[of.from] };
+        } else {
+            self.take_late(key);
+        }
+        self.find_first();
+        Some((at_time, key as u32 & ((1 << PAYLOAD_BITS) - 1)))
+    }
+
+    #[cold]
+    fn take_late(&mut self, key: u128) {
+        self.base = self.base.max(interval_of(key));
+        self.heap.pop();
+        self.find_later();
     }
 }
 
@@ -211,6 +352,21 @@ mod tests {
     use super::*;
     use crate::Random;
     use std::collections::BTreeMap;
+
+    impl EventQueue {
+        /// Nothing is left, neither of events nor of what they took.
+        fn is_clean(&self) -> bool {
+            let places =
+                std::iter::successors(Some(self.free), |place| Some(self.next[at(*place)]));
+            self.first == NEVER
+                && self.used_words == 0
+                && self.used == [0; WORDS]
+                && self.wheel.iter().all(|last| *last == NONE)
+                && places.take_while(|place| *place != NONE).count() == PLACES
+                && self.heap.is_empty()
+                && self.cancelled.is_empty()
+        }
+    }
 
     #[test]
     fn equal_times_leave_in_order_of_insertion() {
@@ -245,30 +401,41 @@ mod tests {
         queue.push(11, 3);
         let order: Vec<_> = std::iter::from_fn(|| queue.pop_until(Time::MAX)).collect();
         assert_eq!(order, [(11, 2), (11, 3), (12, 4), (12, 5)]);
-        assert_eq!((queue.marked, queue.cancelled.len()), (0, 0));
+        assert!(queue.is_clean());
     }
 
     /// Against a sorted map: few events and many, near ones and far ones, cancelled ones.
     #[test]
     fn whatever_is_asked_for_leaves_in_order() {
         let mut random = crate::Xoshiro256::new(3, 5);
-        let list = MOST as u64;
-        for most in [1, 3, list - 1, list, list + 1, 3 * list, 500] {
+        let many = u64::from(MOST_PASSED);
+        for most in [1, 3, many, 2 * many, 500] {
             for cancelled in [0, 20, 3] {
                 let mut queue = EventQueue::new();
                 let mut wanted = BTreeMap::new();
                 let mut now = 0;
                 for number in 0..20_000 {
                     if (wanted.len() as u64) < 1 + random.below(most) {
-                        let span = [40, 40, 40, 1000, 1][random.below(5) as usize];
+                        let wheel = (INTERVALS << INTERVAL_SHIFT) as u64;
+                        let spans = [40, 40, 40, 1000, 1, 100_000, wheel, 3 * wheel];
+                        let span = spans[random.below(spans.len() as u64) as usize];
                         let at = now + random.below(span);
                         let payload = random.below(1 << PAYLOAD_BITS) as u32;
-                        wanted.insert((at, number), (payload, queue.push(at, payload)));
+                        // Some stand in line, or want to.
+                        let event = if random.below(8) == 0 {
+                            queue.push_in_line(random.below(3) as usize, at, payload);
+                            None
+                        } else {
+                            Some(queue.push(at, payload))
+                        };
+                        wanted.insert((at, number), (payload, event));
                     } else if cancelled > 0 && random.below(cancelled) == 0 {
                         let which = random.below(wanted.len() as u64) as usize;
                         let key = *wanted.keys().nth(which).unwrap();
-                        let (_, event) = wanted.remove(&key).unwrap();
-                        queue.cancel(event);
+                        if let (_, Some(event)) = wanted[&key] {
+                            wanted.remove(&key);
+                            queue.cancel(event);
+                        }
                     } else {
                         let ((at, _), (payload, _)) = wanted.pop_first().unwrap();
                         let before = at.checked_sub(1).and_then(|before| queue.pop_until(before));
@@ -281,8 +448,41 @@ mod tests {
                 let left: Vec<_> = std::iter::from_fn(|| queue.pop_until(Time::MAX)).collect();
                 let wanted = wanted.into_iter().map(|((at, _), (payload, _))| (at, payload));
                 assert_eq!(left, wanted.collect::<Vec<_>>());
-                assert_eq!((queue.marked, queue.cancelled.len()), (0, 0));
+                assert!(queue.is_clean());
             }
         }
+    }
+
+    #[test]
+    fn more_events_than_the_wheel_has_places_for_leave_in_order() {
+        let mut random = crate::Xoshiro256::new(3, 6);
+        let mut queue = EventQueue::new();
+        let mut wanted: Vec<(Time, u32)> = (0..150_000)
+            .map(|payload| (random.below((INTERVALS << INTERVAL_SHIFT) as u64), payload))
+            .collect();
+        let events: Vec<EventId> =
+            wanted.iter().map(|(at, payload)| queue.push(*at, *payload)).collect();
+        for (number, event) in events.iter().enumerate().filter(|(number, _)| number % 3 == 0) {
+            queue.cancel(*event);
+            assert_eq!(wanted[number].1, number as u32);
+        }
+        wanted.retain(|(_, payload)| payload % 3 != 0);
+        wanted.sort_unstable();
+        let left: Vec<_> = std::iter::from_fn(|| queue.pop_until(Time::MAX)).collect();
+        assert!(left == wanted && queue.is_clean());
+    }
+
+    #[test]
+    fn a_queue_that_was_emptied_ahead_of_time_is_as_good_as_new() {
+        let mut queue = EventQueue::new();
+        queue.push(1 << 40, 1);
+        assert_eq!(queue.pop_until(Time::MAX), Some((1 << 40, 1)));
+        for payload in [5, 3, 4] {
+            queue.push(100 * Time::from(payload), payload);
+        }
+        assert!(queue.heap.len() <= 2);
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop_until(Time::MAX)).collect();
+        assert_eq!(order, [(300, 3), (400, 4), (500, 5)]);
+        assert!(queue.is_clean());
     }
 }

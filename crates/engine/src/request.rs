@@ -207,6 +207,15 @@ pub trait Device {
     /// Processes every event up to and including `to`, and appends what completed, in order.
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>);
 
+    /// Goes from event to event, none of them after `to`, as far as nobody else has to know of them: to the
+    /// first instant at which a request completes or the device is at its end, or to any before. Returns the
+    /// instant, up to which everything is processed; `None` where there is no event.
+    fn go_on(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
+        let at = self.next_event().filter(|at| *at <= to)?;
+        self.advance(at, completions);
+        Some(at)
+    }
+
     /// The power goes at `now`, after everything of that instant: what was asked and is not answered is
     /// appended as [`Status::PowerLost`]. The device gets no requests before power is
     /// [on](Device::power_on) again.

@@ -16,9 +16,14 @@ const PAGES: &str = "preset = 'agrawal2008'\nblocks_per_plane = 64";
 const TLC: &str = "preset = 'tlc-enterprise'\nblocks_per_plane = 32\nspare_factor = 0.3";
 const QLC: &str = "preset = 'qlc-enterprise'\nblocks_per_plane = 32\nspare_factor = 0.3";
 
+const MICRON: &str = "preset = 'micron-7450-pro'\nblocks_per_plane = 32\nspare_factor = 0.3";
+const SAMSUNG: &str = "preset = 'samsung-pm9a3'\nblocks_per_plane = 32\nspare_factor = 0.3";
+/// On dies that program planes by themselves: see "One drive of machines and a wire" in ARCHITECTURE.md.
+const DIES: &str = "preset = 'agrawal2008'\nblocks_per_plane = 64\n[device.buffer]\nsize = '16MiB'";
+
 const FULL: &str = "[run]\nprecondition = 'random:1'";
 
-const BUDGETS: [Budget; 8] = [
+const BUDGETS: [Budget; 13] = [
     (PAGES, "random-read", [10_000, 40_000], "", 2_310),
     (PAGES, "mixed", [10_000, 30_000], FULL, 4_530),
     (PAGES, "random-write", [10_000, 30_000], FULL, 6_780),
@@ -33,6 +38,11 @@ const BUDGETS: [Budget; 8] = [
     (TLC, "mixed", [10_000, 30_000], FULL, 5_450),
     (TLC, "random-write", [10_000, 30_000], FULL, 6_740),
     (QLC, "random-write", [10_000, 30_000], FULL, 15_680),
+    (MICRON, "random-read", [10_000, 40_000], "", 5_170),
+    (MICRON, "random-write", [10_000, 30_000], FULL, 6_740),
+    (SAMSUNG, "random-read", [10_000, 40_000], "", 5_170),
+    (SAMSUNG, "random-write", [10_000, 30_000], FULL, 6_740),
+    (DIES, "random-read", [10_000, 40_000], "", 5_170),
 ];
 
 fn counted(load: usize, run: usize) -> u64 {

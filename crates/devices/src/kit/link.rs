@@ -147,6 +147,52 @@ impl Link {
         self.outgoing.push_back((slot, bytes));
     }
 
+    /// The same where nothing is in the way and all else is idle, so that the data cross from now on: when they
+    /// have crossed. Nothing where turns have to be taken.
+    #[inline]
+    pub fn carry(&mut self, slot: Slot, bytes: u64, now: Time) -> Option<Time> {
+        if self.is_instant || self.takes_turns || self.ways[0].is_some() || !self.is_idle(now) {
+            return None;
+        }
+        self.carry_on(0, Transfer::Out(slot), bytes, now)
+    }
+
+    /// The same of a request that is sent: when the data have crossed.
+    #[inline]
+    pub fn bring(&mut self, slot: Slot, bytes: u64, now: Time) -> Option<Time> {
+        let way = self.inward();
+        if self.is_instant
+            || self.takes_turns
+            || self.config.latency.ns() > 0
+            || self.ways[way].is_some()
+            || !self.is_idle(now)
+        {
+            return None;
+        }
+        self.carry_on(way, Transfer::In(slot), bytes, now)
+    }
+
+    #[inline]
+    fn carry_on(&mut self, way: usize, transfer: Transfer, bytes: u64, now: Time) -> Option<Time> {
+        let end = now + self.config.bandwidth.time_ns(bytes);
+        (end > now).then(|| {
+            self.ways[way] = Some((transfer, end));
+            end
+        })
+    }
+
+    /// Whether an answer without data has crossed at once.
+    #[inline]
+    pub fn lets_out(&self, now: Time) -> bool {
+        !self.is_instant && !self.takes_turns && self.ways[0].is_none() && self.is_idle(now)
+    }
+
+    /// Whether its next turn would be `Idle`, and nothing else is to be done at its turns.
+    #[inline]
+    pub fn rests(&self, now: Time) -> bool {
+        !self.takes_turns && self.is_idle(now)
+    }
+
     /// Takes the next turn; to be called until it is `Idle`.
     #[inline]
     pub fn turn(&mut self, now: Time) -> Turn {
@@ -170,12 +216,14 @@ impl Link {
             }
         }
         let inward = self.inward();
-        if self.ways[0].is_none()
+        if !self.outgoing.is_empty()
+            && self.ways[0].is_none()
             && let Some((slot, bytes)) = self.outgoing.pop_front()
         {
             return self.begin(0, Transfer::Out(slot), bytes, now);
         }
-        if self.ways[inward].is_none()
+        if !self.incoming.is_empty()
+            && self.ways[inward].is_none()
             && let Some((slot, bytes)) = self.incoming.pop_front()
         {
             return self.begin(inward, Transfer::In(slot), bytes, now);

@@ -38,6 +38,16 @@ pub(in crate::ssd) enum Event {
     PowerLane(u32),
 }
 
+/// Events that stand in line: of the host link, of processors, and of buses.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ssd) enum Line {
+    Link,
+    Cores,
+    Buses,
+}
+
+const _: () = assert!(Line::Buses as usize + 1 == EventQueue::LINES);
+
 /// The kinds of event: the queue holds a number below 2^24, the kind above that of the object.
 macro_rules! kinds {
     ($($kind:ident = $event:pat => $number:expr, |$given:ident| $made:expr;)+) => {
@@ -108,6 +118,13 @@ impl Clock {
     #[inline]
     pub(in crate::ssd) fn call(&mut self, at: Time, event: Event) -> EventId {
         self.events.push(at, event.packed())
+    }
+
+    /// The same of one that is not taken back and nearly always comes after the others of its line, because what it
+    /// ends takes the same time for most.
+    #[inline]
+    pub(in crate::ssd) fn call_in_line(&mut self, line: Line, at: Time, event: Event) {
+        self.events.push_in_line(line as usize, at, event.packed());
     }
 
     /// Takes back an event that has not happened.

@@ -50,11 +50,9 @@ use clock::Clock;
 use die::{Dies, Units};
 use due::{Answer, Due};
 use engine::{Completion, Device, Followed, Request, Time};
-use flash::Flash;
-use front::Front;
-use ftl::Ftl;
 use mover::{Jobs, Mover};
 use timeline::Recorder;
+use {flash::Flash, front::Front, ftl::Ftl};
 
 /// A simulated solid-state disk. Its fields are its machines, what they share, and what the wire has in hand.
 #[derive(Debug, Clone)]
@@ -99,7 +97,7 @@ impl Device for Ssd {
         self.clock.now = now;
         match self.front.submit(request, &mut self.clock) {
             Some(slot) => self.arrive_at_once(slot, &request),
-            None => self.pump(),
+            None => self.pump_unless_at_rest(),
         }
     }
 
@@ -112,9 +110,11 @@ impl Device for Ssd {
             self.happens(event);
         }
         self.clock.now = to;
-        if !self.front.done().is_empty() {
-            completions.append(self.front.done());
-        }
+        self.front.hand_over(completions);
+    }
+
+    fn go_on(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
+        self.go_to_answer(to, completions)
     }
 
     fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {

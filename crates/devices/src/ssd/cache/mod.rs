@@ -27,7 +27,6 @@ use crate::ssd::flash::Flash;
 use crate::ssd::front;
 use crate::ssd::ftl::{BufferRoom, Ftl, Programming};
 use crate::ssd::ids::{Block, Domain, Lpn, Ppn, Stream};
-use crate::ssd::page::PageRequest;
 use crate::ssd::shape::{Geometry, Groups};
 use engine::{Request, Time};
 use gather::{Gather, NONE, Stage};
@@ -43,7 +42,7 @@ pub enum Turn {
     /// None waits.
     Over,
     /// A page of this write may come in, to a group of a stream of this domain.
-    Page { domain: Domain, stream: Stream, slot: Slot, page: PageRequest },
+    Page { domain: Domain, stream: Stream, slot: Slot, lpn: Lpn },
     /// A write is through: all its pages are in the buffer, or it was refused.
     Through { write: Write, refused: bool },
     /// The first write has to wait.
@@ -238,52 +237,51 @@ impl Cache {
         is_open: impl Fn(Slot, u64) -> bool,
         clock: &mut Clock,
     ) -> Turn {
-        let now = clock.now;
-        let Some(mut write) = self.writes.front().copied() else { return Turn::Over };
-        while write.next < write.end {
+        let mut refused = false;
+        loop {
+            let Some(write) = self.writes.front_mut() else { return Turn::Over };
+            if write.next == write.end {
+                let write = *write;
+                self.writes.pop_front();
+                return Turn::Through { write, refused };
+            }
             let (slot, lpn) = (write.slot, Lpn(write.next));
-            let page = front::page_request(ftl.geometry(), &write.request, lpn, Some(slot));
+            let (pages, bytes) = front::part(ftl.geometry(), &write.request, lpn);
             if ftl.has_ended() {
-                ftl.counters.page_refused(page.touched.1, u64::from(page.bytes));
+                ftl.counters.page_refused(pages, u64::from(bytes));
                 write.next += 1;
-                if write.next == write.end {
-                    self.writes.pop_front();
-                    return Turn::Through { write, refused: true };
-                }
+                refused = true;
                 continue;
             }
-            if !self.replaces(ftl, page.lpn) {
-                let stream = ftl.stream_of_host(page.lpn);
-                let why = match self.admits(ftl, &mut write, clock) {
-                    Ok(()) => match self.host_domain(ftl, stream, &depth, clock) {
-                        Some(domain) => {
-                            ftl.note_written(page.lpn);
-                            write.next += 1;
-                            self.writes[0] = write;
-                            ftl.counters.host_wrote(page.touched.1, u64::from(page.bytes));
-                            ftl.counters.host_programs += 1;
-                            self.pace.wrote(now);
-                            return Turn::Page { domain, stream, slot, page };
-                        }
-                        None => Why::Blocks,
-                    },
-                    Err(why) => why,
+            if self.replaces(ftl, lpn) {
+                let request = self.writes[0].request.id;
+                self.note_owner(ftl, slot, request, lpn, &is_open);
+                ftl.counters.buffer_replaced += u64::from(pages);
+            } else {
+                if let Err(why) = self.admits(ftl, clock) {
+                    return Turn::Held(why);
+                }
+                let stream = ftl.stream_of_host(lpn);
+                let Some(domain) = self.host_domain(ftl, stream, &depth, clock) else {
+                    return Turn::Held(Why::Blocks);
                 };
-                self.writes[0] = write;
-                return Turn::Held(why);
+                ftl.note_written(lpn);
+                self.writes[0].next += 1;
+                ftl.counters.host_wrote(pages, u64::from(bytes));
+                ftl.counters.host_programs += 1;
+                self.pace.wrote(clock.now);
+                return Turn::Page { domain, stream, slot, lpn };
             }
-            self.note_owner(ftl, slot, write.request.id, page.lpn, &is_open);
-            ftl.counters.host_wrote(page.touched.1, u64::from(page.bytes));
-            ftl.counters.buffer_replaced += u64::from(page.touched.1);
-            write.next += 1;
+            ftl.counters.host_wrote(pages, u64::from(bytes));
+            self.writes[0].next += 1;
         }
-        self.writes.pop_front();
-        Turn::Through { write, refused: false }
     }
 
-    /// Whether there is room for the next page of a write, and the pace lets it in.
-    fn admits(&mut self, ftl: &mut Ftl, write: &mut Write, clock: &mut Clock) -> Result<(), Why> {
+    /// Whether there is room for the next page of the first write, and the pace lets it in.
+    #[inline]
+    fn admits(&mut self, ftl: &mut Ftl, clock: &mut Clock) -> Result<(), Why> {
         let now = clock.now;
+        let write = &mut self.writes[0];
         if self.gather.room(Class::Host) == 0 {
             let waits_already = std::mem::replace(&mut write.waited, true);
             ftl.counters.buffer_waits += u64::from(!waits_already);

@@ -15,8 +15,11 @@ pub(in crate::ssd) struct Costs {
     pub(super) erase: Time,
     /// A whole page over the bus, with its spare area and its command.
     pub page: Time,
+    /// A logical page that is smaller, over the bus.
+    unit: Time,
     timing: crate::ssd::config::Timing,
     page_bytes: u32,
+    unit_bytes: u32,
 }
 
 impl Costs {
@@ -44,21 +47,28 @@ impl Costs {
             program,
             erase: config.erase_ns(),
             page: timing.command.ns() + timing.transfer_ns(page),
+            unit: timing.command.ns() + timing.transfer_ns(u64::from(groups.unit_bytes)),
             timing: timing.clone(),
             page_bytes: groups.page_bytes,
+            unit_bytes: groups.unit_bytes,
         }
     }
 
     /// Sensing pages of a type, all or less than a whole page of them.
+    #[inline]
     pub(super) fn sense(&self, row: u32, whole: bool) -> Time {
         let times = if whole { &self.read } else { &self.read_part };
         times[row as usize]
     }
 
     /// Time to transfer `bytes` of one page over the bus; less than a page goes without the spare area.
+    #[inline]
     pub(super) fn transfer(&self, bytes: u32) -> Time {
         if bytes == self.page_bytes {
             return self.page;
+        }
+        if bytes == self.unit_bytes {
+            return self.unit;
         }
         self.timing.command.ns() + self.timing.transfer_ns(u64::from(bytes))
     }

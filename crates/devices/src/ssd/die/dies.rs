@@ -6,11 +6,11 @@
 
 use super::buses::{Buses, Cargo};
 use super::costs::Costs;
-use super::rows::Row;
+use super::rows::{Place, Row, Rows};
 use super::state::{Cell, Die, Job, Load, Owner, Read, Stops, Task};
 use crate::kit::slots::Slots;
 use crate::ssd::account::UnitAccount;
-use crate::ssd::clock::{Clock, DieEvent, Event};
+use crate::ssd::clock::{Clock, DieEvent, Event, Line};
 use crate::ssd::config::{Planes, ReadOrder, SsdConfig};
 use crate::ssd::flash::Effort;
 use crate::ssd::shape::Groups;
@@ -104,6 +104,7 @@ impl Dies {
     // ---- told ----------------------------------------------------------------------------
 
     /// A row of pages is to be read.
+    #[inline]
     pub fn read(&mut self, row: &Row, sight: Sight, clock: &mut Clock) {
         let now = clock.now;
         let die = &mut self.each[row.die as usize];
@@ -119,13 +120,32 @@ impl Dies {
             sensed: 0,
         };
         self.count_read(&read);
-        let die = &mut self.each[row.die as usize];
         let id = self.reads.insert(read);
+        let die = &mut self.each[row.die as usize];
+        // What waits for nothing need not go through the queue.
+        let is_free = if self.shared { die.busy == 0 } else { die.busy & read.planes == 0 };
+        if is_free && die.is_at_rest() {
+            return self.start_read(id, clock);
+        }
         match read.owner {
             Owner::Batch(_) if self.host_first => die.later_reads.push_back(id),
             _ => die.reads.push_back(id),
         }
         self.run(row.die, sight, clock);
+    }
+
+    /// A single page of a request is to be read.
+    pub fn read_page(
+        &mut self,
+        (place, blocks_per_domain): (Place, u32),
+        (skipped, bytes): (u32, u32),
+        owner: impl Fn(u32) -> Owner,
+        sight: Sight,
+        clock: &mut Clock,
+    ) {
+        let mut rows = Rows::new(self.shape, blocks_per_domain);
+        let row = rows.one(place, (skipped, bytes), owner, &self.costs);
+        self.read(&row, sight, clock);
     }
 
     /// The next row of a batch is to be read, of which this many pages cross the bus.
@@ -247,12 +267,18 @@ impl Dies {
     /// A die does what it can.
     #[inline]
     pub fn run(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
-        if !self.each[number as usize].is_at_rest() {
+        if !self.each[number as usize].is_quiet() {
             self.run_on(number, sight, clock);
         }
     }
 
     fn run_on(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
+        if self.each[number as usize].has_only_reads() {
+            while let Some(read) = self.next_read(number) {
+                self.start_read(read, clock);
+            }
+            return;
+        }
         loop {
             self.begin_load(number, sight, clock);
             let die = &self.each[number as usize];
@@ -296,7 +322,7 @@ impl Dies {
             DieEvent::Crossed(bus) => {
                 let (cargo, next) = self.buses.crossed(bus, clock.now);
                 if let Some(end) = next {
-                    clock.call(end, Event::Die(DieEvent::Crossed(bus)));
+                    clock.call_in_line(Line::Buses, end, Event::Die(DieEvent::Crossed(bus)));
                 }
                 match cargo {
                     Cargo::Read(read) => Some(self.read_crossed(read, sight, clock)),
@@ -320,11 +346,12 @@ impl Dies {
     }
 
     /// Something crosses the bus of a die, when it is its turn.
+    #[inline]
     fn send(&mut self, die: u32, cargo: Cargo, ns: Time, clock: &mut Clock) {
         self.effort[0].bus_ns += ns;
         let bus = die % self.shape.channels;
         if let Some(end) = self.buses.send(bus, cargo, ns, clock.now) {
-            clock.call(end, Event::Die(DieEvent::Crossed(bus)));
+            clock.call_in_line(Line::Buses, end, Event::Die(DieEvent::Crossed(bus)));
         }
     }
 
@@ -357,6 +384,7 @@ impl Dies {
     }
 
     /// A die begins a read.
+    #[inline]
     fn start_read(&mut self, id: u32, clock: &mut Clock) {
         let now = clock.now;
         let read = &mut self.reads[id];
@@ -368,9 +396,12 @@ impl Dies {
         }
         // What it waited for is known before it itself counts.
         let wait = now - read.queued;
-        let suspend = (die.account.stopping_ns(now) - read.marks[1]).min(wait);
-        let cleaning = (die.account.cleaning_ns(now) - read.marks[0]).min(wait - suspend);
-        read.marks = [cleaning, suspend];
+        read.marks = if wait == 0 {
+            [0; 2]
+        } else {
+            let suspend = (die.account.stopping_ns(now) - read.marks[1]).min(wait);
+            [(die.account.cleaning_ns(now) - read.marks[0]).min(wait - suspend), suspend]
+        };
         die.busy |= read.planes;
         die.account.begin(cleans, now);
         if die.has_waiting_task() {
@@ -554,12 +585,16 @@ impl Dies {
     // ---- work, from which energy is computed -----------------------------------------------------
 
     /// A row of pages must be sensed. What crosses the bus is counted where it does.
+    #[inline]
     fn count_read(&mut self, read: &Read) {
         let senses = u64::from(read.planes.count_ones());
-        let sensing = Effort { senses, sense_ns: read.sense_ns, ..Effort::default() };
-        self.effort[0] += sensing;
+        let [all, of_host] = &mut self.effort;
+        all.senses += senses;
+        all.sense_ns += read.sense_ns;
         if let Owner::Request { reads: true, .. } = read.owner {
-            self.effort[1] += Effort { bus_ns: read.bus_ns, ..sensing };
+            of_host.senses += senses;
+            of_host.sense_ns += read.sense_ns;
+            of_host.bus_ns += read.bus_ns;
         }
     }
 

@@ -92,6 +92,33 @@ impl Rows {
         before
     }
 
+    /// The row of a single page, as adding it and finishing the row would make it.
+    #[inline]
+    pub fn one(
+        &mut self,
+        place: Place,
+        (skipped, bytes): (u32, u32),
+        owner: impl Fn(u32) -> Owner,
+        costs: &Costs,
+    ) -> Row {
+        let span = self.shape.span(place.unit);
+        let page_bytes = self.shape.page_bytes;
+        if skipped + bytes > page_bytes {
+            let before = self.add(place, (skipped, bytes), &owner, costs);
+            debug_assert!(before.is_none(), "it is alone");
+            return self.finish(owner, costs).expect("it was added");
+        }
+        // What lies in one page of the flash.
+        let first = self.shape.first_die(place.block, self.blocks_per_domain);
+        Row {
+            owner: owner(1),
+            die: self.shape.place(first, place.group).die,
+            planes: 1 << span.plane,
+            sense_ns: costs.sense(span.row, bytes == page_bytes),
+            bus_ns: costs.transfer(bytes),
+        }
+    }
+
     /// The page that is being added to is complete.
     fn close_page(&self, row: &mut Open, costs: &Costs) {
         if row.bytes > 0 {

@@ -208,9 +208,26 @@ impl Die {
     /// Whether nothing waits for it, but for the bus.
     #[inline]
     pub(super) fn is_at_rest(&self) -> bool {
+        !self.has_reads() && self.has_only_reads()
+    }
+
+    /// Whether there is nothing that it could begin, or stop for a read.
+    #[inline]
+    pub(super) fn is_quiet(&self) -> bool {
+        let has_tasks = !self.tasks[0].is_empty() || !self.tasks[1].is_empty();
+        let rests = match self.cell {
+            Cell::Running { .. } | Cell::Stopping { .. } => true,
+            Cell::Free => self.load.is_none_or(|load| load.pages > 0),
+            Cell::Stopped { .. } => false,
+        };
+        rests && !self.has_reads() && (self.load.is_some() || !has_tasks)
+    }
+
+    /// Whether nothing but reads waits for it or is under way.
+    #[inline]
+    pub(super) fn has_only_reads(&self) -> bool {
         matches!(self.cell, Cell::Free)
             && self.load.is_none()
-            && !self.has_reads()
             && self.tasks[0].is_empty()
             && self.tasks[1].is_empty()
     }

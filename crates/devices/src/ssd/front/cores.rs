@@ -25,6 +25,7 @@ impl Cores {
     }
 
     /// Processing time of a command of `pages` pages.
+    #[inline]
     pub(super) fn time(&self, request: &Request, pages: u32) -> Time {
         let command = if request.op == Op::Read { self.config.read } else { self.config.write };
         command.ns() + self.config.per_page.ns() * u64::from(pages)
@@ -37,6 +38,7 @@ impl Cores {
     }
 
     /// A command needs a core; which takes it now and until when, if one is idle.
+    #[inline]
     pub(super) fn take(&mut self, slot: Slot, ns: Time, now: Time) -> Option<(u32, Time)> {
         let Some(core) = self.idle.pop() else {
             self.waiting.push_back((slot, ns));
@@ -47,6 +49,7 @@ impl Cores {
     }
 
     /// A core is done with its command; and until when it works on the next, if one waits.
+    #[inline]
     pub(super) fn done(&mut self, core: u32, now: Time) -> (Slot, Option<Time>) {
         let slot = self.working[core as usize];
         let Some((next, ns)) = self.waiting.pop_front() else {

@@ -49,6 +49,25 @@ fn within(geometry: &Geometry, request: &Request, lpn: Lpn) -> (u64, u64) {
     (start.max(base) - base, end.min(base + sectors) - base)
 }
 
+/// Flash pages of a logical page that a request touches, and the bytes there.
+#[inline]
+pub fn part(geometry: &Geometry, request: &Request, lpn: Lpn) -> (u32, u32) {
+    let (low, high) = within(geometry, request, lpn);
+    let mut pages = 1;
+    if geometry.granule.flash_pages > 1 {
+        let per_page = u64::from(geometry.sectors_per_flash_page);
+        pages = (high.div_ceil(per_page) - low / per_page) as u32;
+    }
+    (pages, ((high - low) * SECTOR_BYTES) as u32)
+}
+
+/// Whether a request covers all of a logical page that it touches.
+#[inline]
+pub fn covers(geometry: &Geometry, request: &Request, lpn: Lpn) -> bool {
+    let (low, high) = within(geometry, request, lpn);
+    high - low == u64::from(geometry.sectors_per_page)
+}
+
 /// The part of a read or a write that falls on a logical page which it touches.
 #[inline]
 pub fn page_request(

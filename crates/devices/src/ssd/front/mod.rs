@@ -8,14 +8,14 @@ mod cores;
 mod cut;
 mod flush;
 
-pub use cut::{check, covered, page_request, touched};
+pub use cut::{check, covered, covers, page_request, part, touched};
 
 use crate::kit::link::{HostQueue, Link, Turn};
 use crate::kit::slots::{Slot, Slots};
 use crate::latency::{
     BUFFER, BUS, CELL, CLEANING_WAIT, FIRMWARE, HOST_LINK, HOST_QUEUE, SUSPEND, UNIT_WAIT,
 };
-use crate::ssd::clock::{Clock, Event};
+use crate::ssd::clock::{Clock, Event, Line};
 use crate::ssd::config::{Recovery, SsdConfig};
 use crate::ssd::page::{PageDone, Spent};
 use cores::Cores;
@@ -98,10 +98,20 @@ impl Front {
         self.in_device == 0
     }
 
-    /// The requests that are answered, in order.
+    /// Hands over the requests that are answered, in order.
     #[inline]
-    pub fn done(&mut self) -> &mut Vec<Completion> {
-        &mut self.done
+    pub fn hand_over(&mut self, completions: &mut Vec<Completion>) {
+        if completions.is_empty() {
+            std::mem::swap(completions, &mut self.done);
+        } else {
+            completions.append(&mut self.done);
+        }
+    }
+
+    /// Whether there are any.
+    #[inline]
+    pub fn has_done(&self) -> bool {
+        !self.done.is_empty()
     }
 
     /// When the first request was answered that has not been handed over.
@@ -151,13 +161,25 @@ impl Front {
                         self.queue.sent(request.lba);
                         return Some(slot);
                     }
-                    self.send(slot, clock);
+                    let bytes = inward_bytes(&request);
+                    if let Some(end) = self.link.bring(slot, bytes, now) {
+                        self.queue.sent(request.lba);
+                        clock.call_in_line(Line::Link, end, Event::LinkFree);
+                    } else {
+                        self.send(slot, clock);
+                    }
                 } else {
                     self.queue.push(slot, &request);
                 }
             }
         }
         None
+    }
+
+    /// Whether there is nothing to do at the link, and no flush to ask for.
+    #[inline]
+    pub fn rests(&self, now: Time) -> bool {
+        self.link.rests(now) && self.flushes.is_empty()
     }
 
     /// Whether the link has nothing to do, and nothing put on it would take time.
@@ -209,7 +231,7 @@ impl Front {
                 }
                 Turn::Answered(slot) => self.complete(slot, clock),
                 Turn::Busy(end) => {
-                    clock.call(end, Event::LinkFree);
+                    clock.call_in_line(Line::Link, end, Event::LinkFree);
                 }
                 Turn::Idle => return None,
             }
@@ -224,7 +246,7 @@ impl Front {
             return true;
         }
         if let Some((core, end)) = self.cores.take(slot, ns, clock.now) {
-            clock.call(end, Event::Core(core));
+            clock.call_in_line(Line::Cores, end, Event::Core(core));
         }
         false
     }
@@ -239,7 +261,7 @@ impl Front {
     pub fn core_done(&mut self, core: u32, clock: &mut Clock) -> (Slot, Request) {
         let (slot, next) = self.cores.done(core, clock.now);
         if let Some(end) = next {
-            clock.call(end, Event::Core(core));
+            clock.call_in_line(Line::Cores, end, Event::Core(core));
         }
         let active = &mut self.active[slot];
         active.breakdown[FIRMWARE] = clock.now - active.at_flash;
@@ -380,15 +402,45 @@ impl Front {
         [cleaning, room]: [Time; 2],
         clock: &mut Clock,
     ) {
+        self.account(slot, status, [cleaning, room], clock.now);
+        self.leave_flash(slot, clock);
+    }
+
+    /// The same where it is the only answer of an instant, which takes the link without turns if that is idle.
+    #[inline]
+    pub fn answer_alone(&mut self, slot: Slot, status: Status, held: [Time; 2], clock: &mut Clock) {
+        let now = clock.now;
+        self.account(slot, status, held, now);
+        let Active { request, epoch, .. } = &mut self.active[slot];
+        if request.op == Op::Read {
+            let bytes = request.bytes();
+            if let Some(end) = self.link.carry(slot, bytes, now) {
+                self.active[slot].done = now;
+                return clock.call_in_line(Line::Link, end, Event::LinkFree);
+            }
+        } else if request.op == Op::Write && self.link.lets_out(now) {
+            let epoch = *epoch;
+            self.active[slot].done = now;
+            self.complete(slot, clock);
+            if self.epochs.write_done(epoch) {
+                self.release_flushes(clock);
+            }
+            return;
+        }
+        self.leave_flash(slot, clock);
+    }
+
+    /// Accounts for the time of a request behind a write buffer.
+    #[inline]
+    fn account(&mut self, slot: Slot, status: Status, [cleaning, room]: [Time; 2], now: Time) {
         let active = &mut self.active[slot];
         let part = &mut active.breakdown;
         part[CLEANING_WAIT] += cleaning;
         part[BUFFER] = room;
         let known = [FIRMWARE, CLEANING_WAIT, BUFFER, SUSPEND, BUS, CELL];
         let rest: Time = known.iter().map(|known| part[*known]).sum();
-        part[UNIT_WAIT] = clock.now - active.at_flash - rest;
+        part[UNIT_WAIT] = now - active.at_flash - rest;
         active.status = status;
-        self.leave_flash(slot, clock);
     }
 
     // ---- power cuts -----------------------------------------------------------------------

@@ -36,13 +36,18 @@ pub struct Scan {
     pub die: u32,
     /// Logical pages of the group, which come back when the victim is erased.
     pub pages: u32,
-    batches: [Option<Batch>; options::MOST_PAGE_TYPES],
+    batches: [Option<(Batch, u32)>; options::MOST_PAGE_TYPES],
 }
 
 impl Scan {
-    /// What is to be read of it.
-    pub fn batches(&self) -> impl Iterator<Item = Batch> + '_ {
+    /// What is to be read of it, and how many pages of the first row of each cross the bus.
+    pub fn batches(&self) -> impl Iterator<Item = (Batch, u32)> + '_ {
         self.batches.iter().copied().flatten()
+    }
+
+    /// Whether that is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.batches[0].is_none()
     }
 }
 
@@ -129,20 +134,21 @@ impl Mover {
         }
         let row_units = self.shape.units_per_row();
         let first = ftl.geometry().ppn(block, group * self.shape.units).0;
-        let mut batches: [(u32, u32); options::MOST_PAGE_TYPES] = Default::default();
+        let mut batches: [(u32, u32, u32); options::MOST_PAGE_TYPES] = Default::default();
         let (mut count, mut rows, mut valid_in_all) = (0, 0, 0);
         for row in 0..self.shape.rows {
-            let (from, to) = (row * row_units, (row + 1) * row_units);
-            let to = to.min(self.shape.units_of(group));
-            let pages = first + u64::from(from)..first + u64::from(to.max(from));
-            let valid = pages.map(Ppn).filter(|ppn| ftl.valid_at(flash, *ppn).is_some());
-            let valid = valid.count() as u32;
+            let there = self.shape.units_of(group).saturating_sub(row * row_units).min(row_units);
+            let from = Ppn(first + u64::from(row * row_units));
+            let (valid, pages) = self.valid_in_row(from, there, ftl, flash);
             if valid == 0 {
                 continue;
             }
             valid_in_all += valid;
             if rows == self.most_rows {
                 (count, rows) = (count + 1, 0);
+            }
+            if rows == 0 {
+                batches[count].2 = pages;
             }
             rows += 1;
             batches[count].0 |= 1 << row;
@@ -151,8 +157,8 @@ impl Mover {
         if valid_in_all > room {
             return None;
         }
-        let batches = batches.map(|(rows, reserved)| {
-            (rows != 0).then(|| Batch::new((domain, block, group), rows, reserved))
+        let batches = batches.map(|(rows, reserved, pages)| {
+            (rows != 0).then(|| (Batch::new((domain, block, group), rows, reserved), pages))
         });
         let asked = batches.iter().flatten().count() as u32;
         victim.next += 1;
@@ -167,16 +173,29 @@ impl Mover {
         let (row, (block, group)) = (batch.row(), batch.place());
         let units = self.shape.units_per_row();
         let page = group * self.shape.units + row * units;
-        let first = ftl.geometry().ppn(block, page).0;
-        let mut planes = 0u32;
-        let there = self.shape.units_of(group);
-        for unit in (0..units).filter(|unit| row * units + unit < there) {
-            if ftl.valid_at(flash, Ppn(first + u64::from(unit))).is_some() {
-                let span = self.shape.span(row * units + unit);
-                planes |= ((1u32 << span.pages) - 1) << span.plane;
+        let there = self.shape.units_of(group).saturating_sub(row * units).min(units);
+        self.valid_in_row(ftl.geometry().ppn(block, page), there, ftl, flash).1
+    }
+
+    /// How many of the logical pages of a row are valid, from one on, and on how many flash pages these lie: each
+    /// on several, or several on each.
+    fn valid_in_row(&self, from: Ppn, there: u32, ftl: &Ftl, flash: &Flash) -> (u32, u32) {
+        let Groups { page_bytes, unit_bytes, .. } = self.shape;
+        let per_page = (page_bytes / unit_bytes).max(1);
+        let pages_of_each = unit_bytes.div_ceil(page_bytes);
+        let (mut valid, mut pages) = (0, 0);
+        let mut unit = 0;
+        while unit < there {
+            let end = there.min(unit + per_page);
+            let before = valid;
+            for unit in unit..end {
+                let ppn = Ppn(from.0 + u64::from(unit));
+                valid += u32::from(ftl.valid_at(flash, ppn).is_some());
             }
+            pages += if valid > before { pages_of_each } else { 0 };
+            unit = end;
         }
-        planes.count_ones()
+        (valid, pages)
     }
 
     /// A die has read a batch: its logical pages, by their places, of which the valid ones go into the buffer.

@@ -42,7 +42,7 @@ impl Ssd {
         self.machines_lose_power(now);
         self.clock = Clock::at(now);
         self.front.lose_power(&self.config, now);
-        completions.append(self.front.done());
+        self.front.hand_over(completions);
     }
 
     /// The power comes back: the drive finds its map, and takes no request before it has it.

@@ -2,7 +2,7 @@
 //! their way to the dies.
 
 use crate::kit::slots::Slot;
-use crate::ssd::cache::{Asked, Class, Turn, Waiter, Why, Write};
+use crate::ssd::cache::{Asked, Class, Turn, Waiter, Why};
 use crate::ssd::clock::DieEvent;
 use crate::ssd::die::{Batch, Ended, Job, Operation, Owner, Place, Rows, Sight};
 use crate::ssd::due::{Answer, Due};
@@ -28,16 +28,18 @@ impl Ssd {
     /// A read of the host begins: pages in the buffer and unmapped pages are available at once, the rest
     /// is read from the dies, pages of a row together.
     fn begin_reads(&mut self, slot: Slot, request: &Request) {
+        let pages = front::touched(self.ftl.geometry(), request);
+        if pages.end - pages.start == 1 {
+            return self.begin_read(slot, request, Lpn(pages.start));
+        }
         let mut rows = Rows::new(self.dies.shape(), self.ftl.geometry().blocks_per_domain);
         let owner = |pages| Owner::Request { slot, pages, reads: true };
-        for lpn in front::touched(self.ftl.geometry(), request).map(Lpn) {
+        for lpn in pages.map(Lpn) {
             let page = front::page_request(self.ftl.geometry(), request, lpn, Some(slot));
             let Some(place) = self.place_in_flash(lpn, page.touched.1) else { continue };
             let granule = self.ftl.geometry().granule;
             self.ftl.counters.page_read(PageWork::Read, page.touched.1, granule);
-            let start = lpn.0 * u64::from(self.ftl.geometry().sectors_per_page);
-            let skipped = request.lba.0.saturating_sub(start) * SECTOR_BYTES;
-            let bytes = (skipped as u32, page.bytes);
+            let bytes = (self.skipped(request, lpn), page.bytes);
             if let Some(row) = rows.add(place, bytes, owner, self.dies.costs()) {
                 self.front.expect_read(slot);
                 self.dies.read(&row, self.sight(), &mut self.clock);
@@ -53,8 +55,33 @@ impl Ssd {
         }
     }
 
+    /// The same of one that touches a single page.
+    fn begin_read(&mut self, slot: Slot, request: &Request, lpn: Lpn) {
+        let (pages, bytes) = front::part(self.ftl.geometry(), request, lpn);
+        let Some(place) = self.place_in_flash(lpn, pages) else {
+            return self.answer(slot, Status::Ok, [0; 2]);
+        };
+        let (granule, per_domain) =
+            (self.ftl.geometry().granule, self.ftl.geometry().blocks_per_domain);
+        self.ftl.counters.page_read(PageWork::Read, pages, granule);
+        let bytes = (self.skipped(request, lpn), bytes);
+        self.front.expect_read(slot);
+        let owner = |pages| Owner::Request { slot, pages, reads: true };
+        let sight = self.sight();
+        self.dies.read_page((place, per_domain), bytes, owner, sight, &mut self.clock);
+        self.hear_dies();
+    }
+
+    /// Bytes of a logical page before the part that a request reads.
+    #[inline]
+    fn skipped(&self, request: &Request, lpn: Lpn) -> u32 {
+        let start = lpn.0 * u64::from(self.ftl.geometry().sectors_per_page);
+        (request.lba.0.saturating_sub(start) * SECTOR_BYTES) as u32
+    }
+
     /// Where a logical page must be read; nothing where it is in the buffer or was never written, which is
     /// counted.
+    #[inline]
     fn place_in_flash(&mut self, lpn: Lpn, pages: u32) -> Option<Place> {
         let Some(ppn) = self.ftl.lookup(lpn) else {
             self.ftl.counters.unmapped_reads += u64::from(pages);
@@ -85,10 +112,10 @@ impl Ssd {
 
     /// Reads the rest of a logical page that a write covers in part, if that is needed.
     fn begin_merge(&mut self, slot: Slot, request: &Request, lpn: Lpn) {
-        let page = front::page_request(self.ftl.geometry(), request, lpn, None);
-        if page.covered {
+        if front::covers(self.ftl.geometry(), request, lpn) {
             return;
         }
+        let page = front::page_request(self.ftl.geometry(), request, lpn, None);
         let Some(place) = self.place_in_flash(lpn, 0) else { return };
         let geometry = self.ftl.geometry();
         let (granule, per_domain) = (geometry.granule, geometry.blocks_per_domain);
@@ -108,26 +135,13 @@ impl Ssd {
     fn join(&mut self, slot: Slot) {
         let request = *self.front.request(slot);
         if self.cache.join(slot, request, self.ftl.geometry(), self.clock.now) {
-            self.due.push(Due::Admit);
+            self.take_turn();
         }
     }
 
     fn answer(&mut self, slot: Slot, status: Status, held: [Time; 2]) {
         self.front.decide(slot);
         self.answers.push(Answer::Done { slot, status, held });
-    }
-
-    /// A write is through: it is answered, unless it has to be in the flash first.
-    fn written(&mut self, write: &Write, refused: bool) {
-        let held = self.cache.held_since(write, self.clock.now);
-        if refused {
-            return self.answer(write.slot, Status::ReadOnly, held);
-        }
-        if self.config.is_volatile() && write.request.fua {
-            self.await_durable(Waiter::Write(*write));
-        } else {
-            self.answer(write.slot, Status::Ok, held);
-        }
     }
 
     // ---- what follows ---------------------------------------------------------------------------
@@ -173,6 +187,23 @@ impl Ssd {
 
     // ---- writes ---------------------------------------------------------------------------------
 
+    /// A turn of the writes that wait is taken, unless one is under way.
+    #[inline]
+    pub(super) fn take_turn(&mut self) {
+        if self.cache.begin_turn() {
+            self.cache.look();
+            self.admit();
+        }
+    }
+
+    /// The turn of the writes that wait is over.
+    #[inline]
+    pub(super) fn end_turn(&mut self) {
+        if self.cache.end_turn(self.clock.now) {
+            self.due.push(Due::PaceChanged);
+        }
+    }
+
     /// Pages of writes come into the buffer until one has to wait.
     pub(super) fn admit(&mut self) {
         loop {
@@ -180,19 +211,34 @@ impl Ssd {
             let is_open = |slot, request| front.is_open(slot, request);
             let depth = |die| dies.depth(die);
             match self.cache.next(&mut self.ftl, depth, is_open, &mut self.clock) {
-                Turn::Over => return self.due.push(Due::Over),
+                Turn::Over => return self.end_turn(),
                 Turn::Through { write, refused } => {
                     self.cache.hold(None, self.clock.now);
-                    self.due.push(Due::Look);
-                    return self.written(&write, refused);
+                    if !refused && self.config.is_volatile() && write.request.fua {
+                        self.due.push(Due::Look);
+                        return self.await_durable(Waiter::Write(write));
+                    }
+                    let held = self.cache.held_since(&write, self.clock.now);
+                    let status = if refused { Status::ReadOnly } else { Status::Ok };
+                    self.answer(write.slot, status, held);
+                    self.cache.look();
+                }
+                Turn::Held(why @ (Why::Meter | Why::Room))
+                    if why == Why::Meter || !self.cache.holds_host() =>
+                {
+                    // Nothing can be done about it.
+                    if !self.cache.hold(Some(why.reason()), self.clock.now) {
+                        return self.end_turn();
+                    }
+                    self.cache.look();
                 }
                 Turn::Held(why) => return self.hold(why),
-                Turn::Page { domain, stream, slot, page } => {
-                    self.put((domain, stream, Class::Host), page.lpn);
+                Turn::Page { domain, stream, slot, lpn } => {
+                    self.put((domain, stream, Class::Host), lpn);
                     let request = self.front.request(slot).id;
                     let front = &self.front;
                     let is_open = |slot, request| front.is_open(slot, request);
-                    self.cache.note_owner(&self.ftl, slot, request, page.lpn, is_open);
+                    self.cache.note_owner(&self.ftl, slot, request, lpn, is_open);
                     let begins_burst = self.cache.pace().begins_burst(false, self.clock.now);
                     if begins_burst {
                         return self.then(&[Due::PaceChanged, Due::CameIn(domain), Due::Next]);
@@ -209,9 +255,7 @@ impl Ssd {
     fn hold(&mut self, why: Why) {
         self.due.push(Due::Hold(why.reason()));
         match why {
-            Why::Room if self.cache.holds_host() => self.due.push(Due::CleanOn),
-            Why::Cleaning => self.due.push(Due::CleanOn),
-            Why::Room | Why::Meter => {}
+            Why::Room | Why::Meter | Why::Cleaning => self.due.push(Due::CleanOn),
             Why::Blocks => {
                 let begins = self.cache.pace().begins_burst(true, self.clock.now);
                 self.then(&[Due::CleanAll, Due::Stuck]);
@@ -306,15 +350,14 @@ impl Ssd {
         let Some(scan) = self.mover.scan(domain, media, room, most) else { return };
         self.cache.pace().add(domain.0, i64::from(scan.pages));
         // Nothing has to be read: no event will tell the writes that wait of the room.
-        let gained = scan.batches().next().is_none() && self.cache.backlog() > 0;
+        let gained = scan.is_empty() && self.cache.backlog() > 0;
         self.due.push(Due::Clean(domain));
         if gained {
             self.due.push(Due::Admit);
         }
         self.due.push(Due::BurstOver);
-        for batch in scan.batches() {
+        for (batch, pages) in scan.batches() {
             self.cache.reserve(batch.reserved());
-            let pages = self.mover.pages_of_row(&batch, &self.ftl, &self.flash);
             let rows = Rows::new(self.dies.shape(), self.ftl.geometry().blocks_per_domain);
             let row = rows.batch(batch, scan.die, pages, self.dies.costs());
             self.dies.read(&row, self.sight(), &mut self.clock);
@@ -476,6 +519,9 @@ impl Ssd {
             }
             Some(Ended::Read { die, owner, spent, operation }) => {
                 self.record(die, operation);
+                if let Owner::Request { slot, reads: true, .. } = owner {
+                    return self.read_ended(slot, die, spent);
+                }
                 self.due.push(Due::Run(die));
                 match owner {
                     Owner::Batch(batch) => self.batch_read(&batch, die),
@@ -501,15 +547,27 @@ impl Ssd {
         self.work_off();
     }
 
-    /// A read that a request waits for is done.
+    /// A read of the host is done at a die, which goes on before an answer takes the link.
+    fn read_ended(&mut self, slot: Slot, die: u32, spent: [Time; 4]) {
+        debug_assert!(self.due.is_empty() && self.answers.is_empty(), "it is all of the event");
+        self.front.read_done(slot, spent);
+        let is_last = self.front.expects_nothing(slot);
+        if is_last {
+            self.front.decide(slot);
+        }
+        self.dies.run(die, self.sight(), &mut self.clock);
+        self.hear_dies();
+        if is_last {
+            self.front.answer_alone(slot, Status::Ok, [0; 2], &mut self.clock);
+            self.pump_unless_at_rest();
+        }
+    }
+
+    /// A read that a write waits for is done.
     fn row_read(&mut self, slot: Slot, spent: [Time; 4]) {
         self.front.read_done(slot, spent);
         if self.front.expects_nothing(slot) {
-            if self.front.request(slot).op == Op::Read {
-                self.answer(slot, Status::Ok, [0; 2]);
-            } else {
-                self.join(slot);
-            }
+            self.join(slot);
         }
     }
 

@@ -16,11 +16,7 @@ impl Ssd {
     fn work_off_all(&mut self) {
         while let Some(due) = self.due.pop() {
             match due {
-                Due::Admit => {
-                    if self.cache.begin_turn() {
-                        self.due.push(Due::Look);
-                    }
-                }
+                Due::Admit => self.take_turn(),
                 Due::Look => {
                     self.cache.look();
                     self.admit();
@@ -37,11 +33,7 @@ impl Ssd {
                 }
                 Due::Stuck => self.stuck(),
                 Due::StuckAgain => self.cache.ask_again_once(self.clock.now),
-                Due::Over => {
-                    if self.cache.end_turn(self.clock.now) {
-                        self.due.push(Due::PaceChanged);
-                    }
-                }
+                Due::Over => self.end_turn(),
                 Due::Clean(domain) => self.clean(domain),
                 Due::CleanAll => {
                     let domains = (0..self.ftl.geometry().domains).rev();

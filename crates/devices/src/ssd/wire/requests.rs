@@ -5,7 +5,7 @@ use crate::ssd::clock::Event;
 use crate::ssd::due::Answer;
 use crate::ssd::ids::Lpn;
 use crate::ssd::{Ssd, front};
-use engine::{Op, Request};
+use engine::{Completion, Op, Request, Time};
 
 impl Ssd {
     /// Something happens.
@@ -16,6 +16,31 @@ impl Ssd {
         } else {
             self.else_happens(event);
         }
+    }
+
+    /// Goes from event to event, up to an instant, until something is answered or the drive is at its end; returns
+    /// the instant of the last event.
+    pub(in crate::ssd) fn go_to_answer(
+        &mut self,
+        to: Time,
+        completions: &mut Vec<Completion>,
+    ) -> Option<Time> {
+        let mut at = None;
+        // Some requests are answered when they are submitted.
+        while !self.front.has_done() {
+            let Some(event) = self.clock.go_on(to) else { return at };
+            self.happens(event);
+            at = Some(self.clock.now);
+            if self.ftl.has_ended() {
+                break;
+            }
+        }
+        let now = self.clock.now;
+        while let Some(event) = self.clock.go_on(now) {
+            self.happens(event);
+        }
+        self.front.hand_over(completions);
+        Some(now)
     }
 
     fn else_happens(&mut self, event: Event) {
@@ -39,6 +64,14 @@ impl Ssd {
             Event::Power(_) | Event::PowerLane(_) => return self.power_event(event),
         }
         if self.give_answers() {
+            self.pump_unless_at_rest();
+        }
+    }
+
+    /// The same as [`pump`](Ssd::pump), which need not be asked where it would do nothing.
+    #[inline]
+    pub(in crate::ssd) fn pump_unless_at_rest(&mut self) {
+        if !self.front.rests(self.clock.now) {
             self.pump();
         }
     }
@@ -116,6 +149,17 @@ impl Ssd {
     #[inline]
     fn give_answers(&mut self) -> bool {
         let any = !self.answers.is_empty();
+        if any {
+            self.give_all_answers();
+        }
+        any
+    }
+
+    fn give_all_answers(&mut self) {
+        if let [Answer::Done { slot, status, held }] = *self.answers {
+            self.answers.clear();
+            return self.front.answer_alone(slot, status, held, &mut self.clock);
+        }
         while !self.answers.is_empty() {
             let mut answers = std::mem::take(&mut self.answers);
             for answer in answers.drain(..) {
@@ -133,7 +177,6 @@ impl Ssd {
                 self.answers = answers;
             }
         }
-        any
     }
 
     /// Asks for the flushes that have come.
