@@ -96,7 +96,7 @@ def sync_directory(path: Path) -> None:
     try:
         os.fsync(directory)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.EBADF):
+        if error.errno not in (errno.EINVAL, errno.EBADF, errno.ENOSYS, errno.ENOTSUP):
             raise
     finally:
         os.close(directory)

@@ -1,7 +1,8 @@
 //! The folder of a file: a name that is given there is durable when the folder is synced.
 
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io;
+use std::io::ErrorKind::{InvalidInput, Unsupported};
 use std::path::Path;
 
 /// The folder of a file.
@@ -19,7 +20,7 @@ pub(crate) fn sync_of(path: &Path) -> io::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
     let Ok(folder) = File::open(of(path)) else { return Ok(()) };
     match folder.sync_all() {
-        Err(error) if error.kind() == ErrorKind::InvalidInput => Ok(()),
+        Err(error) if matches!(error.kind(), InvalidInput | Unsupported) => Ok(()),
         done => done,
     }
 }

@@ -173,10 +173,11 @@ impl Store {
 
 /// Makes the name of a file durable. A file system that cannot sync a folder has its own ways.
 fn sync_folder_of(path: &Path) -> io::Result<()> {
+    use io::ErrorKind::{InvalidInput, Unsupported};
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let Ok(folder) = File::open(folder.unwrap_or(Path::new("."))) else { return Ok(()) };
     match folder.sync_all() {
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        Err(error) if matches!(error.kind(), InvalidInput | Unsupported) => Ok(()),
         done => done,
     }
 }
