@@ -87,9 +87,10 @@ impl Conversation {
 
     /// The conversation within TLS, with nothing negotiated yet.
     pub(crate) fn secured(&self) -> Self {
-        let no_zeroes = self.no_zeroes;
-        let fresh = Conversation::begun(self.catalogue.clone(), Phase::Options);
-        Conversation { no_zeroes, is_secure: true, ..fresh }
+        let mut fresh = Conversation::begun(self.catalogue.clone(), Phase::Options);
+        fresh.no_zeroes = self.no_zeroes;
+        fresh.is_secure = true;
+        fresh
     }
 
     pub(crate) fn flags(&mut self, input: &[u8]) -> (usize, Event) {
