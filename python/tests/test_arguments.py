@@ -62,6 +62,7 @@ FLOATS = [
 #: What commands need besides the option under test.
 NEEDED = {
     ("calibrate",): ["t"],
+    ("choose",): ["--trace", "t"],
     ("cost",): ["out"],
     ("crash",): ["--app", "sqlite"],
     ("ctl",): ["s", "stats"],
@@ -105,7 +106,7 @@ def test_an_empty_path_is_not_the_current_directory(words, said, capsys, tmp_pat
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["qqq"], 'there is no command "qqq"; commands: calibrate, choose, compare'),
+        (["qqq"], 'there is no command "qqq"; commands: cache, calibrate, choose'),
         (["runn"], 'there is no command "runn"; did you mean run? (see ssdlab --help)'),
         (["Run"], "did you mean run?"),
         (["trace", "inf", "t"], "did you mean info?"),

@@ -45,7 +45,7 @@ def test_presets_that_were_made_from_a_sheet_meet_it(name: str) -> None:
     found = sheet.load(name)
     cells = [cell for cell in found.cells if cell.measure in QUICK]
     assert len(cells) == len(QUICK)
-    for it in check.measure(found.device, cells, quick=True):
+    for it in check.measure(found.device, cells):
         assert it.verdict == "pass", (it.cell.name, it.cell.text, it.simulated)
 
 

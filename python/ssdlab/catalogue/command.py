@@ -51,7 +51,8 @@ def list_command(
         from ssdlab.catalogue import display
 
         rows = devices.about(" ".join(words))
-        click.echo(display.devices(rows, sys.stdout), nl=False)
+        kinds = {} if words else devices.kinds()
+        click.echo(display.devices(rows, kinds, sys.stdout), nl=False)
         return
     if words:
         found = {row.name for row in devices.about(" ".join(words))}

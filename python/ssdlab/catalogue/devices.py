@@ -140,6 +140,11 @@ def to_buy() -> list[Device]:
     return [it for it in DEVICES.values() if it.rated is not None]
 
 
+def kinds() -> dict[str, str]:
+    """The kinds of devices that are no preset, each with its summary."""
+    return {name: said for name, said in _core.list("devices") or [] if name not in DEVICES}
+
+
 def about(words: str) -> list[Device]:
     """The devices whose name, group and interface have all parts of `words`, or whose summary has.
 

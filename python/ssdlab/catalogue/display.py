@@ -27,8 +27,8 @@ def catalogue_table(catalogue: Mapping[str, Mapping[str, str]], file: IO[str]) -
     return rendered(console, sections)
 
 
-def devices(rows: Sequence[Device], file: IO[str]) -> str:
-    """Devices in groups, a table for each, as text for `file`."""
+def devices(rows: Sequence[Device], kinds: Mapping[str, str], file: IO[str]) -> str:
+    """Devices in groups, a table for each, and the kinds of devices, as text for `file`."""
     console, _ = console_for(file)
     sections: list[RenderableType] = []
     for group in GROUPS:
@@ -49,6 +49,9 @@ def devices(rows: Sequence[Device], file: IO[str]) -> str:
                 row.checked,
             )
         sections.append(Group(Text(group, style="bold"), table))
+    if kinds:
+        head = Text("kinds of devices, for your own", style="bold")
+        sections.append(Group(head, _entries(kinds, console.width)))
     sections.append(Text(OF_DEVICES, style="dim"))
     return rendered(console, sections)
 
