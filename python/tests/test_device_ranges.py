@@ -29,6 +29,7 @@ def found(sheet):
     return ranges.of_drive(sheet, solve.solve(sheet))
 
 
+@pytest.mark.nightly
 def test_every_figure_lies_in_its_range_and_says_what_decides_it(found):
     assert {row.load.name for row in found.rows} == {load.name for load in ranges.LOADS}
     assert all(row.low <= row.assumed <= row.high for row in found.rows)
@@ -39,6 +40,7 @@ def test_every_figure_lies_in_its_range_and_says_what_decides_it(found):
     assert found.best is None and not found.dropped
 
 
+@pytest.mark.nightly
 def test_a_measurement_narrows_them_and_finds_the_value(sheet, found, tmp_path):
     drive = solve.solve(sheet)
     hidden = ["device.suspend.program=none", "device.suspend.erase=none"]

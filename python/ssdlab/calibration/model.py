@@ -31,7 +31,7 @@ ROUNDS = 4
 COARSE = (2.0, 1.4)
 #: The step of a derivative, in logarithms, and the descents along the valley.
 STEP = 0.03
-DESCENTS = 12
+DESCENTS = 20
 #: The miss of a figure that a drive does not have.
 FAR_OFF = 1.0
 #: A change of all figures below this is none.
@@ -222,10 +222,7 @@ def _valley(
 
     begin = [math.log(factors[key.name]) for key in keys]
     most = math.log(FARTHEST)
-    # The loss counts a figure that no value explains no more than linearly.
-    found = least_squares(
-        miss, begin, slopes, bounds=(-most, most), loss="soft_l1", f_scale=0.05, max_nfev=DESCENTS
-    )
+    found = least_squares(miss, begin, slopes, bounds=(-most, most), max_nfev=DESCENTS)
     chosen = values(found.x)
     if (score := search.score(chosen)) >= best[0]:
         return best

@@ -159,7 +159,7 @@ def tried(
     wanted = metric.of_word(goal, results) if goal else metric.what_hurts(results)
     facts = Facts(results)
     todo = [*(proposals.of_user(it) for it in own), *proposals.candidates(facts, among)]
-    todo = todo[: proposals.MOST]
+    todo, cut = todo[: proposals.MOST], todo[proposals.MOST :]
     size = trial.plan(results, len(todo), requests)
     base = [*below, *stack.above(size.assignments, None)]
     hunt = _Hunt(base, todo, wanted, results, progress)
@@ -167,7 +167,10 @@ def tried(
         hunt.run(crew)
     title = str(results.experiment.get("title"))
     spent = time.perf_counter() - began[0], time.process_time() - began[1]
-    return Why(title, wanted, *hunt.found(), size, hunt.done, *spent)
+    before, rows, left_out = hunt.found()
+    why_cut = f"{proposals.MOST} changes are tried at most; --among and --try choose"
+    left_out += [Row(change, None, "left out", reason=why_cut) for change in cut]
+    return Why(title, wanted, before, rows, left_out, size, hunt.done, *spent)
 
 
 class _Hunt:

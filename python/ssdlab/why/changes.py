@@ -68,8 +68,11 @@ def candidates(facts: Facts, among: Sequence[str]) -> list[Change]:
         assignments = proposal(facts)
         if assignments:
             found.append(Change(name, group, tuple(assignments)))
-    drives = [Change(f"the drive {it}", DRIVE, device=it) for it in _others(facts)]
-    return [*found[: MOST - FEW_DRIVES], *(drives if DRIVE in among else [])]
+    if DRIVE in among:
+        # Before the rows at the end of the table: the last of all are cut.
+        drives = [Change(f"the drive {it}", DRIVE, device=it) for it in _others(facts)]
+        found[MOST - len(drives) : MOST - len(drives)] = drives
+    return found
 
 
 def of_user(text: str) -> Change:
@@ -223,6 +226,8 @@ def _merged(facts: Facts) -> Sequence[str] | None:
 SSD, DISK = ("ssd",), ("disk",)
 #: Name, group, kinds of drive (None: any), and what it sets. Those that change least come first.
 TABLE: Sequence[tuple[str, str, Sequence[str] | None, Proposal]] = (
+    ("four times outstanding", LOAD, None, _outstanding(4)),
+    ("half outstanding", LOAD, None, _outstanding(0.5)),
     ("token pace", SETTING, SSD, _pace("token")),
     ("adaptive pace", SETTING, SSD, _pace("adaptive")),
     ("reads suspend programs and erases", SETTING, SSD, _suspend),
@@ -258,8 +263,6 @@ TABLE: Sequence[tuple[str, str, Sequence[str] | None, Proposal]] = (
     ("twice the cores", HARDWARE, SSD, _times("firmware.cores", 2)),
     ("twice the segments", HARDWARE, DISK, _times("buffer.segments", 2)),
     ("15,000 rpm", HARDWARE, DISK, _set("rpm", "15000")),
-    ("four times outstanding", LOAD, None, _outstanding(4)),
-    ("half outstanding", LOAD, None, _outstanding(0.5)),
 )
 
 #: Drives of the catalogue that stand for their kind, in the order in which they are tried.
