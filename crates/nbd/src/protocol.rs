@@ -134,7 +134,7 @@ pub struct Conversation {
     /// The client has negotiated block sizes and must respect them.
     pub(crate) is_aligned: bool,
     /// Bytes of data of the write that was asked last, still to come.
-    data_left: u32,
+    pub(crate) data_left: u32,
     /// Bytes still to come that are discarded.
     pub(crate) skip: u32,
 }
@@ -170,7 +170,7 @@ impl Conversation {
 
     /// The bytes of the request at the beginning of `input` that will count towards the limits; 0 if it is
     /// none, or its head has not arrived.
-    pub(crate) fn wanted(&self, input: &[u8]) -> u32 {
+    pub fn wanted(&self, input: &[u8]) -> u32 {
         if !self.is_open() || self.data_left > 0 || self.skip > 0 || input.len() < REQUEST_BYTES {
             return 0;
         }

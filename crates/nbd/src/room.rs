@@ -104,7 +104,6 @@ mod tests {
         // What it has is worked off in 100 ms by a drive of 200 MB/s, but for one request of any size.
         for bytes in [512, 4096, 65536, 1 << 20, 32 << 20] {
             let turns = 40_000;
-            let turns = 40_000;
             let (most, done) = crowded(50, bytes, turns);
             let fair = turns as u32 / 50;
             let worst = done.iter().min().expect("there are some");
