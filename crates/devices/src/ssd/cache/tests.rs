@@ -50,9 +50,9 @@ impl Drive {
     fn turn(&mut self) -> Turn {
         loop {
             let turn = self.cache.next(&mut self.ftl, |_| 0, |_, _| false, &mut self.clock);
-            let Turn::Page { domain, page, .. } = turn else { return turn };
+            let Turn::Page { domain, lpn, .. } = turn else { return turn };
             let to = (domain, Stream::FIRST, Class::Host);
-            self.cache.place(&mut self.ftl, to, page.lpn, &mut self.clock);
+            self.cache.place(&mut self.ftl, to, lpn, &mut self.clock);
         }
     }
 

@@ -36,7 +36,7 @@ fn a_victim_is_read_group_by_group_and_erased_on_all_its_dies() {
         let batches: Vec<_> = scan.batches().collect();
         assert_eq!(scan.pages, 1, "a group has one page");
         assert!(mover.stands() == batches.is_empty());
-        for batch in batches {
+        for (batch, _) in batches {
             let pages = mover.batch_read(&batch, scan.die, &geometry).count() as u32;
             mover.batch_moved(&batch, pages);
         }
