@@ -30,6 +30,21 @@
 //! random 4 KiB writes, cleaning                    4981
 //! qlc-enterprise: random 4 KiB writes, cleaning   10734
 //! ```
+//!
+//! Disks and arrays with parity, in the build of the tests, which checks every sum:
+//!
+//! ```text
+//! load                                        a request
+//! nearline-24tb: random 4 KiB reads, one at a time  3459
+//! closed loop of 32, sptf                           6329
+//! random 4 KiB writes, closed loop of 32            9091
+//! five of agrawal2008: random 4 KiB reads           4231
+//! random 4 KiB writes                              16840
+//! ```
+//!
+//! The disk alone, without statistics and workload, in the build of a release: 2,406 and 4,613 a read,
+//! 7,160 a write; 5,747 and about 35,000 when each pick looked at all requests again. Of a read among 32 about
+//! 1,300 are the search for it, of which ten are placed in time, and 700 the segments.
 
 use lab::{Experiment, RunSettings, preset_layer, run, set_layer};
 use std::ops::ControlFlow;

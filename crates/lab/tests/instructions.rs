@@ -18,7 +18,11 @@ const QLC: &str = "preset = 'qlc-enterprise'\nblocks_per_plane = 32\nspare_facto
 
 const FULL: &str = "[run]\nprecondition = 'random:1'";
 
-const BUDGETS: [Budget; 8] = [
+const DISK: &str = "preset = 'nearline-24tb'";
+const PARITY: &str = "kind = 'array'\nmembers = 5\nredundancy = 'parity'\n\
+                      member = { preset = 'agrawal2008', blocks_per_plane = 64 }";
+
+const BUDGETS: [Budget; 13] = [
     (PAGES, "random-read", [10_000, 40_000], "", 2_310),
     (PAGES, "mixed", [10_000, 30_000], FULL, 4_530),
     (PAGES, "random-write", [10_000, 30_000], FULL, 6_780),
@@ -33,6 +37,11 @@ const BUDGETS: [Budget; 8] = [
     (TLC, "mixed", [10_000, 30_000], FULL, 5_450),
     (TLC, "random-write", [10_000, 30_000], FULL, 6_740),
     (QLC, "random-write", [10_000, 30_000], FULL, 15_680),
+    (DISK, "random-read", [2_000, 8_000], "", 6_960),
+    (DISK, "random-read", [2_000, 8_000], "[workload]\noutstanding = 1", 3_800),
+    (DISK, "random-write", [2_000, 8_000], "", 10_000),
+    (PARITY, "random-read", [10_000, 30_000], "[workload]\noutstanding = 160", 4_650),
+    (PARITY, "random-write", [10_000, 30_000], "[workload]\noutstanding = 160", 18_520),
 ];
 
 fn counted(load: usize, run: usize) -> u64 {
