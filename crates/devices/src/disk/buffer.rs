@@ -26,6 +26,8 @@ struct Ahead {
 pub struct Buffer {
     segments: Segments,
     ahead: Option<Ahead>,
+    /// A segment that was read into up to its limit. The heads have stayed there since.
+    paused: Option<usize>,
     /// Sectors to read ahead at most; 0 when it does not.
     read_ahead: u64,
     to: ReadAheadTo,
@@ -39,15 +41,31 @@ impl Buffer {
         Buffer {
             segments: Segments::new(segments, size),
             ahead: None,
+            paused: None,
             read_ahead,
             to,
             sectors_ahead: 0,
         }
     }
 
-    /// What it has of a range.
+    /// What it has of a range. Of one that begins where reading ahead has come it has the beginning: the heads
+    /// are there.
     pub fn find(&self, start: u64, end: u64) -> Found {
-        self.segments.find(start, end)
+        match (self.segments.find(start, end), self.ahead) {
+            (Found::Nothing, Some(ahead)) if self.range(ahead.segment).1 == start => {
+                Found::Some(ahead.segment)
+            }
+            (found, _) => found,
+        }
+    }
+
+    /// Whether a read waits for no heads: the buffer has all of it, or they are on their way through it.
+    pub fn is_free(&self, start: u64, end: u64) -> bool {
+        match self.find(start, end) {
+            Found::All(_) => true,
+            Found::Some(segment) => self.is_ahead(segment),
+            Found::Nothing => false,
+        }
     }
 
     /// Sectors of a segment.
@@ -96,17 +114,19 @@ impl Buffer {
         let ahead = self.ahead.map(|ahead| ahead.segment);
         let number = self.segments.take(sector, ahead)?;
         if ahead == Some(number) {
-            self.ahead = None;
+            self.stop_ahead();
         }
+        self.paused = self.paused.filter(|paused| *paused != number);
         Some(number)
     }
 
     /// Empties the segments with old data of a range that is written, but not those that are not on the
     /// disk yet.
     pub fn forget(&mut self, start: u64, end: u64) {
-        let Buffer { segments, ahead, .. } = self;
+        let Buffer { segments, ahead, paused, .. } = self;
         segments.forget(start, end, |number| {
             *ahead = ahead.filter(|ahead| ahead.segment != number);
+            *paused = paused.filter(|paused| *paused != number);
         });
     }
 
@@ -147,12 +167,36 @@ impl Buffer {
     pub fn begin_ahead(&mut self, segment: usize, from: Time, mechanics: &Mechanics) {
         let end = self.range(segment).1;
         let limit = self.limit(segment, end, mechanics);
-        self.ahead = None;
+        self.stop_ahead();
         if end < limit && self.read_ahead > 0 {
             let (track_end, on_track) = mechanics.track_of(end - 1);
             let track = (end < track_end).then_some((track_end, on_track));
-            self.ahead = Some(Ahead { segment, limit, from, track });
+            self.set_ahead(Some(Ahead { segment, limit, from, track }));
         }
+    }
+
+    /// Goes on to read ahead where it had come to its limit, if a read that ended at `end` moves that.
+    pub fn resume(&mut self, end: u64, from: Time, mechanics: &Mechanics) {
+        if let Some(segment) = self.paused {
+            let limit = self.limit(segment, end, mechanics);
+            if limit > self.range(segment).1 {
+                self.set_ahead(Some(Ahead { segment, limit, from, track: None }));
+            }
+        }
+    }
+
+    /// Whether a segment was read into up to its limit, and the heads are still there.
+    pub fn is_paused(&self, segment: usize) -> bool {
+        self.paused == Some(segment)
+    }
+
+    /// Reading ahead begins or ends: which reads need no heads changes where it has come.
+    fn set_ahead(&mut self, ahead: Option<Ahead>) {
+        self.paused = None;
+        if let Some(one) = self.ahead.or(ahead) {
+            self.segments.note_at(one.segment);
+        }
+        self.ahead = ahead;
     }
 
     /// Begins to read ahead behind a segment from wherever the heads are.
@@ -170,7 +214,7 @@ impl Buffer {
 
     /// Ends reading ahead.
     pub fn stop_ahead(&mut self) {
-        self.ahead = None;
+        self.set_ahead(None);
     }
 
     /// Moves the limit after a read that the segment being read into answers.
@@ -186,7 +230,8 @@ impl Buffer {
         while let Some(mut ahead) = self.ahead {
             let at = self.range(ahead.segment).1;
             if at >= ahead.limit {
-                self.ahead = None;
+                self.set_ahead(None);
+                self.paused = Some(ahead.segment);
                 return;
             }
             let Some((track_end, on_track)) = ahead.track else {

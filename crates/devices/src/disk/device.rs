@@ -6,7 +6,6 @@ use super::dirty::{Dirties, Dirty};
 use super::mechanics::Mechanics;
 use super::queue::{Queue, Waiting};
 use super::report::DiskReport;
-use super::segments::Found;
 use super::spots::{From, Order};
 use crate::energy::EnergyReport;
 use crate::{Apart, Cleans, Examine, Persist, Prepare};
@@ -64,7 +63,7 @@ fn is_cached(buffer: &Buffer, config: &DiskConfig, request: &Request) -> bool {
 fn needs_no_heads(buffer: &Buffer, config: &DiskConfig, request: &Request) -> bool {
     let (sector, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
     match request.op {
-        Op::Read => matches!(buffer.find(sector, end), Found::All(_)),
+        Op::Read => buffer.is_free(sector, end),
         Op::Write => is_cached(buffer, config, request),
         Op::Trim | Op::Flush => true,
     }
@@ -108,13 +107,26 @@ impl Disk {
         self.pump_destage(now);
     }
 
+    /// Writes to the disk what has been answered, while nothing else needs the heads.
     fn pump_destage(&mut self, now: Time) {
         if self.destage.is_none() && !self.dirty.is_empty() {
             let waits = self.command.as_ref().is_some_and(|command| command.end.is_none());
-            let is_idle = self.queue.is_empty() && self.heads_free <= now;
-            if waits || is_idle {
+            if waits || self.heads_free <= now && !self.needs_heads() {
                 self.begin_destage(now);
             }
+        }
+    }
+
+    /// Whether a request waits for the heads.
+    fn needs_heads(&mut self) -> bool {
+        self.ask_again();
+        self.queue.needs_heads()
+    }
+
+    /// Asks again which requests need no heads where that may have changed.
+    fn ask_again(&mut self) {
+        while let Some(range) = self.buffer.next_change() {
+            self.queue.ask_again(range, |it| needs_no_heads(&self.buffer, &self.config, it));
         }
     }
 
@@ -124,10 +136,7 @@ impl Disk {
         if overdue.is_none() {
             self.buffer.advance(now, &mut self.mechanics);
         }
-        while let Some(range) = self.buffer.next_change() {
-            self.queue
-                .ask_again(range, |request| needs_no_heads(&self.buffer, &self.config, request));
-        }
+        self.ask_again();
         let from = |op| (now + self.command_overhead(op, false)).max(self.heads_free);
         let from = From { now, read: from(Op::Read), write: from(Op::Write) };
         let Disk { queue, order, mechanics, buffer, config, .. } = self;

@@ -22,8 +22,6 @@ pub struct Queue {
     behind: VecDeque<Waiting>,
     /// Among how many the scheduler chooses.
     depth: usize,
-    /// Whether it matters which of them the buffer can answer.
-    asks_buffer: bool,
     max_wait: Option<Time>,
     arrivals: u64,
 }
@@ -37,7 +35,6 @@ impl Queue {
             spots: Spots::default(),
             behind: VecDeque::new(),
             depth,
-            asks_buffer: scheduler == Scheduler::Sptf,
             max_wait,
             arrivals: 0,
         }
@@ -45,6 +42,11 @@ impl Queue {
 
     pub fn is_empty(&self) -> bool {
         self.spots.is_empty()
+    }
+
+    /// Whether a request waits for the heads.
+    pub fn needs_heads(&self) -> bool {
+        self.spots.need_heads() || !self.behind.is_empty()
     }
 
     /// Puts a request behind the others; `is_free` says what needs no heads.
@@ -69,16 +71,16 @@ impl Queue {
     ) {
         let request = &waiting.request;
         let sector = request.lba.0.min(mechanics.geometry.sectors() - 1);
-        let is_free = self.asks_buffer && is_free(request);
+        let is_free = is_free(request);
         let is_write = request.op == Op::Write;
         let slot = self.waiting.insert(waiting);
         self.arrivals += 1;
         self.spots.insert(Spot::new((sector, self.arrivals), slot, is_write, mechanics), is_free);
     }
 
-    /// Which reads the buffer answers may have changed in a range of sectors.
+    /// Which reads need no heads may have changed in a range of sectors, and behind it.
     pub fn ask_again(&mut self, (start, end): (u64, u64), is_free: impl Fn(&Request) -> bool) {
-        for place in self.spots.within(start, end) {
+        for place in self.spots.within(start, end + 1) {
             let request = &self.waiting[self.spots.spot(place).slot].request;
             if request.op == Op::Read {
                 self.spots.free(place, is_free(request));

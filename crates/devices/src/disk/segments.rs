@@ -229,8 +229,22 @@ impl Segments {
         }
     }
 
+    /// What a segment has, and what follows it, may be asked again.
+    pub fn note_at(&mut self, number: usize) {
+        let (start, end) = self.range(number);
+        self.note(start, end);
+    }
+
     fn note(&mut self, start: u64, end: u64) {
-        if start < end {
+        if start >= end {
+            return;
+        }
+        if let Some(last) = self.changes.last_mut()
+            && start <= last.1
+            && last.0 <= end
+        {
+            *last = (start.min(last.0), end.max(last.1));
+        } else {
             self.changes.push((start, end));
         }
     }
@@ -344,6 +358,7 @@ mod tests {
         segments.set(0, 7, 12);
         segments.set(0, 30, 31);
         let told: Vec<_> = std::iter::from_fn(|| segments.next_change()).collect();
-        assert_eq!(told, [(30, 31), (7, 12), (5, 12), (5, 9)]);
+        // Together where they overlap.
+        assert_eq!(told, [(30, 31), (5, 12)]);
     }
 }

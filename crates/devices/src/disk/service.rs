@@ -43,6 +43,8 @@ impl Disk {
                 to_host.held(end - sector);
                 if self.buffer.is_ahead(segment) {
                     self.buffer.go_on(end, &self.mechanics);
+                } else if self.buffer.is_paused(segment) {
+                    self.buffer.resume(end, begun + overhead, &self.mechanics);
                 } else if self.config.buffer.read_ahead_on_hit
                     && self.heads_free <= begun
                     && !self.buffer.is_dirty(segment)

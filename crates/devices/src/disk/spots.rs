@@ -71,6 +71,11 @@ impl Spots {
         self.all.is_empty()
     }
 
+    /// Whether any of them needs the heads.
+    pub fn need_heads(&self) -> bool {
+        self.free.len() < self.all.len()
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &Spot> {
         self.all.iter()
     }
