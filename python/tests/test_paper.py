@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,8 +13,8 @@ from click.testing import CliRunner
 from distorted import arithmetic_and_simulated
 from paper_rows import listed
 
-from ssdlab import InputError
-from ssdlab.paper import ITEMS, Item, Row, Study, derived, diskspd, gray, wear
+from ssdlab import InputError, run
+from ssdlab.paper import ITEMS, Item, Row, Study, derived, disks, diskspd, gray, wear
 from ssdlab.paper.command import paper
 from ssdlab.paper.derived import Derived, consumed
 from ssdlab.paper.item import VERDICTS
@@ -396,6 +397,15 @@ def test_disks_name_the_traces_that_they_lack(tmp_path):
     item = ITEMS["disks"].run(Study(quick=True, traces=tmp_path, replay=False))
     assert "--traces names a directory" in item.remarks[0]
     assert not item.figures
+
+
+def test_a_disk_is_a_tape_as_long_as_it_reads_ahead(tmp_path):
+    item = ITEMS["disks"].run(Study(quick=True, traces=tmp_path, replay=False))
+    (row,) = [row for row in item.rows if "in order" in row.name]
+    assert row.verdict == "pass", row
+    without = run(**disks.tape(buffer={"read_ahead": "0B"})).host.all.mb_per_s
+    hours = disks.TAPE_MB / without / 3_600
+    assert replace(row, simulated=hours).verdict == "fail", hours
 
 
 @pytest.mark.shared("disks/raid_results.json")

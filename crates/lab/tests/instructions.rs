@@ -23,7 +23,11 @@ const DIES: &str = "preset = 'agrawal2008'\nblocks_per_plane = 64\n[device.buffe
 
 const FULL: &str = "[run]\nprecondition = 'random:1'";
 
-const BUDGETS: [Budget; 13] = [
+const DISK: &str = "preset = 'nearline-24tb'";
+const PARITY: &str = "kind = 'array'\nmembers = 5\nredundancy = 'parity'\n\
+                      member = { preset = 'agrawal2008', blocks_per_plane = 64 }";
+
+const BUDGETS: [Budget; 18] = [
     (PAGES, "random-read", [10_000, 40_000], "", 2_310),
     (PAGES, "mixed", [10_000, 30_000], FULL, 4_530),
     (PAGES, "random-write", [10_000, 30_000], FULL, 6_780),
@@ -43,6 +47,11 @@ const BUDGETS: [Budget; 13] = [
     (SAMSUNG, "random-read", [10_000, 40_000], "", 5_170),
     (SAMSUNG, "random-write", [10_000, 30_000], FULL, 6_740),
     (DIES, "random-read", [10_000, 40_000], "", 5_170),
+    (DISK, "random-read", [2_000, 8_000], "", 6_960),
+    (DISK, "random-read", [2_000, 8_000], "[workload]\noutstanding = 1", 3_800),
+    (DISK, "random-write", [2_000, 8_000], "", 10_000),
+    (PARITY, "random-read", [10_000, 30_000], "[workload]\noutstanding = 160", 4_650),
+    (PARITY, "random-write", [10_000, 30_000], "[workload]\noutstanding = 160", 18_520),
 ];
 
 fn counted(load: usize, run: usize) -> u64 {

@@ -22,6 +22,7 @@ mod requests;
 mod scale;
 mod snapshot;
 mod steady;
+mod streams;
 mod threads;
 mod traces;
 mod warm_up;

@@ -8,7 +8,7 @@ use super::raid::message::{Issue, Purpose, Span};
 use super::steering::Steering;
 use crate::Model;
 use crate::kit::slots::{Slot, Slots};
-use engine::{Breakdown, Completion, Op, Request, Status, Time};
+use engine::{Breakdown, Completion, Device, Op, Request, Status, Time};
 
 /// Rows of a member that holds all of them.
 const ALL: u64 = u64::MAX;
@@ -59,6 +59,17 @@ impl Part {
     }
 }
 
+/// Whether drives have ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// They are to be asked.
+    Unknown,
+    /// None of them has.
+    None,
+    /// One has, in use or not.
+    Some,
+}
+
 /// The drives, the members in whose places they are, and what is under way on them.
 pub struct Members {
     drives: Vec<Box<dyn Model>>,
@@ -69,6 +80,8 @@ pub struct Members {
     spares_used: usize,
     /// No member is missing, not even in part.
     is_whole: bool,
+    /// What is known of drives that have ended, so that not all are asked after each event.
+    ended: Ended,
     parts: Slots<Part>,
     /// Parts that each member was asked.
     asked: Vec<u64>,
@@ -86,6 +99,7 @@ impl Members {
             due: Due::new(count),
             spares_used: 0,
             is_whole: true,
+            ended: Ended::Unknown,
             parts: Slots::new(),
             asked: vec![0; count],
             steering,
@@ -170,6 +184,9 @@ impl Members {
     pub fn submit(&mut self, member: usize, request: Request, now: Time) {
         let drive = &mut self.drives[self.each[member].drive as usize];
         drive.submit(now, request);
+        if self.ended == Ended::None && drive.has_ended() {
+            self.ended = Ended::Some;
+        }
         self.due.set(member, drive.next_event());
     }
 
@@ -227,8 +244,21 @@ impl Members {
         let member = self.due.next_from(from, now)?;
         let drive = &mut self.drives[self.each[member].drive as usize];
         drive.advance(now, completed);
+        if self.ended == Ended::None && drive.has_ended() {
+            self.ended = Ended::Some;
+        }
         self.due.set(member, drive.next_event());
+        if self.ended == Ended::Unknown {
+            let some = self.drives.iter().any(|drive| drive.has_ended());
+            self.ended = if some { Ended::Some } else { Ended::None };
+        }
         Some(member)
+    }
+
+    /// Whether a member has ended: it then refuses some writes.
+    #[inline]
+    pub fn have_ended(&self) -> bool {
+        self.ended != Ended::None && self.in_use().any(Device::has_ended)
     }
 
     /// Members that clean together or in turn are coordinated.
@@ -252,6 +282,7 @@ impl Members {
 
     /// Asks every member for its next event.
     fn ask_all(&mut self) {
+        self.ended = Ended::Unknown;
         for (number, member) in self.each.iter().enumerate() {
             let drive = &self.drives[member.drive as usize];
             self.due.set(number, drive.next_event().filter(|_| !member.has_failed));
@@ -317,11 +348,13 @@ impl Members {
 
     /// Serves a member a request in no time.
     pub fn serve_untimed(&mut self, member: usize, request: &Request) -> Status {
+        self.ended = Ended::Unknown;
         self.drives[self.each[member].drive as usize].serve_untimed(request)
     }
 
     pub fn flush_untimed(&mut self, request: &Request) -> Status {
         debug_assert_eq!(request.op, Op::Flush);
+        self.ended = Ended::Unknown;
         let members = self.each.iter().filter(|it| !it.has_failed);
         let answers = members.map(|it| self.drives[it.drive as usize].serve_untimed(request));
         answers.fold(Status::Ok, Status::and)
@@ -338,6 +371,7 @@ impl Members {
 
     /// Overwrites what is on the way to the drives.
     pub fn overwrite_collected(&mut self) {
+        self.ended = Ended::Unknown;
         for (drive, batch) in self.drives.iter_mut().zip(&mut self.batches) {
             if !batch.is_empty() {
                 drive.overwrite_untimed(batch);
@@ -348,6 +382,7 @@ impl Members {
 
     /// The drives, each with the pages on the way to it.
     pub fn with_batches(&mut self) -> impl Iterator<Item = (&mut Box<dyn Model>, &mut Vec<u64>)> {
+        self.ended = Ended::Unknown;
         self.drives.iter_mut().zip(&mut self.batches)
     }
 
@@ -390,6 +425,9 @@ impl Members {
             if self.due.of(number) != next.filter(|_| !member.has_failed) {
                 return Err(format!("member {number} has another next event than the array knows"));
             }
+        }
+        if self.ended == Ended::None && self.in_use().any(Device::has_ended) {
+            return Err("a member has ended, and the array does not know".to_owned());
         }
         Ok(())
     }

@@ -301,7 +301,7 @@ impl Device for Array {
 
     /// With its first member: it then refuses some writes.
     fn has_ended(&self) -> bool {
-        self.members.in_use().any(Device::has_ended)
+        self.members.have_ended()
     }
 
     fn may_refuse(&self) -> bool {

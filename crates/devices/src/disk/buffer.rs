@@ -5,24 +5,8 @@
 
 use super::config::ReadAheadTo;
 use super::mechanics::{Mechanics, Pass, ToHost};
+use super::segments::{Found, Segments};
 use engine::Time;
-
-/// Consecutive sectors in the buffer.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Segment {
-    pub(super) start: u64,
-    pub(super) end: u64,
-    /// When it was used last, in uses.
-    used: u64,
-    /// It holds data that are not on the disk yet.
-    pub(super) is_dirty: bool,
-}
-
-impl Segment {
-    fn overlaps(&self, start: u64, end: u64) -> bool {
-        self.start < end && start < self.end
-    }
-}
 
 /// What is being read ahead.
 #[derive(Debug, Clone, Copy)]
@@ -37,105 +21,134 @@ struct Ahead {
     track: Option<(u64, u32)>,
 }
 
-/// What the buffer has of a read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
-    /// All of it in a segment.
-    All(usize),
-    /// Its beginning.
-    Some(usize),
-    /// Nothing.
-    Nothing,
-}
-
 /// Segments, the one used longest ago first to be taken.
 #[derive(Debug, Clone)]
-pub(super) struct Buffer {
-    pub(super) segments: Vec<Segment>,
-    /// Sectors of a segment.
-    pub(super) size: u64,
-    uses: u64,
+pub struct Buffer {
+    segments: Segments,
     ahead: Option<Ahead>,
+    /// A segment that was read into up to its limit. The heads have stayed there since.
+    paused: Option<usize>,
     /// Sectors to read ahead at most; 0 when it does not.
     read_ahead: u64,
     to: ReadAheadTo,
     /// Sectors read ahead so far.
-    pub(super) sectors_ahead: u64,
+    pub sectors_ahead: u64,
 }
 
 impl Buffer {
     /// An empty buffer.
-    pub(super) fn new(segments: u32, size: u64, read_ahead: u64, to: ReadAheadTo) -> Buffer {
+    pub fn new(segments: u32, size: u64, read_ahead: u64, to: ReadAheadTo) -> Buffer {
         Buffer {
-            segments: vec![Segment::default(); segments as usize],
-            size,
-            uses: 0,
+            segments: Segments::new(segments, size),
             ahead: None,
+            paused: None,
             read_ahead,
             to,
             sectors_ahead: 0,
         }
     }
 
-    /// What it has of a range.
-    pub(super) fn find(&self, start: u64, end: u64) -> Found {
-        let mut found = Found::Nothing;
-        for (number, segment) in self.segments.iter().enumerate() {
-            if segment.start <= start && start < segment.end {
-                if end <= segment.end {
-                    return Found::All(number);
-                }
-                // Nothing is added behind data that must be written first.
-                if found == Found::Nothing && !segment.is_dirty {
-                    found = Found::Some(number);
-                }
+    /// What it has of a range. Of one that begins where reading ahead has come it has the beginning: the heads
+    /// are there.
+    pub fn find(&self, start: u64, end: u64) -> Found {
+        match (self.segments.find(start, end), self.ahead) {
+            (Found::Nothing, Some(ahead)) if self.range(ahead.segment).1 == start => {
+                Found::Some(ahead.segment)
             }
+            (found, _) => found,
         }
-        found
+    }
+
+    /// Whether a read waits for no heads: the buffer has all of it, or they are on their way through it.
+    pub fn is_free(&self, start: u64, end: u64) -> bool {
+        match self.find(start, end) {
+            Found::All(_) => true,
+            Found::Some(segment) => self.is_ahead(segment),
+            Found::Nothing => false,
+        }
+    }
+
+    /// Sectors of a segment.
+    pub fn size(&self) -> u64 {
+        self.segments.size()
+    }
+
+    /// The first sector of a segment, and the one after its last.
+    pub fn range(&self, segment: usize) -> (u64, u64) {
+        self.segments.range(segment)
+    }
+
+    /// Whether a segment has data that are not on the disk yet.
+    pub fn is_dirty(&self, segment: usize) -> bool {
+        self.segments.is_dirty(segment)
+    }
+
+    /// How many have data that are not on the disk yet.
+    pub fn dirty(&self) -> usize {
+        self.segments.dirty()
+    }
+
+    /// The data of a segment have yet to be written to the disk, or are there.
+    pub fn set_dirty(&mut self, segment: usize, is_dirty: bool) {
+        self.segments.set_dirty(segment, is_dirty);
+    }
+
+    /// A range of sectors of which it has more or less than it had when this was last asked.
+    pub fn next_change(&mut self) -> Option<(u64, u64)> {
+        self.segments.next_change()
+    }
+
+    /// Forgets what has changed.
+    pub fn forget_changes(&mut self) {
+        self.segments.forget_changes();
     }
 
     /// Marks a segment as used last.
-    pub(super) fn touch(&mut self, segment: usize) {
-        self.uses += 1;
-        self.segments[segment].used = self.uses;
+    pub fn touch(&mut self, segment: usize) {
+        self.segments.touch(segment);
     }
 
     /// Gives a segment to other sectors: one that is empty, else the one used longest ago that is not being
     /// read into; none if all hold data that are not on the disk.
-    pub(super) fn take(&mut self, start: u64, end: u64) -> Option<usize> {
+    pub fn take(&mut self, sector: u64) -> Option<usize> {
         let ahead = self.ahead.map(|ahead| ahead.segment);
-        let clean = self.segments.iter().enumerate().filter(|(_, segment)| !segment.is_dirty);
-        let key = |number: usize, segment: &Segment| {
-            (segment.start < segment.end, ahead == Some(number), segment.used)
-        };
-        let (number, _) = clean.min_by_key(|(number, segment)| key(*number, segment))?;
+        let number = self.segments.take(sector, ahead)?;
         if ahead == Some(number) {
-            self.ahead = None;
+            self.stop_ahead();
         }
-        self.segments[number] = Segment { start, end, used: 0, is_dirty: false };
-        self.touch(number);
+        self.paused = self.paused.filter(|paused| *paused != number);
         Some(number)
     }
 
     /// Empties the segments with old data of a range that is written, but not those that are not on the
     /// disk yet.
-    pub(super) fn forget(&mut self, start: u64, end: u64) {
-        for number in 0..self.segments.len() {
-            let segment = &mut self.segments[number];
-            if !segment.is_dirty && segment.overlaps(start, end) {
-                segment.end = segment.start;
-                if self.is_ahead(number) {
-                    self.ahead = None;
-                }
-            }
-        }
+    pub fn forget(&mut self, start: u64, end: u64) {
+        let Buffer { segments, ahead, paused, .. } = self;
+        segments.forget(start, end, |number| {
+            *ahead = ahead.filter(|ahead| ahead.segment != number);
+            *paused = paused.filter(|paused| *paused != number);
+        });
     }
 
     /// Extends a segment to a sector; it forgets its first ones when it is full.
-    pub(super) fn extend(&mut self, segment: usize, end: u64) {
-        let segment = &mut self.segments[segment];
-        segment.end = segment.end.max(end);
-        segment.start = segment.start.max(segment.end.saturating_sub(self.size));
+    pub fn extend(&mut self, segment: usize, to: u64) {
+        let (start, end) = self.range(segment);
+        let end = end.max(to);
+        self.segments.set(segment, start.max(end.saturating_sub(self.size())), end);
+    }
+
+    /// A segment that is empty will begin with sectors that passed before the one for which it was taken.
+    pub fn begin_before(&mut self, segment: usize, sectors: u64) {
+        let (start, end) = self.range(segment);
+        let sectors = sectors.min(self.size());
+        self.segments.set(segment, start - sectors, end);
+    }
+
+    /// The data of a write, up to a sector, have come into a segment.
+    pub fn fill(&mut self, segment: usize, end: u64) {
+        self.set_dirty(segment, true);
+        let (start, _) = self.range(segment);
+        self.segments.set(segment, start, end);
     }
 
     /// How far is read ahead after a read that ended at `end`.
@@ -145,26 +158,49 @@ impl Buffer {
             return (end + self.read_ahead).min(sectors);
         }
         let place = mechanics.geometry.place(end);
-        let has_crossed = self.segments[segment].start < place.track.0;
+        let has_crossed = self.range(segment).0 < place.track.0;
         let next = if has_crossed { u64::from(place.on_track) } else { 0 };
         (place.track.1 + next).min(sectors)
     }
 
     /// Begins to read ahead behind a segment, whose last sector has passed at `from`.
-    pub(super) fn begin_ahead(&mut self, segment: usize, from: Time, mechanics: &Mechanics) {
-        let end = self.segments[segment].end;
+    pub fn begin_ahead(&mut self, segment: usize, from: Time, mechanics: &Mechanics) {
+        let end = self.range(segment).1;
         let limit = self.limit(segment, end, mechanics);
-        self.ahead = None;
+        self.stop_ahead();
         if end < limit && self.read_ahead > 0 {
-            let last = mechanics.geometry.place(end - 1);
-            let is_there = end < last.track.1;
-            let track = is_there.then_some((last.track.1, last.on_track));
-            self.ahead = Some(Ahead { segment, limit, from, track });
+            let (track_end, on_track) = mechanics.track_of(end - 1);
+            let track = (end < track_end).then_some((track_end, on_track));
+            self.set_ahead(Some(Ahead { segment, limit, from, track }));
         }
     }
 
+    /// Goes on to read ahead where it had come to its limit, if a read that ended at `end` moves that.
+    pub fn resume(&mut self, end: u64, from: Time, mechanics: &Mechanics) {
+        if let Some(segment) = self.paused {
+            let limit = self.limit(segment, end, mechanics);
+            if limit > self.range(segment).1 {
+                self.set_ahead(Some(Ahead { segment, limit, from, track: None }));
+            }
+        }
+    }
+
+    /// Whether a segment was read into up to its limit, and the heads are still there.
+    pub fn is_paused(&self, segment: usize) -> bool {
+        self.paused == Some(segment)
+    }
+
+    /// Reading ahead begins or ends: which reads need no heads changes where it has come.
+    fn set_ahead(&mut self, ahead: Option<Ahead>) {
+        self.paused = None;
+        if let Some(one) = self.ahead.or(ahead) {
+            self.segments.note_at(one.segment);
+        }
+        self.ahead = ahead;
+    }
+
     /// Begins to read ahead behind a segment from wherever the heads are.
-    pub(super) fn return_ahead(&mut self, segment: usize, from: Time, mechanics: &Mechanics) {
+    pub fn return_ahead(&mut self, segment: usize, from: Time, mechanics: &Mechanics) {
         self.begin_ahead(segment, from, mechanics);
         if let Some(ahead) = &mut self.ahead {
             ahead.track = None;
@@ -172,17 +208,17 @@ impl Buffer {
     }
 
     /// Whether a segment is being read into.
-    pub(super) fn is_ahead(&self, segment: usize) -> bool {
+    pub fn is_ahead(&self, segment: usize) -> bool {
         self.ahead.is_some_and(|ahead| ahead.segment == segment)
     }
 
     /// Ends reading ahead.
-    pub(super) fn stop_ahead(&mut self) {
-        self.ahead = None;
+    pub fn stop_ahead(&mut self) {
+        self.set_ahead(None);
     }
 
     /// Moves the limit after a read that the segment being read into answers.
-    pub(super) fn go_on(&mut self, end: u64, mechanics: &Mechanics) {
+    pub fn go_on(&mut self, end: u64, mechanics: &Mechanics) {
         if let Some(mut ahead) = self.ahead {
             ahead.limit = ahead.limit.max(self.limit(ahead.segment, end, mechanics));
             self.ahead = Some(ahead);
@@ -190,11 +226,12 @@ impl Buffer {
     }
 
     /// Reads ahead up to an instant.
-    pub(super) fn advance(&mut self, now: Time, mechanics: &mut Mechanics) {
+    pub fn advance(&mut self, now: Time, mechanics: &mut Mechanics) {
         while let Some(mut ahead) = self.ahead {
-            let at = self.segments[ahead.segment].end;
+            let at = self.range(ahead.segment).1;
             if at >= ahead.limit {
-                self.ahead = None;
+                self.set_ahead(None);
+                self.paused = Some(ahead.segment);
                 return;
             }
             let Some((track_end, on_track)) = ahead.track else {
@@ -230,14 +267,9 @@ impl Buffer {
 
     /// Continues to read ahead to a sector that a read wants, and reports the sectors that pass.
     /// Returns the instant after that sector.
-    pub(super) fn catch_up(
-        &mut self,
-        end: u64,
-        mechanics: &mut Mechanics,
-        to_host: &mut ToHost,
-    ) -> Time {
+    pub fn catch_up(&mut self, end: u64, mechanics: &mut Mechanics, to_host: &mut ToHost) -> Time {
         let mut ahead = self.ahead.expect("it is being read ahead");
-        let mut at = self.segments[ahead.segment].end;
+        let mut at = self.range(ahead.segment).1;
         while at < end {
             let (track_end, on_track) = ahead.track.unwrap_or_else(|| {
                 let arrival = mechanics.go(ahead.from, at, false);

@@ -84,7 +84,7 @@ options! {
         read_ahead: Size = Size::from_bytes(512 << 10),
         /// Whether read-ahead ends at that size or at the end of the track.
         read_ahead_to: ReadAheadTo = ReadAheadTo::Limit,
-        /// Whether a buffer hit restarts read-ahead.
+        /// Whether a buffer hit restarts read-ahead that another request has ended.
         read_ahead_on_hit: bool = false,
         /// Zero-latency reads: read sectors into the buffer as soon as the head is on the track, in whatever
         /// order they pass.

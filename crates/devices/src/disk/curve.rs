@@ -8,8 +8,9 @@ use options::Invalid;
 /// Seek times by distance.
 #[derive(Debug, Clone)]
 pub(super) enum Curve {
-    /// Straight lines between measured times; beyond the last, its time.
-    Table(Vec<(u32, Time)>),
+    /// Straight lines between measured times; beyond the last, its time. The least of the times from each
+    /// on comes after it: measured times need not rise.
+    Table(Vec<(u32, Time)>, Vec<Time>),
     /// a + b sqrt(d) up to a distance, then on a straight line to the last cylinder.
     Law { a: f64, b: f64, knee: f64, at_knee: f64, slope: f64 },
 }
@@ -26,7 +27,7 @@ impl Curve {
     pub(super) fn new(options: &SeekOptions, cylinders: u32) -> Result<Curve, Invalid> {
         let SeekTable(points) = &options.table;
         if !points.is_empty() {
-            return Ok(Curve::Table(points.iter().map(|(d, time)| (*d, time.ns())).collect()));
+            return Ok(Curve::of_table(points.iter().map(|(d, time)| (*d, time.ns())).collect()));
         }
         let [single, mean, full] =
             [options.single, options.mean, options.full].map(|time| time.ns() as f64);
@@ -56,13 +57,33 @@ impl Curve {
         Ok(Curve::Law { a: single - b, b, knee, at_knee, slope })
     }
 
+    fn of_table(points: Vec<(u32, Time)>) -> Curve {
+        let mut least: Vec<Time> = points.iter().map(|(_, time)| *time).collect();
+        for place in (1..least.len()).rev() {
+            least[place - 1] = least[place - 1].min(least[place]);
+        }
+        Curve::Table(points, least)
+    }
+
+    /// At most the seek time over any distance from this one on, over which it is `time`.
+    pub fn least(&self, distance: u32, time: Time) -> Time {
+        match self {
+            Curve::Table(points, least) => {
+                let above = points.partition_point(|(d, _)| *d <= distance);
+                least.get(above).map_or(time, |least| time.min(*least))
+            }
+            // It rises, but for what is rounded.
+            Curve::Law { .. } => time.saturating_sub(1),
+        }
+    }
+
     /// The seek time over a distance in cylinders.
     pub(super) fn time(&self, distance: u32) -> Time {
         if distance == 0 {
             return 0;
         }
         match self {
-            Curve::Table(points) => {
+            Curve::Table(points, _) => {
                 let above = points.partition_point(|(d, _)| *d <= distance);
                 let (from, start) = points[above - 1];
                 let Some((to, end)) = points.get(above) else { return start };
@@ -77,10 +98,16 @@ impl Curve {
                 } else {
                     at_knee + slope * (distance - knee)
                 };
-                time.round() as Time
+                nearest(time)
             }
         }
     }
+}
+
+/// The nearest whole number of one that is not negative, as `round` has it, which is a call.
+fn nearest(time: f64) -> Time {
+    let whole = time as Time;
+    whole + Time::from(time - whole as f64 >= 0.5)
 }
 
 /// Fewer cylinders have no curve, only a table.

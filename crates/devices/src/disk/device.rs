@@ -2,9 +2,11 @@
 
 use super::buffer::Buffer;
 use super::config::{DiskConfig, OverheadOptions, WriteCache};
+use super::dirty::{Dirties, Dirty};
 use super::mechanics::Mechanics;
-use super::queue::{Order, Queue, Waiting};
+use super::queue::{Queue, Waiting};
 use super::report::DiskReport;
+use super::spots::{From, Order};
 use crate::energy::EnergyReport;
 use crate::{Apart, Cleans, Examine, Persist, Prepare};
 use engine::{Breakdown, Completion, Device, Followed, Op, Request, Status, Time};
@@ -25,14 +27,6 @@ pub(super) struct Command {
     pub(super) fills: Option<usize>,
 }
 
-/// Data that have been answered and are not on the disk.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Dirty {
-    pub(super) segment: usize,
-    pub(super) sector: u64,
-    pub(super) end: u64,
-}
-
 /// A hard disk.
 // As many fields as it has parts.
 #[derive(Debug, Clone)]
@@ -46,8 +40,7 @@ pub struct Disk {
     pub(super) order: Order,
     pub(super) queue: Queue,
     pub(super) command: Option<Command>,
-    /// Oldest first.
-    pub(super) dirty: Vec<Dirty>,
+    pub(super) dirty: Dirties,
     /// The one of these that is being written to the disk, and when that ends.
     pub(super) destage: Option<(Dirty, Time)>,
     /// From when on the heads are free.
@@ -59,22 +52,40 @@ pub struct Disk {
     since: Time,
 }
 
+/// Whether a write is answered before it is on the disk.
+fn is_cached(buffer: &Buffer, config: &DiskConfig, request: &Request) -> bool {
+    config.write_cache == WriteCache::On
+        && !request.fua
+        && u64::from(request.sectors) <= buffer.size()
+}
+
+/// Whether the buffer answers a request without the heads.
+fn needs_no_heads(buffer: &Buffer, config: &DiskConfig, request: &Request) -> bool {
+    let (sector, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
+    match request.op {
+        Op::Read => buffer.is_free(sector, end),
+        Op::Write => is_cached(buffer, config, request),
+        Op::Trim | Op::Flush => true,
+    }
+}
+
 impl Disk {
     /// An idle disk with an empty buffer, its heads at the first cylinder.
     ///
     /// # Errors
     /// When the configuration contradicts itself; the error names the keys.
     pub fn new(config: &DiskConfig, seed: u64) -> Result<Disk, Invalid> {
+        let max_wait = config.max_wait.map(options::Duration::ns);
         Ok(Disk {
             mechanics: config.mechanics(seed)?,
             buffer: config.empty_buffer()?,
             overhead: config.overhead.clone(),
             bus: config.bus_per_sector.ns(),
-            order: Order::new(config.scheduler, config.max_wait.map(options::Duration::ns)),
+            order: Order::new(config.scheduler),
             config: config.clone(),
-            queue: Queue::new(),
+            queue: Queue::new(config.scheduler, config.queue_depth.requests() as usize, max_wait),
             command: None,
-            dirty: Vec::new(),
+            dirty: Dirties::new(config.buffer.segments as usize),
             destage: None,
             heads_free: 0,
             after_write: false,
@@ -84,30 +95,54 @@ impl Disk {
     }
 
     pub(super) fn is_cached(&self, request: &Request) -> bool {
-        self.config.write_cache == WriteCache::On
-            && !request.fua
-            && u64::from(request.sectors) <= self.buffer.size
+        is_cached(&self.buffer, &self.config, request)
     }
 
     /// Begins whatever can begin at `now`.
     fn pump(&mut self, now: Time) {
-        if self.command.is_none()
-            && let Some(waiting) = self.next_waiting(now)
-        {
+        if self.command.is_none() && !self.queue.is_empty() {
+            let waiting = self.next_waiting(now);
             self.begin(now, waiting);
         }
-        let waits = self.command.is_some_and(|command| command.end.is_none());
-        let is_idle = self.queue.is_empty() && self.heads_free <= now;
-        if self.destage.is_none() && !self.dirty.is_empty() && (waits || is_idle) {
-            self.begin_destage(now);
+        self.pump_destage(now);
+    }
+
+    /// Writes to the disk what has been answered, while nothing else needs the heads.
+    fn pump_destage(&mut self, now: Time) {
+        if self.destage.is_none() && !self.dirty.is_empty() {
+            let waits = self.command.as_ref().is_some_and(|command| command.end.is_none());
+            if waits || self.heads_free <= now && !self.needs_heads() {
+                self.begin_destage(now);
+            }
         }
     }
 
-    fn next_waiting(&mut self, now: Time) -> Option<Waiting> {
-        let oldest = self.queue.front()?;
-        let is_overdue = self.order.is_overdue(oldest, now);
-        let number = if is_overdue { 0 } else { self.choose(now) };
-        self.queue.remove(number)
+    /// Whether a request waits for the heads.
+    fn needs_heads(&mut self) -> bool {
+        self.ask_again();
+        self.queue.needs_heads()
+    }
+
+    /// Asks again which requests need no heads where that may have changed.
+    fn ask_again(&mut self) {
+        while let Some(range) = self.buffer.next_change() {
+            self.queue.ask_again(range, |it| needs_no_heads(&self.buffer, &self.config, it));
+        }
+    }
+
+    /// Takes the next request from the queue, which is not empty.
+    fn next_waiting(&mut self, now: Time) -> Waiting {
+        let overdue = self.queue.overdue(now);
+        if overdue.is_none() {
+            self.buffer.advance(now, &mut self.mechanics);
+        }
+        self.ask_again();
+        let from = |op| (now + self.command_overhead(op, false)).max(self.heads_free);
+        let from = From { now, read: from(Op::Read), write: from(Op::Write) };
+        let Disk { queue, order, mechanics, buffer, config, .. } = self;
+        queue.take(overdue, order, from, mechanics, |request| {
+            needs_no_heads(buffer, config, request)
+        })
     }
 
     fn begin(&mut self, now: Time, Waiting { submitted, request }: Waiting) {
@@ -138,7 +173,7 @@ impl Disk {
     /// A write is on the media.
     fn end_destage(&mut self, dirty: Dirty, now: Time) {
         self.destage = None;
-        self.buffer.segments[dirty.segment].is_dirty = false;
+        self.buffer.set_dirty(dirty.segment, false);
         let Some(mut command) = self.command.filter(|command| command.end.is_none()) else {
             return;
         };
@@ -150,9 +185,8 @@ impl Disk {
         self.command = Some(command);
     }
 
-    fn end_command(&mut self, command: Command, now: Time) -> Completion {
-        self.command = None;
-        let Command { request, submitted, fills, mut breakdown, .. } = command;
+    fn end_command(&mut self, command: &Command, now: Time) -> Completion {
+        let Command { request, submitted, fills, mut breakdown, .. } = *command;
         if let Some(segment) = fills {
             self.filled(segment, &request);
         }
@@ -167,16 +201,25 @@ impl Disk {
 
 impl Device for Disk {
     fn submit(&mut self, now: Time, request: Request) {
-        self.queue.push_back(Waiting { submitted: now, request });
+        let waiting = Waiting { submitted: now, request };
         if self.command.is_none() {
-            self.pump(now);
+            // Then nothing waits either.
+            self.buffer.advance(now, &mut self.mechanics);
+            self.buffer.forget_changes();
+            self.begin(now, waiting);
+            self.pump_destage(now);
+            return;
         }
+        let Disk { queue, mechanics, buffer, config, .. } = self;
+        queue.push(waiting, mechanics, |request| needs_no_heads(buffer, config, request));
     }
 
     fn next_event(&self) -> Option<Time> {
-        let command = self.command.and_then(|command| command.end);
-        let destage = self.destage.map(|(_, end)| end);
-        command.into_iter().chain(destage).min()
+        let command = self.command.as_ref().and_then(|command| command.end);
+        match (command, self.destage.as_ref().map(|(_, end)| *end)) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
     }
 
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
@@ -186,10 +229,8 @@ impl Device for Disk {
             {
                 self.end_destage(dirty, now);
             }
-            if let Some(command) = self.command
-                && command.end == Some(now)
-            {
-                completions.push(self.end_command(command, now));
+            if let Some(command) = self.command.take_if(|command| command.end == Some(now)) {
+                completions.push(self.end_command(&command, now));
             }
             self.pump(now);
         }
@@ -224,7 +265,7 @@ impl Examine for Disk {
         if self.next_event().is_none() && (self.command.is_some() || !self.queue.is_empty()) {
             return Err("requests wait and the disk has no event".to_owned());
         }
-        let dirty = self.buffer.segments.iter().filter(|segment| segment.is_dirty).count();
+        let dirty = self.buffer.dirty();
         let known = self.dirty.len() + usize::from(self.destage.is_some());
         let filling = self.command.is_some_and(|command| command.fills.is_some());
         if dirty != known && dirty != known + usize::from(filling) {

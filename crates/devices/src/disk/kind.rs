@@ -52,6 +52,7 @@ impl DiskConfig {
             head_switch: self.seek.head_switch.ns(),
             cylinder: 0,
             surface: 0,
+            track: (0, 0, 0),
         })
     }
 

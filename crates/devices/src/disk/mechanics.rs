@@ -18,6 +18,9 @@ pub(super) struct Mechanics {
     /// Where the heads are.
     pub(super) cylinder: u32,
     pub(super) surface: u32,
+    /// The track on which they are, once they have moved: its first sector, the one after its last, and its
+    /// sectors.
+    pub(super) track: (u64, u64, u32),
 }
 
 /// The heads are at a sector.
@@ -43,10 +46,13 @@ pub(super) struct Pass {
 impl Mechanics {
     /// How long the heads take to a place.
     pub(super) fn seek(&self, place: &Place, is_write: bool) -> Time {
-        let mut time = self.curve.time(self.cylinder.abs_diff(place.cylinder));
-        if self.surface != place.surface {
-            time = time.max(self.head_switch);
-        }
+        let seek = self.curve.time(self.cylinder.abs_diff(place.cylinder));
+        self.with_switch(seek, place.surface, is_write)
+    }
+
+    /// The same of which the seek alone is known.
+    pub fn with_switch(&self, seek: Time, surface: u32, is_write: bool) -> Time {
+        let time = if self.surface == surface { seek } else { seek.max(self.head_switch) };
         if time > 0 && is_write { time + self.write_settle } else { time }
     }
 
@@ -61,8 +67,20 @@ impl Mechanics {
     /// Moves the heads to a sector.
     pub(super) fn go(&mut self, at: Time, sector: u64, is_write: bool) -> Arrival {
         let arrival = self.estimate(at, sector, is_write);
-        (self.cylinder, self.surface) = (arrival.place.cylinder, arrival.place.surface);
+        let Place { cylinder, surface, track, on_track, .. } = arrival.place;
+        (self.cylinder, self.surface) = (cylinder, surface);
+        self.track = (track.0, track.1, on_track);
         arrival
+    }
+
+    /// The track of a sector: the sector after its last, and its sectors.
+    pub fn track_of(&self, sector: u64) -> (u64, u32) {
+        let (first, end, on_track) = self.track;
+        if (first..end).contains(&sector) {
+            return (end, on_track);
+        }
+        let place = self.geometry.place(sector);
+        (place.track.1, place.on_track)
     }
 
     /// Reads or writes sectors up to `end`, beginning with those at which the heads have come; tells

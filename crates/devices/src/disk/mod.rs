@@ -10,6 +10,7 @@ mod buffer;
 mod config;
 mod curve;
 mod device;
+mod dirty;
 mod energy;
 mod geometry;
 mod kind;
@@ -17,8 +18,10 @@ mod mechanics;
 mod queue;
 mod report;
 mod seek;
+mod segments;
 mod service;
 mod spindle;
+mod spots;
 
 pub use config::{
     BufferOptions, BufferPartial, DiskConfig, DiskEnergy, DiskEnergyPartial, DiskPartial,

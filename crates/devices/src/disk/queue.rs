@@ -1,87 +1,117 @@
 //! Requests that wait for a disk, and which of them is next.
 
 use super::config::Scheduler;
-use engine::{Request, Time};
+use super::mechanics::Mechanics;
+use super::spots::{From, Order, Spot, Spots};
+use crate::kit::slots::Slots;
+use engine::{Op, Request, Time};
 use std::collections::VecDeque;
 
 /// A request that waits.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Waiting {
-    pub(super) submitted: Time,
-    pub(super) request: Request,
+pub struct Waiting {
+    pub submitted: Time,
+    pub request: Request,
 }
 
-/// What an order needs to know of a request.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Distance {
-    /// Its first sector.
-    pub(super) sector: u64,
-    /// Cylinders between it and the heads.
-    pub(super) cylinders: u32,
-    /// Until its first sector is under the head; 0 where the buffer answers.
-    pub(super) positioning: Time,
-}
-
-/// The order in which a disk serves what waits.
+/// Requests that wait: the oldest ones, of which one is chosen, and those behind them.
 #[derive(Debug, Clone)]
-pub(super) struct Order {
-    pub(super) scheduler: Scheduler,
-    pub(super) max_wait: Option<Time>,
-    /// The end of what was served last, and whether addresses rise.
-    last: u64,
-    rises: bool,
+pub struct Queue {
+    waiting: Slots<Waiting>,
+    spots: Spots,
+    behind: VecDeque<Waiting>,
+    /// Among how many the scheduler chooses.
+    depth: usize,
+    max_wait: Option<Time>,
+    arrivals: u64,
 }
 
-impl Order {
-    /// An order that begins at the first sector.
-    pub(super) fn new(scheduler: Scheduler, max_wait: Option<Time>) -> Order {
-        Order { scheduler, max_wait, last: 0, rises: true }
+impl Queue {
+    /// Nothing waits.
+    pub fn new(scheduler: Scheduler, depth: usize, max_wait: Option<Time>) -> Queue {
+        let depth = if scheduler == Scheduler::Fcfs { 1 } else { depth };
+        Queue {
+            waiting: Slots::new(),
+            spots: Spots::default(),
+            behind: VecDeque::new(),
+            depth,
+            max_wait,
+            arrivals: 0,
+        }
     }
 
-    /// Notes what is served.
-    pub(super) fn served(&mut self, sector: u64) {
-        self.last = sector;
+    pub fn is_empty(&self) -> bool {
+        self.spots.is_empty()
     }
 
-    /// Which of some requests, of which there is one, is next; the first of equals.
-    pub(super) fn choose(
+    /// Whether a request waits for the heads.
+    pub fn needs_heads(&self) -> bool {
+        self.spots.need_heads() || !self.behind.is_empty()
+    }
+
+    /// Puts a request behind the others; `is_free` says what needs no heads.
+    pub fn push(
         &mut self,
-        count: usize,
-        mut distance: impl FnMut(usize) -> Distance,
-    ) -> usize {
-        if count == 1 || self.scheduler == Scheduler::Fcfs {
-            return 0;
+        waiting: Waiting,
+        mechanics: &Mechanics,
+        is_free: impl Fn(&Request) -> bool,
+    ) {
+        if self.spots.len() < self.depth {
+            self.place(waiting, mechanics, is_free);
+        } else {
+            self.behind.push_back(waiting);
         }
-        if self.scheduler == Scheduler::Scan {
-            let last = self.last;
-            let beyond = |rises: bool, sector| if rises { sector >= last } else { sector <= last };
-            if !(0..count).any(|it| beyond(self.rises, distance(it).sector)) {
-                self.rises = !self.rises;
-            }
-        }
-        let (mut best, mut least) = (0, (u64::MAX, u64::MAX));
-        for number in 0..count {
-            let Distance { sector, cylinders, positioning } = distance(number);
-            let (last, away) = (self.last, sector.abs_diff(self.last));
-            let key = match self.scheduler {
-                Scheduler::Fcfs => (0, 0),
-                Scheduler::Sstf => (u64::from(cylinders), 0),
-                Scheduler::Scan => (u64::from((sector >= last) != self.rises && away > 0), away),
-                Scheduler::Clook => (u64::from(sector < last), sector),
-                Scheduler::Sptf => (positioning, 0),
-            };
-            if key < least {
-                (best, least) = (number, key);
-            }
-        }
-        best
     }
 
-    /// Whether the oldest request has waited longer than `max_wait` and so is served next.
-    pub(super) fn is_overdue(&self, oldest: &Waiting, now: Time) -> bool {
-        self.max_wait.is_some_and(|most| now - oldest.submitted > most)
+    fn place(
+        &mut self,
+        waiting: Waiting,
+        mechanics: &Mechanics,
+        is_free: impl Fn(&Request) -> bool,
+    ) {
+        let request = &waiting.request;
+        let sector = request.lba.0.min(mechanics.geometry.sectors() - 1);
+        let is_free = is_free(request);
+        let is_write = request.op == Op::Write;
+        let slot = self.waiting.insert(waiting);
+        self.arrivals += 1;
+        self.spots.insert(Spot::new((sector, self.arrivals), slot, is_write, mechanics), is_free);
+    }
+
+    /// Which reads need no heads may have changed in a range of sectors, and behind it.
+    pub fn ask_again(&mut self, (start, end): (u64, u64), is_free: impl Fn(&Request) -> bool) {
+        for place in self.spots.within(start, end + 1) {
+            let request = &self.waiting[self.spots.spot(place).slot].request;
+            if request.op == Op::Read {
+                self.spots.free(place, is_free(request));
+            }
+        }
+    }
+
+    /// The place of the oldest, if it has waited too long: then it is next.
+    pub fn overdue(&self, now: Time) -> Option<usize> {
+        let most = self.max_wait?;
+        let oldest = self.spots.oldest();
+        let waiting = &self.waiting[self.spots.spot(oldest).slot];
+        (now - waiting.submitted > most).then_some(oldest)
+    }
+
+    /// Takes out the request that is next, of which there is one; another one may take its place among those
+    /// from which is chosen.
+    pub fn take(
+        &mut self,
+        overdue: Option<usize>,
+        order: &mut Order,
+        from: From,
+        mechanics: &Mechanics,
+        is_free: impl Fn(&Request) -> bool,
+    ) -> Waiting {
+        let place = overdue.unwrap_or_else(|| order.choose(&self.spots, None, from, mechanics));
+        let spot = self.spots.remove(place);
+        let taken = self.waiting.remove(spot.slot);
+        if let Some(next) = self.behind.pop_front() {
+            self.place(next, mechanics, is_free);
+        }
+        taken
     }
 }
-
-/// Requests in order of arrival.
-pub(super) type Queue = VecDeque<Waiting>;

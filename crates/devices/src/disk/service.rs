@@ -1,46 +1,18 @@
 //! How long requests take: from the buffer, from the disk, and to it.
 
-use super::buffer::Found;
-use super::device::{Command, Dirty, Disk};
+use super::device::{Command, Disk};
+use super::dirty::Dirty;
 use super::mechanics::{Arrival, Pass, ToHost};
-use super::queue::Distance;
+use super::segments::Found;
+use super::spots::From;
 use crate::latency::{BUS, CELL, FIRMWARE};
 use engine::{Op, Request, Time};
 
 impl Disk {
-    /// Which waiting request is next.
-    pub(super) fn choose(&mut self, now: Time) -> usize {
-        self.buffer.advance(now, &mut self.mechanics);
-        let mut order = self.order.clone();
-        let among = self.queue.len().min(self.config.queue_depth.requests() as usize);
-        let number = order.choose(among, |number| self.distance(now, &self.queue[number].request));
-        self.order = order;
-        number
-    }
-
-    fn distance(&self, now: Time, request: &Request) -> Distance {
-        let sector = request.lba.0.min(self.mechanics.geometry.sectors() - 1);
-        let end = sector + u64::from(request.sectors);
-        let is_write = request.op == Op::Write;
-        let is_free = match request.op {
-            Op::Read => matches!(self.buffer.find(sector, end), Found::All(_)),
-            Op::Write => self.is_cached(request),
-            Op::Trim | Op::Flush => true,
-        };
-        let place = self.mechanics.geometry.place(sector);
-        let from = (now + self.command_overhead(request, false)).max(self.heads_free);
-        let positioning = || self.mechanics.estimate(from, sector, is_write).begin - now;
-        Distance {
-            sector,
-            cylinders: self.mechanics.cylinder.abs_diff(place.cylinder),
-            positioning: if is_free { 0 } else { positioning() },
-        }
-    }
-
     /// What a command costs before anything moves.
-    fn command_overhead(&self, request: &Request, is_hit: bool) -> Time {
+    pub(super) fn command_overhead(&self, op: Op, is_hit: bool) -> Time {
         let overhead = &self.overhead;
-        let (first, later) = match (request.op, is_hit) {
+        let (first, later) = match (op, is_hit) {
             (Op::Read, true) => (overhead.read_hit, overhead.read_hit_after_write),
             (Op::Read, false) => (overhead.read_miss, overhead.read_miss_after_write),
             (Op::Write | Op::Trim | Op::Flush, _) => (overhead.write, overhead.write_after_write),
@@ -50,7 +22,7 @@ impl Disk {
 
     /// When a command without data would end, which costs what a write does before it moves the heads.
     pub(super) fn without_data(&self, command: &mut Command) -> Time {
-        let overhead = self.command_overhead(&command.request, false);
+        let overhead = self.command_overhead(command.request.op, false);
         command.breakdown[FIRMWARE] = overhead;
         command.begun + overhead
     }
@@ -60,7 +32,7 @@ impl Disk {
         let Command { request, begun, .. } = *command;
         let (sector, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         let found = self.buffer.find(sector, end);
-        let overhead = self.command_overhead(&request, found != Found::Nothing);
+        let overhead = self.command_overhead(request.op, found != Found::Nothing);
         let mut to_host =
             ToHost::new(self.bus, begun + overhead, u64::from(request.sectors), self.send_at());
         let before = self.counts.seek_ns + self.counts.rotation_ns + self.counts.transfer_ns;
@@ -71,9 +43,11 @@ impl Disk {
                 to_host.held(end - sector);
                 if self.buffer.is_ahead(segment) {
                     self.buffer.go_on(end, &self.mechanics);
+                } else if self.buffer.is_paused(segment) {
+                    self.buffer.resume(end, begun + overhead, &self.mechanics);
                 } else if self.config.buffer.read_ahead_on_hit
                     && self.heads_free <= begun
-                    && !self.buffer.segments[segment].is_dirty
+                    && !self.buffer.is_dirty(segment)
                 {
                     self.buffer.return_ahead(segment, begun + overhead, &self.mechanics);
                 }
@@ -81,18 +55,18 @@ impl Disk {
             Found::Some(segment) => {
                 self.counts.read_partial_hits += 1;
                 self.buffer.touch(segment);
-                to_host.held(self.buffer.segments[segment].end - sector);
+                to_host.held(self.buffer.range(segment).1 - sector);
                 if self.buffer.is_ahead(segment) {
                     self.heads_free = self.buffer.catch_up(end, &mut self.mechanics, &mut to_host);
                 } else {
-                    let miss = begun + self.command_overhead(&request, false);
-                    let from = self.buffer.segments[segment].end;
+                    let miss = begun + self.command_overhead(request.op, false);
+                    let from = self.buffer.range(segment).1;
                     self.read_from(segment, from, end, miss, &mut to_host);
                 }
             }
             Found::Nothing => {
                 self.counts.read_misses += 1;
-                let taken = self.buffer.take(sector, sector);
+                let taken = self.buffer.take(sector);
                 self.buffer.stop_ahead();
                 match taken {
                     Some(segment) => {
@@ -191,9 +165,8 @@ impl Disk {
         let place = &arrival.place;
         let waited = arrival.begin - arrival.settled;
         let passed = self.mechanics.spindle.sectors_in(waited, place.on_track);
-        let held = &mut self.buffer.segments[segment];
-        if held.start == sector {
-            held.start = sector - passed.min(sector - place.track.0).min(self.buffer.size);
+        if self.buffer.range(segment).0 == sector {
+            self.buffer.begin_before(segment, passed.min(sector - place.track.0));
         }
     }
 
@@ -201,7 +174,7 @@ impl Disk {
     pub(super) fn write(&mut self, command: &mut Command, now: Time) {
         let Command { request, begun, .. } = *command;
         let (sector, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
-        let overhead = self.command_overhead(&request, false);
+        let overhead = self.command_overhead(request.op, false);
         let bus = u64::from(request.sectors) * self.bus;
         command.breakdown[FIRMWARE] = overhead;
         command.breakdown[BUS] = bus;
@@ -243,69 +216,45 @@ impl Disk {
     /// there is none.
     fn room(&mut self, sector: u64, end: u64) -> Option<usize> {
         self.supersede(sector, end);
-        let size = self.buffer.size;
-        let joins = |dirty: &&Dirty| dirty.end == sector && end - dirty.sector <= size;
-        if let Some(dirty) = self.dirty.iter().find(joins) {
-            return Some(dirty.segment);
+        if let Some(segment) = self.dirty.before(sector, end, self.buffer.size()) {
+            return Some(segment);
         }
         let held = self.dirty.len() + usize::from(self.destage.is_some());
         if held >= self.config.buffer.write_segments as usize {
             return None;
         }
-        let segment = self.buffer.take(sector, sector)?;
-        self.buffer.segments[segment].is_dirty = true;
+        let segment = self.buffer.take(sector)?;
+        self.buffer.set_dirty(segment, true);
         Some(segment)
     }
 
     /// Data that are overwritten before they were on the disk need not come there.
     fn supersede(&mut self, sector: u64, end: u64) {
-        let segments = &mut self.buffer.segments;
-        self.dirty.retain(|dirty| {
-            let is_superseded = sector <= dirty.sector && dirty.end <= end;
-            if is_superseded {
-                segments[dirty.segment].is_dirty = false;
-            }
-            !is_superseded
-        });
-        self.buffer.forget(sector, end);
+        let Disk { dirty, buffer, .. } = self;
+        dirty.supersede(sector, end, |segment| buffer.set_dirty(segment, false));
+        buffer.forget(sector, end);
     }
 
     /// The data of a write have come into its segment.
     pub(super) fn filled(&mut self, segment: usize, request: &Request) {
         let (sector, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         self.buffer.forget(sector, end);
-        self.buffer.segments[segment].is_dirty = true;
-        self.buffer.segments[segment].end = end;
-        match self.dirty.iter_mut().find(|dirty| dirty.segment == segment) {
-            Some(dirty) => dirty.end = end,
-            None => self.dirty.push(Dirty { segment, sector, end }),
-        }
+        self.buffer.fill(segment, end);
+        self.dirty.add(Dirty { segment, sector, end }, &self.mechanics);
     }
 
     /// Begins to write data to the disk that have been answered, but not those to which a write is being
     /// added.
     pub(super) fn begin_destage(&mut self, now: Time) {
         let filling = self.command.and_then(|command| command.fills);
-        let ready = |dirty: &Dirty| Some(dirty.segment) != filling;
-        let ready: Vec<usize> =
-            (0..self.dirty.len()).filter(|number| ready(&self.dirty[*number])).collect();
-        if ready.is_empty() {
+        if !self.dirty.has_other(filling) {
             return;
         }
         self.buffer.advance(now, &mut self.mechanics);
         self.buffer.stop_ahead();
-        let mut order = self.order.clone();
-        let chosen = order.choose(ready.len(), |number| {
-            let sector = self.dirty[ready[number]].sector;
-            let arrival = self.mechanics.estimate(now.max(self.heads_free), sector, true);
-            Distance {
-                sector,
-                cylinders: self.mechanics.cylinder.abs_diff(arrival.place.cylinder),
-                positioning: arrival.begin - now,
-            }
-        });
-        self.order = order;
-        let dirty = self.dirty.remove(ready[chosen]);
+        let free = now.max(self.heads_free);
+        let from = From { now, read: free, write: free };
+        let dirty = self.dirty.take(filling, &mut self.order, from, &self.mechanics);
         self.order.served(dirty.sector);
         let end = self.write_to(dirty.sector, dirty.end, now, now);
         self.destage = Some((dirty, end));

@@ -28,9 +28,30 @@ impl Spindle {
     /// From an instant until sector `turn` of a track of `on_track` sectors begins. One that began within
     /// the last [`LATE`] is still reached: instants are rounded.
     pub(super) fn wait(&self, at: Time, turn: u32, on_track: u32) -> Time {
-        let now = ((at % TURN) * self.rpm + self.phase) % TURN;
-        let there = u64::from(turn) * TURN / u64::from(on_track);
-        let ahead = (there + TURN - now) % TURN;
+        self.wait_for(at, self.angle(turn, on_track))
+    }
+
+    /// The angle at which sector `turn` of a track of `on_track` sectors begins.
+    pub fn angle(&self, turn: u32, on_track: u32) -> u64 {
+        u64::from(turn) * TURN / u64::from(on_track)
+    }
+
+    /// The same until an angle.
+    fn wait_for(&self, at: Time, there: u64) -> Time {
+        self.wait_from(self.at(at), 0, there)
+    }
+
+    /// The angle at an instant.
+    pub fn at(&self, at: Time) -> u64 {
+        ((at % TURN) * self.rpm + self.phase) % TURN
+    }
+
+    /// From some time after the instant at which the angle was `angle` until an angle. The time is at most some
+    /// seconds.
+    #[inline]
+    pub fn wait_from(&self, angle: u64, after: Time, there: u64) -> Time {
+        let now = (angle + after * self.rpm) % TURN;
+        let ahead = if there < now { there + TURN - now } else { there - now };
         if ahead > TURN - LATE * self.rpm { 0 } else { ahead.div_ceil(self.rpm) }
     }
 

@@ -34,6 +34,14 @@ fn figure(load: &str, device: &mut dyn Model) -> f64 {
             let steps: Vec<_> = (0..200).map(|id| (id * STEP, Op::Read, id * 16, 16)).collect();
             at(device, &steps)
         }
+        // The same, and each time one far away that ends read-ahead.
+        "interrupted" => {
+            let pair = |id: u64| {
+                let (near, far) = (2 * id * STEP, (2 * id + 1) * STEP);
+                [(near, Op::Read, id * 16, 16), (far, Op::Read, 100_000 + id * 300, 16)]
+            };
+            at(device, &(0..200).flat_map(pair).collect::<Vec<_>>())
+        }
         "hits after writes" | "misses after writes" => {
             let place = |id: u64| if load == "hits after writes" { 0 } else { id * 700 };
             let pair = |id: u64| {
@@ -87,7 +95,7 @@ fn rows() -> Vec<(&'static str, Value, Value, &'static str, bool)> {
         ("buffer.segment", json!({"buffer": {"segments": 8}}), json!("4KiB"), "six places", true),
         ("buffer.read_ahead", none(), json!("64KiB"), "paced", false),
         ("buffer.read_ahead_to", ahead("64KiB"), json!("track"), "paced", true),
-        ("buffer.read_ahead_on_hit", ahead("8KiB"), json!(true), "paced", false),
+        ("buffer.read_ahead_on_hit", ahead("8KiB"), json!(true), "interrupted", false),
         ("buffer.read_on_arrival", none(), json!(true), "track", false),
         ("buffer.send_at", json!({"bus_per_sector": "50us"}), json!(1.0), "read", true),
         ("buffer.write_segments", json!({"write_cache": "on"}), json!(4), "bursts", false),

@@ -1,0 +1,364 @@
+//! The segments of a buffer: what each holds, which one is replaced next, and which have a sector.
+//!
+//! A disk has many segments and asks after every request what they hold, so they are also kept in order
+//! of their first sectors and, the clean ones, of their last use.
+
+use std::collections::VecDeque;
+
+/// Consecutive sectors in the buffer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Segment {
+    start: u64,
+    end: u64,
+    /// When it was used last, in uses.
+    used: u64,
+    /// It holds data that are not on the disk yet.
+    is_dirty: bool,
+}
+
+/// What the buffer has of a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// All of it in a segment.
+    All(usize),
+    /// Its beginning.
+    Some(usize),
+    /// Nothing.
+    Nothing,
+}
+
+/// All segments of a buffer.
+#[derive(Debug, Clone)]
+pub struct Segments {
+    all: Vec<Segment>,
+    /// Sectors of a segment at most.
+    size: u64,
+    uses: u64,
+    /// First sector and number of those that hold anything.
+    by_start: Vec<(u64, u32)>,
+    /// Last use and number of those that are clean.
+    by_use: VecDeque<(u64, u32)>,
+    /// Those that are clean and hold nothing.
+    empty: usize,
+    /// Ranges of sectors of which the buffer has more or less than it had.
+    changes: Vec<(u64, u64)>,
+}
+
+impl Segments {
+    /// Empty ones.
+    pub fn new(count: u32, size: u64) -> Segments {
+        Segments {
+            all: vec![Segment::default(); count as usize],
+            size,
+            uses: 0,
+            by_start: Vec::new(),
+            by_use: (0..count).map(|number| (0, number)).collect(),
+            empty: count as usize,
+            changes: Vec::new(),
+        }
+    }
+
+    /// Sectors of a segment at most.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The first sector of a segment, and the one after its last.
+    #[inline]
+    pub fn range(&self, number: usize) -> (u64, u64) {
+        let Segment { start, end, .. } = self.all[number];
+        (start, end)
+    }
+
+    /// Whether a segment has data that are not on the disk yet.
+    #[inline]
+    pub fn is_dirty(&self, number: usize) -> bool {
+        self.all[number].is_dirty
+    }
+
+    /// How many have data that are not on the disk yet.
+    pub fn dirty(&self) -> usize {
+        self.all.iter().filter(|segment| segment.is_dirty).count()
+    }
+
+    /// What they have of a range, in the first of those that have as much.
+    pub fn find(&self, start: u64, end: u64) -> Found {
+        let (mut all, mut some) = (u32::MAX, u32::MAX);
+        let behind = self.by_start.partition_point(|(first, _)| *first <= start);
+        for (first, number) in self.by_start[..behind].iter().rev() {
+            if first + self.size <= start {
+                break;
+            }
+            let segment = &self.all[*number as usize];
+            if end <= segment.end {
+                all = all.min(*number);
+            } else if start < segment.end && !segment.is_dirty {
+                // Nothing is added behind data that must be written first.
+                some = some.min(*number);
+            }
+        }
+        match (all, some) {
+            (u32::MAX, u32::MAX) => Found::Nothing,
+            (u32::MAX, number) => Found::Some(number as usize),
+            (number, _) => Found::All(number as usize),
+        }
+    }
+
+    /// Marks a segment as used last.
+    pub fn touch(&mut self, number: usize) {
+        self.uses += 1;
+        if !self.all[number].is_dirty {
+            self.leave_uses(number);
+            self.by_use.push_back((self.uses, number as u32));
+        }
+        self.all[number].used = self.uses;
+    }
+
+    fn leave_uses(&mut self, number: usize) {
+        let key = (self.all[number].used, number as u32);
+        if self.by_use.front() == Some(&key) {
+            self.by_use.pop_front();
+            return;
+        }
+        let place = self.by_use.binary_search(&key).expect("it is clean");
+        self.by_use.remove(place);
+    }
+
+    /// Notes that a segment has, or no longer has, data that are not on the disk yet.
+    pub fn set_dirty(&mut self, number: usize, is_dirty: bool) {
+        if self.all[number].is_dirty == is_dirty {
+            return;
+        }
+        let is_empty = usize::from(self.is_empty(number));
+        if is_dirty {
+            self.leave_uses(number);
+            self.empty -= is_empty;
+        } else {
+            let key = (self.all[number].used, number as u32);
+            let place = self.by_use.partition_point(|other| *other < key);
+            self.by_use.insert(place, key);
+            self.empty += is_empty;
+        }
+        self.all[number].is_dirty = is_dirty;
+    }
+
+    /// Gives a segment to other sectors, and empties it: one that is empty, else the one used longest ago
+    /// other than `last`, else that; none if all hold data that are not on the disk.
+    pub fn take(&mut self, sector: u64, last: Option<usize>) -> Option<usize> {
+        let mut clean = self.by_use.iter().map(|(_, number)| *number as usize);
+        let found = if self.empty > 0 {
+            clean.find(|number| self.is_empty(*number))
+        } else {
+            clean.find(|number| Some(*number) != last)
+        };
+        let number = found.or_else(|| last.filter(|number| !self.is_dirty(*number)))?;
+        self.set(number, sector, sector);
+        self.touch(number);
+        Some(number)
+    }
+
+    /// Empties the clean segments with data of a range; `tell` which.
+    pub fn forget(&mut self, start: u64, end: u64, mut tell: impl FnMut(usize)) {
+        let mut place = self.by_start.partition_point(|(first, _)| first + self.size <= start);
+        while let Some((first, number)) = self.by_start.get(place).copied()
+            && first < end
+        {
+            let number = number as usize;
+            if self.all[number].is_dirty || self.all[number].end <= start {
+                place += 1;
+            } else {
+                self.set(number, first, first);
+                tell(number);
+            }
+        }
+    }
+
+    fn is_empty(&self, number: usize) -> bool {
+        let (start, end) = self.range(number);
+        start == end
+    }
+
+    /// A segment holds these sectors from now on.
+    pub fn set(&mut self, number: usize, start: u64, end: u64) {
+        debug_assert!(start <= end && end - start <= self.size, "a segment holds so many at most");
+        let before = self.all[number];
+        let (was_empty, is_empty) = (before.start == before.end, start == end);
+        if (before.start, before.end) == (start, end) {
+            return;
+        }
+        if !before.is_dirty {
+            self.empty = self.empty + usize::from(is_empty) - usize::from(was_empty);
+        }
+        self.reorder((!was_empty).then_some(before.start), (!is_empty).then_some(start), number);
+        (self.all[number].start, self.all[number].end) = (start, end);
+        if was_empty || is_empty || start >= before.end || before.start >= end {
+            self.note(before.start, before.end);
+            self.note(start, end);
+        } else {
+            self.note(start.min(before.start), end.max(before.end));
+        }
+    }
+
+    /// Puts a segment where it belongs in the order of first sectors.
+    fn reorder(&mut self, before: Option<u64>, after: Option<u64>, number: usize) {
+        if before == after {
+            return;
+        }
+        let number = number as u32;
+        let from = before.map(|first| {
+            self.by_start.binary_search(&(first, number)).expect("it holds something")
+        });
+        let to = after.map(|first| self.by_start.partition_point(|it| *it < (first, number)));
+        match (from, to) {
+            (Some(from), Some(to)) => {
+                // Most often it is the same place.
+                let key = (after.expect("it holds something"), number);
+                if from < to {
+                    self.by_start[from..to].rotate_left(1);
+                    self.by_start[to - 1] = key;
+                } else {
+                    self.by_start[to..=from].rotate_right(1);
+                    self.by_start[to] = key;
+                }
+            }
+            (Some(from), None) => drop(self.by_start.remove(from)),
+            (None, Some(to)) => {
+                self.by_start.insert(to, (after.expect("it holds something"), number));
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// What a segment has, and what follows it, may be asked again.
+    pub fn note_at(&mut self, number: usize) {
+        let (start, end) = self.range(number);
+        self.note(start, end);
+    }
+
+    fn note(&mut self, start: u64, end: u64) {
+        if start >= end {
+            return;
+        }
+        if let Some(last) = self.changes.last_mut()
+            && start <= last.1
+            && last.0 <= end
+        {
+            *last = (start.min(last.0), end.max(last.1));
+        } else {
+            self.changes.push((start, end));
+        }
+    }
+
+    /// A range of sectors of which there is more or less than there was when this was last asked.
+    pub fn next_change(&mut self) -> Option<(u64, u64)> {
+        self.changes.pop()
+    }
+
+    /// Forgets what has changed.
+    pub fn forget_changes(&mut self) {
+        self.changes.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{Random as _, Xoshiro256};
+
+    /// The same by a search through all of them.
+    #[derive(Default)]
+    struct Plain {
+        all: Vec<Segment>,
+        uses: u64,
+    }
+
+    impl Plain {
+        fn find(&self, start: u64, end: u64) -> Found {
+            let mut found = Found::Nothing;
+            for (number, segment) in self.all.iter().enumerate() {
+                if segment.start <= start && start < segment.end {
+                    if end <= segment.end {
+                        return Found::All(number);
+                    }
+                    if found == Found::Nothing && !segment.is_dirty {
+                        found = Found::Some(number);
+                    }
+                }
+            }
+            found
+        }
+
+        fn take(&mut self, sector: u64, last: Option<usize>) -> Option<usize> {
+            let clean = self.all.iter().enumerate().filter(|it| !it.1.is_dirty);
+            let key = |number: usize, segment: &Segment| {
+                (segment.start < segment.end, last == Some(number), segment.used)
+            };
+            let (number, _) = clean.min_by_key(|it| key(it.0, it.1))?;
+            self.uses += 1;
+            self.all[number] =
+                Segment { start: sector, end: sector, used: self.uses, is_dirty: false };
+            Some(number)
+        }
+    }
+
+    #[test]
+    fn segments_in_order_agree_with_a_search_through_all_of_them() {
+        for seed in 0..40 {
+            let mut random = Xoshiro256::new(seed, 0);
+            let count = 1 + random.below(7);
+            let mut segments = Segments::new(count as u32, 10);
+            let mut plain =
+                Plain { all: vec![Segment::default(); count as usize], ..Plain::default() };
+            for _ in 0..2_000 {
+                let number = random.below(count) as usize;
+                let (start, length) = (random.below(50), 1 + random.below(10));
+                let last = (!segments.is_dirty(number) && !segments.is_empty(number))
+                    .then_some(number)
+                    .filter(|_| random.below(2) == 0);
+                match random.below(6) {
+                    0 => assert_eq!(segments.take(start, last), plain.take(start, last)),
+                    1 => {
+                        segments.touch(number);
+                        plain.uses += 1;
+                        plain.all[number].used = plain.uses;
+                    }
+                    2 => {
+                        let is_dirty = random.below(3) > 0;
+                        segments.set_dirty(number, is_dirty);
+                        plain.all[number].is_dirty = is_dirty;
+                    }
+                    3 => {
+                        let mut told = Vec::new();
+                        segments.forget(start, start + length, |number| told.push(number));
+                        for (number, segment) in plain.all.iter_mut().enumerate() {
+                            let overlaps = segment.start < start + length && start < segment.end;
+                            if !segment.is_dirty && overlaps && segment.start < segment.end {
+                                segment.end = segment.start;
+                                assert!(told.contains(&number));
+                            }
+                        }
+                    }
+                    _ => {
+                        segments.set(number, start, start + length);
+                        (plain.all[number].start, plain.all[number].end) = (start, start + length);
+                    }
+                }
+                let found = plain.find(start, start + 3);
+                assert_eq!(segments.find(start, start + 3), found);
+                let dirty = plain.all.iter().filter(|it| it.is_dirty).count();
+                assert_eq!(segments.dirty(), dirty);
+            }
+        }
+    }
+
+    #[test]
+    fn what_changes_is_told_once() {
+        let mut segments = Segments::new(2, 10);
+        segments.set(0, 5, 9);
+        segments.set(0, 7, 12);
+        segments.set(0, 30, 31);
+        let told: Vec<_> = std::iter::from_fn(|| segments.next_change()).collect();
+        // Together where they overlap.
+        assert_eq!(told, [(30, 31), (5, 12)]);
+    }
+}

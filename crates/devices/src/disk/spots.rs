@@ -1,0 +1,308 @@
+//! Where the things lie that wait for the heads: placed once when they come, and kept in the order of the
+//! disk, so that the next of them is found from where the heads are.
+//!
+//! A search for the nearest goes outwards from the heads and ends where the seek alone takes longer
+//! than the best that was found. Of equals the one that came first is taken.
+
+use super::config::Scheduler;
+use super::mechanics::Mechanics;
+use crate::kit::slots::Slot;
+use engine::Time;
+use std::collections::VecDeque;
+
+/// The place of something that waits.
+#[derive(Debug, Clone, Copy)]
+pub struct Spot {
+    /// Its first sector, and the order in which it came.
+    pub sector: u64,
+    pub age: u64,
+    /// Its number where it is kept.
+    pub slot: Slot,
+    pub is_write: bool,
+    /// It needs no heads: the buffer answers.
+    is_free: bool,
+    surface: u32,
+    cylinder: u32,
+    /// Where on the turn it begins.
+    angle: u64,
+}
+
+impl Spot {
+    /// The spot of what begins at a sector.
+    pub fn new(
+        (sector, age): (u64, u64),
+        slot: Slot,
+        is_write: bool,
+        mechanics: &Mechanics,
+    ) -> Spot {
+        let place = mechanics.geometry.place(sector);
+        let (cylinder, surface) = (place.cylinder, place.surface);
+        let angle = mechanics.spindle.angle(place.turn, place.on_track);
+        Spot { sector, age, slot, is_write, is_free: false, surface, cylinder, angle }
+    }
+
+    fn key(&self) -> (u64, u64) {
+        (self.sector, self.age)
+    }
+}
+
+/// The present, and from when on the heads may move for a read and for a write.
+#[derive(Debug, Clone, Copy)]
+pub struct From {
+    pub now: Time,
+    pub read: Time,
+    pub write: Time,
+}
+
+/// Everything that waits, in the order of the disk.
+#[derive(Debug, Clone, Default)]
+pub struct Spots {
+    all: Vec<Spot>,
+    /// Ages and sectors of those that need no heads, the oldest first.
+    free: VecDeque<(u64, u64)>,
+}
+
+impl Spots {
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Whether any of them needs the heads.
+    pub fn need_heads(&self) -> bool {
+        self.free.len() < self.all.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Spot> {
+        self.all.iter()
+    }
+
+    pub fn spot(&self, place: usize) -> &Spot {
+        &self.all[place]
+    }
+
+    /// Takes in a spot; it is the youngest of all, if it needs no heads.
+    pub fn insert(&mut self, spot: Spot, is_free: bool) {
+        let place = self.all.partition_point(|other| other.key() < spot.key());
+        self.all.insert(place, Spot { is_free, ..spot });
+        if is_free {
+            self.free.push_back((spot.age, spot.sector));
+        }
+    }
+
+    /// Takes out the spot at a place.
+    pub fn remove(&mut self, place: usize) -> Spot {
+        let spot = self.all.remove(place);
+        if spot.is_free {
+            self.set_free(&spot, false);
+        }
+        spot
+    }
+
+    /// The places of those that begin in a range of sectors.
+    pub fn within(&self, start: u64, end: u64) -> std::ops::Range<usize> {
+        let first = self.all.partition_point(|spot| spot.sector < start);
+        let count = self.all[first..].iter().take_while(|spot| spot.sector < end).count();
+        first..first + count
+    }
+
+    /// The spot at a place needs no heads from now on, or does need them.
+    pub fn free(&mut self, place: usize, is_free: bool) {
+        let spot = self.all[place];
+        if spot.is_free != is_free {
+            self.all[place].is_free = is_free;
+            self.set_free(&spot, is_free);
+        }
+    }
+
+    fn set_free(&mut self, spot: &Spot, is_free: bool) {
+        let key = (spot.age, spot.sector);
+        match self.free.binary_search(&key) {
+            Err(place) if is_free => self.free.insert(place, key),
+            Ok(place) if !is_free => drop(self.free.remove(place)),
+            _ => {}
+        }
+    }
+
+    /// The place of the oldest, of which there is one.
+    pub fn oldest(&self) -> usize {
+        let ages = self.all.iter().enumerate().map(|(place, spot)| (spot.age, place));
+        ages.min().expect("something waits").1
+    }
+}
+
+/// The order in which a disk serves what waits.
+#[derive(Debug, Clone)]
+pub struct Order {
+    scheduler: Scheduler,
+    /// Where what was served last began, and whether addresses rise.
+    last: u64,
+    rises: bool,
+}
+
+impl Order {
+    /// An order that begins at the first sector.
+    pub fn new(scheduler: Scheduler) -> Order {
+        Order { scheduler, last: 0, rises: true }
+    }
+
+    /// Notes what is served.
+    pub fn served(&mut self, sector: u64) {
+        self.last = sector;
+    }
+
+    /// The place of the next of some spots, of which one is not that of age `except`; the oldest of equals.
+    pub fn choose(
+        &mut self,
+        spots: &Spots,
+        except: Option<u64>,
+        from: From,
+        mechanics: &Mechanics,
+    ) -> usize {
+        let all = Among { spots: &spots.all, except };
+        let count = spots.len() - usize::from(except.is_some());
+        if count == 1 || self.scheduler == Scheduler::Fcfs {
+            return all.oldest();
+        }
+        match self.scheduler {
+            Scheduler::Fcfs | Scheduler::Sstf => all.nearest(mechanics.cylinder),
+            Scheduler::Scan => {
+                let found = |rises| {
+                    if rises { all.rising(self.last) } else { all.falling(self.last) }
+                };
+                found(self.rises).unwrap_or_else(|| {
+                    self.rises = !self.rises;
+                    found(self.rises).expect("something waits")
+                })
+            }
+            Scheduler::Clook => {
+                all.rising(self.last).or_else(|| all.rising(0)).expect("something waits")
+            }
+            Scheduler::Sptf => {
+                let free = spots.free.front().copied();
+                all.first_under_the_head(free, from, mechanics)
+            }
+        }
+    }
+}
+
+/// Spots in the order of the disk, one of which may not be chosen.
+#[derive(Clone, Copy)]
+struct Among<'a> {
+    spots: &'a [Spot],
+    except: Option<u64>,
+}
+
+impl Among<'_> {
+    fn may_be(&self, spot: &Spot) -> bool {
+        Some(spot.age) != self.except
+    }
+
+    fn oldest(&self) -> usize {
+        let spots = self.spots.iter().enumerate().filter(|(_, spot)| self.may_be(spot));
+        spots.min_by_key(|(_, spot)| spot.age).expect("something waits").0
+    }
+
+    /// The first from a sector on.
+    fn rising(&self, sector: u64) -> Option<usize> {
+        let first = self.spots.partition_point(|spot| spot.sector < sector);
+        (first..self.spots.len()).find(|place| self.may_be(&self.spots[*place]))
+    }
+
+    /// The last up to a sector; of those that begin with it the oldest.
+    fn falling(&self, sector: u64) -> Option<usize> {
+        let behind = self.spots.partition_point(|spot| spot.sector <= sector);
+        let last = (0..behind).rev().find(|place| self.may_be(&self.spots[*place]))?;
+        self.rising(self.spots[last].sector)
+    }
+
+    /// By distance in cylinders.
+    fn nearest(&self, cylinder: u32) -> usize {
+        let mut best = (u32::MAX, u64::MAX, 0);
+        for (place, distance) in Outwards::new(self.spots, cylinder) {
+            if distance > best.0 {
+                break;
+            }
+            if self.may_be(&self.spots[place]) {
+                best = best.min((distance, self.spots[place].age, place));
+            }
+        }
+        best.2
+    }
+
+    /// By the instant at which the first sector comes under the head; what needs no heads is there at once,
+    /// `free` is the oldest of it.
+    fn first_under_the_head(
+        &self,
+        free: Option<(u64, u64)>,
+        from: From,
+        mechanics: &Mechanics,
+    ) -> usize {
+        let now = from.now;
+        let mut best = (Time::MAX, u64::MAX, 0);
+        if let Some((age, sector)) = free {
+            let place = self.spots.partition_point(|spot| spot.key() < (sector, age));
+            best = (now, age, place);
+        }
+        let earliest = from.read.min(from.write);
+        let angles = [from.read, from.write].map(|at| mechanics.spindle.at(at));
+        for (place, distance) in Outwards::new(self.spots, mechanics.cylinder) {
+            let spot = &self.spots[place];
+            let seek = mechanics.curve.time(distance);
+            if earliest + mechanics.curve.least(distance, seek) > best.0 {
+                break;
+            }
+            if spot.is_free || !self.may_be(spot) {
+                continue;
+            }
+            let start = if spot.is_write { from.write } else { from.read };
+            let angle = angles[usize::from(spot.is_write)];
+            let seek = mechanics.with_switch(seek, spot.surface, spot.is_write);
+            let begin = start + seek + mechanics.spindle.wait_from(angle, seek, spot.angle);
+            if (begin, spot.age) < (best.0, best.1) {
+                best = (begin, spot.age, place);
+            }
+        }
+        best.2
+    }
+}
+
+/// Places of spots, those on the nearest cylinders first, with the distance.
+struct Outwards<'a> {
+    spots: &'a [Spot],
+    cylinder: u32,
+    /// What lies before `below` and from `above` on has not been told.
+    below: usize,
+    above: usize,
+}
+
+impl Outwards<'_> {
+    fn new(spots: &[Spot], cylinder: u32) -> Outwards<'_> {
+        let above = spots.partition_point(|spot| spot.cylinder < cylinder);
+        Outwards { spots, cylinder, below: above, above }
+    }
+}
+
+impl Iterator for Outwards<'_> {
+    type Item = (usize, u32);
+
+    #[inline]
+    fn next(&mut self) -> Option<(usize, u32)> {
+        let below = self.below.checked_sub(1).map(|it| self.cylinder - self.spots[it].cylinder);
+        let above = self.spots.get(self.above).map(|it| it.cylinder - self.cylinder);
+        match (below, above) {
+            (Some(below), above) if above.is_none_or(|above| below <= above) => {
+                self.below -= 1;
+                Some((self.below, below))
+            }
+            (_, Some(above)) => {
+                self.above += 1;
+                Some((self.above - 1, above))
+            }
+            (_, None) => None,
+        }
+    }
+}
