@@ -8,8 +8,8 @@ use devices::ssd::config::{
     Levelling, LevellingRule, Persistence, Policy, Pool, Temperature, TieBreak, Wear,
 };
 use devices::ssd::{Ssd, SsdConfig};
-use devices::{Job, Persist, Prepare, Supplied, Writes};
-use engine::{Random, Xoshiro256};
+use devices::{Examine, Job, Persist, Prepare, Supplied, Writes};
+use engine::{Device, Lba, Op, Random, Request, Xoshiro256};
 use options::Size;
 
 struct Draws {
@@ -98,6 +98,33 @@ fn drawn(seed: u64) -> SsdConfig {
         },
         ..SsdConfig::default()
     }
+}
+
+/// Many pages at a time take shorter ways than requests, a page each.
+#[test]
+fn overwriting_pages_gives_the_state_of_serving_their_writes() {
+    let mut cleaned = 0;
+    seeds(0..60, |seed| {
+        let Ok(mut drive) = Ssd::new(&drawn(seed), seed) else { return };
+        let mut slow = drive.clone();
+        let pages = drive.preparable_pages();
+        let sectors = drive.capacity_sectors() / pages;
+        let random = &mut Xoshiro256::new(seed, 2);
+        for count in [1, 37, 2 * pages, pages / 2] {
+            let drawn: Vec<u64> = (0..count).map(|_| random.below(pages)).collect();
+            drive.overwrite_untimed(&drawn);
+            for page in drawn {
+                let request = Request::new(0, Op::Write, Lba(page * sectors), sectors as u32);
+                assert!(slow.serve_untimed(&request).is_ok());
+            }
+        }
+        drive.check().unwrap();
+        assert!(Persist::save(&drive) == Persist::save(&slow), "seed {seed}");
+        let [quick, slow] = [&drive, &slow].map(|drive| drive.account(0).counts);
+        assert_eq!(quick, slow, "seed {seed}");
+        cleaned += quick.block_erases;
+    });
+    assert!(cleaned > 1000, "{cleaned}");
 }
 
 #[test]

@@ -218,21 +218,15 @@ impl<'a> Writer<'a> {
 
     /// Writes `writes` pages more; there will be `expected` in all.
     fn pages(&mut self, writes: u64, expected: u64, at_random: bool) -> ControlFlow<()> {
-        // Where cleaning finds little, a write can cost a third of a millisecond.
-        const TICK: u64 = 1 << 8;
-        // Several at a time let the drive fetch what it will need.
-        const BATCH: u64 = 64;
+        // Many at a time let the drive fetch what it will need; where cleaning finds little, a write can cost a
+        // third of a millisecond.
+        const BATCH: u64 = 1 << 8;
         let begun =
             if self.is_divided() { self.side_by_side(writes, expected, at_random)? } else { 0 };
         let pages = self.device.preparable_pages();
         let mut batch = Vec::with_capacity(BATCH as usize);
-        let mut until_tick = 0;
         for first in (begun..writes).step_by(BATCH as usize) {
-            if until_tick == 0 {
-                (self.tick)(self.done, expected)?;
-                until_tick = TICK / BATCH;
-            }
-            until_tick -= 1;
+            (self.tick)(self.done, expected)?;
             let numbers = first..writes.min(first + BATCH);
             self.done += numbers.end - numbers.start;
             batch.clear();

@@ -120,7 +120,8 @@ pub(crate) struct Stretch {
 
 impl Writes for Stretch {
     fn each(&self, take: &mut dyn FnMut(&[u64])) {
-        const BATCH: u64 = 256;
+        // Each thread finds its own share of a batch, and lets its part fetch what that will need.
+        const BATCH: u64 = 2048;
         let mut random = self.random.clone();
         let mut batch = Vec::with_capacity(BATCH as usize);
         let end = self.first + self.count;

@@ -392,16 +392,32 @@ impl Counters {
     /// A logical page was programmed for the host, which wrote `bytes` to `pages` flash pages of it.
     #[inline]
     pub(super) fn page_written(&mut self, pages: u32, bytes: u64) {
-        self.host_programs += 1;
-        self.host_pages += u64::from(pages);
-        self.host_bytes += bytes;
+        self.pages_written(1, pages, bytes);
+    }
+
+    /// The same for a number of logical pages alike.
+    #[inline]
+    pub(super) fn pages_written(&mut self, count: u64, pages: u32, bytes: u64) {
+        self.host_programs += count;
+        self.host_took(count, pages, bytes);
+    }
+
+    #[inline]
+    fn host_took(&mut self, count: u64, pages: u32, bytes: u64) {
+        self.host_pages += count * u64::from(pages);
+        self.host_bytes += count * bytes;
     }
 
     /// The host wrote `bytes` to `pages` flash pages of a logical page in the buffer.
     #[inline]
     pub(super) fn host_wrote(&mut self, pages: u32, bytes: u64) {
-        self.host_pages += u64::from(pages);
-        self.host_bytes += bytes;
+        self.host_took(1, pages, bytes);
+    }
+
+    /// The same for a number of logical pages alike, whose copies in the buffer they replaced.
+    pub(super) fn pages_replaced(&mut self, count: u64, pages: u32, bytes: u64) {
+        self.host_took(count, pages, bytes);
+        self.buffer_replaced += count * u64::from(pages);
     }
 
     /// An ended drive did not take `bytes` in `pages` flash pages.

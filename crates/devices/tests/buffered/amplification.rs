@@ -4,7 +4,7 @@ use super::{near, prepared, with};
 use crate::common::{Closed, greedy, run_closed};
 use devices::ssd::Ssd;
 use devices::ssd::account::Counts;
-use devices::{Examine, Prepare};
+use devices::{Examine, Persist, Prepare};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
 use serde_json::{Value, json};
 
@@ -106,6 +106,49 @@ fn timed_and_untimed_runs_have_the_same_write_amplification() {
         let [found, expected] =
             [&timed, &untimed].map(|ssd| ssd.report(1).unwrap().write_amplification.unwrap());
         near(found, expected, 0.01, &format!("{name}, timed against untimed"));
+    }
+}
+
+/// Many pages at a time take shorter ways than requests, a page each.
+#[test]
+fn overwriting_pages_gives_the_state_of_serving_their_writes() {
+    let cases: [&[(&'static str, Value)]; 8] = [
+        &[],
+        &[("device.buffer.power_loss_protected", json!(false))],
+        &[("device.cleaning.reclaim", json!("block"))],
+        &[("device.cleaning.frontiers", json!("single"))],
+        &[("device.cleaning.frontiers", json!("hot-cold"))],
+        &[("device.cell.bits", json!(1)), ("device.pages_per_block", json!(1))],
+        &[("device.summary_page", json!(true))],
+        &[("device.fill", json!("empty")), ("device.buffer.size", json!("3MiB"))],
+    ];
+    for (more, skewed_pages) in cases.into_iter().flat_map(|more| [(more, false), (more, true)]) {
+        let mut keys = vec![
+            ("device.blocks_per_plane", json!(256)),
+            ("device.pages_per_block", json!(6)),
+            ("device.cleaning.min_free", json!(0.01)),
+        ];
+        keys.extend(more.iter().cloned());
+        let mut drive = Ssd::new(&with(&keys), 1).unwrap();
+        let mut slow = drive.clone();
+        let pages = drive.preparable_pages();
+        let sectors = engine::Device::capacity_sectors(&drive) / pages;
+        let random = &mut Xoshiro256::new(17, 0);
+        for count in [1, 100, 2 * pages, pages / 2] {
+            let mut draw =
+                || if skewed_pages { skewed(random, pages) } else { random.below(pages) };
+            let drawn: Vec<u64> = (0..count).map(|_| draw()).collect();
+            drive.overwrite_untimed(&drawn);
+            for page in drawn {
+                let request = Request::new(0, Op::Write, Lba(page * sectors), sectors as u32);
+                assert!(slow.serve_untimed(&request).is_ok());
+            }
+            let counts = [&drive, &slow].map(|drive| drive.account(0).counts);
+            assert_eq!(counts[0], counts[1], "{more:?}, {skewed_pages}");
+        }
+        assert!(drive.account(0).counts.block_erases > 100, "{more:?}");
+        drive.check().unwrap();
+        assert!(Persist::save(&drive) == Persist::save(&slow), "{more:?}, {skewed_pages}");
     }
 }
 

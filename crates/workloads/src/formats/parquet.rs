@@ -7,6 +7,7 @@
 //! memory is bounded by a group.
 
 mod chunks;
+mod words;
 
 use super::row::{Format, Reader};
 use crate::error::BuildError;
@@ -27,6 +28,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
+use words::Codes;
 
 pub const FORMAT: Format = Format {
     detect: Some(|head: &crate::read::head::Head| head.bytes.starts_with(MAGIC)),
@@ -128,17 +130,18 @@ struct Column {
 }
 
 /// Rows decoded and not yet given out, column by column: the numbers are places in
-/// [`COLUMNS`], and a column that is not there has none.
+/// [`COLUMNS`], and a column that is not there has none. Operations have codes.
 #[derive(Default)]
 struct Rows {
     numbers: [Vec<u64>; COLUMNS.len()],
-    op: Vec<ByteArray>,
+    codes: Codes,
     fua: Vec<bool>,
     count: usize,
 }
 
 const AT: usize = 0;
 const DEVICE_AT: usize = 1;
+const OP_AT: usize = 2;
 const SECTOR_AT: usize = 3;
 const SECTORS_AT: usize = 4;
 const END_AT: usize = 6;
@@ -282,7 +285,8 @@ fn numbers(
             if !unsigned && found.iter().any(|value| *value < 0) {
                 return Err(negative());
             }
-            numbers.extend(found.into_iter().map(i64::cast_unsigned));
+            // In the same memory.
+            *numbers = found.into_iter().map(i64::cast_unsigned).collect();
         }
         _ => return Err(ParquetError::General("a number of another type".to_owned())),
     }
@@ -298,10 +302,15 @@ impl Table {
                 return Ok(false);
             }
             let group = self.file.get_row_group(self.group)?;
-            let open = |column: &Option<Column>| {
-                column.map(|column| group.get_column_reader(column.index)).transpose()
+            self.rows.codes = Codes::default();
+            let open = |(place, column): (usize, &Option<Column>)| match column {
+                Some(column) if place == OP_AT => {
+                    self.rows.codes.reader(&*group, column.index).map(Some)
+                }
+                Some(column) => group.get_column_reader(column.index).map(Some),
+                None => Ok(None),
             };
-            self.readers = self.columns.iter().map(open).collect::<Result<_, _>>()?;
+            self.readers = self.columns.iter().enumerate().map(open).collect::<Result<_, _>>()?;
             let rows = group.metadata().num_rows();
             self.left_in_group = usize::try_from(rows)
                 .map_err(|_| ParquetError::General(format!("a group of {rows} rows")))?;
@@ -312,7 +321,9 @@ impl Table {
         for (place, (reader, column)) in self.readers.iter_mut().zip(self.columns).enumerate() {
             match (reader, column) {
                 (Some(ColumnReader::ByteArrayColumnReader(reader)), _) => {
-                    values(reader, count, &mut rows.op)?;
+                    let mut words = Vec::new();
+                    values(reader, count, &mut words)?;
+                    rows.codes.of_all(&words, &mut rows.numbers[place]);
                 }
                 (Some(ColumnReader::BoolColumnReader(reader)), _) => {
                     values(reader, count, &mut rows.fua)?;
@@ -337,15 +348,15 @@ impl Table {
         if !(are_sectors(SECTOR_AT) && are_sectors(SECTORS_AT)) {
             return;
         }
-        let Rows { numbers, op, fua, .. } = &self.rows;
-        let [at, device, _, sector, sectors, ..] = &numbers.each_ref().map(|it| &it[self.next..]);
-        let places = at.iter().zip(*device).zip(sector.iter().zip(*sectors));
-        let rest = op[self.next..].iter().zip(&fua[self.next..]);
+        let Rows { numbers, fua, .. } = &self.rows;
+        let rest = |column: usize| numbers[column][self.next..].iter();
+        let places = rest(AT).zip(rest(DEVICE_AT)).zip(rest(SECTOR_AT).zip(rest(SECTORS_AT)));
+        let rest = rest(OP_AT).zip(&fua[self.next..]);
         let before = batch.records.len();
-        for ((((at, device), (sector, sectors)), (word, fua)), number) in
+        for ((((at, device), (sector, sectors)), (code, fua)), number) in
             places.zip(rest).zip(self.given + 1..)
         {
-            let Some(op) = operation(word) else { break };
+            let Some(op) = Codes::operation(*code) else { break };
             let (Ok(device), Ok(sectors)) = (u32::try_from(*device), u32::try_from(*sectors))
             else {
                 break;
@@ -372,8 +383,10 @@ impl Table {
 
     /// Any row, or what is wrong with it.
     fn row(&self, row: usize) -> Result<Record, LineError> {
-        let Rows { numbers, op, fua, .. } = &self.rows;
-        let op = operation(&op[row]).ok_or_else(|| OP.fault(Fault::Bad, op[row].data()))?;
+        let Rows { numbers, codes, fua, .. } = &self.rows;
+        let code = numbers[OP_AT][row];
+        let bad = || OP.fault(Fault::Bad, &codes.other(code));
+        let op = Codes::operation(code).ok_or_else(bad)?;
         let small = |field: Field, value: u64| {
             let fault = |_| field.fault(Fault::TooLarge, value.to_string().as_bytes());
             u32::try_from(value).map_err(fault)
@@ -401,16 +414,6 @@ impl Table {
         }
         Ok(record)
     }
-}
-
-fn operation(word: &ByteArray) -> Option<Op> {
-    Some(match word.data() {
-        b"read" => Op::Read,
-        b"write" => Op::Write,
-        b"trim" => Op::Trim,
-        b"flush" => Op::Flush,
-        _ => return None,
-    })
 }
 
 const BYTES: Field = Field::new("offset or size", "bytes in whole sectors of 512");

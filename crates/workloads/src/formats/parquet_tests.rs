@@ -53,6 +53,74 @@ fn more_rows_than_a_group_and_a_batch_read_back() {
     assert!(read(&FORMAT, &written(&[])).is_empty());
 }
 
+/// Words in every encoding, in pages of both versions, there always or at times.
+#[test]
+fn operations_are_read_in_every_encoding() {
+    use parquet::column::writer::ColumnWriter as Any;
+    use parquet::file::properties::WriterVersion::{PARQUET_1_0, PARQUET_2_0};
+    let encodings = [
+        None,
+        Some(Encoding::PLAIN),
+        Some(Encoding::DELTA_LENGTH_BYTE_ARRAY),
+        Some(Encoding::DELTA_BYTE_ARRAY),
+    ];
+    let rows = 20_000_usize;
+    let of_row = |row: usize| Op::ALL[row.wrapping_mul(0x9E37_79B9) >> 7 & 3];
+    for (version, encoding) in [PARQUET_1_0, PARQUET_2_0]
+        .iter()
+        .zip([encodings; 2])
+        .flat_map(|(version, encodings)| encodings.map(|encoding| (*version, encoding)))
+    {
+        for repetition in ["required", "optional"] {
+            let text = format!(
+                "message m {{ {repetition} binary op (string); {repetition} int64 at_ns;
+                {repetition} int64 sectors; {repetition} int64 sector; }}"
+            );
+            let schema = Arc::new(parse_message_type(&text).unwrap());
+            let properties = WriterProperties::builder()
+                .set_writer_version(version)
+                .set_data_page_row_count_limit(3000)
+                .set_write_batch_size(1000)
+                .set_column_dictionary_enabled("op".into(), encoding.is_none());
+            let properties = match encoding {
+                Some(encoding) => properties.set_column_encoding("op".into(), encoding),
+                None => properties,
+            };
+            let properties = Arc::new(properties.build());
+            let mut writer = SerializedFileWriter::new(Vec::new(), schema, properties).unwrap();
+            let mut group = writer.next_row_group().unwrap();
+            let levels = (repetition == "optional").then(|| vec![1_i16; rows]);
+            while let Some(mut column) = group.next_column().unwrap() {
+                let levels = levels.as_deref();
+                let numbers = (1..=rows as i64).collect::<Vec<_>>();
+                let mut words: Vec<ByteArray> =
+                    (0..rows).map(|row| of_row(row).name().into()).collect();
+                words[rows - 1] = "reed".into();
+                match column.untyped() {
+                    Any::Int64ColumnWriter(writer) => writer.write_batch(&numbers, levels, None),
+                    Any::ByteArrayColumnWriter(writer) => writer.write_batch(&words, levels, None),
+                    _ => panic!("another type"),
+                }
+                .unwrap();
+                column.close().unwrap();
+            }
+            group.close().unwrap();
+            let file = writer.into_inner().unwrap();
+            let what = format!("{version:?}, {encoding:?}, {repetition}");
+            let problem = error(&file);
+            assert!(problem.contains("record 20000: bad op \"reed\""), "{what}: {problem}");
+            let options = ReadOptions { skip_bad: 1, ..ReadOptions::default() };
+            let found = read_with(&file, &options).unwrap();
+            assert_eq!(found.len(), rows - 1, "{what}");
+            let ops = found
+                .iter()
+                .enumerate()
+                .all(|(row, record)| record.op == of_row(row) && record.at == row as u64 + 1);
+            assert!(ops, "{what}");
+        }
+    }
+}
+
 #[test]
 fn bytes_are_read_in_whole_sectors_and_other_times_passed_over() {
     let text = "message run { required int64 arrival_ns; required int64 end_ns;

@@ -268,6 +268,12 @@ impl Flash {
         }
     }
 
+    /// Begins to fetch the stamps of as many pages from one on.
+    pub fn prefetch_stamps(&self, from: Ppn, count: u32) {
+        // Sixteen numbers are a line of the cache.
+        (from.0..from.0 + u64::from(count)).step_by(16).for_each(|at| self.stamp.prefetch(at));
+    }
+
     /// Whether the order of all programs is kept.
     #[inline]
     pub fn is_ordered(&self) -> bool {

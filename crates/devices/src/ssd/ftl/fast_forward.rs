@@ -3,7 +3,7 @@
 use super::streams::{Frontier, FrontierId, Told};
 use super::{Ftl, Relocation, Step};
 use crate::ssd::flash::Flash;
-use crate::ssd::ids::{Domain, Lpn, PoolId, Ppn, Unit};
+use crate::ssd::ids::{Domain, Lpn, PoolId, Ppn, Stream, Unit};
 use crate::ssd::page::{Need, PageRequest, PageWork};
 use engine::{SECTOR_BYTES, Status};
 
@@ -19,64 +19,40 @@ struct HostPage {
     near: bool,
 }
 
+/// Pages of a victim that are looked at together.
+pub(super) const BATCH: u32 = 64;
+
 impl Ftl {
     /// Overwrites pages in no time, cleaning first where the timed drive would: fast-forward.
     pub fn overwrite_untimed(&mut self, flash: &mut Flash, pages: &[u64]) {
-        // What a write needs is fetched in two steps: its entry of the map, and when that has come, what
-        // is known of the block it names.
-        const AHEAD: usize = 16;
         let pages_of_each = self.geometry.granule.flash_pages;
         let bytes = u64::from(self.geometry.sectors_per_page) * SECTOR_BYTES;
         let is_plain = self.has_one_place_for_each();
-        pages.iter().take(2 * AHEAD).for_each(|page| self.map.prefetch(Lpn(*page)));
-        pages.iter().take(AHEAD).for_each(|page| self.prefetch_old(Lpn(*page)));
-        for (at, page) in pages.iter().enumerate() {
-            if let Some(later) = pages.get(at + 2 * AHEAD) {
-                self.map.prefetch(Lpn(*later));
+        self.prefetch_first(pages);
+        let gathers = self.gathers_in_one_place();
+        let mut rest = pages;
+        while !rest.is_empty() {
+            if is_plain {
+                let written = self.write_plainly(flash, rest);
+                self.counters.pages_written(written as u64, pages_of_each, bytes);
+                rest = &rest[written..];
+            } else if gathers {
+                let done = self.write_gathering(flash, rest);
+                self.counters.pages_written(done.programmed, pages_of_each, bytes);
+                self.counters.pages_replaced(done.replaced, pages_of_each, bytes);
+                rest = &rest[(done.programmed + done.replaced) as usize..];
             }
-            if let Some(soon) = pages.get(at + AHEAD) {
-                self.prefetch_old(Lpn(*soon));
+            let Some((page, others)) = rest.split_first() else { return };
+            if is_plain {
+                self.prefetch_victim(flash, Lpn(*page));
             }
-            let lpn = Lpn(*page);
-            let page = HostPage { lpn, pages: pages_of_each, bytes, near: false };
-            let is_written = is_plain && self.write_plain(flash, page);
-            if !is_written && !self.write_untimed(flash, page) {
+            let page = HostPage { lpn: Lpn(*page), pages: pages_of_each, bytes, near: false };
+            if !self.write_untimed(flash, page) {
                 return;
             }
+            self.prefetch_ahead(rest, 0);
+            rest = others;
         }
-    }
-
-    /// Begins to fetch what superseding a page will change.
-    #[inline]
-    fn prefetch_old(&self, lpn: Lpn) {
-        if let Some(old) = self.map.get(lpn).ppn() {
-            let block = self.geometry.block_of(old);
-            memory::prefetch(&self.blocks.valid, block.at());
-            memory::prefetch(&self.blocks.state, block.at());
-        }
-    }
-
-    /// Whether a page has only one domain to go to, and there one frontier.
-    fn has_one_place_for_each(&self) -> bool {
-        let placement = &self.placement;
-        self.streams.told == Told::Nothing
-            && self.window.is_none()
-            && placement.group_size == 1
-            && !placement.pools_span_units
-    }
-
-    /// Writes a page to the only place that it can go to, unless cleaning is due there.
-    #[inline]
-    fn write_plain(&mut self, flash: &mut Flash, page: HostPage) -> bool {
-        let pool = self.geometry.pool_of(page.lpn);
-        let domain = Domain(self.placement.pool_group[pool.at()]);
-        if self.needs_cleaning(self.geometry.unit_of(domain)) || !self.accepts(domain) {
-            return false;
-        }
-        let programming = self.program_on(FrontierId(domain.0), domain, page.lpn);
-        self.complete_program(flash, programming);
-        self.counters.page_written(page.pages, page.bytes);
-        true
     }
 
     /// Does at once what a page request does in time.
@@ -209,20 +185,28 @@ impl Ftl {
         job: &mut Relocation,
         (mut first, count): (u32, u32),
     ) {
-        const BATCH: usize = 64;
-        let mut pages = [0; BATCH];
+        let mut pages = [0; BATCH as usize];
         let end = first + count;
-        let in_runs = self.streams.told == Told::Nothing
-            && self.window.is_none()
-            && self.blocks.moved_age.is_empty();
+        // Only frontiers that take what is moved as it comes.
+        let into = if !self.blocks.moved_age.is_empty() {
+            None
+        } else if self.streams.apart() {
+            Some(self.streams.of(job.domain, Stream::SECOND))
+        } else {
+            let told_nothing = self.streams.told == Told::Nothing && self.window.is_none();
+            told_nothing.then_some(FrontierId(job.domain.0))
+        };
+        let fetched = self.placement.take_fetched(job.domain);
         while first < end {
-            let count = (end - first).min(BATCH as u32);
+            let count = (end - first).min(BATCH);
             let base = self.geometry.ppn(job.source, first);
-            self.prefetch_places(flash, base, count);
-            // First all look-ups, then all moves.
-            let mut valid = 0;
             let pages = &mut pages[..count as usize];
             flash.stamps(base, pages);
+            if fetched != Some(base) {
+                pages.iter().for_each(|lpn| self.map.prefetch(Lpn(*lpn)));
+            }
+            // First all look-ups, then all moves.
+            let mut valid = 0;
             for at in 0..pages.len() {
                 let lpn = pages[at];
                 pages[valid] = lpn;
@@ -231,8 +215,8 @@ impl Ftl {
             self.counters.moves += valid as u64;
             job.moved += valid as u32;
             first += count;
-            if in_runs {
-                self.move_run(flash, job, &pages[..valid]);
+            if let Some(frontier) = into {
+                self.move_run(flash, job, frontier, &pages[..valid]);
                 continue;
             }
             for lpn in &pages[..valid] {
@@ -251,10 +235,15 @@ impl Ftl {
         }
     }
 
-    /// Moves valid pages of a victim to the only frontier of its domain, as many at once as fit: the same
-    /// as one by one, but that what belongs to a block is changed once.
-    fn move_run(&mut self, flash: &mut Flash, job: &Relocation, lpns: &[u64]) {
-        let frontier = FrontierId(job.domain.0);
+    /// Moves valid pages of a victim to the only frontier of its domain that takes them, as many at once as fit: the
+    /// same as one by one, but that what belongs to a block is changed once.
+    fn move_run(
+        &mut self,
+        flash: &mut Flash,
+        job: &Relocation,
+        frontier: FrontierId,
+        lpns: &[u64],
+    ) {
         let mut rest = lpns;
         while let Some((first, others)) = rest.split_first() {
             // The first page of a block carries its header.

@@ -2,7 +2,7 @@
 
 use crate::ssd::config::FreeOrder;
 use crate::ssd::ids::{Block, Domain};
-use crate::ssd::sets::Sets;
+use crate::ssd::sets::{Set, Sets};
 use crate::ssd::shape::Geometry;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -40,7 +40,7 @@ impl FreeBlocks {
             fresh: vec![0..0; domains],
             order: match order {
                 FreeOrder::Rotating => Order::Rotating {
-                    members: Sets::new(domains, geometry.blocks_per_domain),
+                    members: Sets::new(geometry.domains, 1, geometry.blocks_per_domain),
                     cursor: vec![0; domains],
                 },
                 FreeOrder::Fifo => Order::Fifo(vec![VecDeque::new(); domains]),
@@ -88,7 +88,7 @@ impl FreeBlocks {
             return;
         }
         match &mut self.order {
-            Order::Rotating { members, .. } => members.insert(domain.at(), relative),
+            Order::Rotating { members, .. } => members.insert(Set::only(domain.0), relative),
             Order::Fifo(queues) => queues[domain.at()].push_back(relative),
             Order::LeastWorn(heaps) => heaps[domain.at()].push(Reverse((erases, relative))),
         }
@@ -115,8 +115,10 @@ impl FreeBlocks {
                 self.fresh[d].start - 1
             }
             Order::Rotating { members, cursor } => {
-                let next = members.next_wrapping(d, cursor[d]).expect("the count says so");
-                members.remove(d, next);
+                let next = members
+                    .next_wrapping(Set::only(domain.0), cursor[d])
+                    .expect("the count says so");
+                members.remove(Set::only(domain.0), next);
                 cursor[d] = (next + 1) % self.blocks_per_domain;
                 next
             }
@@ -145,7 +147,8 @@ impl FreeBlocks {
         let (relative, cursor): (Vec<u32>, u32) = match &self.order {
             Order::Rotating { members, cursor } => {
                 let all = 0..self.blocks_per_domain;
-                let free = all.filter(|block| members.contains(domain.at(), *block)).collect();
+                let free =
+                    all.filter(|block| members.contains(Set::only(domain.0), *block)).collect();
                 (free, cursor[domain.at()])
             }
             Order::Fifo(queues) => {

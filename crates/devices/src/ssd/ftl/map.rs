@@ -76,6 +76,12 @@ impl PageMap {
         self.0.set(lpn.0, ppn.0 + 1);
     }
 
+    /// The page lies there from now on; where it lay before.
+    #[inline]
+    pub fn replace(&mut self, lpn: Lpn, ppn: Ppn) -> Place {
+        Place(self.0.replace(lpn.0, ppn.0 + 1))
+    }
+
     /// The page lies at a place from now on, or nowhere.
     pub(in crate::ssd) fn put(&mut self, lpn: Lpn, place: Place) {
         self.0.set(lpn.0, place.0);

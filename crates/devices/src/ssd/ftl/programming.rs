@@ -38,9 +38,9 @@ impl Ftl {
         if self.placement.pools_span_units {
             self.placement.reclaimable[self.geometry.unit_of(domain).at()] -= 1;
         }
-        let old = self.map.get(lpn);
+        let old = self.map.replace(lpn, ppn);
         self.supersede(old);
-        self.point(lpn, block, ppn, old)
+        self.number(Programming { ppn, block, lpn, old, order: 0 })
     }
 
     /// Programs the data of `lpn`, which lies in a victim of the same domain, on a frontier.
@@ -56,15 +56,16 @@ impl Ftl {
         self.blocks.valid[block.at()] += 1;
         // What superseding comes to: a victim is in no index, and its domain gains what it loses.
         self.blocks.valid[source.at()] -= 1;
-        self.point(lpn, block, ppn, from.into())
+        self.map.set(lpn, ppn);
+        self.number(Programming { ppn, block, lpn, old: from.into(), order: 0 })
     }
 
+    /// A program has the next number.
     #[inline]
-    fn point(&mut self, lpn: Lpn, block: Block, ppn: Ppn, old: Place) -> Programming {
-        self.map.set(lpn, ppn);
+    fn number(&mut self, programming: Programming) -> Programming {
         let order = self.programs as u32;
         self.programs = self.programs.wrapping_add(1);
-        Programming { ppn, block, lpn, old, order }
+        Programming { order, ..programming }
     }
 
     /// Takes the next page of a frontier, and a block for it where that is full.

@@ -3,6 +3,7 @@
 //! Cleaning goes on as in time, a group of a victim whenever the host has written as much as that gains: what the
 //! host supersedes meanwhile need not be moved. What is in the buffer is in [`window`](super::window).
 
+use super::fast_forward::BATCH;
 use super::streams::Told;
 use super::window::{BufferRoom, NONE, Victim, Window};
 use super::{Ftl, Programming, Relocation};
@@ -93,9 +94,7 @@ impl Ftl {
         let domain = self.geometry.domain_of(block);
         let stream = self.stream_at(domain, block);
         if let Some(window) = &mut self.window {
-            if let Some(victim) = &mut window.victims[domain.at()] {
-                victim.written += 1;
-            }
+            window.note_written(domain, 1);
             self.counters.groups += u64::from(window.wrote(stream, block, page));
         }
     }
@@ -185,6 +184,13 @@ impl Ftl {
         victim.next += 1;
         let (mut job, is_last) = (victim.job, victim.next == window.shape.per_block);
         self.move_pages(flash, &mut job, (first, count));
+        if !is_last {
+            // The host writes some pages first.
+            let next = self.geometry.ppn(job.source, first + count);
+            let left = self.geometry.data_pages - (first + count);
+            self.prefetch_places(flash, next, left.min(BATCH));
+            self.placement.fetched(domain, next);
+        }
         let Some(window) = &mut self.window else { return false };
         if let Some(victim) = &mut window.victims[domain.at()] {
             victim.job = job;

@@ -6,7 +6,7 @@
 //! [`untimed`](super::untimed).
 
 use super::Relocation;
-use crate::ssd::ids::{Block, Stream};
+use crate::ssd::ids::{Block, Domain, Stream};
 use crate::ssd::shape::Groups;
 use std::collections::VecDeque;
 
@@ -43,6 +43,15 @@ pub(super) struct Victim {
     /// Pages that it was to gain when it was chosen, and those that the host has written since.
     pub(super) gains: u64,
     pub(super) written: u64,
+}
+
+impl Victim {
+    /// Pages of the host that can still be written before its next group is due: that is when they would be more of
+    /// what it gains than was moved of all its pages.
+    pub fn writes_before_due(&self, units: u32, data_pages: u32) -> u64 {
+        let moved = u64::from(self.next) * u64::from(units);
+        (moved * self.gains / u64::from(data_pages)).saturating_sub(self.written)
+    }
 }
 
 /// The groups of the host that wait for their dies, or fill; and what is being cleaned.
@@ -97,13 +106,20 @@ impl Window {
     }
 
     /// Behind the last page of a group.
-    fn end_of(&self, group: u32) -> u32 {
+    pub fn end_of(&self, group: u32) -> u32 {
         group * self.shape.units + self.shape.units_of(group)
     }
 
     #[inline]
     pub(super) fn holds(&self, block: Block, page: u32) -> bool {
         page >= self.from[block.at()]
+    }
+
+    /// Pages of the host have their places in a domain, within a group.
+    pub fn note_written(&mut self, domain: Domain, pages: u64) {
+        if let Some(victim) = &mut self.victims[domain.at()] {
+            victim.written += pages;
+        }
     }
 
     /// A page of the host has its place; whether its group is full.

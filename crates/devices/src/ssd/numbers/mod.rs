@@ -141,6 +141,25 @@ impl Numbers {
         }
     }
 
+    /// Sets the number at a place; which it was before.
+    ///
+    /// # Panics
+    /// Past the end.
+    #[inline]
+    pub fn replace(&mut self, at: u64, number: u64) -> u64 {
+        match self.narrow.get_mut(at as usize) {
+            Some(kept) => {
+                debug_assert!(u32::try_from(number).is_ok());
+                u64::from(std::mem::replace(kept, number as u32))
+            }
+            None => {
+                let before = self.get(at);
+                self.set_wide(at, number);
+                before
+            }
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn get_wide(&self, at: u64) -> Option<u64> {

@@ -1,0 +1,71 @@
+//! Fast-forward through a write buffer: the run of writes within a group, between two groups of a victim.
+//!
+//! As in [`plain`](super::plain): what takes the next page of the group that fills, or replaces a page of the buffer,
+//! is done here; where a group or a block begins or ends, or cleaning is due, it is left to
+//! [`untimed`](super::untimed).
+
+use super::Ftl;
+use super::streams::Frontier;
+use super::window::NONE;
+use crate::ssd::flash::Flash;
+use crate::ssd::ids::{Block, Domain, Lpn, Stream};
+
+/// What a run of writes came to: those that were programmed, and those that replaced a page of the buffer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Gathered {
+    pub programmed: u64,
+    pub replaced: u64,
+}
+
+impl Ftl {
+    /// Whether all pages of the host gather on one frontier that nothing else is written to.
+    pub fn gathers_in_one_place(&self) -> bool {
+        self.window.is_some() && self.streams.apart() && !self.placement.pools_span_units
+    }
+
+    /// Host writes that the group which fills takes before the next thing happens: it is full, cleaning is due. Its
+    /// domain is returned too.
+    fn writes_before_change(&self) -> Option<(Domain, u32)> {
+        let window = self.window.as_ref()?;
+        let block = window.filling[Stream::FIRST.0 as usize];
+        if block == NONE || self.has_ended() {
+            return None;
+        }
+        let domain = self.geometry.domain_of(Block(block));
+        let until_due = match &window.victims[domain.at()] {
+            Some(victim) => victim.writes_before_due(window.shape.units, self.geometry.data_pages),
+            None if self.needs_cleaning(self.geometry.unit_of(domain)) => return None,
+            None => u64::MAX,
+        };
+        let Frontier { block: open, next } =
+            self.streams.frontier[self.streams.of(domain, Stream::FIRST).at()];
+        // The last page of the group ends it.
+        let left = window.end_of(next / window.shape.units).saturating_sub(next + 1);
+        let count = u64::from(left).min(until_due) as u32;
+        (open == Some(Block(block)) && count > 0).then_some((domain, count))
+    }
+
+    /// Writes pages as long as they gather in the group that fills, and nothing follows from that; what they came to.
+    pub fn write_gathering(&mut self, flash: &mut Flash, pages: &[u64]) -> Gathered {
+        let mut done = Gathered::default();
+        let Some((domain, most)) = self.writes_before_change() else { return done };
+        let frontier = self.streams.of(domain, Stream::FIRST);
+        for (at, page) in pages.iter().enumerate() {
+            if done.programmed == u64::from(most) {
+                break;
+            }
+            self.prefetch_ahead(pages, at);
+            let lpn = Lpn(*page);
+            if self.is_waiting(lpn) {
+                done.replaced += 1;
+                continue;
+            }
+            self.program_inside(flash, frontier, domain, lpn);
+            done.programmed += 1;
+        }
+        if let Some(window) = &mut self.window {
+            window.note_written(domain, done.programmed);
+        }
+        done
+    }
+}
