@@ -19,6 +19,7 @@ WRONG_INPUT = 2
 
 #: Where each command is.
 COMMANDS: Mapping[str, str] = {
+    "cache": "ssdlab.cache.command:cache",
     "calibrate": "ssdlab.calibration.command:calibrate",
     "compare": "ssdlab.comparison.command:compare",
     "cost": "ssdlab.cost.command:cost",

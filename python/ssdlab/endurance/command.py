@@ -10,7 +10,7 @@ import click
 
 from ssdlab import files, layers, sources, terminal
 from ssdlab.cli import completion
-from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
+from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst, no_cache
 from ssdlab.device.units import SIZE
 from ssdlab.endurance import CLASSES, CYCLES, FAILURES, rate
 
@@ -72,6 +72,7 @@ ENTERPRISE = "jesd219"
 @click.option(
     "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
 )
+@no_cache
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def endurance(
     device: str,

@@ -87,6 +87,11 @@ from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
     help="Try changes against the bottleneck in short simulations, 5 s at most, and show one that "
     "helps. Default: where the table goes to a terminal.",
 )
+@click.option(
+    "--no-cache",
+    is_flag=True,
+    help="Prepare the drive anew, and do not keep it prepared (ssdlab cache shows those kept).",
+)
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 @click.option(
     "--show",
