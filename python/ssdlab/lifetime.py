@@ -6,12 +6,10 @@ The drive estimates it (`wear.lifetime`); every command reads it here, and none 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class Lifetime:
+class Lifetime(NamedTuple):
     """What the host may write to a new drive under the load of a run until its spare space is gone.
 
     It has a field for each figure that commands show.

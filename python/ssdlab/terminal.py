@@ -6,7 +6,6 @@ Only this module and those named `display` need rich, and are imported only to s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
@@ -18,13 +17,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-MAX_WIDTH = 100
-
-
-#: What sentences and numbers have for which a terminal may lack the letters.
-ASCII = str.maketrans(
-    {"\u202f": " ", "\u2212": "-", "\u2013": "-", "\u00b5": "u", "\u00d7": "x", "\u00b1": "+-"}
-)
+from ssdlab.widths import ASCII, GAP, MAX_WIDTH
 
 
 class _Prepared(Console):
@@ -69,10 +62,6 @@ def fact_table(title: str, rows: list[tuple[str, str]]) -> RenderableType:
     return Group(Text(title, style="bold"), table)
 
 
-#: Blanks between parts that stand beside each other.
-GAP = 4
-
-
 class _SideBySide:
     """Parts beside each other where there is room, else below each other."""
 
@@ -90,20 +79,6 @@ class _SideBySide:
             if place:
                 yield Text()
             yield part
-
-
-def continued(command: str, width: int) -> str:
-    """A command in lines that fit, each but the last ending as a shell wants it."""
-    lines = [""]
-    for word in re.split(r" (?=--)", command):
-        if not lines[-1]:
-            lines[-1] = word
-        elif len(lines[-1]) + len(word) + 3 <= width:
-            lines[-1] += f" {word}"
-        else:
-            lines[-1] += " \\"
-            lines.append(f"    {word}")
-    return "\n".join(lines)
 
 
 def side_by_side(*parts: RenderableType | None) -> RenderableType | None:

@@ -45,6 +45,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure():
+    # No test finds what another has prepared; test_cache.py has caches of its own.
+    os.environ["SSDLAB_CACHE"] = "off"
+    os.environ.pop("SSDLAB_CACHE_SIZE", None)
     # What a shell starts in the background ignores Ctrl-C, and so does all that it starts.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

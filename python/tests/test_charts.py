@@ -22,6 +22,7 @@ from ssdlab.charts import (
     Threads,
     matplotlib,
     scales,
+    stacks,
     style,
     svg,
     text,
@@ -232,16 +233,16 @@ def test_a_terminal_shows_a_grid_bars_and_steps():
     assert [bar.plain for bar in found] == ["######", "##"]
     bins = Series("it", [0, 1, 2], [0, 4, 8], "bars", width=1)
     assert text.steps(Figure("", *NUMBERS, [bins]), False).plain == " ▄█"
-    assert text.stack([1, 0, 3], 8, True).plain == "..++++++"
-    assert text.level(0.5, 4, False).plain == "██░░"
+    assert stacks.stack([1, 0, 3], 8, True).plain == "..++++++"
+    assert stacks.level(0.5, 4, False).plain == "██░░"
 
 
 def test_every_part_of_a_latency_has_a_look_of_its_own():
     """Of all that there are, in pages and terminals: no two share a colour or a glyph."""
     for theme in (0, 1):
         assert len({style.ROLES[style.part_role(part)][theme] for part in PARTS}) == len(PARTS)
-    assert len(text.LOOKS) == len(PARTS)
-    for looks in zip(*text.LOOKS, text.OTHER_LOOK, strict=True):
+    assert len(stacks.LOOKS) == len(PARTS)
+    for looks in zip(*stacks.LOOKS, stacks.OTHER_LOOK, strict=True):
         assert len(set(looks)) == len(looks)
 
 

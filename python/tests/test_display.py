@@ -7,7 +7,7 @@ import pytest
 
 import ssdlab
 from ssdlab import numbers
-from ssdlab.charts import text as characters
+from ssdlab.charts import stacks as characters
 from ssdlab.results import PARTS
 from ssdlab.running import display
 

@@ -19,6 +19,7 @@ from ssdlab.running.command import run as command
 HEAVY = {
     "asyncio",
     "click",
+    "dataclasses",
     "email",
     "html",
     "http",
@@ -37,7 +38,7 @@ HEAVY = {
     "urllib",
 }
 #: Modules beyond those that a bare Python has.
-MOST = {"--version": 8, "run": 60}
+MOST = {"--version": 8, "run": 60, "table": 68}
 
 
 def imported(words, cwd):
@@ -68,15 +69,18 @@ def imported(words, cwd):
         ["--version"],
         ["run", "--quiet"],
         ["run", "--json", "-"],
+        ["run"],
         ["run", "--device=agrawal2008", "--workload", "mixed", "--seed", "7", "--check", "--quiet"],
     ],
-    ids=["version", "quiet", "json", "presets"],
+    ids=["version", "quiet", "json", "table", "presets"],
 )
 def test_a_start_imports_little(words, small_options, tmp_path):
     output, modules = imported([*words, *(small_options if "run" in words else [])], tmp_path)
     assert {it.partition(".")[0] for it in modules} & HEAVY == set()
-    assert len(modules) <= MOST[words[0]], modules
+    shows_table = words[0] == "run" and not {"--quiet", "-"} & {*words}
+    assert len(modules) <= MOST["table" if shows_table else words[0]], modules
     assert output == "" or "--quiet" not in words
+    assert ("Where the time goes" in output) == shows_table
     if "-" in words:
         assert json.loads(output)["schema"] == 1
 

@@ -5,6 +5,7 @@
 //! It leaves out logic: arguments are put in order by `python/ssdlab`, meaning is given to them by
 //! `lab`.
 
+mod cache;
 mod cleaner;
 mod errors;
 mod layers;
@@ -24,6 +25,8 @@ mod _core {
     use pyo3::exceptions::PyValueError;
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::cache::{cache_bound, cache_clear, cache_entries, cache_folder};
     #[pymodule_export]
     use super::cleaner::{Clean, Rest, View};
     #[pymodule_export]

@@ -6,7 +6,7 @@ use crate::layers::{PyLayer, experiment};
 use crate::visits::Visits;
 use devices::ssd::clean::Cleaner;
 use devices::ssd::conformance;
-use lab::{Progress, RunError, RunSettings};
+use lab::{CacheSettings, Progress, RunError, RunSettings};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
@@ -47,7 +47,8 @@ pub(crate) fn run(
             None => experiment.load_policy(|name| hand_in(name, None, &by_policy)),
         }?;
         let mut visits = Visits::new();
-        let settings = RunSettings { check, requests, threads };
+        let cache = CacheSettings::of_user()?;
+        let settings = RunSettings { check, requests, threads, cache };
         lab::run_with(&experiment, &supplied, &settings, &mut |now| match visits
             .visit(|py| tell(py, now, progress.as_ref()))
         {
@@ -58,6 +59,7 @@ pub(crate) fn run(
             }
         })
     })?;
+    tell_notices(py)?;
     outcome.map_err(|error| match error {
         RunError::Input(message) => {
             let cause = take_raised(&by_policy);
@@ -73,6 +75,21 @@ pub(crate) fn run(
             completed(py, error, requests)
         }
     })
+}
+
+/// Says on standard error what went wrong with the cache of prepared drives, which ends no run.
+fn tell_notices(py: Python<'_>) -> PyResult<()> {
+    let notices = lab::take_notices();
+    if notices.is_empty() {
+        return Ok(());
+    }
+    let stderr = py.import("sys")?.getattr("stderr")?;
+    if stderr.is_none() {
+        return Ok(());
+    }
+    notices
+        .iter()
+        .try_for_each(|it| stderr.call_method1("write", (format!("ssdlab: {it}\n"),)).map(|_| ()))
 }
 
 /// Notes in an exception how many requests had completed.

@@ -46,6 +46,12 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         None
     }
 
+    /// The same device with no page written: soon built, to take up a state.
+    #[must_use]
+    fn unfilled(&self) -> Self {
+        self.clone()
+    }
+
     /// Builds the device with what its configuration can only name.
     ///
     /// # Errors

@@ -123,6 +123,14 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.policy_name(),)* }
             }
 
+            /// The same device with no page written: soon built, to take up a state.
+            #[must_use]
+            pub fn unfilled(&self) -> Self {
+                match self {
+                    $(Self::$Variant(own) => Self::$Variant(Box::new(own.unfilled())),)*
+                }
+            }
+
             /// Builds the device with what its configuration can only name.
             ///
             /// # Errors

@@ -5,7 +5,7 @@ use crate::disk::DiskReport;
 use crate::energy::EnergyReport;
 use crate::looks::Looks;
 use crate::ssd::timeline::{Timeline, Window};
-use crate::ssd::{Room, Snapshot, SsdReport};
+use crate::ssd::{PageTable, Room, Snapshot, SsdReport};
 use crate::together::{Run, Sides, Stretch, Told, Writes};
 use engine::{Device, Request, Status, Time};
 
@@ -173,6 +173,34 @@ pub trait Persist {
     fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
         self.room(&snapshot.shape).map(|_| ())
     }
+
+    /// Takes up a state that this version kept and whose file was whole, as [`restore`](Persist::restore) does, but
+    /// without a look at every page.
+    ///
+    /// # Errors
+    /// As for that.
+    fn take_up(&mut self, snapshot: Snapshot) -> Result<(), String> {
+        self.restore(snapshot)
+    }
+
+    /// Takes out the tables of pages, the most of a state, so that it is [saved](Persist::save) without a copy of
+    /// them. Until they are returned it can do nothing else.
+    fn lend_tables(&mut self) -> Vec<PageTable> {
+        Vec::new()
+    }
+
+    /// Puts the tables back.
+    fn return_tables(&mut self, _tables: &mut dyn Iterator<Item = PageTable>) {}
+
+    /// Whether another seed could have given another state so far; if not, only what is drawn later depends on
+    /// it. A device that does not know says so.
+    fn depends_on_seed(&self) -> bool {
+        true
+    }
+
+    /// After a restore: what is drawn from now on is what the seed of this device says, and not that of the one
+    /// that was saved.
+    fn draw_anew(&mut self) {}
 }
 
 /// Reports of a device.

@@ -5,23 +5,22 @@
 //! is a page read or programmed, for the host or by cleaning. The drive is `agrawal2008` with 64 blocks a
 //! plane, so that it is quickly written; the timed path does not depend on its size.
 //!
-//! The last run (rustc 1.95, x86-64, `--release`), and the same before page operations became leaner:
+//! The last run (rustc 1.95, x86-64, `--release`):
 //!
 //! ```text
-//! load                                        a request   before   a flash operation
-//! random 4 KiB reads, closed loop of 32            1641     2029                1641
-//! sequential reads of 256 KiB                     29696    36157                 928
-//! sequential writes of 256 KiB, cleaning         120329   151551                 519
-//! mixed, cleaning                                  3194     3809                 999
-//! random 4 KiB writes, blocking cleaning           4940     6254                 591
-//! random 4 KiB writes, interleaved cleaning        5242     5500                 845
+//! load                                        a request   a flash operation
+//! random 4 KiB reads, closed loop of 32            1641                1641
+//! sequential reads of 256 KiB                     29696                 928
+//! sequential writes of 256 KiB, cleaning         120329                 519
+//! mixed, cleaning                                  3194                 999
+//! random 4 KiB writes, blocking cleaning           4940                 591
+//! random 4 KiB writes, interleaved cleaning        5242                 845
 //! ```
 //!
 //! Of a random read about 190 are statistics, 90 the workload, 80 the loop; the rest is thin: to queue a page
-//! takes 360, to begin its operation 300, to end it 400. Since power cuts share its code, less of that is
-//! inlined: reads took 1,535 before.
+//! takes 360, to begin its operation 300, to end it 400.
 //!
-//! The drives with a write buffer, in the same build, when events became cheaper to insert and cancel:
+//! The drives with a write buffer, in the same build:
 //!
 //! ```text
 //! load                                        a request

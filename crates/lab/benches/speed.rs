@@ -13,23 +13,18 @@
 //!
 //! A page operation is a flash page read or programmed, for the host or by cleaning.
 //!
-//! Beside it a drive of today, under like loads on a drive that was overwritten at random once. A run
-//! beside other work, which is why the first drive is slower than above (reads 3.3 M, interleaved 3.1 M):
+//! Both drives, the baseline and one of today, under like loads; requests and instructions of one core, each drive
+//! in steady state:
 //!
 //! ```text
-//! load                     drive              requests/s     page op./s
-//! random 4 KiB reads       agrawal2008             2.5 M          2.5 M
-//! random 4 KiB reads       tlc-enterprise          1.1 M          1.1 M
-//! sequential writes        agrawal2008             0.0 M          6.0 M
-//! sequential writes        tlc-enterprise          0.1 M         11.8 M
-//! mixed                    agrawal2008             0.9 M          3.0 M
-//! mixed                    tlc-enterprise          1.3 M          3.8 M
-//! steady random writes     agrawal2008             0.5 M          3.9 M
-//! steady random writes     tlc-enterprise          0.7 M          5.5 M
+//! load                              agrawal2008           tlc-enterprise
+//! random 4 KiB reads, 32 at once    12.4 M/s   1,646      2.31 M/s   5,076
+//! steady random writes              2.25 M/s              1.43 M/s   7,106
+//! sequential reads                  12.8 M/s              4.5 M/s
+//! sequential writes                 7.8 M/s               4.4 M/s
 //! ```
 //!
-//! A steady random write of `tlc-enterprise`, with the 4.2 pages that it programs, takes 6,500
-//! instructions. A drive with a buffer needs 8 bytes a logical page: 4 of the map, and 4 for the stamp in
+//! A steady random write of `tlc-enterprise` programs 4.2 pages. A drive with a buffer needs 8 bytes a logical page: 4 of the map, and 4 for the stamp in
 //! the flash of each page that was ever programmed.
 
 use lab::{Experiment, RunSettings, preset_layer, run, set_layer};

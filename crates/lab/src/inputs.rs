@@ -1,11 +1,12 @@
 //! Where inputs come from: files by their paths, and standard input as "-".
 
 use crate::error::{InputError, reason};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::num::NonZero;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use workloads::Inputs;
 
 /// Files by their paths, and standard input as "-".
@@ -33,6 +34,41 @@ pub(crate) fn repeatable_inputs(once: &Arc<AtomicBool>) -> Inputs {
         open_seekable: Arc::new(move |path| second(path).and_then(|()| open_seekable(path))),
         threads: all.threads,
     }
+}
+
+/// The same, and the names of all that is opened are noted.
+pub fn noting_inputs(all: Inputs, opened: &Opened) -> Inputs {
+    let (open, open_seekable) = (all.open, all.open_seekable);
+    let (first, second) = (Arc::clone(opened), Arc::clone(opened));
+    let note = |opened: &Opened, name: &str| {
+        opened.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+    };
+    Inputs {
+        open: Arc::new(move |path| {
+            note(&first, path);
+            open(path)
+        }),
+        open_seekable: Arc::new(move |path| {
+            note(&second, path);
+            open_seekable(path)
+        }),
+        threads: all.threads,
+    }
+}
+
+/// Names of inputs that were opened, or would have been.
+pub type Opened = Arc<Mutex<BTreeSet<String>>>;
+
+/// A hash of the content of the file at `path`, or nothing where there is no such file.
+pub fn content_hash(path: &str) -> io::Result<Option<String>> {
+    let mut file = match file(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(&mut file)?;
+    Ok(Some(hasher.finalize().to_hex().to_string()))
 }
 
 /// The same as [`inputs`]; `read` grows by the bytes that are read from them.

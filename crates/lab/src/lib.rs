@@ -9,6 +9,7 @@
 
 mod answers;
 mod apart;
+mod cache;
 mod catalogue;
 mod config;
 mod energy;
@@ -26,6 +27,7 @@ mod overload;
 mod own_load;
 mod power;
 mod precondition;
+mod preparation;
 mod reliability;
 mod requests;
 mod results;
@@ -41,6 +43,7 @@ mod warm_up;
 mod warnings;
 mod wear;
 
+pub use cache::{CacheEntry, CacheSettings, cache_clear, cache_entries, cache_json, take_notices};
 pub use catalogue::{list, list_categories, operations, request_kinds};
 pub use config::{
     Experiment, Layer, Precondition, RunConfig, SYNONYMS, SectionKeys, Synonym, Until, keys, peers,

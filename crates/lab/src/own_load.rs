@@ -6,7 +6,7 @@
 
 use crate::config::{Experiment, Precondition};
 use crate::error::RunError;
-use crate::inputs::{inputs, repeatable_inputs};
+use crate::inputs::{Opened, inputs, noting_inputs, repeatable_inputs};
 use crate::untimed::Amplification;
 use devices::Model;
 use engine::{
@@ -58,7 +58,8 @@ pub(crate) fn build(
     })
 }
 
-/// Repeats the workload of an experiment to precondition a drive, or why that is not done.
+/// Repeats the workload of an experiment to precondition a drive, or why that is not done. The inputs that it
+/// reads are noted.
 ///
 /// # Errors
 /// As [`build`].
@@ -66,6 +67,7 @@ pub(crate) fn of<'a>(
     experiment: &'a Experiment,
     device: &dyn Model,
     is_served: bool,
+    opened: &Opened,
 ) -> Result<Result<Box<Passes<'a>>, &'static str>, RunError> {
     let pages = device.preparable_pages();
     if is_served {
@@ -76,7 +78,7 @@ pub(crate) fn of<'a>(
     }
     let once = Arc::default();
     let mut context = context(experiment, device);
-    context.inputs = repeatable_inputs(&once);
+    context.inputs = noting_inputs(repeatable_inputs(&once), opened);
     let sectors = context.capacity_sectors;
     if sectors.is_multiple_of(pages)
         && experiment.workload.writes_uniformly(sectors, sectors / pages)

@@ -70,14 +70,7 @@ fn with_workload(
     let rounds = amplification.rounds;
     device.reset_counts();
     Ok(written.map_continue(|bytes| {
-        let settled = Prepared {
-            state: rounds.state(),
-            load: "workload",
-            because: None,
-            capacities_written: bytes as f64 / capacity,
-            drift: rounds.drift(),
-            is_given_up: rounds.is_given_up(),
-        };
+        let settled = Prepared::of(&rounds, true, None, bytes as f64 / capacity);
         (bytes > 0).then_some(settled)
     }))
 }
@@ -118,24 +111,24 @@ fn at_random(
                 let Some(amplification) = amplification else { break };
                 rounds.add(amplification);
             }
-            settled = Some(Prepared {
-                state: rounds.state(),
-                load: "uniform",
-                because,
-                capacities_written: write.done as f64 / pages as f64,
-                drift: None,
-                is_given_up: rounds.is_given_up(),
-            });
+            let written = write.done as f64 / pages as f64;
+            settled = Some(Prepared::of(&rounds, false, because.map(Into::into), written));
         }
     }
     write.unite();
     threads.prepare(write.divided);
     device.reset_counts();
-    // A steady state of the load is part of it, and so is its wear.
-    if run.precondition != Precondition::Steady || because != Some(own_load::UNIFORM) {
+    if begins_load(run, settled.as_ref()) {
         device.begin_load();
     }
     ControlFlow::Continue(settled)
+}
+
+/// Whether what prepared the drive is not its load: a steady state of the load is part of it, and so is its wear.
+pub fn begins_load(run: &RunConfig, prepared: Option<&Prepared>) -> bool {
+    let is_load =
+        |it: &Prepared| it.is_own_load() || it.because.as_deref() == Some(own_load::UNIFORM);
+    run.precondition != Precondition::Steady || !prepared.is_some_and(is_load)
 }
 
 /// Overwrites pages in order or at random.

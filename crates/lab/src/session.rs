@@ -2,15 +2,16 @@
 //! workload of a run ([`run`]) and the clients of a live device.
 
 use crate::apart;
+use crate::cache::CacheSettings;
 use crate::config::{Experiment, Precondition, RunConfig, Until};
 use crate::error::{InputError, RunError, reason};
 use crate::faults::{self, Faulty};
 use crate::figures::Figures;
 use crate::operations;
 use crate::overload::Offered;
-use crate::own_load::{self, build, context};
+use crate::own_load::{build, context};
 use crate::power;
-use crate::precondition::precondition;
+use crate::preparation::{PhaseTick, Preparation};
 use crate::requests::RequestLog;
 use crate::results::{Collected, Ran, Results};
 use crate::snapshot;
@@ -43,7 +44,7 @@ pub struct Progress {
 }
 
 /// What a caller may ask of a run beside the experiment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunSettings {
     /// Audit the device at the end.
     pub check: bool,
@@ -51,12 +52,15 @@ pub struct RunSettings {
     pub requests: Option<String>,
     /// Threads for the run, 0 being as good as 1: it is over sooner, and nothing else differs.
     pub threads: u32,
+    /// Where prepared states are kept, if they are; no result depends on it.
+    pub cache: Option<CacheSettings>,
 }
 
 /// A device of an experiment, with what the experiment can only name.
 pub(crate) struct Session<'a> {
     experiment: &'a Experiment,
     supplied: &'a Supplied,
+    preparation: Preparation<'a>,
     device: Box<dyn Model>,
     /// How it settled while it was prepared, where that decided when to stop.
     prepared: Option<Prepared>,
@@ -70,11 +74,14 @@ impl<'a> Session<'a> {
         experiment: &'a Experiment,
         supplied: &'a Supplied,
         threads: u32,
+        cache: Option<&'a CacheSettings>,
         tick: Tick<'_>,
     ) -> Result<Self, RunError> {
-        let device = experiment.build_device(supplied, tick)?;
+        let preparation = Preparation::new(experiment, supplied, cache);
+        let device = preparation.device(tick)?;
         let threads = Threads::new(threads);
-        Ok(Session { experiment, supplied, device, prepared: None, threads, is_served: false })
+        let (prepared, is_served) = (None, false);
+        Ok(Session { experiment, supplied, preparation, device, prepared, threads, is_served })
     }
 
     pub(crate) fn device(&mut self) -> &mut (dyn Model + 'static) {
@@ -88,31 +95,18 @@ impl<'a> Session<'a> {
     /// Brings the device into its initial state, and saves it if requested. `tick` is called
     /// periodically with the name of the phase, the writes done and, where known, those to do; it may
     /// end this.
-    pub(crate) fn prepare(
-        &mut self,
-        tick: &mut dyn FnMut(&'static str, u64, Option<u64>) -> ControlFlow<()>,
-    ) -> Result<(), RunError> {
+    pub(crate) fn prepare(&mut self, tick: PhaseTick<'_>) -> Result<(), RunError> {
         let run = &self.experiment.run;
-        let device = &mut *self.device;
-        snapshot::load_drive(run, device, &mut || tick("loading", 0, None))?;
-        refuse_memory(run, device).map_err(|invalid| self.experiment.blame(&invalid))?;
-        let supplied = self.supplied;
-        let mut written = |done, expected| {
-            // There is no use in going on without the policy.
-            if supplied.failure().is_some() {
-                return ControlFlow::Break(());
-            }
-            tick("preconditioning", done, Some(expected))
-        };
-        let mut passes = own_load::of(self.experiment, device, self.is_served)?;
-        let own = passes.as_mut().map(|it| &mut **it).map_err(|why| *why);
-        let prepared = precondition(device, run, own, &mut self.threads, &mut written)?;
-        drop(passes);
+        snapshot::load_drive(run, &mut *self.device, &mut || tick("loading", 0, None))?;
+        refuse_memory(run, &*self.device).map_err(|invalid| self.experiment.blame(&invalid))?;
+        let (device, threads) = (&mut self.device, &mut self.threads);
+        let prepared = self.preparation.prepare(device, threads, self.is_served, tick)?;
         self.check_supplied(0)?;
         let ControlFlow::Continue(prepared) = prepared else {
             return Err(RunError::Interrupted { requests: 0 });
         };
         self.prepared = prepared;
+        // One that is served is saved at the end.
         if self.is_served {
             return Ok(());
         }
@@ -254,8 +248,9 @@ pub(crate) fn run_gated(
     progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<String, RunError> {
     let building = Progress { phase: "building", done: 0, expected: None, simulated_ns: 0 };
+    let cache = settings.cache.as_ref();
     let mut session =
-        Session::new(experiment, supplied, settings.threads, &mut || progress(&building))?;
+        Session::new(experiment, supplied, settings.threads, cache, &mut || progress(&building))?;
     let mut workload = build(experiment, &context(experiment, &*session.device))?;
     let workload = &mut *workload;
     session.prepare(&mut |phase, done, expected| {
@@ -277,7 +272,7 @@ pub(crate) fn run_gated(
         progress,
     };
     let mut cuts = power::cuts(experiment, &mut || {
-        rehearse(experiment, supplied, until(experiment).0, &mut || monitor.tick(0))
+        rehearse(experiment, (supplied, cache), until(experiment).0, &mut || monitor.tick(0))
     })?;
     session.threads.running_alone = alone_running(experiment, &*workload, cuts.is_some());
     if let Some(gate) = gate {
@@ -343,13 +338,13 @@ struct Drove {
 /// The run without a cut: how it ended, and the events of the device.
 fn rehearse(
     experiment: &Experiment,
-    supplied: &Supplied,
+    (supplied, cache): (&Supplied, Option<&CacheSettings>),
     until: Time,
     tick: &mut dyn FnMut() -> ControlFlow<()>,
 ) -> Result<(Driven, u64), RunError> {
     let mut experiment = experiment.clone();
     experiment.run.save_drive = None;
-    let mut session = Session::new(&experiment, supplied, 1, tick)?;
+    let mut session = Session::new(&experiment, supplied, 1, cache, tick)?;
     let mut workload = build(&experiment, &context(&experiment, &*session.device))?;
     session.prepare(&mut |_, _, _| tick())?;
     let mut observer = power::Rehearsal(tick, false);

@@ -6,6 +6,7 @@
 use crate::config::{Metric, Steady};
 use engine::{Completion, Time};
 use serde::Serialize;
+use std::borrow::Cow;
 
 /// How the figure of the rounds settled, for the results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,7 +42,7 @@ pub(crate) struct Prepared {
     /// What was written: the `workload` itself, or `uniform` random pages.
     pub(crate) load: &'static str,
     /// Why the pages were uniform.
-    pub(crate) because: Option<&'static str>,
+    pub(crate) because: Option<Cow<'static, str>>,
     /// What was written, in capacities of the drive.
     pub(crate) capacities_written: f64,
     /// Where it was the workload: how far the last third of the rounds is from the third before.
@@ -49,6 +50,34 @@ pub(crate) struct Prepared {
     /// It was given up after the most rounds.
     #[serde(skip)]
     pub(crate) is_given_up: bool,
+}
+
+/// The load that is the workload itself, and the other.
+const OWN: &str = "workload";
+const UNIFORM: &str = "uniform";
+
+impl Prepared {
+    /// How it settled in these rounds.
+    pub fn of(
+        rounds: &Rounds,
+        is_own_load: bool,
+        because: Option<Cow<'static, str>>,
+        capacities_written: f64,
+    ) -> Prepared {
+        Prepared {
+            state: rounds.state(),
+            load: if is_own_load { OWN } else { UNIFORM },
+            because,
+            capacities_written,
+            drift: if is_own_load { rounds.drift() } else { None },
+            is_given_up: rounds.is_given_up(),
+        }
+    }
+
+    /// The workload itself prepared the drive.
+    pub fn is_own_load(&self) -> bool {
+        self.load == OWN
+    }
 }
 
 /// The rounds so far, with the figure of each.

@@ -14,7 +14,7 @@ fn come_to(config: &Config, folder: &Path, threads: u32) -> (Outcome, Vec<u8>, V
     let path = folder.join(format!("{threads}.parquet"));
     let _ = std::fs::remove_file(&path);
     let requests = Some(path.to_str().unwrap().to_owned());
-    let settings = RunSettings { check: true, requests, threads };
+    let settings = RunSettings { check: true, requests, threads, ..RunSettings::default() };
     let mut outcome = outcome_with(config, &settings);
     let mut elapsed = Value::Null;
     if let Outcome::Results(results) = &mut outcome {

@@ -2,6 +2,7 @@
 
 mod ablation;
 mod apart;
+mod cache;
 mod classes;
 mod common;
 #[path = "../../devices/tests/common/depth.rs"]

@@ -43,6 +43,11 @@ pub trait WorkloadKind: Setting + Default + Serialize + Clone {
         false
     }
 
+    /// Whether another seed could ask for something else.
+    fn draws(&self) -> bool {
+        true
+    }
+
     /// Builds the workload.
     ///
     /// # Errors

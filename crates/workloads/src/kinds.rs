@@ -118,6 +118,11 @@ macro_rules! workloads {
                 }
             }
 
+            /// Whether another seed could ask for something else.
+            pub fn draws(&self) -> bool {
+                match self { $(Self::$Options(options) => options.draws(),)* }
+            }
+
             /// Appends the reference of the kind's keys, with their defaults.
             pub fn describe(&self, rows: &mut Vec<KeyInfo>) {
                 match self {

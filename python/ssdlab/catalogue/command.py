@@ -33,9 +33,7 @@ from ssdlab.cli.options import QUIETLY, ExamplesFirst
 @click.argument("words", nargs=-1, metavar="[SEARCH]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: an object of names by category.")
 @QUIETLY
-def list_command(
-    what: str | None, words: tuple[str, ...], as_json: bool, quiet: bool
-) -> None:
+def list_command(what: str | None, words: tuple[str, ...], as_json: bool, quiet: bool) -> None:
     """List everything there is to choose from: an overview, or one category with a line for
     each entry; of devices also those that SEARCH is about."""
     chosen = catalogue.categories() if what is None else [what]

@@ -9,6 +9,30 @@ said where its numbers are known: `running/figures.py`, `running/over_time.py`, 
 
 from __future__ import annotations
 
-from ssdlab.charts.figure import Axis, Band, Cells, Figure, Level, Reading, Series, Spans, Threads
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ssdlab.charts.figure import (
+        Axis,
+        Band,
+        Cells,
+        Figure,
+        Level,
+        Reading,
+        Series,
+        Spans,
+        Threads,
+    )
 
 __all__ = ["Axis", "Band", "Cells", "Figure", "Level", "Reading", "Series", "Spans", "Threads"]
+
+
+def __getattr__(name: str) -> Any:
+    """What figures are made of, imported when it is first asked for: a table has no need of it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ssdlab.charts import figure
+
+    found = getattr(figure, name)
+    globals()[name] = found
+    return found

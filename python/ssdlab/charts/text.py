@@ -4,26 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import chain, repeat
 
 from rich.text import Text
 
 from ssdlab.charts.figure import Cells, Figure
 
-#: The look of the parts of a bar, in their order: glyph, its substitute, and colour.
-LOOKS = (
-    ("░", ".", "bright_black"),
-    ("─", "-", "blue"),
-    ("┼", "+", "bright_blue"),
-    ("▚", "/", "bright_yellow"),
-    ("▒", ":", "yellow"),
-    ("▓", "%", "red"),
-    ("╫", "|", "bright_red"),
-    ("═", "=", "cyan"),
-    ("█", "#", "green"),
-)
-#: Look of all other parts.
-OTHER_LOOK = ("▪", "?", "magenta")
 #: Two layers of a grid, two series of bars.
 COLOURS = ("green", "yellow")
 #: From few to many, and the same where there is only ASCII.
@@ -32,37 +17,6 @@ LEVELS = " ▁▂▃▄▅▆▇█", " .,-=+*%#"
 MAX_ROWS = 12
 #: Width of the labels left of a grid.
 LABEL = 9
-
-
-def looks(plain: bool) -> chain[tuple[str, str]]:
-    """Glyph and colour of the first part of a bar, the second, and so on without end."""
-    every = chain(LOOKS, repeat(OTHER_LOOK))
-    return chain((substitute if plain else glyph, colour) for glyph, substitute, colour in every)
-
-
-def stack(values: Sequence[float], width: int, plain: bool) -> Text:
-    """A bar of parts, `width` long."""
-    bar = Text()
-    for cells, (glyph, colour) in zip(shares(values, width), looks(plain), strict=False):
-        bar.append(glyph * cells, style=colour)
-    return bar
-
-
-def shares(values: Sequence[float], cells: int) -> list[int]:
-    """`cells` dealt out in proportion to `values`: by largest remainder, so that they add up."""
-    exact = [value * cells / sum(values) for value in values]
-    dealt = [int(share) for share in exact]
-    order = sorted(range(len(values)), key=lambda i: dealt[i] - exact[i])
-    for i in order[: cells - sum(dealt)]:
-        dealt[i] += 1
-    return dealt
-
-
-def level(share: float, width: int, plain: bool) -> Text:
-    """A bar that is full to a share of its width."""
-    full, empty = ("#", ".") if plain else ("█", "░")
-    cells = round(width * min(share, 1))
-    return Text(full * cells, style="green").append(empty * (width - cells), style="bright_black")
 
 
 def bars(drawn: Figure, width: int, plain: bool) -> list[Text]:

@@ -22,6 +22,25 @@ COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])
 OUTPUTS = ("--out", "--json", "--plot", "--report", "--requests", "--record")
 
 
+def _switch_cache_off(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from ssdlab import cache
+
+        ctx.with_resource(cache.off())
+
+
+def no_cache(command: COMMAND) -> COMMAND:
+    """The option `--no-cache` of a command that prepares drives."""
+    option = click.option(
+        "--no-cache",
+        is_flag=True,
+        expose_value=False,
+        callback=_switch_cache_off,
+        help="Prepare every drive anew, and keep none prepared (ssdlab cache shows those kept).",
+    )
+    return option(command)
+
+
 def takes_one_value(param: click.Parameter) -> TypeGuard[click.Option]:
     """Whether it is an option with a value that may be given once."""
     return isinstance(param, click.Option) and not (param.is_flag or param.count or param.multiple)

@@ -15,7 +15,7 @@ import click
 from ssdlab import _core, files, terminal
 from ssdlab.charts import matplotlib
 from ssdlab.cli import completion, stack
-from ssdlab.cli.options import PATH, ExamplesFirst, override_options
+from ssdlab.cli.options import PATH, ExamplesFirst, no_cache, override_options
 from ssdlab.comparison import Comparison, Side, grid, measured
 from ssdlab.comparison import compare as compare_sides
 from ssdlab.layers import permitting
@@ -82,6 +82,7 @@ from ssdlab.sweeps.backends import Lost
     type=PATH,
     help="Draw the latency CDFs, or the differences by condition.",
 )
+@no_cache
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def compare(
     a: str,

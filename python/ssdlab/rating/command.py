@@ -9,7 +9,15 @@ from pathlib import Path
 import click
 
 from ssdlab import files, layers, terminal
-from ssdlab.cli.options import ALLOW_CODE, PATH, QUIET, ExamplesFirst, device_argument, one_device
+from ssdlab.cli.options import (
+    ALLOW_CODE,
+    PATH,
+    QUIET,
+    ExamplesFirst,
+    device_argument,
+    no_cache,
+    one_device,
+)
 from ssdlab.device.units import SIZE
 from ssdlab.rating import CLASSES, CYCLES, FAILURES, load_of, rate
 
@@ -68,6 +76,7 @@ from ssdlab.rating import CLASSES, CYCLES, FAILURES, load_of, rate
 @click.option(
     "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
 )
+@no_cache
 @QUIET
 def endurance(
     positional: str | None,

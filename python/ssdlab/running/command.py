@@ -88,6 +88,11 @@ from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
     "helps. Default: where the table goes to a terminal.",
 )
 @click.option(
+    "--no-cache",
+    is_flag=True,
+    help="Prepare the drive anew, and do not keep it prepared (ssdlab cache shows those kept).",
+)
+@click.option(
     "--why",
     is_flag=True,
     help="Then try 8 to 16 changes and rank them, as ssdlab why does: about a minute.",

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from ssdlab import _core, counters, lifetime
-from ssdlab.charts import text
+from ssdlab.charts import stacks
+from ssdlab.layout import (
+    Beside,
+    Canvas,
+    Columns,
+    Facts,
+    Grid,
+    Group,
+    Part,
+    Text,
+    continued,
+    warnings,
+)
 from ssdlab.numbers import count, decimal_size, duration, energy, percent, significant
 from ssdlab.results import PARTS, Host, Kind, Record, Results, part_labels
 from ssdlab.running import remarks
 from ssdlab.running.verdict import Verdict, verdict
-from ssdlab.terminal import (
-    Columns,
-    console_for,
-    continued,
-    fact_table,
-    rendered,
-    side_by_side,
-    warning_lines,
-)
 
 if TYPE_CHECKING:
     from ssdlab.running.advice import Advice
@@ -47,15 +46,16 @@ def results_table(results: Results, file: IO[str]) -> str:
 
     It fits in 80 columns.
     """
-    console, plain = console_for(file)
+    canvas = Canvas(file)
+    width, plain = canvas.width, canvas.plain
     sections = [
         _headline(results),
         _sentence(verdict_of(results)),
         _latencies(results.host),
         _classes(results.get("classes")),
         _failures(results.host),
-        _breakdown(results, console.width, plain),
-        side_by_side(_flash(results), _wear(results)),
+        _breakdown(results, width, plain),
+        Beside.of(_flash(results), _wear(results)),
         _lifetime(results),
         _health(results.get("health")),
         _buffer(results),
@@ -63,25 +63,25 @@ def results_table(results: Results, file: IO[str]) -> str:
         _disk(results),
         _array(results),
         _energy(results.get("energy")),
-        _units(results.get("units") or [], console.width, plain),
+        _units(results.get("units") or [], width, plain),
         remarks.warm_up(results),
         remarks.notices(results),
-        warning_lines(results.warning_messages()),
+        warnings(results.warning_messages()),
         remarks.steady_state(results),
         _clock(results),
         remarks.threads(results.elapsed.get("threads")),
     ]
-    return rendered(console, [section for section in sections if section is not None])
+    return canvas.draw(sections)
 
 
 def advice_lines(advice: Advice, file: IO[str], again: Again) -> str:
     """What helped in a trial, as text for `file`; `again` says the command that does it."""
-    console, _ = console_for(file)
+    canvas = Canvas(file)
     said = Text(advice.sentence.replace("\u202f", " "))
-    return f"\n{rendered(console, [said])}{continued(again(advice.change), console.width)}\n"
+    return f"\n{canvas.draw([said])}{continued(again(advice.change), canvas.width)}\n"
 
 
-def _headline(results: Results) -> RenderableType:
+def _headline(results: Results) -> Part:
     elapsed = results.elapsed
     title = Text("ssdlab", style="bold")
     title.append(f"  {results.experiment.title}")
@@ -102,7 +102,7 @@ def verdict_of(results: Results) -> Verdict | None:
     return verdict(results) if known else None
 
 
-def _sentence(found: Verdict | None) -> RenderableType | None:
+def _sentence(found: Verdict | None) -> Part | None:
     """What limits the run, as the report has it."""
     if found is None:
         return None
@@ -115,7 +115,7 @@ def _kinds(host: Host) -> list[tuple[str, Kind]]:
     return [(kind, it) for kind, it in kinds if it.requests]
 
 
-def _latencies(host: Host) -> RenderableType | None:
+def _latencies(host: Host) -> Part | None:
     kinds = _kinds(host)
     if not kinds:
         return None
@@ -137,7 +137,7 @@ def _latencies(host: Host) -> RenderableType | None:
     return table
 
 
-def _classes(classes: Record | None) -> RenderableType | None:
+def _classes(classes: Record | None) -> Part | None:
     """The latencies of each class of the workload."""
     rows = [(name, *kind) for name, host in (classes or {}).items() for kind in _kinds(host)]
     if not rows:
@@ -158,7 +158,7 @@ def _classes(classes: Record | None) -> RenderableType | None:
     return table
 
 
-def _failures(host: Host) -> RenderableType | None:
+def _failures(host: Host) -> Part | None:
     """Requests that the device refused, which the latencies above do not include."""
     lines = []
     for status, (head, reason) in REFUSALS.items():
@@ -177,7 +177,7 @@ def _ended(host: Kind, status: str) -> int:
     return int(failures.get(status, 0))
 
 
-def _breakdown(results: Results, width: int, plain: bool) -> RenderableType | None:
+def _breakdown(results: Results, width: int, plain: bool) -> Part | None:
     labels = part_labels([results])
     measured = results.host.all.get("breakdown_us", {})
     # Results of another version may have a part that this one does not know.
@@ -186,15 +186,12 @@ def _breakdown(results: Results, width: int, plain: bool) -> RenderableType | No
     total = sum(values)
     if not total:
         return None
-    table = Table.grid(padding=(0, 2))
-    table.add_column(overflow="fold")
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    for key, us, (glyph, colour) in zip(keys, values, text.looks(plain), strict=False):
+    table = Grid("Lrr")
+    for key, us, (glyph, colour) in zip(keys, values, stacks.looks(plain), strict=False):
         if us:
             name = Text(glyph * 2, style=colour).append(f" {labels.get(key, key)}", style="default")
             table.add_row(name, percent(us / total), duration(us, 4))
-    bar = text.stack(values, width, plain)
+    bar = stacks.stack(values, width, plain)
     return Group(Text("Where the time goes", style="bold"), bar, table)
 
 
@@ -202,7 +199,7 @@ def _breakdown(results: Results, width: int, plain: bool) -> RenderableType | No
 MECHANICS = ("seek", "rotation", "transfer")
 
 
-def _disk(results: Results) -> RenderableType | None:
+def _disk(results: Results) -> Part | None:
     disk = results.get("disk")
     if not disk:
         return None
@@ -220,10 +217,10 @@ def _disk(results: Results) -> RenderableType | None:
     if disk["busy"] is not None:
         rows.append(("head utilisation", percent(disk["busy"])))
         rows += [(f"  {part}", percent(disk["busy_parts"][part])) for part in MECHANICS]
-    return fact_table("Disk", rows)
+    return Facts("Disk", rows)
 
 
-def _flash(results: Results) -> RenderableType | None:
+def _flash(results: Results) -> Part | None:
     flash = results.get("flash")
     if not flash:
         return None
@@ -244,15 +241,15 @@ def _flash(results: Results) -> RenderableType | None:
     if cleaning.get("blocks_cleaned"):
         rows.append(("cleaning efficiency", percent(cleaning["efficiency"])))
         rows.append(("mean time to clean", duration(cleaning["mean_block_us"])))
-    return fact_table("Flash", rows)
+    return Facts("Flash", rows)
 
 
-def _buffer(results: Results) -> RenderableType | None:
+def _buffer(results: Results) -> Part | None:
     rows = _counts("buffer", results.get("buffer") or {})
-    return fact_table("Write buffer", rows) if rows else None
+    return Facts("Write buffer", rows) if rows else None
 
 
-def _power(power: Record | None) -> RenderableType | None:
+def _power(power: Record | None) -> Part | None:
     if not power:
         return None
     rows = [("cuts", count(power["cuts"]))]
@@ -273,10 +270,10 @@ def _power(power: Record | None) -> RenderableType | None:
     ):
         if power[key] or key == "durable_lost":
             rows.append((label, count(power[key])))
-    return fact_table("Power cuts", rows)
+    return Facts("Power cuts", rows)
 
 
-def _array(results: Results) -> RenderableType | None:
+def _array(results: Results) -> Part | None:
     """What redundancy did."""
     array = results.get("array")
     if not array:
@@ -305,10 +302,10 @@ def _array(results: Results) -> RenderableType | None:
         rows.append(("chunks lost to the write hole", count(hole.chunks_wrong)))
     if array.data_loss_sectors:
         rows.append(("data loss", f"{count(array.data_loss_sectors)} sectors"))
-    return fact_table("Array", rows)
+    return Facts("Array", rows)
 
 
-def _wear(results: Results) -> RenderableType | None:
+def _wear(results: Results) -> Part | None:
     wear = results.get("wear")
     if not wear:
         return None
@@ -332,7 +329,7 @@ def _wear(results: Results) -> RenderableType | None:
         if first := wear["lifetime"].get("first_expiry"):
             written = decimal_size(first["host_bytes"])
             rows.append(("first block worn out after", written))
-    return fact_table("Wear", rows)
+    return Facts("Wear", rows)
 
 
 def _written(life: lifetime.Lifetime) -> str:
@@ -343,7 +340,7 @@ def _written(life: lifetime.Lifetime) -> str:
     return f"{decimal_size(life.host_bytes)}{around}"
 
 
-def _lifetime(results: Results) -> RenderableType | None:
+def _lifetime(results: Results) -> Part | None:
     """Why the lifetime is not known, and what measures it."""
     life = lifetime.of(results)
     if life is None or life.known or life.unlimited or life.reason is None:
@@ -351,7 +348,7 @@ def _lifetime(results: Results) -> RenderableType | None:
     return Text("Lifetime: ", style="bold").append(f"{life.reason}.", style="default")
 
 
-def _health(health: Mapping[str, Any] | None) -> RenderableType | None:
+def _health(health: Mapping[str, Any] | None) -> Part | None:
     """What the drive's own log of health would say, on one line."""
     if not health:  # results of an older version have none
         return None
@@ -364,7 +361,7 @@ def _health(health: Mapping[str, Any] | None) -> RenderableType | None:
     return line
 
 
-def _energy(found: Record | None) -> RenderableType | None:
+def _energy(found: Record | None) -> Part | None:
     """What was taken of the supply, and the load beside it."""
     if not found or not found.joules or not found.mean_watts:
         return None
@@ -385,15 +382,11 @@ def _counts(section: str, found: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(label, count(number)) for label, number in counters.shown(section, found)]
 
 
-def _units(units: list[Any], width: int, plain: bool) -> RenderableType | None:
+def _units(units: list[Any], width: int, plain: bool) -> Part | None:
     busiest = sorted(units, key=lambda unit: -unit["busy"])[:BUSIEST_UNITS]
     if not busiest or not busiest[0]["busy"]:
         return None
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
+    table = Grid("llrl")
     rows = []
     for unit in busiest:
         said = []
@@ -412,7 +405,7 @@ def _units(units: list[Any], width: int, plain: bool) -> RenderableType | None:
         rows = [(unit, busy, "") for unit, busy, _ in rows]
     cells = max(0, min(UNIT_BAR, width - beside))
     for unit, busy, notes in rows:
-        table.add_row(unit["name"], text.level(unit["busy"], cells, plain), busy, notes)
+        table.add_row(unit["name"], stacks.level(unit["busy"], cells, plain), busy, notes)
     title = "Busiest units" if len(units) > len(busiest) else "Units"
     return Group(Text(title, style="bold").append(f" (of {len(units)})", style="dim"), table)
 
@@ -425,7 +418,7 @@ def _errors(live: Any) -> str:
     return f"{error.mean:+.1%}, {error.p99:+.1%} as the {error.seen_by} sees them"
 
 
-def _clock(results: Results) -> RenderableType | None:
+def _clock(results: Results) -> Part | None:
     """How well a live device kept to the times of its model."""
     live = results.get("live")
     if not live:
@@ -445,9 +438,7 @@ def _clock(results: Results) -> RenderableType | None:
         lost = live.record.lost.to_dict()
         said = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in lost.items())
         rows.append((f"not in {live.record.file}", said))
-    facts = Table.grid(padding=(0, 2))
-    facts.add_column()
-    facts.add_column(justify="right")
+    facts = Grid("LR")
     for row in rows:
         facts.add_row(*row)
     return Group(title, Text(live.reason), facts) if live.reason else Group(title, facts)

@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ssdlab import _core, files, layers
 from ssdlab import results as results_module
@@ -20,7 +20,19 @@ RESULTS_FILE = results_module.FILE
 EXPERIMENT_FILE = "experiment.toml"
 
 
-def run(
+def run(*, no_cache: bool = False, **options: Any) -> None:
+    """Simulate an experiment, print and write the results; the arguments are the options."""
+    with _without_cache() if no_cache else contextlib.nullcontext():
+        _run(**options)
+
+
+def _without_cache() -> contextlib.AbstractContextManager[None]:
+    from ssdlab import cache
+
+    return cache.off()
+
+
+def _run(
     experiment: Path | None,
     device: str | None,
     trace: Path | None,
@@ -41,7 +53,6 @@ def run(
     columns: str | None = None,
     why: bool = False,
 ) -> None:
-    """Simulate an experiment, print and write the results; the arguments are the options."""
     to_stdout = json_path == "-"
     if to_stdout and form != "table":
         from click import UsageError

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from rich.console import RenderableType
-from rich.text import Text
-
+from ssdlab.layout import Text
 from ssdlab.numbers import count
 from ssdlab.results import Record, Results
 
 
-def warm_up(results: Results) -> RenderableType | None:
+def warm_up(results: Results) -> Text | None:
     """How many requests the results leave out."""
     left_out = results.get("workload", {}).get("warm_up", 0)
     if not left_out:
@@ -20,7 +18,7 @@ def warm_up(results: Results) -> RenderableType | None:
     )
 
 
-def notices(results: Results) -> RenderableType | None:
+def notices(results: Results) -> Text | None:
     """What the workload had to leave out or change, unless a warning says it."""
     found = dict(results.get("workload", {}).get("notices", {}))
     for warning in results.get("warnings") or []:  # which say it themselves
@@ -29,7 +27,7 @@ def notices(results: Results) -> RenderableType | None:
     return Text(f"Note: the workload had {', '.join(notes)}", style="yellow") if notes else None
 
 
-def steady_state(results: Results) -> RenderableType | None:
+def steady_state(results: Results) -> Text | None:
     """Whether each phase became steady, and what the drive was preconditioned with."""
     lines = []
     for phase, seen in (results.get("steady_state") or {}).items():
@@ -52,7 +50,7 @@ def _prepared_with(seen: Record) -> list[str]:
     return [f"Preconditioned with {seen['capacities_written']:.1f} capacities of {why}"]
 
 
-def threads(used: Record | None) -> RenderableType | None:
+def threads(used: Record | None) -> Text | None:
     """How many threads the run used, and why fewer than asked for."""
     if not used:
         return None

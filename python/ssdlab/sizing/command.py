@@ -11,7 +11,7 @@ import click
 from ssdlab import files, layers, sizing, terminal
 from ssdlab.charts import matplotlib
 from ssdlab.cli import completion
-from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst
+from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst, no_cache
 from ssdlab.device.units import SIZE, TIME
 
 
@@ -76,6 +76,7 @@ from ssdlab.device.units import SIZE, TIME
 )
 @click.option("--plot", metavar="FILE.png", type=PATH, help="Draw all designs tried.")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")
+@no_cache
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def size(
     trace: Path,

@@ -11,7 +11,7 @@ import click
 
 from ssdlab import files, layers, terminal
 from ssdlab.cli import completion, stack
-from ssdlab.cli.options import PATH, ExamplesFirst, override_options
+from ssdlab.cli.options import PATH, ExamplesFirst, no_cache, override_options
 from ssdlab.sweeps import backends, space
 from ssdlab.sweeps.plan import Base
 from ssdlab.sweeps.run import MAX_POINTS, run
@@ -108,6 +108,7 @@ from ssdlab.sweeps.run import MAX_POINTS, run
     help="Check the consistency of each device's whole state after its run.",
 )
 @click.option("--yes", is_flag=True, help=f"Allow more than {MAX_POINTS:,} points.")
+@no_cache
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def sweep(
     experiments: tuple[Path, ...],

@@ -41,6 +41,10 @@ impl DeviceKind for ArrayConfig {
         self.member.check_shape().map_err(of_member)
     }
 
+    fn unfilled(&self) -> Self {
+        ArrayConfig { member: self.member.unfilled(), ..self.clone() }
+    }
+
     fn build_watched(
         &self,
         seed: u64,

@@ -7,7 +7,7 @@ use crate::disk::DiskReport;
 use crate::energy::EnergyReport;
 use crate::ssd::snapshot::{ARRAY_KEY, compare};
 use crate::ssd::timeline::{Timeline, Window};
-use crate::ssd::{Room, Snapshot, SsdReport};
+use crate::ssd::{PageTable, Room, Snapshot, SsdReport};
 use crate::{Examine, Looks, Model, Persist, Prepare, Run, Writes};
 use engine::{Device, Op, Request, Status, Time};
 
@@ -92,7 +92,36 @@ impl Persist for Array {
         if !self.alike {
             return Err(UNLIKE.to_owned());
         }
-        self.members.change(|drives| restore(drives, &self.shape, snapshot))
+        let of = |drive: &mut dyn Model, state| drive.restore(state);
+        self.members.change(|drives| restore(drives, &self.shape, snapshot, of))
+    }
+
+    fn take_up(&mut self, snapshot: Snapshot) -> Result<(), String> {
+        if !self.alike {
+            return Err(UNLIKE.to_owned());
+        }
+        let of = |drive: &mut dyn Model, state| drive.take_up(state);
+        self.members.change(|drives| restore(drives, &self.shape, snapshot, of))
+    }
+
+    fn lend_tables(&mut self) -> Vec<PageTable> {
+        let mut tables = Vec::new();
+        self.members.change(|drives| {
+            drives.iter_mut().for_each(|drive| tables.extend(drive.lend_tables()));
+        });
+        tables
+    }
+
+    fn return_tables(&mut self, tables: &mut dyn Iterator<Item = PageTable>) {
+        self.members.change(|drives| drives.iter_mut().for_each(|it| it.return_tables(tables)));
+    }
+
+    fn depends_on_seed(&self) -> bool {
+        self.members.drives().iter().any(|drive| drive.depends_on_seed())
+    }
+
+    fn draw_anew(&mut self) {
+        self.members.change(|drives| drives.iter_mut().for_each(|drive| drive.draw_anew()));
     }
 }
 
@@ -146,6 +175,7 @@ fn restore(
     drives: &mut [Box<dyn Model>],
     own: &[(String, String)],
     snapshot: Snapshot,
+    of: impl Fn(&mut dyn Model, Snapshot) -> Result<(), String>,
 ) -> Result<(), String> {
     let shape = shape_of_member(&snapshot.shape, own)?;
     let count = drives.len();
@@ -157,7 +187,7 @@ fn restore(
     for (number, drive) in drives.iter_mut().enumerate() {
         let drives = kept.by_ref().take(each).collect();
         let snapshot = Snapshot { shape: shape.clone(), drives };
-        drive.restore(snapshot).map_err(|problem| of_member(number, &problem))?;
+        of(&mut **drive, snapshot).map_err(|problem| of_member(number, &problem))?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::cache::{Cache, Queues, untimed_room};
 use super::clean::Supplied;
-use super::config::{CellName, Policy, PolicyName, SsdConfig, SsdPartial};
+use super::config::{CellName, Fill, Policy, PolicyName, SsdConfig, SsdPartial};
 use super::die::{Dies, Units};
 use super::front::Front;
 use super::ftl::Ftl;
@@ -63,6 +63,10 @@ impl DeviceKind for SsdConfig {
             Policy::Named(name) => Some(name),
             _ => None,
         }
+    }
+
+    fn unfilled(&self) -> Self {
+        SsdConfig { fill: Fill::EMPTY, ..self.clone() }
     }
 
     fn build_watched(

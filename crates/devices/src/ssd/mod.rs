@@ -43,7 +43,7 @@ pub use report::{
     CleaningReport, HealthReport, LifetimeReport, Milestone, REMAINING_STEPS, SPARE_THRESHOLD,
     SpareReport, SsdReport, UnitReport, WearMap, WearReport, data_units,
 };
-pub use {room::Room, shape::Geometry, snapshot::Snapshot};
+pub use {numbers::PageTable, room::Room, shape::Geometry, snapshot::Snapshot};
 
 use cache::{Cache, Queues};
 use clock::Clock;

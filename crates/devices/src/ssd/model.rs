@@ -1,9 +1,10 @@
 //! The optional traits of a drive: preconditioning, saving, examining, reporting.
 
+use super::config::{FillOrder, LevellingRule, Policy, TieBreak};
 use super::ids::{Block, Lpn, Unit};
 use super::parts::Parts;
 use super::timeline::{Timeline, Window};
-use super::{Room, Snapshot, Ssd, SsdReport, front};
+use super::{PageTable, Room, Snapshot, Ssd, SsdReport, front};
 use crate::energy::EnergyReport;
 use crate::{Apart, Cleans, Examine, Looks, Persist, Prepare, Run, Writes};
 use engine::{Op, Request, Status, Time};
@@ -89,7 +90,35 @@ impl Persist for Ssd {
     }
 
     fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
+        self.take_up(snapshot)?;
+        self.check().map_err(|problem| format!("its state is not sound: {problem}"))
+    }
+
+    fn take_up(&mut self, snapshot: Snapshot) -> Result<(), String> {
         self.restore_snapshot(snapshot)
+    }
+
+    fn lend_tables(&mut self) -> Vec<PageTable> {
+        self.lend_page_tables()
+    }
+
+    fn return_tables(&mut self, tables: &mut dyn Iterator<Item = PageTable>) {
+        // The map, the stamps and the order of programs.
+        self.return_page_tables(tables.take(3).collect());
+    }
+
+    fn depends_on_seed(&self) -> bool {
+        let cleaning = &self.config.cleaning;
+        self.config.fill_order == FillOrder::Random
+            || self.config.wear.spread > 0.0
+            || matches!(cleaning.policy, Policy::Random | Policy::DChoices | Policy::Named(_))
+            || cleaning.tie_break == TieBreak::Random
+            || cleaning.levelling.rule != LevellingRule::None
+            || self.ftl.has_drawn()
+    }
+
+    fn draw_anew(&mut self) {
+        self.ftl.draw_anew();
     }
 }
 

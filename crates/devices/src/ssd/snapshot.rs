@@ -10,7 +10,7 @@
 use super::config::SsdConfig;
 use super::flash::FlashState;
 use super::ftl::FtlState;
-use super::numbers::Table;
+use super::numbers::{Numbers, PageTable, Table};
 use super::room::{List, Room, read_within};
 use super::{Geometry, Ssd};
 use serde::de::DeserializeSeed;
@@ -33,6 +33,32 @@ pub struct Drive {
 }
 
 read_within!(Drive { flash: fields, ftl: fields });
+
+impl Snapshot {
+    /// Takes up the tables that were written apart from the rest.
+    ///
+    /// # Errors
+    /// When there are others than the rest has places for.
+    pub fn return_tables(&mut self, tables: Vec<PageTable>) -> Result<(), String> {
+        let places = self.drives.iter_mut().flat_map(Drive::tables).collect();
+        put(places, tables)
+    }
+}
+
+impl Drive {
+    fn tables(&mut self) -> impl Iterator<Item = &mut Numbers> {
+        self.ftl.tables().into_iter().chain(self.flash.tables())
+    }
+}
+
+/// Puts each table in its place.
+fn put(places: Vec<&mut Numbers>, tables: Vec<PageTable>) -> Result<(), String> {
+    if places.len() != tables.len() {
+        return Err(format!("it has {} tables of pages, and not {}", tables.len(), places.len()));
+    }
+    places.into_iter().zip(tables).for_each(|(place, table)| *place = table.0);
+    Ok(())
+}
 
 impl Room {
     /// Reads a state of which only the shape has been read so far.
@@ -185,7 +211,18 @@ impl Ssd {
         })
     }
 
-    /// Takes up a state, or says why this drive cannot.
+    /// Takes out the tables of pages, without which the drive can only be saved.
+    pub fn lend_page_tables(&mut self) -> Vec<PageTable> {
+        self.ftl.tables().into_iter().chain(self.flash.tables()).map(Numbers::lend).collect()
+    }
+
+    /// Puts them back.
+    pub fn return_page_tables(&mut self, tables: Vec<PageTable>) {
+        let places = self.ftl.tables().into_iter().chain(self.flash.tables()).collect();
+        put(places, tables).expect("they are those of this drive");
+    }
+
+    /// Takes up a state, or says why this drive cannot; it is not looked at page by page.
     pub(super) fn restore_snapshot(&mut self, mut snapshot: Snapshot) -> Result<(), String> {
         let derives = self.recognise(std::mem::take(&mut snapshot.shape))?;
         let (Some(drive), true) = (snapshot.drives.pop(), snapshot.drives.is_empty()) else {
@@ -197,6 +234,6 @@ impl Ssd {
         if derives {
             ftl.derive_order(flash);
         }
-        self.check().map_err(|problem| format!("its state is not sound: {problem}"))
+        Ok(())
     }
 }

@@ -193,7 +193,25 @@ impl Experiment {
         supplied: &Supplied,
         tick: Tick<'_>,
     ) -> Result<Box<dyn Model>, RunError> {
-        self.device.build_watched(self.run.seed, supplied, tick).map_err(|unbuilt| match unbuilt {
+        self.build(&self.device, supplied, tick)
+    }
+
+    /// Builds it with no page written, to take up a state.
+    pub fn build_unfilled(
+        &self,
+        supplied: &Supplied,
+        tick: Tick<'_>,
+    ) -> Result<Box<dyn Model>, RunError> {
+        self.build(&self.device.unfilled(), supplied, tick)
+    }
+
+    fn build(
+        &self,
+        device: &DeviceConfig,
+        supplied: &Supplied,
+        tick: Tick<'_>,
+    ) -> Result<Box<dyn Model>, RunError> {
+        device.build_watched(self.run.seed, supplied, tick).map_err(|unbuilt| match unbuilt {
             Unbuilt::Invalid(invalid) => self.blame(&invalid).into(),
             Unbuilt::Interrupted => RunError::Interrupted { requests: 0 },
         })

@@ -127,7 +127,7 @@ fn serve(
     let script = faults::of(experiment)?;
     let wanted_still =
         || if control.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-    let mut session = Session::new(experiment, supplied, 1, &mut || wanted_still())?;
+    let mut session = Session::new(experiment, supplied, 1, None, &mut || wanted_still())?;
     session.is_served();
     let capacity = session.capacity_bytes();
     let wanted = place::wanted_bytes(settings, capacity)?;

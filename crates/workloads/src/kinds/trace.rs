@@ -13,6 +13,11 @@ use engine::Workload;
 impl WorkloadKind for Trace {
     const SUMMARY: &'static str = "a recorded trace, replayed at its recorded times";
 
+    fn draws(&self) -> bool {
+        // Which records are reads, where the file does not tell.
+        self.read_share.is_some()
+    }
+
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         self.check()?;
         Ok(Box::new(TraceReader::new(self, context)?))

@@ -346,6 +346,8 @@ pub struct Fill(f64);
 impl Fill {
     /// Every logical page holds data, as on a disk that was written once.
     pub const FULL: Fill = Fill(1.0);
+    /// None does.
+    pub const EMPTY: Fill = Fill(0.0);
 
     /// The share, from 0 to 1.
     pub const fn share(self) -> f64 {

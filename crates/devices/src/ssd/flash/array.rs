@@ -44,6 +44,13 @@ read_within!(FlashState {
     damage: any,
 });
 
+impl FlashState {
+    /// The tables of pages.
+    pub fn tables(&mut self) -> [&mut Numbers; 2] {
+        [&mut self.stamp, &mut self.order]
+    }
+}
+
 /// All flash of a drive.
 #[derive(Debug, Clone)]
 pub struct Flash {
@@ -365,6 +372,11 @@ impl Flash {
     #[inline]
     pub fn life(&self, block: Block) -> u32 {
         self.ratings.of(block).saturating_sub(self.erases[block.at()])
+    }
+
+    /// The tables of pages.
+    pub fn tables(&mut self) -> [&mut Numbers; 2] {
+        [&mut self.stamp, &mut self.order]
     }
 
     /// The state, to be kept.

@@ -31,6 +31,8 @@ pub struct Ftl {
     /// The policy from outside the table that is asked, if the configuration names one.
     pub(super) supplied: Option<Custom>,
     pub(super) random: Xoshiro256,
+    /// The generator as it was at first.
+    undrawn: Xoshiro256,
     pub(super) map: PageMap,
     /// Number of unmapped logical pages: while it is 0, no page is checked.
     pub(super) unmapped: u64,
@@ -67,6 +69,7 @@ impl Ftl {
             config: config.cleaning.clone(),
             supplied: None,
             random: Xoshiro256::new(seed, CLEANING_STREAM),
+            undrawn: Xoshiro256::new(seed, CLEANING_STREAM),
             map: PageMap::new(geometry.exported_pages(), geometry.wide),
             unmapped: geometry.exported_pages(),
             blocks: Blocks::new(geometry, aggregate),
@@ -88,6 +91,16 @@ impl Ftl {
         }
         ftl.counters = Counters::default();
         ControlFlow::Continue((ftl, flash))
+    }
+
+    /// Whether a policy or wear levelling has drawn at random since the drive was made.
+    pub fn has_drawn(&self) -> bool {
+        self.random != self.undrawn
+    }
+
+    /// What is drawn from now on is what the seed of this drive says, whatever state it was restored from.
+    pub fn draw_anew(&mut self) {
+        self.random = self.undrawn.clone();
     }
 
     /// The shape of the drive.
@@ -122,7 +135,12 @@ impl Ftl {
 
     /// Counts the logical pages that lie nowhere.
     pub(in crate::ssd) fn count_unmapped(&mut self) {
-        self.unmapped = self.geometry.exported_pages() - self.map.mapped().count() as u64;
+        self.count_mapped(self.map.mapped().count() as u64);
+    }
+
+    /// The same where those that lie somewhere have been counted.
+    pub fn count_mapped(&mut self, mapped: u64) {
+        self.unmapped = self.geometry.exported_pages() - mapped;
     }
 
     /// The logical pages that lie somewhere, in order, and where.

@@ -9,6 +9,7 @@ use super::{Ftl, PageMap};
 use crate::ssd::clean::{AgeOrder, VictimIndex};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, BlockState, Domain, Unit};
+use crate::ssd::numbers::Numbers;
 use crate::ssd::room::read_within;
 use engine::Xoshiro256;
 use serde::Serialize;
@@ -52,7 +53,19 @@ read_within!(FtlState {
     random: any,
 });
 
+impl FtlState {
+    /// The tables of pages.
+    pub fn tables(&mut self) -> [&mut Numbers; 1] {
+        [self.map.table()]
+    }
+}
+
 impl Ftl {
+    /// The tables of pages.
+    pub fn tables(&mut self) -> [&mut Numbers; 1] {
+        [self.map.table()]
+    }
+
     /// The state, to be kept.
     pub(in crate::ssd) fn keep(&self) -> FtlState {
         let domains = || (0..self.geometry.domains).map(Domain);
@@ -124,11 +137,11 @@ impl Ftl {
         }
         self.forget_untimed();
         self.map = state.map;
-        self.count_unmapped();
         self.blocks.valid.fill(0);
-        for (_, ppn) in self.map.mapped() {
-            self.blocks.valid[self.geometry.block_of(ppn).at()] += 1;
-        }
+        let (valid, geometry) = (&mut self.blocks.valid, &self.geometry);
+        self.map.each_mapped(|ppn| valid[geometry.block_of(ppn).at()] += 1);
+        let mapped: u64 = valid.iter().map(|pages| u64::from(*pages)).sum();
+        self.count_mapped(mapped);
         self.blocks.sequence.copy_from_slice(flash.openings());
         (self.blocks.opened, self.programs) = (state.opened, state.programs);
         self.blocks.moved_age = state.moved_age;

@@ -111,8 +111,23 @@ impl PageMap {
         self.0.entries().map(|(lpn, place)| (Lpn(lpn), Ppn(place - 1)))
     }
 
+    /// Calls `each` with every page where one lies; a loop that is as fast as the memory of a large map.
+    pub fn each_mapped(&self, mut each: impl FnMut(Ppn)) {
+        match self.0.narrow() {
+            Some(places) => {
+                places.iter().filter(|it| **it != 0).for_each(|it| each(Ppn(u64::from(*it) - 1)));
+            }
+            None => self.mapped().for_each(|(_, ppn)| each(ppn)),
+        }
+    }
+
+    /// The table, which is left empty until it is returned.
+    pub fn table(&mut self) -> &mut Numbers {
+        &mut self.0
+    }
+
     /// Whether it is a map of as many pages as another, and names no page from `pages` on.
     pub fn fits(&self, other: &PageMap, pages: u64) -> bool {
-        self.0.is_like(&other.0) && self.mapped().all(|(_, ppn)| ppn.0 < pages)
+        self.0.is_like(&other.0) && self.0.largest() <= pages
     }
 }

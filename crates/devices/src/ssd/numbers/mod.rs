@@ -5,8 +5,10 @@
 //! nothing, nor does a copy of it or its place in a saved drive.
 
 mod kept;
+mod raw;
 
 pub use kept::Table;
+pub use raw::PageTable;
 
 /// The entries of one piece of a wide table: 20 KiB, of which an allocator may touch every byte.
 const PIECE: u64 = 1 << 12;
@@ -252,6 +254,19 @@ impl Numbers {
             let to = self.len().min(from + STEP as u64);
             (from..to).map(|at| (at, self.get(at))).filter(|(_, number)| *number != 0)
         })
+    }
+
+    /// The largest of them; 0 if there are none.
+    pub fn largest(&self) -> u64 {
+        match self.narrow() {
+            Some(numbers) => u64::from(numbers.iter().copied().max().unwrap_or(0)),
+            None => self.entries().map(|(_, number)| number).max().unwrap_or(0),
+        }
+    }
+
+    /// The numbers of a narrow table, in order.
+    pub fn narrow(&self) -> Option<&[u32]> {
+        self.wide.is_none().then_some(&self.narrow[..])
     }
 
     /// Where steps begin that hold more than zeroes.

@@ -1,0 +1,31 @@
+//! The cache of prepared drives: what it holds.
+
+use lab::CacheSettings;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// The folder of the cache, whether it is in use or not; None where the environment names none.
+#[pyfunction]
+pub fn cache_folder() -> Option<PathBuf> {
+    CacheSettings::folder_of_user()
+}
+
+/// The bound of the cache in bytes; None where it is switched off.
+#[pyfunction]
+pub fn cache_bound() -> PyResult<Option<u64>> {
+    let settings = CacheSettings::of_user();
+    let settings = settings.map_err(|error| crate::errors::InputError::new_err(error.0))?;
+    Ok(settings.map(|it| it.most_bytes))
+}
+
+/// The entries of the cache in a folder as a JSON list, the one that was used last first.
+#[pyfunction]
+pub fn cache_entries(py: Python<'_>, folder: PathBuf) -> PyResult<String> {
+    crate::errors::detached(py, || lab::cache_json(&folder))
+}
+
+/// Removes all entries of the cache in a folder: how many there were, and their bytes.
+#[pyfunction]
+pub fn cache_clear(folder: PathBuf) -> PyResult<(u64, u64)> {
+    Ok(lab::cache_clear(&folder)?)
+}

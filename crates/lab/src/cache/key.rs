@@ -1,0 +1,135 @@
+//! What decides a prepared state, as a text: two runs with the same text have the same state, to the bit.
+//!
+//! The text says everything that may decide it and leaves out what is known not to. So a key that is new
+//! decides until a test has shown that it does not.
+
+use crate::config::{Experiment, Precondition, Until};
+use crate::inputs::content_hash;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The program and its engine, as they were compiled.
+const ENGINE: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("SSDLAB_ENGINE"));
+
+/// What decides the prepared state of a drive.
+#[derive(Debug, Clone)]
+pub struct Key {
+    text: String,
+}
+
+impl Key {
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The name of the entry.
+    pub fn name(&self) -> String {
+        blake3::hash(self.text.as_bytes()).to_hex()[..32].to_owned()
+    }
+}
+
+/// The load that prepares a drive.
+#[derive(Debug, Clone, Copy)]
+pub enum PreparingLoad<'a> {
+    /// The workload itself, which reads these files.
+    Own(&'a BTreeSet<String>),
+    /// Pages in order or at random, and why.
+    Uniform(&'static str),
+}
+
+/// The key of an experiment for every seed, and that for its own; nothing where it cannot be told.
+pub fn keys(experiment: &Experiment, load: PreparingLoad<'_>) -> Option<(Key, Key)> {
+    let whole = experiment.to_json();
+    let run = &experiment.run;
+    let mut text = Map::new();
+    text.insert("engine".to_owned(), json!(ENGINE));
+    text.insert("device".to_owned(), deciding(whole.get("device")?.clone()));
+    text.insert("precondition".to_owned(), json!(run.precondition.to_string()));
+    if run.precondition == Precondition::Steady {
+        let steady = &run.steady;
+        let rules =
+            json!([steady.round_writes, steady.window, steady.rounds, steady.range, steady.slope]);
+        text.insert("steady".to_owned(), rules);
+        match load {
+            PreparingLoad::Uniform(because) => {
+                text.insert("because".to_owned(), json!(because));
+            }
+            PreparingLoad::Own(files) => {
+                let mut workload = whole.get("workload")?.clone();
+                if let Some(path) = workload.get_mut("path")
+                    && let Some(name) = path.as_str().map(Path::new).and_then(Path::file_name)
+                {
+                    *path = json!(name.to_string_lossy());
+                }
+                text.insert("workload".to_owned(), workload);
+                text.insert("files".to_owned(), contents(files)?);
+                if let Until::Time(time) = run.until {
+                    text.insert("until".to_owned(), json!(time.ns()));
+                }
+            }
+        }
+    }
+    let with = |seed: Value| {
+        let mut text = text.clone();
+        text.insert("seed".to_owned(), seed);
+        Key { text: Value::Object(text).to_string() }
+    };
+    Some((with(Value::Null), with(json!(run.seed))))
+}
+
+/// Sections of a device that are about time alone: the FTL and the flash know none.
+const TIMED: [&str; 5] = ["timing", "host_link", "suspend", "firmware", "energy"];
+/// Keys of other sections that are.
+const TIMED_KEYS: [(&str, &str); 5] = [
+    ("buffer", "linger"),
+    ("cleaning", "read_batch"),
+    ("cleaning", "read_order"),
+    ("cleaning", "meter_depth"),
+    ("cleaning", "meter_above"),
+];
+/// Devices within a device.
+const WITHIN: [&str; 2] = ["member", "each"];
+
+/// The keys of a device that may decide its prepared state.
+fn deciding(device: Value) -> Value {
+    let mut keys = match device {
+        Value::Object(keys) => keys,
+        Value::Array(devices) => return devices.into_iter().map(deciding).collect(),
+        other => return other,
+    };
+    keys.retain(|key, _| !TIMED.contains(&key.as_str()));
+    for (section, key) in TIMED_KEYS {
+        if let Some(Value::Object(section)) = keys.get_mut(section) {
+            section.remove(key);
+        }
+    }
+    // Of the pace only whether cleaning comes in bursts matters to what waits in the buffer.
+    if let Some(pace) = keys.get_mut("cleaning").and_then(|it| it.get_mut("pace")) {
+        *pace = json!(*pace == json!("burst"));
+    }
+    for within in WITHIN {
+        if let Some(device) = keys.get_mut(within) {
+            *device = deciding(device.take());
+        }
+    }
+    Value::Object(keys)
+}
+
+/// The names of files, without their folders, and their contents.
+fn contents(files: &BTreeSet<String>) -> Option<Value> {
+    let each = files.iter().map(|path| {
+        let name = Path::new(path).file_name()?.to_string_lossy();
+        content_hash(path).ok().map(|hash| json!([name, hash]))
+    });
+    each.collect::<Option<Vec<_>>>().map(Value::Array)
+}
+
+/// Whether another seed could give another state, as far as the load decides.
+pub fn load_draws(experiment: &Experiment, load: PreparingLoad<'_>) -> bool {
+    match (experiment.run.precondition, load) {
+        (Precondition::None | Precondition::Sequential, _) => false,
+        (Precondition::Steady, PreparingLoad::Own(_)) => experiment.workload.draws(),
+        (Precondition::Random(_) | Precondition::Steady, _) => true,
+    }
+}

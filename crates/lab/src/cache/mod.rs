@@ -1,0 +1,184 @@
+//! Prepared states of drives, kept in files: what prepares a drive is done once, for any number of runs.
+//!
+//! An entry is found by what decides the state ([`key`]), so it is never that of another drive, load, seed or
+//! version of the engine. It has its name only when it is whole ([`entry`]); one that is damaged is removed, and the
+//! drive prepared anew. Results are the same to the bit with the cache and without. What goes wrong with a file of the
+//! cache never ends a run: it is said once ([`take_notices`]).
+
+mod entry;
+mod key;
+mod settings;
+mod shelf;
+mod turn;
+
+pub use key::PreparingLoad;
+pub use settings::CacheSettings;
+pub use shelf::{CacheEntry, cache_clear, cache_entries, cache_json, take_notices};
+
+use crate::config::{Experiment, Precondition, RunConfig};
+use crate::precondition::begins_load;
+use crate::steady::Prepared;
+use devices::{Model, Tick};
+use entry::Head;
+use key::Key;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Instant;
+use turn::Turn;
+
+/// Where the state of one drive is, or will be.
+pub struct Place<'a> {
+    settings: &'a CacheSettings,
+    experiment: &'a Experiment,
+    /// For every seed, if the seed does not decide it.
+    any_seed: Option<Key>,
+    own_seed: Key,
+    /// Others that prepare the same wait for us.
+    turn: Option<Turn>,
+    started: Instant,
+}
+
+/// The result of a search for a state.
+pub enum Found {
+    /// The device has it.
+    State(Option<Prepared>),
+    /// There is none, or none that could be read: the device is to be built anew.
+    Nothing,
+}
+
+impl<'a> Place<'a> {
+    /// The place of the state of an experiment, if it is worth one.
+    pub fn of(
+        settings: &'a CacheSettings,
+        experiment: &'a Experiment,
+        device: &dyn Model,
+        load: PreparingLoad<'_>,
+    ) -> Option<Place<'a>> {
+        if writes(&experiment.run, device.preparable_pages()) < settings.least_writes {
+            return None;
+        }
+        let (any_seed, own_seed) = key::keys(experiment, load)?;
+        let draws = device.depends_on_seed() || key::load_draws(experiment, load);
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "reports how long a preparation took; no result depends on it"
+        )]
+        let started = Instant::now();
+        let any_seed = (!draws).then_some(any_seed);
+        Some(Place { settings, experiment, any_seed, own_seed, turn: None, started })
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.any_seed.iter().chain([&self.own_seed])
+    }
+
+    fn path(&self, key: &Key) -> PathBuf {
+        shelf::path(&self.settings.folder, &key.name())
+    }
+
+    /// Brings the device into its state, if that is there; waits while somebody else prepares it. `tick` is asked
+    /// now and then, and may end this.
+    pub fn find(&mut self, device: &mut dyn Model, tick: Tick<'_>) -> ControlFlow<(), Found> {
+        let mut found = self.look(device, tick)?;
+        if matches!(found, Found::Nothing) {
+            let name = self.keys().next().map(Key::name).unwrap_or_default();
+            self.turn = turn::wait(&self.settings.folder, &name, tick)?;
+            if self.turn.as_ref().is_some_and(Turn::was_waited_for) {
+                found = self.look(device, tick)?;
+            }
+        }
+        if matches!(found, Found::State(_)) {
+            self.turn = None;
+        }
+        ControlFlow::Continue(found)
+    }
+
+    fn look(&self, device: &mut dyn Model, tick: Tick<'_>) -> ControlFlow<(), Found> {
+        for (number, key) in self.keys().enumerate() {
+            let path = self.path(key);
+            if !path.exists() {
+                continue;
+            }
+            let mut ended = false;
+            let mut noting = || {
+                let flow = tick();
+                ended |= flow.is_break();
+                flow
+            };
+            let read = entry::head(&path).and_then(|(head, rest)| {
+                if head.key != key.text() {
+                    return Err("it belongs to another drive".to_owned());
+                }
+                entry::restore(device, &path, rest, &mut noting)?;
+                Ok(head)
+            });
+            if ended {
+                return ControlFlow::Break(());
+            }
+            match read {
+                Ok(head) => {
+                    shelf::used(&path);
+                    if number == 0 && self.any_seed.is_some() {
+                        device.draw_anew();
+                    }
+                    let prepared = head.prepared(&self.experiment.run.steady);
+                    device.reset_counts();
+                    if begins_load(&self.experiment.run, prepared.as_ref()) {
+                        device.begin_load();
+                    }
+                    return ControlFlow::Continue(Found::State(prepared));
+                }
+                // What the device has of it is gone when it is built anew.
+                Err(problem) => shelf::discard(&path, &problem),
+            }
+        }
+        ControlFlow::Continue(Found::Nothing)
+    }
+
+    /// Keeps the state of the device, which was prepared; `load` is what prepared it, as it is now.
+    pub fn keep(
+        self,
+        device: &mut dyn Model,
+        prepared: Option<&Prepared>,
+        load: PreparingLoad<'_>,
+        tick: Tick<'_>,
+    ) {
+        // A load that writes nothing gives way to random pages, and a file may have changed meanwhile.
+        let is_own = matches!(load, PreparingLoad::Own(_));
+        let gave_way = is_own && !prepared.is_some_and(Prepared::is_own_load);
+        let same = key::keys(self.experiment, load);
+        let is_same = same.is_some_and(|(_, own)| own.text() == self.own_seed.text());
+        if device.has_ended() || !is_same {
+            return;
+        }
+        let seedless = self.any_seed.as_ref().filter(|_| !device.depends_on_seed() && !gave_way);
+        let key = seedless.unwrap_or(&self.own_seed);
+        let run = &self.experiment.run;
+        let figures = (
+            device.capacity_sectors() * engine::SECTOR_BYTES,
+            run.precondition.to_string(),
+            self.started.elapsed().as_secs_f64(),
+        );
+        let head = Head::new(key.text(), &self.experiment.title, figures, prepared);
+        // Without a copy of its tables, which are the most of a drive.
+        let tables = device.lend_tables();
+        if let Some(state) = device.save() {
+            shelf::store(self.settings, &self.path(key), |file| {
+                entry::write(file, &head, (&state, &tables), tick)
+            });
+        }
+        device.return_tables(&mut tables.into_iter());
+    }
+}
+
+/// Pages that a preparation writes at least.
+fn writes(run: &RunConfig, pages: u64) -> u64 {
+    match run.precondition {
+        Precondition::None => 0,
+        Precondition::Sequential => pages,
+        Precondition::Random(overwrites) => (pages as f64 * overwrites) as u64,
+        Precondition::Steady => {
+            (pages as f64 * run.steady.round_writes * f64::from(run.steady.window)) as u64
+        }
+    }
+}

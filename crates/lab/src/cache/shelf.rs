@@ -1,0 +1,252 @@
+//! The folder of the cache: entries by their names, how much they take, and which leave.
+
+use super::CacheSettings;
+use super::entry;
+use crate::error::reason;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+const STATE: &str = "state";
+/// Beside an entry: a byte for each time that it was used.
+const HITS: &str = "hits";
+const TEMPORARY: &str = "tmp";
+const LOCK: &str = "lock";
+/// What is left of a process that was killed in the middle is removed after this.
+const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What an entry holds, and how it was used.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CacheEntry {
+    /// Its name, a hash of what decided the state.
+    pub name: String,
+    /// The title of the experiment for which it was prepared first.
+    pub title: String,
+    /// What the drive offers to its host.
+    pub capacity_bytes: u64,
+    /// How it was prepared.
+    pub precondition: String,
+    /// What preparing it took.
+    pub prepared_seconds: f64,
+    /// What the entry takes on the disk.
+    pub bytes: u64,
+    /// Times that it was used again.
+    pub hits: u64,
+    /// When it was used last, seconds since 1970.
+    pub last_used: f64,
+    /// The experiment's keys that decided it, as JSON; nothing of an entry that cannot be read.
+    pub decided_by: Option<String>,
+}
+
+/// What the user is told, once each.
+#[derive(Default)]
+struct Notices {
+    waiting: Vec<String>,
+    said: BTreeSet<String>,
+}
+
+static NOTICES: Mutex<Option<Notices>> = Mutex::new(None);
+
+/// Notes what the user is told when there is an occasion, unless it was said before in this process.
+fn say(kind: &str, notice: String) {
+    let mut notices = NOTICES.lock().unwrap_or_else(PoisonError::into_inner);
+    let notices = notices.get_or_insert_default();
+    if notices.said.insert(kind.to_owned()) {
+        notices.waiting.push(notice);
+    }
+}
+
+/// What went wrong with the cache since this was asked last, a line each.
+pub fn take_notices() -> Vec<String> {
+    let mut notices = NOTICES.lock().unwrap_or_else(PoisonError::into_inner);
+    notices.as_mut().map(|it| std::mem::take(&mut it.waiting)).unwrap_or_default()
+}
+
+/// The file of an entry.
+pub fn path(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.{STATE}"))
+}
+
+/// Notes that an entry was used.
+pub fn used(path: &Path) {
+    #[expect(clippy::disallowed_methods, reason = "when an entry was used decides which leave")]
+    let now = SystemTime::now();
+    #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
+    let file = File::open(path);
+    // Where this cannot be noted the entry only leaves sooner.
+    let _ = file.and_then(|file| file.set_modified(now));
+    let hits = OpenOptions::new().create(true).append(true).open(path.with_extension(HITS));
+    let _ = hits.and_then(|mut file| file.write_all(b"."));
+}
+
+/// Removes an entry that cannot be read, and says so.
+pub fn discard(path: &Path, problem: &str) {
+    remove(path);
+    let name = path.display();
+    say(
+        &name.to_string(),
+        format!("{name}: {problem}; it was removed, and the drive is prepared anew"),
+    );
+}
+
+fn remove(path: &Path) -> bool {
+    let is_gone = fs::remove_file(path).is_ok();
+    let _ = fs::remove_file(path.with_extension(HITS));
+    is_gone
+}
+
+/// Stores an entry, whole or not at all, and makes room for it. What goes wrong is said.
+pub fn store(settings: &CacheSettings, path: &Path, write: impl FnOnce(&File) -> io::Result<()>) {
+    let folder = &settings.folder;
+    let stored = fs::create_dir_all(folder).and_then(|()| {
+        let named = format!(".{TEMPORARY}");
+        let file = tempfile::Builder::new().prefix(".").suffix(&named).tempfile_in(folder)?;
+        write(file.as_file())?;
+        let bytes = file.as_file().metadata()?.len();
+        let bound = bound(settings, bytes);
+        if bytes > bound {
+            return Ok(());
+        }
+        file.as_file().sync_all()?;
+        make_room(folder, bound - bytes);
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    });
+    if let Err(error) = stored {
+        let problem = reason(&error);
+        say(&problem, format!("{}: prepared drives cannot be kept: {problem}", folder.display()));
+    }
+}
+
+/// What all entries may take, while a new one that was written takes some more.
+fn bound(settings: &CacheSettings, written: u64) -> u64 {
+    let taken: u64 = files(&settings.folder).iter().map(|it| it.bytes).sum();
+    let share = free_bytes(&settings.folder)
+        .map_or(u64::MAX, |free| ((free + taken + written) as f64 * settings.most_of_free) as u64);
+    settings.most_bytes.min(share)
+}
+
+/// What the disk of a folder has left for its user.
+#[cfg(unix)]
+fn free_bytes(folder: &Path) -> Option<u64> {
+    let found = rustix::fs::statvfs(folder).ok()?;
+    Some(found.f_bavail * found.f_frsize)
+}
+
+#[cfg(not(unix))]
+fn free_bytes(_: &Path) -> Option<u64> {
+    None
+}
+
+/// Removes entries until all take no more than that: those that were not used for longest first.
+fn make_room(folder: &Path, most: u64) {
+    let mut entries = files(folder);
+    entries.sort_by_key(|it| it.used);
+    let mut taken: u64 = entries.iter().map(|it| it.bytes).sum();
+    for entry in entries {
+        if taken <= most {
+            break;
+        }
+        if remove(&entry.path) {
+            taken -= entry.bytes;
+        }
+    }
+    for path in abandoned(folder) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// The file of an entry.
+struct Stored {
+    path: PathBuf,
+    bytes: u64,
+    used: SystemTime,
+}
+
+fn files(folder: &Path) -> Vec<Stored> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let states = entries.filter(|it| it.path().extension().is_some_and(|word| word == STATE));
+    let stored = states.filter_map(|it| {
+        let metadata = it.metadata().ok()?;
+        let used = metadata.modified().unwrap_or(UNIX_EPOCH);
+        Some(Stored { path: it.path(), bytes: metadata.len(), used })
+    });
+    stored.collect()
+}
+
+/// What processes left that did not end as they should.
+fn abandoned(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_old = |path: &Path| {
+        let age = path.metadata().and_then(|it| it.modified()).map(|it| it.elapsed());
+        age.is_ok_and(|age| age.is_ok_and(|age| age > ABANDONED))
+    };
+    let ours = entries.map(|it| it.path()).filter(|path| {
+        let word = path.extension().and_then(|word| word.to_str());
+        match word {
+            Some(TEMPORARY | LOCK) => is_old(path),
+            Some(HITS) => !path.with_extension(STATE).exists(),
+            _ => false,
+        }
+    });
+    ours.collect()
+}
+
+/// The entries of a cache, the one that was used last first.
+pub fn cache_entries(folder: &Path) -> Vec<CacheEntry> {
+    let mut found = files(folder);
+    found.sort_by(|one, other| (other.used, &one.path).cmp(&(one.used, &other.path)));
+    let entries = found.into_iter().map(|it| {
+        let name = it.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let hits = fs::metadata(it.path.with_extension(HITS)).map_or(0, |it| it.len());
+        let last_used = it.used.duration_since(UNIX_EPOCH).map_or(0.0, |it| it.as_secs_f64());
+        let head = entry::head(&it.path).ok().map(|(head, _)| head);
+        let of = |text: fn(&entry::Head) -> &str| {
+            head.as_ref().map_or_else(|| "damaged".to_owned(), |it| text(it).to_owned())
+        };
+        CacheEntry {
+            name,
+            title: of(|it| &it.title),
+            precondition: of(|it| &it.precondition),
+            capacity_bytes: head.as_ref().map_or(0, |it| it.capacity_bytes),
+            prepared_seconds: head.as_ref().map_or(0.0, |it| it.seconds),
+            bytes: it.bytes,
+            hits,
+            last_used,
+            decided_by: head.map(|it| it.key),
+        }
+    });
+    entries.collect()
+}
+
+/// The same as a JSON list.
+///
+/// # Panics
+/// Never: an entry is texts and numbers.
+pub fn cache_json(folder: &Path) -> String {
+    serde_json::to_string(&cache_entries(folder)).expect("entries are texts and numbers")
+}
+
+/// Removes all entries of a cache; how many there were, and what they took.
+///
+/// # Errors
+/// What cannot be removed.
+pub fn cache_clear(folder: &Path) -> io::Result<(u64, u64)> {
+    let mut removed = (0, 0);
+    for entry in files(folder) {
+        match fs::remove_file(&entry.path) {
+            Ok(()) => removed = (removed.0 + 1, removed.1 + entry.bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let _ = fs::remove_file(entry.path.with_extension(HITS));
+    }
+    for path in abandoned(folder) {
+        let _ = fs::remove_file(path);
+    }
+    Ok(removed)
+}

@@ -1,0 +1,106 @@
+//! Bringing a device into its initial state: with a state that was kept, or by building and writing it.
+
+use crate::cache::{CacheSettings, Found, Place, PreparingLoad};
+use crate::config::{Experiment, Precondition};
+use crate::error::RunError;
+use crate::inputs::Opened;
+use crate::own_load;
+use crate::precondition::precondition;
+use crate::steady::Prepared;
+use crate::threads::Threads;
+use devices::{Model, Supplied, Tick};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::PoisonError;
+
+/// Why no threads prepared the device.
+const KEPT: &str = "its prepared state was kept";
+
+/// What a preparation tells of itself: the name of the phase, the writes done and, where known, those to do.
+pub type PhaseTick<'a> = &'a mut dyn FnMut(&'static str, u64, Option<u64>) -> ControlFlow<()>;
+
+/// How the device of an experiment is prepared.
+pub struct Preparation<'a> {
+    experiment: &'a Experiment,
+    supplied: &'a Supplied,
+    /// Where prepared states are kept; the device is empty until its state was looked for.
+    cache: Option<&'a CacheSettings>,
+}
+
+impl<'a> Preparation<'a> {
+    pub fn new(
+        experiment: &'a Experiment,
+        supplied: &'a Supplied,
+        cache: Option<&'a CacheSettings>,
+    ) -> Preparation<'a> {
+        // A drive that was loaded from a file or that asks a policy from outside is prepared anew.
+        let run = &experiment.run;
+        let is_own = run.load_drive.is_none() && supplied.policy.is_none();
+        let cache = cache.filter(|_| is_own && run.precondition != Precondition::None);
+        Preparation { experiment, supplied, cache }
+    }
+
+    /// Builds the device; `tick` is asked now and then, and may end this.
+    pub fn device(&self, tick: Tick<'_>) -> Result<Box<dyn Model>, RunError> {
+        match self.cache {
+            Some(_) => self.experiment.build_unfilled(self.supplied, tick),
+            None => self.experiment.build_device(self.supplied, tick),
+        }
+    }
+
+    /// Brings it into its initial state, and tells how it settled, if that decided when to stop.
+    pub fn prepare(
+        &self,
+        device: &mut Box<dyn Model>,
+        threads: &mut Threads,
+        is_served: bool,
+        tick: PhaseTick<'_>,
+    ) -> Result<ControlFlow<(), Option<Prepared>>, RunError> {
+        let opened = Opened::default();
+        let mut passes = own_load::of(self.experiment, &**device, is_served, &opened)?;
+        let uniform = passes.as_ref().err().copied();
+        let files = names_of(&opened);
+        let load = load_of(uniform, &files);
+        let mut place = self.cache.and_then(|it| Place::of(it, self.experiment, &**device, load));
+        if let Some(place) = &mut place {
+            match place.find(&mut **device, &mut || tick("loading", 0, None)) {
+                ControlFlow::Break(()) => return Ok(ControlFlow::Break(())),
+                ControlFlow::Continue(Found::State(prepared)) => {
+                    threads.prepare(Err(KEPT));
+                    return Ok(ControlFlow::Continue(prepared));
+                }
+                ControlFlow::Continue(Found::Nothing) => {}
+            }
+        }
+        if self.cache.is_some() {
+            let building = &mut || tick("building", 0, None);
+            *device = self.experiment.build_device(self.supplied, building)?;
+        }
+        let supplied = self.supplied;
+        let mut written = |done, expected| {
+            // There is no use in going on without the policy.
+            if supplied.failure().is_some() {
+                return ControlFlow::Break(());
+            }
+            tick("preconditioning", done, Some(expected))
+        };
+        let own = passes.as_mut().map(|it| &mut **it).map_err(|why| *why);
+        let run = &self.experiment.run;
+        let prepared = precondition(&mut **device, run, own, threads, &mut written)?;
+        if let (Some(place), ControlFlow::Continue(prepared)) = (place, &prepared) {
+            let files = names_of(&opened);
+            let saving = &mut || tick("saving", 0, None);
+            place.keep(&mut **device, prepared.as_ref(), load_of(uniform, &files), saving);
+        }
+        Ok(prepared)
+    }
+}
+
+fn load_of<'a>(uniform: Option<&'static str>, files: &'a BTreeSet<String>) -> PreparingLoad<'a> {
+    uniform.map_or(PreparingLoad::Own(files), PreparingLoad::Uniform)
+}
+
+/// What was opened so far.
+fn names_of(opened: &Opened) -> BTreeSet<String> {
+    opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}

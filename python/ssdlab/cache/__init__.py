@@ -1,0 +1,71 @@
+"""The cache of prepared drives: what prepares a drive is done once, for any number of runs.
+
+The engine keeps and finds the states (`crates/lab/src/cache`); here is what is asked of them as a
+whole. `SSDLAB_CACHE` names their folder, or is `off`; `SSDLAB_CACHE_SIZE` is their bound.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any
+
+from ssdlab import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+VARIABLE = "SSDLAB_CACHE"
+
+
+@contextlib.contextmanager
+def off(without: bool = True) -> Iterator[None]:
+    """Within, and in processes that are started within, prepared drives are not kept nor used."""
+    if not without:
+        yield
+        return
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = "off"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(VARIABLE, None)
+        else:
+            os.environ[VARIABLE] = before
+
+
+def folder() -> Path | None:
+    """The folder of the cache, whether it is in use or not."""
+    return _core.cache_folder()
+
+
+def entries() -> list[dict[str, Any]]:
+    """What is kept, the state that was used last first."""
+    import json
+
+    place = folder()
+    found: list[dict[str, Any]] = [] if place is None else json.loads(_core.cache_entries(place))
+    for entry in found:
+        if entry["decided_by"] is not None:
+            entry["decided_by"] = json.loads(entry["decided_by"])
+    return found
+
+
+def clear() -> tuple[int, int]:
+    """Remove every prepared drive: how many there were, and their bytes."""
+    place = folder()
+    return (0, 0) if place is None else _core.cache_clear(place)
+
+
+def to_dict() -> dict[str, Any]:
+    """The cache as `ssdlab cache --json` has it."""
+    found, place, bound = entries(), folder(), _core.cache_bound()
+    return {
+        "folder": None if place is None else str(place),
+        "in_use": bound is not None,
+        "bound_bytes": bound,
+        "bytes": sum(entry["bytes"] for entry in found),
+        "entries": found,
+    }

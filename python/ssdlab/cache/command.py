@@ -1,0 +1,61 @@
+"""`ssdlab cache`: the drives that are kept prepared."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from ssdlab import cache as module
+from ssdlab import files
+from ssdlab.cli.options import ExamplesFirst
+from ssdlab.numbers import size
+
+
+class Shows(ExamplesFirst, click.Group):
+    """A group that has something to show without a command."""
+
+
+@click.group(
+    cls=Shows,
+    invoke_without_command=True,
+    examples=[
+        ("which drives are kept prepared", "ssdlab cache"),
+        ("remove all of them", "ssdlab cache clear"),
+        ("a run without them", "ssdlab run --no-cache"),
+        ("keep none in this shell", "export SSDLAB_CACHE=off"),
+    ],
+)
+@click.option("--json", "json_path", metavar="FILE|-", help="Write what is kept as JSON.")
+@click.pass_context
+def cache(ctx: click.Context, json_path: str | None) -> None:
+    """Show which drives are kept prepared, so that the next run starts at once.
+
+    A state is found again by everything that decided it: the drive, what prepared it, the seed and
+    the version of ssdlab. Results are the same with it and without.
+    """
+    if ctx.invoked_subcommand is not None:
+        if json_path is not None:
+            raise click.UsageError("--json shows what is kept; clear takes no --json", ctx)
+        return
+    found = module.to_dict()
+    text = json.dumps(found, indent=2) + "\n"
+    if json_path == "-":
+        click.echo(text, nl=False)
+        return
+    if json_path is not None:
+        files.refuse_unwritable(Path(json_path))
+        files.write_together({Path(json_path): text})
+    from ssdlab.cache import display
+
+    click.echo(display.cache(found, sys.stdout), nl=False)
+
+
+@cache.command()
+def clear() -> None:
+    """Remove every prepared drive; runs prepare theirs again."""
+    count, taken = module.clear()
+    drives = "1 prepared drive" if count == 1 else f"{count:,} prepared drives"
+    click.echo(f"removed {drives}, {size(taken)}")

@@ -1,0 +1,55 @@
+"""Terminal output for the cache of prepared drives."""
+
+from __future__ import annotations
+
+import time
+from typing import IO, Any
+
+from ssdlab.layout import Canvas, Columns, Part, Text
+from ssdlab.numbers import duration, size
+
+#: Entries that are shown; `--json` has all of them.
+MOST = 20
+
+
+def cache(found: dict[str, Any], file: IO[str]) -> str:
+    """What is kept, as text for `file`."""
+    canvas, entries = Canvas(file), found["entries"]
+    if found["folder"] is None:
+        return canvas.draw([Text("No folder to keep prepared drives in: set SSDLAB_CACHE.")])
+    head = Text(found["folder"], style="bold")
+    if not found["in_use"]:
+        head.append(" (off: SSDLAB_CACHE=off)")
+    bound = found["bound_bytes"]
+    limit = "" if bound is None else f" of at most {size(bound)}"
+    drives = "1 prepared drive" if len(entries) == 1 else f"{len(entries):,} prepared drives"
+    parts: list[Part] = [head.append(f"\n{drives}, {size(found['bytes'])}{limit}", "default")]
+    if entries:
+        parts.append(_table(entries[:MOST]))
+    if len(entries) > MOST:
+        parts.append(Text(f"and {len(entries) - MOST:,} more: --json - lists them"))
+    return canvas.draw(parts)
+
+
+def _table(entries: list[dict[str, Any]]) -> Columns:
+    figures = ("capacity", "by", "took", "size", "used", "last use")
+    table = Columns(["prepared for", *figures], keys=1, left=["prepared for"])
+    for entry in entries:
+        table.add_row(
+            entry["title"],
+            size(entry["capacity_bytes"]),
+            entry["precondition"],
+            duration(entry["prepared_seconds"] * 1e6),
+            size(entry["bytes"]),
+            "once" if entry["hits"] == 1 else f"{entry['hits']:,} times",
+            _ago(time.time() - entry["last_used"]),
+        )
+    return table
+
+
+def _ago(seconds: float) -> str:
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            number = int(seconds // length)
+            return f"{number} {unit}{'s' if number > 1 else ''} ago"
+    return "just now"

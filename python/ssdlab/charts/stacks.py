@@ -1,0 +1,54 @@
+"""Bars of characters whose parts add up: where time goes, how busy a unit was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, repeat
+
+from ssdlab.layout import Text
+
+#: The look of the parts of a bar, in their order: glyph, its substitute, and colour.
+LOOKS = (
+    ("░", ".", "bright_black"),
+    ("─", "-", "blue"),
+    ("┼", "+", "bright_blue"),
+    ("▚", "/", "bright_yellow"),
+    ("▒", ":", "yellow"),
+    ("▓", "%", "red"),
+    ("╫", "|", "bright_red"),
+    ("═", "=", "cyan"),
+    ("█", "#", "green"),
+)
+#: Look of all other parts.
+OTHER_LOOK = ("▪", "?", "magenta")
+
+
+def looks(plain: bool) -> chain[tuple[str, str]]:
+    """Glyph and colour of the first part of a bar, the second, and so on without end."""
+    every = chain(LOOKS, repeat(OTHER_LOOK))
+    return chain((substitute if plain else glyph, colour) for glyph, substitute, colour in every)
+
+
+def stack(values: Sequence[float], width: int, plain: bool) -> Text:
+    """A bar of parts, `width` long."""
+    bar = Text()
+    for cells, (glyph, colour) in zip(shares(values, width), looks(plain), strict=False):
+        bar.append(glyph * cells, style=colour)
+    return bar
+
+
+def shares(values: Sequence[float], cells: int) -> list[int]:
+    """`cells` dealt out in proportion to `values`: by largest remainder, so that they add up."""
+    exact = [value * cells / sum(values) for value in values]
+    dealt = [int(share) for share in exact]
+    order = sorted(range(len(values)), key=lambda i: dealt[i] - exact[i])
+    for i in order[: cells - sum(dealt)]:
+        dealt[i] += 1
+    return dealt
+
+
+def level(share: float, width: int, plain: bool) -> Text:
+    """A bar that is full to a share of its width."""
+    full, empty = ("#", ".") if plain else ("█", "░")
+    cells = round(width * min(share, 1))
+    return Text(full * cells, style="green").append(empty * (width - cells), style="bright_black")
