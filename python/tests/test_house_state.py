@@ -26,7 +26,7 @@ VISIBLE = {
     "crates/workloads/src": 470,
 }
 WRITTEN = {
-    "crates/devices/src": 54,
+    "crates/devices/src": 41,
     "crates/devices/src/array": 3,
     "crates/devices/src/ssd": 319,
     "crates/lab/src": 13,
