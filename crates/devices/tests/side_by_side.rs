@@ -8,7 +8,7 @@ use devices::ssd::config::{
     Levelling, LevellingRule, Persistence, Policy, Pool, Temperature, TieBreak, Wear,
 };
 use devices::ssd::{Ssd, SsdConfig};
-use devices::{Examine, Job, Persist, Prepare, Supplied, Writes};
+use devices::{Job, Persist, Prepare, Supplied, Writes};
 use engine::{Device, Lba, Op, Random, Request, Xoshiro256};
 use options::Size;
 
