@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from ssdlab import _core, files
+from ssdlab import _core, delivery, forms
 from ssdlab._core import InputError
 from ssdlab.optional import required
 
@@ -286,11 +286,14 @@ class Results(Part):
         """The results as JSON text, one key a line, with a line feed at the end."""
         return json.dumps(self._data, indent=2) + "\n"
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the results to the JSON file `path`, whole or not at all. Raises `OSError`."""
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the results to the JSON file `path`, whole or not at all.
+
+        Raises `OSError`, also for a file there that has no results, unless `force` is given.
+        """
         from pathlib import Path
 
-        files.write_together({Path(path): self.to_json()})
+        delivery.write(Path(path), self.to_json(), forms.RESULTS, force=force)
 
     def warning_names(self) -> list[str]:
         """The names of the `warnings`, such as `transient`: see `ssdlab.list("warnings")`."""

@@ -1,7 +1,7 @@
 //! Running an experiment, with a cleaning policy of the user's where it names one.
 
 use crate::cleaner::{PythonCleaner, Raised, is_final, put_raised, take_raised};
-use crate::errors::{CheckError, InputError, PolicyError, detached};
+use crate::errors::{CheckError, InputError, PolicyError, detached, unwritten};
 use crate::layers::{PyLayer, experiment};
 use crate::visits::Visits;
 use devices::ssd::clean::Cleaner;
@@ -63,7 +63,8 @@ pub(crate) fn run(
             let cause = take_raised(&by_policy);
             cause.filter(|it| is_final(py, it)).unwrap_or_else(|| InputError::new_err(message))
         }
-        RunError::Output(message) | RunError::System(message) => PyOSError::new_err(message),
+        RunError::System(message) => PyOSError::new_err(message),
+        RunError::Unwritten { problem, results } => unwritten(problem, results),
         RunError::Check(message) => CheckError::new_err(message),
         RunError::Policy { problem, requests } => {
             completed(py, policy_error(py, problem, &by_policy), requests)

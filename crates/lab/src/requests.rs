@@ -4,6 +4,7 @@
 //! the requests that are outstanding; the file has its name only when it is whole.
 
 use crate::trace::output::{Compression as Wrapping, Output};
+use crate::trace::unnamed::Moved;
 use devices::latency::{HOST_QUEUE, LATENCY_PARTS};
 use engine::{Completion, Op, Status, Time};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -76,8 +77,11 @@ impl RequestLog {
         })
     }
 
-    /// Takes an answer; `false` when writing has failed, which [`finish`](Self::finish) tells.
-    pub(crate) fn record(&mut self, completion: &Completion) -> bool {
+    /// Takes an answer. Where writing has failed nothing more is written, which [`finish`](Self::finish) tells.
+    pub(crate) fn record(&mut self, completion: &Completion) {
+        if self.failed.is_some() {
+            return;
+        }
         let place = (completion.request.id - self.first_waiting) as usize;
         while self.waiting.len() <= place {
             self.waiting.push_back(None);
@@ -90,14 +94,13 @@ impl RequestLog {
             self.waiting.pop_front();
             self.first_waiting += 1;
         }
-        if self.rows.len() >= GROUP_ROWS && self.failed.is_none() {
+        if self.rows.len() >= GROUP_ROWS {
             self.failed = self.write_rows().err();
         }
-        self.failed.is_none()
     }
 
-    /// Completes the file and gives it its name.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    /// Completes the file and gives it its name; where it is, if it could not be there.
+    pub(crate) fn finish(mut self) -> io::Result<Option<Moved>> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }

@@ -12,6 +12,7 @@ mod pages;
 mod services;
 mod sketch;
 mod statistics;
+pub(crate) mod unnamed;
 
 use crate::error::reason;
 use crate::inputs::counting_inputs;
@@ -329,7 +330,9 @@ pub fn trace_convert(
     let written = write(&mut records.fuse(), &mut output);
     ended?;
     let lost = written.map_err(|error| failed(&error))?;
-    output.finish().map_err(|error| failed(&error))?;
+    if let Some(moved) = output.finish().map_err(|error| failed(&error))? {
+        return Err(TraceError::Output(moved.told(target)));
+    }
     let lost: serde_json::Map<String, Value> =
         lost.into_iter().map(|(what, count)| (what.to_owned(), json!(count))).collect();
     let (skipped, changed) = reading.counted();

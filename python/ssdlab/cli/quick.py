@@ -27,7 +27,13 @@ NUMBERS = {"--seed": "seed"}
 #: Those that may be repeated.
 REPEATED = {"--set": "assignments"}
 #: Those followed by nothing.
-FLAGS = {"--allow-code": "allow_code", "--check": "check", "--quiet": "quiet", "--show": "show"}
+FLAGS = {
+    "--allow-code": "allow_code",
+    "--check": "check",
+    "--force": "force",
+    "--quiet": "quiet",
+    "--show": "show",
+}
 #: What is not given. `--format` and `--advice` are click's to read.
 ABSENT = {
     "experiment": None,

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ssdlab import files
+from ssdlab import delivery, forms
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
 from ssdlab.cli.options import PATH, ExamplesFirst
@@ -100,9 +100,9 @@ def cost(
         raise InputError(f"--five-minute {dollars_per_gib:g}: a price of memory is above 0")
     against = _latency(against) if against else next(iter(need.latencies_us), "p99")
     json_file = None if json_path in (None, "-") else Path(str(json_path))
-    for path in (json_file, plot):
+    for path, form in ((json_file, forms.COST), (plot, forms.PICTURE)):
         if path is not None:
-            files.refuse_unwritable(path)
+            delivery.refuse(path, form)
     if plot is not None:
         matplotlib.check("--plot", plot)
     bills = [bill(design, need, dollars_per_gib) for design in _designs(results, options)]
@@ -120,7 +120,7 @@ def cost(
         indent=2,
     )
     if json_file is not None:
-        files.write_together({json_file: text + "\n"})
+        delivery.write(json_file, text + "\n", forms.COST)
     if plot is not None:
         from ssdlab.cost import figures
 

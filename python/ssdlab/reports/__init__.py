@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ssdlab import files
+from ssdlab import delivery, files, forms
 from ssdlab._core import InputError
 from ssdlab.reports import runs
 from ssdlab.reports import sweep_page as of_sweep
@@ -26,17 +26,18 @@ def report(
     *,
     minimize: str | Iterable[str] = (),
     maximize: str | Iterable[str] = (),
+    force: bool = False,
 ) -> None:
     """Write a report of one or more results, or of a sweep, to the HTML file `path`.
 
     A source is `Results`, their file or the directory of `ssdlab run --out`; or a `Sweep` or the
     .jsonl file that one has written. `minimize` and `maximize` are the metrics of a sweep to
     draw, instead of its own objectives. Raises `InputError` for wrong input and `OSError` if the
-    file cannot be written.
+    file cannot be written, also for one there that is no report, unless `force` is given.
     """
-    files.refuse_other_ending(Path(path), files.PAGE)
+    files.refuse_other_ending(Path(path), forms.REPORT)
     text = page(sources, _listed(minimize), _listed(maximize))
-    files.write_bytes(Path(path), [text.encode()])
+    delivery.write(Path(path), text, forms.REPORT, force=force)
 
 
 def page(

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path as _Path
 from typing import Any, NamedTuple, TypeAlias
 
-from ssdlab import _core, files
+from ssdlab import _core, delivery, forms
 from ssdlab._core import InputError
 from ssdlab.results import Record
 
@@ -66,6 +66,7 @@ def convert(
     target: Path,
     to: str | None = None,
     *,
+    force: bool = False,
     progress: Report | None = None,
     **options: Any,
 ) -> Record:
@@ -73,8 +74,11 @@ def convert(
 
     A further extension `.gz` or `.zst` compresses it. Returns how many requests were written, and
     as `lost` how often the format could not carry something. The target is complete or not there;
-    raises `OSError` if it cannot be written.
+    raises `OSError` if it cannot be written. A file there is replaced if it is a Parquet trace of
+    ssdlab, or with `force`; other formats do not say who wrote them.
     """
+    if os.fspath(target) != "-":
+        delivery.refuse(_Path(target), forms.TRACE, forms.TRACE_OF_ARRAYS, force=force)
     paths = os.fspath(source), os.fspath(target)
     return Record(json.loads(_core.trace_convert(*paths, to, _json(options), _report(progress))))
 
@@ -88,6 +92,7 @@ def write(
     sectors: Iterable[int],
     device: Iterable[int] | None = None,
     fua: Iterable[bool] | None = None,
+    force: bool = False,
 ) -> None:
     """Write a trace from arrays, one value for each request, as the Parquet file `path`.
 
@@ -98,7 +103,8 @@ def write(
 
     Each is a NumPy array, an Arrow array, a pandas Series or any sequence, all of one length. The
     file is then a trace like any other: `ssdlab.run(trace=path)`. Raises `InputError` for values
-    that are no trace and `OSError` if the file cannot be written.
+    that are no trace and `OSError` if the file cannot be written, also for one there that is no
+    such trace, unless `force` is given.
     """
     given = {"at_ns": at_ns, "device": device, "op": op, "sector": sector, "sectors": sectors}
     columns = []
@@ -110,7 +116,7 @@ def write(
         content = _core.to_parquet(columns)
     except ValueError as error:
         raise InputError(str(error)) from None
-    files.write_bytes(_Path(path), [content])
+    delivery.write(_Path(path), content, forms.TRACE_OF_ARRAYS, forms.TRACE, force=force)
 
 
 _KINDS: dict[str, type] = {"int": int, "str": str, "bool": bool}

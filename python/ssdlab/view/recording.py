@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ssdlab import files, layers, readable
+from ssdlab import delivery, forms, layers, readable
 from ssdlab._core import InputError
 from ssdlab.view import document
 from ssdlab.view.scenes import Scene
@@ -45,7 +45,7 @@ def write(scene: Scene, path: Path, *, start: str | None, last: str | None, fram
     finally:
         session.stop()
     text = document.recording(said, kept).encode()
-    files.write_bytes(path, [text])
+    delivery.write(path, text, forms.RECORDING)
     cut = (
         f"; it ends there, because a recording has at most {MOST_BYTES >> 20} MiB of frames"
         if is_cut

@@ -1,11 +1,11 @@
 //! The file that a trace is written to: compressed according to its extension, and complete or absent.
 
+use super::unnamed::{Moved, Unnamed};
 use super::{writable, writable_named};
 use flate2::write::GzEncoder;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-use tempfile::{NamedTempFile, TempPath};
+use std::path::Path;
 use workloads::Format;
 
 /// How the output is compressed.
@@ -57,7 +57,7 @@ enum Place {
     /// Something that cannot be replaced: standard output, a pipe, a device.
     Stream(Box<dyn Write + Send>),
     /// A file that takes its name when it is whole.
-    File(File),
+    File(Unnamed),
 }
 
 impl Write for Place {
@@ -71,7 +71,7 @@ impl Write for Place {
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Place::Stream(stream) => stream.flush(),
-            Place::File(file) => file.flush(),
+            Place::File(file) => file.file.flush(),
         }
     }
 }
@@ -85,30 +85,23 @@ enum Encoder {
 /// An output that has no name before [`finish`](Output::finish), and leaves nothing without it.
 pub(crate) struct Output {
     encoder: Encoder,
-    named: Option<(TempPath, PathBuf)>,
 }
 
 impl Output {
     /// Begins a file beside `target`.
     pub(crate) fn create(target: &str, compression: Compression) -> io::Result<Self> {
         if target == STANDARD_OUTPUT {
-            return Self::encoded(Place::Stream(Box::new(io::stdout())), None, compression);
+            return Self::encoded(Place::Stream(Box::new(io::stdout())), compression);
         }
-        let (place, named) = place(Path::new(target))?;
-        Self::encoded(place, named, compression)
+        Self::encoded(place(Path::new(target))?, compression)
     }
 
     /// Begins a file beside `target`, as it is.
     pub(crate) fn create_file(target: &Path) -> io::Result<Self> {
-        let (place, named) = place(target)?;
-        Self::encoded(place, named, Compression::None)
+        Self::encoded(place(target)?, Compression::None)
     }
 
-    fn encoded(
-        place: Place,
-        named: Option<(TempPath, PathBuf)>,
-        compression: Compression,
-    ) -> io::Result<Self> {
+    fn encoded(place: Place, compression: Compression) -> io::Result<Self> {
         let place = BufWriter::with_capacity(1 << 16, place);
         let encoder = match compression {
             Compression::None => Encoder::Plain(place),
@@ -119,23 +112,19 @@ impl Output {
                 Encoder::Zstd(zstd::stream::write::Encoder::new(place, ZSTD_LEVEL)?)
             }
         };
-        Ok(Output { encoder, named })
+        Ok(Output { encoder })
     }
 
-    /// Ends the file and gives it its name.
-    pub(crate) fn finish(self) -> io::Result<()> {
-        let mut place = match self.encoder {
+    /// Ends the file and gives it its name; where it is, if it could not be where it was asked.
+    pub(crate) fn finish(self) -> io::Result<Option<Moved>> {
+        let place = match self.encoder {
             Encoder::Plain(place) => place,
             Encoder::Gzip(encoder) => encoder.finish()?,
             Encoder::Zstd(encoder) => encoder.finish()?,
         };
-        place.flush()?;
-        if let Place::File(file) = place.get_ref() {
-            file.sync_all()?;
-        }
-        match self.named {
-            Some((temporary, path)) => temporary.persist(path).map_err(|error| error.error),
-            None => Ok(()),
+        match place.into_inner()? {
+            Place::Stream(mut stream) => stream.flush().map(|()| None),
+            Place::File(file) => file.finish(),
         }
     }
 }
@@ -158,26 +147,15 @@ impl Write for Output {
     }
 }
 
-fn place(target: &Path) -> io::Result<(Place, Option<(TempPath, PathBuf)>)> {
+fn place(target: &Path) -> io::Result<Place> {
     // A symbolic link stays; what it points to is replaced.
     let path = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
     let special = fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file());
     if special {
         let file = fs::OpenOptions::new().write(true).open(&path)?;
-        return Ok((Place::Stream(Box::new(file)), None));
+        return Ok(Place::Stream(Box::new(file)));
     }
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".").suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As any new file: the umask decides.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let file: NamedTempFile = builder.tempfile_in(directory.unwrap_or(Path::new(".")))?;
-    let (file, temporary) = file.into_parts();
-    Ok((Place::File(file), Some((temporary, path))))
+    Unnamed::beside(path).map(Place::File)
 }
 
 #[cfg(test)]
