@@ -1,8 +1,8 @@
 """What the files are that ssdlab writes, and how one of them is told from a file of anybody else.
 
 A file is replaced only if it is of the form that would be written, or empty: `refuse_foreign`.
-What tells a form is in the file already (keys of JSON, columns of a table, the last line of a page),
-so files that an earlier version wrote are known too.
+What tells a form is in the file already (keys of JSON, columns of a table, the end of a page).
+So files that an earlier version wrote are known too.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from ssdlab import _core, delivery, forms
+from ssdlab import _core, delivery, forms, reading
 from ssdlab._core import InputError
 from ssdlab.optional import required
 
@@ -264,17 +264,13 @@ class Results(Part):
         from pathlib import Path
 
         file = Path(path) / FILE if Path(path).is_dir() else Path(path)
-        try:
-            data = json.loads(file.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-        except ValueError as error:
-            raise InputError(f"{file}: not JSON: {error}") from None
+        data = reading.parsed(file, reading.text(file))
         if not isinstance(data, dict) or "schema" not in data or "host" not in data:
             raise InputError(f"{file}: not results of ssdlab run")
         if data["schema"] != SCHEMA:
             schema = data["schema"]
             raise InputError(f"{file}: results of schema {schema}; this version reads {SCHEMA}")
+        reading.refuse_broken_results(file, data)
         return cls(data)
 
     @classmethod

@@ -1,7 +1,6 @@
 """No file is replaced that the same command did not make: it is refused before anything runs."""
 
 import json
-import json
 import os
 import shlex
 from pathlib import Path
@@ -207,7 +206,9 @@ def test_a_file_that_has_come_in_the_meantime_stays(ssdlab, tmp_path, monkeypatc
     assert done.returncode == 1 and "requests in" in done.stdout
     assert (tmp_path / "a.json").read_text() == FOREIGN
     instead = done.stderr.partition("it is in ")[2].partition(" instead")[0]
-    assert "is there already" in done.stderr and json.load(open(instead))["schema"] == 1
+    assert (
+        "is there already" in done.stderr and json.loads(Path(instead).read_text())["schema"] == 1
+    )
 
 
 def test_between_two_looks_nothing_is_replaced(tmp_path, monkeypatch):

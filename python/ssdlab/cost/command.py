@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ssdlab import delivery, forms
+from ssdlab import delivery, forms, reading
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
 from ssdlab.cli.options import PATH, ExamplesFirst
@@ -105,10 +105,11 @@ def cost(
             delivery.refuse(path, form)
     if plot is not None:
         matplotlib.check("--plot", plot)
-    bills = [bill(design, need, dollars_per_gib) for design in _designs(results, options)]
-    refuse_unknown(bills)
-    best = front(bills, against)
-    least = cheapest(bills, against)
+    with reading.of_files(*results):
+        bills = [bill(design, need, dollars_per_gib) for design in _designs(results, options)]
+        refuse_unknown(bills)
+        best = front(bills, against)
+        least = cheapest(bills, against)
     rows = [it.to_dict() | {"pareto": on} for it, on in zip(bills, best, strict=True)]
     text = json.dumps(
         {

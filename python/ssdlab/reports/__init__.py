@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ssdlab import delivery, files, forms
+from ssdlab import delivery, files, forms, reading
 from ssdlab._core import InputError
 from ssdlab.reports import runs
 from ssdlab.reports import sweep_page as of_sweep
@@ -47,20 +47,8 @@ def page(
     if isinstance(sources, Results | Sweep | str | os.PathLike):
         sources = [sources]
     files_ = [os.fspath(source) for source in sources if not isinstance(source, Results | Sweep)]
-    try:
+    with reading.of_files(*files_):
         return _page(sources, minimize, maximize)
-    except _SHAPE as error:
-        is_named = isinstance(error, InputError) and any(it in str(error) for it in files_)
-        if not files_ or is_named:
-            raise
-        what = f"{type(error).__name__}: {error}"
-        raise InputError(
-            f"{', '.join(files_)}: not written by ssdlab, or not whole ({what})"
-        ) from error
-
-
-#: What reading a file raises that has a number where a section is expected, or lacks one.
-_SHAPE = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 
 
 def _page(sources: Sequence[Source], minimize: Sequence[str], maximize: Sequence[str]) -> str:

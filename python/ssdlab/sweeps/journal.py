@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from ssdlab import delivery, files, portable
+from ssdlab import delivery, files, portable, reading
 from ssdlab._core import InputError
 from ssdlab.results import SCHEMA
 from ssdlab.sweeps.plan import Point
@@ -69,17 +69,18 @@ class Journal:
             journal._file = path.open("rb")
             journal._scan()
             journal._file.seek(0)
-            for line in map(json.loads, journal._file):
-                found = Point(line["parameters"], [], line["key"], line["error"])
-                journal.points.append(found)
+            for number, text in enumerate(journal._file, start=1):
+                line = reading.parsed(f"{path}: line {number}", text)
+                journal.points.append(_point(line))
                 journal.asked = line.get("sweep", {})
-            for point in journal.points:
-                _refuse_schema(journal.results(point.key), path)
+                if (results := line["results"]) is not None:
+                    _refuse_schema(results, path)
+                    reading.refuse_broken_results(f"{path}: line {number}", results)
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
         except InputError:
             raise
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, LookupError, TypeError, AttributeError):
             raise InputError(f"{path}: not written by ssdlab sweep") from None
         return journal
 
@@ -214,6 +215,18 @@ class Journal:
     def close(self) -> None:
         """Close the file; a temporary one is gone."""
         self._file.close()
+
+
+def _point(line: Any) -> Point:
+    """The point of a line. Raises `ValueError` and its like for one that no sweep has written."""
+    parameters, key, error = line["parameters"], line["key"], line["error"]
+    if not isinstance(parameters, dict) or not isinstance(line["results"], dict | None):
+        raise ValueError("no parameters, or no results")
+    if not isinstance(error, str | None) or not re.fullmatch("[0-9a-f]{32}", key):
+        raise ValueError("no key, or no error")
+    if any(isinstance(value, dict | list) for value in parameters.values()):
+        raise ValueError("a parameter is a word or a number")
+    return Point(parameters, [], key, error)
 
 
 def _is_journal(path: Path) -> bool:
