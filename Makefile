@@ -132,6 +132,21 @@ fuzz: check-tools ## random experiments against the laws, random bytes against p
 	cargo run --quiet --release --locked -p workloads --example fuzz -- $$(($(SECONDS) * 1000)) $(SEED)
 	cargo run --quiet --release --locked -p nbd --example fuzz -- $$(($(SECONDS) * 10000)) $(SEED)
 
+# Mistakes that are planted in the code, one at a time, and must be found by a law: only the tests of the crate
+# itself run, of which none is a digest. Without CRATE, those in the lines of the last commit.
+CRATE ?=
+SHARD ?= 0/1
+.PHONY: mutants
+mutants: check-tools ## plant mistakes in the last commit, or in a crate (CRATE=engine SHARD=0/10), and list those not found
+	@cargo mutants --version >/dev/null 2>&1 || { echo "it needs cargo-mutants: cargo install cargo-mutants --locked" >&2; exit 2; }
+	@mkdir -p .cache
+	@if [ -n "$(CRATE)" ]; then set -x; \
+	  cargo mutants --package $(CRATE) --shard $(SHARD) --output .cache; \
+	else set -x; \
+	  git diff HEAD~1 -- crates > .cache/mutants.diff && \
+	  cargo mutants --in-diff .cache/mutants.diff --output .cache; \
+	fi
+
 .PHONY: crash
 crash: dist/.stamp-installed ## cut the power of applications whose losses are known (as root; POINTS=1000)
 	$(BIN)/ssdlab crash --controls --points $(or $(POINTS),1000)

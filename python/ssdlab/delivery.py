@@ -77,10 +77,7 @@ def refuse(path: Path, *forms: Form, force: bool = False) -> None:
 
 
 def write(path: Path, content: Content, *forms: Form, force: bool = False) -> None:
-    """Write an output in the first of the `forms`; see above for what becomes of it otherwise.
-
-    Raises `NotWrittenError` where no command runs.
-    """
+    """Write an output in the first form. Raises `NotWrittenError` where no command runs."""
     running = _running.get()
     replaced = None if force or is_forced() else forms
     try:

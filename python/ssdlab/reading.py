@@ -57,7 +57,7 @@ def parsed(source: object, content: str | bytes) -> Any:
     except Broken as error:
         raise InputError(f"{source}: {error}") from None
     except RecursionError:
-        raise InputError(f"{source}: not JSON of ssdlab: it is nested too deep") from None
+        raise InputError(f"{source}: not JSON: it is nested too deep") from None
     except ValueError as error:
         raise InputError(f"{source}: not JSON: {error}") from None
 
