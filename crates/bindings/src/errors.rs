@@ -58,7 +58,7 @@ pub(crate) fn plain_error(error: RunError) -> PyErr {
 
 /// The exception for a run that is done, and something else that it writes is not written: an `OSError`
 /// with the results as its attribute.
-pub(crate) fn unwritten(problem: String, results: String) -> PyErr {
+fn unwritten(problem: String, results: String) -> PyErr {
     let error = PyOSError::new_err(problem);
     Python::attach(|py| {
         // An `OSError` takes attributes; if not, the exception counts.

@@ -44,6 +44,25 @@ pub enum RunError {
     System(String),
 }
 
+impl RunError {
+    /// The results of a run as JSON text; as an error where something else could not be written, with the
+    /// messages about it.
+    ///
+    /// # Errors
+    /// Where there are messages.
+    pub fn or_results(
+        results: &serde_json::Value,
+        unwritten: &[String],
+    ) -> Result<String, RunError> {
+        let results =
+            serde_json::to_string(results).map_err(|error| RunError::Check(error.to_string()))?;
+        if unwritten.is_empty() {
+            return Ok(results);
+        }
+        Err(RunError::Unwritten { problem: unwritten.join("; "), results })
+    }
+}
+
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

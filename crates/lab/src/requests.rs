@@ -4,7 +4,6 @@
 //! the requests that are outstanding; the file has its name only when it is whole.
 
 use crate::trace::output::{Compression as Wrapping, Output};
-use crate::trace::unnamed::Moved;
 use devices::latency::{HOST_QUEUE, LATENCY_PARTS};
 use engine::{Completion, Op, Status, Time};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -99,8 +98,8 @@ impl RequestLog {
         }
     }
 
-    /// Completes the file and gives it its name; where it is, if it could not be there.
-    pub(crate) fn finish(mut self) -> io::Result<Option<Moved>> {
+    /// Completes the file and gives it its name; a message if it had to be elsewhere.
+    pub(crate) fn finish(mut self) -> io::Result<Option<String>> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }

@@ -74,7 +74,6 @@ impl<'a> Session<'a> {
         threads: u32,
         tick: Tick<'_>,
     ) -> Result<Self, RunError> {
-        snapshot::refuse_foreign(&experiment.run)?;
         let device = experiment.build_device(supplied, tick)?;
         let threads = Threads::new(threads);
         Ok(Session {
@@ -311,7 +310,7 @@ pub(crate) fn run_gated(
     }
     if let (Some(log), Some(path)) = (monitor.log, &settings.requests) {
         session.unwritten.extend(match log.finish() {
-            Ok(moved) => moved.map(|it| it.told(path)),
+            Ok(moved) => moved.map(|moved| format!("{path}: {moved}")),
             Err(error) => Some(unwritable(path, &error)),
         });
     }
@@ -328,17 +327,7 @@ pub(crate) fn run_gated(
         cuts,
     };
     let results = session.results(ran, None);
-    results_or(&results, &session.unwritten)
-}
-
-/// The results as JSON text, or both that and what could not be written beside them.
-pub(crate) fn results_or(results: &Value, unwritten: &[String]) -> Result<String, RunError> {
-    let results =
-        serde_json::to_string(results).map_err(|error| RunError::Check(error.to_string()))?;
-    if unwritten.is_empty() {
-        return Ok(results);
-    }
-    Err(RunError::Unwritten { problem: unwritten.join("; "), results })
+    RunError::or_results(&results, &session.unwritten)
 }
 
 /// Why one thread asks and answers whatever the device, if that is so.

@@ -6,7 +6,6 @@
 use crate::config::RunConfig;
 use crate::error::{RunError, reason};
 use crate::trace::output::Output;
-use crate::trace::unnamed::Moved;
 use devices::ssd::Snapshot;
 use devices::{Model, Persist, Tick};
 use postcard::de_flavors::io::io::IOReader;
@@ -36,6 +35,7 @@ pub(crate) fn load_drive(
     device: &mut dyn Model,
     tick: Tick<'_>,
 ) -> Result<(), RunError> {
+    refuse_foreign(run)?;
     let Some(path) = &run.load_drive else { return Ok(()) };
     let mut ended = false;
     let loaded = load(device, path, &mut noting(tick, &mut ended));
@@ -59,7 +59,7 @@ fn noting<'a>(tick: Tick<'a>, ended: &'a mut bool) -> impl FnMut() -> ControlFlo
 
 /// Refuses a file in the place of the drive that is to be saved, unless it is such a drive itself.
 #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
-pub(crate) fn refuse_foreign(run: &RunConfig) -> Result<(), RunError> {
+fn refuse_foreign(run: &RunConfig) -> Result<(), RunError> {
     let Some(path) = &run.save_drive else { return Ok(()) };
     let Ok(facts) = std::fs::metadata(path) else { return Ok(()) };
     if !facts.is_file() || facts.len() == 0 {
@@ -94,7 +94,7 @@ pub(crate) fn save_drive(
         return Err(RunError::Interrupted { requests: 0 });
     }
     match saved {
-        Ok(moved) => Ok(moved.map(|it| it.told(&key))),
+        Ok(moved) => Ok(moved.map(|moved| format!("{key}: {moved}"))),
         Err(error) => {
             let problem = format!("{key}: cannot be written: {}", reason(&error));
             match error.kind() {
@@ -114,7 +114,7 @@ pub(crate) fn save(
     path: &Path,
     head: &[u8],
     tick: Tick<'_>,
-) -> std::io::Result<Option<Moved>> {
+) -> std::io::Result<Option<String>> {
     let mut output = Output::create_file(path)?;
     output.write_all(head)?;
     output.write_all(MAGIC)?;

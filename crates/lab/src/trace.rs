@@ -12,7 +12,6 @@ mod pages;
 mod services;
 mod sketch;
 mod statistics;
-pub(crate) mod unnamed;
 
 use crate::error::reason;
 use crate::inputs::counting_inputs;
@@ -331,7 +330,7 @@ pub fn trace_convert(
     ended?;
     let lost = written.map_err(|error| failed(&error))?;
     if let Some(moved) = output.finish().map_err(|error| failed(&error))? {
-        return Err(TraceError::Output(moved.told(target)));
+        return Err(TraceError::Output(format!("{target}: {moved}")));
     }
     let lost: serde_json::Map<String, Value> =
         lost.into_iter().map(|(what, count)| (what.to_owned(), json!(count))).collect();

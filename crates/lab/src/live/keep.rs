@@ -150,7 +150,7 @@ fn write(state: &ssd::Snapshot, path: &Path, backing: Option<&Path>) -> Result<(
     };
     match done {
         Ok(None) => Ok(()),
-        Ok(Some(moved)) => Err(moved.told("the drive")),
+        Ok(Some(moved)) => Err(moved),
         Err(error) => Err(format!("cannot be written: {}", reason(&error))),
     }
 }

@@ -20,7 +20,7 @@ use crate::config::Experiment;
 use crate::error::{RunError, reason};
 use crate::faults::{self, Faulty};
 use crate::results::{Collected, Ran};
-use crate::session::{Session, results_or};
+use crate::session::Session;
 use devices::Supplied;
 use doors::Doors;
 use keep::Keeper;
@@ -226,7 +226,7 @@ fn serve(
     live["warnings"] = json!(warnings);
     live["record"] = record.map_or(Value::Null, |it| recorded(it, faults.as_deref()));
     results["live"] = live;
-    results_or(&results, &unwritten)
+    RunError::or_results(&results, &unwritten)
 }
 
 /// A live device has no warm-up.

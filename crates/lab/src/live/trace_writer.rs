@@ -2,7 +2,6 @@
 
 use super::settings::system;
 use crate::error::{RunError, reason};
-use crate::trace::unnamed::Moved;
 use crate::trace::{Output, target_format};
 use std::io;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -15,7 +14,7 @@ const MOST_UNWRITTEN: usize = 1 << 18;
 /// A thread that writes the trace.
 pub(super) struct TraceWriter {
     pub(super) records: SyncSender<Record>,
-    thread: JoinHandle<io::Result<(Losses, Option<Moved>)>>,
+    thread: JoinHandle<io::Result<(Losses, Option<String>)>>,
     target: String,
 }
 
@@ -46,7 +45,7 @@ impl TraceWriter {
         let outcome = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         match outcome {
             Ok((losses, None)) => Ok((self.target, losses)),
-            Ok((_, Some(moved))) => Err(moved.told(&self.target)),
+            Ok((_, Some(moved))) => Err(format!("{}: {moved}", self.target)),
             Err(error) => Err(format!("{}: cannot be written: {}", self.target, reason(&error))),
         }
     }
