@@ -145,6 +145,21 @@ HOURS ?= 0.05
 soak: check-tools dist/.stamp-installed ## a live device under three clients and faults, for hours (as root; HOURS=0.05)
 	$(BIN)/python python/tests/soak.py $(HOURS)
 
+# Mistakes that are planted in the code, one at a time, and must be found by a law: only the tests of the crate
+# itself run, of which none is a digest. Without CRATE, those in the lines of the last commit.
+CRATE ?=
+SHARD ?= 0/1
+.PHONY: mutants
+mutants: check-tools ## plant mistakes in the last commit, or in a crate (CRATE=engine SHARD=0/10), and list those not found
+	@cargo mutants --version >/dev/null 2>&1 || { echo "it needs cargo-mutants: cargo install cargo-mutants --locked" >&2; exit 2; }
+	@mkdir -p .cache
+	@if [ -n "$(CRATE)" ]; then set -x; \
+	  cargo mutants --package $(CRATE) --shard $(SHARD) --output .cache; \
+	else set -x; \
+	  git diff HEAD~1 -- crates > .cache/mutants.diff && \
+	  cargo mutants --in-diff .cache/mutants.diff --output .cache; \
+	fi
+
 .PHONY: crash
 crash: dist/.stamp-installed ## cut the power of applications whose losses are known (as root; POINTS=1000)
 	$(BIN)/ssdlab crash --controls --points $(or $(POINTS),1000)
@@ -164,12 +179,26 @@ check-targets: .cache/release/.stamp ## check that it compiles for macOS, Window
 release: check-tools .cache/release/.stamp ## make and check wheels, a source distribution and checksums in dist/release/
 	.cache/release/bin/python packaging/release.py $(PYTHONS)
 
-.cache/release/.stamp: Makefile | check-tools
+.cache/release/.stamp: Makefile packaging/requirements-release.txt | check-tools
 	@echo "Preparing .cache/release"
 	@$(PYTHON) -m venv --clear .cache/release
-	@.cache/release/bin/python -m pip install $(PIP_FLAGS) 'maturin[zig]>=1.9.4,<2' cargo-zigbuild \
-	  'auditwheel>=6' 'twine>=6' 'check-wheel-contents>=0.6'
+	@.cache/release/bin/python -m pip install $(PIP_FLAGS) --require-hashes -r packaging/requirements-release.txt
 	@touch $@
+
+# With uv, which resolves for every Python and system at once.
+.PHONY: lock
+lock: check-tools ## write the versions and hashes of Python's packages anew (packaging/requirements-*.txt)
+	@$(PYTHON) -m venv --clear .cache/lock && .cache/lock/bin/python -m pip install $(PIP_FLAGS) uv
+	$(LOCK) pyproject.toml --extra dev --no-emit-package ssdlab --output-file packaging/requirements-dev.txt
+	$(LOCK) packaging/requirements-release.in --output-file packaging/requirements-release.txt
+	$(LOCK) packaging/requirements-build.in --output-file packaging/requirements-build.txt
+
+LOCK := .cache/lock/bin/uv pip compile --quiet --universal --generate-hashes --python-version 3.10 \
+	--custom-compile-command "make lock" --upgrade
+
+.PHONY: audit
+audit: .venv/.stamp-dev ## check licences, locks, and advisories where their databases can be reached
+	$(BIN)/python packaging/audit.py
 
 .PHONY: install
 install: dist/.stamp-wheel ## put the command ssdlab into ~/.local/bin (PREFIX=~/.local)
@@ -207,10 +236,15 @@ check-tools:
 	  || need "Python's venv and pip" "sudo apt-get install python3-venv"; \
 	exit $$missing
 
-.venv/.stamp-tools: pyproject.toml | check-tools
+# Of exactly these versions, which their hashes vouch for, from whatever registry pip is configured with.
+.venv/.stamp-tools: pyproject.toml packaging/requirements-build.txt | check-tools
 	@echo "Preparing .venv"
 	@$(PYTHON) -m venv --clear .venv
-	@$(PIP) maturin
+	@$(PIP) --require-hashes -r packaging/requirements-build.txt
+	@touch $@
+
+.venv/.stamp-dev: packaging/requirements-dev.txt .venv/.stamp-tools
+	@$(PIP) --require-hashes -r packaging/requirements-dev.txt
 	@touch $@
 
 dist/.stamp-wheel: $(SOURCES) | .venv/.stamp-tools
@@ -227,10 +261,9 @@ dist/.stamp-installed: dist/.stamp-wheel .venv/.stamp-tools
 	@touch $@
 
 # What is tested is built like Rust's tests, with every assertion, and from what was compiled for them.
-dist/.stamp-tested: $(SOURCES) | .venv/.stamp-tools
+dist/.stamp-tested: $(SOURCES) .venv/.stamp-dev
 	@echo "Building the wheel for the tests"
 	@rm -rf dist/tested dist/.stamp-installed
 	$(BIN)/maturin build --quiet --locked --out dist/tested
-	@$(PIP) "$$(echo dist/tested/ssdlab-*.whl)[dev]"
 	@$(PIP) --force-reinstall --no-deps dist/tested/ssdlab-*.whl
 	@touch $@

@@ -1,20 +1,21 @@
-"""Writing results: all files of a run or none, and never half a file.
+"""Writing a file: whole or not at all, and never in place of a file of somebody else.
 
-Each text goes to a temporary file beside its destination first; only when all of them are complete
-do they take their names. Devices and pipes (`/dev/null`, a shell's `>(...)`) cannot be replaced and
-are written to directly.
+What is written goes to a temporary file beside its destination, which takes its name when it is
+complete. Devices and pipes (`/dev/null`, a shell's `>(...)`) cannot be replaced and are written to
+directly. What a command does with an output that cannot be written is in `delivery`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
-import stat
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from ssdlab import portable
+from ssdlab import forms, portable
 from ssdlab._core import InputError
+from ssdlab.forms import Form, is_special
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,49 +30,38 @@ class NotWrittenError(OSError):
         return cls(error.errno, error.strerror or str(error), str(path))
 
 
-class Form(NamedTuple):
-    """What is written to a file, where that is one thing whatever the file is called."""
-
-    what: str
-    endings: tuple[str, ...]
-    """The extensions of these files."""
-    instead: str = ""
-    """What to do for another."""
-
-
-PAGE = Form(
-    "a web page", (".html", ".htm"), "for a PDF or a picture, open the page in a browser and print"
-)
-TOML = Form("TOML", (".toml",))
 #: What a directory is not called, but a file that ssdlab writes or people expect of it.
 _OF_FILES = (".csv", ".html", ".json", ".jsonl", ".parquet", ".pdf", ".png", ".svg", ".toml")
 
 
-def refuse_other_ending(path: Path, form: Form) -> None:
-    """Raise `InputError` if the name of `path` promises something else than `form`."""
-    if path.suffix.lower() in form.endings or _is_special(path):
+def refuse_other_ending(path: Path, *known: Form) -> None:
+    """Raise `InputError` if the name of `path` promises something else than the forms `known`."""
+    form = known[0] if known else None
+    if form is None or not form.endings or path.suffix.lower() in form.endings:
+        return
+    if is_special(path):
         return
     instead = f"; {form.instead}" if form.instead else ""
+    what = "a web page" if form.instead else "TOML"
     raise InputError(
-        f"{path}: {form.what} is written, so the name must end in "
-        f"{' or '.join(form.endings)}{instead}"
+        f"{path}: {what} is written, so the name must end in {' or '.join(form.endings)}{instead}"
     )
 
 
-def refuse_unwritable(path: Path, form: Form | None = None) -> None:
+def refuse_unwritable(path: Path, *known: Form) -> None:
     """Raise `InputError` if the file `path` could not be written in its existing directory.
 
-    With `form`, also if its name is that of a file of another kind.
+    With forms that are `known`, also if its name is that of a file of another kind.
     """
-    if form is not None and not path.is_dir():
-        refuse_other_ending(path, form)
+    if not path.is_dir():
+        refuse_other_ending(path, *known)
     if path.is_dir():
         raise InputError(f"{path}: is a directory, not a file")
     if not path.parent.is_dir():
         raise InputError(f"{path}: the directory {path.parent} does not exist")
     needed = [path] if path.exists() else []
-    if not _is_special(path):
-        needed.append(_target(path).parent)
+    if not is_special(path):
+        needed.append(target(path).parent)
     if not all(os.access(place, os.W_OK) for place in needed):
         raise InputError(f"{path}: cannot be written: permission denied")
 
@@ -101,76 +91,64 @@ def refuse_unwritable_directory(path: Path, names: tuple[str, ...]) -> None:
         raise InputError(f"{path}: cannot be created: permission denied in {ancestor}")
 
 
-def write_bytes(path: Path, parts: Iterable[bytes]) -> None:
+def write(path: Path, parts: Iterable[bytes], replaced: Sequence[Form] | None = None) -> None:
     """Write the parts to the file `path`, one after the other, whole or not at all.
 
-    Raises `NotWrittenError`.
+    Missing directories are made. With `replaced` another file is replaced only if it was written in
+    one of these forms, also when it has come since it was looked for. Raises `NotWrittenError`.
     """
-    if _is_special(path):
-        try:
+    created: list[Path] = []
+    temporary = None
+    try:
+        _create_directories(path.parent, created)
+        if is_special(path):
             with path.open("wb") as file:
                 file.writelines(parts)
-        except OSError as error:
-            raise NotWrittenError.of(path, error) from None
-        return
-    target = _target(path)
-    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
-    try:
+            return
+        place = target(path)
+        temporary = place.with_name(f".{place.name}.{os.urandom(6).hex()}.tmp")
         with temporary.open("xb") as file:
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(target)
-        portable.sync_directory(target.parent)
+        _take_name(temporary, place, replaced)
+        for directory in {place.parent} | {it.parent for it in created}:
+            portable.sync_directory(directory)
     except BaseException as error:
         with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+            if temporary is not None:
+                temporary.unlink(missing_ok=True)
+            for directory in reversed(created):
+                directory.rmdir()
         if isinstance(error, OSError):
             raise NotWrittenError.of(path, error) from None
         raise
 
 
-def write_together(texts: Mapping[Path, str]) -> None:
-    """Write each text to its path, creating directories; on failure leave nothing behind.
+def _take_name(temporary: Path, place: Path, replaced: Sequence[Form] | None) -> None:
+    """Give a complete file its name, in place of what may be replaced."""
+    if replaced is not None:
+        with contextlib.suppress(FileExistsError):
+            if _link(temporary, place):
+                return
+        if not forms.is_replaceable(place, replaced):
+            raise FileExistsError(errno.EEXIST, f"it {forms.foreign(place)} (--force replaces it)")
+    temporary.replace(place)
 
-    Raises `NotWrittenError`, whose `filename` is the path that could not be written.
+
+def _link(temporary: Path, place: Path) -> bool:
+    """Name a file where there is none, which no other program can come between.
+
+    False where files cannot have two names. Raises `FileExistsError`.
     """
-    created: list[Path] = []
-    waiting: dict[Path, Path] = {}
     try:
-        for path, text in texts.items():
-            try:
-                _create_directories(path.parent, created)
-                if _is_special(path):
-                    path.write_text(text, encoding="utf-8")
-                else:
-                    target = _target(path)
-                    temporary = target.parent / f".{target.name}.{os.urandom(6).hex()}.tmp"
-                    waiting[temporary] = target
-                    _write_through(temporary, text)
-            except OSError as error:
-                raise NotWrittenError.of(path, error) from None
-        for temporary, target in waiting.items():
-            temporary.replace(target)
-        for directory in {target.parent for target in waiting.values()} | {
-            it.parent for it in created
-        }:
-            portable.sync_directory(directory)
-    except BaseException:
-        for temporary in waiting:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
-        for directory in reversed(created):
-            with contextlib.suppress(OSError):
-                directory.rmdir()
+        os.link(temporary, place)
+    except FileExistsError:
         raise
-
-
-def _write_through(path: Path, text: str) -> None:
-    with path.open("x", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+    except (OSError, AttributeError, NotImplementedError):
+        return False
+    temporary.unlink()
+    return True
 
 
 def _create_directories(path: Path, created: list[Path]) -> None:
@@ -181,13 +159,6 @@ def _create_directories(path: Path, created: list[Path]) -> None:
     created.append(path)
 
 
-def _is_special(path: Path) -> bool:
-    try:
-        return not stat.S_ISREG(path.stat().st_mode)
-    except OSError:
-        return False
-
-
-def _target(path: Path) -> Path:
+def target(path: Path) -> Path:
     """The file behind `path`: a symbolic link stays, what it points to is replaced."""
     return type(path)(os.path.realpath(path))

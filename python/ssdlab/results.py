@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from ssdlab import _core, files
+from ssdlab import _core, delivery, forms, reading
 from ssdlab._core import InputError
 from ssdlab.optional import required
 
@@ -265,17 +265,13 @@ class Results(Part):
         from pathlib import Path
 
         file = Path(path) / FILE if Path(path).is_dir() else Path(path)
-        try:
-            data = json.loads(file.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-        except ValueError as error:
-            raise InputError(f"{file}: not JSON: {error}") from None
+        data = reading.parsed(file, reading.text(file))
         if not isinstance(data, dict) or "schema" not in data or "host" not in data:
             raise InputError(f"{file}: not results of ssdlab run")
         if data["schema"] != SCHEMA:
             schema = data["schema"]
             raise InputError(f"{file}: results of schema {schema}; this version reads {SCHEMA}")
+        reading.refuse_broken_results(file, data)
         return cls(data)
 
     @classmethod
@@ -287,11 +283,14 @@ class Results(Part):
         """The results as JSON text, one key a line, with a line feed at the end."""
         return json.dumps(self._data, indent=2) + "\n"
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the results to the JSON file `path`, whole or not at all. Raises `OSError`."""
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the results to the JSON file `path`, whole or not at all.
+
+        Raises `OSError`, also for a file there that has no results, unless `force` is given.
+        """
         from pathlib import Path
 
-        files.write_together({Path(path): self.to_json()})
+        delivery.write(Path(path), self.to_json(), forms.RESULTS, force=force)
 
     def warning_names(self) -> list[str]:
         """The names of the `warnings`, such as `transient`: see `ssdlab.list("warnings")`."""

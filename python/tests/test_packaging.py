@@ -1,5 +1,6 @@
 """What is published: what a release would contain, and what the page on installing says of it."""
 
+import importlib.metadata
 import importlib.util
 import json
 import re
@@ -114,3 +115,59 @@ def test_a_target_that_cannot_be_had_is_not_counted_as_checked(tmp_path):
     assert "compiles: x86_64-apple-darwin" not in done.stdout
     assert re.search("NOT CHECKED: x86_64-apple-darwin: .*: no such thing\n", done.stderr)
     assert "FAILED: x86_64-pc-windows-gnu\n" in done.stderr
+
+
+# Locks, licences and advisories
+
+
+@pytest.fixture(scope="module")
+def audit():
+    place = ROOT / "packaging" / "audit.py"
+    spec = importlib.util.spec_from_file_location("audit", place)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_package_of_the_tests_is_locked_with_its_hashes(audit):
+    assert [*audit.of_locks()] == []
+    locked = audit.pinned("requirements-dev.txt")
+    extras = PROJECT["optional-dependencies"].values()
+    asked = [it for extra in (PROJECT["dependencies"], *extras) for it in extra]
+    names = {re.match(r"[A-Za-z0-9-]+", it)[0].lower() for it in asked} - {"ssdlab"}
+    assert names <= locked.keys()
+    for name in ("release", "build"):
+        text = (ROOT / "packaging" / f"requirements-{name}.in").read_text()
+        lines = [line for line in text.splitlines() if not line.startswith("#")]
+        asked = {re.match(r"[A-Za-z0-9-]+", line)[0] for line in lines}
+        assert asked <= audit.pinned(f"requirements-{name}.txt").keys()
+
+
+def test_a_lock_without_a_hash_or_with_a_place_is_a_problem(audit, tmp_path, monkeypatch):
+    (tmp_path / "packaging").mkdir()
+    for name in audit.LOCKS:
+        (tmp_path / "packaging" / name).write_text("--index-url nowhere\nclick==8.1\n")
+    monkeypatch.setattr(audit, "ROOT", tmp_path)
+    said = [*audit.of_locks()]
+    assert len(said) == 2 * len(audit.LOCKS)
+    assert "names a place" in said[0] and "click has no hash" in said[1]
+
+
+def test_a_licence_that_is_not_permissive_is_a_problem(audit, tmp_path):
+    for name, licence in (("click", "GPL-3.0-only"), ("rich", "MIT OR GPL-3.0-only")):
+        folder = tmp_path / f"{name}-1.dist-info"
+        folder.mkdir()
+        text = f"Metadata-Version: 2.4\nName: {name}\nVersion: 1\nLicense-Expression: {licence}\n"
+        (folder / "METADATA").write_text(text)
+    found = importlib.metadata.distributions(path=[str(tmp_path)])
+    assert [*audit.of_packages(found)] == ["package click 1: licence GPL-3.0-only"]
+
+
+def test_what_is_installed_and_compiled_in_has_good_licences(audit):
+    assert [*audit.of_crates(), *audit.of_packages(importlib.metadata.distributions())] == []
+
+
+def test_without_their_programs_advisories_are_skipped_and_say_so(audit, monkeypatch):
+    monkeypatch.setattr(audit.shutil, "which", lambda _: None)
+    said = [*audit.advisories()]
+    assert len(said) == 2 and all(line.startswith("SKIPPED: advisories about") for line in said)

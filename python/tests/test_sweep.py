@@ -311,7 +311,10 @@ def test_a_changed_trace_is_run_again(quick, tmp_path):
     arguments = {"trace": trace, "vary": {"device.channels": [2, 4]}, "out": out, "set": {}}
     for count in (1, 2):
         trace.write_text("\n".join(lines[:count]) + "\n")
-        found = quick(**arguments)
+        if count > 1:
+            with pytest.raises(ssdlab.InputError, match="another trace"):
+                quick(**arguments)
+        found = quick(**arguments, force=count > 1)
         assert found.columns["host.all.requests"] == [count, count]
 
 

@@ -50,9 +50,21 @@ pub(crate) fn plain_error(error: RunError) -> PyErr {
         RunError::Input(message) => InputError::new_err(message),
         RunError::Check(message) => CheckError::new_err(message),
         RunError::Policy { problem, .. } => PolicyError::new_err(problem),
-        RunError::Output(message) | RunError::System(message) => PyOSError::new_err(message),
+        RunError::System(message) => PyOSError::new_err(message),
+        RunError::Unwritten { problem, results } => unwritten(problem, results),
         RunError::Interrupted { .. } => PyKeyboardInterrupt::new_err(()),
     }
+}
+
+/// The exception for a run that is done, and something else that it writes is not written: an `OSError`
+/// with the results as its attribute.
+fn unwritten(problem: String, results: String) -> PyErr {
+    let error = PyOSError::new_err(problem);
+    Python::attach(|py| {
+        // An `OSError` takes attributes; if not, the exception counts.
+        let _ = error.value(py).setattr("results", results);
+    });
+    error
 }
 
 /// Panics where simulations run, for tests of the handling of panics.

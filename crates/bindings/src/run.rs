@@ -1,13 +1,13 @@
 //! Running an experiment, with a cleaning policy of the user's where it names one.
 
 use crate::cleaner::{PythonCleaner, Raised, is_final, put_raised, take_raised};
-use crate::errors::{CheckError, InputError, PolicyError, detached};
+use crate::errors::{CheckError, InputError, PolicyError, detached, plain_error};
 use crate::layers::{PyLayer, experiment};
 use crate::visits::Visits;
 use devices::ssd::clean::Cleaner;
 use devices::ssd::conformance;
 use lab::{CacheSettings, Progress, RunError, RunSettings};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
 
@@ -65,7 +65,7 @@ pub(crate) fn run(
             let cause = take_raised(&by_policy);
             cause.filter(|it| is_final(py, it)).unwrap_or_else(|| InputError::new_err(message))
         }
-        RunError::Output(message) | RunError::System(message) => PyOSError::new_err(message),
+        error @ (RunError::System(_) | RunError::Unwritten { .. }) => plain_error(error),
         RunError::Check(message) => CheckError::new_err(message),
         RunError::Policy { problem, requests } => {
             completed(py, policy_error(py, problem, &by_policy), requests)

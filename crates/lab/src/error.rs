@@ -31,21 +31,45 @@ pub enum RunError {
         /// Requests that had completed by the time it was noticed.
         requests: u64,
     },
-    /// What a run writes cannot be written: the record of requests, a drive.
-    Output(String),
+    /// What a run writes cannot be written: the record of requests, a drive. The run itself is done.
+    Unwritten {
+        /// What cannot be written, why, and where it is instead.
+        problem: String,
+        /// The results of the run, as JSON text.
+        results: String,
+    },
     /// The audit found a broken invariant: our mistake.
     Check(String),
     /// The system refuses what is needed, such as writing a file.
     System(String),
 }
 
+impl RunError {
+    /// The results of a run as JSON text; as an error where something else could not be written, with the
+    /// messages about it.
+    ///
+    /// # Errors
+    /// Where there are messages.
+    pub fn or_results(
+        results: &serde_json::Value,
+        unwritten: &[String],
+    ) -> Result<String, RunError> {
+        let results =
+            serde_json::to_string(results).map_err(|error| RunError::Check(error.to_string()))?;
+        if unwritten.is_empty() {
+            return Ok(results);
+        }
+        Err(RunError::Unwritten { problem: unwritten.join("; "), results })
+    }
+}
+
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RunError::Input(message) | RunError::Output(message) | RunError::System(message) => {
-                f.write_str(message)
+            RunError::Input(message) | RunError::System(message) => f.write_str(message),
+            RunError::Policy { problem, .. } | RunError::Unwritten { problem, .. } => {
+                f.write_str(problem)
             }
-            RunError::Policy { problem, .. } => f.write_str(problem),
             RunError::Interrupted { requests } => {
                 write!(f, "interrupted after {requests} requests")
             }

@@ -117,7 +117,37 @@ fn file(path: &str) -> io::Result<File> {
     if std::path::Path::new(path).is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
     }
+    #[cfg(unix)]
+    if std::fs::metadata(path)
+        .is_ok_and(|it| std::os::unix::fs::FileTypeExt::is_fifo(&it.file_type()))
+    {
+        return pipe(path);
+    }
     File::open(path)
+}
+
+/// So long a named pipe may wait for the program that writes to it.
+#[cfg(unix)]
+const MOST_WAITED: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// A named pipe, if a program writes to it: the system would wait for one forever.
+#[cfg(unix)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the lab opens files, and waits on the clock for a pipe"
+)]
+fn pipe(path: &str) -> io::Result<File> {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let name = path.to_owned();
+    let thread = std::thread::spawn(move || sender.send(File::open(name)).is_ok());
+    if let Ok(opened) = receiver.recv_timeout(MOST_WAITED) {
+        return opened;
+    }
+    // Another end ends the waiting of the thread; what it opens is closed.
+    let other_end = std::fs::OpenOptions::new().read(true).write(true).open(path);
+    let _ = other_end.map(|end| (thread.join(), end));
+    let problem = "it is a named pipe, and no program writes to it";
+    Err(io::Error::new(io::ErrorKind::TimedOut, problem))
 }
 
 /// An input that counts what is read from it.
@@ -158,5 +188,16 @@ mod tests {
         assert_eq!(opened("/dev/null"), (false, true));
         assert_eq!(opened(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")), (true, false));
         assert_eq!(opened("no such file"), (false, false));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_to_which_nobody_writes_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        let error = file(path.to_str().unwrap()).unwrap_err();
+        assert!(error.to_string().contains("no program writes to it"), "{error}");
     }
 }

@@ -76,8 +76,11 @@ impl RequestLog {
         })
     }
 
-    /// Takes an answer; `false` when writing has failed, which [`finish`](Self::finish) tells.
-    pub(crate) fn record(&mut self, completion: &Completion) -> bool {
+    /// Takes an answer. Where writing has failed nothing more is written, which [`finish`](Self::finish) tells.
+    pub(crate) fn record(&mut self, completion: &Completion) {
+        if self.failed.is_some() {
+            return;
+        }
         let place = (completion.request.id - self.first_waiting) as usize;
         while self.waiting.len() <= place {
             self.waiting.push_back(None);
@@ -90,14 +93,13 @@ impl RequestLog {
             self.waiting.pop_front();
             self.first_waiting += 1;
         }
-        if self.rows.len() >= GROUP_ROWS && self.failed.is_none() {
+        if self.rows.len() >= GROUP_ROWS {
             self.failed = self.write_rows().err();
         }
-        self.failed.is_none()
     }
 
-    /// Completes the file and gives it its name.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    /// Completes the file and gives it its name; a message if it had to be elsewhere.
+    pub(crate) fn finish(mut self) -> io::Result<Option<String>> {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }

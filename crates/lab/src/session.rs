@@ -66,6 +66,8 @@ pub(crate) struct Session<'a> {
     prepared: Option<Prepared>,
     threads: Threads,
     is_served: bool,
+    /// What could not be written, as messages: the run goes on without it.
+    unwritten: Vec<String>,
 }
 
 impl<'a> Session<'a> {
@@ -80,8 +82,16 @@ impl<'a> Session<'a> {
         let preparation = Preparation::new(experiment, supplied, cache);
         let device = preparation.device(tick)?;
         let threads = Threads::new(threads);
-        let (prepared, is_served) = (None, false);
-        Ok(Session { experiment, supplied, preparation, device, prepared, threads, is_served })
+        Ok(Session {
+            experiment,
+            supplied,
+            preparation,
+            device,
+            prepared: None,
+            threads,
+            is_served: false,
+            unwritten: Vec::new(),
+        })
     }
 
     pub(crate) fn device(&mut self) -> &mut (dyn Model + 'static) {
@@ -110,7 +120,9 @@ impl<'a> Session<'a> {
         if self.is_served {
             return Ok(());
         }
-        snapshot::save_drive(run, &*self.device, &mut || tick("saving", 0, None))
+        let unsaved = snapshot::save_drive(run, &*self.device, &mut || tick("saving", 0, None))?;
+        self.unwritten.extend(unsaved);
+        Ok(())
     }
 
     /// The device is served: it is saved at the end.
@@ -165,7 +177,6 @@ struct Monitor<'a> {
     expected: Option<u64>,
     first: Option<Time>,
     log: Option<RequestLog>,
-    log_failed: bool,
     interrupted: bool,
     supplied: &'a Supplied,
     progress: &'a mut dyn FnMut(&Progress) -> ControlFlow<()>,
@@ -177,7 +188,7 @@ impl Observer for Monitor<'_> {
         *first = (*first).min(completion.submitted);
         let is_measured = self.collected.record(completion);
         if let Some(log) = &mut self.log {
-            self.log_failed |= !log.record(completion);
+            log.record(completion);
         }
         if let Some(settling) = &mut self.settling
             && is_measured
@@ -204,9 +215,9 @@ impl Observer for Monitor<'_> {
         });
         self.interrupted |= flow.is_break();
         let settled = self.settling.as_ref().is_some_and(|it| it.rounds.is_over());
-        // There is no use in going on without the policy or the record.
+        // There is no use in going on without the policy.
         let gone = self.supplied.failure().is_some();
-        if settled || gone || self.log_failed { ControlFlow::Break(()) } else { flow }
+        if settled || gone { ControlFlow::Break(()) } else { flow }
     }
 }
 
@@ -247,6 +258,8 @@ pub(crate) fn run_gated(
     gate: Option<Gate>,
     progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<String, RunError> {
+    let warm_up = experiment.run.warm_up.ns();
+    let log = settings.requests.as_ref().map(|path| open_log(path, warm_up)).transpose()?;
     let building = Progress { phase: "building", done: 0, expected: None, simulated_ns: 0 };
     let cache = settings.cache.as_ref();
     let mut session =
@@ -259,11 +272,9 @@ pub(crate) fn run_gated(
     if let Some(window) = experiment.run.timeline.window() {
         session.device.record_operations(window);
     }
-    let warm_up = experiment.run.warm_up.ns();
     let mut monitor = Monitor {
         settling: None,
-        log: settings.requests.as_ref().map(|path| open_log(path, warm_up)).transpose()?,
-        log_failed: false,
+        log,
         collected: Collected::of(workload.classes(), warm_up),
         expected: workload.expected_requests(),
         first: None,
@@ -293,7 +304,10 @@ pub(crate) fn run_gated(
         session.audit()?;
     }
     if let (Some(log), Some(path)) = (monitor.log, &settings.requests) {
-        log.finish().map_err(|error| unwritable(path, &error))?;
+        session.unwritten.extend(match log.finish() {
+            Ok(moved) => moved.map(|moved| format!("{path}: {moved}")),
+            Err(error) => Some(unwritable(path, &error)),
+        });
     }
     let ran = Ran {
         collected: monitor.collected,
@@ -308,7 +322,7 @@ pub(crate) fn run_gated(
         cuts,
     };
     let results = session.results(ran, None);
-    serde_json::to_string(&results).map_err(|error| RunError::Check(error.to_string()))
+    RunError::or_results(&results, &session.unwritten)
 }
 
 /// Why one thread asks and answers whatever the device, if that is so.
@@ -460,11 +474,11 @@ fn open_log(path: &str, from: Time) -> Result<RequestLog, RunError> {
         let problem = "the record of requests is a Parquet file; its name must end in .parquet";
         return Err(RunError::Input(format!("{path}: {problem}")));
     }
-    RequestLog::create(path, from).map_err(|error| unwritable(path, &error))
+    RequestLog::create(path, from).map_err(|error| RunError::System(unwritable(path, &error)))
 }
 
-fn unwritable(path: &str, error: &std::io::Error) -> RunError {
-    RunError::Output(format!("{path}: cannot be written: {}", reason(error)))
+fn unwritable(path: &str, error: &std::io::Error) -> String {
+    format!("{path}: cannot be written: {}", reason(error))
 }
 
 impl From<InputError> for RunError {

@@ -35,6 +35,7 @@ pub(crate) fn load_drive(
     device: &mut dyn Model,
     tick: Tick<'_>,
 ) -> Result<(), RunError> {
+    refuse_foreign(run)?;
     let Some(path) = &run.load_drive else { return Ok(()) };
     let mut ended = false;
     let loaded = load(device, path, &mut noting(tick, &mut ended));
@@ -56,13 +57,33 @@ fn noting<'a>(tick: Tick<'a>, ended: &'a mut bool) -> impl FnMut() -> ControlFlo
     }
 }
 
-/// Saves the drive, if the experiment says where. `tick` is asked now and then, and may end this.
+/// Refuses a file in the place of the drive that is to be saved, unless it is such a drive itself.
+#[expect(clippy::disallowed_methods, reason = "the lab opens files")]
+fn refuse_foreign(run: &RunConfig) -> Result<(), RunError> {
+    let Some(path) = &run.save_drive else { return Ok(()) };
+    let Ok(facts) = std::fs::metadata(path) else { return Ok(()) };
+    if !facts.is_file() || facts.len() == 0 {
+        return Ok(());
+    }
+    let mut head = [0; MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    if read.is_ok() && head == *MAGIC {
+        return Ok(());
+    }
+    Err(RunError::Input(format!(
+        "run.save_drive = \"{path}\": this file is there already, and is no drive that ssdlab saved; \
+         choose another name, or remove it"
+    )))
+}
+
+/// Saves the drive, if the experiment says where; a message if it could not be saved there.
+/// `tick` is asked now and then, and may end this.
 pub(crate) fn save_drive(
     run: &RunConfig,
     device: &dyn Persist,
     tick: Tick<'_>,
-) -> Result<(), RunError> {
-    let Some(path) = &run.save_drive else { return Ok(()) };
+) -> Result<Option<String>, RunError> {
+    let Some(path) = &run.save_drive else { return Ok(None) };
     let key = format!("run.save_drive = \"{path}\"");
     let Some(snapshot) = device.save() else {
         return Err(RunError::Input(format!("{key}: this device has no state to save")));
@@ -72,24 +93,28 @@ pub(crate) fn save_drive(
     if ended {
         return Err(RunError::Interrupted { requests: 0 });
     }
-    saved.map_err(|error| {
-        let problem = format!("{key}: cannot be written: {}", reason(&error));
-        match error.kind() {
-            ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::IsADirectory => {
-                RunError::Input(problem)
+    match saved {
+        Ok(moved) => Ok(moved.map(|moved| format!("{key}: {moved}"))),
+        Err(error) => {
+            let problem = format!("{key}: cannot be written: {}", reason(&error));
+            match error.kind() {
+                ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::IsADirectory => {
+                    Err(RunError::Input(problem))
+                }
+                _ => Ok(Some(problem)),
             }
-            _ => RunError::Output(problem),
         }
-    })
+    }
 }
 
-/// Writes a state to `path`, whole or not at all, behind a head of the caller's.
+/// Writes a state to `path`, whole or not at all, behind a head of the caller's; where it is, if it could
+/// not be there.
 pub(crate) fn save(
     snapshot: &Snapshot,
     path: &Path,
     head: &[u8],
     tick: Tick<'_>,
-) -> std::io::Result<()> {
+) -> std::io::Result<Option<String>> {
     let mut output = Output::create_file(path)?;
     output.write_all(head)?;
     output.write_all(MAGIC)?;

@@ -329,7 +329,9 @@ pub fn trace_convert(
     let written = write(&mut records.fuse(), &mut output);
     ended?;
     let lost = written.map_err(|error| failed(&error))?;
-    output.finish().map_err(|error| failed(&error))?;
+    if let Some(moved) = output.finish().map_err(|error| failed(&error))? {
+        return Err(TraceError::Output(format!("{target}: {moved}")));
+    }
     let lost: serde_json::Map<String, Value> =
         lost.into_iter().map(|(what, count)| (what.to_owned(), json!(count))).collect();
     let (skipped, changed) = reading.counted();

@@ -80,12 +80,15 @@ fn an_unwritable_record_is_an_error() {
     assert!(matches!(message, RunError::Input(text) if text.contains("must end in .parquet")));
     let path = directory.path().join("no/r.parquet").to_str().unwrap().to_owned();
     let message = run_to(&path, LOAD, &[]).unwrap_err();
-    assert!(matches!(&message, RunError::Output(text) if text.contains("cannot be written")));
-    // A full disk ends the run when the first group does not fit.
+    assert!(matches!(&message, RunError::System(text) if text.contains("cannot be written")));
+    // A full disk costs the record, not the results.
     if Path::new("/dev/full").exists() {
         let link = directory.path().join("full.parquet");
         std::os::unix::fs::symlink("/dev/full", &link).unwrap();
-        let message = run_to(link.to_str().unwrap(), LOAD, &["workload.requests=1000000000"]);
-        assert!(matches!(message, Err(RunError::Output(text)) if text.contains("No space")));
+        let ended = run_to(link.to_str().unwrap(), LOAD, &["workload.requests=200000"]);
+        let Err(RunError::Unwritten { problem, results }) = ended else { panic!("{ended:?}") };
+        assert!(problem.contains("full.parquet: cannot be written: No space"), "{problem}");
+        let results: serde_json::Value = serde_json::from_str(&results).unwrap();
+        assert_eq!(results["host"]["all"]["requests"], 200_000);
     }
 }

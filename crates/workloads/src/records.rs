@@ -265,11 +265,30 @@ fn recognise(
             HEAD_BYTES >> 10
         ));
     };
-    let start = shown(first);
+    let form = form_of(first);
     detect(head).map_err(|problem| {
-        let beginning = if head.lines.is_empty() { "it begins with" } else { "the first line is" };
-        format!("{problem}; {beginning} \"{start}\"")
+        let beginning =
+            if head.lines.is_empty() { "it begins like" } else { "the first line is like" };
+        format!("{problem}; {beginning} \"{form}\" (a word is a, a number 9)")
     })
+}
+
+/// The form of a line: every word is `a` and every number `9`. What is no trace may be anything that its
+/// owner shows to nobody.
+fn form_of(line: &[u8]) -> String {
+    let mut form: Vec<u8> = Vec::new();
+    for byte in line.trim_ascii_end() {
+        let kind = match byte {
+            b'0'..=b'9' => b'9',
+            b'a'..=b'z' | b'A'..=b'Z' | 0x80.. => b'a',
+            other => *other,
+        };
+        let is_more = form.last() == Some(&kind) && matches!(kind, b'9' | b'a');
+        if !is_more {
+            form.push(kind);
+        }
+    }
+    shown(&form)
 }
 
 /// Refuses statements that the format has no use for.

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ssdlab import cache as module
-from ssdlab import files
+from ssdlab import delivery, forms
 from ssdlab.cli.options import ExamplesFirst
 from ssdlab.numbers import size
 
@@ -46,8 +46,8 @@ def cache(ctx: click.Context, json_path: str | None) -> None:
         click.echo(text, nl=False)
         return
     if json_path is not None:
-        files.refuse_unwritable(Path(json_path))
-        files.write_together({Path(json_path): text})
+        delivery.refuse(Path(json_path), forms.KEPT)
+        delivery.write(Path(json_path), text, forms.KEPT)
     from ssdlab.cache import display
 
     click.echo(display.cache(found, sys.stdout), nl=False)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ssdlab import _core, files
+from ssdlab import _core, delivery, forms
 from ssdlab._core import InputError
 from ssdlab.calibration.regression import Weights
 from ssdlab.results import Record
@@ -40,9 +40,12 @@ class Calibration(Record):
 
         return device_file.text(self._data)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the device file, whole or not at all. Raises `OSError`."""
-        files.write_together({Path(path): self.toml()})
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the device file, whole or not at all.
+
+        Raises `OSError`, also for a file there that was not written so, unless `force` is given.
+        """
+        delivery.write(Path(path), self.toml(), forms.CALIBRATED, force=force)
 
     def plot(self, path: str | os.PathLike[str]) -> None:
         """Draw what was measured and what was fitted into an image file. Needs matplotlib."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ssdlab import files, terminal
+from ssdlab import delivery, forms, terminal
 from ssdlab.calibration import MODEL, SOURCES
 from ssdlab.calibration import calibrate as run_calibration
 from ssdlab.calibration.fit import KINDS
@@ -118,10 +118,11 @@ def calibrate(
     A + n B for each of four patterns, or with --fit any device.
     """
     if out is not None:
-        files.refuse_unwritable(out, files.TOML)
-    for path in (plot, None if json_path in (None, "-") else Path(str(json_path))):
+        delivery.refuse(out, forms.CALIBRATED)
+    json_file = None if json_path in (None, "-") else Path(str(json_path))
+    for path, form in ((plot, forms.PICTURE), (json_file, forms.CALIBRATION)):
         if path is not None:
-            files.refuse_unwritable(path)
+            delivery.refuse(path, form)
     if plot is not None:
         matplotlib.check("--plot", plot)
     own = {"kind", "weights", "statistic", "write", "zones", "seconds", "seed", "device", "fit"}
@@ -147,17 +148,13 @@ def calibrate(
             **{key: options[key] for key in own},
         )
     everything = found.to_dict()
-    texts = {} if out is None else {out: found.toml()}
+    if out is not None:
+        delivery.write(out, found.toml(), forms.CALIBRATED)
     text = json.dumps(everything, indent=2) + "\n"
-    if json_path not in (None, "-"):
-        texts[Path(str(json_path))] = text
-    try:
-        if plot is not None:
-            found.plot(plot)
-        files.write_together(texts)
-    except OSError as error:
-        message = f"{error.filename}: cannot be written: {error.strerror}; nothing was written"
-        raise click.ClickException(message) from None
+    if json_file is not None:
+        delivery.write(json_file, text, forms.CALIBRATION)
+    if plot is not None:
+        found.plot(plot)
     if json_path == "-":
         click.echo(text, nl=False)
     elif not quiet:

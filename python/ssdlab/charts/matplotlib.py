@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ssdlab import files
+from ssdlab import _core, delivery, forms
 from ssdlab._core import InputError
 from ssdlab.charts.figure import CURVE, Band, Cells, Figure, Level, Series, Spans, Threads
 from ssdlab.charts.frame import axis_text
@@ -27,6 +27,9 @@ LETTERS_PER_INCH = 11
 #: Series whose legend has one column and letters of the usual size.
 MAX_PLAIN_LEGEND = 6
 DOTS_PER_INCH = 110
+#: What a picture says of the program that drew it, from which `forms` knows it again; where.
+MADE_BY = f"{forms.DRAWN} {_core.version}"
+MAKERS = {"png": "Software", "svg": "Creator", "svgz": "Creator", "pdf": "Creator"}
 
 
 def check(option: str, path: Path) -> None:
@@ -43,8 +46,10 @@ def check(option: str, path: Path) -> None:
 def save(path: Path, drawn: Any) -> None:
     """Write a figure of `sheet` to the picture `path`, whole or not at all. Raises `OSError`."""
     picture = io.BytesIO()
-    drawn.savefig(picture, dpi=DOTS_PER_INCH, format=path.suffix[1:].lower())
-    files.write_bytes(path, [picture.getvalue()])
+    kind = path.suffix[1:].lower()
+    said = {MAKERS[kind]: MADE_BY} if kind in MAKERS else None
+    drawn.savefig(picture, dpi=DOTS_PER_INCH, format=kind, metadata=said)
+    delivery.write(path, picture.getvalue(), forms.PICTURE)
 
 
 def sheet(

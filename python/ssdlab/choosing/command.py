@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ssdlab import choosing, files, sizing, terminal
+from ssdlab import choosing, delivery, forms, sizing, terminal
 from ssdlab._core import InputError
 from ssdlab.cli import completion
 from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst
@@ -116,7 +116,7 @@ def choose(
     """
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
-        files.refuse_unwritable(json_file)
+        delivery.refuse(json_file, forms.CHOICE)
     with terminal.steps(sys.stderr, "choosing", quiet) as bar:
         found = choosing.choose(
             trace,
@@ -135,7 +135,7 @@ def choose(
         )
     text = json.dumps(found.to_dict(), indent=2) + "\n"
     if json_file is not None:
-        files.write_together({json_file: text})
+        delivery.write(json_file, text, forms.CHOICE)
     if json_path == "-":
         click.echo(text, nl=False)
     elif not quiet:

@@ -32,10 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             options = quick.options_of(words[1:])
             if options is not None:
+                from ssdlab import delivery
                 from ssdlab.running import perform
 
-                perform.run(**options)
-                return 0
+                with delivery.command(options.pop("force")) as outputs:
+                    perform.run(**options)
+                return outputs.status
         from ssdlab.cli import group
 
         return group.main(words)

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard, TypeVar
 
 import click
 
-from ssdlab import portable
+from ssdlab import delivery, portable
 from ssdlab.cli import completion
 
 PATH = click.Path(path_type=Path)
@@ -41,6 +41,18 @@ def no_cache(command: COMMAND) -> COMMAND:
     return option(command)
 
 
+#: What the option of every command that writes files is called.
+FORCE = "force"
+
+
+def _force() -> click.Option:
+    return click.Option(
+        [f"--{FORCE}"],
+        is_flag=True,
+        help="Replace files that this command did not write; otherwise they are refused.",
+    )
+
+
 def takes_one_value(param: click.Parameter) -> TypeGuard[click.Option]:
     """Whether it is an option with a value that may be given once."""
     return isinstance(param, click.Option) and not (param.is_flag or param.count or param.multiple)
@@ -56,9 +68,12 @@ class ExamplesFirst(click.Command):
         *args: Any,
         examples: Sequence[tuple[str, str]] = (),
         needs_live_device: bool = False,
+        writes: bool = False,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        if writes or any(takes_one_value(it) and it.opts[-1] in OUTPUTS for it in self.params):
+            self.params.append(_force())
         self.examples = examples
         self.is_missing = needs_live_device and not portable.HAS_LIVE_DEVICE
 
@@ -124,7 +139,11 @@ class ExamplesFirst(click.Command):
         """Run it, unless it needs what this build does not have."""
         if self.is_missing:
             portable.refuse_without_live_device()
-        return super().invoke(ctx)
+        if isinstance(self, click.Group):
+            return super().invoke(ctx)
+        with delivery.command(ctx.params.pop(FORCE, False)) as outputs:
+            status = super().invoke(ctx)
+        return status or outputs.status
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """What the list of commands says of it."""

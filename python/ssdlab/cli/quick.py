@@ -31,6 +31,7 @@ REPEATED = {"--set": "assignments"}
 FLAGS = {
     "--allow-code": "allow_code",
     "--check": "check",
+    "--force": "force",
     "--no-cache": "no_cache",
     "--quiet": "quiet",
     "--show": "show",

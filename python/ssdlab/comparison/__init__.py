@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ssdlab import _core, layers, portable, running
+from ssdlab import _core, layers, portable, reading, running
 from ssdlab._core import InputError
 from ssdlab.comparison import measured
 from ssdlab.confidence import CONFIDENCE, margin
@@ -198,6 +198,20 @@ def compare(
         return _with_measured(a, b, repeat, allow_code)
     if repeat is not None and not 2 <= repeat <= MAX_REPEATS:
         raise InputError(f"repeat {repeat}: from 2 to {MAX_REPEATS} repetitions")
+    named = [os.fspath(it) for it in (a, b) if isinstance(it, str | os.PathLike)]
+    with reading.of_files(*named):
+        return _compared(a, b, repeat, allow_code, workers, executor, progress)
+
+
+def _compared(
+    a: Side,
+    b: Side,
+    repeat: int | None,
+    allow_code: bool,
+    workers: int | None,
+    executor: Any,
+    progress: Callable[[int, int], object] | None,
+) -> Comparison:
     sides = [_Side.of(name, side, allow_code) for name, side in (("A", a), ("B", b))]
     experiments = [side.experiment.to_dict() for side in sides]
     if repeat is None:

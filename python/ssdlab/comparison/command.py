@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from ssdlab import _core, files, terminal
+from ssdlab import _core, delivery, forms, terminal
 from ssdlab.charts import matplotlib
 from ssdlab.cli import completion, stack
 from ssdlab.cli.options import PATH, ExamplesFirst, no_cache, override_options
@@ -109,9 +109,9 @@ def compare(
     that the data cannot tell.
     """
     json_file = None if json_path in (None, "-") else Path(str(json_path))
-    for path in (json_file, plot):
+    for path, form in ((json_file, forms.COMPARISON), (plot, forms.PICTURE)):
         if path is not None:
-            files.refuse_unwritable(path)
+            delivery.refuse(path, form)
     if plot is not None:
         matplotlib.check("--plot", plot)
     if plot is not None and (measured.is_fio(a) or measured.is_fio(b)):
@@ -150,7 +150,7 @@ def compare(
             raise click.ClickException(str(error)) from None
     text = json.dumps(found.to_dict()) + "\n"
     if json_file is not None:
-        files.write_together({json_file: text})
+        delivery.write(json_file, text, forms.COMPARISON)
     if plot is not None:
         if over:
             _draw_grid(plot, found)

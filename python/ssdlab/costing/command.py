@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ssdlab import files
+from ssdlab import delivery, forms, reading
 from ssdlab.charts import matplotlib
 from ssdlab.cli.options import PATH, QUIET, ExamplesFirst
 from ssdlab.costing import need as needs
@@ -93,15 +93,16 @@ def cost(
     """
     need, prices = needs.parse(texts), from_options(given)
     json_file = None if json_path in (None, "-") else Path(str(json_path))
-    for path in (json_file, plot):
+    for path, form in ((json_file, forms.COST), (plot, forms.PICTURE)):
         if path is not None:
-            files.refuse_unwritable(path)
+            delivery.refuse(path, form)
     if plot is not None:
         matplotlib.check("--plot", plot)
-    found = calculate(results, need, prices, against, dollars_per_gib)
+    with reading.of_files(*results):
+        found = calculate(results, need, prices, against, dollars_per_gib)
     text = json.dumps(found.to_dict(), indent=2)
     if json_file is not None:
-        files.write_together({json_file: text + "\n"})
+        delivery.write(json_file, text + "\n", forms.COST)
     if plot is not None:
         from ssdlab.costing import figures
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ssdlab import files, layers, sources
+from ssdlab import delivery, forms, layers, sources
 from ssdlab._core import InputError
 from ssdlab.cli.options import ALLOW_CODE, PATH, QUIET, ExamplesFirst
 from ssdlab.cli.signals import SigtermInterrupts
@@ -161,7 +161,8 @@ def crash(
     """
     _one_of(ctx)
     if json_path not in (None, "-"):
-        files.refuse_unwritable(Path(str(json_path)))
+        form = forms.CRASHES if control is None else forms.CONTROLS
+        delivery.refuse(Path(str(json_path)), form)
     if keep is not None:
         run.new_directory(keep)
     search = run.Search(points, draws, seed, workers, timeout)
@@ -181,7 +182,7 @@ def crash(
                 if allow_code:
                     case.stack[:] = layers.permitting(case.stack)
                 found = run.record_and_judge(case, search, work, keep, progress)
-    _write(json_path, found.to_dict())
+    _write(json_path, found.to_dict(), forms.CRASHES)
     if json_path != "-" and not quiet:
         from ssdlab.crashes import display
 
@@ -254,17 +255,17 @@ def _controls(
 
     tell = (lambda _: None) if quiet else lambda it: click.echo(display.outcome_line(it), err=True)
     outcomes = controls.perform(wanted, search, keep, progress, tell)
-    _write(json_path, [outcome.to_dict() for outcome in outcomes])
+    _write(json_path, [outcome.to_dict() for outcome in outcomes], forms.CONTROLS)
     if json_path != "-" and not quiet:
         click.echo(display.controls_table(outcomes, sys.stdout), nl=False)
     return 0 if all(outcome.as_expected for outcome in outcomes) else 1
 
 
-def _write(json_path: str | None, found: object) -> None:
+def _write(json_path: str | None, found: object, form: forms.Form) -> None:
     if json_path is None:
         return
     text = json.dumps(found, indent=1) + "\n"
     if json_path == "-":
         click.echo(text, nl=False)
         return
-    files.write_together({Path(json_path): text})
+    delivery.write(Path(json_path), text, form)

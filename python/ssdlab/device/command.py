@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ssdlab import files, layers, terminal
+from ssdlab import delivery, forms, layers, terminal
 from ssdlab.cli.options import (
     PATH,
     QUIET,
@@ -87,9 +87,9 @@ def from_datasheet(
     if file is None:
         raise click.UsageError("SHEET is missing; --template prints one to fill in")
     if out is not None:
-        files.refuse_unwritable(out, files.TOML)
+        delivery.refuse(out, forms.FROM_SHEET)
     if json_path not in (None, "-"):
-        files.refuse_unwritable(Path(str(json_path)))
+        delivery.refuse(Path(str(json_path)), forms.SOLVED)
     from ssdlab.device import contradictions, ranges
     from ssdlab.device.calibrate import calibrate
     from ssdlab.device.solve import solve
@@ -122,8 +122,9 @@ def from_datasheet(
         "ranges": hidden.to_dict(),
         "assumptions": drive.assumptions,
     }
-    texts = {} if out is None else {out: drive.file(head)}
-    _write(texts, everything, json_path)
+    if out is not None:
+        delivery.write(out, drive.file(head), forms.FROM_SHEET)
+    _write(everything, json_path, forms.SOLVED)
     if json_path != "-" and not quiet:
         from ssdlab.device import display
 
@@ -181,7 +182,7 @@ def check(name: str, of: str | None, quick: bool, json_path: str | None, quiet: 
     cell is out of tolerance.
     """
     if json_path not in (None, "-"):
-        files.refuse_unwritable(Path(str(json_path)))
+        delivery.refuse(Path(str(json_path)), forms.CHECKED)
     found = sheet.load(name)
     chosen = found.device if of is None else of
     Experiment(device=chosen)  # refused before anything is simulated
@@ -194,7 +195,7 @@ def check(name: str, of: str | None, quick: bool, json_path: str | None, quiet: 
         "unknown": list(found.unknown),
         "cells": [it.to_dict() for it in outcomes],
     }
-    _write({}, everything, json_path)
+    _write(everything, json_path, forms.CHECKED)
     if json_path != "-" and not quiet:
         from ssdlab.device import display
 
@@ -205,15 +206,10 @@ def check(name: str, of: str | None, quick: bool, json_path: str | None, quiet: 
         sys.exit(1)
 
 
-def _write(texts: dict[Path, str], everything: object, json_path: str | None) -> None:
-    """Writes all files or none, and JSON to standard output where that is asked."""
+def _write(everything: object, json_path: str | None, form: forms.Form) -> None:
+    """Writes JSON to where it is asked."""
     text = json.dumps(everything, indent=2) + "\n"
     if json_path not in (None, "-"):
-        texts = {**texts, Path(str(json_path)): text}
-    try:
-        files.write_together(texts)
-    except OSError as error:
-        message = f"{error.filename}: cannot be written: {error.strerror}; nothing was written"
-        raise click.ClickException(message) from None
+        delivery.write(Path(str(json_path)), text, form)
     if json_path == "-":
         click.echo(text, nl=False)

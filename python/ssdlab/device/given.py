@@ -51,7 +51,7 @@ def _link(where: str, value: Any) -> str:
     from ssdlab import catalogue
 
     links = catalogue.list("links")
-    if value not in links:
+    if not isinstance(value, str) or value not in links:
         raise InputError(f"{where} = {value!r}: expected a host link: {', '.join(links)}")
     return str(value)
 

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import click
 
-from ssdlab import files, terminal
+from ssdlab import delivery, forms, terminal
 from ssdlab.cli.options import PATH, QUIET, ExamplesFirst
 from ssdlab.floor import measure
 
 
 @click.command(
     cls=ExamplesFirst,
+    writes=True,
     needs_live_device=True,
     examples=[
         (
@@ -47,13 +48,10 @@ def floor(file: Path, seconds: float, port: int | None, realtime: bool, quiet: b
 
     `ssdlab serve --floor FILE` then answers earlier by that latency, for each direction and size.
     """
-    files.refuse_unwritable(file)
+    delivery.refuse(file, forms.FLOOR)
     with terminal.steps(sys.stderr, "measuring", quiet or sys.stderr is None) as progress:
         found = measure(seconds, port, realtime, progress)
-    try:
-        files.write_together({file: json.dumps(found, indent=1) + "\n"})
-    except OSError as error:
-        raise click.ClickException(f"{file}: cannot be written: {error.strerror}") from None
+    delivery.write(file, json.dumps(found, indent=1) + "\n", forms.FLOOR)
     if quiet:
         return
     click.echo(f"{'bytes':>9}  {'read, us':>9}  {'write, us':>9}")

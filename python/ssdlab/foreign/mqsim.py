@@ -26,6 +26,8 @@ POLICIES = {
 }
 #: Requests of a flow that ends by its time.
 ENDLESS = 10**9
+#: No parameter is larger: bytes, requests, nanoseconds.
+LARGEST = 1e18
 SECTOR = 512
 TIME_UNITS = {"PICOSECOND": None, "NANOSECOND": "ns", "MICROSECOND": "us", "MILLISECOND": "ms"}
 READ = ("Page_Read_Latency_LSB", "Page_Read_Latency_CSB", "Page_Read_Latency_MSB")
@@ -76,9 +78,17 @@ class _Given:
             number = float(value)
         except ValueError:
             raise self.wrong(name, value, "expected a number") from None
-        if not math.isfinite(number) or number < 0:
-            raise self.wrong(name, value, "expected a number from 0")
+        if not 0 <= number <= LARGEST:
+            raise self.wrong(name, value, f"expected a number from 0 to {LARGEST:g}")
         return number
+
+    def whole(self, name: str) -> int | None:
+        """A parameter that counts something, of which there is at least one."""
+        said = self.left.get(name, "")
+        number = self.number(name)
+        if number is not None and (number < 1 or number != int(number)):
+            raise self.wrong(name, said, "expected a whole number from 1")
+        return None if number is None else int(number)
 
     def wrong(self, name: str, value: str, problem: str) -> InputError:
         """The error about a parameter."""
@@ -107,8 +117,8 @@ class _Drive(_Given):
         """The drive as TOML."""
         device: dict[str, Any] = {"kind": "ssd", "summary_page": False, "interleave": "die"}
         for name, key in self.WHOLE.items():
-            if (number := self.number(name)) is not None:
-                device[key] = int(number)
+            if (count := self.whole(name)) is not None:
+                device[key] = count
         for name, key in self.SIZES.items():
             if (number := self.number(name)) is not None:
                 device[key] = f"{int(number)}B"
@@ -239,7 +249,7 @@ def _synthetic(given: _Given) -> tuple[dict[str, Any], int, float]:
     fixed = given.word("Request_Size_Distribution", {"FIXED": True, "NORMAL": False})
     spread = given.number("Variance_Request_Size")
     if fixed is False:
-        given.notes.append(f"sizes: all are the mean; not modelled: a variance of {spread:g}")
+        given.notes.append(f"sizes: all are the mean; not modelled: a variance of {spread or 0:g}")
     if (share := given.number("Read_Percentage")) is not None:
         found["read_share"] = share / 100
     if share := given.number("Working_Set_Percentage"):

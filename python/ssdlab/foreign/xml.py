@@ -65,6 +65,9 @@ def read(path: Path) -> Element:
     parser.CharacterDataHandler = text
     try:
         parser.Parse(content, True)
-    except expat.ExpatError as error:
+    except (expat.ExpatError, LookupError, ValueError) as error:
+        # The others are of an encoding that there is not.
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{path}: not XML: {error}") from None
     return top.inside[0]

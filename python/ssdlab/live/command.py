@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ssdlab import files, layers, sources
+from ssdlab import delivery, forms, layers, sources
 from ssdlab.cli import completion
 from ssdlab.cli.options import ALLOW_CODE, PATH, ExamplesFirst
 from ssdlab.cli.signals import SigtermInterrupts
@@ -256,13 +256,12 @@ def serve(
         raise click.UsageError("--host and --allow-remote belong to --port")
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
-        files.refuse_unwritable(json_file)
+        delivery.refuse(json_file, forms.RESULTS)
     if watch is not None:
         from ssdlab.loopback import refuse_taken
 
         refuse_taken(watch)
-    if record is not None and record != "-":
-        files.refuse_unwritable(Path(record))
+    roles.refuse_record(record)
     named = {"backing": backing, "record": record, "control": control, "floor": floor}
     others = [("--script", script), ("--json", json_file)]
     roles.refuse_shared([*roles.of_device(named, "--"), *others])
@@ -343,11 +342,7 @@ def serve(
             results = _stopped(live)
     text = _as_json(results)
     if json_file is not None:
-        try:
-            files.write_together({json_file: text})
-        except OSError as error:
-            reason = f"cannot be written: {error.strerror}"
-            raise click.ClickException(f"{json_file}: {reason}") from None
+        delivery.write(json_file, text, forms.RESULTS)
     if json_path == "-":
         click.echo(text, nl=False)
     elif not quiet:
@@ -374,7 +369,11 @@ def _stopped(live: LiveDevice | LiveExports) -> dict[str, Results]:
     try:
         ended = live.stop()
     except OSError as error:
-        raise click.ClickException(str(error)) from None
+        # Of a record or a drive: the results are there all the same.
+        if live.results is None:
+            raise click.ClickException(str(error)) from None
+        delivery.failed(f"{error}; the results are not lost")
+        ended = live.results
     results = ended if isinstance(ended, dict) else {"": ended}
     for result in results.values():
         for warning in result.live.warnings:

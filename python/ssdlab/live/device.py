@@ -95,12 +95,19 @@ class LiveDevice:
         """Answer what was asked, end, and return the `Results`.
 
         They are as of a simulation, with a section `live` about the timing. Raises `OSError` if
-        the recorded trace cannot be written.
+        the recorded trace or the drive cannot be written; its attribute `results` has them.
         """
         if self._door is not None:
             door, self._door = self._door, None
             door.stop()
-        text = self._core.stop()
+        try:
+            text = self._core.stop()
+        except OSError as error:
+            # Of a record or a drive that could not be written; the results are there.
+            if isinstance(found := getattr(error, "results", None), str):
+                self.results = Results.from_json(found)
+                error.results = self.results  # type: ignore[attr-defined]
+            raise
         if text is not None:
             self.results = Results.from_json(text)
         if self.results is None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from ssdlab import files, layers, sources
+from ssdlab import layers, sources
 from ssdlab._core import InputError
 from ssdlab.cli.stack import above
+from ssdlab.live import roles
 from ssdlab.live.exports import Room, describe
 
 #: Options of an export, beside the keys of its experiment, which have a dot.
@@ -59,8 +59,7 @@ def room_of(
             description = value
         else:
             settings[key] = value
-    if settings["record"] not in (None, "-"):
-        files.refuse_unwritable(Path(settings["record"]))
+    roles.refuse_record(settings["record"])
     # What is said here replaces what is said for all, key by key.
     said = {piece.partition("=")[0].strip() for piece in own}
     rest = [it for it in assignments if it.partition("=")[0].strip() not in said]

@@ -76,6 +76,9 @@ class LiveExports:
             self._door.close()
             try:
                 self.results = _stop_all(self.devices)
+            except OSError as error:
+                self.results = getattr(error, "results", None)
+                raise
             finally:
                 self._door.finish()
         return self.results
@@ -237,6 +240,10 @@ def _stop_all(devices: dict[str, LiveDevice]) -> dict[str, Results]:
             results[name] = device.stop()
         except Exception as error:
             problem = problem or error
+            if isinstance(error, OSError) and device.results is not None:
+                results[name] = device.results
     if problem is not None:
+        if isinstance(problem, OSError) and len(results) == len(devices):
+            problem.results = results  # type: ignore[attr-defined]
         raise problem
     return results

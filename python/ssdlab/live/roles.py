@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from ssdlab import delivery, forms
 from ssdlab._core import InputError
 
 #: The settings of a device that name a file which is written, and what lies beside it.
@@ -26,6 +28,19 @@ def of_device(settings: Mapping[str, Any], prefix: str = "") -> Iterable[Role]:
                 yield f"{prefix}{key} ({ending})", os.fspath(path) + ending
     for key in READ:
         yield f"{prefix}{key}", settings.get(key)
+
+
+def refuse_record(record: str | os.PathLike[str] | None) -> None:
+    """Raise `InputError` where a recorded trace, or the orders beside it, would replace a file.
+
+    Only a Parquet trace says that ssdlab wrote it.
+    """
+    if record is None or os.fspath(record) == "-":
+        return
+    delivery.refuse(Path(record), forms.TRACE)
+    orders = Path(f"{os.fspath(record)}.faults")
+    if orders.exists():
+        delivery.refuse(orders)
 
 
 def refuse_shared(roles: Iterable[Role]) -> None:

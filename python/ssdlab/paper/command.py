@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from ssdlab import files, terminal
+from ssdlab import delivery, forms, terminal
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
 from ssdlab.cli.options import QUIET, ExamplesFirst
@@ -98,13 +98,11 @@ def paper(
     changes = _inputs(inputs)
     if device is not None:
         Experiment(device=device)  # refused before the other items have run for minutes
-    texts: dict[Path, str] = {}
     outputs = [None if path in (None, "-") else Path(str(path)) for path in (json_path, report)]
-    for path in (plot, outputs[0]):
+    of_each = (forms.STUDIES, forms.STUDIES_PAGE, forms.PICTURE)
+    for path, form in zip((*outputs, plot), of_each, strict=True):
         if path is not None:
-            files.refuse_unwritable(path)
-    if outputs[1] is not None:
-        files.refuse_unwritable(outputs[1], files.PAGE)
+            delivery.refuse(path, form)
     if plot is not None:
         matplotlib.check("--plot", plot)
     with terminal.steps(sys.stderr, "simulating", quiet) as progress:
@@ -115,16 +113,11 @@ def paper(
         json.dumps({"items": [item.to_dict() for item in found], "verdicts": counts(found)}) + "\n"
     )
     if outputs[0] is not None:
-        texts[outputs[0]] = text
+        delivery.write(outputs[0], text, forms.STUDIES)
     if outputs[1] is not None:
         from ssdlab.paper.report import page
 
-        texts[outputs[1]] = page(found, quick, traces is not None)
-    try:
-        files.write_together(texts)
-    except OSError as error:
-        message = f"{error.filename}: cannot be written: {error.strerror}; nothing was written"
-        raise click.ClickException(message) from None
+        delivery.write(outputs[1], page(found, quick, traces is not None), forms.STUDIES_PAGE)
     if json_path == "-":
         click.echo(text, nl=False)
     elif not quiet:

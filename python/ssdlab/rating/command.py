@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ssdlab import files, layers, terminal
+from ssdlab import delivery, forms, layers, terminal
 from ssdlab.cli.options import (
     ALLOW_CODE,
     PATH,
@@ -104,7 +104,7 @@ def endurance(
     tried = None if tbw is None else SIZE.parse("--tbw", tbw)
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
-        files.refuse_unwritable(json_file)
+        delivery.refuse(json_file, forms.ENDURANCE)
     load = load_of(of, trace, workload)
     changes = layers.from_options(assignments)
     with terminal.steps(sys.stderr, "writing until end of life", quiet) as bar:
@@ -121,7 +121,7 @@ def endurance(
         )
     text = json.dumps(found.to_dict(tried), indent=2) + "\n"
     if json_file is not None:
-        files.write_together({json_file: text})
+        delivery.write(json_file, text, forms.ENDURANCE)
     if json_path == "-":
         click.echo(text, nl=False)
     elif not quiet:

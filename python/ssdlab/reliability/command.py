@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ssdlab import files, layers, terminal
+from ssdlab import delivery, forms, layers, terminal
 from ssdlab.cli.options import QUIET, ExamplesFirst, device_argument, one_device
 from ssdlab.device.units import SIZE
 from ssdlab.reliability import LIFE, REPAIR, Times, outlook, read
@@ -112,7 +112,7 @@ def reliability(
     array = one_device(positional, named, "ARRAY")
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
-        files.refuse_unwritable(json_file)
+        delivery.refuse(json_file, forms.RELIABILITY)
     if groups < 1:
         raise click.UsageError(f"--groups {groups}: at least 1")
     found_array = read(array, layers.from_options(assignments))
@@ -125,7 +125,7 @@ def reliability(
         found = outlook(found_array, times, years, groups, seed, progress)
     text = json.dumps(found.to_dict(), indent=2) + "\n"
     if json_file is not None:
-        files.write_together({json_file: text})
+        delivery.write(json_file, text, forms.RELIABILITY)
     if json_path == "-":
         click.echo(text, nl=False)
     elif not quiet:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ssdlab import files
+from ssdlab import delivery, files, forms, reading
 from ssdlab._core import InputError
 from ssdlab.reports import runs
 from ssdlab.reports import sweep_page as of_sweep
@@ -26,17 +26,18 @@ def report(
     *,
     minimize: str | Iterable[str] = (),
     maximize: str | Iterable[str] = (),
+    force: bool = False,
 ) -> None:
     """Write a report of one or more results, or of a sweep, to the HTML file `path`.
 
     A source is `Results`, their file or the directory of `ssdlab run --out`; or a `Sweep` or the
     .jsonl file that one has written. `minimize` and `maximize` are the metrics of a sweep to
     draw, instead of its own objectives. Raises `InputError` for wrong input and `OSError` if the
-    file cannot be written.
+    file cannot be written, also for one there that is no report, unless `force` is given.
     """
-    files.refuse_other_ending(Path(path), files.PAGE)
+    files.refuse_other_ending(Path(path), forms.REPORT)
     text = page(sources, _listed(minimize), _listed(maximize))
-    files.write_bytes(Path(path), [text.encode()])
+    delivery.write(Path(path), text, forms.REPORT, force=force)
 
 
 def page(
@@ -46,20 +47,8 @@ def page(
     if isinstance(sources, Results | Sweep | str | os.PathLike):
         sources = [sources]
     files_ = [os.fspath(source) for source in sources if not isinstance(source, Results | Sweep)]
-    try:
+    with reading.of_files(*files_):
         return _page(sources, minimize, maximize)
-    except _SHAPE as error:
-        is_named = isinstance(error, InputError) and any(it in str(error) for it in files_)
-        if not files_ or is_named:
-            raise
-        what = f"{type(error).__name__}: {error}"
-        raise InputError(
-            f"{', '.join(files_)}: not written by ssdlab, or not whole ({what})"
-        ) from error
-
-
-#: What reading a file raises that has a number where a section is expected, or lacks one.
-_SHAPE = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 
 
 def _page(sources: Sequence[Source], minimize: Sequence[str], maximize: Sequence[str]) -> str:

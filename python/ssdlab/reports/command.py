@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ssdlab import files
+from ssdlab import delivery, forms
 from ssdlab.cli.options import PATH, ExamplesFirst
 from ssdlab.reports import report as write
 
@@ -39,5 +39,5 @@ def report(
 
     RESULTS are files or directories of `ssdlab run`, or the .jsonl file of one sweep.
     """
-    files.refuse_unwritable(out, files.PAGE)
+    delivery.refuse(out, forms.REPORT)
     write(results, out, minimize=minimize, maximize=maximize)

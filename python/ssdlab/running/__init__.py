@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from ssdlab import _core, files, layers, sources
+from ssdlab import _core, delivery, forms, layers, sources
 from ssdlab.layers import Layer
 from ssdlab.results import Results
 
@@ -83,6 +83,8 @@ def run(
 
     Raises `InputError` for wrong input, `CheckError` for a failed audit, and `PolicyError` if a
     cleaning policy of your own breaks a rule or raises an exception, which is then the cause.
+    `OSError` says that the record of requests or the drive could not be written; its attribute
+    `results` has the results.
     Ctrl-C, and any exception of `progress`, ends the run and is passed on, with an attribute
     `requests`, the number of requests completed so far.
     """
@@ -134,7 +136,13 @@ def run_layers(
         )
     record = None if requests is None else os.fspath(requests)
     count = _threads(threads)
-    return Results.from_json(_core.run(stack, check, report, record, cleaner, count))
+    try:
+        return Results.from_json(_core.run(stack, check, report, record, cleaner, count))
+    except OSError as error:
+        # Of a record or a saved drive that could not be written: the run itself is done.
+        if isinstance(text := getattr(error, "results", None), str):
+            error.results = Results.from_json(text)  # type: ignore[attr-defined]
+        raise
 
 
 def _threads(threads: int | str) -> int:
@@ -274,11 +282,14 @@ class Experiment:
         resolved: dict[str, Any] = json.loads(_core.resolve_json(self.layers))
         return resolved
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the experiment to the TOML file `path`, whole or not at all. Raises `OSError`."""
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the experiment to the TOML file `path`, whole or not at all.
+
+        Raises `OSError`, also for a file there that was not written so, unless `force` is given.
+        """
         from pathlib import Path
 
-        files.write_together({Path(path): self._toml})
+        delivery.write(Path(path), self._toml, forms.EXPERIMENT, force=force)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Experiment) and self._toml == other._toml

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ssdlab import _core, files, layers
+from ssdlab import _core, delivery, files, forms, layers
 from ssdlab import results as results_module
 from ssdlab.cli import stack
 from ssdlab.running import Progress, run_layers
@@ -66,12 +66,7 @@ def _run(
                 f"{option} follows the table, which --json -, --format and --quiet omit"
             )
     json_file = None if json_path is None or to_stdout else _path(json_path)
-    if out is not None:
-        files.refuse_unwritable_directory(out, (RESULTS_FILE, EXPERIMENT_FILE))
-    if json_file is not None:
-        files.refuse_unwritable(json_file)
-    if requests is not None:
-        files.refuse_unwritable(requests)
+    _refuse_outputs(out, json_file, requests)
 
     layered = stack.below(experiment, device, trace, workload, columns)
     layered += stack.above(assignments, seed)
@@ -94,11 +89,16 @@ def _run(
             _sigterm(out or json_file or requests or "save_drive" in resolved),
             _progress(quiet) as progress,
         ):
-            results = run_layers(
-                layered, check=check, requests=requests, threads=threads, progress=progress
+            results = _results(
+                partial(
+                    run_layers,
+                    layered,
+                    check=check,
+                    requests=requests,
+                    threads=threads,
+                    progress=progress,
+                )
             )
-    except OSError as error:  # of the record of requests: nothing else is written here
-        raise _not_completed(f"{error}; nothing was written") from None
     except KeyboardInterrupt as error:
         from ssdlab.cli import signals
 
@@ -106,12 +106,11 @@ def _run(
         message = f"interrupted after {count} requests; nothing was written"
         raise signals.Interrupted(message) from error
 
-    texts = {}
     if out is not None:
-        texts = {out / RESULTS_FILE: results.to_json(), out / EXPERIMENT_FILE: resolved}
+        delivery.write(out / RESULTS_FILE, results.to_json(), forms.RESULTS)
+        delivery.write(out / EXPERIMENT_FILE, resolved, forms.EXPERIMENT)
     if json_file is not None:
-        texts[json_file] = results.to_json()
-    _write(texts)
+        delivery.write(json_file, results.to_json(), forms.RESULTS)
     if not quiet and results.get("timeline") and results.timeline.cut:
         kept = len(results.timeline.operations.lane)
         print(f"ssdlab: the timeline stopped after {kept:,} operations", file=sys.stderr)
@@ -141,6 +140,30 @@ def _run(
                 again = partial(_again, out / EXPERIMENT_FILE, None, None, None, (), None)
             _advise(results, layered, again)
     _refuse_loss(results)
+
+
+def _refuse_outputs(out: Path | None, json_file: Path | None, requests: Path | None) -> None:
+    """Raise `InputError` where an output could not be written, or would replace another file."""
+    if out is not None:
+        files.refuse_unwritable_directory(out, (RESULTS_FILE, EXPERIMENT_FILE))
+        if out.is_dir():
+            delivery.refuse(out / RESULTS_FILE, forms.RESULTS)
+            delivery.refuse(out / EXPERIMENT_FILE, forms.EXPERIMENT)
+    for path, form in ((json_file, forms.RESULTS), (requests, forms.REQUESTS)):
+        if path is not None:
+            delivery.refuse(path, form)
+
+
+def _results(run: Callable[[], results_module.Results]) -> results_module.Results:
+    """The results of a run, also where its record of requests or its drive could not be written."""
+    try:
+        return run()
+    except OSError as error:
+        found: results_module.Results | None = getattr(error, "results", None)
+        if found is None:
+            raise _not_completed(f"{error}; nothing was written") from None
+        delivery.failed(f"{error}; the results are not lost")
+        return found
 
 
 def _advise(
@@ -237,14 +260,6 @@ def _progress(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
 
     with bar.progress_bar(sys.stderr) as move:
         yield move
-
-
-def _write(texts: dict[Path, str]) -> None:
-    try:
-        files.write_together(texts)
-    except OSError as error:
-        message = f"{error.filename}: cannot be written: {error.strerror}; nothing was written"
-        raise _not_completed(message) from None
 
 
 def _show(text: str) -> None:

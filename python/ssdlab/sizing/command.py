@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ssdlab import files, layers, sizing, terminal
+from ssdlab import delivery, forms, layers, sizing, terminal
 from ssdlab.charts import matplotlib
 from ssdlab.cli import completion
 from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst, no_cache
@@ -101,10 +101,10 @@ def size(
     """
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if out is not None:
-        files.refuse_unwritable(out, files.TOML)
-    for path in (json_file, plot):
+        delivery.refuse(out, forms.SIZED)
+    for path, form in ((json_file, forms.SIZING), (plot, forms.PICTURE)):
         if path is not None:
-            files.refuse_unwritable(path)
+            delivery.refuse(path, form)
     if plot is not None:
         matplotlib.check("--plot", plot)
     if years is not None and not 0 < years < float("inf"):
@@ -130,11 +130,12 @@ def size(
         every = [sized(drive) for drive in named]
     found, of_all = every[0], [it.to_dict() for it in every]
     text = json.dumps(of_all[0] if len(named) == 1 else of_all, indent=2) + "\n"
-    texts = {} if json_file is None else {json_file: text}
+    if json_file is not None:
+        delivery.write(json_file, text, forms.SIZING if len(named) == 1 else forms.SIZINGS)
     if out is not None and found.best is not None:
         own = layers.from_seed(f"--seed {seed}", seed)
-        texts[out] = sizing.experiment([*found.best.layers, *own]).to_toml()
-    files.write_together(texts)
+        design = sizing.experiment([*found.best.layers, *own])
+        delivery.write(out, design.to_toml(), forms.SIZED)
     if plot is not None:
         from ssdlab.sizing import figures
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ssdlab import files, layers, terminal
+from ssdlab import delivery, forms, layers, terminal
 from ssdlab.cli import completion, stack
 from ssdlab.cli.options import PATH, ExamplesFirst, no_cache, override_options
 from ssdlab.sweeps import backends, space
@@ -143,7 +143,7 @@ def sweep(
         raise click.UsageError("--dask and --workers exclude each other")
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
-        files.refuse_unwritable(json_file)
+        delivery.refuse(json_file, forms.SWEEP)
     peers, above = layers.from_options(assignments), stack.above((), seed)
     permitted = layers.permitting if allow_code else list
     several = len(experiments) > 1
@@ -193,7 +193,7 @@ def sweep(
         except backends.Lost as error:
             raise click.ClickException(f"{error}; {done} points were done; {kept}") from None
     if json_file is not None:
-        files.write_bytes(json_file, (part.encode() for part in found.to_json()))
+        delivery.write(json_file, found.to_json, forms.SWEEP)
     if json_path == "-":
         for part in found.to_json():
             click.echo(part, nl=False)

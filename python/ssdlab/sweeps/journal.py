@@ -15,35 +15,49 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from ssdlab import files, portable
+from ssdlab import delivery, files, portable, reading
 from ssdlab._core import InputError
 from ssdlab.results import SCHEMA
 from ssdlab.sweeps.plan import Point
 from ssdlab.sweeps.work import Outcome
 
-_HEAD = re.compile(rb'\{"key": "([0-9a-f]{32})", "error": null,')
+_LINE = re.compile(rb'\{"key": "([0-9a-f]{32})", "error": (null,)?')
+_BEGINS = b'{"key": "'
 _RESULTS = b', "results": '
 
 
 class Journal:
     """Where outcomes are kept, by the key of their point; without a path, in a temporary file."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, force: bool = False) -> None:
         self.path = path
         self.errors: dict[str, str] = {}
         self.points: list[Point] = []
         #: The parameters and goals of the sweep; every line has them.
         self.asked: dict[str, Any] = {}
         self._places: dict[str, tuple[int, int]] = {}
+        #: Every point that the file had, also those that failed, and what was asked then.
+        self._found: set[str] = set()
+        self._was_asked: dict[str, Any] = {}
+        self._is_moved = False
+        self._force = force or delivery.is_forced()
         self._file: IO[bytes]
         if path is None:
             self._file = tempfile.TemporaryFile(prefix="ssdlab-sweep-")  # noqa: SIM115
             return
+        is_foreign = not _is_journal(path)
+        if is_foreign and not self._force:
+            raise InputError(
+                f"{path}: is there already, and is no journal of ssdlab sweep, which keeps its "
+                "points there; --force replaces it, another --out keeps it"
+            )
         self._file = path.open("a+b")
         try:
             portable.lock(self._file)
         except OSError:
             raise InputError(f"{path}: another sweep is writing it") from None
+        if is_foreign:
+            self._file.truncate(0)
         self._scan()
 
     @classmethod
@@ -55,17 +69,18 @@ class Journal:
             journal._file = path.open("rb")
             journal._scan()
             journal._file.seek(0)
-            for line in map(json.loads, journal._file):
-                found = Point(line["parameters"], [], line["key"], line["error"])
-                journal.points.append(found)
+            for number, text in enumerate(journal._file, start=1):
+                line = reading.parsed(f"{path}: line {number}", text)
+                journal.points.append(_point(line))
                 journal.asked = line.get("sweep", {})
-            for point in journal.points:
-                _refuse_schema(journal.results(point.key), path)
+                if (results := line["results"]) is not None:
+                    _refuse_schema(results, path)
+                    reading.refuse_broken_results(f"{path}: line {number}", results)
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
         except InputError:
             raise
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, LookupError, TypeError, AttributeError):
             raise InputError(f"{path}: not written by ssdlab sweep") from None
         return journal
 
@@ -77,9 +92,34 @@ class Journal:
                 self._file.truncate(place)
                 break
             # Of what was not synced a power cut may leave zeroes: that point is simulated again.
-            if b"\0" not in line and (head := _HEAD.match(line)):
-                self._places[head[1].decode()] = place, len(line)
+            if b"\0" not in line and (head := _LINE.match(line)):
+                if head[2]:
+                    self._places[head[1].decode()] = place, len(line)
+                if not self._found:
+                    self._was_asked = _asked_in(line)
+                self._found.add(head[1].decode())
             place += len(line)
+
+    def refuse_another(self, points: Iterable[Point] | None) -> None:
+        """Raise `InputError` if the file has points of another sweep, which this one would drop.
+
+        `points` are those of this one; None if it searches, so that they are not known yet. Then
+        what was asked must be the same, and at least as many points.
+        """
+        if self._force or not self._found:
+            return
+        if points is None:
+            was, now = dict(self._was_asked), dict(self.asked)
+            more = (now.pop("search") or 0) >= (was.pop("search", None) or 0)
+            others = 0 if was == json.loads(json.dumps(now)) and more else len(self._found)
+        else:
+            others = len(self._found - {point.key for point in points})
+        if others:
+            raise InputError(
+                f"{self.path}: has {others} {'point' if others == 1 else 'points'} of another "
+                "sweep (other settings, another trace or version), which this one would drop; "
+                "give another --out, vary what that one varied too, or --force"
+            )
 
     def __contains__(self, key: str) -> bool:
         return key in self._places
@@ -100,7 +140,9 @@ class Journal:
         except OSError as error:
             self._take_back(place)
             path = self.path or Path(tempfile.gettempdir())
-            raise files.NotWrittenError.of(path, error) from None
+            place = self._go_elsewhere(files.NotWrittenError.of(path, error))
+            self._file.write(text)
+            self._file.flush()
         self._places[point.key] = place, len(text)
 
     def _take_back(self, place: int) -> None:
@@ -109,6 +151,28 @@ class Journal:
             os.ftruncate(self._file.fileno(), place)
             if place == 0 and self.path is not None:
                 self.path.unlink()
+
+    def _go_elsewhere(self, why: files.NotWrittenError) -> int:
+        """Continue in a folder for temporary files; its size so far. Raises `why` without one."""
+
+        def copy() -> Iterable[bytes]:
+            self._file.seek(0)
+            while piece := self._file.read(1 << 20):
+                yield piece
+
+        if self.path is None or not delivery.is_command() or self._is_moved:
+            raise why
+        moved = delivery.elsewhere(self.path.name, copy)
+        if moved is None:
+            raise why
+        delivery.failed(
+            f"{self.path}: cannot be written: {why.strerror}; the sweep goes on, and its points go "
+            f"to {moved}: copy it back, and the same command goes on from there"
+        )
+        self._file.close()
+        self.path, self._is_moved = moved, True
+        self._file = moved.open("a+b")
+        return self._file.seek(0, 2)
 
     def results(self, key: str) -> dict[str, Any] | None:
         """The full results of a point, or None if it did not succeed."""
@@ -131,7 +195,14 @@ class Journal:
                 yield _head(point, error, self.asked) + rest
             portable.close_before_replaced(self._file)
 
-        files.write_bytes(self.path, lines())
+        try:
+            files.write(self.path, lines())
+        except files.NotWrittenError as error:
+            if not delivery.is_command() or self._file.closed:
+                raise
+            said = f"{self.path}: cannot be put in order: {error.strerror}"
+            delivery.failed(f"{said}; it has every point that succeeded")
+            return
         self._file.close()
         self._file = self.path.open("rb")
         self._places.clear()
@@ -145,6 +216,36 @@ class Journal:
     def close(self) -> None:
         """Close the file; a temporary one is gone."""
         self._file.close()
+
+
+def _point(line: Any) -> Point:
+    """The point of a line. Raises `ValueError` and its like for one that no sweep has written."""
+    parameters, key, error = line["parameters"], line["key"], line["error"]
+    if not isinstance(parameters, dict) or not isinstance(line["results"], dict | None):
+        raise ValueError("no parameters, or no results")
+    if not isinstance(error, str | None) or not re.fullmatch("[0-9a-f]{32}", key):
+        raise ValueError("no key, or no error")
+    if any(isinstance(value, dict | list) for value in parameters.values()):
+        raise ValueError("a parameter is a word or a number")
+    return Point(parameters, [], key, error)
+
+
+def _is_journal(path: Path) -> bool:
+    """Whether the file was written by a sweep, or has nothing in it."""
+    try:
+        with path.open("rb") as file:
+            begins = file.readline(1 << 12)
+    except FileNotFoundError:
+        return True
+    return not begins or bool(_LINE.match(begins)) or _BEGINS.startswith(begins)
+
+
+def _asked_in(line: bytes) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(line)["sweep"]
+    except (ValueError, LookupError, TypeError):
+        return {}
+    return found
 
 
 def _head(point: Point, error: str | None, asked: Mapping[str, Any] | None = None) -> bytes:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdlab import _core, files
+from ssdlab import _core, delivery, forms
 from ssdlab._core import InputError
 from ssdlab.numbers import cell_text
 from ssdlab.optional import required
@@ -28,6 +28,8 @@ SHOWN = (
     "flash.write_amplification_bytes",
 )
 SHOWN_ROWS = 30
+#: The form of a table by its extension.
+FORMS = {".csv": forms.TABLE_CSV, ".parquet": forms.TABLE_PARQUET}
 
 
 @dataclass(frozen=True)
@@ -155,9 +157,13 @@ class Sweep(Sequence[Finished]):
         buffer = pyarrow.BufferReader(table.parquet(self.columns))
         return required("pyarrow.parquet", "Sweep.to_arrow").read_table(buffer)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to `path`, whose extension is .parquet or .csv. Raises `OSError`."""
-        files.write_bytes(Path(path), [table.WRITERS[extension(Path(path))](self.columns)])
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the table to `path`, whose extension is .parquet or .csv.
+
+        Raises `OSError`, also for a file there that is no such table, unless `force` is given.
+        """
+        ending = extension(Path(path))
+        delivery.write(Path(path), table.WRITERS[ending](self.columns), FORMS[ending], force=force)
 
     def to_json(self) -> Iterator[str]:
         """The points with their full results as JSON, in parts, as `ssdlab sweep --json` has it."""

@@ -11,13 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ssdlab import _core, files, portable, running
+from ssdlab import _core, delivery, files, portable, running
 from ssdlab._core import InputError
 from ssdlab.sweeps import backends, plan, search, space, table
 from ssdlab.sweeps.backends import Crew
 from ssdlab.sweeps.journal import Journal
 from ssdlab.sweeps.plan import Base, Point
-from ssdlab.sweeps.result import Sweep, extension
+from ssdlab.sweeps.result import FORMS, Sweep, extension
 from ssdlab.sweeps.space import Axis
 from ssdlab.sweeps.table import Goals
 from ssdlab.sweeps.work import Outcome
@@ -46,6 +46,7 @@ def sweep(
     executor: Any = None,
     out: str | os.PathLike[str] | None = None,
     check: bool = False,
+    force: bool = False,
     progress: Callable[[int, int], object] | None = None,
     **overrides: Any,
 ) -> Sweep:
@@ -66,7 +67,8 @@ def sweep(
     - `workers`: worker processes; by default one per core. `executor` instead is an
       executor of `concurrent.futures`, a `dask.distributed.Client` or a Dask scheduler's address.
     - `out`: the table's file (.parquet or .csv); beside it, as .jsonl, the full results of each
-      point, from which an interrupted sweep resumes.
+      point, from which an interrupted sweep resumes, or one with more values goes on. Files of
+      another sweep or program are refused unless `force` is given.
     - `progress` is told the points done and to do.
 
     Every point runs with the seed of its experiment: all designs serve the same requests, and a
@@ -100,6 +102,7 @@ def sweep(
         check=check,
         progress=progress,
         many=True,
+        force=force,
     )
 
 
@@ -143,14 +146,14 @@ def run(
     option: str = "",
     repeat: int | None = None,
     skip: bool = False,
+    force: bool = False,
 ) -> Sweep:
     """As `sweep`, with everything prepared; `option` is what goes before a name in messages.
 
     `many` allows grids of more than `MAX_POINTS` points.
     """
     if out is not None:
-        extension(out)
-        files.refuse_unwritable(out)
+        delivery.refuse(out, FORMS[extension(out)], force=force)
         files.refuse_unwritable(out.with_suffix(".jsonl"))
     if workers is not None and workers < 1:
         raise InputError(f"{option}workers {workers}: at least one is needed")
@@ -172,9 +175,16 @@ def run(
         samples = points
     goals = probed_goals(samples, minimize, maximize, constraints, option)
 
-    journal = Journal(None if out is None else out.with_suffix(".jsonl"))
+    journal = Journal(None if out is None else out.with_suffix(".jsonl"), force)
     space_of = {axis.name: axis.words() for axis in axes}
     journal.asked = {"vary": space_of, "search": trials, **goals.to_dict()}
+    if trials is not None:
+        journal.asked["of"] = plan.make(bases[0], [], [], check, plan.Footprints()).key
+    try:
+        journal.refuse_another(points if trials is None else None)
+    except InputError:
+        journal.close()
+        raise
     crew: Crew | None = None
     scalars: dict[str, dict[str, Any]] = {}
 
@@ -217,7 +227,7 @@ def run(
     journal.finish(points)
     found = Sweep(points, [row(point) for point in points], journal, goals)
     if out is not None:
-        found.save(out)
+        found.save(out, force=force)
     return found
 
 

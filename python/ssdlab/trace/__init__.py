@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path as _Path
 from typing import Any, NamedTuple, TypeAlias
 
-from ssdlab import _core, files
+from ssdlab import _core, delivery, forms
 from ssdlab._core import InputError
 from ssdlab.results import Record
 
@@ -68,6 +68,7 @@ def convert(
     target: Path,
     to: str | None = None,
     *,
+    force: bool = False,
     progress: Report | None = None,
     **options: Any,
 ) -> Record:
@@ -75,8 +76,11 @@ def convert(
 
     A further extension `.gz` or `.zst` compresses it. Returns how many requests were written, and
     as `lost` how often the format could not carry something. The target is complete or not there;
-    raises `OSError` if it cannot be written.
+    raises `OSError` if it cannot be written. A file there is replaced if it is a Parquet trace of
+    ssdlab, or with `force`; other formats do not say who wrote them.
     """
+    if os.fspath(target) != "-":
+        delivery.refuse(_Path(target), forms.TRACE, forms.TRACE_OF_ARRAYS, force=force)
     source, options = _read_as(source, options)
     paths = source, os.fspath(target)
     return Record(json.loads(_core.trace_convert(*paths, to, _json(options), _report(progress))))
@@ -93,6 +97,7 @@ def write(
     device: Iterable[int] | None = None,
     fua: Iterable[bool] | None = None,
     columns: str | None = None,
+    force: bool = False,
 ) -> None:
     """Write a trace from a table, or from arrays with a value for each request, as Parquet.
 
@@ -107,7 +112,8 @@ def write(
 
     Each is a NumPy array, an Arrow array, a pandas Series or any sequence, all of one length. The
     file is then a trace like any other: `ssdlab.run(trace=path)`. Raises `InputError` for values
-    that are no trace and `OSError` if the file cannot be written.
+    that are no trace and `OSError` if the file cannot be written, also for one there that is no
+    such trace, unless `force` is given.
     """
     given = {"at_ns": at_ns, "device": device, "op": op, "sector": sector, "sectors": sectors}
     arrays = {name: it for name, it in (given | {"fua": fua}).items() if it is not None}
@@ -128,7 +134,7 @@ def write(
         content = _core.to_parquet(found)
     except ValueError as error:
         raise InputError(str(error)) from None
-    files.write_bytes(_Path(path), [content])
+    delivery.write(_Path(path), content, forms.TRACE_OF_ARRAYS, forms.TRACE, force=force)
 
 
 def _write_table(path: _Path, table: Any, columns: str | None) -> None:

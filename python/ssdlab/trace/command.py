@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ssdlab import _core, files, sources
+from ssdlab import _core, delivery, forms, sources
 from ssdlab import trace as traces
 from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
@@ -127,9 +127,9 @@ def info(
     **options: Any,
 ) -> None:
     """Show statistics of a trace: requests, sizes, addresses, times, and anomalies."""
-    _refuse_unwritable(json_path)
+    _refuse_unwritable(json_path, forms.TRACE_INFO)
     if plot is not None:
-        files.refuse_unwritable(plot)
+        delivery.refuse(plot, forms.PICTURE)
         matplotlib.check("--plot", plot)
     if device is not None:
         if options["capacity"] is not None:
@@ -137,7 +137,7 @@ def info(
         options["capacity"] = f"{_core.capacity_bytes([sources.from_name('device', device)])}B"
     with _errors(), _progress(quiet) as progress:
         found = traces.info(file, progress=progress, **options)
-    _print(found, json_path)
+    _print(found, json_path, forms.TRACE_INFO)
     if plot is not None:
         rows = [[draw(found)] for draw in (figures.density, figures.sizes, figures.working_set)]
         title, heights = Path(file).name, (3, 2, 1)
@@ -167,10 +167,10 @@ def info(
 @QUIET
 def head(file: str, count: int, json_path: str | None, quiet: bool, **options: Any) -> None:
     """Show the first requests of a trace beside the lines they were parsed from."""
-    _refuse_unwritable(json_path)
+    _refuse_unwritable(json_path, forms.TRACE_HEAD)
     with _errors():
         found = traces.head(file, count, **options)
-    _print(found, json_path)
+    _print(found, json_path, forms.TRACE_HEAD)
     if json_path != "-" and not quiet:
         from ssdlab.trace import display
 
@@ -179,6 +179,7 @@ def head(file: str, count: int, json_path: str | None, quiet: bool, **options: A
 
 @trace.command(
     cls=ExamplesFirst,
+    writes=True,
     examples=[
         ("the format in which to keep traces", "ssdlab trace convert FILE OUT.parquet"),
         ("for fio, compressed", "ssdlab trace convert FILE OUT.iolog.gz"),
@@ -200,15 +201,14 @@ def convert(file: str, out: str, to: str | None, quiet: bool, **options: Any) ->
     OUT is written completely or not at all. A further extension .gz or .zst compresses it; - is
     standard output.
     """
-    if out != "-":
-        files.refuse_unwritable(Path(out))
     try:
         with _errors(), _progress(quiet) as progress:
             done = traces.convert(file, out, to, progress=progress, **options)
     except OSError as error:
         if out == "-" and "Broken pipe" in str(error):  # the reader has left: quietly
             sys.exit(1)
-        raise click.ClickException(f"{error}; nothing was written") from None
+        said = "" if str(error).endswith("instead") else "; nothing was written"
+        raise click.ClickException(f"{error}{said}") from None
     if quiet:
         return
     lines = [f"{out}: {done.requests:,} requests in format {done.to} (from {done['from']})"]
@@ -252,12 +252,12 @@ def _progress(quiet: bool) -> Iterator[traces.Report | None]:
         yield move
 
 
-def _refuse_unwritable(json_path: str | None) -> None:
+def _refuse_unwritable(json_path: str | None, form: forms.Form) -> None:
     if json_path not in (None, "-"):
-        files.refuse_unwritable(Path(str(json_path)))
+        delivery.refuse(Path(str(json_path)), form)
 
 
-def _print(found: Record, json_path: str | None) -> None:
+def _print(found: Record, json_path: str | None, form: forms.Form) -> None:
     """The JSON, where it was asked for."""
     if json_path is None:
         return
@@ -265,8 +265,4 @@ def _print(found: Record, json_path: str | None) -> None:
     if json_path == "-":
         click.echo(text, nl=False)
         return
-    try:
-        files.write_together({Path(json_path): text})
-    except OSError as error:
-        message = f"{error.filename}: cannot be written: {error.strerror}; nothing was written"
-        raise click.ClickException(message) from None
+    delivery.write(Path(json_path), text, form)

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from ssdlab import files
+from ssdlab import delivery, forms
 from ssdlab._core import InputError
 from ssdlab.viewing import recording, scenes
 from ssdlab.viewing.sessions import Sessions
@@ -43,18 +43,22 @@ class View:
         start: str | None = None,
         last: str | None = None,
         frames: int = 600,
+        force: bool = False,
     ) -> str:
         """Keep the run as one HTML file that plays without ssdlab; what it keeps, in a sentence.
 
         `start` and `last` are simulated times, such as "2s": before the first frame, and how much
-        is kept, by default as much as `frames` show at the speed of the scene.
+        is kept, by default as much as `frames` show at the speed of the scene. With `force` a file
+        of another kind is replaced.
         """
         most = recording.MOST_FRAMES
         if not 2 <= frames <= most:
             raise InputError(f"frames {frames}: from 2 to {most}")
         target = Path(path)
-        files.refuse_unwritable(target, files.PAGE)
-        return recording.write(self._scene, target, start=start, last=last, frames=frames)
+        delivery.refuse(target, forms.RECORDING, force=force)
+        return recording.write(
+            self._scene, target, start=start, last=last, frames=frames, force=force
+        )
 
     def close(self) -> None:
         """End the page and the runs that it showed."""

@@ -14,7 +14,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from ssdlab import files, layers
+from ssdlab import delivery, forms, layers
 from ssdlab.cli.options import PATH, ExamplesFirst, override_options
 from ssdlab.cli.signals import Terminated
 from ssdlab.cli.stack import above, below
@@ -129,7 +129,7 @@ def view(
     sessions = Sessions(scene)
     sessions.check()
     if record is not None:
-        files.refuse_unwritable(record, files.PAGE)
+        delivery.refuse(record, forms.RECORDING)
         with _EndedBySignals():
             said = recording.write(scene, record, start=start, last=last, frames=frames)
         if not quiet:

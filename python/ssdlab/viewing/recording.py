@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ssdlab import files, layers, readable
+from ssdlab import delivery, forms, layers, readable
 from ssdlab._core import InputError
 from ssdlab.viewing import document
 from ssdlab.viewing.scenes import Scene
@@ -20,7 +20,15 @@ SPEED = 0.1
 AT_ONCE = 60
 
 
-def write(scene: Scene, path: Path, *, start: str | None, last: str | None, frames: int) -> str:
+def write(
+    scene: Scene,
+    path: Path,
+    *,
+    start: str | None,
+    last: str | None,
+    frames: int,
+    force: bool = False,
+) -> str:
     """Write a recording of a scene to `path`; what it keeps, in a sentence."""
     begin = scene.start if start is None else _seconds("--start", start)
     span = frames / FRAMES_PER_SECOND * (scene.speed or SPEED)
@@ -45,7 +53,7 @@ def write(scene: Scene, path: Path, *, start: str | None, last: str | None, fram
     finally:
         session.stop()
     text = document.recording(said, kept).encode()
-    files.write_bytes(path, [text])
+    delivery.write(path, text, forms.RECORDING, force=force)
     cut = (
         f"; it ends there, because a recording has at most {MOST_BYTES >> 20} MiB of frames"
         if is_cut

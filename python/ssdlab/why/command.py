@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ssdlab import files, layers, terminal
+from ssdlab import delivery, forms, layers, terminal
 from ssdlab.cli import stack
 from ssdlab.cli.options import PATH, ExamplesFirst, override_options
 from ssdlab.layers import Layer
@@ -87,7 +87,7 @@ def why(
     """
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
-        files.refuse_unwritable(json_file)
+        delivery.refuse(json_file, forms.WHY)
     for option, number, least in (("--workers", workers, 1), ("--requests", requests, 100)):
         if number is not None and number < least:
             raise click.UsageError(f"{option} {number}: at least {least}")
@@ -112,7 +112,7 @@ def why(
     again = _Again(experiment, found, **overrides)
     text = json.dumps(found.to_dict(again)) + "\n"
     if json_file is not None:
-        files.write_together({json_file: text})
+        delivery.write(json_file, text, forms.WHY)
     if json_path == "-":
         click.echo(text, nl=False)
     elif not quiet:

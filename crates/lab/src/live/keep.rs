@@ -118,7 +118,7 @@ impl Keeper {
     }
 
     /// Saves the drive at the end, when it has done what it was asked; it may still clean.
-    pub(super) fn finish(&mut self, device: &mut dyn Model) -> Result<(), RunError> {
+    pub(super) fn finish(&mut self, device: &mut dyn Model) -> Result<(), String> {
         // Cleaning that never ends would be a mistake of ours.
         const MOST_EVENTS: u64 = 100_000_000;
         let mut answers = Vec::new();
@@ -128,7 +128,7 @@ impl Keeper {
             answers.clear();
         }
         let name = self.path.display().to_string();
-        let system = |problem: String| RunError::System(format!("{name}: not saved: {problem}"));
+        let system = |problem: String| format!("{name}: not saved: {problem}");
         if !device.rests() {
             return Err(system("the drive does not become idle".to_owned()));
         }
@@ -148,7 +148,11 @@ fn write(state: &ssd::Snapshot, path: &Path, backing: Option<&Path>) -> Result<(
             .and_then(|head| snapshot::save(state, path, &head, &mut to_the_end)),
         None => snapshot::save(state, path, &[], &mut to_the_end),
     };
-    done.map_err(|error| format!("cannot be written: {}", reason(&error)))
+    match done {
+        Ok(None) => Ok(()),
+        Ok(Some(moved)) => Err(moved),
+        Err(error) => Err(format!("cannot be written: {}", reason(&error))),
+    }
 }
 
 /// Makes the data durable that a drive knows of, before the drive: else a power cut may leave one that is

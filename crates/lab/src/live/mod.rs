@@ -17,7 +17,7 @@ mod trace_writer;
 mod watcher;
 
 use crate::config::Experiment;
-use crate::error::RunError;
+use crate::error::{RunError, reason};
 use crate::faults::{self, Faulty};
 use crate::results::{Collected, Ran};
 use crate::session::Session;
@@ -177,9 +177,10 @@ fn serve(
     let started = Instant::now();
     let timing = server.run(doors.entrance());
     let wall_seconds = started.elapsed().as_secs_f64();
-    server.finish_recording().map_err(|error| {
-        RunError::System(format!("the recording of the data cannot be written: {error}"))
-    })?;
+    let mut unwritten = Vec::new();
+    if let Err(error) = server.finish_recording() {
+        unwritten.push(format!("the recording of the data cannot be written: {error}"));
+    }
     drop(server);
     let uri = doors.uri();
     warnings.extend(doors.close());
@@ -188,7 +189,7 @@ fn serve(
     let given = device.has_script().then(|| device.given());
     watcher.recorder = None;
     session.check_supplied(watcher.simulated.answered())?;
-    let record = recorder.map(TraceWriter::finish).transpose();
+    let record = recorder.map(TraceWriter::finish);
     let simulated_ns = watcher.first.map_or(0, |first| watcher.last - first);
     let ran = Ran {
         asked: watcher.simulated.answered(),
@@ -203,11 +204,15 @@ fn serve(
         cuts: None,
     };
     let mut results = session.results(ran, watcher.alone.take().map(Alone::end));
-    // Whatever has become of the trace, the drive stays with its data.
-    let kept = watcher.keeper.as_mut().map(|it| it.finish(session.device())).transpose();
-    let record = record?;
-    let faults = write_faults(record.as_ref(), given.as_deref())?;
-    kept?;
+    // Each is written whatever has become of the others, and the results are told in any case.
+    let kept = watcher.keeper.as_mut().map(|it| it.finish(session.device()));
+    unwritten.extend(kept.and_then(Result::err));
+    let record = record.and_then(|it| it.map_err(|problem| unwritten.push(problem)).ok());
+    let faults = write_faults(record.as_ref(), given.as_deref());
+    let faults = faults.unwrap_or_else(|problem| {
+        unwritten.push(problem);
+        None
+    });
     results["experiment"] =
         report::replayable(experiment, settings.record.as_deref(), faults.as_deref());
     let mut live = report::timing_section(&timing, &floor);
@@ -223,7 +228,7 @@ fn serve(
     live["warnings"] = json!(warnings);
     live["record"] = record.map_or(Value::Null, |it| recorded(it, faults.as_deref()));
     results["live"] = live;
-    serde_json::to_string(&results).map_err(|error| RunError::Check(error.to_string()))
+    RunError::or_results(&results, &unwritten)
 }
 
 /// A live device has no warm-up.
@@ -265,7 +270,7 @@ fn recorded((file, losses): (String, Losses), faults: Option<&str>) -> Value {
 fn write_faults(
     record: Option<&(String, Losses)>,
     given: Option<&str>,
-) -> Result<Option<String>, RunError> {
+) -> Result<Option<String>, String> {
     let record = record.map(|(target, _)| target).filter(|it| *it != "-");
     let (Some(record), Some(given)) = (record, given) else { return Ok(None) };
     let path = format!("{record}.faults");
@@ -273,6 +278,6 @@ fn write_faults(
         output.write_all(given.as_bytes())?;
         output.finish()
     });
-    written.map_err(|error| RunError::System(format!("{path}: cannot be written: {error}")))?;
+    written.map_err(|error| format!("{path}: cannot be written: {}", reason(&error)))?;
     Ok(Some(path))
 }

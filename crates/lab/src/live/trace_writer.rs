@@ -1,7 +1,7 @@
 //! The trace of what clients ask, written by a thread of its own.
 
 use super::settings::system;
-use crate::error::RunError;
+use crate::error::{RunError, reason};
 use crate::trace::{Output, target_format};
 use std::io;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -14,7 +14,7 @@ const MOST_UNWRITTEN: usize = 1 << 18;
 /// A thread that writes the trace.
 pub(super) struct TraceWriter {
     pub(super) records: SyncSender<Record>,
-    thread: JoinHandle<io::Result<Losses>>,
+    thread: JoinHandle<io::Result<(Losses, Option<String>)>>,
     target: String,
 }
 
@@ -32,23 +32,21 @@ impl TraceWriter {
         let thread = std::thread::Builder::new().name("record".to_owned());
         let thread = thread.spawn(move || {
             let losses = write(&mut incoming.into_iter().fuse(), &mut output)?;
-            output.finish()?;
-            Ok(losses)
+            let moved = output.finish()?;
+            Ok((losses, moved))
         });
         let thread = thread.map_err(|error| system(&error))?;
         Ok(TraceWriter { records, thread, target: target.to_owned() })
     }
 
-    /// Ends the trace; where it is, and what the format could not say.
-    pub(super) fn finish(self) -> Result<(String, Losses), RunError> {
+    /// Ends the trace; where it is, and what the format could not say, or why it is not there.
+    pub(super) fn finish(self) -> Result<(String, Losses), String> {
         drop(self.records);
         let outcome = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         match outcome {
-            Ok(losses) => Ok((self.target, losses)),
-            Err(error) => {
-                let target = self.target;
-                Err(RunError::System(format!("{target}: cannot be written: {error}")))
-            }
+            Ok((losses, None)) => Ok((self.target, losses)),
+            Ok((_, Some(moved))) => Err(format!("{}: {moved}", self.target)),
+            Err(error) => Err(format!("{}: cannot be written: {}", self.target, reason(&error))),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! The file that a trace is written to: compressed according to its extension, and complete or absent.
 
 use super::{writable, writable_named};
+use crate::error::reason;
 use crate::folder;
 use flate2::write::GzEncoder;
+use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::{NamedTempFile, TempDir, TempPath};
 use workloads::Format;
 
 /// How the output is compressed.
@@ -58,7 +60,7 @@ enum Place {
     /// Something that cannot be replaced: standard output, a pipe, a device.
     Stream(Box<dyn Write + Send>),
     /// A file that takes its name when it is whole.
-    File(File),
+    File(Unnamed),
 }
 
 impl Write for Place {
@@ -72,7 +74,7 @@ impl Write for Place {
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Place::Stream(stream) => stream.flush(),
-            Place::File(file) => file.flush(),
+            Place::File(file) => file.file.flush(),
         }
     }
 }
@@ -86,30 +88,23 @@ enum Encoder {
 /// An output that has no name before [`finish`](Output::finish), and leaves nothing without it.
 pub(crate) struct Output {
     encoder: Encoder,
-    named: Option<(TempPath, PathBuf)>,
 }
 
 impl Output {
     /// Begins a file beside `target`.
     pub(crate) fn create(target: &str, compression: Compression) -> io::Result<Self> {
         if target == STANDARD_OUTPUT {
-            return Self::encoded(Place::Stream(Box::new(io::stdout())), None, compression);
+            return Self::encoded(Place::Stream(Box::new(io::stdout())), compression);
         }
-        let (place, named) = place(Path::new(target))?;
-        Self::encoded(place, named, compression)
+        Self::encoded(place(Path::new(target))?, compression)
     }
 
     /// Begins a file beside `target`, as it is.
     pub(crate) fn create_file(target: &Path) -> io::Result<Self> {
-        let (place, named) = place(target)?;
-        Self::encoded(place, named, Compression::None)
+        Self::encoded(place(target)?, Compression::None)
     }
 
-    fn encoded(
-        place: Place,
-        named: Option<(TempPath, PathBuf)>,
-        compression: Compression,
-    ) -> io::Result<Self> {
+    fn encoded(place: Place, compression: Compression) -> io::Result<Self> {
         let place = BufWriter::with_capacity(1 << 16, place);
         let encoder = match compression {
             Compression::None => Encoder::Plain(place),
@@ -120,23 +115,20 @@ impl Output {
                 Encoder::Zstd(zstd::stream::write::Encoder::new(place, ZSTD_LEVEL)?)
             }
         };
-        Ok(Output { encoder, named })
+        Ok(Output { encoder })
     }
 
-    /// Ends the file and gives it its name.
-    pub(crate) fn finish(self) -> io::Result<()> {
-        let mut place = match self.encoder {
+    /// Ends the file and gives it its name; a message, without the name, if it had to be elsewhere.
+    pub(crate) fn finish(self) -> io::Result<Option<String>> {
+        let place = match self.encoder {
             Encoder::Plain(place) => place,
             Encoder::Gzip(encoder) => encoder.finish()?,
             Encoder::Zstd(encoder) => encoder.finish()?,
         };
-        place.flush()?;
-        if let Place::File(file) = place.get_ref() {
-            file.sync_all()?;
+        match place.into_inner()? {
+            Place::Stream(mut stream) => stream.flush().map(|()| None),
+            Place::File(file) => file.finish(),
         }
-        let Some((temporary, path)) = self.named else { return Ok(()) };
-        temporary.persist(&path).map_err(|error| error.error)?;
-        folder::sync_of(&path)
     }
 }
 
@@ -158,15 +150,105 @@ impl Write for Output {
     }
 }
 
-fn place(target: &Path) -> io::Result<(Place, Option<(TempPath, PathBuf)>)> {
+fn place(target: &Path) -> io::Result<Place> {
     // A symbolic link stays; what it points to is replaced.
     let path = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
     let special = fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file());
     if special {
         let file = fs::OpenOptions::new().write(true).open(&path)?;
-        return Ok((Place::Stream(Box::new(file)), None));
+        return Ok(Place::Stream(Box::new(file)));
     }
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    Unnamed::beside(path).map(Place::File)
+}
+
+/// A file that is being written.
+///
+/// A run takes hours, and a full disk shows at its end. So where a write fails, what there is of the file
+/// goes to the folder for temporary files, and the rest after it. A file of somebody else that has come
+/// in the meantime is not replaced either.
+struct Unnamed {
+    file: File,
+    temporary: TempPath,
+    path: PathBuf,
+    /// Whether a file of that name was there before, which may be replaced.
+    is_replaced: bool,
+    moved: Option<(io::Error, TempDir)>,
+}
+
+impl Unnamed {
+    /// Begins a file that will be called `path`, in the same directory.
+    fn beside(path: PathBuf) -> io::Result<Self> {
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let (file, temporary) = file_in(directory.unwrap_or(Path::new(".")))?;
+        let is_replaced = fs::symlink_metadata(&path).is_ok();
+        Ok(Unnamed { file, temporary, path, is_replaced, moved: None })
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.file.write(bytes) {
+            Err(error) if error.kind() != ErrorKind::Interrupted && self.moved.is_none() => {
+                self.go_elsewhere(error)?;
+                self.file.write(bytes)
+            }
+            written => written,
+        }
+    }
+
+    /// Completes the file and gives it its name.
+    fn finish(mut self) -> io::Result<Option<String>> {
+        if let Err(error) = self.file.sync_all() {
+            if self.moved.is_some() {
+                return Err(error);
+            }
+            self.go_elsewhere(error)?;
+            self.file.sync_all()?;
+        }
+        if self.is_replaced || self.moved.is_some() {
+            self.temporary.persist(&self.path).map_err(|error| error.error)?;
+        } else if let Err(error) = self.temporary.persist_noclobber(&self.path) {
+            self.temporary = error.path;
+            self.go_elsewhere(error.error)?;
+            self.temporary.persist(&self.path).map_err(|error| error.error)?;
+        }
+        folder::sync_of(&self.path)?;
+        let Some((why, folder)) = self.moved else { return Ok(None) };
+        let _ = folder.keep();
+        let (why, place) = (reason(&why), self.path.display());
+        Ok(Some(format!("cannot be written: {why}; it is in {place} instead")))
+    }
+
+    /// Continues in a new folder for temporary files; fails with `why` where that has no room either.
+    fn go_elsewhere(&mut self, why: io::Error) -> io::Result<()> {
+        let name = self.path.file_name().unwrap_or(OsStr::new("output")).to_owned();
+        for place in [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into(), "/dev/shm".into()] {
+            let Ok(folder) = tempfile::Builder::new().prefix("ssdlab-").tempdir_in(place) else {
+                continue;
+            };
+            let Ok((mut file, temporary)) = file_in(folder.path()) else { continue };
+            if self.copy_to(&mut file).is_err() {
+                continue;
+            }
+            (self.file, self.temporary) = (file, temporary);
+            self.path = folder.path().join(name);
+            self.moved = Some((why, folder));
+            return Ok(());
+        }
+        Err(why)
+    }
+
+    fn copy_to(&mut self, other: &mut File) -> io::Result<()> {
+        let written = self.file.stream_position()?;
+        self.file.rewind()?;
+        let copied = io::copy(&mut (&self.file).take(written), other);
+        self.file.seek(io::SeekFrom::Start(written))?;
+        if copied? < written {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        Ok(())
+    }
+}
+
+fn file_in(directory: &Path) -> io::Result<(File, TempPath)> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".").suffix(".tmp");
     #[cfg(unix)]
@@ -175,9 +257,8 @@ fn place(target: &Path) -> io::Result<(Place, Option<(TempPath, PathBuf)>)> {
         // As any new file: the umask decides.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let file: NamedTempFile = builder.tempfile_in(directory.unwrap_or(Path::new(".")))?;
-    let (file, temporary) = file.into_parts();
-    Ok((Place::File(file), Some((temporary, path))))
+    let file: NamedTempFile = builder.tempfile_in(directory)?;
+    Ok(file.into_parts())
 }
 
 #[cfg(test)]

@@ -1,0 +1,148 @@
+"""What a command writes: each output by itself, and none of them is lost.
+
+Where the place of an output is full, or has become somebody else's file, the output goes to a
+folder for temporary files, and where there is none to standard error; a message says so, the
+command goes on to its table, and its exit status is 1. From Python the error is raised instead:
+there the results are still in memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, TypeAlias
+
+from ssdlab import files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ssdlab.forms import Form
+
+#: What is written: a text, bytes, or what makes its parts, which may have to be made again.
+Content: TypeAlias = "str | bytes | Callable[[], Iterable[str | bytes]]"
+
+FAILED = 1
+
+
+class Command:
+    """The outputs of a command that runs."""
+
+    def __init__(self, force: bool) -> None:
+        self.force = force
+        """Whether files of others are replaced."""
+        self.status = 0
+        """The exit status that the outputs ask for."""
+
+
+_running: ContextVar[Command | None] = ContextVar("running", default=None)
+
+
+@contextlib.contextmanager
+def command(force: bool = False) -> Iterator[Command]:
+    """While it is entered, outputs that cannot be written are kept elsewhere."""
+    running = Command(force)
+    before = _running.set(running)
+    try:
+        yield running
+    finally:
+        _running.reset(before)
+
+
+def is_command() -> bool:
+    """Whether a command runs, and so an output may be kept elsewhere."""
+    return _running.get() is not None
+
+
+def is_forced() -> bool:
+    """Whether the command that runs may replace files of others."""
+    running = _running.get()
+    return running is not None and running.force
+
+
+def refuse(path: Path, *forms: Form, force: bool = False) -> None:
+    """Raise `InputError` if an output could not be written to `path`, before anything is run.
+
+    It is so where its directory is missing, its name is that of another kind of file, and where a
+    file is there that was not written in one of the `forms`, unless it may be replaced.
+    """
+    files.refuse_unwritable(path, *forms)
+    if not (force or is_forced()) and os.path.lexists(path):
+        from ssdlab import forms as known
+
+        known.refuse_foreign(path, *forms)
+
+
+def write(path: Path, content: Content, *forms: Form, force: bool = False) -> None:
+    """Write an output in the first form. Raises `NotWrittenError` where no command runs."""
+    running = _running.get()
+    replaced = None if force or is_forced() else forms
+    try:
+        files.write(path, _parts(content), replaced)
+    except files.NotWrittenError as error:
+        if running is None:
+            raise
+        tell_lost(error, path.name, content)
+
+
+def tell_lost(error: files.NotWrittenError, name: str, content: Content) -> None:
+    """Keep an output that could not be written, say where it is, and note that it failed."""
+    said = f"{error.filename}: cannot be written: {error.strerror}"
+    kept = elsewhere(name, content)
+    if kept is not None:
+        failed(f"{said}; it is in {kept} instead")
+        return
+    failed(f"{said}; there is no room for it elsewhere either")
+    if not isinstance(content, bytes):
+        for part in _parts(content):
+            sys.stderr.write(part.decode())
+        sys.stderr.flush()
+
+
+def failed(message: str) -> None:
+    """Say that an output is not where it should be; the exit status of the command is 1."""
+    running = _running.get()
+    if running is not None:
+        running.status = FAILED
+    print(f"ssdlab: {message}", file=sys.stderr, flush=True)
+
+
+def elsewhere(name: str, content: Content) -> Path | None:
+    """Write a file of that name into a new folder for temporary files; None if all are full."""
+    import tempfile
+    from pathlib import Path
+
+    for place in dict.fromkeys([_temporary(), "/tmp", "/var/tmp", "/dev/shm"]):
+        if place is None or not os.path.isdir(place):
+            continue
+        folder = None
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="ssdlab-", dir=place))
+            files.write(folder / name, _parts(content), ())
+        except OSError:
+            if folder is not None:
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+            continue
+        return folder / name
+    return None
+
+
+def _temporary() -> str | None:
+    import tempfile
+
+    try:
+        return tempfile.gettempdir()
+    except OSError:  # it tries to write there
+        return None
+
+
+def _parts(content: Content) -> Iterable[bytes]:
+    if isinstance(content, bytes):
+        return [content]
+    if isinstance(content, str):
+        return [content.encode()]
+    return (part.encode() if isinstance(part, str) else part for part in content())

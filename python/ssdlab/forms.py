@@ -1,0 +1,177 @@
+"""What the files are that ssdlab writes, and how one of them is told from a file of anybody else.
+
+A file is replaced only if it is of the form that would be written, or empty: `refuse_foreign`.
+What tells a form is in the file already (keys of JSON, columns of a table, the end of a page).
+So files that an earlier version wrote are known too.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ssdlab._core import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+#: Of a file that is larger, so much is looked at from each end.
+LOOKED_AT = 1 << 26
+
+
+class Form(NamedTuple):
+    """What is written to a file by one option, whatever the file is called."""
+
+    what: str
+    #: What all of these files begin with, and what else all of them have somewhere.
+    begins: bytes = b""
+    marks: tuple[bytes, ...] = ()
+    #: The extensions of these files, where it is not free, and what to do for another.
+    endings: tuple[str, ...] = ()
+    instead: str = ""
+
+    def is_of(self, path: Path) -> bool:
+        """Whether the file was written in this form. Raises `OSError`."""
+        if not (self.begins or self.marks):
+            return False
+        import mmap
+
+        with path.open("rb") as file:
+            if file.read(len(self.begins)) != self.begins:
+                return False
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                last = max(0, len(content) - LOOKED_AT)
+                return all(
+                    content.find(mark, 0, LOOKED_AT) >= 0 or content.find(mark, last) >= 0
+                    for mark in self.marks
+                )
+
+
+def _json(of: str, *keys: str, begins: bytes = b"{") -> Form:
+    return Form(f"the JSON of ssdlab {of}", begins, tuple(b'"%s":' % it.encode() for it in keys))
+
+
+def _page(of: str, mark: str) -> Form:
+    return Form(
+        f"a web page of ssdlab {of}",
+        b"<!doctype html>",
+        (mark.encode(),),
+        (".html", ".htm"),
+        "for a PDF or a picture, open the page in a browser and print",
+    )
+
+
+_TOML = (".toml",)
+
+RESULTS = _json("run", "capacity_bytes", "simulated_seconds", "schema", "host", begins=b'{\n  "')
+SWEEP = _json("sweep", "parameters", "results", begins=b'{"points": [')
+COMPARISON = _json("compare", "a", "b", "confidence")
+COST = _json("cost", "need", "designs", "cheapest", "pareto")
+SIZING = _json("size", "drive", "goals", "next_best", "tried")
+SIZINGS = _json("size", "drive", "goals", "next_best", "tried", begins=b"[")
+WHY = _json("why", "column", "confidence", "simulations", "rows")
+CHOICE = _json("choose", "goals", "need", "notes", "offers")
+KEPT = _json("cache", "in_use", "bound_bytes", "entries")
+ENDURANCE = _json("endurance", "failures_allowed", "closed_form", "lives")
+RELIABILITY = _json("reliability", "array", "times", "losses_over_mttdl")
+CALIBRATION = _json("calibrate", "source", "weights", "conditions", "patterns")
+SOLVED = _json("device from-datasheet", "cells", "predictions", "assumptions")
+CHECKED = _json("device check", "sheet", "unknown", "cells")
+STUDIES = _json("paper", "items", "verdicts")
+CRASHES = _json("crash", "promise", "most_open", "verdicts")
+CONTROLS = _json("crash --controls", "control", "as_expected", "findings", begins=b"[")
+FLOOR = _json("floor", "floor", "conditions")
+TRACE_INFO = _json("trace info", "alignment", "backward_steps", "density")
+TRACE_HEAD = _json("trace head", "requests", "skipped", "text")
+EXPERIMENT = Form(
+    "an experiment that ssdlab wrote",
+    b"version = 1\ntitle = ",
+    (b"\n[device]", b"\n[run]"),
+    _TOML,
+)
+SIZED = EXPERIMENT._replace(what="the design of ssdlab size")
+CALIBRATED = Form("a device of ssdlab calibrate", b"# ", (b" by ssdlab ",), _TOML)
+FROM_SHEET = Form(
+    "a device of ssdlab device from-datasheet", b"# ", (b"ssdlab device from-datasheet",), _TOML
+)
+TABLE_CSV = Form("a table of ssdlab sweep", b"", (b",capacity_bytes,", b",host.all.requests,"))
+TABLE_PARQUET = Form("a table of ssdlab sweep", b"PAR1", (b"ssdlab ", b"error"))
+REQUESTS = Form("the requests of an ssdlab run", b"PAR1", (b"arrival_ns", b"bus_ns", b"cell_ns"))
+TRACE = Form("a trace that ssdlab wrote", b"PAR1", (b"parquet-rs", b"at_ns", b"sectors"))
+TRACE_OF_ARRAYS = TRACE._replace(marks=(b"ssdlab ", b"at_ns", b"sectors"))
+DRIVE = Form("a drive that ssdlab saved", b"ssdlab drive\n")
+REPORT = _page("report", ", ssdlab report</footer>")
+STUDIES_PAGE = _page("paper", ", ssdlab paper. A row passes")
+RECORDING = _page("view", "<title>ssdlab view</title>")
+#: What pictures say of themselves, see `charts.matplotlib`.
+DRAWN = "Drawn by ssdlab"
+PICTURE = Form("a picture that ssdlab drew", b"", (DRAWN.encode(),))
+
+#: All of them, to say what a file is that is not replaced.
+ALL = tuple(it for it in tuple(globals().values()) if isinstance(it, Form))
+#: How files of others begin, where a user knows them by a name.
+_OTHERS = (
+    (b"PAR1", "a Parquet file"),
+    (b"\x89PNG", "a picture"),
+    (b"<?xml", "XML"),
+    (b"%PDF", "a PDF"),
+    (b"PK\x03\x04", "an archive"),
+    (b"\x1f\x8b", "compressed data"),
+    (b"\x28\xb5\x2f\xfd", "compressed data"),
+    (b"\x7fELF", "a program"),
+)
+
+
+def is_special(path: Path) -> bool:
+    """Whether `path` is a device or a pipe, which is written to and never replaced."""
+    try:
+        return not stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+def is_replaceable(path: Path, forms: Sequence[Form]) -> bool:
+    """Whether there is no file, nothing in it, or one that was written in one of the forms."""
+    try:
+        if is_special(path) or path.stat().st_size == 0:
+            return True
+        return any(form.is_of(path) for form in forms)
+    except FileNotFoundError:
+        return True
+    except OSError:  # what cannot be read may be anything
+        return False
+
+
+def refuse_foreign(path: Path, *forms: Form) -> None:
+    """Raise `InputError` if a file is there that was not written in one of the `forms`."""
+    if not is_replaceable(path, forms):
+        raise InputError(f"{path}: {foreign(path)}; --force replaces it, another name keeps it")
+
+
+def foreign(path: Path) -> str:
+    """What a file seems to be that is not replaced; nothing of its content is quoted."""
+    try:
+        for form in ALL:
+            if form.is_of(path):
+                return f"is there already, and is {form.what}"
+        with path.open("rb") as file:
+            head = file.read(4096)
+    except OSError as error:
+        return f"is there already, and cannot be read: {error.strerror}"
+    return f"is there already, and is not of this command: it seems to be {_seems(head)}"
+
+
+def _seems(head: bytes) -> str:
+    for begins, what in _OTHERS:
+        if head.startswith(begins):
+            return what
+    if head.lstrip()[:1] in (b"{", b"["):
+        return "JSON of something else"
+    try:
+        head.decode()
+    except UnicodeDecodeError as error:
+        if error.end < len(head) - 3:  # not merely a letter that is cut
+            return "binary data"
+    return "binary data" if b"\0" in head else "text"
