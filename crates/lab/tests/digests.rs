@@ -103,7 +103,7 @@ fn presets_under_workloads_are_as_they_were() {
                  run.precondition=\"random:1\""
             }
             // Fewer blocks need another share of them; the label's capacity would be more than all.
-            name if ["micron-", "samsung-", "tlc-", "qlc-"]
+            name if ["micron-", "samsung-", "tlc-", "qlc-", "wd-"]
                 .iter()
                 .any(|it| name.starts_with(it)) =>
             {
