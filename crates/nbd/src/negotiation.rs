@@ -85,14 +85,6 @@ impl Conversation {
         self.phase == Phase::Securing
     }
 
-    /// The conversation within TLS, with nothing negotiated yet.
-    pub(crate) fn secured(&self) -> Self {
-        let mut fresh = Conversation::begun(self.catalogue.clone(), Phase::Options);
-        fresh.no_zeroes = self.no_zeroes;
-        fresh.is_secure = true;
-        fresh
-    }
-
     pub(crate) fn flags(&mut self, input: &[u8]) -> (usize, Event) {
         let Some(bytes) = input.first_chunk() else { return (0, Event::More) };
         let flags = u32::from_be_bytes(*bytes);

@@ -168,6 +168,13 @@ impl Conversation {
         self.phase == Phase::Transmission
     }
 
+    /// The conversation within TLS, with nothing negotiated yet.
+    pub(crate) fn secured(&self) -> Self {
+        let no_zeroes = self.no_zeroes;
+        let fresh = Conversation::begun(self.catalogue.clone(), Phase::Options);
+        Conversation { no_zeroes, is_secure: true, ..fresh }
+    }
+
     /// The bytes of the request at the beginning of `input` that will count towards the limits; 0 if it is
     /// none, or its head has not arrived.
     pub fn wanted(&self, input: &[u8]) -> u32 {

@@ -107,7 +107,9 @@ impl Persist for Array {
     fn lend_tables(&mut self) -> Vec<PageTable> {
         let mut tables = Vec::new();
         self.members.change(|drives| {
-            drives.iter_mut().for_each(|drive| tables.extend(drive.lend_tables()));
+            for drive in drives.iter_mut() {
+                tables.extend(drive.lend_tables());
+            }
         });
         tables
     }

@@ -28,11 +28,11 @@ impl Spindle {
     /// From an instant until sector `turn` of a track of `on_track` sectors begins. One that began within
     /// the last [`LATE`] is still reached: instants are rounded.
     pub(super) fn wait(&self, at: Time, turn: u32, on_track: u32) -> Time {
-        self.wait_for(at, self.angle(turn, on_track))
+        self.wait_for(at, Spindle::angle(turn, on_track))
     }
 
     /// The angle at which sector `turn` of a track of `on_track` sectors begins.
-    pub fn angle(&self, turn: u32, on_track: u32) -> u64 {
+    pub fn angle(turn: u32, on_track: u32) -> u64 {
         u64::from(turn) * TURN / u64::from(on_track)
     }
 

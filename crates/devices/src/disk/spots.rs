@@ -6,6 +6,7 @@
 
 use super::config::Scheduler;
 use super::mechanics::Mechanics;
+use super::spindle::Spindle;
 use crate::kit::slots::Slot;
 use engine::Time;
 use std::collections::VecDeque;
@@ -37,7 +38,7 @@ impl Spot {
     ) -> Spot {
         let place = mechanics.geometry.place(sector);
         let (cylinder, surface) = (place.cylinder, place.surface);
-        let angle = mechanics.spindle.angle(place.turn, place.on_track);
+        let angle = Spindle::angle(place.turn, place.on_track);
         Spot { sector, age, slot, is_write, is_free: false, surface, cylinder, angle }
     }
 

@@ -203,7 +203,9 @@ impl Ftl {
             let pages = &mut pages[..count as usize];
             flash.stamps(base, pages);
             if fetched != Some(base) {
-                pages.iter().for_each(|lpn| self.map.prefetch(Lpn(*lpn)));
+                for lpn in pages.iter() {
+                    self.map.prefetch(Lpn(*lpn));
+                }
             }
             // First all look-ups, then all moves.
             let mut valid = 0;

@@ -48,9 +48,15 @@ impl Ftl {
     /// Begins to fetch what the first of these pages need, as if they were written next.
     pub fn prefetch_first(&self, pages: &[u64]) {
         let until = |end: usize| &pages[..pages.len().min(end)];
-        until(3 * STEP).iter().for_each(|page| self.map.prefetch(Lpn(*page)));
-        until(2 * STEP).iter().for_each(|page| self.prefetch_old(Lpn(*page)));
-        until(STEP).iter().for_each(|page| self.prefetch_listed(Lpn(*page)));
+        for page in until(3 * STEP) {
+            self.map.prefetch(Lpn(*page));
+        }
+        for page in until(2 * STEP) {
+            self.prefetch_old(Lpn(*page));
+        }
+        for page in until(STEP) {
+            self.prefetch_listed(Lpn(*page));
+        }
     }
 
     /// The page at a place has been written: goes on to fetch what those behind it need.

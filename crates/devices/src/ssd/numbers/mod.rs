@@ -149,17 +149,13 @@ impl Numbers {
     /// Past the end.
     #[inline]
     pub fn replace(&mut self, at: u64, number: u64) -> u64 {
-        match self.narrow.get_mut(at as usize) {
-            Some(kept) => {
-                debug_assert!(u32::try_from(number).is_ok());
-                u64::from(std::mem::replace(kept, number as u32))
-            }
-            None => {
-                let before = self.get(at);
-                self.set_wide(at, number);
-                before
-            }
+        if let Some(kept) = self.narrow.get_mut(at as usize) {
+            debug_assert!(u32::try_from(number).is_ok());
+            return u64::from(std::mem::replace(kept, number as u32));
         }
+        let before = self.get(at);
+        self.set_wide(at, number);
+        before
     }
 
     #[cold]

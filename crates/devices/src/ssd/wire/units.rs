@@ -777,7 +777,7 @@ impl Ssd {
                 self.ftl.pools_span_units()
             }
         };
-        self.go_on(unit, closed);
+        self.start_next(unit, closed);
     }
 
     /// The drive has ended: pages that wait to be written are done with.
@@ -826,7 +826,7 @@ impl Ssd {
     /// After the end of an operation: gives units what they can begin now. `closed` where a block of a pool of
     /// several units was closed or erased, for which others may have waited.
     #[inline]
-    fn go_on(&mut self, unit: Unit, closed: bool) {
+    fn start_next(&mut self, unit: Unit, closed: bool) {
         if self.jobs.any_barred() {
             self.retry_erases();
         }
