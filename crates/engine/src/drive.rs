@@ -320,7 +320,8 @@ impl Drive {
                     // On to where something else may happen: an arrival, or a look at the device.
                     let to =
                         arrival.unwrap_or(Time::MAX).min(self.sample_at.saturating_sub(1)).max(now);
-                    self.now = device.go_on(to, &mut completions).expect("it has an event");
+                    self.now =
+                        device.advance_to_answer(to, &mut completions).expect("it has an event");
                     false
                 }
             };

@@ -11,7 +11,8 @@ use std::collections::BinaryHeap;
 /// a wheel of short intervals, each of which has its few events in order: to insert one, to take the next and to
 /// [cancel](EventQueue::cancel) one cost the same however many there are. All others are in a heap, from which
 /// they are taken when their turn comes; there a cancelled one is passed over. What its owner asks for nearly always
-/// in order of time, as after a delay that is always the same, stands in a [line](EventQueue::push_in_line).
+/// in order of time, as after a delay that is always the same, stands in a [line](EventQueue::push_in_line). The many
+/// fields are these tables, with the earliest event of each, so that the next one is found by few comparisons.
 #[derive(Debug, Clone)]
 pub struct EventQueue {
     /// Of each interval the last of its events, which knows the first; or `NONE`.
@@ -25,9 +26,10 @@ pub struct EventQueue {
     free: u16,
     /// The interval of the event that was taken last: those in the wheel are of it and of those that follow.
     base: u64,
-    /// The earliest of all, of the wheel, of the heap, and of each line.
+    /// The earliest of all, of the wheel, of what is beside it, of the heap, and of each line.
     first: u128,
     soon: u128,
+    beside: u128,
     later: u128,
     heads: [u128; EventQueue::LINES],
     lines: [Line; EventQueue::LINES],
@@ -77,6 +79,7 @@ impl Default for EventQueue {
             base: 0,
             first: NEVER,
             soon: NEVER,
+            beside: NEVER,
             later: NEVER,
             heads: [NEVER; EventQueue::LINES],
             lines: std::array::from_fn(|_| Line {
@@ -96,10 +99,9 @@ impl Default for EventQueue {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventId(u128);
 
-/// From the highest bit: when, the insertion number, the payload.
+/// From the highest bit: when, the insertion number in 40 bits, the payload.
 const PAYLOAD_BITS: u32 = 24;
-const ORDER_BITS: u32 = 40;
-const TIME_SHIFT: u32 = PAYLOAD_BITS + ORDER_BITS;
+const TIME_SHIFT: u32 = 64;
 
 /// The interval of an event, as counted from the beginning of time.
 #[inline]
@@ -138,6 +140,7 @@ impl EventQueue {
         let of = &mut self.lines[line];
         if of.count == 0 {
             self.heads[line] = key;
+            self.beside = self.beside.min(key);
             self.first = self.first.min(key);
         } else if key < of.last || of.count == IN_LINE {
             return self.insert(key);
@@ -151,9 +154,8 @@ impl EventQueue {
     fn next_key(&mut self, at: Time, payload: u32) -> u128 {
         debug_assert!(payload < 1 << PAYLOAD_BITS);
         // 2^40 insertions wrap after more than 10^12 events; ties then only lose their order.
-        let order = self.inserted & ((1 << ORDER_BITS) - 1);
+        let low = self.inserted << PAYLOAD_BITS | u64::from(payload);
         self.inserted = self.inserted.wrapping_add(1);
-        let low = order << PAYLOAD_BITS | u64::from(payload);
         u128::from(at) << TIME_SHIFT | u128::from(low)
     }
 
@@ -179,8 +181,10 @@ impl EventQueue {
             return self.insert_late(key);
         }
         self.keys[at(node)] = key;
-        self.soon = self.soon.min(key);
-        self.first = self.first.min(key);
+        if key < self.soon {
+            self.soon = key;
+            self.first = self.first.min(key);
+        }
     }
 
     /// Inserts an event before the last of its interval, unless too many come before it.
@@ -207,6 +211,7 @@ impl EventQueue {
         }
         self.heap.push(Reverse(key));
         self.later = self.later.min(key);
+        self.beside = self.beside.min(key);
         self.first = self.first.min(key);
     }
 
@@ -221,8 +226,9 @@ impl EventQueue {
             debug_assert!(key >= self.later, "an event is cancelled once, and before it happens");
             self.cancelled.push(Reverse(key));
             self.find_later();
+            self.find_beside();
         }
-        self.find_first();
+        self.first = self.soon.min(self.beside);
     }
 
     /// Takes an event out of the wheel, if it is there.
@@ -301,10 +307,11 @@ impl EventQueue {
         self.later = NEVER;
     }
 
+    /// Finds the earliest event of those that are not in the wheel.
     #[inline]
-    fn find_first(&mut self) {
+    fn find_beside(&mut self) {
         let [a, b, c] = self.heads;
-        self.first = self.soon.min(a).min(b).min(c).min(self.later);
+        self.beside = a.min(b).min(c).min(self.later);
     }
 
     /// When the earliest event happens.
@@ -332,10 +339,12 @@ impl EventQueue {
             of.from = of.from.wrapping_add(1) % IN_LINE;
             of.count -= 1;
             self.heads[line] = if of.count == 0 { NEVER } else { of.keys[of.from] };
+            self.find_beside();
         } else {
             self.take_late(key);
+            self.find_beside();
         }
-        self.find_first();
+        self.first = self.soon.min(self.beside);
         Some((at_time, key as u32 & ((1 << PAYLOAD_BITS) - 1)))
     }
 

@@ -210,7 +210,7 @@ pub trait Device {
     /// Goes from event to event, none of them after `to`, as far as nobody else has to know of them: to the
     /// first instant at which a request completes or the device is at its end, or to any before. Returns the
     /// instant, up to which everything is processed; `None` where there is no event.
-    fn go_on(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
+    fn advance_to_answer(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
         let at = self.next_event().filter(|at| *at <= to)?;
         self.advance(at, completions);
         Some(at)

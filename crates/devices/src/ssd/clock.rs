@@ -38,7 +38,7 @@ pub(in crate::ssd) enum Event {
     PowerLane(u32),
 }
 
-/// Events that stand in line: of the host link, of processors, and of buses.
+/// Events that stand in line: of the host link, of processors, and of buses or of reads on units.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ssd) enum Line {
     Link,

@@ -113,7 +113,7 @@ impl Device for Ssd {
         self.front.hand_over(completions);
     }
 
-    fn go_on(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
+    fn advance_to_answer(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
         self.go_to_answer(to, completions)
     }
 

@@ -589,12 +589,9 @@ impl Dies {
     fn count_read(&mut self, read: &Read) {
         let senses = u64::from(read.planes.count_ones());
         let [all, of_host] = &mut self.effort;
-        all.senses += senses;
-        all.sense_ns += read.sense_ns;
+        all.sense(senses, read.sense_ns, 0);
         if let Owner::Request { reads: true, .. } = read.owner {
-            of_host.senses += senses;
-            of_host.sense_ns += read.sense_ns;
-            of_host.bus_ns += read.bus_ns;
+            of_host.sense(senses, read.sense_ns, read.bus_ns);
         }
     }
 

@@ -10,7 +10,7 @@ use super::halts::{Halts, Stopped};
 use super::lanes::{Lanes, StageEnd};
 use super::operation::{CostTable, FlashOp, OpKind, copies_for_summary};
 use crate::kit::slots::Slot;
-use crate::ssd::clock::{Clock, Event};
+use crate::ssd::clock::{Clock, Event, Line};
 use crate::ssd::config::SsdConfig;
 use crate::ssd::flash::Effort;
 use crate::ssd::ftl::{Programming, Relocation};
@@ -395,9 +395,14 @@ impl Units {
             self.pair_copies += u64::from(self.costs.copies(op));
         }
         let ends = self.lanes.start(lane, self.costs.plan(op), clock.now);
-        let event = clock.call(ends, Event::Lane(lane));
+        let event = Event::Lane(lane);
         if self.halts.are_on() {
-            self.halts.note_event(lane, event, true);
+            self.halts.note_event(lane, clock.call(ends, event), true);
+        } else if op.kind == OpKind::Read {
+            // Most take the same time.
+            clock.call_in_line(Line::Buses, ends, event);
+        } else {
+            clock.call(ends, event);
         }
         let flights = &mut self.states[lane as usize].flights;
         flights[usize::from(flights[0] != NONE)] = id;

@@ -25,6 +25,14 @@ pub struct Effort {
 }
 
 impl Effort {
+    /// Pages were sensed at once, and what was sensed takes so long on the bus, if that counts here.
+    #[inline]
+    pub fn sense(&mut self, senses: u64, sense_ns: Time, bus_ns: Time) {
+        self.senses += senses;
+        self.sense_ns += sense_ns;
+        self.bus_ns += bus_ns;
+    }
+
     /// This effort times `count`.
     pub fn times(self, count: u64) -> Effort {
         Effort {

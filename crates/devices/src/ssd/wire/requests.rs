@@ -25,22 +25,21 @@ impl Ssd {
         to: Time,
         completions: &mut Vec<Completion>,
     ) -> Option<Time> {
-        let mut at = None;
-        // Some requests are answered when they are submitted.
-        while !self.front.has_done() {
-            let Some(event) = self.clock.go_on(to) else { return at };
+        let (mut at, mut to) = (None, to);
+        loop {
+            // Some requests are answered when they are submitted. All of an instant belongs together.
+            if self.front.has_done() {
+                (at, to) = (Some(self.clock.now), self.clock.now);
+            }
+            let Some(event) = self.clock.go_on(to) else { break };
             self.happens(event);
             at = Some(self.clock.now);
             if self.ftl.has_ended() {
-                break;
+                to = self.clock.now;
             }
         }
-        let now = self.clock.now;
-        while let Some(event) = self.clock.go_on(now) {
-            self.happens(event);
-        }
         self.front.hand_over(completions);
-        Some(now)
+        at
     }
 
     fn else_happens(&mut self, event: Event) {
