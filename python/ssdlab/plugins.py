@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ssdlab._core import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 GROUPS = ("devices", "cleaners", "formats")
 
@@ -43,6 +45,7 @@ def device(name: str) -> Path | None:
     if entry is None:
         return None
     from importlib.util import find_spec
+    from pathlib import Path
 
     spec = find_spec(entry.value)
     for folder in (spec and spec.submodule_search_locations) or ():

@@ -15,7 +15,7 @@ import ssdlab
 HERE = Path(__file__).parent / "support" / "elsewhere"
 PACKAGE = Path(ssdlab.__file__).parents[1]
 SYSTEMS = ["macos", "windows"]
-LIVE = ["crash", "ctl", "floor", "serve"]
+LIVE = ["serve", "ctl", "crash", "floor"]
 SWEEP = ["--vary", "device.channels=2,4", "--set", "workload.requests=2000", "--quiet"]
 
 

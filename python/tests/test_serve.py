@@ -215,7 +215,7 @@ def test_wrong_input_is_refused(refused, tmp_path, serve):
         (("--socket", "s", "--time-scale", "0"), "a time scale of 0"),
         (("--socket", "s", "--record", "t.exe"), "the extension is not that of a trace format"),
         (("--socket", "s", "--record", "no/t.parquet"), "does not exist"),
-        (("--socket", "s", "--rdelay", "1ms"), "No such option"),
+        (("--socket", "s", "--rdelay", "1ms"), "there is no option"),
         (("--socket", "s", "--set", "device.nonesuch=1"), "nonesuch"),
         (("--socket", "s", "--host", "127.0.0.1", "--allow-remote"), "belong to --port"),
         (("null", "--device", "null", "--port", "0"), "DEVICE and --device say the same"),

@@ -144,7 +144,7 @@ impl Answers {
 /// Statistics of each class of a workload.
 #[derive(Debug, Default)]
 pub(crate) struct Classes {
-    classes: Vec<(Class, Answers)>,
+    each: Vec<(Class, Answers)>,
     /// From the first request of each class to its last answer, ns.
     spans: Vec<(Time, Time)>,
     /// Which class has a submission queue, by its number.
@@ -161,7 +161,7 @@ impl Classes {
         }
         let spans = vec![(Time::MAX, 0); classes.len()];
         let classes = classes.into_iter().map(|class| (class, Answers::default()));
-        Classes { classes: classes.collect(), spans, of_queue }
+        Classes { each: classes.collect(), spans, of_queue }
     }
 
     /// Counts a request in its class.
@@ -169,7 +169,7 @@ impl Classes {
         let queue = usize::from(completion.request.queue);
         if let Some(Some(index)) = self.of_queue.get(queue) {
             let index = usize::from(*index);
-            self.classes[index].1.record(completion);
+            self.each[index].1.record(completion);
             let (first, last) = &mut self.spans[index];
             *first = (*first).min(completion.submitted);
             *last = (*last).max(completion.at);
@@ -178,7 +178,7 @@ impl Classes {
 
     /// The `classes` object, by name; `None` where there are no classes.
     pub(crate) fn to_json(&self, simulated_ns: Time) -> Option<Value> {
-        let classes = self.classes.iter().zip(&self.spans);
+        let classes = self.each.iter().zip(&self.spans);
         let all: Map<String, Value> = classes
             .map(|((class, answers), (first, last))| {
                 let over = if class.in_turn { last.saturating_sub(*first) } else { simulated_ns };

@@ -53,9 +53,14 @@ def cache(ctx: click.Context, json_path: str | None) -> None:
     click.echo(display.cache(found, sys.stdout), nl=False)
 
 
-@cache.command()
-def clear() -> None:
+@cache.command(
+    cls=ExamplesFirst, examples=[("before a benchmark of preparations", "ssdlab cache clear")]
+)
+@click.option("--quiet", is_flag=True, help="Do not say what was removed.")
+def clear(quiet: bool) -> None:
     """Remove every prepared drive; runs prepare theirs again."""
     count, taken = module.clear()
+    if quiet:
+        return
     drives = "1 prepared drive" if count == 1 else f"{count:,} prepared drives"
     click.echo(f"removed {drives}, {size(taken)}")

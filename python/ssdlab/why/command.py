@@ -93,7 +93,11 @@ def why(
             raise click.UsageError(f"{option} {number}: at least {least}")
     allow_code = overrides.pop("allow_code")
     layered = stack.below(
-        experiment, overrides["device"], overrides["trace"], overrides["workload"]
+        experiment,
+        overrides["device"],
+        overrides["trace"],
+        overrides["workload"],
+        overrides["columns"],
     ) + stack.above(overrides["assignments"], overrides["seed"])
     if allow_code:
         layered = layers.permitting(layered)
@@ -180,10 +184,17 @@ class _Again:
         workload: str | None,
         assignments: tuple[str, ...],
         seed: int | None,
+        columns: str | None = None,
     ) -> None:
         self.found = found
         self.side = "as-is" if experiment is None else _file(experiment)
-        options = {"--device": device, "--trace": trace, "--workload": workload, "--seed": seed}
+        options = {
+            "--device": device,
+            "--trace": trace,
+            "--columns": columns,
+            "--workload": workload,
+            "--seed": seed,
+        }
         self.words = [
             word for key, it in options.items() if it is not None for word in (key, str(it))
         ] + [word for it in assignments for word in ("--set", it)]

@@ -251,9 +251,12 @@ fn read_tables(
     }
     std::thread::scope(|scope| {
         let other = scope.spawn(|| {
-            let mut go_on = || match is_ended.load(Ordering::Relaxed) {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            let mut go_on = || {
+                if is_ended.load(Ordering::Relaxed) {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
             };
             there.into_iter().try_for_each(|it| read_table(path, it, &mut go_on))
         });

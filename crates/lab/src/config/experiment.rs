@@ -197,7 +197,7 @@ impl Experiment {
     }
 
     /// Builds it with no page written, to take up a state.
-    pub fn build_unfilled(
+    pub(crate) fn build_unfilled(
         &self,
         supplied: &Supplied,
         tick: Tick<'_>,

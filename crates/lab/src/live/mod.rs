@@ -207,12 +207,8 @@ fn serve(
     // Each is written whatever has become of the others, and the results are told in any case.
     let kept = watcher.keeper.as_mut().map(|it| it.finish(session.device()));
     unwritten.extend(kept.and_then(Result::err));
-    let record = record.and_then(|it| it.map_err(|problem| unwritten.push(problem)).ok());
-    let faults = write_faults(record.as_ref(), given.as_deref());
-    let faults = faults.unwrap_or_else(|problem| {
-        unwritten.push(problem);
-        None
-    });
+    let record = or_unwritten(record.transpose(), &mut unwritten);
+    let faults = or_unwritten(write_faults(record.as_ref(), given.as_deref()), &mut unwritten);
     results["experiment"] =
         report::replayable(experiment, settings.record.as_deref(), faults.as_deref());
     let mut live = report::timing_section(&timing, &floor);
@@ -229,6 +225,14 @@ fn serve(
     live["record"] = record.map_or(Value::Null, |it| recorded(it, faults.as_deref()));
     results["live"] = live;
     RunError::or_results(&results, &unwritten)
+}
+
+/// What was written, or nothing, with the problem among those that are `unwritten`.
+fn or_unwritten<T>(written: Result<Option<T>, String>, unwritten: &mut Vec<String>) -> Option<T> {
+    written.unwrap_or_else(|problem| {
+        unwritten.push(problem);
+        None
+    })
 }
 
 /// A live device has no warm-up.

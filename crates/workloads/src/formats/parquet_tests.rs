@@ -92,7 +92,7 @@ fn operations_are_read_in_every_encoding() {
             let levels = (repetition == "optional").then(|| vec![1_i16; rows]);
             while let Some(mut column) = group.next_column().unwrap() {
                 let levels = levels.as_deref();
-                let numbers = (1..=rows as i64).collect::<Vec<_>>();
+                let numbers = (1_i64..).take(rows).collect::<Vec<_>>();
                 let mut words: Vec<ByteArray> =
                     (0..rows).map(|row| of_row(row).name().into()).collect();
                 words[rows - 1] = "reed".into();
