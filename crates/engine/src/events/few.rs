@@ -3,7 +3,7 @@
 /// Events in order of time, in a ring.
 #[derive(Debug, Clone)]
 pub struct Few {
-    keys: [u128; PLACES],
+    keys: Box<[u128; PLACES]>,
     from: usize,
     count: usize,
 }
@@ -17,7 +17,7 @@ const _: () = assert!(MOST < PLACES && PLACES.is_power_of_two());
 
 impl Default for Few {
     fn default() -> Self {
-        Few { keys: [0; PLACES], from: 0, count: 0 }
+        Few { keys: Box::new([0; PLACES]), from: 0, count: 0 }
     }
 }
 
