@@ -1,20 +1,29 @@
 //! The event queue: the earliest event first, equal times in order of insertion.
 
+mod few;
+#[cfg(test)]
+mod tests;
+
 use crate::Time;
+use few::Few;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A priority queue of events, each a small number that its owner knows how to read.
 ///
 /// Time, insertion number and payload are packed in one integer, so that comparing two events is
-/// one comparison and ties can only fall in order of insertion. The events of the next four milliseconds are in
-/// a wheel of short intervals, each of which has its few events in order: to insert one, to take the next and to
+/// one comparison and ties can only fall in order of insertion. While few events wait, all are in a list in
+/// order, where most come last and the first is at hand. Once there are more, those of the next four milliseconds are
+/// in a wheel of short intervals, each of which has its few events in order: to insert one, to take the next and to
 /// [cancel](EventQueue::cancel) one cost the same however many there are. All others are in a heap, from which
 /// they are taken when their turn comes; there a cancelled one is passed over. What its owner asks for nearly always
 /// in order of time, as after a delay that is always the same, stands in a [line](EventQueue::push_in_line). The many
 /// fields are these tables, with the earliest event of each, so that the next one is found by few comparisons.
 #[derive(Debug, Clone)]
 pub struct EventQueue {
+    /// While few events wait, all of them; all else is empty then.
+    few: Few,
+    are_few: bool,
     /// Of each interval the last of its events, which knows the first; or `NONE`.
     wheel: Box<[u16; INTERVALS]>,
     /// Intervals that have events, as bits, and which of these words are not zero.
@@ -37,6 +46,8 @@ pub struct EventQueue {
     /// The cancelled ones of the heap, of which the earliest is not one.
     cancelled: BinaryHeap<Reverse<u128>>,
     inserted: u64,
+    /// As many as `inserted` but for those that wait, as long as they are not few.
+    left: u64,
 }
 
 /// Events in order of time, in a ring.
@@ -63,6 +74,10 @@ const PLACES: usize = 1024;
 const NONE: u16 = u16::MAX;
 const NEVER: u128 = u128::MAX;
 
+/// No more than this many are few again. There is a good deal between this and the length of the list, so that events do
+/// not go to and fro.
+const FEW_AGAIN: u64 = 8;
+
 /// An event that is found to come after more than this many of its interval goes to the heap.
 const MOST_PASSED: u32 = 24;
 
@@ -70,6 +85,8 @@ impl Default for EventQueue {
     fn default() -> Self {
         let free = |place: usize| if place + 1 < PLACES { place as u16 + 1 } else { NONE };
         EventQueue {
+            few: Few::default(),
+            are_few: true,
             wheel: Box::new([NONE; INTERVALS]),
             used: [0; WORDS],
             used_words: 0,
@@ -91,6 +108,7 @@ impl Default for EventQueue {
             heap: BinaryHeap::new(),
             cancelled: BinaryHeap::new(),
             inserted: 0,
+            left: 0,
         }
     }
 }
@@ -128,7 +146,11 @@ impl EventQueue {
     #[inline]
     pub fn push(&mut self, at: Time, payload: u32) -> EventId {
         let key = self.next_key(at, payload);
-        self.insert(key);
+        if self.are_few {
+            self.insert_few(key);
+        } else {
+            self.insert(key);
+        }
         EventId(key)
     }
 
@@ -137,6 +159,9 @@ impl EventQueue {
     #[inline]
     pub fn push_in_line(&mut self, line: usize, at: Time, payload: u32) {
         let key = self.next_key(at, payload);
+        if self.are_few {
+            return self.insert_few(key);
+        }
         let of = &mut self.lines[line];
         if of.count == 0 {
             self.heads[line] = key;
@@ -157,6 +182,41 @@ impl EventQueue {
         let low = self.inserted << PAYLOAD_BITS | u64::from(payload);
         self.inserted = self.inserted.wrapping_add(1);
         u128::from(at) << TIME_SHIFT | u128::from(low)
+    }
+
+    #[inline]
+    fn insert_few(&mut self, key: u128) {
+        if !self.few.push(key) && !self.few.insert(key) {
+            return self.become_many(key);
+        }
+        self.first = self.first.min(key);
+    }
+
+    /// The list is full: its events and one more go to the wheel.
+    #[cold]
+    fn become_many(&mut self, key: u128) {
+        self.are_few = false;
+        self.left = self.inserted.wrapping_sub(self.few.len() as u64 + 1);
+        // With room for what may be asked for before the earliest.
+        self.base = interval_of(self.first.min(key)).saturating_sub(INTERVALS as u64 / 4);
+        while let Some(key) = self.few.take_first() {
+            self.insert(key);
+        }
+        self.insert(key);
+    }
+
+    /// Few are left: they go to the list.
+    #[cold]
+    fn become_few(&mut self) {
+        let first = self.first;
+        while self.first != NEVER {
+            let key = self.first;
+            let has_room = self.few.push(key) || self.few.insert(key);
+            debug_assert!(has_room);
+            self.take(key);
+        }
+        self.first = first;
+        self.are_few = true;
     }
 
     #[inline]
@@ -218,6 +278,13 @@ impl EventQueue {
     /// Takes back an event that has not happened yet.
     pub fn cancel(&mut self, event: EventId) {
         let EventId(key) = event;
+        if self.are_few {
+            let is_there = self.few.remove(key);
+            debug_assert!(is_there, "an event is cancelled once, and before it happens");
+            self.first = self.few.first().unwrap_or(NEVER);
+            return;
+        }
+        self.left = self.left.wrapping_add(1);
         if self.take_out(key) {
             if self.soon == key {
                 self.find_soon();
@@ -328,24 +395,41 @@ impl EventQueue {
         if at_time > to || key == NEVER {
             return None;
         }
+        if self.are_few {
+            self.first = self.few.pass_first().unwrap_or(NEVER);
+        } else if self.take(key) && self.inserted.wrapping_sub(self.left) <= FEW_AGAIN {
+            self.become_few();
+        }
+        Some((at_time, key as u32 & ((1 << PAYLOAD_BITS) - 1)))
+    }
+
+    /// Takes the earliest event, which is not in the list; whether the wheel or a line has run empty, which is when
+    /// it is worth a look whether they are few again.
+    #[expect(clippy::inline_always, reason = "every event passes here")]
+    #[inline(always)]
+    fn take(&mut self, key: u128) -> bool {
+        self.left = self.left.wrapping_add(1);
+        let mut ran_empty = false;
         if key == self.soon {
             self.base = interval_of(key);
             let place = self.base as usize % INTERVALS;
             let last = self.wheel[place];
             self.unlink(place, last, self.next[at(last)]);
+            ran_empty = self.used_words == 0;
             self.find_soon();
         } else if let Some(line) = self.heads.iter().position(|head| *head == key) {
             let of = &mut self.lines[line];
             of.from = of.from.wrapping_add(1) % IN_LINE;
             of.count -= 1;
-            self.heads[line] = if of.count == 0 { NEVER } else { of.keys[of.from] };
+            ran_empty = of.count == 0;
+            self.heads[line] = if ran_empty { NEVER } else { of.keys[of.from] };
             self.find_beside();
         } else {
             self.take_late(key);
             self.find_beside();
         }
         self.first = self.soon.min(self.beside);
-        Some((at_time, key as u32 & ((1 << PAYLOAD_BITS) - 1)))
+        ran_empty
     }
 
     #[cold]
@@ -353,145 +437,5 @@ impl EventQueue {
         self.base = self.base.max(interval_of(key));
         self.heap.pop();
         self.find_later();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Random;
-    use std::collections::BTreeMap;
-
-    impl EventQueue {
-        /// Nothing is left, neither of events nor of what they took.
-        fn is_clean(&self) -> bool {
-            let places =
-                std::iter::successors(Some(self.free), |place| Some(self.next[at(*place)]));
-            self.first == NEVER
-                && self.used_words == 0
-                && self.used == [0; WORDS]
-                && self.wheel.iter().all(|last| *last == NONE)
-                && places.take_while(|place| *place != NONE).count() == PLACES
-                && self.heap.is_empty()
-                && self.cancelled.is_empty()
-        }
-    }
-
-    #[test]
-    fn equal_times_leave_in_order_of_insertion() {
-        let mut queue = EventQueue::new();
-        for (at, payload) in [(5, 1), (3, 9), (5, 0), (3, 2)] {
-            queue.push(at, payload);
-        }
-        assert_eq!(queue.next_at(), Some(3));
-        let order: Vec<_> = std::iter::from_fn(|| queue.pop_until(5)).collect();
-        assert_eq!(order, [(3, 9), (3, 2), (5, 1), (5, 0)]);
-    }
-
-    #[test]
-    fn later_events_stay() {
-        let mut queue = EventQueue::new();
-        queue.push(10, 7);
-        assert_eq!(queue.pop_until(9), None);
-        assert_eq!(queue.pop_until(10), Some((10, 7)));
-        assert_eq!(queue.next_at(), None);
-    }
-
-    #[test]
-    fn a_cancelled_event_never_happens_and_the_others_keep_their_order() {
-        let mut queue = EventQueue::new();
-        let events: Vec<_> = (0..6).map(|n| queue.push(10 + Time::from(n / 2), n)).collect();
-        // One that is not the earliest, then the earliest itself with the one behind it.
-        queue.cancel(events[3]);
-        queue.cancel(events[1]);
-        queue.cancel(events[0]);
-        assert_eq!(queue.next_at(), Some(11));
-        // The same payload at the same time again is another event.
-        queue.push(11, 3);
-        let order: Vec<_> = std::iter::from_fn(|| queue.pop_until(Time::MAX)).collect();
-        assert_eq!(order, [(11, 2), (11, 3), (12, 4), (12, 5)]);
-        assert!(queue.is_clean());
-    }
-
-    /// Against a sorted map: few events and many, near ones and far ones, cancelled ones.
-    #[test]
-    fn whatever_is_asked_for_leaves_in_order() {
-        let mut random = crate::Xoshiro256::new(3, 5);
-        let many = u64::from(MOST_PASSED);
-        for most in [1, 3, many, 2 * many, 500] {
-            for cancelled in [0, 20, 3] {
-                let mut queue = EventQueue::new();
-                let mut wanted = BTreeMap::new();
-                let mut now = 0;
-                for number in 0..20_000 {
-                    if (wanted.len() as u64) < 1 + random.below(most) {
-                        let wheel = (INTERVALS << INTERVAL_SHIFT) as u64;
-                        let spans = [40, 40, 40, 1000, 1, 100_000, wheel, 3 * wheel];
-                        let span = spans[random.below(spans.len() as u64) as usize];
-                        let at = now + random.below(span);
-                        let payload = random.below(1 << PAYLOAD_BITS) as u32;
-                        // Some stand in line, or want to.
-                        let event = if random.below(8) == 0 {
-                            queue.push_in_line(random.below(3) as usize, at, payload);
-                            None
-                        } else {
-                            Some(queue.push(at, payload))
-                        };
-                        wanted.insert((at, number), (payload, event));
-                    } else if cancelled > 0 && random.below(cancelled) == 0 {
-                        let which = random.below(wanted.len() as u64) as usize;
-                        let key = *wanted.keys().nth(which).unwrap();
-                        if let (_, Some(event)) = wanted[&key] {
-                            wanted.remove(&key);
-                            queue.cancel(event);
-                        }
-                    } else {
-                        let ((at, _), (payload, _)) = wanted.pop_first().unwrap();
-                        let before = at.checked_sub(1).and_then(|before| queue.pop_until(before));
-                        assert_eq!((before, queue.pop_until(at)), (None, Some((at, payload))));
-                        now = at;
-                    }
-                    let next = wanted.first_key_value().map(|((at, _), _)| *at);
-                    assert_eq!(queue.next_at(), next);
-                }
-                let left: Vec<_> = std::iter::from_fn(|| queue.pop_until(Time::MAX)).collect();
-                let wanted = wanted.into_iter().map(|((at, _), (payload, _))| (at, payload));
-                assert_eq!(left, wanted.collect::<Vec<_>>());
-                assert!(queue.is_clean());
-            }
-        }
-    }
-
-    #[test]
-    fn more_events_than_the_wheel_has_places_for_leave_in_order() {
-        let mut random = crate::Xoshiro256::new(3, 6);
-        let mut queue = EventQueue::new();
-        let mut wanted: Vec<(Time, u32)> = (0..150_000)
-            .map(|payload| (random.below((INTERVALS << INTERVAL_SHIFT) as u64), payload))
-            .collect();
-        let events: Vec<EventId> =
-            wanted.iter().map(|(at, payload)| queue.push(*at, *payload)).collect();
-        for (number, event) in events.iter().enumerate().filter(|(number, _)| number % 3 == 0) {
-            queue.cancel(*event);
-            assert_eq!(wanted[number].1, number as u32);
-        }
-        wanted.retain(|(_, payload)| payload % 3 != 0);
-        wanted.sort_unstable();
-        let left: Vec<_> = std::iter::from_fn(|| queue.pop_until(Time::MAX)).collect();
-        assert!(left == wanted && queue.is_clean());
-    }
-
-    #[test]
-    fn a_queue_that_was_emptied_ahead_of_time_is_as_good_as_new() {
-        let mut queue = EventQueue::new();
-        queue.push(1 << 40, 1);
-        assert_eq!(queue.pop_until(Time::MAX), Some((1 << 40, 1)));
-        for payload in [5, 3, 4] {
-            queue.push(100 * Time::from(payload), payload);
-        }
-        assert!(queue.heap.len() <= 2);
-        let order: Vec<_> = std::iter::from_fn(|| queue.pop_until(Time::MAX)).collect();
-        assert_eq!(order, [(300, 3), (400, 4), (500, 5)]);
-        assert!(queue.is_clean());
     }
 }

@@ -30,13 +30,13 @@ const PARITY: &str = "kind = 'array'\nmembers = 5\nredundancy = 'parity'\n\
 const BUDGETS: [Budget; 18] = [
     (PAGES, "random-read", [10_000, 40_000], "", 2_310),
     (PAGES, "mixed", [10_000, 30_000], FULL, 4_530),
-    (PAGES, "random-write", [10_000, 30_000], FULL, 6_780),
+    (PAGES, "random-write", [10_000, 30_000], FULL, 6_610),
     (
         PAGES,
         "random-write",
         [10_000, 30_000],
         "[run]\nprecondition = 'random:1'\n[device.cleaning]\ntime = 'interleaved'",
-        7_010,
+        6_940,
     ),
     (TLC, "random-read", [10_000, 40_000], "", 4_180),
     (TLC, "mixed", [10_000, 30_000], FULL, 4_700),

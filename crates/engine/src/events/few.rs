@@ -1,0 +1,119 @@
+//! Few events in order: a short list.
+
+/// Events in order of time, in a ring.
+#[derive(Debug, Clone)]
+pub struct Few {
+    keys: Box<[u128; PLACES]>,
+    from: usize,
+    count: usize,
+}
+
+const PLACES: usize = 32;
+
+/// The most that it holds. One more in its middle moves half of them, which is dearer than to use the wheel.
+pub const MOST: usize = 20;
+
+const _: () = assert!(MOST < PLACES && PLACES.is_power_of_two());
+
+impl Default for Few {
+    fn default() -> Self {
+        Few { keys: Box::new([0; PLACES]), from: 0, count: 0 }
+    }
+}
+
+impl Few {
+    #[cfg(test)]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Where the event of a number is: 0 is the first, numbers may be out of bounds on both sides.
+    #[inline]
+    fn place(&self, number: usize) -> usize {
+        self.from.wrapping_add(number) % PLACES
+    }
+
+    #[inline]
+    pub fn first(&self) -> Option<u128> {
+        (self.count > 0).then(|| self.keys[self.from % PLACES])
+    }
+
+    /// Adds an event behind all others; whether that is where it belongs, and there is room.
+    #[inline]
+    pub fn push(&mut self, key: u128) -> bool {
+        // Of an empty list this is one that was there before: wherever the new one goes is right.
+        let last = self.place(self.count.wrapping_sub(1));
+        if self.keys[last] > key || self.count >= MOST {
+            return false;
+        }
+        let place = last.wrapping_add(1) % PLACES;
+        self.keys[place] = key;
+        self.count += 1;
+        true
+    }
+
+    /// Adds an event where it belongs; whether there is room.
+    pub fn insert(&mut self, key: u128) -> bool {
+        let (from, count) = (self.from, self.count);
+        if count >= MOST {
+            return false;
+        }
+        // The shorter half makes room.
+        if count > 0 && key < self.keys[self.place(count / 2)] {
+            self.from = from.wrapping_sub(1) % PLACES;
+            let mut place = self.from;
+            let mut next = from;
+            while self.keys[next] < key {
+                self.keys[place] = self.keys[next];
+                place = next;
+                next = next.wrapping_add(1) % PLACES;
+            }
+            self.keys[place] = key;
+        } else {
+            let mut place = self.place(count);
+            for _ in 0..count {
+                let before = place.wrapping_sub(1) % PLACES;
+                if self.keys[before] < key {
+                    break;
+                }
+                self.keys[place] = self.keys[before];
+                place = before;
+            }
+            self.keys[place] = key;
+        }
+        self.count += 1;
+        true
+    }
+
+    /// Removes the first, of which there is one; and the one that is first then.
+    #[inline]
+    pub fn pass_first(&mut self) -> Option<u128> {
+        self.from = self.from.wrapping_add(1) % PLACES;
+        self.count = self.count.wrapping_sub(1);
+        self.first()
+    }
+
+    /// Removes the first and returns it.
+    pub fn take_first(&mut self) -> Option<u128> {
+        let first = self.first()?;
+        self.pass_first();
+        Some(first)
+    }
+
+    /// Removes an event; whether it was there.
+    pub fn remove(&mut self, key: u128) -> bool {
+        let Some(number) = (0..self.count).find(|number| self.keys[self.place(*number)] == key)
+        else {
+            return false;
+        };
+        for number in number..self.count - 1 {
+            self.keys[self.place(number)] = self.keys[self.place(number + 1)];
+        }
+        self.count -= 1;
+        true
+    }
+}
