@@ -20,12 +20,14 @@ pub fn cache_bound() -> PyResult<Option<u64>> {
 
 /// The entries of the cache in a folder as a JSON list, the one that was used last first.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "as Python hands it over")]
 pub fn cache_entries(py: Python<'_>, folder: PathBuf) -> PyResult<String> {
     crate::errors::detached(py, || lab::cache_json(&folder))
 }
 
 /// Removes all entries of the cache in a folder: how many there were, and their bytes.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "as Python hands it over")]
 pub fn cache_clear(folder: PathBuf) -> PyResult<(u64, u64)> {
     Ok(lab::cache_clear(&folder)?)
 }
