@@ -11,11 +11,13 @@ import os
 import signal
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from ssdlab import _core
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def _module(name: str) -> ModuleType | None:

@@ -48,7 +48,12 @@ def page(
         sources = [sources]
     files_ = [os.fspath(source) for source in sources if not isinstance(source, Results | Sweep)]
     with reading.of_files(*files_):
-        return _page(sources, minimize, maximize)
+        try:
+            return _page(sources, minimize, maximize)
+        except InputError as error:
+            if not files_ or any(it in str(error) for it in files_):
+                raise
+            raise InputError(f"{', '.join(files_)}: {error}") from error
 
 
 def _page(sources: Sequence[Source], minimize: Sequence[str], maximize: Sequence[str]) -> str:

@@ -62,10 +62,10 @@ def as_trace(
         return as_trace(table, columns, source)
     several = matches(os.fspath(path))
     files = several or [Path(path)]
+    if not all(os.path.isfile(it) for it in files):
+        return path  # a pipe can be read once, by the engine, which also says what is wrong with it
     if several is None and columns is None and not sources.is_table(files[0]):
         return path
-    if not all(os.path.isfile(it) for it in files):
-        return path  # the engine says what is wrong with it
     target = _folder() / f"{_key(files, columns)}.parquet"
     if not target.exists():
         given = parse(columns) if columns else {}

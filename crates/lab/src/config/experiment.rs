@@ -197,7 +197,10 @@ impl Experiment {
     }
 
     /// Builds it with no page written, to take up a state.
-    pub(crate) fn build_unfilled(
+    ///
+    /// # Errors
+    /// As of `build_device`.
+    pub fn build_unfilled(
         &self,
         supplied: &Supplied,
         tick: Tick<'_>,
