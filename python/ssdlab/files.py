@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ssdlab import forms, portable
+from ssdlab import forms
 from ssdlab._core import InputError
 from ssdlab.forms import Form, is_special
 
@@ -112,6 +112,8 @@ def write(path: Path, parts: Iterable[bytes], replaced: Sequence[Form] | None = 
             file.flush()
             os.fsync(file.fileno())
         _take_name(temporary, place, replaced)
+        from ssdlab import portable
+
         for directory in {place.parent} | {it.parent for it in created}:
             portable.sync_directory(directory)
     except BaseException as error:

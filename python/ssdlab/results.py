@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from ssdlab import _core, delivery, forms, reading
+from ssdlab import _core, delivery, forms
 from ssdlab._core import InputError
 from ssdlab.optional import required
 
@@ -263,6 +263,8 @@ class Results(Part):
         reads.
         """
         from pathlib import Path
+
+        from ssdlab import reading
 
         file = Path(path) / FILE if Path(path).is_dir() else Path(path)
         data = reading.parsed(file, reading.text(file))

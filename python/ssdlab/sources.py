@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ssdlab import _core, layers, plugins
+from ssdlab import _core, layers
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
 
@@ -35,8 +35,11 @@ def from_name(section: str, name: str | os.PathLike[str], called: str | None = N
     if isinstance(name, str) and (layer := _core.preset_layer(section, name)) is not None:
         return Layer(*layer) if called is None else Layer(f"{called} {name}", layer[1])
     if isinstance(name, str) and not _looks_like_path(name):
-        if section == "device" and (path := plugins.device(name)) is not None:
-            return Layer(f"{called or '--device'} {name}", layers.from_file(path).text)
+        if section == "device":
+            from ssdlab import plugins
+
+            if (path := plugins.device(name)) is not None:
+                return Layer(f"{called or '--device'} {name}", layers.from_file(path).text)
         message = _core.unknown_preset(section, name)
         raise InputError(message.replace(f"--{section}", called, 1) if called else message)
     if os.path.splitext(name)[1] in OTHERS:

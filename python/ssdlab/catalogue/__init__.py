@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ssdlab import _core, plugins
+from ssdlab import _core
 
 #: The studies of `ssdlab paper`; the other categories come from the engine.
 FIGURES = "figures"
@@ -32,4 +32,6 @@ def list(what: str) -> dict[str, str]:
     entries = _core.list(what)
     if entries is None:
         raise _core.InputError(f'"{what}" is not a category; choose from {", ".join(categories())}')
+    from ssdlab import plugins
+
     return plugins.names(what) | dict(entries) if what in plugins.GROUPS else dict(entries)
