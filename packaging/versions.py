@@ -1,8 +1,8 @@
 """Puts the site of the docs beside those of other versions: dist/docs/VERSION/.
 
 `make docs-versions` calls it after `make docs`. What is in dist/docs already stays: older versions
-are kept there, or fetched into it from where they are published. `versions.json` lists them for a page
-that offers them, the newest first, and `index.html` leads to the newest.
+are kept there, or fetched into it from where they are published. `versions.json` lists them for a
+page that offers them, the newest first, and `index.html` leads to the newest.
 """
 
 import json
