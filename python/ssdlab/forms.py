@@ -7,6 +7,7 @@ So files that an earlier version wrote are known too.
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,17 +37,14 @@ class Form(NamedTuple):
         """Whether the file was written in this form. Raises `OSError`."""
         if not (self.begins or self.marks):
             return False
-        import mmap
-
         with path.open("rb") as file:
             if file.read(len(self.begins)) != self.begins:
                 return False
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                last = max(0, len(content) - LOOKED_AT)
-                return all(
-                    content.find(mark, 0, LOOKED_AT) >= 0 or content.find(mark, last) >= 0
-                    for mark in self.marks
-                )
+            file.seek(0)
+            first = file.read(LOOKED_AT)
+            file.seek(max(0, file.seek(0, os.SEEK_END) - LOOKED_AT))
+            last = file.read(LOOKED_AT)
+            return all(mark in first or mark in last for mark in self.marks)
 
 
 def _json(of: str, *keys: str, begins: bytes = b"{") -> Form:

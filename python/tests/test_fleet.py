@@ -61,18 +61,20 @@ def test_a_fleet_begins_with_kept_drives_and_goes_on_where_it_was(tmp_path):
 
 
 def test_a_drive_that_was_saved_anew_is_run_anew(tiny, tmp_path):
-    """A sweep that goes on must not take results of another drive for those of this one."""
+    """A sweep that goes on must not take results of another drive for those of this one.
+
+    Nor lose them unasked.
+    """
     drive, table = tmp_path / "kept.drive", tmp_path / "t.csv"
     worn = []
     for overwrites in (1, 4):
         saved = {"run.precondition": f"random:{overwrites}", "run.save_drive": str(drive)}
         ssdlab.run(set=tiny | saved)
         begun = {key: it for key, it in tiny.items() if "run" not in key}
-        found = ssdlab.sweep(
-            set=begun | {"run.load_drive": str(drive)},
-            vary={"run.seed": [1, 2]},
-            workers=1,
-            out=table,
-        )
+        of = {"set": begun | {"run.load_drive": str(drive)}, "vary": {"run.seed": [1, 2]}}
+        if worn:
+            with pytest.raises(ssdlab.InputError, match="2 points of another sweep"):
+                ssdlab.sweep(**of, workers=1, out=table)
+        found = ssdlab.sweep(**of, workers=1, out=table, force=bool(worn))
         worn.append(found.columns["wear.mean_erases"])
     assert all(first < second for first, second in zip(*worn, strict=True))

@@ -350,4 +350,10 @@ def test_a_share_of_free_blocks_that_is_no_share_is_refused(refused):
 
 
 def test_foreign_readers_are_all_looked_at():
-    assert {*foreign.READERS} == {".fio", ".json", ".xml"} and reading.LARGEST > 1e18
+    assert {*foreign.READERS} == {
+        ".fio",
+        ".ini",
+        ".job",
+        ".json",
+        ".xml",
+    } and reading.LARGEST > 1e18

@@ -22,6 +22,7 @@ QUICK = {
     ("sweep", "--out"): (f"sweep {RUN} --quiet --vary run.seed=1,2 --out FILE", "a.csv"),
     ("sweep", "--out "): (f"sweep {RUN} --quiet --vary run.seed=1,2 --out FILE", "a.parquet"),
     ("sweep", "--json"): (f"sweep {RUN} --quiet --vary run.seed=1,2 --json FILE", "a.json"),
+    ("cache", "--json"): ("cache --json FILE", "a.json"),
     ("compare", "--json"): ("compare made made --quiet --json FILE", "a.json"),
     ("compare", "--plot"): ("compare made made --quiet --plot FILE", "a.png"),
     ("compare", "--plot "): ("compare made made --quiet --plot FILE", "a.svg"),
@@ -46,6 +47,7 @@ REFUSED = {
     ("calibrate", "--json"): ("calibrate t.csv --json FILE", "a.json"),
     ("calibrate", "--out"): ("calibrate t.csv --out FILE", "a.toml"),
     ("calibrate", "--plot"): ("calibrate t.csv --plot FILE", "a.png"),
+    ("choose", "--json"): ("choose --trace t.csv --json FILE", "a.json"),
     ("crash", "--json"): ("crash --app sqlite --json FILE", "a.json"),
     ("device check", "--json"): ("device check samsung-pm9a3 --json FILE", "a.json"),
     ("device from-datasheet", "--json"): ("device from-datasheet s.toml --json FILE", "a.json"),
@@ -59,6 +61,7 @@ REFUSED = {
     ("size", "--out"): ("size --trace t.csv --p99 2ms --out FILE", "a.toml"),
     ("size", "--plot"): ("size --trace t.csv --p99 2ms --plot FILE", "a.png"),
     ("trace convert", "OUT "): ("trace convert t.csv FILE --to fio", "a.iolog"),
+    ("why", "--json"): ("why made --json FILE", "a.json"),
     ("view", "--record"): ("view cleaning --record FILE", "a.html"),
 }
 LIVE = ("crash", "floor", "serve", "view")

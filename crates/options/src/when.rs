@@ -74,7 +74,9 @@ pub fn settled<T: Setting + Default + Clone + Any>(mut whole: T) -> T {
         // A key may lose its effect with another.
         let facts = whole.facts();
         let next = whole.clone().settle(T::default(), facts.as_deref().unwrap_or(&whole));
-        if next == whole {
+        // A NaN equals nothing, itself neither: who has the key refuses it, with its range.
+        #[expect(clippy::eq_op, reason = "a NaN is what differs from itself")]
+        if next == whole || next != next {
             return next;
         }
         whole = next;

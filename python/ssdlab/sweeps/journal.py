@@ -23,6 +23,8 @@ from ssdlab.sweeps.work import Outcome
 
 _LINE = re.compile(rb'\{"key": "([0-9a-f]{32})", "error": (null,)?')
 _BEGINS = b'{"key": "'
+#: What is left of lines: JSON as it is written here, without controls.
+_TEXT = re.compile(rb"[ -~\n]*")
 _RESULTS = b', "results": '
 
 
@@ -234,9 +236,11 @@ def _is_journal(path: Path) -> bool:
     """Whether the file was written by a sweep, or has nothing in it."""
     try:
         with path.open("rb") as file:
-            begins = file.readline(1 << 12)
+            begins = file.read(1 << 20)
     except FileNotFoundError:
         return True
+    if begins.startswith(b"\0"):  # the power failed: of the first line, sectors are not there
+        return bool(_TEXT.fullmatch(begins.replace(b"\0", b"")))
     return not begins or bool(_LINE.match(begins)) or _BEGINS.startswith(begins)
 
 

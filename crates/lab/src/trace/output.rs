@@ -207,8 +207,18 @@ impl Unnamed {
             self.temporary.persist(&self.path).map_err(|error| error.error)?;
         } else if let Err(error) = self.temporary.persist_noclobber(&self.path) {
             self.temporary = error.path;
-            self.go_elsewhere(error.error)?;
-            self.temporary.persist(&self.path).map_err(|error| error.error)?;
+            // Not every file system can name a file only where there is none (FAT, some over a network).
+            let is_unable = error.error.kind() != io::ErrorKind::AlreadyExists && !self.path.exists();
+            let left = if is_unable {
+                self.temporary.persist(&self.path).err().map(|error| error.path)
+            } else {
+                Some(self.temporary)
+            };
+            if let Some(temporary) = left {
+                self.temporary = temporary;
+                self.go_elsewhere(error.error)?;
+                self.temporary.persist(&self.path).map_err(|error| error.error)?;
+            }
         }
         folder::sync_of(&self.path)?;
         let Some((why, folder)) = self.moved else { return Ok(None) };
