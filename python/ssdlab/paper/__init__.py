@@ -39,6 +39,7 @@ ITEMS: Mapping[str, ModuleType] = {
         "ssdiq",
         "ssdiq-gc",
         "ssdiq-load",
+        "qlc-iu",
         "drives",
         "disks",
         "fiveminute",
