@@ -307,6 +307,44 @@ mod tests {
         assert!((stats.mean_breakdown_ns().iter().sum::<f64>() - stats.mean_ns()).abs() < 1e-6);
     }
 
+    /// Percentiles and merging against a sorted list: whatever the latencies, in whatever parts.
+    #[test]
+    fn percentiles_are_those_of_a_sorted_list_and_parts_make_the_whole() {
+        for count in [1_usize, 2, 3, 7, 100, 1001] {
+            let mut latencies: Vec<Time> = (1..=count as u64)
+                .map(|it| 1 + it.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (1 << (8 + it % 20)))
+                .collect();
+            let (mut whole, mut parts) =
+                (LatencyStats::new(), [(); 3].map(|()| LatencyStats::new()));
+            for (number, latency) in latencies.iter().enumerate() {
+                let it = completion(1 << 40, *latency);
+                whole.record(&it);
+                parts[number % 3].record(&it);
+            }
+            let mut merged = LatencyStats::new();
+            parts.iter().for_each(|part| merged.merge(part));
+            latencies.sort_unstable();
+            let exact = latencies.iter().map(|it| *it as f64);
+            let mean = exact.clone().sum::<f64>() / count as f64;
+            let variance = exact.map(|it| (it - mean).powi(2)).sum::<f64>() / count as f64;
+            for stats in [&whole, &merged] {
+                assert_eq!(stats.requests(), count as u64);
+                assert!((stats.mean_ns() - mean).abs() <= 1e-9 * mean);
+                assert!((stats.std_ns() - variance.sqrt()).abs() <= 1e-6 * mean + 1e-6);
+                assert_eq!(stats.min_ns(), latencies[0]);
+                assert_eq!(stats.max_ns(), latencies[count - 1]);
+                for percent in [0.1, 1.0, 25.0, 50.0, 90.0, 99.0, 99.9, 100.0] {
+                    // The first of the sorted list that so many do not exceed.
+                    let rank = ((percent / 100.0 * count as f64).ceil() as usize).max(1);
+                    let (found, exact) =
+                        (stats.histogram().percentile_ns(percent), latencies[rank - 1]);
+                    assert!(found >= exact, "{count}, p{percent}: {found} < {exact}");
+                    assert!(found <= exact + exact / 500, "{count}, p{percent}: {found} > {exact}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn what_lies_between_ranks_adds_up_and_tells_slow_requests_from_fast_ones() {
         let mut stats = LatencyStats::new();

@@ -112,3 +112,102 @@ fn nearest(time: f64) -> Time {
 
 /// Fewer cylinders have no curve, only a table.
 const FEWEST: f64 = 20.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(single: &str, mean: &str, full: &str, cylinders: u32) -> (Curve, Vec<Time>) {
+        let time = |text: &str| text.parse::<options::Duration>().expect("a time");
+        let options = SeekOptions {
+            single: time(single),
+            mean: time(mean),
+            full: time(full),
+            ..SeekOptions::default()
+        };
+        let curve = Curve::new(&options, cylinders).expect("there is one");
+        let times = (0..cylinders).map(|distance| curve.time(distance)).collect();
+        (curve, times)
+    }
+
+    /// What a data sheet says is on the curve; from one cylinder to the knee it is a root, then a line.
+    #[test]
+    fn a_curve_goes_through_what_it_was_made_of_as_a_root_and_then_a_line() {
+        let sheets = [
+            ("0.8ms", "8.5ms", "17ms", 10_000_u32),
+            ("0.23ms", "7.4ms", "15ms", 700),
+            ("1ms", "4ms", "8ms", 20),
+        ];
+        for (single, mean, full, cylinders) in sheets {
+            let (_, times) = times(single, mean, full, cylinders);
+            let ns = |text: &str| text.parse::<options::Duration>().expect("a time").ns();
+            assert_eq!((times[0], times[1]), (0, ns(single)), "{cylinders}");
+            assert!(times[cylinders as usize - 1].abs_diff(ns(full)) <= 1, "{cylinders}");
+            let knee = f64::from(cylinders) / 7.0;
+            let at = |distance: usize| times[distance] as f64;
+            let root = |distance: usize| (distance as f64).sqrt() - 1.0;
+            // Before the knee all distances have the same time for each unit of the root.
+            let before = knee.ceil() as usize - 1;
+            let unit = (at(before) - at(1)) / root(before).max(1e-9);
+            for distance in 2..=before {
+                let exact = at(1) + unit * root(distance);
+                assert!((at(distance) - exact).abs() <= 2.0, "{cylinders}: {distance}");
+            }
+            // From it on, one step is like every other; and the line begins where the root ends.
+            let (first, last) = (knee.ceil() as usize, cylinders as usize - 1);
+            let step = (at(last) - at(first)) / (last - first) as f64;
+            for distance in first..last {
+                assert!(
+                    (at(distance + 1) - at(distance) - step).abs() <= 1.5,
+                    "{cylinders}: {distance}"
+                );
+            }
+            let end_of_root =
+                if before > 1 { at(1) + unit * (knee.sqrt() - 1.0) } else { at(first) };
+            let begin_of_line = at(first) - step * (first as f64 - knee);
+            assert!((end_of_root - begin_of_line).abs() <= 20.0 || before <= 1, "{cylinders}");
+        }
+        // Over random pairs of cylinders, of which so many that sums are integrals.
+        let (_, times) = times("0.8ms", "8.5ms", "17ms", 10_000);
+        let pairs = |distance: usize| 2.0 * (10_000 - distance) as f64 / 1e8;
+        let mean: f64 = (1..10_000).map(|it| pairs(it) * times[it] as f64).sum();
+        assert!((mean / 8.5e6 - 1.0).abs() < 1e-3, "{mean}");
+    }
+
+    /// Between two measured times the line of the two-point form, to the nearest nanosecond, also where
+    /// times fall; beyond the last, the last.
+    #[test]
+    fn between_measured_times_is_a_straight_line() {
+        let points = [(1, 1_000), (4, 1_003), (11, 90_000), (17, 89_000), (1_000, 7_654_321)];
+        let curve = Curve::of_table(points.to_vec());
+        for pair in points.windows(2) {
+            let [(from, start), (to, end)] = pair else { panic!("two of them") };
+            for distance in *from..=*to {
+                let share = f64::from(distance - from) / f64::from(to - from);
+                let exact = *start as f64 + share * (*end as f64 - *start as f64);
+                let found = curve.time(distance) as f64;
+                assert!((found - exact).abs() <= 0.500_001, "{distance}: {found}, not {exact}");
+            }
+        }
+        assert_eq!(
+            [0, 1_000, 1_001, 60_000].map(|it| curve.time(it)),
+            [0, 7_654_321, 7_654_321, 7_654_321]
+        );
+    }
+
+    /// What the queue prunes by: no longer distance takes less, and the bound is reached.
+    #[test]
+    fn the_least_time_from_a_distance_on_is_a_bound() {
+        let table = Curve::of_table(vec![(1, 500), (4, 900), (11, 300), (17, 800), (30, 700)]);
+        let (law, _) = times("0.23ms", "7.4ms", "15ms", 100);
+        for (curve, is_tight) in [(table, true), (law, false)] {
+            let longest = 100;
+            for distance in 1..longest {
+                let bound = curve.least(distance, curve.time(distance));
+                let least = (distance..longest).map(|it| curve.time(it)).min().expect("one");
+                assert!(bound <= least, "{distance}: {bound}, {least}");
+                assert!(least - bound <= u64::from(!is_tight), "{distance}: {bound}, {least}");
+            }
+        }
+    }
+}

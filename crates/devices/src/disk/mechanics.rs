@@ -157,3 +157,71 @@ impl ToHost {
         self.sent.max(self.enough_at + self.wanted * self.bus)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A read sector by sector: each is sent when it is there and the one before it has been sent, and none
+    /// before enough are there. What is held is there from the start; the rest passes in stretches, each
+    /// with the time at which it begins and its sectors.
+    fn one_by_one(bus: Time, from: Time, enough: u64, held: u64, passes: &[Pass]) -> Time {
+        let spindle = Spindle::new(7_200, 0.0);
+        let mut there = vec![from; held as usize];
+        for pass in passes {
+            there.extend((1..=pass.sectors).map(|it| pass.begin + spindle.pass(it, pass.on_track)));
+        }
+        let start = enough.checked_sub(1).map_or(from, |last| there[last as usize]).max(from);
+        there.iter().fold(start, |sent, there| sent.max(*there) + bus)
+    }
+
+    /// Of every read, whatever of it is held and on how many tracks the rest lies: the last sector crosses the
+    /// bus as well, after it has been read.
+    #[test]
+    fn data_reach_the_host_when_sending_them_sector_by_sector_would_end() {
+        let spindle = Spindle::new(7_200, 0.0);
+        let sector = spindle.pass(1, 500);
+        for bus in [0, 1, sector / 3, sector - 9, sector, sector + 1, 3 * sector] {
+            for (held, first, second) in [
+                (0, 1, 0),
+                (0, 2, 0),
+                (0, 64, 0),
+                (0, 100, 28),
+                (0, 1, 1),
+                (5, 1, 0),
+                (40, 24, 60),
+                (8, 0, 0),
+            ] {
+                for (from, share) in [(0, 0.0), (9_000, 0.5), (0, 1.0), (3_000_000, 0.3)] {
+                    let begin = 1_000_000;
+                    let next = begin + spindle.pass(first, 500) + 700_000;
+                    let passes = [(begin, first, 500), (next, second, 400)].map(|it| {
+                        let (begin, sectors, on_track) = it;
+                        Pass {
+                            begin,
+                            sectors,
+                            on_track,
+                            end: begin + spindle.pass(sectors, on_track),
+                        }
+                    });
+                    let passes: Vec<Pass> =
+                        passes.into_iter().filter(|it| it.sectors > 0).collect();
+                    let wanted = held + first + second;
+                    let mut to_host = ToHost::new(bus, from, wanted, share);
+                    to_host.held(held);
+                    passes.iter().for_each(|pass| to_host.pass(*pass, &spindle));
+                    let enough = (wanted as f64 * share).ceil() as u64;
+                    let exact = one_by_one(bus, from, enough, held, &passes);
+                    let found = to_host.end();
+                    // Where the bus is as fast as the disk, each sector is rounded down.
+                    let rounding = if bus == sector { wanted } else { 2 };
+                    assert!(
+                        found.abs_diff(exact) <= rounding,
+                        "{wanted} sectors, {held} held, {bus} ns each, {share} of them from {from}: \
+                         {found}, not {exact}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -328,3 +328,64 @@ impl Stops {
         self.config.resume.ns() + cost
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stops(change: impl Fn(&mut Suspend)) -> Stops {
+        let mut suspend = crate::ssd::config::SsdConfig::default().suspend;
+        suspend.program = "10us".parse().expect("a time");
+        suspend.erase = "30us".parse().expect("a time");
+        suspend.limit = 3;
+        change(&mut suspend);
+        Stops::new(&suspend)
+    }
+
+    #[test]
+    fn reads_stop_work_while_fewer_writes_wait_than_the_limit() {
+        for limit in [1_u32, 2, 8, 64] {
+            let stops = stops(|it| it.unless_backlog = Depth::of(limit));
+            for backlog in 0..100 {
+                let stopped = stops.stop(false, (0, 200_000), 0, backlog, 0).is_some();
+                assert_eq!(stopped, backlog < limit as usize, "{backlog} wait, of {limit}");
+            }
+        }
+        let unlimited = stops(|it| it.unless_backlog = Depth::UNLIMITED);
+        assert!(unlimited.stop(false, (0, 200_000), 0, usize::MAX, 0).is_some());
+    }
+
+    #[test]
+    fn work_is_stopped_as_often_as_the_limit_says() {
+        for limit in 1..5 {
+            let stops = stops(|it| it.limit = limit);
+            for stopped in 0..8 {
+                let again = stops.stop(true, (0, 200_000), stopped, 0, 0).is_some();
+                assert_eq!(again, stopped < limit, "{stopped} times, of {limit}");
+                assert_eq!(stops.is_turn_of_task(stopped), stopped >= limit, "{stopped}, {limit}");
+            }
+        }
+    }
+
+    /// At the first safe point from now on, and after the time that stopping takes; what was done by the safe
+    /// point is done. Work that would have ended by then, ends.
+    #[test]
+    fn work_stops_at_the_next_safe_point_and_what_is_left_is_the_rest() {
+        for step in [0, 1, 7, 40, 1_000] {
+            let stops = stops(|it| it.step = options::Duration::from_ns(step));
+            for (since, left) in [(0, 200_000), (777, 50_000), (5, 10_001), (5, 10_000)] {
+                for now in
+                    (since..since + left).step_by(9_973).chain([since + 40, since + left - 1])
+                {
+                    let points = (0..=left).step_by(step.max(1) as usize);
+                    let point = points.map(|it| since + it).find(|it| *it >= now);
+                    let point = point.unwrap_or(Time::MAX / 2);
+                    let expected = (point + 10_000 < since + left)
+                        .then(|| (point + 10_000, left - (point - since)));
+                    let found = stops.stop(false, (since, left), 0, 0, now);
+                    assert_eq!(found, expected, "{step}: from {since}, {left} left, at {now}");
+                }
+            }
+        }
+    }
+}

@@ -19,6 +19,7 @@
 use crate::ssd::Ssd;
 use crate::ssd::config::LevellingRule;
 use crate::ssd::ids::Block;
+use crate::ssd::shape::Geometry;
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// An amount written by the host.
@@ -135,11 +136,16 @@ impl Ssd {
             let counted = at(&ageing.erases_before, block).max(begun);
             (counted - begun, f64::from(*now) - counted)
         });
-        let blocks = f64::from(geometry.blocks()) / f64::from(geometry.pools);
-        let losable = f64::from(geometry.losable_blocks()) / blocks;
+        let losable = losable_share(geometry);
         let is_levelled = self.config.cleaning.levelling.rule != LevellingRule::None;
         Seen::of(&parts.collect::<Vec<_>>(), is_levelled).at_end(rated, spread, losable)
     }
+}
+
+/// The share of the blocks of a pool that expire while the drive goes on; with the next one it ends.
+fn losable_share(geometry: &Geometry) -> f64 {
+    let blocks = f64::from(geometry.blocks()) / f64::from(geometry.pools);
+    f64::from(geometry.losable_blocks()) / blocks
 }
 
 /// Evenness at the end of a drive, and what of it is not sure yet, as a share of it.
@@ -276,6 +282,57 @@ fn moments(values: &[f64]) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Prepare;
+    use crate::ssd::SsdConfig;
+    use crate::ssd::config::{Pool, Wear};
+    use engine::{Device, Random, Xoshiro256};
+
+    /// To the block: what the prediction takes to be lost by the end is what is lost when drives end. Several
+    /// blocks may expire with one write, so that the bounds are reached by most drives, not by each.
+    #[test]
+    fn the_end_is_predicted_for_the_block_with_which_it_comes() {
+        let mut reached = [0; 2];
+        for (seed, pool) in (0..16).zip([Pool::Ssd, Pool::Plane].into_iter().cycle()) {
+            let config = SsdConfig {
+                channels: 1,
+                packages_per_channel: 1,
+                dies_per_package: 1,
+                planes_per_die: 2,
+                blocks_per_plane: 24,
+                pages_per_block: 8,
+                pool,
+                spare_factor: Some(0.3 + 0.02 * seed as f64),
+                wear: Wear { rated_cycles: 12, spread: 0.3, ..Wear::default() },
+                ..SsdConfig::default()
+            };
+            let mut ssd = Ssd::new(&config, seed).expect("its shape is sound");
+            let mut random = Xoshiro256::new(seed, 0);
+            // Blocks of the worst pool without life, before the end.
+            let mut most = 0;
+            while !ssd.has_ended() {
+                most = expired(&ssd);
+                ssd.write_untimed(random.below(ssd.preparable_pages()));
+            }
+            let geometry = ssd.geometry();
+            let blocks = f64::from(geometry.blocks()) / f64::from(geometry.pools);
+            let predicted = (losable_share(geometry) * blocks).round() as u32;
+            let (before, after) = (most, expired(&ssd));
+            assert!(before <= predicted && predicted < after, "{before}, {predicted}, {after}");
+            reached[0] += u32::from(before == predicted);
+            reached[1] += u32::from(after == predicted + 1);
+        }
+        assert!(reached.iter().all(|it| *it > 8), "{reached:?}");
+    }
+
+    /// Blocks that have expired, of the pool with the most of them.
+    fn expired(ssd: &Ssd) -> u32 {
+        let geometry = ssd.geometry();
+        let mut of_pools = vec![0; geometry.pools as usize];
+        for block in (0..geometry.blocks()).map(Block).filter(|it| ssd.flash.life(*it) == 0) {
+            of_pools[geometry.domain_pool[geometry.domain_of(block).at()].at()] += 1;
+        }
+        of_pools.into_iter().max().expect("a drive has a pool")
+    }
 
     #[test]
     fn normal_deviations_are_those_of_the_tables() {

@@ -492,3 +492,7 @@ fn stripe_pages(config: &SsdConfig, logical_bytes: u64) -> Result<u32, Invalid> 
     }
     Ok((bytes / logical_bytes) as u32)
 }
+
+#[cfg(test)]
+#[path = "spare_tests.rs"]
+mod spare_tests;
