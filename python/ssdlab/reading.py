@@ -25,7 +25,8 @@ LARGEST = 1e30
 #: Sums of many floats differ by this much from what they are computed of elsewhere.
 ROUNDING = 1e-6
 #: Figures that may be below 0, or any number, by the end of their name.
-SIGNED = ("error_percent", "difference", "percent", "slope", "change", "shift", "first_us")
+SIGNED = ("error_percent", "difference", "percent", "slope", "drift", "change", "shift",
+          "first_us")  # fmt: skip
 #: A file is refused before it fills the memory.
 MOST_BYTES = 1 << 31
 

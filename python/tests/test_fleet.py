@@ -68,11 +68,15 @@ def test_a_drive_that_was_saved_anew_is_run_anew(tiny, tmp_path):
         saved = {"run.precondition": f"random:{overwrites}", "run.save_drive": str(drive)}
         ssdlab.run(set=tiny | saved)
         begun = {key: it for key, it in tiny.items() if "run" not in key}
-        found = ssdlab.sweep(
-            set=begun | {"run.load_drive": str(drive)},
-            vary={"run.seed": [1, 2]},
-            workers=1,
-            out=table,
-        )
+        asked = {
+            "set": begun | {"run.load_drive": str(drive)},
+            "vary": {"run.seed": [1, 2]},
+            "workers": 1,
+            "out": table,
+        }
+        if worn:
+            with pytest.raises(ssdlab.InputError, match="has 2 points of another sweep"):
+                ssdlab.sweep(**asked)
+        found = ssdlab.sweep(**asked, force=bool(worn))
         worn.append(found.columns["wear.mean_erases"])
     assert all(first < second for first, second in zip(*worn, strict=True))

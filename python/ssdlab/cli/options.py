@@ -139,8 +139,6 @@ class ExamplesFirst(click.Command):
         """Run it, unless it needs what this build does not have."""
         if self.is_missing:
             portable.refuse_without_live_device()
-        if isinstance(self, click.Group):
-            return super().invoke(ctx)
         with delivery.command(ctx.params.pop(FORCE, False)) as outputs:
             status = super().invoke(ctx)
         return status or outputs.status

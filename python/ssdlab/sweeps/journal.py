@@ -24,6 +24,8 @@ from ssdlab.sweeps.work import Outcome
 _LINE = re.compile(rb'\{"key": "([0-9a-f]{32})", "error": (null,)?')
 _BEGINS = b'{"key": "'
 _RESULTS = b', "results": '
+#: A power cut leaves at least this many zeros where data did not reach the disk.
+_LOST = 512
 
 
 class Journal:
@@ -231,13 +233,19 @@ def _point(line: Any) -> Point:
 
 
 def _is_journal(path: Path) -> bool:
-    """Whether the file was written by a sweep, or has nothing in it."""
+    """Whether the file was written by a sweep, or has nothing in it.
+
+    What a power cut leaves of one is one, too: its first line may be torn, or be zeros.
+    """
     try:
         with path.open("rb") as file:
             begins = file.readline(1 << 12)
     except FileNotFoundError:
         return True
-    return not begins or bool(_LINE.match(begins)) or _BEGINS.startswith(begins)
+    if begins.startswith(bytes(_LOST)) or not begins.strip(b"\0"):
+        return all(byte == 0 or 32 <= byte < 127 or byte == 10 for byte in begins)
+    begins = begins.rstrip(b"\0")
+    return begins.startswith(_BEGINS) or _BEGINS.startswith(begins)
 
 
 def _asked_in(line: bytes) -> dict[str, Any]:

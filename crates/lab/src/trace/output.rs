@@ -207,7 +207,11 @@ impl Unnamed {
             self.temporary.persist(&self.path).map_err(|error| error.error)?;
         } else if let Err(error) = self.temporary.persist_noclobber(&self.path) {
             self.temporary = error.path;
-            self.go_elsewhere(error.error)?;
+            // Where a file cannot have two names (exFAT, some of FUSE), this fails although there is none of that name.
+            let is_there = error.error.kind() == ErrorKind::AlreadyExists;
+            if is_there || fs::symlink_metadata(&self.path).is_ok() {
+                self.go_elsewhere(error.error)?;
+            }
             self.temporary.persist(&self.path).map_err(|error| error.error)?;
         }
         folder::sync_of(&self.path)?;
