@@ -55,7 +55,7 @@ def test_writes_are_measured_only_if_asked_for(data):
 def test_data_that_begins_like_json_is_measured(data, begins):
     with data.open("r+b") as file:
         file.write(begins)
-    found = package.calibrate(data, seconds=0.01, block_sizes=[4096, 8192], outstanding=[1])
+    found = package.calibrate(data, seconds=0.01, block_sizes=[4096, 8192, 16384])
     assert set(found.patterns) == {"seq_read", "rand_read"}
 
 
