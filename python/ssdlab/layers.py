@@ -86,7 +86,12 @@ def from_options(assignments: Sequence[str]) -> list[Layer]:
 def _with_plugin(assignment: str) -> str:
     """The assignment with the class of a cleaning policy that another package adds by name."""
     key, _, name = assignment.partition("=")
-    if not key.strip().endswith("cleaning.policy") or not name.replace("-", "").isidentifier():
+    of = key.strip().rpartition("cleaning.")[2]
+    if of == "pace":
+        from ssdlab import plugins
+
+        plugins.refuse_pace(f"--set {assignment}", name)
+    if of != "policy" or not name.replace("-", "").isidentifier():
         return assignment
     if name in dict(_core.list("cleaners") or ()):
         return assignment

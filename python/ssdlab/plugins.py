@@ -7,6 +7,8 @@ A package declares them as entry points, so that installing it is all there is t
 - `ssdlab.formats`: `ending = "package.module:read"`, a function of a path that returns a table
   (a data frame, or anything that streams Arrow) of the requests in a file `*.ending`.
 
+A pace of cleaning has no interface in Python: a package that declares `ssdlab.paces` is told so.
+
 What is built in comes first. Code of a package runs only where its name is given on the command
 line or from Python, or where a trace has its ending; an experiment file can name none of them.
 """
@@ -17,6 +19,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from ssdlab import _core
 from ssdlab._core import InputError
 
 if TYPE_CHECKING:
@@ -61,6 +64,21 @@ def cleaner(name: str) -> str | None:
     """The `module:Class` of a cleaning policy that a package adds; None if none does."""
     entry = found("cleaners").get(name)
     return None if entry is None else str(entry.value)
+
+
+def refuse_pace(source: str, name: str) -> None:
+    """Raise `InputError` for a pace of cleaning that a package or Python code would have to add."""
+    known = dict(_core.list("keys") or ())["device.cleaning.pace"]
+    words = known.rpartition("(")[2].partition(";")[0].replace(" | ", ", ")
+    if name in words.split(", "):
+        return
+    entry = found("paces").get(name)
+    if ":" in name or entry is not None:
+        adds = "" if entry is None else f"; the package {_package(entry)} declares it in vain"
+        raise InputError(
+            f"{source}: a pace is built in (one of {words}); neither Python code nor a package can "
+            f"add one, as they can a cleaning.policy{adds}"
+        )
 
 
 def table(path: Path) -> Any:

@@ -131,7 +131,7 @@ def test_a_group_alone_shows_its_help(group, capsys):
     [
         (["run", "tlc-client"], "the preset of a device is given as --device tlc-client"),
         (["sweep", "mixed"], "the preset of a workload is given as --workload mixed"),
-        (["size", "--trace", "t", "--p99", "2ms", "--drive", "no"], "--drive no: there is no"),
+        (["size", "--trace", "t", "--p99", "2ms", "--device", "no"], "--device no: there is no"),
         (["endurance", "no", "--class", "enterprise"], "DEVICE no: there is no device preset"),
         (["reliability", "no"], "ARRAY no: there is no device preset"),
         (["device", "show", "no"], "ssdlab: device no: there is no device preset"),

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from ssdlab import cache
+from ssdlab import run as ssdlab_run
 
 #: Prepared in a moment, and large enough to be kept.
 DRIVE = {
@@ -59,6 +60,66 @@ def test_results_are_the_same_and_a_state_is_shared(folder, ssdlab, tmp_path):
     [entry] = cache.entries()
     assert entry["hits"] >= 5 and entry["precondition"] == "random:2"
     assert entry["decided_by"]["device"]["blocks_per_plane"] == 48
+
+
+def table(path, rows=2000):
+    ops = ("write", "read", "read")
+    lines = (f"{1000 * n},{ops[n % 3]},{n % 977 * 4096},4096" for n in range(rows))
+    path.write_text("\n".join(["time_us,op,offset,size", *lines]) + "\n")
+    return path
+
+
+def traces(folder):
+    return sorted(folder.glob("traces/*"))
+
+
+def replayed(path, **more):
+    return ssdlab_run(trace=path, set={"workload.beyond": "wrap"} | more)
+
+
+def test_a_converted_table_is_kept_shown_and_cleared(folder, ssdlab, tmp_path):
+    mine = table(tmp_path / "my requests.csv")
+    first = replayed(mine).to_dict()
+    [kept] = traces(folder)
+    assert kept.name.startswith("my-requests-") and kept.suffix == ".parquet"
+    os.utime(kept, (0, 0))
+    again = replayed(mine).to_dict()
+    assert lasting(json.dumps(first)) == lasting(json.dumps(again))
+    assert traces(folder) == [kept] and kept.stat().st_mtime > 0  # it was used
+    found = json.loads(ssdlab("cache", "--json", "-").stdout)
+    [entry] = found["traces"]
+    assert entry["table"] == "my-requests" and entry["bytes"] == kept.stat().st_size
+    assert found["bytes"] == entry["bytes"] + sum(it["bytes"] for it in found["entries"])
+    shown = ssdlab("cache").stdout
+    assert "1 converted trace," in shown and "my-requests" in shown
+    (folder / "traces" / "killed.parquet.1.part").write_text("x")
+    assert "and 1 converted trace, " in ssdlab("cache", "clear").stdout
+    assert traces(folder) == [] and not cache.traces()
+
+
+def test_converted_tables_are_bounded(folder, monkeypatch, tmp_path):
+    replayed(table(tmp_path / "0.csv"))
+    [first] = traces(folder)
+    os.utime(first, (1, 1))
+    size = first.stat().st_size
+    monkeypatch.setenv("SSDLAB_CACHE_SIZE", f"{int(3.5 * size)}B")
+    for name in range(1, 6):
+        replayed(table(tmp_path / f"{name}.csv"))
+        os.utime(traces(folder)[-1], (1 + name, 1 + name))
+    left = [it["table"] for it in cache.traces()]
+    assert left == ["5", "4", "3"]
+    assert sum(it.stat().st_size for it in traces(folder)) <= 3.5 * size
+
+
+def test_a_table_larger_than_the_cache_is_replayed_too(folder, monkeypatch, tmp_path):
+    mine = table(tmp_path / "large.csv")
+    monkeypatch.setenv("SSDLAB_CACHE_SIZE", "100B")
+    small = replayed(mine).host.all.requests
+    assert small == 2000 and traces(folder) == []
+    monkeypatch.setenv("SSDLAB_CACHE", "off")
+    assert replayed(mine).host.all.requests == small
+    monkeypatch.setenv("SSDLAB_CACHE", str(mine))  # a file, where no folder can be
+    assert replayed(mine).host.all.requests == small
 
 
 def test_it_is_shown_and_cleared(folder, ssdlab):

@@ -51,6 +51,14 @@ def test_writes_are_measured_only_if_asked_for(data):
     assert found.conditions.overhead_us > 0
 
 
+@pytest.mark.parametrize("begins", [b"{\x00\x93", b" {\xff\x01"])
+def test_data_that_begins_like_json_is_measured(data, begins):
+    with data.open("r+b") as file:
+        file.write(begins)
+    found = package.calibrate(data, seconds=0.01, block_sizes=[4096, 8192, 16384])
+    assert set(found.patterns) == {"seq_read", "rand_read"}
+
+
 def test_zones_and_places_cover_the_target():
     class Recorded(measure.Loop):
         def run(self, seconds):

@@ -111,7 +111,7 @@ def test_power_costs(here):
 
 def test_the_table_and_json_on_the_command_line(here, ssdlab):
     recorded(here / "it.parquet")
-    words = ["choose", "--trace", "it.parquet", "--drive", "fast.toml", "--drive", "slow.toml"]
+    words = ["choose", "--trace", "it.parquet", "--device", "fast.toml", "--device", "slow.toml"]
     words += ["--drives", 1, "--years", 1e-6, "--price", "fast.toml=300"]
     done = ssdlab(*words, "--price", "slow.toml=100", "--p99", "4ms", "--json", "it.json")
     assert done.returncode == 0, done.stderr
@@ -131,24 +131,24 @@ def test_the_table_and_json_on_the_command_line(here, ssdlab):
         (["--price", "zzz=5"], "--price zzz: no drive of this choice"),
         (["--price", "fast.toml"], "--price fast.toml: expected DRIVE=DOLLARS"),
         (["--price", "fast.toml=-1"], "a price is 0 or more dollars"),
-        (["--drive", "fast.toml"], "--drive fast.toml: is given twice"),
+        (["--device", "fast.toml"], "--device fast.toml: is given twice"),
         (["--years", 0], "--years 0: more than 0"),
         (["--p99", "2"], "--p99"),
         (["--drives", 0], "--drives 0: from 1 to 64"),
         (["--power-dollars-per-kwh", -1], "expected a number, 0 or more"),
-        (["--drive", "null"], "kind law, not ssd"),
+        (["--device", "null"], "kind law, not ssd"),
         (["--p99", "2ms", "--p99", "3ms"], "--p99 takes one value"),
     ],
 )
 def test_wrong_input_is_refused(here, refused, words, said):
     recorded(here / "it.parquet", requests=20)
-    assert said in refused("choose", "--trace", "it.parquet", "--drive", "fast.toml", *words)
+    assert said in refused("choose", "--trace", "it.parquet", "--device", "fast.toml", *words)
 
 
 def test_several_drives_are_sized_side_by_side(here, ssdlab, refused):
     recorded(here / "it.parquet")
     words = ["size", "--trace", "it.parquet", "--drives", 1, "--p99", "4ms", "--years", 1e-6]
-    words += ["--drive", "fast.toml", "--drive", "slow.toml"]
+    words += ["--device", "fast.toml", "--device", "slow.toml"]
     done = ssdlab(*words, "--json", "it.json")
     assert done.returncode == 0, done.stderr
     assert "2 drives under it.parquet" in done.stdout
@@ -158,8 +158,8 @@ def test_several_drives_are_sized_side_by_side(here, ssdlab, refused):
     assert [it["drive"] for it in json.loads((here / "it.json").read_text())] == [
         "fast.toml", "slow.toml",
     ]  # fmt: skip
-    assert "--out a.toml: it takes one --drive, not 2" in refused(*words, "--out", "a.toml")
-    assert "--drive fast.toml is given twice" in refused(*words, "--drive", "fast.toml")
+    assert "--out a.toml: it takes one --device, not 2" in refused(*words, "--out", "a.toml")
+    assert "--device fast.toml is given twice" in refused(*words, "--device", "fast.toml")
 
 
 @pytest.mark.shared("traces/msr_hm_0_sample1000.csv.zst")

@@ -1,6 +1,9 @@
 """Names that other packages add, with the example of one, as its installation leaves it."""
 
+import json
+import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -88,6 +91,59 @@ def test_what_is_built_in_comes_first_and_a_missing_file_is_said(installed, monk
     assert package.Experiment(device="agrawal2008").to_dict()["device"]["channels"] != 2
     with pytest.raises(package.InputError, match="ssdlab-example declares it and has no gone.toml"):
         package.Experiment(device="gone")
+
+
+def test_a_pace_of_a_package_is_refused_in_words(installed, monkeypatch):
+    """There is no interface for one; a word that is merely wrong has the choices."""
+    (about,) = installed.glob("*.dist-info")
+    with (about / "entry_points.txt").open("a") as entries:
+        entries.write("\n[ssdlab.paces]\ngentle = ssdlab_example.cleaner:LeastValid\n")
+    plugins.found.cache_clear()
+    for name, said in (
+        ("gentle", "--set device.cleaning.pace=gentle: a pace is built in .one of token, burst,"),
+        ("gentle", "as they can a cleaning.policy; the package ssdlab-example declares it in vain"),
+        ("mine:Pace", "neither Python code nor a package can add one"),
+        ("nearly", '"nearly" is not one of token, burst, adaptive'),
+    ):
+        with pytest.raises(package.InputError, match=said):
+            package.Experiment(device="tlc-client", set={"device.cleaning.pace": name})
+    package.Experiment(device="tlc-client", set={"device.cleaning.pace": "burst"})
+
+
+def test_the_example_works_where_it_is_installed(tmp_path):
+    """Built by its build backend, and read by programs that are started afterwards."""
+    pytest.importorskip("setuptools", reason="builds the example")
+    source, site = tmp_path / "plugin", tmp_path / "site"
+    shutil.copytree(EXAMPLE, source)
+    site.mkdir()
+    # What an installation does, of which pip itself would need the network.
+    words = ["build_py", "--build-lib", site, "egg_info", "--egg-base", site]
+    build = [sys.executable, "-c", "import setuptools; setuptools.setup()", *words]
+    done = subprocess.run(build, cwd=source, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "it.minutes").write_text("0:0 w 0 8\n0:1.5 r 0 8\n1:0 w 16 16\n")
+
+    def said(*words):
+        run = [sys.executable, "-m", "ssdlab", *words]
+        more = {"PYTHONPATH": str(site), "SSDLAB_CACHE": "off"}
+        done = subprocess.run(
+            run, capture_output=True, text=True, cwd=tmp_path, env=dict(os.environ, **more)
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    small = ["--set", "workload.requests=500", "--json", "-"]
+    device = ["--device", "two-channel-tlc", *small]
+    assert json.loads(said("run", *device))["experiment"]["device"]["channels"] == 2
+    policy = ["--set", "cleaning.policy=least-valid"]
+    cleaned = json.loads(said("run", *small, *policy))["experiment"]["device"]["cleaning"]
+    assert cleaned["policy"] == "ssdlab_example.cleaner:LeastValid"
+    trace = json.loads(said("run", "--trace", "it.minutes", "--json", "-"))
+    assert trace["host"]["all"]["requests"] == 3
+    for what, name in (("devices", "two-channel-tlc"), ("cleaners", "least-valid")):
+        assert name in said("list", what)
+        assert list(json.loads(said("list", what, "--json"))[what]).count(name) == 1
+    assert "480 GB" in said("list", "devices", "two-channel")
 
 
 def test_nothing_is_looked_for_where_names_are_built_in():

@@ -172,6 +172,14 @@ def test_results_that_are_not_changed_are_read(corpus, tmp_path):
         assert refused_or_lawful(Results.load, tmp_path / "r.json", USES)
 
 
+def test_what_may_fall_may_be_below_0(corpus, tmp_path):
+    """Write amplification drifts either way while a drive is prepared by its own load."""
+    data = json.loads(corpus[0])
+    data["steady_state"] = {"preconditioning": {"drift": -0.0045, "rounds": 6}}
+    (tmp_path / "r.json").write_text(json.dumps(data))
+    assert Results.load(tmp_path / "r.json").steady_state.preconditioning.drift < 0
+
+
 @pytest.mark.parametrize(
     ("place", "value", "said"),
     [

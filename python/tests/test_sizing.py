@@ -48,7 +48,7 @@ def given(tmp_path):
 
 
 def test_the_smallest_is_found_and_a_plain_run_confirms_it(given, ssdlab, tmp_path):
-    words = ["--trace", given["trace"], "--drive", given["drive"], "--years", "0.0008"]
+    words = ["--trace", given["trace"], "--device", given["drive"], "--years", "0.0008"]
     done = ssdlab("size", *words, "--p99", "2ms", "--json", "it.json", "--out", "best.toml")
     assert done.returncode == 0, done.stderr
     assert "Addresses: dense; the " in done.stdout
@@ -82,7 +82,7 @@ def test_each_goal_decides(given):
 
 
 def test_when_no_drive_suffices_the_reasons_are_given(given, ssdlab, tmp_path):
-    words = ["size", "--trace", given["trace"], "--drive", given["drive"], "--drives", 1]
+    words = ["size", "--trace", given["trace"], "--device", given["drive"], "--drives", 1]
     done = ssdlab(*words, "--p99", "1us", "--years", 1)
     assert done.returncode == 1
     said = " ".join(done.stdout.split())
@@ -99,7 +99,8 @@ def test_a_drive_that_is_never_written_lasts_for_ever(given, ssdlab, tmp_path, o
         quiet, at_ns=[10**6 * i for i in range(n)], op=[op] * n, sector=[8 * i for i in range(n)],
         sectors=[8] * n,
     )  # fmt: skip
-    done = ssdlab("size", "--trace", quiet, "--drive", given["drive"], "--p99", "1s", "--drives", 1)
+    asked = ["--device", given["drive"], "--p99", "1s", "--drives", 1]
+    done = ssdlab("size", "--trace", quiet, *asked)
     assert done.returncode == 0, done.stderr
     assert "lifetime unlimited under this trace" in " ".join(done.stdout.split())
 
@@ -135,7 +136,7 @@ def test_more_drives_where_one_has_no_room(given, tmp_path):
     [
         (["--p99", "2"], "--p99"),
         (["--p99", "2ms", "--drives", 0], "--drives 0: from 1 to 64"),
-        (["--p99", "2ms", "--drive", "null"], "kind law, not ssd"),
+        (["--p99", "2ms", "--device", "null"], "kind law, not ssd"),
         (["--p99", "2ms", "--years", 0], "--years 0: more than 0"),
         (["--p99", "2ms", "--set", "device.over_provisioning=0.3"], "over_provisioning"),
     ],

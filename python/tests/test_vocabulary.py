@@ -27,6 +27,47 @@ def test_a_worker_is_called_a_worker_everywhere():
     assert {"compare", "crash", "sweep"} <= named
 
 
+#: Options whose value is not the same in every command, and what says which.
+SEVERAL_VALUES = {
+    "--check": "a flag; the command that checks an image after a crash",
+    "--format": "names of the command's own formats",
+    "--json": "schema and keys print JSON alone",
+    "--out": "what the command makes",
+    "--record": "what the command makes",
+    "--requests": "how many; run writes a table of each",
+}
+
+
+def test_a_device_has_one_name_everywhere():
+    """What simulates a device of the user's choice calls it `--device`, in Python's words too."""
+    assert not any("--drive" in options(it) for it in COMMANDS.values())
+    named = {name for name, it in COMMANDS.items() if "--device" in options(it)}
+    assert {"run", "why", "compare", "size", "choose", "sweep", "view"} <= named
+    said = {opt.help for it in COMMANDS.values() for opt in it.params if "--device" in opt.opts}
+    assert all(said)
+
+
+def test_an_option_takes_the_same_everywhere():
+    values = {}
+    for command in COMMANDS.values():
+        for param in command.params:
+            if isinstance(param, click.Option):
+                kind = "flag" if param.is_flag else param.metavar
+                values.setdefault(param.opts[-1], set()).add(kind)
+    assert {name for name, kinds in values.items() if len(kinds) > 1} == set(SEVERAL_VALUES)
+
+
+def test_every_command_that_prepares_drives_can_do_so_anew():
+    prepares = {"run", "why", "compare", "sweep", "size", "choose", "endurance"}
+    assert {name for name, it in COMMANDS.items() if "--no-cache" in options(it)} == prepares
+
+
+@pytest.mark.parametrize("command", ["size", "choose"])
+def test_a_drive_is_answered_with_the_device(command, capsys):
+    assert main([command, "--trace", "t", "--drive", "null"]) == 2
+    assert "there is no option --drive: use --device" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("words", [["list", "devices"], ["show", "greedy"], ["keys", "iodepth"]])
 def test_what_looks_up_answers_quietly_with_its_status(ssdlab, words):
     assert (ssdlab(*words).stdout != "", ssdlab(*words, "--quiet").stdout) == (True, "")

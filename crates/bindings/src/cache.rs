@@ -25,6 +25,15 @@ pub fn cache_entries(py: Python<'_>, folder: PathBuf) -> PyResult<String> {
     crate::errors::detached(py, || lab::cache_json(&folder))
 }
 
+/// Makes room in the cache for a converted trace of that size that is written already, by removing what was not used
+/// for longest: whether there can be any.
+#[pyfunction]
+pub fn cache_make_room(bytes: u64) -> PyResult<bool> {
+    let settings = CacheSettings::of_user();
+    let settings = settings.map_err(|error| crate::errors::InputError::new_err(error.0))?;
+    Ok(settings.is_some_and(|it| lab::cache_make_room(&it, bytes)))
+}
+
 /// Removes all entries of the cache in a folder: how many there were, and their bytes.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as Python hands it over")]

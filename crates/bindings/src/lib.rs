@@ -26,7 +26,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::cache::{cache_bound, cache_clear, cache_entries, cache_folder};
+    use super::cache::{cache_bound, cache_clear, cache_entries, cache_folder, cache_make_room};
     #[pymodule_export]
     use super::cleaner::{Clean, Rest, View};
     #[pymodule_export]

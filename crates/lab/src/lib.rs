@@ -43,7 +43,10 @@ mod warm_up;
 mod warnings;
 mod wear;
 
-pub use cache::{CacheEntry, CacheSettings, cache_clear, cache_entries, cache_json, take_notices};
+pub use cache::{
+    CacheEntry, CacheSettings, cache_clear, cache_entries, cache_json, cache_make_room,
+    take_notices,
+};
 pub use catalogue::{list, list_categories, operations, request_kinds};
 pub use config::{
     Experiment, Layer, Precondition, RunConfig, SYNONYMS, SectionKeys, Synonym, Until, keys, peers,

@@ -280,6 +280,28 @@ fn the_entries_that_were_not_used_for_longest_leave_first() {
 }
 
 #[test]
+fn a_converted_trace_and_a_state_share_one_bound() {
+    let folder = folder();
+    run(folder.path(), &[]);
+    let [entry] = &cache_entries(folder.path())[..] else { panic!("one entry") };
+    let traces = folder.path().join("traces");
+    std::fs::create_dir(&traces).unwrap();
+    let trace = traces.join("requests-1.parquet");
+    let bytes = entry.bytes as usize;
+    std::fs::write(&trace, vec![0; bytes]).unwrap();
+    let bound = |most_bytes| CacheSettings { most_bytes, ..all_in(folder.path()) };
+    assert!(lab::cache_make_room(&bound(entry.bytes * 3), entry.bytes));
+    assert!(trace.exists() && !cache_entries(folder.path()).is_empty());
+    // The state is older: it leaves first, and a file larger than the bound drives nothing out.
+    assert!(!lab::cache_make_room(&bound(entry.bytes), entry.bytes + 1));
+    assert!(lab::cache_make_room(&bound(entry.bytes * 2), entry.bytes));
+    assert!(trace.exists() && cache_entries(folder.path()).is_empty());
+    // A new state drives the trace out in its turn.
+    run_with(&with(Some(bound(entry.bytes * 3 / 2))), &[]);
+    assert!(!trace.exists() && cache_entries(folder.path()).len() == 1);
+}
+
+#[test]
 fn several_that_want_the_same_state_prepare_it_once() {
     let folder = folder();
     let expected = run_with(&with(None), &[]);

@@ -1,4 +1,4 @@
-"""The cache of prepared drives: what prepares a drive is done once, for any number of runs.
+"""The cache: drives that are kept prepared, and tables that were converted into traces.
 
 The engine keeps and finds the states (`crates/lab/src/cache`); here is what is asked of them as a
 whole. `SSDLAB_CACHE` names their folder, or is `off`; `SSDLAB_CACHE_SIZE` is their bound.
@@ -11,6 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ssdlab import _core
+from ssdlab.tables import kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,19 +54,30 @@ def entries() -> list[dict[str, Any]]:
     return found
 
 
-def clear() -> tuple[int, int]:
-    """Remove every prepared drive: how many there were, and their bytes."""
+def traces() -> list[dict[str, Any]]:
+    """The converted traces that are kept, the one that was used last first."""
     place = folder()
-    return (0, 0) if place is None else _core.cache_clear(place)
+    return [] if place is None else kept.entries(place)
+
+
+def clear() -> tuple[int, int, int]:
+    """Remove all that is kept: how many prepared drives and traces there were, and their bytes."""
+    place = folder()
+    if place is None:
+        return 0, 0, 0
+    drives, of_drives = _core.cache_clear(place)
+    count, of_traces = kept.clear(place)
+    return drives, count, of_drives + of_traces
 
 
 def to_dict() -> dict[str, Any]:
     """The cache as `ssdlab cache --json` has it."""
-    found, place, bound = entries(), folder(), _core.cache_bound()
+    drives, tables, place, bound = entries(), traces(), folder(), _core.cache_bound()
     return {
         "folder": None if place is None else str(place),
         "in_use": bound is not None,
         "bound_bytes": bound,
-        "bytes": sum(entry["bytes"] for entry in found),
-        "entries": found,
+        "bytes": sum(entry["bytes"] for entry in (*drives, *tables)),
+        "entries": drives,
+        "traces": tables,
     }

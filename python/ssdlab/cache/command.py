@@ -1,4 +1,4 @@
-"""`ssdlab cache`: the drives that are kept prepared."""
+"""`ssdlab cache`: what is kept, so that the next run starts at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ssdlab import cache as module
-from ssdlab import delivery, forms
+from ssdlab import delivery, forms, readable
 from ssdlab.cli.options import ExamplesFirst
 from ssdlab.numbers import size
 
@@ -22,16 +22,16 @@ class Shows(ExamplesFirst, click.Group):
     cls=Shows,
     invoke_without_command=True,
     examples=[
-        ("which drives are kept prepared", "ssdlab cache"),
-        ("remove all of them", "ssdlab cache clear"),
-        ("a run without them", "ssdlab run --no-cache"),
-        ("keep none in this shell", "export SSDLAB_CACHE=off"),
+        ("what is kept", "ssdlab cache"),
+        ("remove all of it", "ssdlab cache clear"),
+        ("a run without prepared drives", "ssdlab run --no-cache"),
+        ("keep nothing in this shell", "export SSDLAB_CACHE=off"),
     ],
 )
 @click.option("--json", "json_path", metavar="FILE|-", help="Write what is kept as JSON.")
 @click.pass_context
 def cache(ctx: click.Context, json_path: str | None) -> None:
-    """Show which drives are kept prepared, so that the next run starts at once.
+    """Show what is kept, so that the next run starts at once: prepared drives, converted tables.
 
     A state is found again by everything that decided it: the drive, what prepared it, the seed and
     the version of ssdlab. Results are the same with it and without.
@@ -58,9 +58,10 @@ def cache(ctx: click.Context, json_path: str | None) -> None:
 )
 @click.option("--quiet", is_flag=True, help="Do not say what was removed.")
 def clear(quiet: bool) -> None:
-    """Remove every prepared drive; runs prepare theirs again."""
-    count, taken = module.clear()
+    """Remove all that is kept; runs prepare their drives and convert their tables again."""
+    drives, tables, taken = module.clear()
     if quiet:
         return
-    drives = "1 prepared drive" if count == 1 else f"{count:,} prepared drives"
-    click.echo(f"removed {drives}, {size(taken)}")
+    said = [readable.counted(drives, "prepared drive")]
+    said += [readable.counted(tables, "converted trace")] if tables else []
+    click.echo(f"removed {' and '.join(said)}, {size(taken)}")

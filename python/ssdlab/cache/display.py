@@ -1,10 +1,11 @@
-"""Terminal output for the cache of prepared drives."""
+"""Terminal output for the cache: prepared drives, and tables converted into traces."""
 
 from __future__ import annotations
 
 import time
 from typing import IO, Any
 
+from ssdlab import readable
 from ssdlab.layout import Canvas, Columns, Part, Text
 from ssdlab.numbers import duration, size
 
@@ -22,13 +23,23 @@ def cache(found: dict[str, Any], file: IO[str]) -> str:
         head.append(" (off: SSDLAB_CACHE=off)")
     bound = found["bound_bytes"]
     limit = "" if bound is None else f" of at most {size(bound)}"
-    drives = "1 prepared drive" if len(entries) == 1 else f"{len(entries):,} prepared drives"
-    parts: list[Part] = [head.append(f"\n{drives}, {size(found['bytes'])}{limit}", "default")]
-    if entries:
-        parts.append(_table(entries[:MOST]))
-    if len(entries) > MOST:
-        parts.append(Text(f"and {len(entries) - MOST:,} more: --json - lists them"))
+    kept = readable.counted(len(entries), "prepared drive")
+    if traces := found["traces"]:
+        kept += f" and {readable.counted(len(traces), 'converted trace')}"
+    parts: list[Part] = [head.append(f"\n{kept}, {size(found['bytes'])}{limit}", "default")]
+    for rows, table in ((entries, _table), (traces, _traces)):
+        if rows:
+            parts.append(table(rows[:MOST]))
+        if len(rows) > MOST:
+            parts.append(Text(f"and {len(rows) - MOST:,} more: --json - lists them"))
     return canvas.draw(parts)
+
+
+def _traces(entries: list[dict[str, Any]]) -> Columns:
+    table = Columns(["converted from", "size", "last use"], keys=1, left=["converted from"])
+    for entry in entries:
+        table.add_row(entry["table"], size(entry["bytes"]), _ago(time.time() - entry["last_used"]))
+    return table
 
 
 def _table(entries: list[dict[str, Any]]) -> Columns:

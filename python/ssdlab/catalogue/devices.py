@@ -12,17 +12,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ssdlab import _core
+from ssdlab import _core, plugins
 from ssdlab._core import InputError
 
-TODAY, GENERIC, OLD, DISKS, LAWS = (
+TODAY, GENERIC, OLD, DISKS, LAWS, PACKAGES = (
     "flash of today",
     "flash of today, generic",
     "drives of 2008",
     "disks",
     "laws of service times",
+    "of other packages",
 )
-GROUPS = (TODAY, GENERIC, OLD, DISKS, LAWS)
+GROUPS = (TODAY, GENERIC, OLD, DISKS, LAWS, PACKAGES)
 
 #: What a preset was compared with.
 MEASURED, SHEET, PAPER, NONE = "measured", "sheet only", "paper", "-"
@@ -55,7 +56,7 @@ class Device:
     @property
     def summary(self) -> str:
         """The line of `ssdlab list`."""
-        return dict(_core.list("devices") or [])[self.name]
+        return (plugins.names("devices") | dict(_core.list("devices") or []))[self.name]
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -140,6 +141,19 @@ def to_buy() -> list[Device]:
     return [it for it in DEVICES.values() if it.rated is not None]
 
 
+def of_packages() -> list[Device]:
+    """The devices that other installed packages add, and that can be built."""
+    found = []
+    for name in plugins.found("devices"):
+        row = Device(name, PACKAGES, "-", NONE)
+        try:
+            is_new = bool(row.resolved) and name not in DEVICES
+        except InputError:
+            continue  # said in full where it is asked for by its name
+        found += [row] if is_new else []
+    return found
+
+
 def kinds() -> dict[str, str]:
     """The kinds of devices that are no preset, each with its summary."""
     return {name: said for name, said in _core.list("devices") or [] if name not in DEVICES}
@@ -154,9 +168,10 @@ def about(words: str) -> list[Device]:
     ['micron-7450-pro', 'micron-7450-max']
     """
     parts = words.lower().replace("-", " ").split()
+    every = [*DEVICES.values(), *of_packages()]
 
     def having(said: Callable[[Device], str]) -> list[Device]:
-        texts = {it: said(it).lower().replace("-", " ") for it in DEVICES.values()}
+        texts = {it: said(it).lower().replace("-", " ") for it in every}
         return [it for it, text in texts.items() if all(part in text for part in parts)]
 
     found = having(lambda it: f"{it.name} {it.group} {it.interface}")

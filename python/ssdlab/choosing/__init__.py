@@ -206,7 +206,7 @@ def _unique(names: Sequence[str]) -> list[str]:
     """The names, each once; raises `InputError` for one that is given twice."""
     for name in names:
         if [*names].count(name) > 1:
-            raise InputError(f"--drive {name}: is given twice; keep one")
+            raise InputError(f"--device {name}: is given twice; keep one")
     return [*names]
 
 

@@ -11,7 +11,7 @@ import click
 from ssdlab import choosing, delivery, forms, sizing, terminal
 from ssdlab._core import InputError
 from ssdlab.cli import completion
-from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst
+from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst, no_cache
 from ssdlab.costing import need as needs
 from ssdlab.device.units import TIME
 
@@ -23,7 +23,7 @@ from ssdlab.device.units import TIME
         ("with room for data, and for seven years",
          "ssdlab choose --trace FILE --p99 2ms --years 7 --need gb=3000,read.p99=1ms"),
         ("of these two, at your prices",
-         "ssdlab choose --trace FILE --drive samsung-pm9a3 --drive micron-7450-pro "
+         "ssdlab choose --trace FILE --device samsung-pm9a3 --device micron-7450-pro "
          "--price samsung-pm9a3=140"),
         ("all drives that are tried", "ssdlab list devices"),
     ],
@@ -34,6 +34,7 @@ from ssdlab.device.units import TIME
 @click.option("--p999", metavar="TIME", help="Maximum p99.9 latency.")
 @click.option(
     "--years",
+    metavar="NUMBER",
     type=float,
     default=sizing.YEARS,
     show_default=True,
@@ -48,7 +49,7 @@ from ssdlab.device.units import TIME
 )
 @click.option(
     "drives",
-    "--drive",
+    "--device",
     metavar="PRESET|FILE",
     multiple=True,
     shell_complete=completion.names("devices", file=True),
@@ -92,6 +93,7 @@ from ssdlab.device.units import TIME
     help="The first seed; further runs count up from it.",
 )
 @click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")
+@no_cache
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def choose(
     trace: Path,

@@ -62,7 +62,7 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
         "list": Place("catalogue", "list_command", "everything there is to choose from"),
         "show": Place("catalogue", "show", "one name in detail"),
         "keys": Place("catalogue", "keys", "find a configuration key by any name for it"),
-        "cache": Place("cache", "cache", "prepared drives that are kept: show, clear"),
+        "cache": Place("cache", "cache", "prepared drives and tables kept: show, clear"),
         "schema": Place("schema", "schema", "the JSON Schema of experiment files"),
     },
 }

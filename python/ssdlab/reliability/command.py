@@ -29,7 +29,9 @@ from ssdlab.reliability import LIFE, REPAIR, Times, outlook, read
     ],
 )  # fmt: skip
 @device_argument("ARRAY")
-@click.option("--years", type=float, default=10.0, show_default=True, help="Mission time.")
+@click.option(
+    "--years", metavar="NUMBER", type=float, default=10.0, show_default=True, help="Mission time."
+)
 @click.option(
     "--groups",
     metavar="N",

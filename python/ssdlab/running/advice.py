@@ -125,17 +125,22 @@ def seconds_each(results: Results) -> float:
     return PER_OPERATION * (1 + operations / max(results.host.all.requests, 1))
 
 
-def preparation(facts: Facts) -> tuple[tuple[str, ...], float]:
-    """How the drive of a trial is prepared, and the seconds that this takes."""
+def preparation(
+    facts: Facts, filled: float = PER_FILLED_PAGE, overwritten: float = PER_OVERWRITTEN_PAGE
+) -> tuple[tuple[str, ...], float]:
+    """How the drive of a trial is prepared, and the seconds that this takes.
+
+    `filled` and `overwritten` are the seconds that a page takes.
+    """
     way = str(facts.setting("run.precondition") or "none")
     page = facts.quantity(f"{facts.drive}.logical_page") or facts.quantity(
         f"{facts.drive}.page_size"
     )
     pages = facts.results.capacity_bytes / (page or 4096)
-    seconds = pages * PER_FILLED_PAGE
+    seconds = pages * filled
     kind, _, overwrites = way.partition(":")
     if kind in ("steady", "random"):
-        seconds += pages * PER_OVERWRITTEN_PAGE
+        seconds += pages * overwritten
     if kind == "steady" or (kind == "random" and float(overwrites or 1) > 1):
         return ("run.precondition=random:1",), seconds
     return (), seconds

@@ -239,14 +239,14 @@ class Search:
         self._drive, self._trace, self._given = drive, trace, [*assignments]
         self._columns = columns
         self._below = [
-            sources.from_name("device", drive, "--drive"),
+            sources.from_name("device", drive, "--device"),
             *layers.from_trace(f"--trace {trace}", trace, columns),
         ]
         stack = [*self._below, *layers.from_options(self._given)]
         found = Experiment._from_layers(stack).to_dict()["device"]
         if found["kind"] != "ssd":
             raise InputError(
-                f"--drive {drive}: kind {found['kind']}, not ssd; `ssdlab list devices` has the "
+                f"--device {drive}: kind {found['kind']}, not ssd; `ssdlab list devices` has the "
                 "drives (several are put in an array here)"
             )
         self._own = capacity_bytes is None

@@ -20,7 +20,7 @@ from ssdlab.device.units import SIZE, TIME
     examples=[
         ("how much over-provisioning, how many drives?", "ssdlab size --trace FILE --p99 2ms"),
         ("a lifetime of seven years, with this drive",
-         "ssdlab size --trace FILE --p99 2ms --years 7 --drive samsung-pm9a3"),
+         "ssdlab size --trace FILE --p99 2ms --years 7 --device samsung-pm9a3"),
         ("drives of 500 GB", "ssdlab size --trace FILE --p99 2ms --capacity 500GB"),
         ("a trace without a time unit",
          "ssdlab size --trace FILE --p99 2ms --set workload.time_unit=ns"),
@@ -32,12 +32,13 @@ from ssdlab.device.units import SIZE, TIME
 @click.option("--p999", metavar="TIME", help="Target p99.9 latency.")
 @click.option(
     "--years",
+    metavar="NUMBER",
     type=float,
     help="Target lifetime of the flash. [default: 5, where the trace is long enough to tell]",
 )
 @click.option(
     "named",
-    "--drive",
+    "--device",
     metavar="PRESET|FILE",
     default=(sizing.DRIVE,),
     multiple=True,
@@ -157,7 +158,7 @@ def _refuse_of_several(named: tuple[str, ...], given: dict[str, Path | None]) ->
     """Raise `UsageError` for a drive that is named twice, and for what only one can have."""
     if len(set(named)) < len(named):
         twice = next(name for name in named if named.count(name) > 1)
-        raise click.UsageError(f"--drive {twice} is given twice; keep one")
+        raise click.UsageError(f"--device {twice} is given twice; keep one")
     for option, value in given.items():
         if value is not None and len(named) > 1:
-            raise click.UsageError(f"{option} {value}: it takes one --drive, not {len(named)}")
+            raise click.UsageError(f"{option} {value}: it takes one --device, not {len(named)}")

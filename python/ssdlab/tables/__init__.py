@@ -19,7 +19,7 @@ from typing import Any
 from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.optional import required
-from ssdlab.tables import sources, values
+from ssdlab.tables import kept, sources, values
 from ssdlab.tables.columns import SIZE_UNITS, Column, Columns, are_numbers, mapped, parse, refusal
 from ssdlab.tables.merge import merged
 
@@ -66,11 +66,12 @@ def as_trace(
         return path  # a pipe can be read once, by the engine, which also says what is wrong with it
     if several is None and columns is None and not sources.is_table(files[0]):
         return path
-    target = _folder() / f"{_key(files, columns)}.parquet"
-    if not target.exists():
-        given = parse(columns) if columns else {}
+    given = parse(columns) if columns else {}
+
+    def make(target: Path) -> None:
         written(target, [_table(it, bool(given)) for it in files], given)
-    return target
+
+    return kept.file(_key(files, columns), os.fspath(path), make, _temporary())
 
 
 def _of_plugin(path: Path) -> Any:
@@ -217,20 +218,6 @@ def _key(files: Sequence[Path], columns: str | None) -> str:
     states = [(os.path.abspath(it), it.stat().st_size, it.stat().st_mtime_ns) for it in files]
     text = json.dumps([VERSION, _core.version, columns, states])
     return hashlib.sha256(text.encode()).hexdigest()[:24]
-
-
-def _folder() -> Path:
-    """Where converted files are kept: beside other things that can be made again."""
-    named = os.environ.get("SSDLAB_CACHE")
-    if named == "off":
-        return _temporary()
-    own = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
-    base = Path(named) if named else Path(own or Path.home() / ".cache") / "ssdlab"
-    try:
-        (base / "traces").mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return _temporary()
-    return base / "traces"
 
 
 _made: list[Path] = []

@@ -13,7 +13,7 @@ import click
 
 from ssdlab import delivery, forms, layers, terminal
 from ssdlab.cli import stack
-from ssdlab.cli.options import PATH, ExamplesFirst, override_options
+from ssdlab.cli.options import PATH, ExamplesFirst, no_cache, override_options
 from ssdlab.layers import Layer
 from ssdlab.results import FILE, Results
 from ssdlab.sweeps.table import spoken
@@ -67,6 +67,7 @@ from ssdlab.why.metric import WORDS
 )
 @click.option("--workers", metavar="N", type=int, help="Simulations at once. [default: one a core]")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")
+@no_cache
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def why(
     experiment: Path | None,

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ssdlab import _core, layers, portable
+from ssdlab import _core, cache, layers, portable
 from ssdlab._core import InputError, PolicyError
 from ssdlab.cli import stack
 from ssdlab.layers import Layer
 from ssdlab.results import Results
 from ssdlab.running import Progress, run_layers
-from ssdlab.running.advice import preparation, seconds_each
+from ssdlab.running.advice import preparation
 from ssdlab.running.facts import Facts
 from ssdlab.why.changes import Change
 
@@ -24,9 +24,17 @@ from ssdlab.why.changes import Change
 MOST_REQUESTS = 300_000
 #: Requests of a trial at least.
 FEWEST = 2000
-#: Seconds of one processor for all trials together, by the constants of `advice`: counts of the
-#: run decide, not a clock, so that a run gets the same answer on every machine.
+#: Seconds of one processor for all trials together, by the constants below: counts of the run
+#: decide, not a clock, so that a run gets the same answer on every machine.
 SECONDS = 90.0
+#: Seconds that a request, an operation of a page, a page that fills a drive and one that overwrites
+#: it take: about the most that `tlc-enterprise`, `tlc-client`, `qlc-enterprise`, `samsung-pm9a3`,
+#: `agrawal2008` and `sata-2008` took under five loads on one processor of 2023.
+PER_REQUEST, PER_OPERATION = 0.4e-6, 0.12e-6
+PER_FILLED_PAGE, PER_OVERWRITTEN_PAGE = 0.02e-6, 0.12e-6
+#: What is measured takes at least this share of what its preparation takes: of a large drive the
+#: preparation alone may take all of `SECONDS`, and a few requests after it would decide nothing.
+MEASURED = 0.5
 #: Simulations that a change takes on average until it is decided.
 ON_AVERAGE = 5
 
@@ -48,19 +56,27 @@ class Plan:
 def plan(results: Results, changes: int, requests: int | None = None) -> Plan:
     """The size of a trial on the experiment of `results`, so that all fit in `SECONDS`."""
     facts = Facts(results)
-    shortened, prepared = preparation(facts)
+    shortened, prepared = preparation(facts, PER_FILLED_PAGE, PER_OVERWRITTEN_PAGE)
     each = seconds_each(results)
     asked = facts.setting("workload.requests")
     own = asked if isinstance(asked, int) else results.host.all.requests
     most = min(requests or MOST_REQUESTS, own)
     if requests is None:
         room = SECONDS / (ON_AVERAGE * (1 + changes)) - prepared
+        room = max(room, MEASURED * prepared)
         most = min(most, max(rounded(int(room / each)), FEWEST, min(own, FEWEST)))
     less = (f"workload.requests={most}",) if most < own or asked is None else ()
     state = ("run.save_drive=",) if facts.setting("run.save_drive") else ()
     series = ("run.timeline=none",) if facts.setting("run.timeline") not in (None, "none") else ()
     way = shortened[0].partition("=")[2] if shortened else None
     return Plan((*shortened, *less, *state, *series), most, prepared + each * most, way)
+
+
+def seconds_each(results: Results) -> float:
+    """The seconds that a request of a run takes to simulate, about."""
+    flash = results.get("flash") or {}
+    operations = sum(flash.get(key) or 0 for key in ("page_reads", "page_programs"))
+    return PER_REQUEST + PER_OPERATION * operations / max(results.host.all.requests, 1)
 
 
 def rounded(number: int) -> int:
@@ -115,8 +131,12 @@ class Crew:
 
 @contextmanager
 def crew(workers: int | None) -> Iterator[Crew]:
-    """A crew, whose simulations end with the context."""
-    with ThreadPoolExecutor(workers or portable.cores()) as pool:
+    """A crew, whose simulations end with the context.
+
+    Their prepared drives are not kept: each is used once, and a hundred of them would drive out
+    those that are used again.
+    """
+    with cache.off(), ThreadPoolExecutor(workers or portable.cores()) as pool:
         found = Crew(pool)
         try:
             yield found

@@ -13,7 +13,9 @@ mod turn;
 
 pub use key::PreparingLoad;
 pub use settings::CacheSettings;
-pub use shelf::{CacheEntry, cache_clear, cache_entries, cache_json, take_notices};
+pub use shelf::{
+    CacheEntry, cache_clear, cache_entries, cache_json, cache_make_room, take_notices,
+};
 
 use crate::config::{Experiment, Precondition, RunConfig};
 use crate::precondition::begins_load;

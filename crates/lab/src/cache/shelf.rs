@@ -12,6 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const STATE: &str = "state";
+/// The folder beside the states, and the ending, of tables that Python converted into traces.
+const TRACES: (&str, &str) = ("traces", "parquet");
 /// Beside an entry: a byte for each time that it was used.
 const HITS: &str = "hits";
 const TEMPORARY: &str = "tmp";
@@ -122,9 +124,18 @@ pub fn store(settings: &CacheSettings, path: &Path, write: impl FnOnce(&File) ->
     }
 }
 
-/// What all entries may take, while a new one that was written takes some more.
+/// Makes room for a converted trace of that size that is written already: whether there can be any.
+pub fn cache_make_room(settings: &CacheSettings, bytes: u64) -> bool {
+    let bound = bound(settings, bytes);
+    if bytes <= bound {
+        make_room(&settings.folder, bound - bytes);
+    }
+    bytes <= bound
+}
+
+/// What all that is kept may take, while a new file that was written takes some more.
 fn bound(settings: &CacheSettings, written: u64) -> u64 {
-    let taken: u64 = files(&settings.folder).iter().map(|it| it.bytes).sum();
+    let taken: u64 = kept(&settings.folder).iter().map(|it| it.bytes).sum();
     let share = free_bytes(&settings.folder)
         .map_or(u64::MAX, |free| ((free + taken + written) as f64 * settings.most_of_free) as u64);
     settings.most_bytes.min(share)
@@ -142,9 +153,9 @@ fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 
-/// Removes entries until all take no more than that: those that were not used for longest first.
+/// Removes states and traces until all take no more than that: those that were not used for longest first.
 fn make_room(folder: &Path, most: u64) {
-    let mut entries = files(folder);
+    let mut entries = kept(folder);
     entries.sort_by_key(|it| it.used);
     let mut taken: u64 = entries.iter().map(|it| it.bytes).sum();
     for entry in entries {
@@ -167,10 +178,21 @@ struct Stored {
     used: SystemTime,
 }
 
+/// States and converted traces.
+fn kept(folder: &Path) -> Vec<Stored> {
+    let mut found = files(folder);
+    found.extend(ending(&folder.join(TRACES.0), TRACES.1));
+    found
+}
+
 fn files(folder: &Path) -> Vec<Stored> {
+    ending(folder, STATE)
+}
+
+fn ending(folder: &Path, ending: &str) -> Vec<Stored> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let states = entries.filter(|it| it.path().extension().is_some_and(|word| word == STATE));
-    let stored = states.filter_map(|it| {
+    let named = entries.filter(|it| it.path().extension().is_some_and(|word| word == ending));
+    let stored = named.filter_map(|it| {
         let metadata = it.metadata().ok()?;
         let used = metadata.modified().unwrap_or(UNIX_EPOCH);
         Some(Stored { path: it.path(), bytes: metadata.len(), used })

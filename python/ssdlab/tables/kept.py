@@ -1,0 +1,110 @@
+"""Tables that were converted into traces, in the folder of the cache and under its bound."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ssdlab import _core
+
+#: The folder in that of the cache, and the ending: the engine counts these files towards the bound
+#: (`crates/lab/src/cache/shelf.rs`).
+FOLDER, ENDING = "traces", ".parquet"
+#: Characters of a table's own name that its converted file begins with.
+LONGEST = 40
+
+
+def file(key: str, table: str, make: Callable[[Path], object], elsewhere: Path) -> Path:
+    """The converted file of a table, made where it is not kept; in `elsewhere` if it cannot be.
+
+    `key` says what decides its content.
+    """
+    name = f"{_called(table)}-{key}{ENDING}"
+    folder = _folder()
+    if folder is None:
+        return _made(elsewhere / name, make)
+    target = folder / name
+    try:
+        os.utime(target)  # what is used is removed last
+    except OSError:
+        return _new(target, make, elsewhere / name)
+    return target
+
+
+def _new(target: Path, make: Callable[[Path], object], instead: Path) -> Path:
+    """Makes a file that is not kept yet; what is larger than the cache may be is a file apart."""
+    own = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        make(own)
+        if _core.cache_make_room(own.stat().st_size):
+            os.replace(own, target)
+            return target
+        shutil.move(own, instead)
+    except OSError:  # the folder of the cache is full, or not ours to write to
+        return _made(instead, make)
+    finally:
+        own.unlink(missing_ok=True)
+    return instead
+
+
+def _made(target: Path, make: Callable[[Path], object]) -> Path:
+    if not target.exists():
+        make(target)
+    return target
+
+
+def _called(table: str) -> str:
+    """A table's name as the beginning of a file name.
+
+    >>> _called("/data/my trace (1).csv.gz"), _called("fleet/*.parquet")
+    ('my-trace-1', 'table')
+    """
+    stem = os.path.basename(table).partition(".")[0]
+    return re.sub(r"[^A-Za-z0-9_]+", "-", stem)[:LONGEST].strip("-") or "table"
+
+
+def _folder() -> Path | None:
+    """Where converted files are kept; None where nothing is, or nothing can be."""
+    base = _core.cache_folder()
+    if base is None or _core.cache_bound() is None:
+        return None
+    try:
+        (base / FOLDER).mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return base / FOLDER
+
+
+def entries(base: Path) -> list[dict[str, Any]]:
+    """The converted traces in the folder of the cache, the one that was used last first."""
+    found = []
+    for path in (base / FOLDER).glob(f"*{ENDING}"):
+        try:
+            state = path.stat()
+        except OSError:
+            continue  # it has left meanwhile
+        name = path.name.removesuffix(ENDING)
+        found.append(
+            {
+                "name": name,
+                "table": name.rpartition("-")[0] or name,
+                "bytes": state.st_size,
+                "last_used": state.st_mtime,
+            }
+        )
+    return sorted(found, key=lambda it: -it["last_used"])
+
+
+def clear(base: Path) -> tuple[int, int]:
+    """Remove every converted trace, and what is left of conversions that were killed."""
+    count = taken = 0
+    for path in (base / FOLDER).glob("*"):
+        size = path.stat().st_size
+        path.unlink(missing_ok=True)
+        if path.suffix == ENDING:
+            count, taken = count + 1, taken + size
+    return count, taken
