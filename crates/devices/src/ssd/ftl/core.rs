@@ -1,6 +1,7 @@
 //! The state of the FTL, and its initial values.
 
 use super::ageing::Ageing;
+use super::ahead::Ahead;
 use super::blocks::{Blocks, LowMarks};
 use super::free::FreeBlocks;
 use super::map::PageMap;
@@ -13,6 +14,7 @@ use crate::ssd::clean::Custom;
 use crate::ssd::config::{Cleaning, SsdConfig, Temperature};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, Lpn, PoolId, Ppn};
+use crate::ssd::numbers::Numbers;
 use crate::ssd::page::{Access, Need, PageRequest, PageWork};
 use crate::ssd::shape::Geometry;
 use engine::Xoshiro256;
@@ -21,6 +23,9 @@ use std::ops::ControlFlow;
 /// Streams of the drive's randomness: its initial content, and its cleaning policy.
 const FILL_STREAM: u64 = 7;
 const CLEANING_STREAM: u64 = 9;
+
+/// A drive that holds more data than this share of it at the start has its tables filled at once.
+const MOST: f64 = 0.9;
 
 /// The FTL of one drive. Its fields are the parts that a write needs one after the other; what belongs together
 /// is a struct already.
@@ -47,6 +52,7 @@ pub struct Ftl {
     pub(super) ageing: Ageing,
     /// The write buffer of untimed writes, if there is one.
     pub(super) window: Option<Window>,
+    pub(super) ahead: Ahead,
     /// Pages whose programming was ever begun.
     pub(super) programs: u64,
     /// What was done.
@@ -81,11 +87,16 @@ impl Ftl {
             reserve: Reserve::Pages(geometry.reserved_pages()),
             ageing: Ageing::new(geometry, flash.ratings()),
             window: None,
+            ahead: Ahead::new(geometry.domains),
             programs: 0,
             counters: Counters::default(),
         };
         let random = &mut Xoshiro256::new(seed, FILL_STREAM);
         let asking = &mut Asking::new(tick);
+        if config.fill.share() > MOST {
+            ftl.map.table().expect_all();
+            flash.tables().into_iter().for_each(Numbers::expect_all);
+        }
         for pool in 0..geometry.pools {
             ftl.fill_pool(&mut flash, PoolId(pool), config, random, asking)?;
         }
