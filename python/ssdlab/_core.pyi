@@ -166,6 +166,7 @@ def trace_response_times(
     options: str,
     progress: Callable[[int, int, int | None], object] | None = None,
 ) -> builtins.list[float]: ...
+
 class PlacementTrace:
     def __init__(
         self,
@@ -184,6 +185,16 @@ class PlacementTrace:
         progress: Callable[[int], object] | None = None,
     ) -> str: ...
 
+def permutation_passes(
+    use_of: float, unit_pages: int, units: int, passes: int, seed: int
+) -> tuple[builtins.list[float], builtins.list[float]]: ...
+def cache_amplification(
+    load: tuple[float, float, float, float, float, float],
+    placed: bool,
+    unit_pages: int,
+    units: int,
+    seed: int,
+) -> tuple[float, builtins.list[float]]: ...
 def read_decompressed(path: str) -> bytes: ...
 def trace_convert(
     source: str,

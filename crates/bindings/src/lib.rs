@@ -41,7 +41,7 @@ mod _core {
     #[pymodule_export]
     use super::live::{LiveDevice, LiveEntry};
     #[pymodule_export]
-    use super::placement::PlacementTrace;
+    use super::placement::{PlacementTrace, cache_amplification, permutation_passes};
     #[pymodule_export]
     use super::reliability::reliability;
     #[pymodule_export]

@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use ::placement::published::{CacheLoad, permutation};
+use ::placement::{Isolation, TooFew};
 use lab::{PlacementLoad, TraceError};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -90,4 +92,52 @@ impl PlacementTrace {
             }
         })
     }
+}
+
+/// Write amplification of each pass, and by tenth of a pass, where one stream writes every page once a pass in an order
+/// drawn anew: of a drive of `units` units of `unit_pages` pages, of which the share `use_of` holds data.
+#[pyfunction]
+pub(crate) fn permutation_passes(
+    py: Python<'_>,
+    use_of: f64,
+    unit_pages: u32,
+    units: u32,
+    passes: u32,
+    seed: u64,
+) -> PyResult<(Vec<f64>, Vec<f64>)> {
+    let found = detached(py, || permutation(use_of, (unit_pages, units), passes, seed))?;
+    let found = found.map_err(few)?;
+    Ok((found.passes, found.tenths))
+}
+
+/// Write amplification of a cache of small and large objects, and of each drive write before it was counted; `load` is
+/// the share of the flash in use, that of the capacity, those of small objects in space and in bytes, and the capacities
+/// written before and while it is counted.
+#[pyfunction]
+pub(crate) fn cache_amplification(
+    py: Python<'_>,
+    load: (f64, f64, f64, f64, f64, f64),
+    placed: bool,
+    unit_pages: u32,
+    units: u32,
+    seed: u64,
+) -> PyResult<(f64, Vec<f64>)> {
+    let (use_of, utilisation, small, share, before, counted) = load;
+    let load = CacheLoad {
+        use_of,
+        utilisation,
+        small,
+        share,
+        placed,
+        isolation: Isolation::Initial,
+        region: 1,
+        drive_writes: (before, counted),
+    };
+    let found = detached(py, || load.run((unit_pages, units), seed))?;
+    let (account, curve) = found.map_err(few)?;
+    Ok((account.dlwa(), curve))
+}
+
+fn few(error: TooFew) -> PyErr {
+    InputError::new_err(error.to_string())
 }

@@ -35,7 +35,7 @@ fn main() {
                     let begin = Instant::now();
                     let Some(classes) = policy.classes(&load, 8) else { continue };
                     let classed = begin.elapsed().as_secs_f64();
-                    let flash = load.pages as f64 * 1.15;
+                    let flash = f64::from(load.pages) * 1.15;
                     let shape = Shape {
                         pages: load.pages,
                         unit_pages: (flash / 900.0) as u32,

@@ -98,13 +98,17 @@ pub enum Rule {
 /// Numbers handles without gaps, in the order of the classes.
 fn close_gaps(of: &mut [u8]) -> (u8, Vec<u8>) {
     let mut used = [false; 256];
-    of.iter().for_each(|class| used[usize::from(*class)] = true);
+    for class in of.iter() {
+        used[usize::from(*class)] = true;
+    }
     let kept: Vec<u8> = (0..=u8::MAX).filter(|class| used[usize::from(*class)]).collect();
     let mut number = [0u8; 256];
     for (at, class) in kept.iter().enumerate() {
         number[usize::from(*class)] = at as u8;
     }
-    of.iter_mut().for_each(|class| *class = number[usize::from(*class)]);
+    for class in of {
+        *class = number[usize::from(*class)];
+    }
     (kept.len() as u8, kept)
 }
 
@@ -124,7 +128,9 @@ fn by_hint(load: &Load, handles: u8) -> Classes {
         let mut of: Vec<u8> =
             load.iter().map(|write| load.device(write.first).min(255) as u8).collect();
         let (used, kept) = close_gaps(&mut of);
-        of.iter_mut().for_each(|class| *class = (*class).min(handles - 1));
+        for class in &mut of {
+            *class = (*class).min(handles - 1);
+        }
         let devices = kept.into_iter().map(u32::from).collect();
         return Classes { of, rule: Rule::Devices(devices), handles: used.min(handles) };
     }
@@ -142,10 +148,10 @@ fn by_address(load: &Load, handles: u8) -> Classes {
     let mut writes = vec![0u64; slices];
     for write in load.iter().take(load.len().div_ceil(2)).filter(|write| !write.is_trim) {
         let last = slice_of(write.first + write.pages - 1);
-        for slice in slice_of(write.first)..=last {
-            let here =
-                begin(slice + 1).min(write.first + write.pages) - begin(slice).max(write.first);
-            writes[slice] += u64::from(here);
+        let first = slice_of(write.first);
+        for (slice, written) in (first..=last).zip(&mut writes[first..=last]) {
+            let end = begin(slice + 1).min(write.first + write.pages);
+            *written += u64::from(end - begin(slice).max(write.first));
         }
     }
     let rates = writes.iter().enumerate().map(|(slice, count)| {
@@ -186,8 +192,8 @@ fn segments(values: &[f64], weights: &[f64], most: usize) -> Vec<usize> {
         let mut next = vec![f64::INFINITY; count + 1];
         let mut choice = vec![0; count + 1];
         for to in 1..=count {
-            for start in 1..to {
-                let sum = best[start] + cost(start, to);
+            for (start, before) in (1..to).zip(&best[1..to]) {
+                let sum = before + cost(start, to);
                 if sum < next[to] {
                     (next[to], choice[to]) = (sum, start);
                 }
@@ -296,7 +302,7 @@ fn borders(load: &Load, steps: &[u8], known: usize, handles: u8) -> Vec<u8> {
     let mut sum = 0;
     for step in 0..NEVER {
         sum += written[usize::from(step)];
-        let due = u64::from(handles.min(NEVER)) * sum >= total * (borders.len() as u64 + 1);
+        let due = u64::from(handles) * sum >= total * (borders.len() as u64 + 1);
         if due && sum < total && borders.len() + 1 < usize::from(handles) {
             borders.push(step);
         }
@@ -306,7 +312,9 @@ fn borders(load: &Load, steps: &[u8], known: usize, handles: u8) -> Vec<u8> {
 
 fn by_steps(mut of: Vec<u8>, borders: &[u8]) -> Classes {
     let class = |step: u8| borders.partition_point(|border| *border < step) as u8;
-    of.iter_mut().for_each(|step| *step = class(*step));
+    for step in &mut of {
+        *step = class(*step);
+    }
     let (handles, kept) = close_gaps(&mut of);
     let used = kept[..kept.len() - 1].iter();
     let longest = used.map(|class| lifetime_of(borders[usize::from(*class)])).collect();

@@ -355,7 +355,7 @@ struct Closed {
     ends: Vec<(u32, u32)>,
     /// The neighbours of each unit in its list.
     links: Vec<(u32, u32)>,
-    is_closed: Vec<bool>,
+    is_listed: Vec<bool>,
     /// No list below this is in use.
     least: usize,
 }
@@ -365,21 +365,21 @@ impl Closed {
         Closed {
             ends: vec![(NONE, NONE); unit_pages as usize + 1],
             links: vec![(NONE, NONE); units as usize],
-            is_closed: vec![false; units as usize],
+            is_listed: vec![false; units as usize],
             least: unit_pages as usize,
         }
     }
 
     /// A unit is full.
     fn close(&mut self, unit: u32, valid: u32) {
-        self.is_closed[unit as usize] = true;
+        self.is_listed[unit as usize] = true;
         self.append(unit, valid);
     }
 
     /// A unit, if it is one of these, has one valid page less, now `valid`.
     #[inline]
     fn lost_one(&mut self, unit: u32, valid: u32) {
-        if self.is_closed[unit as usize] {
+        if self.is_listed[unit as usize] {
             self.unlink(unit, valid + 1);
             self.append(unit, valid);
         }
@@ -419,7 +419,7 @@ impl Closed {
             let (unit, _) = self.ends[self.least];
             if unit != NONE {
                 self.unlink(unit, self.least as u32);
-                self.is_closed[unit as usize] = false;
+                self.is_listed[unit as usize] = false;
                 return Some(unit);
             }
             self.least += 1;

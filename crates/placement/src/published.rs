@@ -49,7 +49,9 @@ pub fn permutation(
     let shape = shape(use_of, (unit_pages, units), 1, Isolation::Initial);
     let mut drive = Drive::new(shape)?;
     let mut order: Vec<u32> = (0..shape.pages).collect();
-    order.iter().for_each(|page| drive.write(*page, 0));
+    for page in &order {
+        drive.write(*page, 0);
+    }
     let mut random = Random(seed);
     let (mut means, mut tenths) = (Vec::new(), vec![0.0; 10]);
     for pass in 0..passes {
@@ -59,7 +61,9 @@ pub fn permutation(
         let mut programmed = 0;
         for (tenth, part) in order.chunks(order.len().div_ceil(10)).enumerate() {
             drive.reset_account();
-            part.iter().for_each(|page| drive.write(*page, 0));
+            for page in part {
+                drive.write(*page, 0);
+            }
             programmed += drive.account().host() + drive.account().moved();
             if pass >= 3 {
                 tenths[tenth] += drive.account().dlwa() / f64::from(passes - 3);

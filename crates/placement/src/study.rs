@@ -8,9 +8,11 @@ use std::fmt;
 const BATCHES: usize = 10;
 /// How far ahead what a write needs is fetched, in requests.
 const AHEAD: usize = 16;
-/// Stretches, of as many passes as write about the data once, that are replayed at least and at most.
-const LEAST: usize = 6;
+/// Stretches, of as many passes as write about the data once, that are replayed at least and at most, and how often the
+/// data are written at least: fewer drive writes report the transient.
+const LEAST: usize = 3;
 const MOST: usize = 40;
+const DRIVE_WRITES: u64 = 8;
 /// It has settled when no two of the last three stretches differ by more.
 const SETTLED: f64 = 0.005;
 /// A pass that writes the data as often needs no other: the first half of it settles the drive.
@@ -154,7 +156,7 @@ impl Run<'_> {
     }
 
     fn has_settled(&self) -> bool {
-        if self.curve.len() < LEAST {
+        if self.curve.len() < LEAST || self.replayed < DRIVE_WRITES * u64::from(self.load.pages) {
             return false;
         }
         let last = &self.curve[self.curve.len() - 3..];

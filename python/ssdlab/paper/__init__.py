@@ -43,5 +43,6 @@ ITEMS: Mapping[str, ModuleType] = {
         "disks",
         "fiveminute",
         "raid",
+        "cachelib-fdp",
     )
 }

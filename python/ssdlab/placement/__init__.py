@@ -19,11 +19,10 @@ from typing import Any, TypeAlias
 from ssdlab import _core, portable
 from ssdlab import trace as traces
 from ssdlab._core import InputError
+from ssdlab.cleaners.conformance import Check, CheckReport
 from ssdlab.placement.answer import Placed, Row
 from ssdlab.placement.drive import Drive
 from ssdlab.placement.own import (
-    Check,
-    CheckReport,
     Placement,
     View,
     WriteRequest,

@@ -136,7 +136,7 @@ class Placed:
         duration, flash = self.facts["duration_s"], self.drive.flash_bytes
         if not duration or flash is None or self.drive.rated_cycles is None or row.dlwa is None:
             return None
-        rate = self.facts["written_bytes"] / duration
+        rate = float(self.facts["written_bytes"]) / float(duration)
         return flash * self.drive.rated_cycles / (rate * row.dlwa * SECONDS_PER_YEAR)
 
     @cached_property
@@ -146,7 +146,7 @@ class Placed:
         none, best, bound = self.none(level), self.best(level), self.bound(level)
         if none.dlwa is None:
             return f"No answer: {none.refused}."
-        where = f"at {percent(level)} full"
+        where = f"at {level:.0%} full"
         most = "" if bound is None or bound.gain is None else f"; {bound.gain:.2f} times at best"
         if best is None or best.gain is None:
             return f"No gain {where}: no rule tells the writes of this trace apart{most}."
@@ -180,8 +180,8 @@ class Placed:
         if not reached or max(reached) <= max(without):
             return None
         return (
-            f"With placement it may be {percent(max(reached))} full for the write amplification "
-            f"that it has at {percent(max(without))} without ({target:.2f})."
+            f"With placement it may be {max(reached):.0%} full for the write amplification "
+            f"that it has at {max(without):.0%} without ({target:.2f})."
         )
 
     @cached_property

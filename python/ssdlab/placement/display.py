@@ -64,7 +64,7 @@ def _table(found: Placed, level: float) -> RenderableType:
         cells.append(percent(row.open_share))
         cells.append("-" if noisy is None else _noise(row, noisy))
         table.add_row(*cells)
-    title = f"Write amplification, {percent(level)} full"
+    title = f"Write amplification, {level:.0%} full"
     return Group(Text(title, style="bold"), table)
 
 

@@ -20,7 +20,7 @@ def policies(found: Placed) -> Figure:
         series.append(Series(isolation, names, [row.dlwa for row in here], mark="bars"))
     none = found.none(level).dlwa
     return Figure(
-        f"Write amplification by policy, {percent(level)} full",
+        f"Write amplification by policy, {level:.0%} full",
         Axis("policy"),
         Axis("write amplification"),
         [*series, *([Level("without", none)] if none is not None else [])],

@@ -167,9 +167,9 @@ def check_placement(policy: Any) -> CheckReport:
         checks.append(Check(shows, problem))
     report = CheckReport(type(made).__qualname__, tuple(checks))
     if not report.passed:
-        error = PolicyError(str(report))
-        error.report = report  # type: ignore[attr-defined]
-        raise error from (raised.__cause__ if raised is not None else None)
+        failed = PolicyError(str(report))
+        failed.report = report  # type: ignore[attr-defined]
+        raise failed from (raised.__cause__ if raised is not None else None)
     return report
 
 
