@@ -14,7 +14,7 @@ use crate::visits::Visits;
 
 /// The writes of a trace.
 #[pyclass(frozen, module = "ssdlab._core")]
-pub(crate) struct PlacementTrace {
+pub struct PlacementTrace {
     load: PlacementLoad,
 }
 
@@ -97,7 +97,7 @@ impl PlacementTrace {
 /// Write amplification of each pass, and by tenth of a pass, where one stream writes every page once a pass in an order
 /// drawn anew: of a drive of `units` units of `unit_pages` pages, of which the share `use_of` holds data.
 #[pyfunction]
-pub(crate) fn permutation_passes(
+pub fn permutation_passes(
     py: Python<'_>,
     use_of: f64,
     unit_pages: u32,
@@ -114,7 +114,7 @@ pub(crate) fn permutation_passes(
 /// the share of the flash in use, that of the capacity, those of small objects in space and in bytes, and the capacities
 /// written before and while it is counted.
 #[pyfunction]
-pub(crate) fn cache_amplification(
+pub fn cache_amplification(
     py: Python<'_>,
     load: (f64, f64, f64, f64, f64, f64),
     placed: bool,

@@ -7,6 +7,10 @@ const SLICES: usize = 128;
 /// Steps of a lifetime: quarters of a factor of two. No page, or one that is never written again, has the last.
 const STEPS_PER_OCTAVE: f64 = 4.0;
 const NEVER: u8 = u8::MAX;
+/// No lifetime in pages: it is never written again.
+pub const ALWAYS: u32 = u32::MAX;
+/// Requests of which the borders between lifetimes are found.
+const SAMPLED: usize = 1 << 20;
 /// Pages of a long request whose lifetimes are looked at.
 const LOOKED_AT: u32 = 8;
 /// What a learned lifetime is made of: this share of the last, the rest of those before.
@@ -131,7 +135,7 @@ fn by_hint(load: &Load, handles: u8) -> Classes {
         for class in &mut of {
             *class = (*class).min(handles - 1);
         }
-        let devices = kept.into_iter().map(u32::from).collect();
+        let devices = kept.into_iter().map(|at| load.numbers[usize::from(at)]).collect();
         return Classes { of, rule: Rule::Devices(devices), handles: used.min(handles) };
     }
     let mut of: Vec<u8> = load.iter().map(|write| u8::from(write.fua)).collect();
@@ -222,42 +226,45 @@ fn step_of(lifetime: u64) -> u8 {
 }
 
 /// The lifetime at the end of a step, in pages written.
-pub fn lifetime_of(step: u8) -> u64 {
+fn lifetime_of(step: u8) -> u64 {
     libm::exp2((f64::from(step) + 0.5) / STEPS_PER_OCTAVE) as u64
 }
 
-/// Mean step of the first pages of a request; those that are never written again count as such.
-fn mean_step(steps: impl Iterator<Item = u8>) -> u8 {
+/// Mean of the first pages of a request, without those that have none, which is `never`; that where none has any.
+fn mean(values: impl Iterator<Item = u32>, never: u32) -> u32 {
+    let known = values.filter(|it| *it != never);
     let (sum, count) =
-        steps.fold((0u32, 0u32), |(sum, count), it| (sum + u32::from(it), count + 1));
-    (sum / count.max(1)) as u8
+        known.fold((0u64, 0u64), |(sum, count), it| (sum + u64::from(it), count + 1));
+    sum.checked_div(count).map_or(never, |mean| mean as u32)
 }
 
-/// Of each request the mean lifetime of its pages, as a step, when the load is repeated without end.
-pub fn lifetimes(load: &Load) -> Vec<u8> {
+/// Of each request the mean lifetime of its pages, in pages written meanwhile, when the load is repeated without end;
+/// [`ALWAYS`] where they are never written again.
+pub fn lifetimes(load: &Load) -> Vec<u32> {
     let mut next = vec![u64::MAX; load.pages as usize];
-    let mut steps = vec![NEVER; load.len()];
+    let mut lifetimes = vec![ALWAYS; load.len()];
     // Backward through the pass that follows, and then through this one.
     let mut at = 2 * u64::from(load.written);
     for pass in 0..2 {
         for (index, write) in load.iter().enumerate().rev() {
             let pages = write.first..write.first + write.pages;
-            if write.is_trim {
-                pages.for_each(|page| next[page as usize] = at);
-                continue;
+            if !write.is_trim {
+                at -= u64::from(write.pages);
             }
-            at -= u64::from(write.pages);
-            if pass == 1 {
+            if pass == 1 && !write.is_trim {
                 let looked_at = pages.clone().take(LOOKED_AT as usize);
-                steps[index] = mean_step(looked_at.map(|page| match next[page as usize] {
-                    u64::MAX => NEVER,
-                    then => step_of(then - at),
-                }));
+                let lifetime = |page: u32| match next[page as usize] {
+                    u64::MAX => ALWAYS,
+                    then => (then - at).min(u64::from(ALWAYS - 1)) as u32,
+                };
+                lifetimes[index] = mean(looked_at.map(lifetime), ALWAYS);
             }
-            pages.for_each(|page| next[page as usize] = at);
+            for page in pages {
+                next[page as usize] = at;
+            }
         }
     }
-    steps
+    lifetimes
 }
 
 /// Of each request the lifetime of its pages as far as it can be told from their overwrites before it.
@@ -283,7 +290,8 @@ fn expected(load: &Load) -> Vec<u8> {
             *last = if write.is_trim { u32::MAX } else { now };
         }
         if !write.is_trim {
-            steps[index] = mean_step(pages.take(LOOKED_AT as usize).map(|it| known[it as usize]));
+            let looked_at = pages.take(LOOKED_AT as usize).map(|it| u32::from(known[it as usize]));
+            steps[index] = mean(looked_at, u32::from(NEVER)) as u8;
             now += write.pages;
         }
     }
@@ -328,7 +336,25 @@ fn learned(load: &Load, handles: u8) -> Classes {
 }
 
 fn clairvoyant(load: &Load, handles: u8) -> Classes {
-    let steps = lifetimes(load);
-    let borders = borders(load, &steps, load.len(), handles);
-    by_steps(steps, &borders)
+    let lifetimes = lifetimes(load);
+    let every = load.len().div_ceil(SAMPLED).max(1);
+    let sampled = load.iter().zip(&lifetimes).step_by(every).filter(|(write, _)| !write.is_trim);
+    let mut sample: Vec<(u32, u32)> = sampled.map(|(write, it)| (*it, write.pages)).collect();
+    sample.sort_unstable();
+    let total: u64 = sample.iter().map(|(_, pages)| u64::from(*pages)).sum();
+    let (mut longest, mut sum) = (Vec::new(), 0);
+    for (lifetime, pages) in &sample {
+        sum += u64::from(*pages);
+        let due = u64::from(handles) * sum >= total * (longest.len() as u64 + 1);
+        let is_new = longest.last() != Some(lifetime) && *lifetime != ALWAYS;
+        if due && is_new && sum < total && longest.len() + 1 < usize::from(handles) {
+            longest.push(*lifetime);
+        }
+    }
+    let class = |lifetime: &u32| longest.partition_point(|most| most < lifetime) as u8;
+    let mut of: Vec<u8> = lifetimes.iter().map(class).collect();
+    let (handles, kept) = close_gaps(&mut of);
+    let used = kept[..kept.len() - 1].iter();
+    let longest = used.map(|class| u64::from(longest[usize::from(*class)])).collect();
+    Classes { of, rule: Rule::Lifetimes(longest), handles }
 }

@@ -15,7 +15,7 @@ mod study;
 #[cfg(test)]
 mod tests;
 
-pub use classes::{ALL, Classes, Policy, Rule, lifetime_of, lifetimes};
+pub use classes::{ALL, ALWAYS, Classes, Policy, Rule, lifetimes};
 pub use drive::{Account, Drive, HandleAccount, Isolation, Shape, TooFew};
 pub use load::{Builder, Load, LoadError, PAGE_BYTES, Write};
 pub use study::{Batch, Ended, Measured, Stop, study};

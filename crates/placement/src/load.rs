@@ -15,15 +15,15 @@ const MOST_PAGES: u64 = (1 << COUNT_BITS) - 1;
 /// Bits of the address within one device of a trace.
 const DEVICE_BITS: u32 = 34;
 /// Devices that are told apart.
-const DEVICES: u32 = 1 << (ADDRESS_BITS - DEVICE_BITS);
+const DEVICES: usize = 1 << (ADDRESS_BITS - DEVICE_BITS);
 
 /// What a trace cannot have here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadError {
     /// A request lies at or beyond 64 TiB.
     Beyond,
-    /// A request is for a device with a number of 64 or more.
-    Device(u32),
+    /// Requests are for more than 64 devices.
+    Devices,
     /// No request writes.
     NoWrites,
     /// 2^32 - 1 or more pages are touched or written.
@@ -34,11 +34,9 @@ impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LoadError::Beyond => f.write_str("a request lies beyond 64 TiB, more than is supported"),
-            LoadError::Device(device) => write!(
-                f,
-                "a request is for device {device}; devices 0 to {} are supported: choose with --devices",
-                DEVICES - 1
-            ),
+            LoadError::Devices => {
+                write!(f, "it has more than {DEVICES} devices: choose some with --devices")
+            }
             LoadError::NoWrites => f.write_str("no request writes: there is nothing to place"),
             LoadError::TooMany => f.write_str(
                 "it touches or writes 2^32 pages of 4 KiB or more; take a part of it with --requests",
@@ -90,7 +88,9 @@ pub struct Builder {
     touched: BTreeMap<u64, Box<[u64; WORDS]>>,
     written: u64,
     bytes: u64,
+    /// The devices that are written to, a bit each, and the numbers of all in the trace.
     devices: u64,
+    numbers: Vec<u32>,
 }
 
 impl Builder {
@@ -99,7 +99,7 @@ impl Builder {
     /// # Errors
     /// When it lies beyond what is supported.
     pub fn read(&mut self, device: u32, offset: u64, bytes: u64) -> Result<(), LoadError> {
-        let (first, pages) = Self::pages(device, offset, bytes)?;
+        let (first, pages) = self.pages(device, offset, bytes)?;
         self.touch(first, pages);
         Ok(())
     }
@@ -114,7 +114,7 @@ impl Builder {
         (offset, bytes): (u64, u64),
         (is_trim, fua): (bool, bool),
     ) -> Result<(), LoadError> {
-        let (mut first, mut pages) = Self::pages(device, offset, bytes)?;
+        let (mut first, mut pages) = self.pages(device, offset, bytes)?;
         if is_trim {
             // What is deallocated in part only is kept.
             let end = (offset + bytes) / PAGE_BYTES;
@@ -127,7 +127,7 @@ impl Builder {
         } else {
             self.written += pages;
             self.bytes += bytes;
-            self.devices |= 1 << device;
+            self.devices |= 1 << (first >> DEVICE_BITS);
         }
         self.touch(first, pages);
         let flags = if is_trim { TRIM } else { 0 } | if fua { FUA } else { 0 };
@@ -140,16 +140,21 @@ impl Builder {
         Ok(())
     }
 
-    fn pages(device: u32, offset: u64, bytes: u64) -> Result<(u64, u64), LoadError> {
+    /// The first page of a request, with its device, and how many it has.
+    fn pages(&mut self, device: u32, offset: u64, bytes: u64) -> Result<(u64, u64), LoadError> {
         let end = offset.checked_add(bytes).ok_or(LoadError::Beyond)?.div_ceil(PAGE_BYTES);
         if end >= 1 << DEVICE_BITS {
             return Err(LoadError::Beyond);
         }
-        if device >= DEVICES {
-            return Err(LoadError::Device(device));
+        let place = self.numbers.iter().position(|it| *it == device).unwrap_or_else(|| {
+            self.numbers.push(device);
+            self.numbers.len() - 1
+        });
+        if place >= DEVICES {
+            return Err(LoadError::Devices);
         }
         let first = offset / PAGE_BYTES;
-        Ok((u64::from(device) << DEVICE_BITS | first, end - first))
+        Ok(((place as u64) << DEVICE_BITS | first, end - first))
     }
 
     fn touch(&mut self, first: u64, pages: u64) {
@@ -199,6 +204,7 @@ impl Builder {
             written: self.written as u32,
             bytes: self.bytes,
             devices: self.devices.count_ones(),
+            numbers: self.numbers,
             touched,
         })
     }
@@ -248,6 +254,8 @@ pub struct Load {
     pub bytes: u64,
     /// Devices that are written to.
     pub devices: u32,
+    /// The numbers of its devices in the trace, by place.
+    pub numbers: Vec<u32>,
     touched: Vec<Chunk>,
 }
 
@@ -294,10 +302,10 @@ impl Load {
         let bit = (0..64).filter(|bit| bits >> bit & 1 == 1).nth(nth as usize).unwrap_or(0);
         let page = chunk.number * CHUNK + word as u64 * 64 + bit;
         let within = page & ((1 << DEVICE_BITS) - 1);
-        ((page >> DEVICE_BITS) as u32, within * PAGE_BYTES)
+        (self.numbers[(page >> DEVICE_BITS) as usize], within * PAGE_BYTES)
     }
 
-    /// The device of a touched page.
+    /// The place of the device of a touched page among the numbers.
     pub fn device(&self, place: u32) -> u32 {
         ((self.chunk_of(place).number * CHUNK) >> DEVICE_BITS) as u32
     }

@@ -75,6 +75,14 @@ def place(
     all handles share units), "persistent" (each has its own), or both. `policy` is one of your
     own (`ssdlab.Placement`). Further arguments say how the trace is read, as for
     `ssdlab.trace.info`. Threads change no figure. Raises `InputError` for wrong input.
+
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "it.parquet")
+    >>> pages = [(7 * at) % 400 for at in range(4000)]  # each as often as any other
+    >>> traces.write(path, at_ns=range(4000), op=["write"] * 4000, sector=[8 * it for it in pages],
+    ...              sectors=[8] * 4000)
+    >>> place(path, handles=2, units=32, spare=0.5).sentence[:7]
+    'No gain'
     """
     drive = Drive.of(device, units, spare)
     levels = [utilisation] if isinstance(utilisation, (int, float)) else list(utilisation)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ssdlab.charts import Axis, Figure, Level, Series
-from ssdlab.numbers import percent
 from ssdlab.placement.answer import REAL, Placed
 from ssdlab.placement.display import ORDER
 

@@ -148,6 +148,15 @@ def check_placement(policy: Any) -> CheckReport:
 
     It must give each write one of the handles, keep to two where there are two, and give the same
     handles to the same trace. Raises `PolicyError` if a check fails; its message is the report.
+
+    >>> class Forced(Placement):
+    ...     def place(self, request, view):
+    ...         return int(request.fua)
+    >>> print(check_placement(Forced))
+    Forced: conforms
+      ok      every write gets a handle of the drive
+      ok      two handles are enough
+      ok      the same trace gets the same handles
     """
     made = policy() if isinstance(policy, type) else policy
     if not callable(getattr(made, "place", None)):

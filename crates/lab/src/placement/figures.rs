@@ -1,12 +1,13 @@
 //! Figures of studies as JSON: gains beside the same drive without placement, with intervals.
 
-use super::{Batch, Isolation, Load, Measured, PAGE_BYTES, Row, Rule};
+use super::row::Row;
+use ::placement::{Batch, Isolation, Load, Measured, PAGE_BYTES, Rule};
 use serde_json::{Value, json};
 
 /// Two-sided 95 % of Student's t by degrees of freedom, from 1 on (any table of it).
 const STUDENT: [f64; 9] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
 
-pub(super) fn of_rows(load: &Load, rows: &[Row]) -> Value {
+pub fn of_rows(load: &Load, rows: &[Row]) -> Value {
     let none = |utilisation: f64| {
         let row = rows
             .iter()
@@ -111,7 +112,8 @@ fn rule(load: &Load, rule: &Rule) -> Value {
         Rule::Devices(devices) => json!({ "by": "device", "devices": devices }),
         Rule::Fua => json!({ "by": "fua" }),
         Rule::Lifetimes(pages) => {
-            let bytes: Vec<u64> = pages.iter().map(|pages| pages * PAGE_BYTES).collect();
+            let bytes: Vec<u64> =
+                pages.iter().map(|pages| pages.saturating_mul(PAGE_BYTES)).collect();
             json!({ "by": "lifetime", "longest_bytes": bytes })
         }
     }

@@ -4,12 +4,13 @@
 //! the studies are divided among threads, and figures become JSON. Threads change no figure.
 
 mod figures;
+mod row;
 
 use crate::trace::{Reading, TraceError, Watch};
 use ::placement::{
-    Batch, Builder, Classes, Ended, Isolation, Load, LoadError, Measured, PAGE_BYTES, Policy, Rule,
-    Shape, study,
+    Builder, Classes, Ended, Isolation, Load, LoadError, PAGE_BYTES, Policy, Rule, Shape, study,
 };
+use row::Row;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
@@ -56,16 +57,6 @@ pub struct PlacementLoad {
 struct Job {
     name: String,
     policy: Option<Policy>,
-}
-
-/// What a policy came to on one drive.
-struct Row {
-    policy: String,
-    utilisation: f64,
-    isolation: Isolation,
-    shape: Shape,
-    rule: Rule,
-    found: Result<Measured, Ended>,
 }
 
 impl PlacementLoad {
@@ -137,9 +128,9 @@ impl PlacementLoad {
     /// Of each write or trim the bytes that the host writes until its pages are written again, when the trace is
     /// repeated; -1 where they never are.
     pub fn next_overwrites(&self) -> Vec<i64> {
-        let bytes = |step: u8| match step {
-            u8::MAX => -1,
-            step => ::placement::lifetime_of(step) as i64 * PAGE_BYTES as i64,
+        let bytes = |pages: u32| match pages {
+            ::placement::ALWAYS => -1,
+            pages => i64::from(pages) * PAGE_BYTES as i64,
         };
         ::placement::lifetimes(&self.load).into_iter().map(bytes).collect()
     }
