@@ -9,9 +9,10 @@ True
 ready; `sweep` runs many of them at once and returns a table; `list` names what there is to choose
 from; `trace` looks at traces and converts them; `calibrate` makes a device from measurements;
 `size` finds the smallest drive for a trace, `choose` the cheapest that can be bought, `cost` what
-meeting a need costs, `endurance` how much may be written; `view` shows a run as it happens; `serve`
-makes a simulated device a block device, and `crash` cuts its power under an application;
-`check_cleaner` checks a cleaning policy of your own, for which `cleaners` has the parts.
+meeting a need costs, `endurance` how much may be written, `place` what placement (FDP) would gain;
+`view` shows a run as it happens; `serve` makes a simulated device a block device, and `crash` cuts
+its power under an application; `check_cleaner` checks a cleaning policy of your own, for which
+`cleaners` has the parts, and `check_placement` one that places writes (`Placement`).
 
 The user's mistakes raise `InputError`, whose message names the source, the key and the valid
 choices; a defect of ssdlab is an `InternalError`, which says how to report it.
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ssdlab.crashes.perform import Findings, crash
     from ssdlab.live import LiveDevice, serve
     from ssdlab.live.exports import LiveExports, serve_exports
+    from ssdlab.placement import Placed, Placement, check_placement, place
     from ssdlab.rating import Rating, endurance
     from ssdlab.reports import report
     from ssdlab.results import Record, Results
@@ -59,6 +61,8 @@ __all__ = [
     "LiveDevice",
     "LiveExports",
     "PolicyError",
+    "Placed",
+    "Placement",
     "Progress",
     "Rating",
     "Record",
@@ -71,6 +75,7 @@ __all__ = [
     "__version__",
     "calibrate",
     "check_cleaner",
+    "check_placement",
     "choose",
     "cleaners",
     "compare",
@@ -78,6 +83,7 @@ __all__ = [
     "crash",
     "endurance",
     "list",
+    "place",
     "report",
     "run",
     "serve",
@@ -103,6 +109,8 @@ _PLACES = {
     "LiveDevice": "live:LiveDevice",
     "LiveExports": "live.exports:LiveExports",
     "PolicyError": "_core:PolicyError",
+    "Placed": "placement:Placed",
+    "Placement": "placement:Placement",
     "Progress": "running:Progress",
     "Rating": "rating:Rating",
     "Record": "results:Record",
@@ -115,6 +123,7 @@ _PLACES = {
     "__version__": "_core:version",
     "calibrate": "calibration:calibrate",
     "check_cleaner": "cleaners:check_cleaner",
+    "check_placement": "placement:check_placement",
     "choose": "choosing:choose",
     "cleaners": "cleaners",
     "compare": "comparison:compare",
@@ -122,6 +131,7 @@ _PLACES = {
     "crash": "crashes.perform:crash",
     "endurance": "rating:endurance",
     "list": "catalogue:list",
+    "place": "placement:place",
     "report": "reports:report",
     "run": "running:run",
     "serve": "live:serve",

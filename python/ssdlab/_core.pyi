@@ -167,6 +167,35 @@ def trace_response_times(
     options: str,
     progress: Callable[[int, int, int | None], object] | None = None,
 ) -> builtins.list[float]: ...
+
+class PlacementTrace:
+    def __init__(
+        self,
+        path: str,
+        options: str,
+        progress: Callable[[int, int, int | None], object] | None = None,
+    ) -> None: ...
+    def facts(self) -> str: ...
+    def __len__(self) -> int: ...
+    def requests(self, start: int, most: int) -> builtins.list[tuple[int, int, int, bool]]: ...
+    def next_overwrites(self) -> builtins.list[int]: ...
+    def study(
+        self,
+        settings: str,
+        own: bytes | None = None,
+        progress: Callable[[int], object] | None = None,
+    ) -> str: ...
+
+def permutation_passes(
+    use_of: float, unit_pages: int, units: int, passes: int, seed: int
+) -> tuple[builtins.list[float], builtins.list[float]]: ...
+def cache_amplification(
+    load: tuple[float, float, float, float, float, float],
+    placed: bool,
+    unit_pages: int,
+    units: int,
+    seed: int,
+) -> tuple[float, builtins.list[float]]: ...
 def read_decompressed(path: str) -> bytes: ...
 def trace_convert(
     source: str,

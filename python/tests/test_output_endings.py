@@ -20,6 +20,7 @@ ENDINGS = {
     ("cost", "--plot"): (["out"], PICTURE),
     ("device from-datasheet", "--out"): (["sheet.toml"], TOML),
     ("paper", "--plot"): (["gray"], PICTURE),
+    ("placement", "--plot"): (["--trace", "t"], PICTURE),
     ("paper", "--report"): (["gray"], PAGE),
     ("report", "--out"): (["out"], PAGE),
     ("run", "--requests"): ([], "must end in .parquet"),

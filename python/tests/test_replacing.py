@@ -55,6 +55,8 @@ REFUSED = {
     ("endurance", "--json"): ("endurance tlc-client --class enterprise --json FILE", "a.json"),
     ("floor", "FILE"): ("floor FILE", "a.json"),
     ("paper", "--plot"): ("paper gray --plot FILE", "a.png"),
+    ("placement", "--json"): ("placement --trace t.csv --json FILE", "a.json"),
+    ("placement", "--plot"): ("placement --trace t.csv --plot FILE", "a.png"),
     ("serve", "--json"): ("serve --device null --run true --json FILE", "a.json"),
     ("serve", "--record"): ("serve --device null --run true --record FILE", "a.parquet"),
     ("size", "--json"): ("size --trace t.csv --p99 2ms --json FILE", "a.json"),

@@ -11,6 +11,7 @@ mod errors;
 mod layers;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod live;
+mod placement;
 mod reliability;
 mod run;
 mod tables;
@@ -39,6 +40,8 @@ mod _core {
     #[cfg(all(feature = "live", target_os = "linux"))]
     #[pymodule_export]
     use super::live::{LiveDevice, LiveEntry};
+    #[pymodule_export]
+    use super::placement::{PlacementTrace, cache_amplification, permutation_passes};
     #[pymodule_export]
     use super::reliability::reliability;
     #[pymodule_export]

@@ -25,6 +25,7 @@ mod live;
 mod operations;
 mod overload;
 mod own_load;
+mod placement;
 mod power;
 mod precondition;
 mod preparation;
@@ -58,6 +59,7 @@ pub use inputs::read_decompressed;
 pub use live::{Live, LiveAddress, LiveDoor, LiveSettings, LiveStatus, LiveTls, Ready};
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub use nbd::Control as LiveControl;
+pub use placement::{PlacementLoad, PlacementSettings, PlacementWatch};
 pub use reliability::{Reliability, ReliabilitySettings, reliability};
 pub use results::SCHEMA;
 pub use session::{Progress, RunSettings, run, run_with};

@@ -92,7 +92,7 @@ const REPORT_REQUESTS: u64 = 4096;
 const SEED: u64 = 42;
 
 /// A trace that is read from its beginning.
-struct Reading {
+pub struct Reading {
     records: Records,
     devices: Devices,
     first_device: Option<u32>,
@@ -106,7 +106,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn open(path: &str, options_json: &str) -> Result<Self, TraceError> {
+    pub fn open(path: &str, options_json: &str) -> Result<Self, TraceError> {
         let trace = trace_options(path, options_json)?;
         let stated = |error: options::Invalid| TraceError::Input(error.to_string());
         let format = trace.named_format().map_err(stated)?;
@@ -135,7 +135,7 @@ impl Reading {
     }
 
     /// The next request of the devices that were chosen.
-    fn next(&mut self, watch: Watch<'_>) -> Result<Option<Record>, TraceError> {
+    pub fn next(&mut self, watch: Watch<'_>) -> Result<Option<Record>, TraceError> {
         while self.left > 0 {
             self.report(watch)?;
             let next = self.records.next_record();
@@ -181,8 +181,13 @@ impl Reading {
         }
     }
 
+    /// The name of its format.
+    pub fn format(&self) -> &'static str {
+        self.records.format().name
+    }
+
     /// What was left out, and what was changed, by reason.
-    fn counted(&self) -> (Value, Value) {
+    pub fn counted(&self) -> (Value, Value) {
         let object = |changes: bool| -> serde_json::Map<String, Value> {
             let all = self.records.counted().into_iter();
             all.filter(|(what, _)| CHANGES.contains(what) == changes)

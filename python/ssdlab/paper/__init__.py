@@ -44,5 +44,6 @@ ITEMS: Mapping[str, ModuleType] = {
         "disks",
         "fiveminute",
         "raid",
+        "cachelib-fdp",
     )
 }

@@ -144,3 +144,10 @@ ZEUS_LINEAR = Derived(
     ("maghraoui: [sr]*: [AB], us*",),
     preset="zeus-linear",
 )
+FDP_USED = Derived(
+    "share of the flash of two FDP drives that holds data, 0.845 and 0.92",
+    (
+        "cachelib-fdp: one stream, 7.68 TB, mean of a pass",
+        "cachelib-fdp: one stream, 3.84 TB, mean of a pass",
+    ),
+)

@@ -1,0 +1,143 @@
+//! What Python asks about placement: a trace that is read once, and studied.
+
+use std::ops::ControlFlow;
+
+use ::placement::published::{CacheLoad, permutation};
+use ::placement::{Isolation, TooFew};
+use lab::{PlacementLoad, TraceError};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+
+use crate::errors::{InputError, detached};
+use crate::traces::watched;
+use crate::visits::Visits;
+
+/// The writes of a trace.
+#[pyclass(frozen, module = "ssdlab._core")]
+pub struct PlacementTrace {
+    load: PlacementLoad,
+}
+
+#[pymethods]
+impl PlacementTrace {
+    /// Reads the trace `path`; `options` and `progress` as for `trace_info`.
+    #[new]
+    #[pyo3(signature = (path, options, progress = None))]
+    fn new(
+        py: Python<'_>,
+        path: &str,
+        options: &str,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<PlacementTrace> {
+        let load = watched(py, progress, |watch| PlacementLoad::read(path, options, watch))?;
+        Ok(PlacementTrace { load })
+    }
+
+    /// What it holds, as JSON text.
+    fn facts(&self) -> String {
+        self.load.facts()
+    }
+
+    /// How many writes and trims there are.
+    fn __len__(&self) -> usize {
+        self.load.count()
+    }
+
+    /// The byte offset, the bytes (negative of a trim), the device and FUA of at most `most` from `start` on.
+    fn requests(&self, start: usize, most: usize) -> Vec<(u64, i64, u32, bool)> {
+        self.load.requests(start, most)
+    }
+
+    /// Of each the bytes written until its pages are written again, -1 where they never are.
+    fn next_overwrites(&self, py: Python<'_>) -> PyResult<Vec<i64>> {
+        detached(py, || self.load.next_overwrites())
+    }
+
+    /// Tries policies, as JSON text; `settings` is JSON text, `own` has the handle of each write or trim for the
+    /// policy "own". `progress(requests)` is called about ten times a second; it and Ctrl-C end this.
+    #[pyo3(signature = (settings, own = None, progress = None))]
+    fn study(
+        &self,
+        py: Python<'_>,
+        settings: &str,
+        own: Option<&[u8]>,
+        progress: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<String> {
+        let progress = progress.map(Bound::unbind);
+        let mut raised = None;
+        let outcome = detached(py, || {
+            let mut visits = Visits::new();
+            self.load.study(settings, own, &mut |requests| {
+                let visit = visits.visit(|py| {
+                    if let Some(progress) = &progress {
+                        progress.call1(py, (requests,))?;
+                    }
+                    Ok(())
+                });
+                visit.map_or_else(
+                    |error| {
+                        raised = Some(error);
+                        ControlFlow::Break(())
+                    },
+                    ControlFlow::Continue,
+                )
+            })
+        })?;
+        outcome.map_err(|error| match error {
+            TraceError::Interrupted { .. } => {
+                raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))
+            }
+            TraceError::Input(message) | TraceError::Output(message) => {
+                InputError::new_err(message)
+            }
+        })
+    }
+}
+
+/// Write amplification of each pass, and by tenth of a pass, where one stream writes every page once a pass in an order
+/// drawn anew: of a drive of `units` units of `unit_pages` pages, of which the share `use_of` holds data.
+#[pyfunction]
+pub fn permutation_passes(
+    py: Python<'_>,
+    use_of: f64,
+    unit_pages: u32,
+    units: u32,
+    passes: u32,
+    seed: u64,
+) -> PyResult<(Vec<f64>, Vec<f64>)> {
+    let found = detached(py, || permutation(use_of, (unit_pages, units), passes, seed))?;
+    let found = found.map_err(few)?;
+    Ok((found.passes, found.tenths))
+}
+
+/// Write amplification of a cache of small and large objects, and of each drive write before it was counted; `load` is
+/// the share of the flash in use, that of the capacity, those of small objects in space and in bytes, and the capacities
+/// written before and while it is counted.
+#[pyfunction]
+pub fn cache_amplification(
+    py: Python<'_>,
+    load: (f64, f64, f64, f64, f64, f64),
+    placed: bool,
+    unit_pages: u32,
+    units: u32,
+    seed: u64,
+) -> PyResult<(f64, Vec<f64>)> {
+    let (use_of, utilisation, small, share, before, counted) = load;
+    let load = CacheLoad {
+        use_of,
+        utilisation,
+        small,
+        share,
+        placed,
+        isolation: Isolation::Initial,
+        region: 1,
+        drive_writes: (before, counted),
+    };
+    let found = detached(py, || load.run((unit_pages, units), seed))?;
+    let (account, curve) = found.map_err(few)?;
+    Ok((account.dlwa(), curve))
+}
+
+fn few(error: TooFew) -> PyErr {
+    InputError::new_err(error.to_string())
+}

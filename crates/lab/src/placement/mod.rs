@@ -1,0 +1,303 @@
+//! Would placement help a trace? The trace is read once, and replayed without time under each policy.
+//!
+//! What a policy is, and the drive that it is tried on, are in the crate `placement`; here a trace becomes its load,
+//! the studies are divided among threads, and figures become JSON. Threads change no figure.
+
+mod figures;
+mod row;
+
+use crate::trace::{Reading, TraceError, Watch};
+use ::placement::{
+    Builder, Classes, Ended, Isolation, Load, LoadError, PAGE_BYTES, Policy, Rule, Shape, study,
+};
+use row::Row;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How often the caller is asked whether to go on.
+const TICK: Duration = Duration::from_millis(20);
+
+/// The drive that policies are tried on, and which are.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlacementSettings {
+    /// Placement handles.
+    pub handles: u8,
+    /// Reclaim units of the drive.
+    pub units: u32,
+    /// Flash beyond the capacity, as a share of that.
+    pub spare: f64,
+    /// Shares of the capacity that the data of the trace take.
+    pub utilisations: Vec<f64>,
+    /// "initial" or "persistent".
+    pub isolations: Vec<String>,
+    /// Names of policies; "own" is the one whose handles are given.
+    pub policies: Vec<String>,
+    /// Studies at once.
+    pub threads: usize,
+}
+
+/// Asked now and then, with the requests that were replayed so far; may end the work.
+pub type PlacementWatch<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
+
+/// The writes of a trace, ready to be placed.
+pub struct PlacementLoad {
+    load: Load,
+    format: &'static str,
+    requests: u64,
+    duration_ns: u64,
+    skipped: Value,
+}
+
+/// One policy as it is tried: its handles, and the drives.
+struct Job {
+    name: String,
+    policy: Option<Policy>,
+}
+
+impl PlacementLoad {
+    /// Reads the trace `path`; `options_json` says how, as for [`trace_info`](crate::trace_info).
+    ///
+    /// # Errors
+    /// When the trace or an option is wrong, nothing is written in it, or `watch` ends it.
+    pub fn read(path: &str, options_json: &str, watch: Watch<'_>) -> Result<Self, TraceError> {
+        let wrong = |error: LoadError| TraceError::Input(format!("trace {path}: {error}"));
+        let mut reading = Reading::open(path, options_json)?;
+        let mut builder = Builder::default();
+        let (mut first, mut last, mut requests) = (u64::MAX, 0, 0);
+        while let Some(record) = reading.next(watch)? {
+            requests += 1;
+            (first, last) = (first.min(record.at), last.max(record.at));
+            let offset = record.sector.checked_mul(engine::SECTOR_BYTES);
+            let offset = offset.ok_or_else(|| wrong(LoadError::Beyond))?;
+            let bytes = u64::from(record.sectors) * engine::SECTOR_BYTES;
+            match record.op {
+                engine::Op::Read => builder.read(record.device, offset, bytes),
+                engine::Op::Write | engine::Op::Trim => {
+                    let is_trim = record.op == engine::Op::Trim;
+                    builder.write(record.device, (offset, bytes), (is_trim, record.fua))
+                }
+                engine::Op::Flush => Ok(()),
+            }
+            .map_err(wrong)?;
+        }
+        let load = builder.finish().map_err(wrong)?;
+        let duration_ns = last.saturating_sub(first);
+        let (skipped, _) = reading.counted();
+        Ok(PlacementLoad { load, format: reading.format(), requests, duration_ns, skipped })
+    }
+
+    /// What the trace holds, as JSON text.
+    pub fn facts(&self) -> String {
+        json!({
+            "format": self.format,
+            "requests": self.requests,
+            "writes": self.load.iter().filter(|write| !write.is_trim).count(),
+            "duration_s": self.duration_ns as f64 / 1e9,
+            "written_bytes": self.load.bytes,
+            "written_pages": self.load.written,
+            "footprint_bytes": u64::from(self.load.pages) * PAGE_BYTES,
+            "devices": self.load.devices,
+            "skipped": self.skipped,
+        })
+        .to_string()
+    }
+
+    /// How many writes and trims there are, each of which has a handle.
+    pub fn count(&self) -> usize {
+        self.load.len()
+    }
+
+    /// The byte offset, the bytes and the device of each write or trim from `from` on, at most `most`; trims have a
+    /// negative number of bytes. With each the pages written until the pages are written again, or 0.
+    pub fn requests(&self, from: usize, most: usize) -> Vec<(u64, i64, u32, bool)> {
+        let end = self.load.len().min(from.saturating_add(most));
+        let one = |at| {
+            let write = self.load.get(at);
+            let (device, offset) = self.load.address(write.first);
+            let bytes = i64::from(write.pages) * PAGE_BYTES as i64;
+            (offset, if write.is_trim { -bytes } else { bytes }, device, write.fua)
+        };
+        (from..end).map(one).collect()
+    }
+
+    /// Of each write or trim the bytes that the host writes until its pages are written again, when the trace is
+    /// repeated; -1 where they never are.
+    pub fn next_overwrites(&self) -> Vec<i64> {
+        let bytes = |pages: u32| match pages {
+            ::placement::ALWAYS => -1,
+            pages => i64::from(pages) * PAGE_BYTES as i64,
+        };
+        ::placement::lifetimes(&self.load).into_iter().map(bytes).collect()
+    }
+
+    /// Tries the policies, each on the drives that the settings name; as JSON text. `own` has the handle of each
+    /// write or trim for the policy "own".
+    ///
+    /// # Errors
+    /// When a setting is wrong, or `watch` ends it.
+    pub fn study(
+        &self,
+        settings_json: &str,
+        own: Option<&[u8]>,
+        watch: PlacementWatch<'_>,
+    ) -> Result<String, TraceError> {
+        let settings: PlacementSettings = serde_json::from_str(settings_json)
+            .map_err(|error| TraceError::Input(format!("the settings are wrong: {error}")))?;
+        let jobs = jobs(&settings, own.map(<[u8]>::len), self.load.len())?;
+        let rows = self.on_threads(&settings, &jobs, own, watch)?;
+        Ok(figures::of_rows(&self.load, &rows).to_string())
+    }
+
+    fn on_threads(
+        &self,
+        settings: &PlacementSettings,
+        jobs: &[Job],
+        own: Option<&[u8]>,
+        watch: PlacementWatch<'_>,
+    ) -> Result<Vec<Row>, TraceError> {
+        let (next, replayed) = (AtomicUsize::new(0), AtomicU64::new(0));
+        let ended = AtomicBool::new(false);
+        let stop = |requests: u64| {
+            replayed.fetch_add(requests, Ordering::Relaxed);
+            ended.load(Ordering::Relaxed)
+        };
+        let mut rows: Vec<Option<Vec<Row>>> = jobs.iter().map(|_| None).collect();
+        std::thread::scope(|scope| {
+            let (sender, receiver) = channel();
+            for _ in 0..settings.threads.clamp(1, jobs.len()) {
+                let (sender, stop, next) = (sender.clone(), &stop, &next);
+                scope.spawn(move || {
+                    loop {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(job) = jobs.get(at) else { return };
+                        let done = self.one(settings, job, own, stop);
+                        // Nobody waits for it where the work was ended.
+                        let _ = sender.send((at, done));
+                    }
+                });
+            }
+            drop(sender);
+            loop {
+                match receiver.recv_timeout(TICK) {
+                    Ok((at, done)) => rows[at] = Some(done),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return,
+                }
+                if watch(replayed.load(Ordering::Relaxed)).is_break() {
+                    ended.store(true, Ordering::Relaxed);
+                    next.store(jobs.len(), Ordering::Relaxed);
+                }
+            }
+        });
+        let stopped = ended.load(Ordering::Relaxed);
+        let all: Option<Vec<Vec<Row>>> = rows.into_iter().collect();
+        match all {
+            Some(all) if !stopped => Ok(all.into_iter().flatten().collect()),
+            _ => Err(TraceError::Interrupted { requests: self.requests }),
+        }
+    }
+
+    /// A policy on all drives.
+    fn one(
+        &self,
+        settings: &PlacementSettings,
+        job: &Job,
+        own: Option<&[u8]>,
+        stop: &(dyn Fn(u64) -> bool + Sync),
+    ) -> Vec<Row> {
+        let classes = match (job.policy, own) {
+            (Some(policy), _) => policy.classes(&self.load, settings.handles),
+            (None, Some(own)) => {
+                let handles = own.iter().max().map_or(1, |most| most + 1);
+                Some(Classes { of: own.to_vec(), rule: Rule::One, handles })
+            }
+            (None, None) => None,
+        };
+        let Some(classes) = classes else { return Vec::new() };
+        let mut rows = Vec::new();
+        for utilisation in &settings.utilisations {
+            // With one handle there is nothing to isolate.
+            let isolations = if classes.handles == 1 { 1 } else { settings.isolations.len() };
+            for isolation in &settings.isolations[..isolations] {
+                let isolation = isolation_named(isolation);
+                let shape = self.shape(settings, *utilisation, classes.handles, isolation);
+                let found = study(&self.load, &classes.of, shape, stop);
+                if found == Err(Ended::Stopped) {
+                    return rows;
+                }
+                rows.push(Row {
+                    policy: job.name.clone(),
+                    utilisation: *utilisation,
+                    isolation,
+                    shape,
+                    rule: classes.rule.clone(),
+                    found,
+                });
+            }
+        }
+        rows
+    }
+
+    /// The drive that the data of the trace fill to a share.
+    fn shape(
+        &self,
+        settings: &PlacementSettings,
+        utilisation: f64,
+        handles: u8,
+        isolation: Isolation,
+    ) -> Shape {
+        let flash = f64::from(self.load.pages) / utilisation * (1.0 + settings.spare);
+        // Where the trace touches little, a unit has two pages at least.
+        let unit_pages = (flash / f64::from(settings.units)).round().max(2.0) as u32;
+        let units = (flash / f64::from(unit_pages)).round() as u32;
+        Shape { pages: self.load.pages, unit_pages, units, handles, isolation }
+    }
+}
+
+fn isolation_named(name: &str) -> Isolation {
+    if name == "persistent" { Isolation::Persistent } else { Isolation::Initial }
+}
+
+/// The policies that are asked for, checked; `own` is how many handles are given for `requests` requests.
+fn jobs(
+    settings: &PlacementSettings,
+    own: Option<usize>,
+    requests: usize,
+) -> Result<Vec<Job>, TraceError> {
+    let wrong = |message: String| Err(TraceError::Input(message));
+    if !(1..=128).contains(&settings.handles) {
+        return wrong(format!("handles = {}: give 1 to 128", settings.handles));
+    }
+    if !(16..=1 << 20).contains(&settings.units) {
+        return wrong(format!("units = {}: give 16 to 1048576", settings.units));
+    }
+    if !(0.0..=10.0).contains(&settings.spare) {
+        return wrong(format!("spare = {}: give a share of 0 to 10", settings.spare));
+    }
+    if let Some(it) = settings.utilisations.iter().find(|it| !(0.01..=1.0).contains(*it)) {
+        return wrong(format!("utilisation = {it}: give a share of 0.01 to 1"));
+    }
+    if let Some(it) =
+        settings.isolations.iter().find(|it| !["initial", "persistent"].contains(&it.as_str()))
+    {
+        return wrong(format!("isolation = \"{it}\": choose initial or persistent"));
+    }
+    if let Some(given) = own.filter(|given| *given != requests) {
+        return wrong(format!("{given} handles were given for {requests} writes and trims"));
+    }
+    let named = |name: &String| {
+        let policy = ::placement::ALL.into_iter().find(|policy| policy.name() == name);
+        if policy.is_none() && (name != "own" || own.is_none()) {
+            let names: Vec<&str> = ::placement::ALL.iter().map(|policy| policy.name()).collect();
+            let names = names.join(", ");
+            return Err(TraceError::Input(format!("policy \"{name}\": choose of {names}")));
+        }
+        Ok(Job { name: name.clone(), policy })
+    };
+    settings.policies.iter().map(named).collect()
+}

@@ -1,0 +1,429 @@
+//! An FTL with placement handles in flat arrays: map, reclaim units, greedy cleaning, and who did what.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+/// No page, or no unit.
+const NONE: u32 = u32::MAX;
+/// The writer of a page that holds nothing valid.
+const DEAD: u8 = u8::MAX;
+/// Units that are erased before the host takes another: one for it, one for the copies of the next victim. A
+/// victim has copies for one unit more at most, because those of it that go to one destination fill less than one.
+const KEPT: usize = 2;
+
+/// Where cleaning puts what it moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    /// Copies of all handles share units ("initially isolated").
+    Initial,
+    /// Copies of each handle go to units of their own ("persistently isolated").
+    Persistent,
+}
+
+/// The drive: how many pages it holds, and in what units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Logical pages, all of which may be mapped.
+    pub pages: u32,
+    /// Pages of a reclaim unit.
+    pub unit_pages: u32,
+    /// Reclaim units.
+    pub units: u32,
+    /// Placement handles.
+    pub handles: u8,
+    /// Where copies go.
+    pub isolation: Isolation,
+}
+
+/// A drive has too few units for its handles: cleaning could not go on, or hardly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooFew {
+    /// Units that are open at once.
+    pub open: u32,
+    /// Units beyond those that the data fill.
+    pub spare: u32,
+}
+
+impl fmt::Display for TooFew {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TooFew { open, spare } = self;
+        write!(f, "{open} units would be open at once, and the spare is only {spare} units")
+    }
+}
+
+impl std::error::Error for TooFew {}
+
+impl Shape {
+    /// Destinations of copies.
+    fn destinations(&self) -> u32 {
+        match self.isolation {
+            Isolation::Initial => 1,
+            Isolation::Persistent => u32::from(self.handles),
+        }
+    }
+
+    /// Units that may be open at once: of each handle, and of each destination of copies.
+    pub fn open(&self) -> u32 {
+        u32::from(self.handles) + self.destinations()
+    }
+
+    /// Units beyond those that all logical pages fill.
+    pub fn spare(&self) -> u32 {
+        self.units.saturating_sub(self.pages.div_ceil(self.unit_pages))
+    }
+
+    /// Whether cleaning always finds something to gain: superseded pages that are not in open units are at
+    /// least one in two hundred.
+    ///
+    /// # Errors
+    /// When they are fewer: the write amplification would have no bound.
+    pub fn check(&self) -> Result<(), TooFew> {
+        let closed = u64::from(self.units.saturating_sub(self.open() + KEPT as u32));
+        let closed_pages = closed * u64::from(self.unit_pages);
+        let gained = closed_pages.saturating_sub(u64::from(self.pages));
+        if gained * 200 < closed_pages.max(1) || self.handles == 0 {
+            return Err(TooFew { open: self.open(), spare: self.spare() });
+        }
+        Ok(())
+    }
+}
+
+/// What was done for one handle, in pages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HandleAccount {
+    /// Written by the host with this handle.
+    pub host: u64,
+    /// Moved by cleaning, of what was written with this handle.
+    pub moved: u64,
+    /// Moved because a unit of this handle was cleaned, whoever wrote the page.
+    pub moved_because: u64,
+    /// Superseded or deallocated, of what was written with this handle.
+    pub invalidated: u64,
+    /// Those of them that were superseded by a write with another handle.
+    pub foreign: u64,
+    /// Units opened for writes of the host.
+    pub opened: u64,
+}
+
+/// What was done since the counts were reset.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Account {
+    /// By handle.
+    pub handles: Vec<HandleAccount>,
+    /// Pages that were moved because a unit of copies was cleaned that belongs to no handle.
+    pub moved_from_copies: u64,
+    /// Units erased.
+    pub erased: u64,
+}
+
+impl Account {
+    /// Pages written by the host.
+    pub fn host(&self) -> u64 {
+        self.handles.iter().map(|it| it.host).sum()
+    }
+
+    /// Pages moved by cleaning.
+    pub fn moved(&self) -> u64 {
+        self.handles.iter().map(|it| it.moved).sum()
+    }
+
+    /// Device-level write amplification: programmed / written by the host.
+    pub fn dlwa(&self) -> f64 {
+        let host = self.host();
+        if host == 0 { 1.0 } else { (host + self.moved()) as f64 / host as f64 }
+    }
+}
+
+/// A unit that is being filled: its number, its next page and the end.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    unit: u32,
+    next: u32,
+    end: u32,
+}
+
+/// The drive. Its arrays are by logical page, by flash page, by unit and by number of valid pages.
+#[derive(Debug, Clone)]
+pub struct Drive {
+    shape: Shape,
+    /// ceil(2^64 / pages of a unit): the unit of a page without a division.
+    inverse: u64,
+    /// The flash page of each logical page.
+    map: Vec<u32>,
+    /// The logical page of each flash page.
+    back: Vec<u32>,
+    /// The handle with which each flash page was written; `DEAD` where nothing valid is.
+    writer: Vec<u8>,
+    valid: Vec<u32>,
+    /// The handle for which each unit was opened; the number of handles for copies of all.
+    owner: Vec<u8>,
+    closed: Closed,
+    /// Those of the host by handle, then those of copies.
+    open: Vec<Open>,
+    free: VecDeque<u32>,
+    account: Account,
+}
+
+impl Drive {
+    /// An empty drive.
+    ///
+    /// # Errors
+    /// When it has too few units.
+    pub fn new(shape: Shape) -> Result<Drive, TooFew> {
+        shape.check()?;
+        let flash = (u64::from(shape.units) * u64::from(shape.unit_pages)) as usize;
+        let mut drive = Drive {
+            shape,
+            inverse: (u64::MAX / u64::from(shape.unit_pages)).wrapping_add(1),
+            map: vec![NONE; shape.pages as usize],
+            back: vec![NONE; flash],
+            writer: vec![DEAD; flash],
+            valid: vec![0; shape.units as usize],
+            owner: vec![0; shape.units as usize],
+            closed: Closed::new(shape.units, shape.unit_pages),
+            open: vec![Open { unit: 0, next: 0, end: 0 }; shape.open() as usize],
+            free: (0..shape.units).collect(),
+            account: Account::default(),
+        };
+        drive.reset_account();
+        Ok(drive)
+    }
+
+    /// Its shape.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Counts from here on.
+    pub fn reset_account(&mut self) {
+        let handles = vec![HandleAccount::default(); usize::from(self.shape.handles)];
+        self.account = Account { handles, ..Account::default() };
+    }
+
+    /// What was done since then.
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// Begins to fetch where a logical page lies.
+    #[inline]
+    pub fn prefetch(&self, page: u32) {
+        memory::prefetch(&self.map, page as usize);
+    }
+
+    /// Begins to fetch what is known of the flash page on which a logical page lies.
+    #[inline]
+    pub fn prefetch_old(&self, page: u32) {
+        if let Some(old) = self.map.get(page as usize) {
+            memory::prefetch(&self.writer, *old as usize);
+        }
+    }
+
+    #[inline]
+    fn unit_of(&self, page: u32) -> usize {
+        if self.shape.unit_pages == 1 {
+            return page as usize;
+        }
+        ((u128::from(self.inverse) * u128::from(page)) >> 64) as usize
+    }
+
+    /// The host writes a page with a handle.
+    #[inline]
+    pub fn write(&mut self, page: u32, handle: u8) {
+        let old = self.map[page as usize];
+        if old != NONE {
+            let before = self.supersede(old);
+            let account = &mut self.account.handles[usize::from(before)];
+            account.invalidated += 1;
+            account.foreign += u64::from(before != handle);
+        }
+        let stream = usize::from(handle);
+        if self.open[stream].next == self.open[stream].end {
+            self.clean();
+            self.open_unit(stream, handle);
+            self.account.handles[stream].opened += 1;
+        }
+        self.account.handles[stream].host += 1;
+        self.put(stream, page, handle);
+    }
+
+    /// A page holds nothing any more.
+    pub fn trim(&mut self, page: u32) {
+        let old = std::mem::replace(&mut self.map[page as usize], NONE);
+        if old != NONE {
+            let before = self.supersede(old);
+            self.account.handles[usize::from(before)].invalidated += 1;
+        }
+    }
+
+    /// A flash page is valid no more; who wrote it.
+    #[inline]
+    fn supersede(&mut self, old: u32) -> u8 {
+        let unit = self.unit_of(old);
+        let before = std::mem::replace(&mut self.writer[old as usize], DEAD);
+        self.valid[unit] -= 1;
+        self.closed.lost_one(unit as u32, self.valid[unit]);
+        before
+    }
+
+    /// The next page of a stream, which has one, takes a logical page.
+    #[inline]
+    fn put(&mut self, stream: usize, page: u32, handle: u8) {
+        let open = &mut self.open[stream];
+        let (unit, place) = (open.unit, open.next);
+        open.next += 1;
+        let is_full = open.next == open.end;
+        self.map[page as usize] = place;
+        self.back[place as usize] = page;
+        self.writer[place as usize] = handle;
+        self.valid[unit as usize] += 1;
+        if is_full {
+            self.closed.close(unit, self.valid[unit as usize]);
+        }
+    }
+
+    fn open_unit(&mut self, stream: usize, owner: u8) {
+        let unit = self.free.pop_front().expect("a unit is kept free for whoever opens one");
+        self.owner[unit as usize] = owner;
+        let next = unit * self.shape.unit_pages;
+        self.open[stream] = Open { unit, next, end: next + self.shape.unit_pages };
+    }
+
+    /// Cleans until enough units are free.
+    fn clean(&mut self) {
+        while self.free.len() < KEPT {
+            let victim = self.closed.take_least().expect("the check of the shape leaves a victim");
+            self.clean_unit(victim);
+        }
+    }
+
+    fn clean_unit(&mut self, victim: u32) {
+        let owner = usize::from(self.owner[victim as usize]);
+        let first = victim * self.shape.unit_pages;
+        let moved = u64::from(self.valid[victim as usize]);
+        match self.account.handles.get_mut(owner) {
+            Some(account) => account.moved_because += moved,
+            None => self.account.moved_from_copies += moved,
+        }
+        let handles = self.shape.handles;
+        let mut left = moved;
+        for place in first..first + self.shape.unit_pages {
+            if left == 0 {
+                break;
+            }
+            let writer = self.writer[place as usize];
+            if writer == DEAD {
+                continue;
+            }
+            left -= 1;
+            let page = self.back[place as usize];
+            self.writer[place as usize] = DEAD;
+            let (stream, owner) = match self.shape.isolation {
+                Isolation::Initial => (usize::from(handles), handles),
+                Isolation::Persistent => (usize::from(handles) + usize::from(writer), writer),
+            };
+            if self.open[stream].next == self.open[stream].end {
+                self.open_unit(stream, owner);
+            }
+            self.account.handles[usize::from(writer)].moved += 1;
+            self.put(stream, page, writer);
+        }
+        self.valid[victim as usize] = 0;
+        self.account.erased += 1;
+        self.free.push_back(victim);
+    }
+
+    /// Checks that map, writers and counts agree; for tests.
+    #[cfg(test)]
+    pub(crate) fn audit(&self) {
+        let mut valid = vec![0; self.valid.len()];
+        for (page, place) in self.map.iter().enumerate().filter(|(_, place)| **place != NONE) {
+            assert_eq!(self.back[*place as usize] as usize, page);
+            assert_ne!(self.writer[*place as usize], DEAD);
+            valid[self.unit_of(*place)] += 1;
+        }
+        assert_eq!(valid, self.valid);
+        let alive = self.writer.iter().filter(|writer| **writer != DEAD).count();
+        assert_eq!(alive, self.map.iter().filter(|place| **place != NONE).count());
+    }
+}
+
+/// The units that are full, by the number of their valid pages; of equals the one that came first is taken first.
+#[derive(Debug, Clone)]
+struct Closed {
+    /// The first and the last unit with each number of valid pages.
+    ends: Vec<(u32, u32)>,
+    /// The neighbours of each unit in its list.
+    links: Vec<(u32, u32)>,
+    is_listed: Vec<bool>,
+    /// No list below this is in use.
+    least: usize,
+}
+
+impl Closed {
+    fn new(units: u32, unit_pages: u32) -> Closed {
+        Closed {
+            ends: vec![(NONE, NONE); unit_pages as usize + 1],
+            links: vec![(NONE, NONE); units as usize],
+            is_listed: vec![false; units as usize],
+            least: unit_pages as usize,
+        }
+    }
+
+    /// A unit is full.
+    fn close(&mut self, unit: u32, valid: u32) {
+        self.is_listed[unit as usize] = true;
+        self.append(unit, valid);
+    }
+
+    /// A unit, if it is one of these, has one valid page less, now `valid`.
+    #[inline]
+    fn lost_one(&mut self, unit: u32, valid: u32) {
+        if self.is_listed[unit as usize] {
+            self.unlink(unit, valid + 1);
+            self.append(unit, valid);
+        }
+    }
+
+    #[inline]
+    fn append(&mut self, unit: u32, valid: u32) {
+        let (_, last) = &mut self.ends[valid as usize];
+        let before = std::mem::replace(last, unit);
+        self.links[unit as usize] = (before, NONE);
+        if before == NONE {
+            self.ends[valid as usize].0 = unit;
+        } else {
+            self.links[before as usize].1 = unit;
+        }
+        self.least = self.least.min(valid as usize);
+    }
+
+    #[inline]
+    fn unlink(&mut self, unit: u32, valid: u32) {
+        let (before, after) = self.links[unit as usize];
+        if before == NONE {
+            self.ends[valid as usize].0 = after;
+        } else {
+            self.links[before as usize].1 = after;
+        }
+        if after == NONE {
+            self.ends[valid as usize].1 = before;
+        } else {
+            self.links[after as usize].0 = before;
+        }
+    }
+
+    /// The unit with the fewest valid pages, which is one of these no more; `None` where nothing would be gained.
+    fn take_least(&mut self) -> Option<u32> {
+        while self.least + 1 < self.ends.len() {
+            let (unit, _) = self.ends[self.least];
+            if unit != NONE {
+                self.unlink(unit, self.least as u32);
+                self.is_listed[unit as usize] = false;
+                return Some(unit);
+            }
+            self.least += 1;
+        }
+        None
+    }
+}

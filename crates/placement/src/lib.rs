@@ -1,0 +1,21 @@
+//! Would placement help? A drive with placement handles (FDP, streams) without time, and the policies that
+//! choose a handle.
+//!
+//! [`Drive`] is an FTL in flat arrays that knows pages, reclaim units and handles, and nothing else: no dies, no
+//! write buffer, no clock. [`Load`] is the writes of a trace, eight bytes each. [`Policy`] gives each of them a
+//! handle beforehand, and [`study`] replays them until the write amplification settles. It promises the same
+//! counts for the same load on every machine; it draws nothing at random. What the whole drive of `devices` does
+//! beyond that (buffers, superblocks of dies, wear) is left out, so that a write takes tens of nanoseconds.
+
+mod classes;
+mod drive;
+mod load;
+pub mod published;
+mod study;
+#[cfg(test)]
+mod tests;
+
+pub use classes::{ALL, ALWAYS, Classes, Policy, Rule, lifetimes};
+pub use drive::{Account, Drive, HandleAccount, Isolation, Shape, TooFew};
+pub use load::{Builder, Load, LoadError, PAGE_BYTES, Write};
+pub use study::{Batch, Ended, Measured, Stop, study};

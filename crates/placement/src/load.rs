@@ -1,0 +1,312 @@
+//! The writes and trims of a trace, eight bytes each, on the pages that it touches and no others.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Bytes of a page, the unit of placement.
+pub const PAGE_BYTES: u64 = 4096;
+/// Pages of a piece of the address space whose touched pages are kept as bits.
+const CHUNK: u64 = 1 << 15;
+const WORDS: usize = (CHUNK / 64) as usize;
+/// Bits of an address of a page, and of a number of pages.
+const ADDRESS_BITS: u32 = 40;
+const COUNT_BITS: u32 = 16;
+const MOST_PAGES: u64 = (1 << COUNT_BITS) - 1;
+/// Bits of the address within one device of a trace.
+const DEVICE_BITS: u32 = 34;
+/// Devices that are told apart.
+const DEVICES: usize = 1 << (ADDRESS_BITS - DEVICE_BITS);
+
+/// What a trace cannot have here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadError {
+    /// A request lies at or beyond 64 TiB.
+    Beyond,
+    /// Requests are for more than 64 devices.
+    Devices,
+    /// No request writes.
+    NoWrites,
+    /// 2^32 - 1 or more pages are touched or written.
+    TooMany,
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoadError::Beyond => f.write_str("a request lies beyond 64 TiB, more than is supported"),
+            LoadError::Devices => {
+                write!(f, "it has more than {DEVICES} devices: choose some with --devices")
+            }
+            LoadError::NoWrites => f.write_str("no request writes: there is nothing to place"),
+            LoadError::TooMany => f.write_str(
+                "it touches or writes 2^32 pages of 4 KiB or more; take a part of it with --requests",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+/// A write or a trim of consecutive pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Write {
+    /// The first page: its place among those that the trace touches.
+    pub first: u32,
+    /// How many.
+    pub pages: u32,
+    /// It deallocates them.
+    pub is_trim: bool,
+    /// It was forced to the medium.
+    pub fua: bool,
+}
+
+/// 40 bits of address, 16 of length, and flags.
+#[derive(Debug, Clone, Copy)]
+struct Packed(u64);
+
+const TRIM: u64 = 1 << 56;
+const FUA: u64 = 1 << 57;
+
+impl Packed {
+    fn new(address: u64, pages: u64, flags: u64) -> Packed {
+        Packed(address | pages << ADDRESS_BITS | flags)
+    }
+
+    fn address(self) -> u64 {
+        self.0 & ((1 << ADDRESS_BITS) - 1)
+    }
+
+    fn pages(self) -> u64 {
+        self.0 >> ADDRESS_BITS & MOST_PAGES
+    }
+}
+
+/// Makes a load of the requests of a trace, in their order.
+#[derive(Debug, Default)]
+pub struct Builder {
+    writes: Vec<Packed>,
+    touched: BTreeMap<u64, Box<[u64; WORDS]>>,
+    written: u64,
+    bytes: u64,
+    /// The devices that are written to, a bit each, and the numbers of all in the trace.
+    devices: u64,
+    numbers: Vec<u32>,
+}
+
+impl Builder {
+    /// A request touches pages, without writing any.
+    ///
+    /// # Errors
+    /// When it lies beyond what is supported.
+    pub fn read(&mut self, device: u32, offset: u64, bytes: u64) -> Result<(), LoadError> {
+        let (first, pages) = self.pages(device, offset, bytes)?;
+        self.touch(first, pages);
+        Ok(())
+    }
+
+    /// A request writes, or trims, bytes.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn write(
+        &mut self,
+        device: u32,
+        (offset, bytes): (u64, u64),
+        (is_trim, fua): (bool, bool),
+    ) -> Result<(), LoadError> {
+        let (mut first, mut pages) = self.pages(device, offset, bytes)?;
+        if is_trim {
+            // What is deallocated in part only is kept.
+            let end = (offset + bytes) / PAGE_BYTES;
+            let begin = offset.div_ceil(PAGE_BYTES);
+            if end <= begin {
+                return Ok(());
+            }
+            first += begin - offset / PAGE_BYTES;
+            pages = end - begin;
+        } else {
+            self.written += pages;
+            self.bytes += bytes;
+            self.devices |= 1 << (first >> DEVICE_BITS);
+        }
+        self.touch(first, pages);
+        let flags = if is_trim { TRIM } else { 0 } | if fua { FUA } else { 0 };
+        while pages > 0 {
+            let part = pages.min(MOST_PAGES);
+            self.writes.push(Packed::new(first, part, flags));
+            first += part;
+            pages -= part;
+        }
+        Ok(())
+    }
+
+    /// The first page of a request, with its device, and how many it has.
+    fn pages(&mut self, device: u32, offset: u64, bytes: u64) -> Result<(u64, u64), LoadError> {
+        let end = offset.checked_add(bytes).ok_or(LoadError::Beyond)?.div_ceil(PAGE_BYTES);
+        if end >= 1 << DEVICE_BITS {
+            return Err(LoadError::Beyond);
+        }
+        let place = self.numbers.iter().position(|it| *it == device).unwrap_or_else(|| {
+            self.numbers.push(device);
+            self.numbers.len() - 1
+        });
+        if place >= DEVICES {
+            return Err(LoadError::Devices);
+        }
+        let first = offset / PAGE_BYTES;
+        Ok(((place as u64) << DEVICE_BITS | first, end - first))
+    }
+
+    fn touch(&mut self, first: u64, pages: u64) {
+        let mut page = first;
+        let end = first + pages;
+        while page < end {
+            let chunk = page / CHUNK;
+            let bits = self.touched.entry(chunk).or_insert_with(|| Box::new([0; WORDS]));
+            let last = end.min((chunk + 1) * CHUNK);
+            for page in page..last {
+                bits[(page % CHUNK / 64) as usize] |= 1 << (page % 64);
+            }
+            page = last;
+        }
+    }
+
+    /// The load; addresses become places among the touched pages, in order of address.
+    ///
+    /// # Errors
+    /// When there is nothing to place, or too much of it.
+    pub fn finish(mut self) -> Result<Load, LoadError> {
+        if self.written == 0 {
+            return Err(LoadError::NoWrites);
+        }
+        let mut pages = 0u64;
+        let places = std::mem::take(&mut self.touched).into_iter().map(|(number, bits)| {
+            let chunk = Chunk::new(number, pages, bits);
+            pages += chunk.pages();
+            chunk
+        });
+        let touched: Vec<Chunk> = places.collect();
+        if pages >= u64::from(u32::MAX) || self.written >= u64::from(u32::MAX) {
+            return Err(LoadError::TooMany);
+        }
+        let mut last = 0;
+        for write in &mut self.writes {
+            let number = write.address() / CHUNK;
+            if touched[last].number != number {
+                last = touched.partition_point(|chunk| chunk.number < number);
+            }
+            let place = touched[last].place_of(write.address() % CHUNK);
+            *write = Packed::new(place, write.pages(), write.0 & (TRIM | FUA));
+        }
+        Ok(Load {
+            writes: self.writes,
+            pages: pages as u32,
+            written: self.written as u32,
+            bytes: self.bytes,
+            devices: self.devices.count_ones(),
+            numbers: self.numbers,
+            touched,
+        })
+    }
+}
+
+/// A piece of the address space: which of its pages are touched, and how many before each word of these bits.
+#[derive(Debug)]
+struct Chunk {
+    number: u64,
+    /// The place of its first touched page.
+    first: u64,
+    bits: Box<[u64; WORDS]>,
+    before: Box<[u16; WORDS]>,
+}
+
+impl Chunk {
+    fn new(number: u64, first: u64, bits: Box<[u64; WORDS]>) -> Chunk {
+        let mut before = Box::new([0; WORDS]);
+        let mut sum = 0;
+        for (word, before) in bits.iter().zip(before.iter_mut()) {
+            *before = sum;
+            sum += word.count_ones() as u16;
+        }
+        Chunk { number, first, bits, before }
+    }
+
+    fn pages(&self) -> u64 {
+        u64::from(self.before[WORDS - 1]) + u64::from(self.bits[WORDS - 1].count_ones())
+    }
+
+    fn place_of(&self, within: u64) -> u64 {
+        let word = (within / 64) as usize;
+        let part = self.bits[word] & ((1 << (within % 64)) - 1);
+        self.first + u64::from(self.before[word]) + u64::from(part.count_ones())
+    }
+}
+
+/// The writes and trims of a trace.
+#[derive(Debug)]
+pub struct Load {
+    writes: Vec<Packed>,
+    /// Pages that it touches.
+    pub pages: u32,
+    /// Pages that it writes in one pass.
+    pub written: u32,
+    /// Bytes that its requests write.
+    pub bytes: u64,
+    /// Devices that are written to.
+    pub devices: u32,
+    /// The numbers of its devices in the trace, by place.
+    pub numbers: Vec<u32>,
+    touched: Vec<Chunk>,
+}
+
+impl Load {
+    /// How many requests it has.
+    pub fn len(&self) -> usize {
+        self.writes.len()
+    }
+
+    /// Whether it has none, which no load has.
+    pub fn is_empty(&self) -> bool {
+        self.writes.is_empty()
+    }
+
+    /// One of them.
+    #[inline]
+    pub fn get(&self, at: usize) -> Write {
+        let packed = self.writes[at];
+        Write {
+            first: packed.address() as u32,
+            pages: packed.pages() as u32,
+            is_trim: packed.0 & TRIM != 0,
+            fua: packed.0 & FUA != 0,
+        }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Write> + ExactSizeIterator + '_ {
+        (0..self.writes.len()).map(|at| self.get(at))
+    }
+
+    fn chunk_of(&self, place: u32) -> &Chunk {
+        let behind = self.touched.partition_point(|chunk| chunk.first <= u64::from(place));
+        &self.touched[behind - 1]
+    }
+
+    /// The device and the byte offset of a touched page.
+    pub fn address(&self, place: u32) -> (u32, u64) {
+        let chunk = self.chunk_of(place);
+        let left = u64::from(place) - chunk.first;
+        let word = chunk.before.partition_point(|before| u64::from(*before) <= left) - 1;
+        let nth = left - u64::from(chunk.before[word]);
+        let bits = chunk.bits[word];
+        let bit = (0..64).filter(|bit| bits >> bit & 1 == 1).nth(nth as usize).unwrap_or(0);
+        let page = chunk.number * CHUNK + word as u64 * 64 + bit;
+        let within = page & ((1 << DEVICE_BITS) - 1);
+        (self.numbers[(page >> DEVICE_BITS) as usize], within * PAGE_BYTES)
+    }
+
+    /// The place of the device of a touched page among the numbers.
+    pub fn device(&self, place: u32) -> u32 {
+        ((self.chunk_of(place).number * CHUNK) >> DEVICE_BITS) as u32
+    }
+}

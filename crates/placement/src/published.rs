@@ -1,0 +1,208 @@
+//! Loads of published measurements of FDP drives, without a trace: one stream written through a random map, and a
+//! cache of small and large objects.
+
+use crate::drive::{Account, Drive, Isolation, Shape, TooFew};
+
+/// Splitmix64 (Steele, Lea, Flood 2014): a generator of full period in one word of state.
+#[derive(Debug, Clone)]
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, count: u32) -> u32 {
+        ((u128::from(self.next()) * u128::from(count)) >> 64) as u32
+    }
+
+    /// Whether something of this chance happens.
+    fn chance(&mut self, of: f64) -> bool {
+        ((self.next() >> 11) as f64) < of * (1u64 << 53) as f64
+    }
+}
+
+/// Write amplification by tenth of each pass, and of each pass as a whole.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Passes {
+    /// Mean of each pass.
+    pub passes: Vec<f64>,
+    /// By tenth of a pass, mean of the passes behind the first three.
+    pub tenths: Vec<f64>,
+}
+
+/// One stream that writes every page once a pass, in an order drawn anew each pass: what fio does with random writes
+/// unless it is told `norandommap`. Of the flash the share `use_of` holds data.
+///
+/// # Errors
+/// When the drive has too few units.
+pub fn permutation(
+    use_of: f64,
+    (unit_pages, units): (u32, u32),
+    passes: u32,
+    seed: u64,
+) -> Result<Passes, TooFew> {
+    let shape = shape(use_of, (unit_pages, units), 1, Isolation::Initial);
+    let mut drive = Drive::new(shape)?;
+    let mut order: Vec<u32> = (0..shape.pages).collect();
+    for page in &order {
+        drive.write(*page, 0);
+    }
+    let mut random = Random(seed);
+    let (mut means, mut tenths) = (Vec::new(), vec![0.0; 10]);
+    for pass in 0..passes {
+        for at in (1..order.len()).rev() {
+            order.swap(at, random.below(at as u32 + 1) as usize);
+        }
+        let mut programmed = 0;
+        for (tenth, part) in order.chunks(order.len().div_ceil(10)).enumerate() {
+            drive.reset_account();
+            for page in part {
+                drive.write(*page, 0);
+            }
+            programmed += drive.account().host() + drive.account().moved();
+            if pass >= 3 {
+                tenths[tenth] += drive.account().dlwa() / f64::from(passes - 3);
+            }
+        }
+        means.push(programmed as f64 / f64::from(shape.pages));
+    }
+    Ok(Passes { passes: means, tenths })
+}
+
+/// A cache on flash: small objects in buckets that are overwritten at random, large ones in regions written in a ring
+/// (`CacheLib`).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CacheLoad {
+    /// Share of the flash that the capacity is.
+    pub use_of: f64,
+    /// Share of the capacity that the cache uses.
+    pub utilisation: f64,
+    /// Share of the cache that small objects have.
+    pub small: f64,
+    /// Share of the bytes written that are theirs.
+    pub share: f64,
+    /// Whether the two have handles of their own.
+    pub placed: bool,
+    /// Where copies go.
+    pub isolation: Isolation,
+    /// Pages of a region of large objects, which are written one after the other.
+    pub region: u32,
+    /// Capacities written before anything is counted, and while it is.
+    pub drive_writes: (f64, f64),
+}
+
+impl CacheLoad {
+    /// What the drive did meanwhile, and its write amplification of each drive write before.
+    ///
+    /// # Errors
+    /// When the drive has too few units.
+    pub fn run(
+        &self,
+        (unit_pages, units): (u32, u32),
+        seed: u64,
+    ) -> Result<(Account, Vec<f64>), TooFew> {
+        let handles = if self.placed { 2 } else { 1 };
+        let shape = shape(self.use_of, (unit_pages, units), handles, self.isolation);
+        let mut drive = Drive::new(shape)?;
+        let capacity = f64::from(shape.pages);
+        let used = (capacity * self.utilisation) as u32;
+        let small = ((f64::from(used) * self.small) as u32).max(1);
+        let large = (used - small).max(1);
+        let (buckets, ring) = (0, u8::from(self.placed));
+        (0..used).for_each(|page| drive.write(page, if page < small { buckets } else { ring }));
+        let mut random = Random(seed);
+        let (mut next, mut left) = (0, 0);
+        // Large objects are written a region at a time: then as often as keeps the share of bytes.
+        let per_region = self.share + (1.0 - self.share) / f64::from(self.region);
+        let starts = if per_region > 0.0 {
+            (1.0 - self.share) / f64::from(self.region) / per_region
+        } else {
+            1.0
+        };
+        let mut write = |drive: &mut Drive, pages: f64| {
+            for _ in 0..pages as u64 {
+                if left == 0 && random.chance(starts) {
+                    left = self.region;
+                }
+                if left > 0 {
+                    left -= 1;
+                    drive.write(small + next, ring);
+                    next = (next + 1) % large;
+                } else {
+                    drive.write(random.below(small), buckets);
+                }
+            }
+        };
+        let (before, counted) = self.drive_writes;
+        let mut curve = Vec::new();
+        for _ in 0..before.ceil() as u32 {
+            drive.reset_account();
+            write(&mut drive, capacity);
+            curve.push(drive.account().dlwa());
+        }
+        drive.reset_account();
+        write(&mut drive, capacity * counted);
+        Ok((drive.account().clone(), curve))
+    }
+}
+
+fn shape(use_of: f64, (unit_pages, units): (u32, u32), handles: u8, isolation: Isolation) -> Shape {
+    let pages = (f64::from(unit_pages) * f64::from(units) * use_of) as u32;
+    Shape { pages, unit_pages, units, handles, isolation }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As in the mechanism study.
+    const UNITS: (u32, u32) = (512, 600);
+
+    #[test]
+    fn permutation_passes_take_the_means_of_the_published_streams() {
+        // Equation (e), and the two measured drives: 2.035 (7.68 TB) and 3.60 (3.84 TB).
+        for (use_of, expected) in [(0.845, 2.05), (0.873, 2.37), (0.92, 3.6)] {
+            let found = permutation(use_of, UNITS, 7, 1).unwrap();
+            let mean = found.passes[3..].iter().sum::<f64>() / 4.0;
+            assert!((mean / expected - 1.0).abs() < 0.04, "{use_of}: {mean:.3}, {expected}");
+            assert!(found.tenths[0] < 0.7 * mean, "{:?}", found.tenths);
+            let most = found.tenths.iter().copied().fold(0.0, f64::max);
+            assert!(most > 1.5 * mean, "{:?}", found.tenths);
+        }
+    }
+
+    #[test]
+    fn a_cache_has_the_published_write_amplification_with_placement_and_without() {
+        let cache = CacheLoad {
+            use_of: 0.845,
+            utilisation: 1.0,
+            small: 0.04,
+            share: 0.82,
+            placed: false,
+            isolation: Isolation::Initial,
+            region: 1,
+            drive_writes: (9.0, 2.0),
+        };
+        let dlwa = |load: CacheLoad| load.run(UNITS, 3).unwrap().0.dlwa();
+        let (none, placed) = (dlwa(cache), dlwa(CacheLoad { placed: true, ..cache }));
+        println!("full {none:.3} {placed:.3}");
+        // Published 3.22 to 3.5 without, 1.03 with; the study 3.5 to 3.6 and 1.00.
+        assert!((3.2..3.8).contains(&none), "{none}");
+        assert!((0.99..1.07).contains(&placed), "{placed}");
+        let half = CacheLoad { utilisation: 0.5, ..cache };
+        let (none, placed) = (dlwa(half), dlwa(CacheLoad { placed: true, ..half }));
+        println!("half {none:.3} {placed:.3}");
+        assert!((1.15..1.35).contains(&none), "{none}");
+        assert!((0.99..1.07).contains(&placed), "{placed}");
+        // Small objects on most of the drive: 2.5 published, 2.68 in the study.
+        let most = CacheLoad { small: 0.64, share: 0.95, placed: true, ..cache };
+        let found = dlwa(most);
+        println!("64 % {found:.3}");
+        assert!((2.25..2.75).contains(&found), "{found}");
+    }
+}

@@ -1,0 +1,172 @@
+//! Replays a load on a drive until its write amplification settles, and measures it.
+
+use crate::drive::{Account, Drive, Shape, TooFew};
+use crate::load::Load;
+use std::fmt;
+
+/// Parts of a pass whose counts are kept apart, for an interval.
+const BATCHES: usize = 10;
+/// How far ahead what a write needs is fetched, in requests.
+const AHEAD: usize = 16;
+/// Stretches, of as many passes as write about the data once, that are replayed at least and at most, and how often the
+/// data are written at least: fewer drive writes report the transient.
+const LEAST: usize = 3;
+const MOST: usize = 40;
+const DRIVE_WRITES: u64 = 8;
+/// It has settled when no two of the last three stretches differ by more.
+const SETTLED: f64 = 0.005;
+/// A pass that writes the data as often needs no other: the first half of it settles the drive.
+const LONG: u64 = 10;
+/// Requests between two looks at whether to stop.
+const LOOK: usize = 1 << 14;
+
+/// Asked now and then how many requests have been replayed since; whether to stop.
+pub type Stop<'a> = &'a (dyn Fn(u64) -> bool + Sync);
+
+/// Why there are no figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The drive has too few units.
+    TooFew(TooFew),
+    /// The caller ended it.
+    Stopped,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ended::TooFew(few) => few.fmt(f),
+            Ended::Stopped => f.write_str("interrupted"),
+        }
+    }
+}
+
+impl std::error::Error for Ended {}
+
+/// Pages of one part of the load.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// Written by the host.
+    pub host: u64,
+    /// Moved meanwhile.
+    pub moved: u64,
+}
+
+/// What was measured, behind the transient.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// Of the whole measured stretch.
+    pub account: Account,
+    /// By part of the load.
+    pub batches: Vec<Batch>,
+    /// Write amplification of each stretch before, the measured one last.
+    pub curve: Vec<f64>,
+    /// Whether it had settled.
+    pub settled: bool,
+    /// Pages that the host wrote in all.
+    pub replayed: u64,
+}
+
+/// Replays `load` with the handle of each request on a drive that holds the touched pages, written in order of
+/// address with handle 0.
+///
+/// # Errors
+/// When the drive has too few units, or `stop` says so.
+pub fn study(load: &Load, handles: &[u8], shape: Shape, stop: Stop<'_>) -> Result<Measured, Ended> {
+    let mut drive = Drive::new(shape).map_err(Ended::TooFew)?;
+    (0..load.pages).for_each(|page| drive.write(page, 0));
+    let mut run = Run { load, handles, drive, stop, replayed: 0, curve: Vec::new() };
+    let (pass, data) = (u64::from(load.written), u64::from(load.pages));
+    if pass >= LONG * data {
+        let half = load.len() / 2;
+        run.stretch(&[(0, half)])?;
+        let ends = (0..=BATCHES).map(|at| half + (load.len() - half) * at / BATCHES);
+        let ends: Vec<usize> = ends.collect();
+        let parts: Vec<(usize, usize)> = ends.windows(2).map(|it| (it[0], it[1])).collect();
+        let (account, batches) = run.stretch(&parts)?;
+        return Ok(run.measured(account, batches, true));
+    }
+    let ends: Vec<usize> = (0..=BATCHES).map(|at| load.len() * at / BATCHES).collect();
+    let pass_parts: Vec<(usize, usize)> = ends.windows(2).map(|it| (it[0], it[1])).collect();
+    let parts = pass_parts.repeat(data.div_ceil(pass) as usize);
+    loop {
+        let (account, batches) = run.stretch(&parts)?;
+        let settled = run.has_settled();
+        if settled || run.curve.len() == MOST {
+            let mut sums = vec![Batch::default(); BATCHES];
+            for (at, batch) in batches.iter().enumerate() {
+                sums[at % BATCHES].host += batch.host;
+                sums[at % BATCHES].moved += batch.moved;
+            }
+            return Ok(run.measured(account, sums, settled));
+        }
+    }
+}
+
+struct Run<'a> {
+    load: &'a Load,
+    handles: &'a [u8],
+    drive: Drive,
+    stop: Stop<'a>,
+    replayed: u64,
+    curve: Vec<f64>,
+}
+
+impl Run<'_> {
+    /// Replays parts of the load, and counts each.
+    fn stretch(&mut self, parts: &[(usize, usize)]) -> Result<(Account, Vec<Batch>), Ended> {
+        self.drive.reset_account();
+        let mut batches = Vec::with_capacity(parts.len());
+        let mut before = (0, 0);
+        for (from, to) in parts {
+            let mut at = *from;
+            while at < *to {
+                let end = (at + LOOK).min(*to);
+                self.replay(at, end);
+                if (self.stop)((end - at) as u64) {
+                    return Err(Ended::Stopped);
+                }
+                at = end;
+            }
+            let now = (self.drive.account().host(), self.drive.account().moved());
+            batches.push(Batch { host: now.0 - before.0, moved: now.1 - before.1 });
+            before = now;
+        }
+        let account = self.drive.account().clone();
+        self.replayed += account.host();
+        self.curve.push(account.dlwa());
+        Ok((account, batches))
+    }
+
+    fn replay(&mut self, from: usize, to: usize) {
+        for at in from..to {
+            if at + 2 * AHEAD < to {
+                self.drive.prefetch(self.load.get(at + 2 * AHEAD).first);
+                self.drive.prefetch_old(self.load.get(at + AHEAD).first);
+            }
+            let write = self.load.get(at);
+            let pages = write.first..write.first + write.pages;
+            if write.is_trim {
+                pages.for_each(|page| self.drive.trim(page));
+            } else {
+                let handle = self.handles[at];
+                pages.for_each(|page| self.drive.write(page, handle));
+            }
+        }
+    }
+
+    fn has_settled(&self) -> bool {
+        if self.curve.len() < LEAST || self.replayed < DRIVE_WRITES * u64::from(self.load.pages) {
+            return false;
+        }
+        let last = &self.curve[self.curve.len() - 3..];
+        let most = last.iter().copied().fold(0.0, f64::max);
+        let least = last.iter().copied().fold(f64::INFINITY, f64::min);
+        most - least <= SETTLED * least
+    }
+
+    fn measured(self, account: Account, batches: Vec<Batch>, settled: bool) -> Measured {
+        let Run { replayed, curve, .. } = self;
+        Measured { account, batches, curve, settled, replayed }
+    }
+}

@@ -1,0 +1,122 @@
+"""Would placement (FDP, streams) help a trace: write amplification with and without, on one drive.
+
+>>> import ssdlab
+>>> found = ssdlab.place("some.trace", device="samsung-pm9a3")  # doctest: +SKIP
+>>> found.sentence  # doctest: +SKIP
+
+The trace is replayed on a small model of the drive that knows pages, reclaim units and handles, but
+no time: the data that the trace touches fill it to `utilisation` of its capacity. Policies that can
+be used are tried beside the best that is possible with knowledge of the future.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from ssdlab import _core, portable
+from ssdlab import trace as traces
+from ssdlab._core import InputError
+from ssdlab.cleaners.conformance import Check, CheckReport
+from ssdlab.placement.answer import Placed, Row
+from ssdlab.placement.drive import Drive
+from ssdlab.placement.own import (
+    Placement,
+    View,
+    WriteRequest,
+    check_placement,
+    handles_of,
+)
+
+__all__ = [
+    "Check",
+    "CheckReport",
+    "Drive",
+    "Placed",
+    "Placement",
+    "Row",
+    "View",
+    "WriteRequest",
+    "check_placement",
+    "handles_of",
+    "place",
+]
+
+#: The policies that are tried.
+POLICIES = ("none", "clairvoyant", "lifetime", "address", "size", "hint")
+ISOLATIONS = ("initial", "persistent")
+
+#: Called about ten times a second with the requests replayed so far.
+Report: TypeAlias = Callable[[int], object]
+
+
+def place(
+    trace: str | os.PathLike[str],
+    *,
+    device: str | None = None,
+    handles: int = 8,
+    utilisation: float | Sequence[float] = 1.0,
+    isolation: str | Sequence[str] = "initial",
+    units: int | None = None,
+    spare: float | None = None,
+    policy: Placement | None = None,
+    threads: int | None = None,
+    reading: traces.Report | None = None,
+    progress: Report | None = None,
+    **options: Any,
+) -> Placed:
+    """Try policies of placement on the writes of a trace, and return what each gains.
+
+    `device` gives spare space, reclaim units, rated P/E cycles and capacity; without it the drive
+    has 7 % of spare space and 512 units. `units` and `spare` replace what it says. `utilisation`
+    is the share of the capacity that holds data, or several. `isolation` is "initial" (copies of
+    all handles share units), "persistent" (each has its own), or both. `policy` is one of your
+    own (`ssdlab.Placement`). Further arguments say how the trace is read, as for
+    `ssdlab.trace.info`. Threads change no figure. Raises `InputError` for wrong input.
+
+    >>> import tempfile, os
+    >>> path = os.path.join(tempfile.mkdtemp(), "it.parquet")
+    >>> pages = [(7 * at) % 400 for at in range(4000)]  # each as often as any other
+    >>> traces.write(path, at_ns=range(4000), op=["write"] * 4000, sector=[8 * it for it in pages],
+    ...              sectors=[8] * 4000)
+    >>> place(path, handles=2, units=32, spare=0.5).sentence[:7]
+    'No gain'
+    """
+    drive = Drive.of(device, units, spare)
+    levels = [utilisation] if isinstance(utilisation, (int, float)) else list(utilisation)
+    isolations = [isolation] if isinstance(isolation, str) else list(isolation)
+    _refuse_wrong(handles, levels, isolations)
+    path, options = traces._read_as(trace, options)
+    loaded = _core.PlacementTrace(path, traces._json(options), traces._report(reading))
+    facts = json.loads(loaded.facts())
+    own = None
+    policies = list(POLICIES)
+    if policy is not None:
+        own = handles_of(policy, loaded, handles, drive)
+        policies.append("own")
+    settings = {
+        "handles": handles,
+        "units": drive.units,
+        "spare": drive.spare,
+        "utilisations": levels,
+        "isolations": isolations,
+        "policies": policies,
+        "threads": portable.cores() if threads is None else threads,
+    }
+    rows = json.loads(loaded.study(json.dumps(settings), own, progress))
+    return Placed(os.fspath(trace), drive, handles, facts, [Row(**row) for row in rows])
+
+
+def _refuse_wrong(handles: int, levels: Sequence[float], isolations: Sequence[str]) -> None:
+    if isinstance(handles, bool) or not isinstance(handles, int) or not 2 <= handles <= 128:
+        raise InputError(f"handles = {handles!r}: give 2 to 128 placement handles")
+    if not levels or not isolations:
+        raise InputError("utilisation and isolation: give one value at least of each")
+    for level in levels:
+        if not 0.01 <= level <= 1.0:
+            raise InputError(f"utilisation = {level}: give a share of the capacity, 0.01 to 1")
+    for name in isolations:
+        if name not in ISOLATIONS:
+            raise InputError(f'isolation = "{name}": choose initial, persistent or both of them')

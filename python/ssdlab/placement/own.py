@@ -1,0 +1,210 @@
+"""Policies of placement written in Python: what they are asked, and the suite that checks them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ssdlab import _core
+from ssdlab._core import InputError, PolicyError
+from ssdlab.cleaners.conformance import Check, CheckReport
+from ssdlab.placement.drive import Drive
+
+PAGE = 4096
+#: Requests that are fetched from the engine at once.
+BATCH = 1 << 16
+#: What an expected lifetime is made of: this share of the last, the rest of those before.
+LAST = 0.25
+
+
+class WriteRequest(NamedTuple):
+    """A write of the trace, whole pages of 4 KiB."""
+
+    offset: int
+    """The first byte, on its device."""
+    bytes: int
+    device: int
+    """The number of the device in the trace."""
+    fua: bool
+    """Whether it was forced to the medium."""
+    number: int
+    """Its place among the writes and trims of the trace."""
+
+
+class View:
+    """What a policy may know when it is asked; `now` counts bytes written by the host so far."""
+
+    def __init__(self, handles: int, unit_bytes: int, future: Sequence[int]) -> None:
+        self.handles = handles
+        """Placement handles: 0 to this - 1."""
+        self.unit_bytes = unit_bytes
+        """Bytes of a reclaim unit."""
+        self.now = 0
+        self._last: dict[tuple[int, int], int] = {}
+        self._mean: dict[tuple[int, int], float] = {}
+        self._future = future
+
+    def last_write(self, offset: int, device: int = 0) -> int | None:
+        """`now` when the page was last written, None if it was not."""
+        return self._last.get((device, offset // PAGE))
+
+    def expected_lifetime(self, offset: int, device: int = 0) -> float | None:
+        """Bytes written between overwrites of the page until now; None if there were none."""
+        return self._mean.get((device, offset // PAGE))
+
+    def next_overwrite(self, request: WriteRequest) -> int | None:
+        """Bytes written until the pages will be written again: only for a bound, of course."""
+        found = self._future[request.number]
+        return None if found < 0 else found
+
+    def _written(self, request: WriteRequest) -> None:
+        first = request.offset // PAGE
+        for page in range(first, first + request.bytes // PAGE):
+            key = request.device, page
+            last = self._last.get(key)
+            if last is not None:
+                lifetime = self.now - last
+                mean = self._mean.get(key, lifetime)
+                self._mean[key] = mean + LAST * (lifetime - mean)
+            self._last[key] = self.now
+        self.now += request.bytes
+
+
+class Placement:
+    """The base of a policy: `place` returns the handle of a write.
+
+    >>> class BySize(Placement):
+    ...     def place(self, request, view):
+    ...         return 1 if request.bytes > 65536 else 0
+    >>> check_placement(BySize).passed
+    True
+    """
+
+    def place(self, request: WriteRequest, view: View) -> int:
+        """The handle, 0 to `view.handles - 1`."""
+        raise NotImplementedError
+
+
+def _requests(loaded: _core.PlacementTrace) -> Iterator[tuple[WriteRequest | None, int]]:
+    """The writes in their order, None for a trim."""
+    for start in range(0, len(loaded), BATCH):
+        rows = loaded.requests(start, BATCH)
+        for number, (offset, length, device, fua) in enumerate(rows, start):
+            if length < 0:
+                yield None, number
+            else:
+                yield WriteRequest(offset, length, device, fua, number), number
+
+
+def handles_of(policy: Any, loaded: _core.PlacementTrace, handles: int, drive: Drive) -> bytes:
+    """The handle that a policy gives to each write; trims have 0.
+
+    Raises `PolicyError` with the request where the policy raises or returns no handle.
+    """
+    if isinstance(policy, type) or not callable(getattr(policy, "place", None)):
+        raise InputError(
+            f"argument policy: {policy!r} is no object with a method place(request, view); "
+            "see ssdlab.Placement"
+        )
+    unit = max(int(_footprint(loaded) * (1 + drive.spare) / drive.units), PAGE)
+    view = View(handles, unit, loaded.next_overwrites())
+    found = bytearray()
+    for request, number in _requests(loaded):
+        if request is None:
+            found.append(0)
+            continue
+        found.append(_asked(policy, request, view, number))
+        view._written(request)
+    return bytes(found)
+
+
+def _footprint(loaded: _core.PlacementTrace) -> int:
+    import json
+
+    return int(json.loads(loaded.facts())["footprint_bytes"])
+
+
+def _asked(policy: Any, request: WriteRequest, view: View, number: int) -> int:
+    where = f"write {number} ({request.bytes} bytes at {request.offset})"
+    name = type(policy).__qualname__
+    try:
+        handle = policy.place(request, view)
+    except Exception as error:
+        raise PolicyError(f"{name} raised at {where}: {type(error).__name__}: {error}") from error
+    try:
+        number_of = handle.__index__()
+    except AttributeError:
+        raise PolicyError(f"{name} returned {handle!r} at {where}, not a handle") from None
+    if not 0 <= number_of < view.handles:
+        raise PolicyError(
+            f"{name} returned handle {number_of} at {where}; there are 0 to {view.handles - 1}"
+        )
+    return int(number_of)
+
+
+def check_placement(policy: Any) -> CheckReport:
+    """Run the conformance suite on a policy of placement, an object or a class; its report.
+
+    It must give each write one of the handles, keep to two where there are two, and give the same
+    handles to the same trace. Raises `PolicyError` if a check fails; its message is the report.
+
+    >>> class Forced(Placement):
+    ...     def place(self, request, view):
+    ...         return int(request.fua)
+    >>> print(check_placement(Forced))
+    Forced: conforms
+      ok      every write gets a handle of the drive
+      ok      two handles are enough
+      ok      the same trace gets the same handles
+    """
+    made = policy() if isinstance(policy, type) else policy
+    if not callable(getattr(made, "place", None)):
+        raise InputError(
+            f"argument policy: {policy!r} has no method place(request, view); see ssdlab.Placement"
+        )
+    checks, raised = [], None
+    for shows, check in (
+        ("every write gets a handle of the drive", _some),
+        ("two handles are enough", _two),
+        ("the same trace gets the same handles", _same),
+    ):
+        try:
+            problem = check(made)
+        except PolicyError as error:
+            problem, raised = str(error), raised or error
+        checks.append(Check(shows, problem))
+    report = CheckReport(type(made).__qualname__, tuple(checks))
+    if not report.passed:
+        failed = PolicyError(str(report))
+        failed.report = report  # type: ignore[attr-defined]
+        raise failed from (raised.__cause__ if raised is not None else None)
+    return report
+
+
+def _tried(policy: Any, handles: int) -> list[int]:
+    """The handles of a short load: pages, large requests, FUA, two devices, overwrites."""
+    view = View(handles, 1 << 20, [4096 * (1 + number % 37) for number in range(400)])
+    own = copy.deepcopy(policy)
+    found = []
+    for number in range(400):
+        offset = (number * 7919 % 61) * PAGE
+        length = PAGE * (1, 1, 4, 64)[number % 4]
+        request = WriteRequest(offset, length, number % 2, number % 5 == 0, number)
+        found.append(_asked(own, request, view, number))
+        view._written(request)
+    return found
+
+
+def _some(policy: Any) -> str | None:
+    _tried(policy, 8)
+    return None
+
+
+def _two(policy: Any) -> str | None:
+    _tried(policy, 2)
+    return None
+
+
+def _same(policy: Any) -> str | None:
+    return None if _tried(policy, 8) == _tried(policy, 8) else "another run gave other handles"
