@@ -142,7 +142,10 @@ impl Ftl {
                 return domain;
             }
             // Blocks of the unit expired as they were erased: another one has room.
-            assert!(self.logs.is_some() || self.some_unit_can_go_on(pool), "a pool has room, or a victim that makes some");
+            assert!(
+                self.logs.is_some() || self.some_unit_can_go_on(pool),
+                "a pool has room, or a victim that makes some"
+            );
         }
     }
 
