@@ -16,6 +16,7 @@ mod ftl;
 mod health;
 mod hole;
 mod large;
+mod log_blocks;
 mod look;
 mod one_drive;
 mod options;

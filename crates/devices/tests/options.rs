@@ -99,6 +99,8 @@ const SKEWED_WRITES: Load = |_, pages, random| {
     let hot = random.below(10) > 0;
     (Op::Write, if hot { random.below(pages / 10) } else { random.below(pages) }, 1)
 };
+/// The same few pages again and again.
+const IN_PLACE: Load = |n, _, _| (Op::Write, n % 4, 1);
 /// Every second page of a drive: with narrow pools on two channels, always the same one.
 const LOPSIDED_WRITES: Load = |_, pages, random| (Op::Write, random.below(pages / 2) * 2, 1);
 
@@ -181,6 +183,12 @@ fn base() -> Vec<(&'static str, Value)> {
 
 fn shape() -> Vec<Row> {
     let words = |a: &str, b: &str| [json!(a), json!(b)];
+    let logs = |key, values, load, effect| {
+        row(key, values, load, effect)
+            .given("device.spare_factor", json!(0.3))
+            .given("device.log_blocks.scheme", json!("bast"))
+            .given("device.log_blocks.count", json!(3))
+    };
     let more: (Figure, Direction) = (MEAN_LATENCY, More);
     vec![
         row("device.channels", [json!(2), json!(4)], READS, (TOTAL_TIME, Less)),
@@ -218,6 +226,16 @@ fn shape() -> Vec<Row> {
         row("device.active_blocks", words("unit", "plane"), WRITES, (AMPLIFICATION, More))
             .given("device.planes_per_die", json!(2)),
         row("device.pool", words("package", "ssd"), LOPSIDED_WRITES, (TOTAL_TIME, Less)),
+        // Pages of many blocks share a log block, or each block has one to itself.
+        logs("device.log_blocks.scheme", words("bast", "fast"), WRITES, (AMPLIFICATION, Less)),
+        logs("device.log_blocks.scheme", words("none", "bast"), WRITES, (AMPLIFICATION, More)),
+        logs(
+            "device.log_blocks.scheme",
+            words("bast", "replacement"),
+            IN_PLACE,
+            (AMPLIFICATION, More),
+        ),
+        logs("device.log_blocks.count", [json!(1), json!(6)], SKEWED_WRITES, (AMPLIFICATION, Less)),
         row("device.stripe", words("4KiB", "64KiB"), LARGE_READS, (MEAN_LATENCY, More))
             .given("device.host_link.queue_depth", json!(1)),
     ]

@@ -43,6 +43,10 @@ pub fn rows() -> Vec<Row> {
         spare("device.cell.pairing_guard", words("none", "copy"), WRITES, (TOTAL_TIME, More))
             .given("device.cell.pairing", json!("next")),
         of("device.persistence.recovery", words("spare", "summary"), WRITES, (RECOVERY, Less)),
+        of("device.persistence.recovery", words("summary", "nvram"), WRITES, (RECOVERY, Less))
+            .given("device.persistence.map_write", json!("2us")),
+        of("device.persistence.map_write", words("1us", "100us"), WRITES, (MEAN_LATENCY, More))
+            .given("device.persistence.recovery", json!("nvram")),
         of("device.persistence.checkpoint", words("3ms", "15ms"), WRITES, (CHECKPOINTS, Less))
             .given("device.persistence.recovery", json!("checkpoint")),
         spare("device.persistence.trims", words("volatile", "logged"), TRIMS, (UNDONE, Less)),

@@ -8,8 +8,8 @@ use crate::common::{Closed, configured, reference, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
     ActiveBlocks, CleaningTime, Detector, Duplex, FillOrder, FreeOrder, Frontiers, Gang, HostOrder,
-    Interleave, LevellingRule, Pace, Pairing, PairingGuard, Planes, Pool, Program, ReadOrder,
-    Reclaim, Recovery, Temperature, TieBreak, Trims,
+    Interleave, LevellingRule, LogScheme, Pace, Pairing, PairingGuard, Planes, Pool, Program,
+    ReadOrder, Reclaim, Recovery, Temperature, TieBreak, Trims,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -52,7 +52,7 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
 
 #[test]
 fn every_word_of_every_choice_runs() {
-    let choices: [(&str, &[(&str, &str)]); 24] = [
+    let choices: [(&str, &[(&str, &str)]); 25] = [
         ("device.gang", Gang::WORDS),
         ("device.interleave", Interleave::WORDS),
         ("device.active_blocks", ActiveBlocks::WORDS),
@@ -74,6 +74,7 @@ fn every_word_of_every_choice_runs() {
         ("device.cleaning.pace", Pace::WORDS),
         ("device.cleaning.read_order", ReadOrder::WORDS),
         ("device.persistence.recovery", Recovery::WORDS),
+        ("device.log_blocks.scheme", LogScheme::WORDS),
         ("device.persistence.trims", Trims::WORDS),
         ("device.cell.pairing", Pairing::WORDS),
         ("device.cell.pairing_guard", PairingGuard::WORDS),
@@ -97,6 +98,13 @@ fn every_word_of_every_choice_runs() {
             }
             if key == "device.persistence.trims" || key.starts_with("device.cell.pairing") {
                 keys.push(("device.persistence.recovery", json!("summary")));
+            }
+            if *word == "nvram" {
+                keys.push(("device.persistence.map_write", json!("2us")));
+            }
+            if key == "device.log_blocks.scheme" {
+                keys.push(("device.log_blocks.count", json!(1)));
+                keys.push(("device.spare_factor", json!(0.4)));
             }
             if key == "device.cell.pairing_guard" {
                 keys.push(("device.cell.pairing", json!("next")));

@@ -392,6 +392,9 @@ fn flash_sections(report: &SsdReport, pieces: &[Piece]) -> Map<String, Value> {
         "units": units,
         "buses": { "busy": report.bus_busy },
     });
+    if report.merges {
+        sections["flash"]["merges"] = with_counts(Section::Merges, &report.counts, json!({}));
+    }
     if report.buffered {
         let counts = &report.counts;
         let programmed = counts.bytes_programmed as f64;

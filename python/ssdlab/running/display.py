@@ -241,6 +241,7 @@ def _flash(results: Results) -> Part | None:
     if cleaning.get("blocks_cleaned"):
         rows.append(("cleaning efficiency", percent(cleaning["efficiency"])))
         rows.append(("mean time to clean", duration(cleaning["mean_block_us"])))
+    rows += _counts("flash.merges", flash.get("merges", {}))
     return Facts("Flash", rows)
 
 

@@ -79,6 +79,8 @@ pub enum Section {
     Wear,
     /// What a write buffer did, in the results of drives that have one.
     Buffer,
+    /// How log blocks were merged, in the results of drives that have them.
+    Merges,
     /// How things stand: in none, but followed over time.
     Levels,
 }
@@ -91,6 +93,7 @@ impl Section {
             Section::Cleaning => "flash.cleaning",
             Section::Wear => "wear",
             Section::Buffer => "buffer",
+            Section::Merges => "flash.merges",
             Section::Levels => "",
         }
     }
@@ -366,6 +369,14 @@ counters! {
             Times, counts buffer_waits;
         suspensions: "Suspensions of a program or erase for reads.",
             Times, terminal "suspensions", counts suspensions;
+    }
+    Merges {
+        switch_merges: "Log blocks that writes in sequence filled, so that they took the place of their block without \
+            a copy.", Times, terminal "switch merges", counts switch_merges;
+        partial_merges: "Log blocks in sequence whose rest was copied, so that they took the place of their block.",
+            Times, terminal "partial merges", counts partial_merges;
+        full_merges: "Blocks copied whole to an erased block, from their log blocks and where they lay.",
+            Times, terminal "full merges", counts full_merges;
     }
     Levels {
         free_blocks: "Free (erased) blocks.",

@@ -50,7 +50,7 @@ impl DeviceKind for SsdConfig {
             return Ok(());
         }
         let problem = "a drive that does not recover cannot lose its power; use recovery = \"spare\", \
-                       \"summary\" or \"checkpoint\"";
+                       \"summary\", \"checkpoint\" or \"nvram\"";
         Err(Invalid::new(&["device.persistence.recovery", "run.power_cut"], problem))
     }
 

@@ -154,7 +154,14 @@ fn shape(config: &SsdConfig, geometry: &Geometry) -> Vec<(String, String)> {
         // However it is stated.
         ("device.spare_factor, in pages exported", geometry.exported_pages().to_string()),
     ];
-    pairs.map(|(key, value)| (key.to_owned(), value)).to_vec()
+    let mut shape = pairs.map(|(key, value)| (key.to_owned(), value)).to_vec();
+    if config.log_blocks.are_used() {
+        // States of other drives are as they were before there were log blocks.
+        let logs = &config.log_blocks;
+        shape.push(("device.log_blocks.scheme".to_owned(), logs.scheme.to_string()));
+        shape.push(("device.log_blocks.count".to_owned(), logs.count.to_string()));
+    }
+    shape
 }
 
 impl Ssd {

@@ -2,8 +2,8 @@
 
 use devices::ssd::config::{
     ActiveBlocks, Cleaning, CleaningTime, FillOrder, FreeOrder, Frontiers, Gang, HostLink,
-    Interleave, Levelling, LevellingRule, Pace, Pairing, PairingGuard, Persistence, Planes, Pool,
-    Program, Reclaim, Recovery, Trims, Wear,
+    Interleave, Levelling, LevellingRule, LogBlocks, LogScheme, Pace, Pairing, PairingGuard,
+    Persistence, Planes, Pool, Program, Reclaim, Recovery, Trims, Wear,
 };
 use devices::ssd::{Geometry, SsdConfig};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
@@ -134,8 +134,9 @@ fn unbuffered(seed: u64) -> SsdConfig {
         ..Cleaning::default()
     };
     layout(&mut config, random);
+    gathers(&mut config, &mut Xoshiro256::new(seed, 11));
     let paired = &mut Xoshiro256::new(seed, 10);
-    if config.logical_page.is_none() && paired.below(3) == 0 {
+    if config.logical_page.is_none() && !config.log_blocks.are_used() && paired.below(3) == 0 {
         config.cell.pairing = pick(paired, &[Pairing::Next, Pairing::Stepped]);
         let guards = [PairingGuard::Copy, PairingGuard::Copy, PairingGuard::Capacitors];
         config.cell.pairing_guard = pick(paired, &guards);
@@ -145,6 +146,9 @@ fn unbuffered(seed: u64) -> SsdConfig {
     }
     if random.below(4) == 0 {
         config.wear = Wear { rated_cycles: 30, spread: 0.2, ..Wear::default() };
+        if config.log_blocks.are_used() {
+            return config;
+        }
         config.cleaning.levelling = Levelling {
             rule: pick(random, &[LevellingRule::Migrate, LevellingRule::RateLimit]),
             retirement_age: 1.0,
@@ -153,6 +157,34 @@ fn unbuffered(seed: u64) -> SsdConfig {
         };
     }
     config
+}
+
+/// Some keep their map, and some write to log blocks.
+fn gathers(config: &mut SsdConfig, random: &mut Xoshiro256) {
+    if random.below(6) == 0 {
+        config.persistence.recovery = Recovery::Nvram;
+        config.persistence.map_write = Duration::from_ns(between(random, 1, 90_000).into());
+    }
+    if random.below(5) > 0 {
+        return;
+    }
+    let schemes = [LogScheme::Replacement, LogScheme::Bast, LogScheme::Fast];
+    config.log_blocks = LogBlocks { scheme: pick(random, &schemes), count: between(random, 1, 3) };
+    (config.interleave, config.pool) = pick(
+        random,
+        &[
+            (Interleave::None, Pool::Package),
+            (Interleave::Die, Pool::Die),
+            (Interleave::Die, Pool::Plane),
+        ],
+    );
+    (config.gang, config.page_span, config.logical_page) = (Gang::SharedBus, None, None);
+    (config.active_blocks, config.cache_commands) = (ActiveBlocks::Auto, false);
+    config.fill_order = FillOrder::Sequential;
+    let time = config.cleaning.time;
+    config.cleaning = Cleaning { time, ..Cleaning::default() };
+    config.wear = Wear::default();
+    config.blocks_per_plane = between(random, 14, 20);
 }
 
 fn layout(config: &mut SsdConfig, random: &mut Xoshiro256) {

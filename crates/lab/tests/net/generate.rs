@@ -7,6 +7,7 @@
 use super::Config;
 use super::dice::Dice;
 use super::energy;
+use super::logs;
 use super::redundancy;
 use super::today;
 use super::values::{job, page_size, value};
@@ -97,6 +98,7 @@ pub fn experiment(seed: u64) -> Config {
     today::draw(&mut config, seed);
     redundancy::draw(&mut config, seed);
     energy::draw(&mut config, seed);
+    logs::draw(&mut config, seed);
     if config.get("run.timed") == Some("false") && dice.chance(0.9) {
         config.0.retain(|(key, _)| key != "run.timeline");
     }
@@ -265,7 +267,7 @@ fn section(config: &mut Config, title: &str, kind: &str, given: f64, dice: &mut 
     let section = sections.iter().find(|section| section.title == title);
     for key in &section.expect("a section of that title").keys {
         let path = key.path.as_str();
-        if today::is_own(path) || energy::is_own(path) {
+        if today::is_own(path) || energy::is_own(path) || logs::is_own(path) {
             continue;
         }
         if redundancy::is_own(path) && kind_of(title) == "array" {

@@ -1,7 +1,7 @@
 //! Values of every key that is no choice: one row each, small and odd ones first.
 
 use super::dice::Dice;
-use super::{Config, SAMPLES, energy, today};
+use super::{Config, SAMPLES, energy, logs, today};
 use options::KeyInfo;
 
 /// A value of a key, as TOML; empty where the key stays out. `None` when the key has no row here.
@@ -9,8 +9,13 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
     if key.expected == "true or false" {
         return Some(dice.pick(&["true", "false"]).to_owned());
     }
+    if logs::is_own(&key.path) {
+        return logs::of_logs(&key.path, dice);
+    }
     if key.expected.contains(" | ") {
-        let words: Vec<&str> = key.expected.split(" | ").filter(|it| !it.contains(' ')).collect();
+        // A map that survives costs something: it is drawn with that.
+        let is_word = |it: &&str| !it.contains(' ') && *it != "nvram";
+        let words: Vec<&str> = key.expected.split(" | ").filter(is_word).collect();
         return Some(dice.text(&words));
     }
     match key.path.split('.').next() {

@@ -7,37 +7,44 @@ use options::conditions;
 #[expect(clippy::struct_excessive_bools, reason = "each is asked by another condition")]
 pub(super) struct Facts {
     /// It has a write buffer.
-    pub(super) buffered: bool,
+    pub buffered: bool,
     /// That keeps its pages through a power cut, if there is one.
-    pub(super) protected: bool,
+    pub protected: bool,
     /// Cells are programmed in two passes.
-    pub(super) two_pass: bool,
+    pub two_pass: bool,
     /// Pages share cells.
-    pub(super) paired: bool,
+    pub paired: bool,
     /// It recovers from power cuts.
-    pub(super) recovers: bool,
+    pub recovers: bool,
+    /// Its map survives them.
+    pub keeps_map: bool,
     /// It cleans in the background.
-    pub(super) background: bool,
+    pub background: bool,
     /// Packages share a bus and a pool.
-    pub(super) streams: bool,
+    pub streams: bool,
     /// Hot and cold pages are written apart.
-    pub(super) hot_cold: bool,
+    pub hot_cold: bool,
     /// Cleaning may come in bursts.
-    pub(super) bursts: bool,
+    pub bursts: bool,
     /// A meter may space the writes.
-    pub(super) metered: bool,
+    pub metered: bool,
     /// Reads stop programs or erases.
-    pub(super) suspends: bool,
+    pub suspends: bool,
     /// Cleaning yields to requests.
-    pub(super) yields: bool,
+    pub yields: bool,
     /// Units do one operation at a time, without a write buffer, and depend on no other.
-    pub(super) one_by_one: bool,
+    pub one_by_one: bool,
+    /// Writes gather in log blocks.
+    pub logs: bool,
 }
 
 conditions! {
     Facts:
     pub(super) BUFFERED = "with a write buffer (device.buffer.size)", |it| it.buffered;
     pub(super) UNBUFFERED = "without a write buffer (device.buffer.size = \"0B\")", |it| !it.buffered;
+    pub(super) MAPS_PAGES = "without log blocks (device.log_blocks.scheme = \"none\")", |it| !it.logs;
+    pub(super) MOVES_PAGES = "without a write buffer (device.buffer.size = \"0B\") and without log blocks \
+        (device.log_blocks.scheme = \"none\")", |it| !it.buffered && !it.logs;
     pub(super) TWO_PASS = "with a write buffer (device.buffer.size) and device.cell.program = \"two-pass\"",
         |it| it.buffered && it.two_pass;
     pub(super) SUSPENDABLE = "with a write buffer (device.buffer.size), or where a unit does one operation at a time \
@@ -61,6 +68,8 @@ conditions! {
         |it| it.buffered && it.metered;
     pub(super) RECOVERS = "to a drive that recovers from power cuts (device.persistence.recovery)",
         |it| it.recovers;
+    pub(super) LOGS_TRIMS = "to a drive that recovers from power cuts (device.persistence.recovery), where its map \
+        does not survive them", |it| it.recovers && !it.keeps_map;
     pub(super) PAIRS = "without a write buffer to a drive that recovers from power cuts \
         (device.persistence.recovery)", |it| !it.buffered && it.recovers;
     pub(super) GUARDS = "where pages share cells (device.cell.pairing), without a write buffer, to a drive that \

@@ -1,7 +1,9 @@
 //! Cleaning: its keys, and the policies by name, of which the config word, the listing and the dispatch of
 //! `clean/mod.rs` are made. What a policy does is no business of the configuration.
 
-use super::applies::{BACKGROUND, BUFFERED, BURSTS, HOT_COLD, METERED, STREAMS, UNBUFFERED};
+use super::applies::{
+    BACKGROUND, BUFFERED, BURSTS, HOT_COLD, MAPS_PAGES, METERED, MOVES_PAGES, STREAMS, UNBUFFERED,
+};
 use super::today::{Pace, ReadOrder, Reclaim};
 use options::{Size, Values, choices, conditions, options};
 use std::fmt;
@@ -255,19 +257,19 @@ options! {
     /// there are keys.
     pub struct Cleaning as CleaningPartial {
         /// Cleaning (garbage collection) policy: the rule that chooses the victim block.
-        policy: Policy = Policy::Greedy,
+        policy: Policy where MAPS_PAGES = Policy::Greedy,
         /// Cleaning threshold: cleaning starts when at most this share of the blocks of a domain is free,
         /// and in any case when one block is. If not given it follows from the spare factor S: 5 % as in the
         /// 2008 paper for S of 0.15 or more, and 0.05 x (S / 0.15)^2 below that.
-        min_free: Option<f64> as Ratio = None,
+        min_free: Option<f64> as Ratio where MAPS_PAGES = None,
         /// Whether cleaning blocks its unit or yields to requests.
         time: CleaningTime where UNBUFFERED = CleaningTime::Interleaved,
         /// Background cleaning: also clean while a unit is idle.
-        background: bool where UNBUFFERED = false,
+        background: bool where MOVES_PAGES = false,
         /// Background cleaning stops when more than this share of the blocks of a domain is free.
         background_free: f64 as Ratio where BACKGROUND = 0.1,
         /// Copy-back: move pages within their plane, without a bus transfer.
-        copy_back: bool where UNBUFFERED = false,
+        copy_back: bool where MOVES_PAGES = false,
         /// Move pages directly to another package of the gang over the shared bus.
         stream: bool where STREAMS = false,
         /// Tie break between equally good victims.
@@ -277,11 +279,11 @@ options! {
         /// Parameters of the policy `d-choices`.
         d_choices: DChoices where CHOICES = DChoices::default(),
         /// Write frontiers of a domain, and which data go to which.
-        frontiers: Frontiers = Frontiers::Auto,
+        frontiers: Frontiers where MAPS_PAGES = Frontiers::Auto,
         /// Which pages are hot, for the frontiers `hot-cold`.
         hot_cold: HotCold where HOT_COLD = HotCold::default(),
         /// Wear levelling.
-        levelling: Levelling = Levelling::default(),
+        levelling: Levelling where MAPS_PAGES = Levelling::default(),
         /// Unit of cleaning and erasing on a drive with a write buffer.
         reclaim: Reclaim where BUFFERED = Reclaim::Superblock,
         /// How host writes and cleaning share the flash behind a write buffer.

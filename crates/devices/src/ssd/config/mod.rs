@@ -8,6 +8,7 @@ mod applies;
 mod capacitors;
 mod cleaning;
 mod energy;
+mod log_blocks;
 pub mod parts;
 mod persistence;
 mod today;
@@ -19,6 +20,7 @@ pub use capacitors::*;
 pub(super) use cleaning::cleaners;
 pub use cleaning::*;
 pub use energy::*;
+pub use log_blocks::*;
 pub use persistence::*;
 pub use today::*;
 
@@ -206,6 +208,8 @@ options! {
         cell: Cell = Cell::default(),
         /// Suspending programs and erases for reads.
         suspend: Suspend where SUSPENDABLE = Suspend::default(),
+        /// Log blocks of a drive that maps in blocks.
+        log_blocks: LogBlocks where UNBUFFERED = LogBlocks::default(),
         /// The controller's processors.
         firmware: Firmware = Firmware::default(),
         /// The write buffer.
@@ -252,6 +256,15 @@ impl SsdConfig {
         self.cleaning.frontiers.meant(self.is_buffered())
     }
 
+    /// Blocks of a domain that may be open at a time, but for that of cold data: with log blocks these, and the
+    /// one that a merge fills.
+    pub fn open_blocks(&self) -> u32 {
+        match self.log_blocks.slots() {
+            0 => self.frontiers().count(),
+            slots => slots + 1,
+        }
+    }
+
     /// Whether cold data moves into worn blocks by the write buffer, which takes a frontier of its own.
     pub(in crate::ssd) fn gathers_cold(&self) -> bool {
         self.is_buffered() && self.cleaning.levelling.rule == LevellingRule::Migrate
@@ -285,7 +298,8 @@ impl SsdConfig {
 
     /// Whether flushes wait for the record of trims.
     pub(in crate::ssd) fn records_trims(&self) -> bool {
-        self.persistence.recovers() && self.persistence.trims == Trims::Flushed
+        let logs = self.persistence.recovers() && !self.persistence.keeps_map();
+        logs && self.persistence.trims == Trims::Flushed
     }
 
     /// Spare space / physical space, as whichever key states it.
@@ -314,6 +328,10 @@ impl SsdConfig {
 
     /// The share of the blocks below which cleaning starts.
     pub(in crate::ssd) fn min_free(&self) -> f64 {
+        if self.log_blocks.are_used() {
+            // What is worthless is erased at once, and nothing else is cleaned.
+            return 0.0;
+        }
         self.cleaning.min_free.unwrap_or_else(|| self.default_min_free())
     }
 }
@@ -327,6 +345,7 @@ impl From<&SsdConfig> for Facts {
             two_pass: c.cell.program == Program::TwoPass,
             paired: c.cell.pairing != Pairing::None,
             recovers: c.persistence.recovers(),
+            keeps_map: c.persistence.keeps_map(),
             background: c.cleaning.background,
             streams: wide && c.packages_per_channel > 1 && c.gang == Gang::SharedBus,
             hot_cold: c.cleaning.frontiers == Frontiers::HotCold,
@@ -335,6 +354,7 @@ impl From<&SsdConfig> for Facts {
             suspends: c.suspend.suspends(),
             yields: c.cleaning.time == CleaningTime::Interleaved,
             one_by_one: c.serves_one_by_one(),
+            logs: c.log_blocks.are_used(),
         }
     }
 }

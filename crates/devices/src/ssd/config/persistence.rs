@@ -1,6 +1,6 @@
 //! Durability and recovery from power cuts: the keys under `device.persistence`.
 
-use super::applies::RECOVERS;
+use super::applies::{LOGS_TRIMS, RECOVERS};
 use options::{Duration, Values, choices, conditions, options, text_setting};
 use std::fmt;
 use std::str::FromStr;
@@ -16,6 +16,8 @@ choices! {
         Summary = "summary",
         /// Load the last checkpoint of the map and the summaries of blocks opened since.
         Checkpoint = "checkpoint",
+        /// Keep the map in a non-volatile memory (phase-change or magnetoresistive RAM): nothing is read.
+        Nvram = "nvram",
     }
 
     /// Which trims survive a power cut.
@@ -33,6 +35,7 @@ conditions! {
     Persistence:
     UNRECOVERED = "with device.persistence.recovery = \"none\"; it is always on with recovery",
         |c| !c.recovers();
+    KEEPS_MAP = "with device.persistence.recovery = \"nvram\"", |c| c.recovery == Recovery::Nvram;
     CHECKPOINTS = "with device.persistence.recovery = \"checkpoint\"",
         |c| c.recovery == Recovery::Checkpoint;
 }
@@ -50,8 +53,11 @@ options! {
         recovery: Recovery = Recovery::None,
         /// Interval between checkpoints of the map, with `recovery = "checkpoint"`.
         checkpoint: Duration where CHECKPOINTS = Duration::from_ns(10_000_000_000),
+        /// Time to write the entry of a page in the non-volatile map, with `recovery = "nvram"`: its unit goes on
+        /// when the page is programmed and its entry written.
+        map_write: Duration where KEEPS_MAP = Duration::from_ns(0),
         /// Which trims survive a power cut.
-        trims: Trims where RECOVERS = Trims::Flushed,
+        trims: Trims where LOGS_TRIMS = Trims::Flushed,
         /// Time from power-on until the controller reads the flash.
         ready: Duration where RECOVERS = Duration::from_ns(0),
         /// Outcome of a page program that is cut: shares of pages that look erased, that are unreadable, and
@@ -64,6 +70,16 @@ impl Persistence {
     /// Whether the order of all programs is kept.
     pub fn is_ordered(&self) -> bool {
         self.order || self.recovers()
+    }
+
+    /// Whether the map survives power cuts.
+    pub fn keeps_map(&self) -> bool {
+        self.recovery == Recovery::Nvram
+    }
+
+    /// Time to note a programmed page in the map, where that takes time, ns.
+    pub fn map_write_ns(&self) -> u64 {
+        if self.keeps_map() { self.map_write.ns() } else { 0 }
     }
 
     /// Whether the drive recovers from power cuts.

@@ -233,7 +233,8 @@ impl CostTable {
     /// bits a cell is programmed in its share of the time of a word line.
     pub fn cells(config: &SsdConfig) -> Vec<Vec<CellTimes>> {
         let bits = config.cell.bits;
-        let program_ns = (config.timing.program.ns() / u64::from(bits)) as u32;
+        let page_ns = config.timing.program.ns() / u64::from(bits);
+        let program_ns = (page_ns + config.persistence.map_write_ns()) as u32;
         let types = config.timing.read.count() as u32;
         let times = |page: u32, copies| {
             let sense_ns = config.timing.read.of_type((page % types) as usize).ns() as u32;

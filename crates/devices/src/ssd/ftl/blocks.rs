@@ -63,6 +63,15 @@ impl Blocks {
     }
 }
 
+impl Blocks {
+    /// A block of a domain, whose first block is given, gets no more pages.
+    pub fn close(&mut self, block: Block, domain: u32, first: u32) {
+        self.state[block.at()] = BlockState::Closed;
+        self.index.insert(domain, block.0 - first, self.valid[block.at()]);
+        self.order.push(domain, block.0);
+    }
+}
+
 /// How many domains of each unit have few erased blocks.
 #[derive(Debug, Clone)]
 pub(super) struct LowMarks {

@@ -123,6 +123,9 @@ impl Ftl {
     pub fn choose_domain(&mut self, pool: PoolId, unit: Unit, lpn: Lpn) -> Option<Domain> {
         let group = self.group(pool, unit);
         let first = group * self.placement.group_size;
+        if self.logs.is_some() {
+            return self.accepts_in_log(Domain(first), lpn).then_some(Domain(first));
+        }
         if self.placement.group_size == 1 {
             return self.accepts(Domain(first)).then_some(Domain(first));
         }

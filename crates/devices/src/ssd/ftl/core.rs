@@ -4,6 +4,7 @@ use super::ageing::Ageing;
 use super::ahead::Ahead;
 use super::blocks::{Blocks, LowMarks};
 use super::free::FreeBlocks;
+use super::logs::Logs;
 use super::map::PageMap;
 use super::placement::{Placement, Reserve};
 use super::streams::Streams;
@@ -50,6 +51,8 @@ pub struct Ftl {
     pub(super) marks: LowMarks,
     pub(super) reserve: Reserve,
     pub(super) ageing: Ageing,
+    /// Log blocks, of a drive that maps in blocks.
+    pub(super) logs: Option<Logs>,
     /// The write buffer of untimed writes, if there is one.
     pub(super) window: Option<Window>,
     pub(super) ahead: Ahead,
@@ -86,6 +89,7 @@ impl Ftl {
             marks: LowMarks::new(geometry),
             reserve: Reserve::Pages(geometry.reserved_pages()),
             ageing: Ageing::new(geometry, flash.ratings()),
+            logs: Logs::new(config, geometry),
             window: None,
             ahead: Ahead::new(geometry.domains),
             programs: 0,
@@ -102,6 +106,11 @@ impl Ftl {
         }
         ftl.counters = Counters::default();
         ControlFlow::Continue((ftl, flash))
+    }
+
+    /// Its log blocks, where there are some.
+    pub fn logs_mut(&mut self) -> &mut Logs {
+        self.logs.as_mut().expect("it has log blocks")
     }
 
     /// Whether a policy or wear levelling has drawn at random since the drive was made.

@@ -142,7 +142,10 @@ impl Ftl {
                 return domain;
             }
             // Blocks of the unit expired as they were erased: another one has room.
-            assert!(self.some_unit_can_go_on(pool), "a pool has room, or a victim that makes some");
+            assert!(
+                self.logs.is_some() || self.some_unit_can_go_on(pool),
+                "a pool has room, or a victim that makes some"
+            );
         }
     }
 
@@ -169,6 +172,12 @@ impl Ftl {
     }
 
     fn clean_untimed(&mut self, flash: &mut Flash, mut job: Relocation) {
+        if job.merges() {
+            while let Step::Move(programming) = self.next_step(flash, &mut job) {
+                self.complete_move(flash, programming);
+            }
+            return;
+        }
         let data_pages = self.geometry.data_pages;
         self.move_pages(flash, &mut job, (0, data_pages));
         let Some(mut filling) = self.complete_erase(flash, job) else { return };

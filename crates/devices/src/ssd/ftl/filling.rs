@@ -42,7 +42,7 @@ impl Ftl {
                 asking.done(1)?;
                 continue;
             };
-            let frontier = FrontierId(self.streams.of_domain(domain).start as u32);
+            let frontier = self.fill_frontier(domain);
             self.open(frontier, block);
             let end = pages.min(start.saturating_add(data_pages));
             for first in (start..end).step_by(RUN) {
@@ -60,6 +60,9 @@ impl Ftl {
                 asking.done(run.len() as u64)?;
             }
         }
+        if self.logs.is_some() {
+            return ControlFlow::Continue(());
+        }
         for domain in domains {
             let first = self.streams.of_domain(domain).start;
             if self.streams.frontier[first].next == self.geometry.data_pages {
@@ -68,6 +71,14 @@ impl Ftl {
             }
         }
         ControlFlow::Continue(())
+    }
+
+    /// The frontier of what a drive holds at first: with log blocks that of merges, for these are no logs.
+    fn fill_frontier(&self, domain: Domain) -> FrontierId {
+        if self.logs.is_some() {
+            return self.merge_frontier(domain);
+        }
+        FrontierId(self.streams.of_domain(domain).start as u32)
     }
 
     /// Programs logical pages that lie nowhere on a frontier, whose block has room for them: what

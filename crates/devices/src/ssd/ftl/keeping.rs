@@ -3,6 +3,7 @@
 use super::ageing::AgeingState;
 use super::free::FreeBlocks;
 use super::heat::HeatState;
+use super::logs::Logs;
 use super::placement::Reserve;
 use super::streams::Frontier;
 use super::{Ftl, PageMap};
@@ -111,7 +112,8 @@ impl Ftl {
         let open = self.streams.frontier.iter().filter(is_open).count();
         let all = self.geometry.blocks();
         let retired = (0..all).filter(|block| flash.is_retired(Block(*block))).count();
-        free + closed + open + retired == all as usize
+        let merges = self.logs.as_ref().is_some_and(Logs::merge);
+        free + closed + open + retired == all as usize && !merges
     }
 
     /// Takes up a state that was kept of a drive of the same shape.
@@ -175,6 +177,7 @@ impl Ftl {
             self.placement.reclaimable[unit as usize] = self.count_reclaimable(Unit(unit));
         }
         self.restore_lists(flash, &state.free, &state.closed);
+        self.find_logs(flash);
         Ok(())
     }
 

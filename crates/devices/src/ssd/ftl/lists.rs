@@ -8,7 +8,7 @@ impl Ftl {
     /// Whether some domain of a unit is at or below the cleaning threshold.
     #[inline]
     pub fn needs_cleaning(&self, unit: Unit) -> bool {
-        self.marks.low_domains[unit.at()] > 0
+        self.marks.low_domains[unit.at()] > 0 || self.has_log_job(unit)
     }
 
     /// Whether every domain of a unit has more than half of the blocks that cleaning keeps erased.

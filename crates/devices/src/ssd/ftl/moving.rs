@@ -14,6 +14,19 @@ pub enum Reason {
         /// The worn block.
         into: Block,
     },
+    /// A logical block is put together: its newest pages are copied, each to its place. Nothing is erased.
+    Merge(Merge),
+}
+
+/// What a merge copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Merge {
+    /// The logical block, by its number in its pool.
+    pub logical: u32,
+    /// The frontier that is filled: of a log block, or behind these that of whole merges.
+    pub slot: u32,
+    /// The first page that is not copied.
+    pub until: u32,
 }
 
 /// A block whose pages are being moved, until it is erased.
@@ -41,6 +54,17 @@ impl Relocation {
     /// Whether cold data is to follow into the block when it is erased.
     pub(in crate::ssd) fn is_followed(&self) -> bool {
         self.reason == Reason::SpaceThenColdData
+    }
+
+    /// The page that comes next, which is taken.
+    pub fn take_next(&mut self) -> u32 {
+        self.next_page += 1;
+        self.next_page - 1
+    }
+
+    /// Whether it puts a logical block together.
+    pub fn merges(&self) -> bool {
+        matches!(self.reason, Reason::Merge(_))
     }
 
     /// Whether it moves cold data into a worn block.

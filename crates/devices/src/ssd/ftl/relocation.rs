@@ -15,6 +15,8 @@ pub enum Step {
     Move(Programming),
     /// Nothing valid is left: erase the block.
     Erase,
+    /// A merge has ended, and has nothing to erase.
+    Over,
 }
 
 impl Ftl {
@@ -44,6 +46,9 @@ impl Ftl {
     ) -> Option<Relocation> {
         if self.has_ended() {
             return None;
+        }
+        if self.logs.is_some() {
+            return self.begin_log_job(flash, unit);
         }
         let domains = self.geometry.domains_per_unit;
         let start = self.marks.clean_pointer[unit.at()];
@@ -124,7 +129,8 @@ impl Ftl {
         action
     }
 
-    fn take_victim(&mut self, domain: Domain, victim: Block, migrate: bool) -> Relocation {
+    /// A closed block is cleaned from now on.
+    pub fn take_victim(&mut self, domain: Domain, victim: Block, migrate: bool) -> Relocation {
         assert!(self.geometry.domain_of(victim) == domain, "a victim lies in its domain");
         assert!(
             self.blocks.state[victim.at()] == BlockState::Closed,
@@ -150,6 +156,9 @@ impl Ftl {
     pub fn next_step(&mut self, flash: &mut Flash, job: &mut Relocation) -> Step {
         if let Reason::Wear { into } = job.reason {
             return self.fill_step(flash, job, into);
+        }
+        if let Reason::Merge(merge) = job.reason {
+            return self.merge_step(flash, job, merge);
         }
         while job.next_page < self.geometry.data_pages {
             let ppn = self.geometry.ppn(job.source, job.next_page);
@@ -191,6 +200,8 @@ impl Ftl {
     pub fn complete_move(&mut self, flash: &mut Flash, programming: Programming) {
         if self.is_filling(programming.block) {
             self.counters.migrations += 1;
+        } else if programming.lpn == Lpn::PADDING {
+            self.counters.padding += 1;
         } else {
             self.counters.moves += 1;
         }

@@ -32,6 +32,8 @@ pub(super) enum Told {
     Moved,
     /// Cold ones from hot ones.
     Heat,
+    /// Those of each log block, and what merges move.
+    Logs,
 }
 
 /// The frontiers of every domain, and what tells hot pages from cold ones.
@@ -51,9 +53,10 @@ pub(super) struct Streams {
 impl Streams {
     /// No block is open yet.
     pub(super) fn new(config: &SsdConfig, geometry: &Geometry) -> Streams {
-        let count = config.frontiers().count();
+        let count = config.open_blocks();
         let none = Frontier { block: None, next: geometry.data_pages };
         let told = match config.frontiers() {
+            _ if config.log_blocks.are_used() => Told::Logs,
             Frontiers::Auto | Frontiers::Single => Told::Nothing,
             Frontiers::SeparateMoved => Told::Moved,
             Frontiers::HotCold => Told::Heat,
@@ -79,6 +82,11 @@ impl Streams {
     #[inline]
     pub(super) fn of(&self, domain: Domain, stream: Stream) -> FrontierId {
         FrontierId(domain.0 * self.count + stream.0)
+    }
+
+    /// A frontier has no block any more.
+    pub fn vacate(&mut self, frontier: FrontierId, data_pages: u32) {
+        self.frontier[frontier.at()] = Frontier { block: None, next: data_pages };
     }
 
     /// The stream of cold data.

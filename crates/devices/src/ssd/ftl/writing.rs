@@ -20,6 +20,7 @@ impl Ftl {
         match self.streams.told {
             Told::Nothing => return self.program_on(FrontierId(domain.0), domain, lpn),
             Told::Moved => {}
+            Told::Logs => return self.append_to_log(domain, lpn),
             Told::Heat => self.streams.heat.note_written(lpn),
         }
         self.program_in(stream, domain, lpn)
@@ -28,10 +29,11 @@ impl Ftl {
     /// The same for a page that cleaning moves.
     #[inline]
     pub(in crate::ssd) fn begin_move(&mut self, domain: Domain, lpn: Lpn) -> Programming {
-        if self.streams.told == Told::Nothing {
-            return self.program_on(FrontierId(domain.0), domain, lpn);
+        match self.streams.told {
+            Told::Nothing => self.program_on(FrontierId(domain.0), domain, lpn),
+            Told::Logs => self.program_on(self.merge_frontier(domain), domain, lpn),
+            _ => self.program_in(self.stream_of_copy(lpn), domain, lpn),
         }
-        self.program_in(self.stream_of_copy(lpn), domain, lpn)
     }
 
     /// The same for a page whose place in a victim is known.
@@ -55,7 +57,7 @@ impl Ftl {
     #[inline]
     pub(in crate::ssd) fn stream_of_copy(&self, lpn: Lpn) -> Stream {
         match self.streams.told {
-            Told::Nothing => Stream::FIRST,
+            Told::Nothing | Told::Logs => Stream::FIRST,
             Told::Moved => Stream::SECOND,
             Told::Heat => self.stream_by_heat(lpn),
         }
@@ -134,7 +136,7 @@ impl Ftl {
         self.pad_on(frontier, domain)
     }
 
-    fn pad_on(&mut self, frontier: FrontierId, domain: Domain) -> Programming {
+    pub(super) fn pad_on(&mut self, frontier: FrontierId, domain: Domain) -> Programming {
         let (block, ppn) = self.next_page(frontier, domain);
         let order = self.programs as u32;
         self.programs = self.programs.wrapping_add(1);

@@ -177,6 +177,7 @@ impl Power {
         for lane in 0..self.reader.lanes() {
             match self.config.recovery {
                 Recovery::None => unreachable!("such a drive is not cut"),
+                Recovery::Nvram => {}
                 Recovery::Spare => {
                     let pages = match &geometry.groups {
                         Some(groups) => u64::from(groups.rows_of_die()),
@@ -204,7 +205,7 @@ impl Power {
     /// The second: the first spare area of blocks without a summary, and of those that hold something the
     /// pages up to the first that does not.
     fn plan_second(&mut self, geometry: &Geometry, flash: &Flash) {
-        if self.config.recovery == Recovery::Spare {
+        if matches!(self.config.recovery, Recovery::Spare | Recovery::Nvram) {
             return;
         }
         let by_checkpoint = self.checkpoints.is_there();
@@ -257,7 +258,9 @@ impl Power {
             if damage.half_erased.contains(&block.0) {
                 continue;
             }
-            let read = short.torn.filter(|torn| self.reads(torn));
+            // The map that survives has nothing of a page that was torn.
+            let keeps_map = self.config.keeps_map();
+            let read = short.torn.filter(|torn| !keeps_map && self.reads(torn));
             flash.reopen(block, short.pages);
             let domain = geometry.domain_of(block);
             let loose: Vec<_> =

@@ -16,6 +16,8 @@ const RECORD_BYTES: u64 = 16;
 #[derive(Debug, Clone)]
 pub(in crate::ssd) struct TrimLog {
     policy: Trims,
+    /// They are in a map that survives.
+    at_once: bool,
     per_page: u64,
     /// Not recorded yet, in order.
     waiting: Vec<(Range<u64>, u64)>,
@@ -29,6 +31,7 @@ impl TrimLog {
     pub(super) fn new(config: &SsdConfig) -> TrimLog {
         TrimLog {
             policy: config.persistence.trims,
+            at_once: config.persistence.keeps_map(),
             per_page: (config.page_size.bytes() / RECORD_BYTES).max(1),
             waiting: Vec::new(),
             under_way: Vec::new(),
@@ -38,11 +41,15 @@ impl TrimLog {
 
     /// Whether trims are answered when they are recorded.
     pub(in crate::ssd) fn is_logged(&self) -> bool {
-        self.policy == Trims::Logged
+        self.policy == Trims::Logged && !self.at_once
     }
 
     /// Pages have been trimmed before the program of that number.
     pub(in crate::ssd) fn add(&mut self, pages: Range<u64>, program: u64) {
+        if self.at_once {
+            self.recorded.extend(pages.map(|page| (page, program)));
+            return;
+        }
         if self.policy != Trims::Volatile && !pages.is_empty() {
             self.waiting.push((pages, program));
         }
@@ -74,6 +81,9 @@ impl TrimLog {
 
     /// Pages of records that a start reads.
     pub(super) fn pages(&self) -> u64 {
+        if self.at_once {
+            return 0;
+        }
         (self.recorded.len() as u64).div_ceil(self.per_page)
     }
 

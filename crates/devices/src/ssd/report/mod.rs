@@ -19,6 +19,8 @@ use engine::{SECTOR_BYTES, Time};
 pub struct SsdReport {
     /// It has a write buffer.
     pub buffered: bool,
+    /// It has log blocks.
+    pub merges: bool,
     /// What it counted.
     pub counts: Counts,
     /// Pages programmed / pages the host wrote, whole or in part; `None` without host writes.
@@ -200,6 +202,7 @@ impl Ssd {
         let Spent { time, units, buses_ns } = self.spent(end);
         let mut report = SsdReport {
             buffered: self.geometry().groups.is_some(),
+            merges: self.config.log_blocks.are_used(),
             counts: self.counts_now(),
             write_amplification: None,
             write_amplification_bytes: None,

@@ -42,6 +42,23 @@ fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
 /// What recovery from power cuts demands.
 pub(super) fn recovery(config: &SsdConfig) -> Result<(), Invalid> {
     let persistence = &config.persistence;
+    if persistence.keeps_map() && config.is_buffered() {
+        let problem = "behind a write buffer the map is rebuilt from the flash; use recovery = \"spare\", \
+                       \"summary\" or \"checkpoint\", or no write buffer";
+        return Err(Invalid::new(&["device.persistence.recovery", "device.buffer.size"], problem));
+    }
+    if persistence.keeps_map() && persistence.map_write.ns() == 0 {
+        let problem = "a map in a non-volatile memory costs a write for each page; state it, such as \
+                       map_write = \"2us\"";
+        return Err(Invalid::new(
+            &["device.persistence.map_write", "device.persistence.recovery"],
+            problem,
+        ));
+    }
+    if persistence.map_write.ns() > LONGEST_STAGE_NS / 2 {
+        let problem = format!("{} is too long; at most 2s", persistence.map_write);
+        return Err(Invalid::new(&["device.persistence.map_write"], problem));
+    }
     let by_summaries = matches!(persistence.recovery, Recovery::Summary | Recovery::Checkpoint);
     if by_summaries && !config.summary_page {
         let problem = "a drive without summary pages cannot read them; use summary_page = true or \

@@ -8,6 +8,7 @@ mod check;
 pub mod divisor;
 pub mod granule;
 pub mod groups;
+mod log_blocks;
 mod memory;
 mod recovery;
 mod today;
@@ -211,7 +212,7 @@ impl Geometry {
             sectors_per_page: (logical_bytes / SECTOR_BYTES) as u32,
             sectors_per_flash_page: (page_bytes / SECTOR_BYTES) as u32,
             low_blocks: 0,
-            frontiers: config.frontiers().count() + u32::from(config.gathers_cold()),
+            frontiers: config.open_blocks() + u32::from(config.gathers_cold()),
             idle_blocks: 0,
             kept_for_cuts: 0,
             kept_for_padding: 0,
@@ -226,6 +227,7 @@ impl Geometry {
         let share = f64::from(geometry.blocks_per_domain) * config.min_free();
         geometry.low_blocks = (share as u32).max(1);
         geometry.keep_room_for_cuts(config)?;
+        geometry.check_log_blocks(config)?;
         geometry.pages_per_pool = geometry.exported_per_pool(config)?;
         geometry.check_filled(config)?;
         geometry.idle_blocks = geometry.low_blocks;
@@ -269,7 +271,8 @@ impl Geometry {
             let problem = "no page is left to export: the spare space is the whole drive";
             return Err(Invalid::new(&[key], problem));
         }
-        let exported = if self.pools > 1 { exported / stripe * stripe } else { exported };
+        let whole = self.exported_at_a_time(config);
+        let exported = exported / whole * whole;
         if exported == 0 {
             let bytes = stripe * u64::from(self.sectors_per_page) * SECTOR_BYTES;
             let problem = format!("{} is more than a pool exports", Size::from_bytes(bytes));

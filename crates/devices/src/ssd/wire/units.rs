@@ -284,6 +284,9 @@ impl Ssd {
             if waiting {
                 self.serve_pages(unit, only);
             }
+            if self.ftl.keeps_logs() {
+                self.merge_for_stalled(unit, only);
+            }
             return;
         }
         self.serve_class(unit, only, 0);
@@ -505,11 +508,21 @@ impl Ssd {
     fn choose_victim_for(&mut self, unit: Unit, waiting: bool) {
         let job = self.ftl.begin_cleaning(&self.flash, unit, waiting);
         *self.jobs.job_mut(unit) = job;
-        if let Some(job) = job {
+        if let Some(job) = job.filter(|job| !job.merges()) {
             // Each page is looked up when its turn comes.
             let geometry = self.ftl.geometry();
             let first = geometry.ppn(job.source, 0);
             self.ftl.prefetch_places(&self.flash, first, geometry.data_pages);
+        }
+    }
+
+    /// A write has found no log block that takes it: the merge that makes room begins.
+    fn merge_for_stalled(&mut self, unit: Unit, only: Option<Phase>) {
+        if self.queues.has_stalled(unit) && self.is_idle(unit) && !self.jobs.has_job(unit) {
+            self.choose_victim_for(unit, true);
+            if self.jobs.has_job(unit) {
+                self.serve_cleaning(unit, only);
+            }
         }
     }
 
@@ -549,6 +562,10 @@ impl Ssd {
         }
         let step = self.ftl.next_step(&mut self.flash, job);
         let job = *job;
+        if step == Step::Over {
+            *self.jobs.job_mut(unit) = None;
+            return self.due.push(Due::Serve(unit));
+        }
         if step == Step::Erase && self.is_barred(job) {
             return self.jobs.bar(unit, self.clock.now);
         }
@@ -557,6 +574,7 @@ impl Ssd {
         match step {
             Step::Move(programming) => self.launch_move(unit, job, programming),
             Step::Erase => self.launch_erase(unit, job),
+            Step::Over => unreachable!("it was looked at before"),
         }
     }
 
@@ -593,9 +611,17 @@ impl Ssd {
         self.ftl.complete_move(&mut self.flash, ended);
         self.jobs.begin_operation(unit, self.clock.now);
         let job = self.jobs.job_mut(unit).as_mut().expect("it is cleaning");
-        let Step::Move(next) = self.ftl.next_step(&mut self.flash, job) else {
-            let job = *job;
-            return self.launch_erase(unit, job);
+        let next = match self.ftl.next_step(&mut self.flash, job) {
+            Step::Move(next) => next,
+            Step::Erase => {
+                let job = *job;
+                return self.launch_erase(unit, job);
+            }
+            Step::Over => {
+                self.jobs.end_operation(unit, self.clock.now);
+                *self.jobs.job_mut(unit) = None;
+                return self.start_next(unit, false);
+            }
         };
         let last = self.ftl.geometry().is_last(next.ppn);
         let op = op(self.jobs.kind_of_move(), next.ppn, 1, last);
