@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ssdlab.catalogue import list
     from ssdlab.choosing import Choice, choose
     from ssdlab.cleaners import check_cleaner
+    from ssdlab.cliffs import Cliff, cliff
     from ssdlab.comparison import Comparison, compare
     from ssdlab.costing.answer import Costs, cost
     from ssdlab.crashes.perform import Findings, crash
@@ -50,6 +51,7 @@ __all__ = [
     "CheckError",
     "Choice",
     "Clean",
+    "Cliff",
     "Comparison",
     "Costs",
     "Experiment",
@@ -73,6 +75,7 @@ __all__ = [
     "check_cleaner",
     "choose",
     "cleaners",
+    "cliff",
     "compare",
     "cost",
     "crash",
@@ -94,6 +97,7 @@ _PLACES = {
     "CheckError": "_core:CheckError",
     "Choice": "choosing:Choice",
     "Clean": "_core:Clean",
+    "Cliff": "cliffs:Cliff",
     "Comparison": "comparison:Comparison",
     "Costs": "costing.answer:Costs",
     "Experiment": "running:Experiment",
@@ -117,6 +121,7 @@ _PLACES = {
     "check_cleaner": "cleaners:check_cleaner",
     "choose": "choosing:choose",
     "cleaners": "cleaners",
+    "cliff": "cliffs:cliff",
     "compare": "comparison:compare",
     "cost": "costing.answer:cost",
     "crash": "crashes.perform:crash",

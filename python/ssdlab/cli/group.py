@@ -39,6 +39,7 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
         "choose": Place("choosing", "choose", "the cheapest drive on sale that meets your goals"),
         "cost": Place("costing", "cost", "what meeting a need costs, with your prices"),
         "endurance": Place("rating", "endurance", "write drives to their end: TBW and DWPD"),
+        "cliff": Place("cliffs", "cliff", "when a long copy slows down, and to what"),
         "reliability": Place("reliability", "reliability", "estimate the data losses of an array"),
     },
     "Explore": {

@@ -10,6 +10,7 @@ mod cleaning;
 mod energy;
 pub mod parts;
 mod persistence;
+mod slc_cache;
 mod today;
 
 use applies::{BUFFERED, CAPACITORS, Facts, SUSPENDABLE, UNBUFFERED};
@@ -20,6 +21,7 @@ pub(super) use cleaning::cleaners;
 pub use cleaning::*;
 pub use energy::*;
 pub use persistence::*;
+pub use slc_cache::*;
 pub use today::*;
 
 use options::{
@@ -212,6 +214,8 @@ options! {
         buffer: Buffer = Buffer::default(),
         /// The capacitors of a protected write buffer.
         power: Capacitors where CAPACITORS = Capacitors::default(),
+        /// The SLC cache.
+        slc_cache: SlcCache where BUFFERED = SlcCache::default(),
         /// Parity over the dies.
         parity: Parity where BUFFERED = Parity::default(),
         /// Cleaning.

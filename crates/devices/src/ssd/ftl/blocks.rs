@@ -55,6 +55,13 @@ impl Blocks {
     }
 }
 
+impl Blocks {
+    /// For which stream a block was opened.
+    pub fn opened_for(&mut self, block: Block, stream: u8) {
+        self.stream[block.at()] = stream;
+    }
+}
+
 /// How many domains of each unit have few erased blocks.
 #[derive(Debug, Clone)]
 pub(super) struct LowMarks {

@@ -5,6 +5,7 @@ use super::blocks::{Blocks, LowMarks};
 use super::free::FreeBlocks;
 use super::map::PageMap;
 use super::placement::{Placement, Reserve};
+use super::slc_blocks::Slc;
 use super::streams::Streams;
 use super::window::Window;
 use crate::building::{Asking, Tick};
@@ -47,6 +48,8 @@ pub struct Ftl {
     pub(super) ageing: Ageing,
     /// The write buffer of untimed writes, if there is one.
     pub(super) window: Option<Window>,
+    /// The SLC cache, if there is one.
+    pub(super) slc: Option<Box<Slc>>,
     /// Pages whose programming was ever begun.
     pub(super) programs: u64,
     /// What was done.
@@ -81,6 +84,7 @@ impl Ftl {
             reserve: Reserve::Pages(geometry.reserved_pages()),
             ageing: Ageing::new(geometry, flash.ratings()),
             window: None,
+            slc: Slc::new(config, geometry),
             programs: 0,
             counters: Counters::default(),
         };
