@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ssdlab.catalogue import list
     from ssdlab.choosing import Choice, choose
     from ssdlab.cleaners import check_cleaner
+    from ssdlab.cliffs import Cliff, cliff
     from ssdlab.comparison import Comparison, compare
     from ssdlab.costing.answer import Costs, cost
     from ssdlab.crashes.perform import Findings, crash
@@ -52,6 +53,7 @@ __all__ = [
     "CheckError",
     "Choice",
     "Clean",
+    "Cliff",
     "Comparison",
     "Costs",
     "Experiment",
@@ -78,6 +80,7 @@ __all__ = [
     "check_placement",
     "choose",
     "cleaners",
+    "cliff",
     "compare",
     "cost",
     "crash",
@@ -100,6 +103,7 @@ _PLACES = {
     "CheckError": "_core:CheckError",
     "Choice": "choosing:Choice",
     "Clean": "_core:Clean",
+    "Cliff": "cliffs:Cliff",
     "Comparison": "comparison:Comparison",
     "Costs": "costing.answer:Costs",
     "Experiment": "running:Experiment",
@@ -126,6 +130,7 @@ _PLACES = {
     "check_placement": "placement:check_placement",
     "choose": "choosing:choose",
     "cleaners": "cleaners",
+    "cliff": "cliffs:cliff",
     "compare": "comparison:compare",
     "cost": "costing.answer:cost",
     "crash": "crashes.perform:crash",

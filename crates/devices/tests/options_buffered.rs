@@ -12,6 +12,8 @@ const HITS: Figure = |o| o.report.counts.read_hits as f64;
 const GROUPS: Figure = |o| o.report.counts.groups_programmed as f64;
 const PADDING: Figure = |o| o.report.counts.padding_pages as f64;
 const PARITY: Figure = |o| o.report.counts.parity_pages as f64;
+const IN_SLC: Figure = |o| o.report.slc_cache.as_ref().map_or(0, |it| it.written) as f64;
+const FOLDED: Figure = |o| o.report.slc_cache.as_ref().map_or(0, |it| it.folded) as f64;
 const SLOWEST_WRITE: Figure = |o| {
     let writes = o.completions.iter().filter(|c| c.request.op == Op::Write);
     writes.map(Completion::latency).max().unwrap_or(0) as f64
@@ -51,6 +53,17 @@ pub fn rows() -> Vec<Row> {
         of(key, values, SKEWED_WRITES, (AMPLIFICATION, Less))
             .given("device.cleaning.frontiers", json!("hot-cold"))
             .given("device.cleaning.hot_cold.detector", json!(detector))
+    };
+    let slc = |key, values, load, effect| {
+        of(key, values, load, effect)
+            .requests(30_000)
+            .given("device.fill", json!("empty"))
+            .given("device.slc_cache.dynamic", json!(1.0))
+            .given("device.slc_cache.program", json!("0.3ms"))
+            .given("device.slc_cache.read", json!("20us"))
+    };
+    let full = |key, values, effect| {
+        slc(key, values, SEQUENTIAL_WRITES, effect).given("device.slc_cache.limit", json!("8MiB"))
     };
     let levelling = |key, values, rule, effect| {
         of(key, values, SKEWED_WRITES, effect)
@@ -166,6 +179,34 @@ pub fn rows() -> Vec<Row> {
             WRITES,
             (PADDING, More),
         ),
+        slc(
+            "device.slc_cache.dynamic",
+            [json!(0.2), json!(1.0)],
+            SEQUENTIAL_WRITES,
+            (IN_SLC, More),
+        ),
+        slc("device.slc_cache.limit", words("2MiB", "9MiB"), SEQUENTIAL_WRITES, (IN_SLC, More)),
+        slc(
+            "device.slc_cache.gone_at",
+            [json!(0.3), json!(1.0)],
+            SEQUENTIAL_WRITES,
+            (IN_SLC, More),
+        )
+        .given("device.fill", json!(0.2)),
+        slc(
+            "device.slc_cache.program",
+            words("0.2ms", "0.6ms"),
+            SEQUENTIAL_WRITES,
+            (TOTAL_TIME, More),
+        )
+        .requests(6000),
+        slc("device.slc_cache.read", words("10us", "40us"), READ_LATER, (CELL, More))
+            .requests(10_000),
+        full("device.slc_cache.fold", words("lazy", "eager"), (FOLDED, More)),
+        full("device.slc_cache.fold_after", words("1us", "1s"), (FOLDED, Less)),
+        full("device.slc_cache.fold_share", [json!(0.0), json!(0.5)], (FOLDED, More)),
+        full("device.slc_cache.fold_rate", words("20MB/s", "1GB/s"), (FOLDED, More))
+            .given("device.slc_cache.fold", json!("eager")),
         of("device.parity.of", [json!(0), json!(8)], SEQUENTIAL_WRITES, (PARITY, More)),
         of("device.parity.of", [json!(16), json!(4)], SEQUENTIAL_WRITES, (CAPACITY, Less)),
         of("device.cleaning.reclaim", words("block", "superblock"), WRITES, (ERASES, Less))

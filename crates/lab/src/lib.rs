@@ -22,6 +22,7 @@ mod inputs;
 mod lifetime;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod live;
+mod media;
 mod operations;
 mod overload;
 mod own_load;

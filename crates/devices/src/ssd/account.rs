@@ -284,7 +284,66 @@ pub(in crate::ssd) struct Account {
     pub(in crate::ssd) free_blocks: u64,
 }
 
+/// Bytes programmed, by what for; their sum is all that was programmed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MediaBytes {
+    /// What the host wrote.
+    pub host: u64,
+    /// What was read to fill pages that the host wrote in part, or that they did not hold.
+    pub merge: u64,
+    /// Valid data that cleaning or wear levelling moved.
+    pub copy: u64,
+    /// Data moved out of the SLC cache.
+    pub fold: u64,
+    /// Padding of groups.
+    pub pad: u64,
+    /// Parity.
+    pub parity: u64,
+}
+
+impl MediaBytes {
+    /// Each cause with its bytes.
+    pub fn rows(&self) -> [(&'static str, u64); 6] {
+        [
+            ("host", self.host),
+            ("merge", self.merge),
+            ("copy", self.copy),
+            ("fold", self.fold),
+            ("pad", self.pad),
+            ("parity", self.parity),
+        ]
+    }
+}
+
+impl AddAssign for MediaBytes {
+    fn add_assign(&mut self, other: MediaBytes) {
+        self.host += other.host;
+        self.merge += other.merge;
+        self.copy += other.copy;
+        self.fold += other.fold;
+        self.pad += other.pad;
+        self.parity += other.parity;
+    }
+}
+
 impl Account {
+    /// Bytes programmed, by what for.
+    pub fn media(&self) -> MediaBytes {
+        let bytes = |logical: u64| self.pages(logical) * self.page_bytes;
+        let it = &self.counters;
+        let programmed = bytes(it.host_programs);
+        // What is replaced in the buffer was not programmed.
+        let host = (it.host_bytes - it.replaced_bytes).min(programmed);
+        MediaBytes {
+            host,
+            merge: programmed - host,
+            copy: self.moved() * self.page_bytes - bytes(it.folds) + bytes(it.pair_copies),
+            fold: bytes(it.folds),
+            pad: bytes(it.padding),
+            parity: bytes(it.parity),
+        }
+    }
+
     /// Flash pages of `logical` logical pages.
     fn pages(&self, logical: u64) -> u64 {
         Measure::LogicalPages.reported(logical, self.granule)
@@ -306,6 +365,8 @@ counters! {
     unreported {
         idle_reads: "Additional flash pages read by a synchronous gang with those for the host.";
         host_programs: "Logical pages programmed for the host.";
+        replaced_bytes: "Bytes that the host wrote over pages in the write buffer.";
+        folds: "Of the logical pages moved, those out of the SLC cache.";
         pair_copies: "Pages copied before the other page of their cells was programmed.";
     }
     Flash {
@@ -429,12 +490,18 @@ impl Counters {
     pub(super) fn pages_replaced(&mut self, count: u64, pages: u32, bytes: u64) {
         self.host_took(count, pages, bytes);
         self.buffer_replaced += count * u64::from(pages);
+        self.replaced_bytes += count * bytes;
     }
 
     /// An ended drive did not take `bytes` in `pages` flash pages.
     pub(super) fn page_refused(&mut self, pages: u32, bytes: u64) {
         self.refused_pages += u64::from(pages);
         self.refused_bytes += bytes;
+    }
+
+    /// Pages were moved out of the SLC cache.
+    pub fn folded(&mut self, pages: u64) {
+        self.folds += pages;
     }
 
     /// Blocks cleaned, without those whose cold data went into a worn one.

@@ -41,7 +41,7 @@ pub use config::SsdConfig;
 pub use conformance::{Check, conformance, conformance_of};
 pub use report::{
     CleaningReport, HealthReport, LifetimeReport, Milestone, REMAINING_STEPS, SPARE_THRESHOLD,
-    SpareReport, SsdReport, UnitReport, WearMap, WearReport, data_units,
+    SlcReport, SlcStretch, SpareReport, SsdReport, UnitReport, WearMap, WearReport, data_units,
 };
 pub use {numbers::PageTable, room::Room, shape::Geometry, snapshot::Snapshot};
 

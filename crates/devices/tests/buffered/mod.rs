@@ -8,6 +8,7 @@ mod random;
 mod rates;
 mod reads;
 mod refusals;
+mod slc;
 
 use crate::common::{Closed, Script, Step, configured, run_closed, run_on};
 use devices::ssd::{Ssd, SsdConfig};

@@ -42,6 +42,7 @@ const DEVICES: &[Preset] = presets!(
     "samsung-2007",
     "samsung-870evo",
     "samsung-970pro",
+    "samsung-980pro",
     "samsung-983zet",
     "samsung-990pro",
     "samsung-pm1743",

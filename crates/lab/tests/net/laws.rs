@@ -45,6 +45,7 @@ type Law = (&'static str, fn(&Case<'_>) -> Result<(), String>);
 pub const LAWS: &[Law] = &[
     ("the breakdown adds up to the latency", alone::breakdown),
     ("programs = host + moved + migrated", alone::programs),
+    ("bytes programmed have a cause", alone::media),
     ("busy is a share", alone::busy),
     ("amplification is at least 1 without trims", alone::amplification),
     ("cleaning efficiency is a share", alone::efficiency),

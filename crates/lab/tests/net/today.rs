@@ -9,7 +9,7 @@ use super::generate::{ALWAYS, catalogue, whole};
 use super::values::{page_size, value};
 
 /// Keys that are of drives with a write buffer, by how they begin.
-const OWN: [&str; 18] = [
+const OWN: [&str; 19] = [
     "scale",
     "capacity",
     "cell.",
@@ -17,6 +17,7 @@ const OWN: [&str; 18] = [
     "firmware.",
     "buffer.",
     "parity.",
+    "slc_cache.",
     "timing.read_part",
     "timing.bus_rate",
     "timing.command",
@@ -138,6 +139,7 @@ fn own_keys(config: &mut Config, at: &str, given: f64, dice: &mut Dice) {
         // Pages that share their cells are of drives without a buffer.
         let wanted = is_own(&key.path)
             && key.path != "device.capacity"
+            && !key.path.starts_with("device.slc_cache.")
             && !key.path.starts_with("device.cell.pairing");
         if wanted && dice.chance(given) {
             let value = value("ssd", key, config, dice).expect("a test holds that all have rows");
@@ -213,6 +215,39 @@ fn buffered(own: &mut Config, given: f64, dice: &mut Dice) {
         own.0.retain(|(key, _)| key != "device.suspend.erase_step");
     }
     small(own, dice);
+    slc_cache(own, &mut apart);
+}
+
+/// An SLC cache, with what it needs; other draws stay as they were.
+fn slc_cache(own: &mut Config, dice: &mut Dice) {
+    let (bits, ..) = shape(own);
+    if bits < 2 || !dice.chance(0.25) {
+        return;
+    }
+    let without = [
+        "cell.program",
+        "cell.distance",
+        "cleaning.reclaim",
+        "cleaning.pace",
+        "cleaning.quantum",
+        "cleaning.host_room",
+        "cleaning.frontiers",
+        "cleaning.hot_cold.",
+        "cleaning.levelling.",
+        "parity.",
+    ];
+    let is_without = |key: &str| without.iter().any(|it| key["device.".len()..].starts_with(it));
+    own.0.retain(|(key, _)| !key.starts_with("device.") || !is_without(key));
+    let section = catalogue().iter().find(|section| section.title == "device, kind ssd");
+    for key in &section.expect("there are drives").keys {
+        let needed = ["dynamic", "program", "read"]
+            .iter()
+            .any(|it| key.path.strip_prefix("device.slc_cache.").is_some_and(|name| name == *it));
+        if key.path.starts_with("device.slc_cache.") && (needed || dice.chance(0.5)) {
+            let text = value("ssd", key, own, dice).expect("a test holds that all have rows");
+            own.set(&key.path, if key.path.ends_with("dynamic") { "0.8".to_owned() } else { text });
+        }
+    }
 }
 
 /// Which pages are written apart; other draws stay as they were.

@@ -64,6 +64,11 @@ impl Group {
         self.of_class[class as usize] > 0
     }
 
+    /// Its pages of either class, without those that hold nothing in cells of one bit.
+    pub fn counted(&self) -> u64 {
+        u64::from(self.of_class[0]) + u64::from(self.of_class[1])
+    }
+
     /// Pages that it has.
     pub(super) fn filled(&self) -> u32 {
         self.before + self.pages.len() as u32
@@ -208,6 +213,13 @@ impl Gather {
         self.used[class as usize] += 1;
         let kept = &mut self.groups[group as usize];
         kept.of_class[class as usize] += 1;
+        kept.pages.push(programming);
+        kept.filled() == self.shape.units_of(kept.index)
+    }
+
+    /// The next page of a group does not exist, its cells having one bit; whether the group is full.
+    pub fn add_nothing(&mut self, group: u32, programming: Programming) -> bool {
+        let kept = &mut self.groups[group as usize];
         kept.pages.push(programming);
         kept.filled() == self.shape.units_of(kept.index)
     }

@@ -11,6 +11,7 @@ mod held;
 mod owned;
 mod pace;
 mod queues;
+mod slc;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ pub use cut::{CutGroup, CutProgram, Fate};
 pub use gather::Class;
 pub use held::{Reason, Write};
 pub use queues::{PageId, PageOp, Phase, Queues};
+pub use slc::{SlcCacheState, SlcState};
 
 use crate::kit::slots::Slot;
 use crate::ssd::clock::{Clock, Event};
@@ -116,6 +118,9 @@ pub struct Cache {
     owned: Option<Owned>,
     /// Jobs that were not handed on yet.
     jobs: Vec<Asked>,
+    /// The SLC cache, if there is one, and its stream.
+    slc: Option<Box<SlcCacheState>>,
+    slc_stream: Stream,
 }
 
 impl Cache {
@@ -137,6 +142,12 @@ impl Cache {
             turn: 0,
             owned: config.persistence.recovers().then(Owned::default),
             jobs: Vec::new(),
+            slc: SlcCacheState::new(config, &shape),
+            slc_stream: if config.slc_cache.is_on() {
+                Stream(streams - 1)
+            } else {
+                Stream(u32::MAX)
+            },
             config: config.clone(),
         }
     }
@@ -256,25 +267,54 @@ impl Cache {
             if self.replaces(ftl, lpn) {
                 let request = self.writes[0].request.id;
                 self.note_owner(ftl, slot, request, lpn, &is_open);
-                ftl.counters.buffer_replaced += u64::from(pages);
-            } else {
-                if let Err(why) = self.admits(ftl, clock) {
-                    return Turn::Held(why);
-                }
-                let stream = ftl.stream_of_host(lpn);
-                let Some(domain) = self.host_domain(ftl, stream, &depth, clock) else {
-                    return Turn::Held(Why::Blocks);
-                };
-                ftl.note_written(lpn);
+                ftl.counters.pages_replaced(1, pages, u64::from(bytes));
                 self.writes[0].next += 1;
-                ftl.counters.host_wrote(pages, u64::from(bytes));
-                ftl.counters.host_programs += 1;
-                self.pace.wrote(clock.now);
-                return Turn::Page { domain, stream, slot, lpn };
+                continue;
             }
-            ftl.counters.host_wrote(pages, u64::from(bytes));
+            if let Err(why) = self.admits(ftl, clock) {
+                return Turn::Held(why);
+            }
+            let place = match self.slc_place(ftl, clock) {
+                Some(place) => Some(place),
+                None => {
+                    let stream = ftl.stream_of_host(lpn);
+                    self.host_domain(ftl, stream, &depth, clock).map(|domain| (domain, stream))
+                }
+            };
+            let Some((domain, stream)) = place else { return Turn::Held(Why::Blocks) };
+            if let Some(slc) = &mut self.slc {
+                slc.wrote();
+            }
+            ftl.note_written(lpn);
             self.writes[0].next += 1;
+            ftl.counters.host_wrote(pages, u64::from(bytes));
+            ftl.counters.host_programs += 1;
+            self.pace.wrote(clock.now);
+            return Turn::Page { domain, stream, slot, lpn };
         }
+    }
+
+    /// Where the next page of the host goes in the SLC cache, if it does.
+    #[inline]
+    fn slc_place(&mut self, ftl: &Ftl, clock: &mut Clock) -> Option<(Domain, Stream)> {
+        let slc = self.slc.as_mut()?;
+        let is_fast = slc.writes(ftl.takes_slc(), ftl.slc_blocks(), clock);
+        is_fast.then_some((Domain(0), self.slc_stream))
+    }
+
+    /// The SLC cache, if there is one.
+    pub fn slc(&mut self) -> Option<&mut SlcCacheState> {
+        self.slc.as_deref_mut()
+    }
+
+    /// What the SLC cache has to report.
+    pub fn slc_account(&self) -> Option<&SlcCacheState> {
+        self.slc.as_deref()
+    }
+
+    /// Whether a fold goes on by itself.
+    pub fn waits_to_fold(&self) -> bool {
+        self.slc.as_ref().is_some_and(|slc| slc.waits_to_fold())
     }
 
     /// Whether there is room for the next page of the first write, and the pace lets it in.
@@ -288,7 +328,16 @@ impl Cache {
             return Err(Why::Room);
         }
         let begins = (!write.begun).then_some((write.end - write.next) as u32);
-        match self.pace.admits(begins, self.gather.used_share(Class::Host), now) {
+        let mut is_free = false;
+        if let Some(slc) = &self.slc {
+            if slc.holds_host() {
+                return Err(Why::Cleaning);
+            }
+            is_free = slc.is_unmetered() && !self.pace.lags();
+        }
+        let used = self.gather.used_share(Class::Host);
+        let admission = if is_free { Admission::Now } else { self.pace.admits(begins, used, now) };
+        match admission {
             Admission::Now => {
                 write.begun = true;
                 Ok(())
@@ -369,6 +418,14 @@ impl Cache {
         lpn: Lpn,
         clock: &mut Clock,
     ) {
+        if stream == self.slc_stream {
+            let (programming, opens) = ftl.program_slc(domain, lpn);
+            if opens {
+                // What it takes of the room comes back when it is folded.
+                self.pace.add(domain.0, -i64::from(ftl.geometry().data_pages));
+            }
+            return self.put(ftl, (domain, stream, class), programming, clock);
+        }
         let stream = ftl.stream_with_room(domain, stream);
         let programming = ftl.program_for(domain, stream, lpn);
         self.put(ftl, (domain, stream, class), programming, clock);
@@ -396,7 +453,7 @@ impl Cache {
         programming: Programming,
         clock: &mut Clock,
     ) {
-        if stream != self.cold {
+        if stream != self.cold && stream != self.slc_stream {
             self.pace.add(domain.0, -1);
         }
         let fills = (domain.0 * self.streams + stream.0) as usize;
@@ -417,7 +474,17 @@ impl Cache {
         {
             clock.call(clock.now + linger, Event::Lingered(group));
         }
-        if self.gather.add(group, class, programming) {
+        let mut is_full = self.gather.add(group, class, programming);
+        if stream == self.slc_stream
+            && self.gather.group(group).filled() == self.shape.units_per_row()
+        {
+            // The rows that cells of one bit do not have.
+            while !is_full {
+                let programming = ftl.pad_slc(domain);
+                is_full = self.gather.add_nothing(group, programming);
+            }
+        }
+        if is_full {
             self.filling[fills] = NONE;
             self.full(ftl, group);
         }
@@ -432,7 +499,8 @@ impl Cache {
         kept.passes = passes;
         let (block, index, die, cleans) = (kept.block, kept.index, kept.die, !kept.is_hosts());
         ftl.counters.groups += 1;
-        let job = Job::Program { group, last: !two_pass };
+        let slc = kept.stream == self.slc_stream;
+        let job = Job::Program { group, last: !two_pass, slc };
         self.jobs.push(Asked { die, job, cleans });
         let first = self.shape.first_die(block, ftl.geometry().blocks_per_domain);
         if let Some(die) = self.shape.place(first, index).parity {
@@ -460,7 +528,11 @@ impl Cache {
         for index in first.unwrap_or(0)..=last {
             if let Some(group) = self.gather.of_block(block, index) {
                 let die = self.gather.group(group).die;
-                self.jobs.push(Asked { die, job: Job::Program { group, last: true }, cleans });
+                self.jobs.push(Asked {
+                    die,
+                    job: Job::Program { group, last: true, slc: false },
+                    cleans,
+                });
             }
         }
     }
@@ -485,7 +557,11 @@ impl Cache {
         let fills = (domain.0 * self.streams + stream.0) as usize;
         while self.filling[fills] != NONE {
             ftl.counters.padding += 1;
-            let programming = ftl.begin_padding(domain, stream);
+            let programming = if stream == self.slc_stream {
+                ftl.pad_slc(domain)
+            } else {
+                ftl.begin_padding(domain, stream)
+            };
             self.put(ftl, (domain, stream, class), programming, clock);
         }
     }
@@ -547,7 +623,7 @@ impl Cache {
         let programmed = Programmed {
             is_hosts: kept.is_hosts(),
             has_copies: kept.has(Class::Copies),
-            pages: kept.pages.len() as u64,
+            pages: kept.counted(),
         };
         let owned = &mut self.owned;
         self.gather.programmed(group, |group| {

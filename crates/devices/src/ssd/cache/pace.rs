@@ -324,6 +324,11 @@ impl Pace {
         Admission::Now
     }
 
+    /// Whether so much is missing that `token` stops the host.
+    pub fn lags(&self) -> bool {
+        self.missing() > self.slack
+    }
+
     /// Whether the host writes so little that the meter is open.
     fn is_open(&self, page_ns: f64, now: Time) -> bool {
         let (since, before, count) = self.window;

@@ -11,6 +11,7 @@ mod energy;
 mod log_blocks;
 pub mod parts;
 mod persistence;
+mod slc_cache;
 mod today;
 
 use applies::{BUFFERED, CAPACITORS, Facts, SUSPENDABLE, UNBUFFERED};
@@ -22,6 +23,7 @@ pub use cleaning::*;
 pub use energy::*;
 pub use log_blocks::*;
 pub use persistence::*;
+pub use slc_cache::*;
 pub use today::*;
 
 use options::{
@@ -216,6 +218,8 @@ options! {
         buffer: Buffer = Buffer::default(),
         /// The capacitors of a protected write buffer.
         power: Capacitors where CAPACITORS = Capacitors::default(),
+        /// The SLC cache.
+        slc_cache: SlcCache where BUFFERED = SlcCache::default(),
         /// Parity over the dies.
         parity: Parity where BUFFERED = Parity::default(),
         /// Cleaning.

@@ -4,6 +4,9 @@ use crate::ssd::config::{Program, SsdConfig};
 use crate::ssd::shape::Groups;
 use engine::Time;
 
+/// The row of a page that cells of one bit hold.
+pub const SLC_ROW: u32 = u32::MAX;
+
 /// Times of the flash and what stops it.
 #[derive(Debug, Clone)]
 pub(in crate::ssd) struct Costs {
@@ -12,6 +15,9 @@ pub(in crate::ssd) struct Costs {
     read_part: [Time; options::MOST_PAGE_TYPES],
     /// A pass of programming a group.
     pub program: Time,
+    /// The same of the pages that cells of one bit hold, and sensing these.
+    pub slc_program: Time,
+    slc_read: Time,
     pub(super) erase: Time,
     /// A whole page over the bus, with its spare area and its command.
     pub page: Time,
@@ -45,6 +51,8 @@ impl Costs {
             read,
             read_part,
             program,
+            slc_program: config.slc_cache.program.map_or(program, |it| it.ns()),
+            slc_read: config.slc_cache.read.map_or(0, |it| it.ns()),
             erase: config.erase_ns(),
             page: timing.command.ns() + timing.transfer_ns(page),
             unit: timing.command.ns() + timing.transfer_ns(u64::from(groups.unit_bytes)),
@@ -57,6 +65,9 @@ impl Costs {
     /// Sensing pages of a type, all or less than a whole page of them.
     #[inline]
     pub(super) fn sense(&self, row: u32, whole: bool) -> Time {
+        if row == SLC_ROW {
+            return self.slc_read;
+        }
         let times = if whole { &self.read } else { &self.read_part };
         times[row as usize]
     }

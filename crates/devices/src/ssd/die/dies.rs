@@ -163,6 +163,7 @@ impl Dies {
         let number = self.tasks;
         self.tasks += 1;
         let cell_ns = match job {
+            Job::Program { slc: true, .. } => self.costs.slc_program,
             Job::Program { .. } | Job::Own => self.costs.program,
             Job::Parity { passes } => Time::from(passes) * self.costs.program,
             Job::Erase(_) => self.costs.erase,
@@ -491,7 +492,8 @@ impl Dies {
             die.load = Some(Load { task, pages: 0 });
             return;
         }
-        let pages = self.shape.planes * self.shape.rows;
+        let rows = if task.job.is_slc() { 1 } else { self.shape.rows };
+        let pages = self.shape.planes * rows;
         die.load = Some(Load { task, pages });
         die.account.begin(task.cleans, clock.now);
         if let Job::Program { group, .. } = task.job {
@@ -597,7 +599,8 @@ impl Dies {
 
     /// A program or an erase has ended.
     fn count_task(&mut self, task: &Task) {
-        let pages = u64::from(self.shape.planes * self.shape.rows);
+        let rows = if task.job.is_slc() { 1 } else { self.shape.rows };
+        let pages = u64::from(self.shape.planes * rows);
         let effort = &mut self.effort[0];
         match task.job {
             // Of two passes the last one makes it a group that is programmed.

@@ -1,7 +1,7 @@
 //! From logical pages to what dies read in one go: pages of a row are read together.
 
 use super::batch::Batch;
-use super::costs::Costs;
+use super::costs::{Costs, SLC_ROW};
 use super::state::Owner;
 use crate::ssd::ids::Block;
 use crate::ssd::shape::Groups;
@@ -13,6 +13,8 @@ pub(in crate::ssd) struct Place {
     pub block: Block,
     pub group: u32,
     pub unit: u32,
+    /// The block has one bit a cell.
+    pub slc: bool,
 }
 
 /// What a die reads in one go.
@@ -62,16 +64,17 @@ impl Rows {
         owner: impl Fn(u32) -> Owner,
         costs: &Costs,
     ) -> Option<Row> {
-        let Place { block, group, unit } = place;
+        let Place { block, group, unit, slc } = place;
         let span = self.shape.span(unit);
+        let kind = if slc { SLC_ROW } else { span.row };
         let mut before = None;
         let mut row = match self.open {
-            Some(row) if (row.block, row.group, row.kind) == (block, group, span.row) => row,
+            Some(row) if (row.block, row.group, row.kind) == (block, group, kind) => row,
             _ => {
                 before = self.finish(owner, costs);
                 let plane = u32::MAX;
                 let (planes, bytes, bus_ns, whole, pages) = (0, 0, 0, false, 0);
-                Open { block, group, kind: span.row, planes, plane, bytes, bus_ns, whole, pages }
+                Open { block, group, kind, planes, plane, bytes, bus_ns, whole, pages }
             }
         };
         row.pages += 1;
@@ -109,12 +112,13 @@ impl Rows {
             return self.finish(owner, costs).expect("it was added");
         }
         // What lies in one page of the flash.
+        let kind = if place.slc { SLC_ROW } else { span.row };
         let first = self.shape.first_die(place.block, self.blocks_per_domain);
         Row {
             owner: owner(1),
             die: self.shape.place(first, place.group).die,
             planes: 1 << span.plane,
-            sense_ns: costs.sense(span.row, bytes == page_bytes),
+            sense_ns: costs.sense(kind, bytes == page_bytes),
             bus_ns: costs.transfer(bytes),
         }
     }
@@ -143,8 +147,8 @@ impl Rows {
     }
 
     /// A batch of rows of a victim, of the first of which this many pages cross the bus.
-    pub fn batch(&self, batch: Batch, die: u32, pages: u32, costs: &Costs) -> Row {
-        let (sense_ns, bus_ns) = costs.row(batch.row(), pages);
+    pub fn batch(&self, batch: Batch, die: u32, (pages, slc): (u32, bool), costs: &Costs) -> Row {
+        let (sense_ns, bus_ns) = costs.row(if slc { SLC_ROW } else { batch.row() }, pages);
         let planes = u32::MAX >> (32 - self.shape.planes);
         Row { owner: Owner::Batch(batch), die, planes, sense_ns, bus_ns }
     }

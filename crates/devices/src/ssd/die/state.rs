@@ -11,13 +11,21 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ssd) enum Job {
     /// A pass of a group; the last one makes it a group that is programmed.
-    Program { group: u32, last: bool },
+    /// `slc`: with one bit a cell.
+    Program { group: u32, last: bool, slc: bool },
     /// A group of parity, or of the summary of a block, in all its passes.
     Parity { passes: u32 },
     /// A page of the drive's own: of a record, or of a checkpoint.
     Own,
     /// A block of a victim that is erased, given by the number of the erasure.
     Erase(u32),
+}
+
+impl Job {
+    /// Whether it programs cells of one bit.
+    pub fn is_slc(self) -> bool {
+        matches!(self, Job::Program { slc: true, .. })
+    }
 }
 
 /// What waits for a read.

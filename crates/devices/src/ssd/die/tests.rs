@@ -33,7 +33,7 @@ fn dies(config: &SsdConfig) -> (Dies, Clock) {
 fn read(dies: &mut Dies, slot: Slot, clock: &mut Clock) {
     let mut rows = Rows::new(dies.shape(), 8);
     let owner = |pages| Owner::Request { slot, pages, reads: true };
-    let place = Place { block: Block(0), group: 0, unit: 0 };
+    let place = Place { block: Block(0), group: 0, unit: 0, slc: false };
     assert!(rows.add(place, (0, 4096), owner, dies.costs()).is_none());
     let row = rows.finish(owner, dies.costs()).expect("there is one");
     dies.read(&row, Sight::default(), clock);
@@ -68,7 +68,7 @@ fn a_read_is_sensed_and_crosses_the_bus() {
 #[test]
 fn a_group_is_loaded_and_programmed_and_its_loading_is_heard_of() {
     let (mut dies, mut clock) = dies(&config());
-    let job = Job::Program { group: 7, last: true };
+    let job = Job::Program { group: 7, last: true, slc: false };
     dies.give(0, job, false, Sight::default(), &mut clock);
     assert_eq!((dies.take_begun(), dies.take_begun()), (Some(7), None));
     assert_eq!(run(&mut dies, &mut clock), [(105_600 + 200_000, "program")]);
@@ -78,7 +78,7 @@ fn a_group_is_loaded_and_programmed_and_its_loading_is_heard_of() {
 fn programs_of_the_host_that_are_held_do_not_begin_and_the_die_stands() {
     let (mut dies, mut clock) = dies(&config());
     let held = Sight { holds_host: true, backlog: 0 };
-    dies.give(0, Job::Program { group: 0, last: true }, false, held, &mut clock);
+    dies.give(0, Job::Program { group: 0, last: true, slc: false }, false, held, &mut clock);
     assert_eq!((clock.next_at(), dies.take_begun(), dies.stand(true)), (None, None, true));
     assert!(!dies.stand(false), "it would program");
     dies.run_all(Sight::default(), &mut clock);
@@ -94,7 +94,13 @@ fn a_read_waits_for_a_program_unless_it_may_stop_it() {
             config.suspend.program = "10us".parse().expect("a time");
         }
         let (mut dies, mut clock) = dies(&config);
-        dies.give(0, Job::Program { group: 0, last: true }, false, Sight::default(), &mut clock);
+        dies.give(
+            0,
+            Job::Program { group: 0, last: true, slc: false },
+            false,
+            Sight::default(),
+            &mut clock,
+        );
         // The page is loaded, and its program begins.
         let loaded = clock.go_on(Time::MAX).expect("the page crosses the bus");
         let Event::Die(loaded) = loaded else { panic!("{loaded:?}") };

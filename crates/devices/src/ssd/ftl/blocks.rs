@@ -70,6 +70,11 @@ impl Blocks {
         self.index.insert(domain, block.0 - first, self.valid[block.at()]);
         self.order.push(domain, block.0);
     }
+
+    /// For which stream a block was opened.
+    pub fn opened_for(&mut self, block: Block, stream: u8) {
+        self.stream[block.at()] = stream;
+    }
 }
 
 /// How many domains of each unit have few erased blocks.

@@ -7,6 +7,7 @@ use super::free::FreeBlocks;
 use super::logs::Logs;
 use super::map::PageMap;
 use super::placement::{Placement, Reserve};
+use super::slc_blocks::Slc;
 use super::streams::Streams;
 use super::window::Window;
 use crate::building::{Asking, Tick};
@@ -56,6 +57,8 @@ pub struct Ftl {
     /// The write buffer of untimed writes, if there is one.
     pub(super) window: Option<Window>,
     pub(super) ahead: Ahead,
+    /// The SLC cache, if there is one.
+    pub(super) slc: Option<Box<Slc>>,
     /// Pages whose programming was ever begun.
     pub(super) programs: u64,
     /// What was done.
@@ -92,6 +95,7 @@ impl Ftl {
             logs: Logs::new(config, geometry),
             window: None,
             ahead: Ahead::new(geometry.domains),
+            slc: Slc::new(config, geometry),
             programs: 0,
             counters: Counters::default(),
         };

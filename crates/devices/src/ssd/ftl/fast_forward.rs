@@ -102,8 +102,7 @@ impl Ftl {
     fn write_untimed(&mut self, flash: &mut Flash, page: HostPage) -> bool {
         let lpn = page.lpn;
         if self.is_waiting(lpn) && !self.has_ended() {
-            self.counters.host_wrote(page.pages, page.bytes);
-            self.counters.buffer_replaced += u64::from(page.pages);
+            self.counters.pages_replaced(1, page.pages, page.bytes);
             return true;
         }
         let pool = self.geometry.pool_of(lpn);
@@ -171,7 +170,8 @@ impl Ftl {
         }
     }
 
-    fn clean_untimed(&mut self, flash: &mut Flash, mut job: Relocation) {
+    /// Empties a block, and erases it, in no time.
+    pub fn clean_untimed(&mut self, flash: &mut Flash, mut job: Relocation) {
         if job.merges() {
             while let Step::Move(programming) = self.next_step(flash, &mut job) {
                 self.complete_move(flash, programming);
@@ -223,6 +223,7 @@ impl Ftl {
                 valid += usize::from(self.map.holds(Lpn(lpn), Ppn(base.0 + at as u64)));
             }
             self.counters.moves += valid as u64;
+            self.count_folded(job.source, valid as u64);
             job.moved += valid as u32;
             first += count;
             if let Some(frontier) = into {

@@ -138,6 +138,7 @@ impl Ftl {
             return Err("its state does not fit this drive".to_owned());
         }
         self.forget_untimed();
+        self.find_slc(flash, &vec![crate::looks::UNKNOWN_STREAM; blocks as usize]);
         self.map = state.map;
         self.blocks.valid.fill(0);
         let (valid, geometry) = (&mut self.blocks.valid, &self.geometry);
@@ -239,7 +240,9 @@ impl Ftl {
             random: self.random.clone(),
         };
         self.victim.fill(None);
+        let streams = self.blocks.stream.clone();
         self.restore(flash, state).expect("it is a state of this drive");
+        self.find_slc(flash, &streams);
         let least = self.geometry.least_free_after_cut();
         if (0..self.geometry.domains).any(|domain| self.free.count(Domain(domain)) < least) {
             self.end_without_room();

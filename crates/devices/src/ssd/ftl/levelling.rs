@@ -42,6 +42,9 @@ impl Ftl {
         flash: &Flash,
         domain: Domain,
     ) -> Option<(Block, bool)> {
+        if let Some(block) = self.slc_victim(domain) {
+            return Some((block, false));
+        }
         if self.config.levelling.rule == LevellingRule::None {
             return Some((self.policy_victim(flash, domain)?, false));
         }

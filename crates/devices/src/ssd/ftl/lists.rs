@@ -56,8 +56,9 @@ impl Ftl {
         self.blocks.state[block.at()] = BlockState::Open;
         let count = self.streams.count;
         let is_cold = frontier.0 >= self.geometry.domains * count;
-        let stream = if is_cold { self.streams.cold().0 } else { frontier.0 % count };
-        self.blocks.stream[block.at()] = stream as u8;
+        // Behind those of the streams of every domain are those of cold data, then that of the SLC cache.
+        let stream = if is_cold { frontier.0 / self.geometry.domains } else { frontier.0 % count };
+        self.blocks.opened_for(block, stream as u8);
         if let Some(age) = self.blocks.moved_age.get_mut(block.at()) {
             *age = 0;
         }

@@ -29,6 +29,8 @@ mod plain;
 mod programming;
 mod rebuild;
 mod relocation;
+mod slc;
+mod slc_blocks;
 mod streams;
 mod untimed;
 mod window;

@@ -7,6 +7,8 @@ use crate::ssd::ids::{Block, Domain};
 pub enum Reason {
     /// For the space of its superseded pages.
     Space,
+    /// It is of the SLC cache, and its data are to lie in native blocks.
+    Fold,
     /// The same; the block is worn, and cold data is to follow into it when it is erased.
     SpaceThenColdData,
     /// Its data is cold and takes, page by page, the place of what a worn block held.

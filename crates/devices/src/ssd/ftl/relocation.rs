@@ -129,7 +129,7 @@ impl Ftl {
         action
     }
 
-    /// A closed block is cleaned from now on.
+    /// A closed block of a domain is to be emptied; `migrate` says whether cold data follows into it.
     pub fn take_victim(&mut self, domain: Domain, victim: Block, migrate: bool) -> Relocation {
         assert!(self.geometry.domain_of(victim) == domain, "a victim lies in its domain");
         assert!(
@@ -141,7 +141,7 @@ impl Ftl {
         self.blocks.order.remove(domain.0, victim.0);
         self.blocks.state[victim.at()] = BlockState::Victim;
         self.victim[domain.at()] = Some(victim);
-        let reason = if migrate { Reason::SpaceThenColdData } else { Reason::Space };
+        let reason = if migrate { Reason::SpaceThenColdData } else { self.reason_for(victim) };
         Relocation { domain, source: victim, reason, next_page: 0, moved: 0 }
     }
 
@@ -240,6 +240,7 @@ impl Ftl {
         }
         flash.erase(victim);
         self.note_erased(victim);
+        self.note_slc_erased(victim, job.reason);
         self.counters.erases += 1;
         self.counters.migrated_blocks += u64::from(job.levels_wear());
         self.counters.victim_moves += u64::from(job.moved);

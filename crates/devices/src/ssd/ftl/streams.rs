@@ -89,14 +89,14 @@ impl Streams {
         self.frontier[frontier.at()] = Frontier { block: None, next: data_pages };
     }
 
-    /// The stream of cold data.
-    pub(super) fn cold(&self) -> Stream {
-        Stream(self.count)
-    }
-
     /// The frontier of cold data in a domain, one of as many.
     pub(super) fn of_cold(&self, domain: Domain, domains: u32) -> FrontierId {
         FrontierId(domains * self.count + domain.0)
+    }
+
+    /// The last frontier: of the SLC cache, if there is one.
+    pub fn last(&self) -> FrontierId {
+        FrontierId(self.frontier.len() as u32 - 1)
     }
 
     /// The frontiers of a domain, by their place in the list of all.

@@ -143,6 +143,11 @@ impl Ftl {
         Programming { ppn, block, lpn: Lpn::PADDING, old: Place::NOWHERE, order }
     }
 
+    /// The next page of the group in the SLC cache, which holds nothing.
+    pub fn pad_slc(&mut self, domain: Domain) -> Programming {
+        self.pad_on(self.streams.last(), domain)
+    }
+
     /// Begins to copy a page of cold data into the worn block that takes it.
     pub(in crate::ssd) fn program_cold(&mut self, domain: Domain, lpn: Lpn) -> Programming {
         self.program_on(self.cold_frontier(domain), domain, lpn)
@@ -197,8 +202,9 @@ impl Ftl {
     /// that was cleaned since and is now another frontier.
     pub(in crate::ssd) fn frontier_at(&self, domain: Domain, block: Block) -> Option<u32> {
         let data_pages = self.geometry.data_pages;
-        let cold = self.streams.frontier.get(self.cold_frontier(domain).at());
-        let mut all = self.streams.frontier[self.streams.of_domain(domain)].iter().chain(cold);
+        let first_other = (self.geometry.domains * self.streams.count) as usize;
+        let others = self.streams.frontier[first_other..].iter();
+        let mut all = self.streams.frontier[self.streams.of_domain(domain)].iter().chain(others);
         let found = all.find(|it| it.block == Some(block) && it.next < data_pages);
         found.map(|frontier| frontier.next)
     }

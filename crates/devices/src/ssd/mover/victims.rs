@@ -5,7 +5,7 @@ use crate::kit::slots::Slots;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::die::Batch;
 use crate::ssd::flash::Flash;
-use crate::ssd::ftl::{Ftl, Relocation};
+use crate::ssd::ftl::{Ftl, Reason, Relocation};
 use crate::ssd::ids::{Block, Domain, Ppn};
 use crate::ssd::shape::{Geometry, Groups};
 
@@ -97,6 +97,11 @@ impl Mover {
     /// Whether what is emptied of a domain is cold data on its way into a worn block.
     pub fn levels_wear(&self, domain: Domain) -> bool {
         self.victims[domain.at()].is_some_and(|victim| victim.job.levels_wear())
+    }
+
+    /// Whether what is emptied of a domain is of the SLC cache.
+    pub fn folds(&self, domain: Domain) -> bool {
+        self.victims[domain.at()].is_some_and(|victim| victim.job.reason == Reason::Fold)
     }
 
     /// Whether a worn block of a domain is about to be erased, into which cold data follows.

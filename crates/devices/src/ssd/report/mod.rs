@@ -2,14 +2,16 @@
 
 mod health;
 mod lifetime;
+mod slc;
 mod wear_map;
 
 pub use health::{HealthReport, SPARE_THRESHOLD, data_units};
 pub use lifetime::{LifetimeReport, Milestone};
+pub use slc::{SlcReport, SlcStretch};
 pub use wear_map::WearMap;
 
 use crate::ssd::Ssd;
-use crate::ssd::account::{Account, Counts, Spent, UnitAccount};
+use crate::ssd::account::{Account, Counts, MediaBytes, Spent, UnitAccount};
 use crate::ssd::ids::{Block, Domain};
 use crate::ssd::power::PowerReport;
 use engine::{SECTOR_BYTES, Time};
@@ -31,6 +33,10 @@ pub struct SsdReport {
     pub cleaning: CleaningReport,
     /// The spare space, and what cleaning leaves of it.
     pub spare: SpareReport,
+    /// Bytes programmed, by what for.
+    pub media: MediaBytes,
+    /// The SLC cache, of a drive that has one.
+    pub slc_cache: Option<SlcReport>,
     /// Wear.
     pub wear: WearReport,
     /// Health, in the words of `NVMe`.
@@ -48,6 +54,7 @@ impl SsdReport {
     /// Wear, units and buses are left to the caller.
     pub fn add(&mut self, other: &SsdReport) {
         self.counts += other.counts;
+        self.media += other.media;
         self.cleaning.busy_ns += other.cleaning.busy_ns;
         self.cleaning.mean_block_ns = ratio(self.cleaning.busy_ns, self.counts.blocks_cleaned);
         self.derive();
@@ -155,17 +162,21 @@ impl Ssd {
 
     /// What was counted so far.
     pub(in crate::ssd) fn counts_now(&self) -> Counts {
+        Counts::of(&self.account_now())
+    }
+
+    fn account_now(&self) -> Account {
         let domains = 0..self.geometry().domains;
         let free_blocks = domains.map(|domain| u64::from(self.free_blocks(domain))).sum();
         let geometry = self.geometry();
-        Counts::of(&Account {
+        Account {
             counters: self.ftl.counters,
             granule: geometry.granule,
             data_pages: geometry.data_pages,
             page_bytes: u64::from(geometry.sectors_per_flash_page) * SECTOR_BYTES,
             copy_back: self.config.cleaning.copy_back,
             free_blocks,
-        })
+        }
     }
 
     /// What is spare, and what of that is in effect.
@@ -207,6 +218,8 @@ impl Ssd {
             write_amplification: None,
             write_amplification_bytes: None,
             cleaning: self.cleaning(&units),
+            media: self.account_now().media(),
+            slc_cache: self.slc_report(end),
             spare: self.spare(),
             wear: self.wear(),
             health: self.health(),

@@ -212,7 +212,9 @@ impl Geometry {
             sectors_per_page: (logical_bytes / SECTOR_BYTES) as u32,
             sectors_per_flash_page: (page_bytes / SECTOR_BYTES) as u32,
             low_blocks: 0,
-            frontiers: config.open_blocks() + u32::from(config.gathers_cold()),
+            frontiers: config.open_blocks()
+                + u32::from(config.gathers_cold())
+                + u32::from(config.is_buffered() && config.slc_cache.is_on()),
             idle_blocks: 0,
             kept_for_cuts: 0,
             kept_for_padding: 0,

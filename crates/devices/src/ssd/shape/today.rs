@@ -2,7 +2,7 @@
 //! their rows say (`config/applies.rs`).
 
 use super::groups::Groups;
-use crate::ssd::config::{Frontiers, Program, SsdConfig};
+use crate::ssd::config::{Frontiers, LevellingRule, Pace, Program, Reclaim, SsdConfig};
 use engine::Time;
 use options::{Invalid, Size};
 
@@ -14,6 +14,9 @@ const SHORTEST_WORD_LINE_US: [Time; 5] = [0, 150, 700, 4_000, 6_000];
 /// of 20 bits.
 const MOST_CORES: u32 = 1 << 16;
 const MOST_GROUPS: u64 = 1 << 19;
+
+/// Nothing waits longer than this.
+const LONGEST_PAUSE_NS: Time = 3_600_000_000_000;
 
 /// What a drive with a write buffer demands, or one without.
 pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
@@ -27,6 +30,7 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
         return Ok(());
     }
     capacitors(config)?;
+    slc_cache(config)?;
     if !(0.0..=1.0).contains(&cleaning.meter_above) {
         let problem = format!("{} is not a share from 0 to 1", cleaning.meter_above);
         return Err(Invalid::new(&["device.cleaning.meter_above"], problem));
@@ -39,6 +43,98 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
     ];
     if let Some((key, _)) = counts.iter().find(|(_, count)| *count == 0) {
         return Err(Invalid::new(&[key], "0 is not possible; it must be at least 1"));
+    }
+    Ok(())
+}
+
+/// The SLC cache.
+fn slc_cache(config: &SsdConfig) -> Result<(), Invalid> {
+    let slc = &config.slc_cache;
+    for (key, share) in [
+        ("device.slc_cache.dynamic", slc.dynamic),
+        ("device.slc_cache.gone_at", slc.gone_at),
+        ("device.slc_cache.fold_share", slc.fold_share),
+    ] {
+        if !(0.0..=1.0).contains(&share) {
+            return Err(Invalid::new(&[key], format!("{share} is not a share from 0 to 1")));
+        }
+    }
+    if !slc.is_on() {
+        return Ok(());
+    }
+    let refuse = |key: &'static str, problem: String| {
+        Err(Invalid::new(&["device.slc_cache.dynamic", key], problem))
+    };
+    let bits = config.cell.bits;
+    if bits < 2 {
+        let problem = "cells of one bit have no faster mode; an SLC cache needs bits of 2 to 5";
+        return refuse("device.cell.bits", problem.to_owned());
+    }
+    if config.cell.program != Program::OneShot {
+        let problem = format!(
+            "with an SLC cache a word line is programmed at once: program = \"one-shot\", not \"{}\"",
+            config.cell.program
+        );
+        return refuse("device.cell.program", problem);
+    }
+    if config.cleaning.reclaim != Reclaim::Superblock {
+        let problem = "the SLC cache has whole superblocks; use reclaim = \"superblock\"";
+        return refuse("device.cleaning.reclaim", problem.to_owned());
+    }
+    if config.cleaning.pace != Pace::Token {
+        let problem =
+            "an SLC cache needs pace = \"token\": bursts of cleaning would hold its folds";
+        return refuse("device.cleaning.pace", problem.to_owned());
+    }
+    if config.frontiers() != Frontiers::SeparateMoved {
+        let problem = "folded data have a frontier of their own; use frontiers = \"auto\"";
+        return refuse("device.cleaning.frontiers", problem.to_owned());
+    }
+    if config.cleaning.levelling.rule != LevellingRule::None {
+        let problem = "wear levelling does not know the SLC cache; use rule = \"none\"";
+        return refuse("device.cleaning.levelling.rule", problem.to_owned());
+    }
+    if config.parity.of > 0 || config.summary_page {
+        let problem = "parity and summaries of blocks of one bit are not simulated; use parity.of = 0 and \
+                       summary_page = false";
+        return Err(Invalid::new(
+            &["device.slc_cache.dynamic", "device.parity.of", "device.summary_page"],
+            problem,
+        ));
+    }
+    slc_times(config)
+}
+
+/// The times of cells of one bit.
+fn slc_times(config: &SsdConfig) -> Result<(), Invalid> {
+    let (slc, bits) = (&config.slc_cache, config.cell.bits);
+    let times = [("device.slc_cache.program", slc.program), ("device.slc_cache.read", slc.read)];
+    for (key, time) in times {
+        let Some(time) = time else {
+            let problem =
+                "an SLC cache needs it: the time of a page with one bit a cell".to_owned();
+            return Err(Invalid::new(&[key], problem));
+        };
+        if time.ns() == 0 {
+            return Err(Invalid::new(&[key], format!("{time} is no time")));
+        }
+    }
+    let program = slc.program.map_or(0, |it| it.ns());
+    let native = config.timing.program.ns();
+    if program * u64::from(bits) > 2 * native {
+        let most = options::Duration::from_ns(2 * native / u64::from(bits));
+        let problem = format!(
+            "{} is not a gain: a word line of {bits} bits takes {}, so that a page of one bit may take at \
+             most {most} (2 x {} / {bits})",
+            options::Duration::from_ns(program),
+            config.timing.program,
+            config.timing.program
+        );
+        return Err(Invalid::new(&["device.slc_cache.program", "device.timing.program"], problem));
+    }
+    if slc.fold_after.ns() > LONGEST_PAUSE_NS {
+        let problem = format!("{} is too long; at most 1h", slc.fold_after);
+        return Err(Invalid::new(&["device.slc_cache.fold_after"], problem));
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::ssd::cache::{Asked, Class, Turn, Waiter, Why};
 use crate::ssd::clock::DieEvent;
 use crate::ssd::die::{Batch, Ended, Job, Operation, Owner, Place, Rows, Sight};
 use crate::ssd::due::{Answer, Due};
-use crate::ssd::ftl::Relocation;
+use crate::ssd::ftl::{Reason, Relocation};
 use crate::ssd::ids::{Domain, Lpn, Stream, Unit};
 use crate::ssd::page::PageWork;
 use crate::ssd::{Ssd, front};
@@ -94,7 +94,7 @@ impl Ssd {
         let geometry = self.ftl.geometry();
         let (block, page) = (geometry.block_of(ppn), geometry.page_in_block(ppn));
         let units = self.dies.shape().units;
-        Some(Place { block, group: page / units, unit: page % units })
+        Some(Place { block, group: page / units, unit: page % units, slc: self.ftl.is_slc(block) })
     }
 
     /// A write of the host begins: what it covers in part is read first.
@@ -161,7 +161,9 @@ impl Ssd {
 
     /// Whether no die does anything that would make room.
     pub(super) fn stands_still(&self) -> bool {
-        self.mover.stands() && self.dies.stand(self.cache.holds_programs())
+        self.mover.stands()
+            && !self.cache.waits_to_fold()
+            && self.dies.stand(self.cache.holds_programs())
     }
 
     /// Dies have begun to load groups, and have stopped operations for reads.
@@ -239,6 +241,9 @@ impl Ssd {
                     let front = &self.front;
                     let is_open = |slot, request| front.is_open(slot, request);
                     self.cache.note_owner(&self.ftl, slot, request, lpn, is_open);
+                    if self.ftl.has_slc() {
+                        self.fold_on();
+                    }
                     let begins_burst = self.cache.pace().begins_burst(false, self.clock.now);
                     if begins_burst {
                         return self.then(&[Due::PaceChanged, Due::CameIn(domain), Due::Next]);
@@ -323,6 +328,9 @@ impl Ssd {
 
     /// Cleans a domain by one more group of a victim, as far as the pace asks for it and the buffer has room.
     pub(super) fn clean(&mut self, domain: Domain) {
+        if self.ftl.has_slc() {
+            self.fold_on();
+        }
         if !self.cache.pace().cleans(domain.0) || self.cache.room_for_copies() == 0 {
             return;
         }
@@ -345,10 +353,17 @@ impl Ssd {
             }
         }
         let most = self.cache.pace().most_batches();
+        let folds = self.mover.folds(domain);
+        if folds && !self.may_fold() {
+            return;
+        }
         let media = (&self.ftl, &self.flash);
         let room = self.cache.room_for_copies();
         let Some(scan) = self.mover.scan(domain, media, room, most) else { return };
         self.cache.pace().add(domain.0, i64::from(scan.pages));
+        if let Some(slc) = self.cache.slc().filter(|_| folds) {
+            slc.folds(scan.batches().map(|(batch, _)| batch.reserved()).sum(), self.clock.now);
+        }
         // Nothing has to be read: no event will tell the writes that wait of the room.
         let gained = scan.is_empty() && self.cache.backlog() > 0;
         self.due.push(Due::Clean(domain));
@@ -359,7 +374,7 @@ impl Ssd {
         for (batch, pages) in scan.batches() {
             self.cache.reserve(batch.reserved());
             let rows = Rows::new(self.dies.shape(), self.ftl.geometry().blocks_per_domain);
-            let row = rows.batch(batch, scan.die, pages, self.dies.costs());
+            let row = rows.batch(batch, scan.die, (pages, folds), self.dies.costs());
             self.dies.read(&row, self.sight(), &mut self.clock);
             self.hear_dies();
         }
@@ -372,11 +387,26 @@ impl Ssd {
         if self.ftl.room_for_moves(domain) < u64::from(data_pages) {
             return false;
         }
+        let has_room = self.ftl.free_blocks(domain) > self.ftl.geometry().low_blocks + 1;
+        if has_room
+            && self.cache.slc().is_some_and(|slc| slc.folds_now())
+            && self.ftl.can_fold(domain)
+        {
+            return self.begin_fold(domain);
+        }
         // One that is asked for does not wait until the last block before it is low is full.
         let asked = u32::from(self.cache.pace().is_asked(domain.0));
         let threshold = self.ftl.geometry().low_blocks + asked;
         let job = self.ftl.begin_cleaning_below(&self.flash, Unit(domain.0), threshold);
         let Some(job) = job else { return false };
+        if job.reason == Reason::Fold {
+            let blocks = self.ftl.slc_blocks();
+            if let Some(slc) = self.cache.slc() {
+                slc.forces(blocks, self.clock.now);
+            }
+            self.mover.begin(job);
+            return true;
+        }
         let valid = f64::from(self.ftl.valid(job.source)) / f64::from(data_pages);
         self.cache.pace().note_victim(valid);
         self.mover.begin(job);
@@ -442,6 +472,7 @@ impl Ssd {
         let counters = &mut self.ftl.counters;
         let count = if levels_wear { &mut counters.migrations } else { &mut counters.moves };
         *count += u64::from(moved);
+        self.ftl.count_folded(source, u64::from(moved));
         self.mover.batch_moved(batch, moved);
         self.emptied(domain);
         self.then(&[Due::BurstOver, Due::Admit, Due::Clean(domain), Due::EndIdleBurst]);
@@ -451,6 +482,7 @@ impl Ssd {
     fn erased(&mut self, job: Relocation) {
         let domain = job.domain;
         let before = self.ftl.room_of(domain.0);
+        let folds = job.reason == Reason::Fold;
         let levelling = self.ftl.complete_erase(&mut self.flash, job);
         // A block that is retired, or filled with cold data, does not come back.
         let gained = self.ftl.room_of(domain.0) - before;
@@ -461,7 +493,35 @@ impl Ssd {
             self.mover.begin(job);
             self.cache.pace().ask(domain.0, true);
         }
+        if folds {
+            if let Some(slc) = self.cache.slc() {
+                slc.folded();
+            }
+        }
         self.then(&[Due::Clean(domain), Due::Admit, Due::EndIdleBurst]);
+    }
+
+    // ---- the SLC cache ---------------------------------------------------------------------------
+
+    /// Has another block of the cache folded, where that is not left to when space is short.
+    fn fold_on(&mut self) {
+        let domain = Domain(0);
+        let wanted = self.cache.slc().is_some_and(|slc| slc.folds_now());
+        if wanted && !self.mover.has_victim(domain) && self.ftl.can_fold(domain) {
+            self.cache.pace().ask(domain.0, true);
+        }
+    }
+
+    fn begin_fold(&mut self, domain: Domain) -> bool {
+        let Some(job) = self.ftl.begin_fold(domain) else { return false };
+        self.mover.begin(job);
+        true
+    }
+
+    /// Whether the pace of folding lets another group be folded now.
+    fn may_fold(&mut self) -> bool {
+        let clock = &mut self.clock;
+        self.cache.slc().is_none_or(|slc| slc.may_fold(clock))
     }
 
     // ---- cleaning that others have a say in ------------------------------------------------------

@@ -124,6 +124,10 @@ impl Ssd {
         self.ftl.reset_counters(&self.flash);
         self.units.reset_effort();
         self.dies.reset_effort();
+        let now = self.clock.now;
+        if let Some(slc) = self.cache.slc() {
+            slc.reset(now);
+        }
     }
 
     /// Notes the operations of a window from now on.

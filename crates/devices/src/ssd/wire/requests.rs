@@ -2,8 +2,8 @@
 
 use crate::kit::slots::Slot;
 use crate::ssd::clock::Event;
-use crate::ssd::due::Answer;
-use crate::ssd::ids::Lpn;
+use crate::ssd::due::{Answer, Due};
+use crate::ssd::ids::{Domain, Lpn};
 use crate::ssd::{Ssd, front};
 use engine::{Completion, Op, Request, Time};
 
@@ -55,6 +55,7 @@ impl Ssd {
             }
             Event::Lingered(group) => self.lingered(group),
             Event::MeterOpens => self.meter_opens(),
+            Event::Slc(timer) => self.slc_timer_ended(timer),
             Event::LinkFree => return self.pump(),
             Event::RequestArrives => {
                 self.front.request_arrives();
@@ -203,5 +204,15 @@ impl Ssd {
         if any && (!volatile || self.give_answers()) {
             self.pump();
         }
+    }
+
+    /// A timer of the SLC cache has ended.
+    fn slc_timer_ended(&mut self, timer: u32) {
+        let blocks = self.ftl.slc_blocks();
+        if let Some(slc) = self.cache.slc() {
+            slc.timer_ended(timer, blocks, &mut self.clock);
+        }
+        self.due.push(Due::Clean(Domain(0)));
+        self.work_off();
     }
 }

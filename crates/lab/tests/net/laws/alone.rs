@@ -72,6 +72,34 @@ pub fn programs(case: &Case<'_>) -> Result<(), String> {
     })
 }
 
+/// Bytes programmed are those of their causes; and nothing counts as the host's that it did not write.
+pub fn media(case: &Case<'_>) -> Result<(), String> {
+    let Some(causes) = case.results["flash"]["media_bytes"].as_object() else { return Ok(()) };
+    let bytes = |cause: &str| causes.get(cause).and_then(Value::as_u64).unwrap_or(0);
+    let sum: u64 = causes.values().filter_map(Value::as_u64).sum();
+    let all = case.count("/flash/bytes_programmed");
+    must(sum == all, || format!("{causes:?} sum to {sum} and {all} bytes were programmed"))?;
+    let written = case.count("/flash/host_bytes_written");
+    must(bytes("host") <= written, || format!("{causes:?}, the host wrote {written}"))?;
+    let folded = case.count("/slc_cache/folded_bytes");
+    must(bytes("fold") == folded, || format!("{causes:?}, {folded} bytes were folded"))?;
+    // What is in the cache or was folded, the host had written there. What a run began with is not known.
+    let (cached, held) =
+        (case.count("/slc_cache/written_bytes"), case.count("/slc_cache/held_bytes"));
+    must(folded <= cached + held || case.warms_up(), || {
+        format!("{folded} bytes were folded, and {cached} went to the cache")
+    })?;
+    let states = case.results["slc_cache"]["states_seconds"].as_object();
+    let Some(states) = states else { return Ok(()) };
+    let direct = case.count("/slc_cache/direct_bytes");
+    let (sum, programmed) = (cached + direct, bytes("host") + bytes("merge"));
+    must(sum == programmed, || format!("{cached} + {direct} to the cache and not, {causes:?}"))?;
+    let seconds: f64 = states.values().filter_map(Value::as_f64).sum();
+    let simulated = case.number("/simulated_seconds").unwrap_or(0.0);
+    // Those before the first request and behind the last are of no request.
+    must(seconds + 1e-6 >= simulated, || format!("{states:?} in {simulated} s"))
+}
+
 pub fn busy(case: &Case<'_>) -> Result<(), String> {
     let share = |name: &str, value: &Value| {
         let value = value.as_f64().unwrap_or(f64::NAN);

@@ -1,0 +1,197 @@
+"""When a long copy slows down: the SLC cache of a drive, and what is behind it.
+
+The drive is filled to a share, and then written in sequence where it holds nothing. Of a drive that
+is simulated in part (`device.scale`) the part is written, and sizes and times are those of the
+whole: it has as many parts as it takes times as long.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab._core import InputError
+from ssdlab.results import Results
+from ssdlab.running import Experiment, Part, run
+
+#: Requests of a copy: their size, and how many are outstanding.
+BLOCK, DEPTH = 128 * 1024, 32
+#: What each state of the cache means for the writes of the host.
+WHY = {
+    "fast": "into the SLC cache",
+    "direct": "the cache is full",
+    "forced": "space comes from folding the cache",
+    "idle": "no writes",
+    "native": "no SLC cache",
+}
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of the copy at one rate; sizes and times of the whole drive."""
+
+    state: str
+    written_bytes: float
+    seconds: float
+
+    @property
+    def bytes_per_s(self) -> float:
+        """The rate."""
+        return self.written_bytes / self.seconds if self.seconds else 0.0
+
+    @property
+    def why(self) -> str:
+        """What the state means."""
+        return WHY[self.state]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The phase as `ssdlab cliff --json` has it."""
+        return {
+            "state": self.state,
+            "written_bytes": self.written_bytes,
+            "seconds": self.seconds,
+            "bytes_per_s": self.bytes_per_s,
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True)
+class Cliff:
+    """A copy to a drive: its phases, and what a pause gives back of the cache."""
+
+    device: str
+    capacity_bytes: float
+    fill: float
+    copy_bytes: float
+    seconds: float
+    cliff_at_bytes: float | None
+    """What was written when the cache was full; None if it never was, or there is none."""
+    phases: list[Phase]
+    pause_seconds: float | None = None
+    recovered_bytes: float | None = None
+    """What the pause gives back of the cache."""
+    scale: int = 1
+
+    @property
+    def bytes_per_s(self) -> float:
+        """The mean rate of the copy."""
+        return self.copy_bytes / self.seconds
+
+    def to_dict(self, within: float | None = None) -> dict[str, Any]:
+        """The answer as `ssdlab cliff --json` has it; `within` is the time allowed, seconds."""
+        found: dict[str, Any] = {
+            "device": self.device,
+            "capacity_bytes": self.capacity_bytes,
+            "fill": self.fill,
+            "copy_bytes": self.copy_bytes,
+            "seconds": self.seconds,
+            "bytes_per_s": self.bytes_per_s,
+            "cliff_at_bytes": self.cliff_at_bytes,
+            "phases": [it.to_dict() for it in self.phases],
+            "part_of_each_block": 1 / self.scale,
+        }
+        if self.pause_seconds is not None:
+            found["pause"] = {
+                "seconds": self.pause_seconds,
+                "recovered_bytes": self.recovered_bytes,
+            }
+        if within is not None:
+            found["within"] = {"seconds": within, "passed": self.seconds <= within}
+        return found
+
+
+def cliff(
+    device: Part,
+    copy_bytes: float | None = None,
+    *,
+    fill: float = 0.0,
+    pause_seconds: float | None = None,
+    set: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    allow_code: bool = False,
+) -> Cliff:
+    """Copy `copy_bytes` to a drive that is full to a share, `fill`: when does it slow down?
+
+    `device` is a preset, a file or keys; without `copy_bytes` what is free is filled. After the
+    copy the drive may rest for `pause_seconds`: `recovered_bytes` is what that gives back of its
+    SLC cache. `set` changes single keys. Raises `InputError` for wrong input.
+
+    >>> found = ssdlab.cliff("samsung-980pro", 200e9)  # doctest: +SKIP
+    >>> found.cliff_at_bytes, found.bytes_per_s  # doctest: +SKIP
+    """
+    changes = {**(set or {}), "device.fill": fill}
+    how: dict[str, Any] = {"device": device, "set": changes, "seed": seed, "allow_code": allow_code}
+    keys = Experiment(**how).to_dict()["device"]
+    if keys.get("kind") != "ssd":
+        raise InputError(f'cliff: {_name(device)} is not a solid-state drive (kind = "ssd")')
+    scale = int(keys.get("scale", 1))
+    part = run(**how, workload={"kind": "closed", "requests": 1}).capacity_bytes
+    begin = -int(-part * fill // BLOCK) * BLOCK
+    room = (part - begin) // BLOCK * BLOCK
+    size = room if copy_bytes is None else int(copy_bytes / scale) // BLOCK * BLOCK
+    if not BLOCK <= size <= room:
+        free = f"{room * scale / 1e9:.4g}GB"
+        least = f"{BLOCK * scale / 1e6:.4g}MB"
+        asked = "all that is free" if copy_bytes is None else f"{copy_bytes / 1e9:g}GB"
+        raise InputError(
+            f"cliff: a copy of {asked} to a drive that is {fill:.0%} full: from {least} to the "
+            f"{free} that are free"
+        )
+    copied = run(**how, workload={"kind": "fio", "job": _job(begin, size)})
+    recovered = None
+    if pause_seconds is not None:
+        job = _job(begin, size, pause_seconds / scale)
+        recovered = _recovered(run(**how, workload={"kind": "fio", "job": job})) * scale
+    slc = copied.to_dict().get("slc_cache", {})
+    at = slc.get("cliff_at_bytes")
+    return Cliff(
+        device=_name(device),
+        capacity_bytes=part * scale,
+        fill=fill,
+        copy_bytes=size * scale,
+        seconds=copied.simulated_seconds * scale,
+        cliff_at_bytes=None if at is None else at * scale,
+        phases=_phases(copied, slc, scale),
+        pause_seconds=pause_seconds,
+        recovered_bytes=recovered,
+        scale=scale,
+    )
+
+
+def _name(device: Part) -> str:
+    if isinstance(device, Mapping):
+        return str(device.get("preset", "the device"))
+    return os.fspath(device) if isinstance(device, str | os.PathLike) else "the device"
+
+
+def _job(begin: int, size: int, pause: float | None = None) -> str:
+    """The copy as a job of fio; with a pause, one more request after it."""
+    lines = ["[global]", "rw=write", f"bs={BLOCK}", f"iodepth={DEPTH}", f"offset={begin}"]
+    lines += ["[copy]", f"size={size}"]
+    if pause is not None:
+        lines += ["[again]", "stonewall", f"startdelay={round(pause * 1e6)}us", f"size={BLOCK}"]
+    return "\n".join(lines) + "\n"
+
+
+def _phases(copied: Results, slc: Mapping[str, Any], scale: int) -> list[Phase]:
+    phases = [
+        Phase(it["state"], it["written_bytes"] * scale, it["seconds"] * scale)
+        for it in slc.get("phases", ())
+    ]
+    written = [it for it in phases if it.written_bytes]
+    if written:
+        return written
+    host = copied.host.write
+    return [Phase("native", host.bytes * scale, copied.simulated_seconds * scale)]
+
+
+def _recovered(paused: Results) -> float:
+    """What the cache held less after the pause than before it, in bytes of the part simulated."""
+    phases = paused.to_dict().get("slc_cache", {}).get("phases", [])
+    rests = [at for at, it in enumerate(phases) if it["state"] == "idle" and at > 0]
+    if not rests:
+        return 0.0
+    at = rests[-1]
+    return float(max(0, phases[at - 1]["held_bytes"] - phases[at]["held_bytes"]))
