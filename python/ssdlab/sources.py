@@ -10,6 +10,8 @@ from ssdlab.layers import Layer
 
 #: Files that say what is run in a language of other programs: jobs of fio, and MQSim's XML.
 OTHERS = (".fio", ".job", ".ini", ".xml")
+#: Presets at most that a question about a part of a name has.
+MANY = 4
 
 
 def from_experiment(path: str | os.PathLike[str]) -> list[Layer]:
@@ -40,11 +42,18 @@ def from_name(section: str, name: str | os.PathLike[str], called: str | None = N
 
             if (path := plugins.device(name)) is not None:
                 return Layer(f"{called or '--device'} {name}", layers.from_file(path).text)
-        message = _core.unknown_preset(section, name)
+        message = _core.unknown_preset(section, name) + _having(section, name)
         raise InputError(message.replace(f"--{section}", called, 1) if called else message)
     if os.path.splitext(name)[1] in OTHERS:
         return from_experiment(name)[0]
     return layers.from_file(name)
+
+
+def _having(section: str, part: str) -> str:
+    """A question about the presets that have a part of a name; empty if none has, or many have."""
+    presets = [it for it, _ in _core.list(f"{section}s") or ()]
+    found = [it for it in presets if part.lower() in it]
+    return f" (did you mean {' or '.join(found)}?)" if 0 < len(found) <= MANY else ""
 
 
 def _looks_like_path(name: str) -> bool:

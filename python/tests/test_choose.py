@@ -192,3 +192,18 @@ def test_devices_are_listed_in_groups_and_found_by_parts_of_names(ssdlab, refuse
     assert [*found] == ["micron-7450-max", "micron-7450-pro"]
     assert "did you mean samsung-pm9a3" in refused("list", "devices", "samsung-pm9b3")
     assert "only devices are searched here" in refused("list", "cleaners", "greedy")
+
+
+def test_wear_of_a_few_blocks_says_nothing_of_a_drive_on_sale(here):
+    """Where a run wears its blocks unevenly, the rating of the sheet decides, and it is said."""
+    from ssdlab.choosing import reasons
+
+    path = recorded(here / "writes.parquet", requests=4000, reads=0.0, touched=16_000)
+    only = {"drives": ["fast.toml"], "prices": {"fast.toml": 300.0}}
+    trial = choose(path, **only).offers[0].trial
+    years = trial.mean("years")
+    assert years is not None and reasons.life(trial, 1.0) == (years, False)
+    trial.least_evenness = 1.01  # more even than any
+    rated, is_rated = reasons.life(trial, 1.0)
+    assert is_rated and rated != years and trial.mean("years") is None
+    assert reasons.life(trial, None) == (None, False)

@@ -38,6 +38,25 @@ PERCENTILES = {
 FIGURES = ("iops", "mean", *PERCENTILES)
 
 
+#: How far beside a percentile its neighbours are looked at: in standard errors of its rank if each
+#: request were by itself, which waits for cleaning are not, and as shares of what lies beyond.
+ERRORS, LEAST_BESIDE, MOST_BESIDE = 6.0, 0.1, 0.5
+
+
+class Seen(float):
+    """A simulated figure; `low` and `high` are what it might as well have been."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, value: float, low: float, high: float) -> Seen:
+        """The figure `value`, from `low` to `high`."""
+        found = cls(value)
+        found.low, found.high = min(low, value), max(high, value)
+        return found
+
+
 @dataclass(frozen=True)
 class Job:
     """A measured job: its load, and its figures by direction and name (a second, or us)."""
@@ -137,9 +156,32 @@ def of_results(results: Results) -> dict[tuple[str, str], float]:
         values = {"iops": host.iops, "mean": host.mean_us}
         for name, key in PERCENTILES.items():
             if _told(host.requests, key):
-                values[name] = host.percentiles_us[name.removeprefix("p")]
-        found |= {(op, name): float(value) for name, value in values.items() if value}
+                values[name] = _percentile(host, name)
+        found |= {(op, name): value for name, value in values.items() if value}
     return found
+
+
+def _percentile(host: Any, name: str) -> Seen:
+    """A percentile, with its neighbours: where times come in steps, the next one may be far off."""
+    value, counts = float(host.percentiles_us[name.removeprefix("p")]), host.histogram.requests
+    share, edges = float(name.removeprefix("p")) / 100, host.histogram.below_us
+    beyond = 1 - share
+    beside = ERRORS * math.sqrt(share * beyond / host.requests)
+    beside = min(max(beside, LEAST_BESIDE * beyond), MOST_BESIDE * beyond)
+
+    def bin_of(rank: float) -> int:
+        below = 0
+        for place, count in enumerate(counts):
+            below += count
+            if below >= rank * host.requests:
+                return place
+        return len(counts) - 1
+
+    here, under, over = (bin_of(share + it) for it in (0, -beside, beside))
+    # The nearest that lies in the other bin: no further than it was seen to be.
+    low = float(edges[under]) if under < here else value
+    high = float(edges[over - 1]) if over > here else value
+    return Seen.of(value, low, high)
 
 
 def misses(job: Job, found: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], float]:
@@ -149,3 +191,20 @@ def misses(job: Job, found: Mapping[tuple[str, str], float]) -> dict[tuple[str, 
         for key, measured in job.figures.items()
         if key in found
     }
+
+
+def certain_misses(
+    job: Job, found: Mapping[tuple[str, str], float]
+) -> dict[tuple[str, str], float]:
+    """The same, as far as a figure is missed whatever its percentile's neighbours are.
+
+    A percentile on a step of the distribution is on either side by chance: p90 of a stream
+    was twice the measured one with the very keys that it was measured with, which outweighed all
+    that throughput says of these keys.
+    """
+    ends = {
+        key: min(max(job.figures[key], getattr(it, "low", it)), getattr(it, "high", it))
+        for key, it in found.items()
+        if key in job.figures
+    }
+    return {key: math.log(end / job.figures[key]) for key, end in ends.items()}

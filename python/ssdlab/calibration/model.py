@@ -2,9 +2,10 @@
 
 A few keys that no data sheet has are searched one after the other, by factors that shrink from 2 to
 2 %, and words each by itself; then all numbers together by least squares; round by round, until a
-round changes little. What is made
-small is the mean square of the logarithms of simulated over measured, over every job, direction
-and figure. Each simulation has the same seed, so that the search is the same each time.
+round changes little. What is made small is the
+mean square of the logarithms of simulated over measured, over every job, direction and figure, as
+far as a percentile is missed with its neighbours (`jobs.certain_misses`). Each simulation has the
+same seed, so that the search is the same each time.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class Search:
         progress: Callable[[int, int], object] | None,
     ) -> None:
         self.base, self.wanted, self.progress = base, wanted, progress
-        self.known: dict[tuple[tuple[str, str], ...], list[dict[tuple[str, str], float]] | None]
+        self.known: dict[tuple[tuple[str, str], ...], list[Mapping[tuple[str, str], float]] | None]
         self.known = {}
         self.expected = 0
 
@@ -108,7 +109,15 @@ class Search:
         return [*self.base, *layers.from_options([f"{key}={it}" for key, it in values.items()])]
 
     def misses(self, values: Values) -> list[dict[tuple[str, str], float]] | None:
-        """By how much each figure of each job is missed; None for a drive that cannot be built."""
+        """By how much each figure of each job is missed for certain.
+
+        None for a drive that cannot be built.
+        """
+        found = self.found(values)
+        return None if found is None else [*map(jobs.certain_misses, self.wanted, found)]
+
+    def found(self, values: Values) -> list[Mapping[tuple[str, str], float]] | None:
+        """The figures of each job; None for a drive that cannot be built."""
         key = tuple(sorted(values.items()))
         if key not in self.known:
             if self.progress is not None:
@@ -117,8 +126,8 @@ class Search:
                 stack = self.stack(values)
                 _core.check_device(stack)
                 with ThreadPoolExecutor(portable.cores()) as pool:
-                    found = pool.map(lambda it: jobs.simulated(stack, it, SEED), self.wanted)
-                    self.known[key] = [*map(jobs.misses, self.wanted, found)]
+                    simulated = pool.map(lambda it: jobs.simulated(stack, it, SEED), self.wanted)
+                    self.known[key] = [*simulated]
             except InputError:
                 self.known[key] = None
         return self.known[key]
@@ -255,8 +264,9 @@ def _found(
     search: Search, keys: Sequence[Key], values: Values, device: Part, notes: list[str]
 ) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
-    before, after = search.misses({}) or [], search.misses(values) or []
-    for job, old, new in zip(search.wanted, before, after, strict=True):
+    before, found = search.found({}) or [], search.found(values) or []
+    after = search.misses(values) or []
+    for job, old, new in zip(search.wanted, before, found, strict=True):
         for op, figure in job.figures:
             if (op, figure) in new and (op, figure) in old:
                 measured = job.figures[op, figure]
@@ -266,8 +276,8 @@ def _found(
                         "op": op,
                         "figure": figure,
                         "measured": measured,
-                        "before": measured * math.exp(old[op, figure]),
-                        "after": measured * math.exp(new[op, figure]),
+                        "before": float(old[op, figure]),
+                        "after": float(new[op, figure]),
                     }
                 )
     for key in keys:

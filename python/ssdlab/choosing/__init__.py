@@ -244,6 +244,7 @@ class _Trying:
             return self.terms.without_trial(self.drive, why)
         for count in sizing.counts(max(search.fit.fewest_drives, least), self.most):
             trial = search.trial(Design(count, None))
+            trial.least_evenness = reasons.EVEN if self.terms.dwpd(self.drive) else 0.0
             judge(trial, self.goals, self.seed, cancelled=self.cancelled)
             self.trials.append(trial)
             if not (why := self._why(trial)):

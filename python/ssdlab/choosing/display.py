@@ -79,7 +79,7 @@ def _lasts(offer: Offer) -> str:
 
 NOTES = (
     "*: an assumed street price, which ages; --price DRIVE=DOLLARS gives yours.",
-    "life: of the flash under this trace around the clock; (rated): too few erasures were seen, so "
-    "by the rated drive writes of its sheet.",
+    "life: of the flash under this trace around the clock; (rated): too few erasures were seen, or "
+    "all of few blocks, so by the rated drive writes of its sheet.",
     "watts: between idle and active as its sheet has them, by how busy the dies are.",
 )

@@ -11,6 +11,10 @@ from ssdlab.sizing.trial import DAYS, Goal, Trial
 
 #: Years over which data sheets rate drive writes per day.
 RATED_YEARS = 5
+#: A run that wears its blocks less evenly says little of a drive that is sold. Such a drive moves
+#: cold data, so that a trace of few pages does not wear out the few blocks that are left; the
+#: presets do not, as no sheet says how. Then the rating of the sheet holds.
+EVEN = 0.5
 
 
 def of(trial: Trial, goals: Sequence[Goal], years: float, dwpd: float | None) -> str:

@@ -10,18 +10,26 @@ from ssdlab import delivery, forms
 from ssdlab.cli.options import PATH, ExamplesFirst
 from ssdlab.reports import report as write
 
+#: What the page is called where nothing else is said.
+PAGE = Path("report.html")
+
 
 @click.command(
     cls=ExamplesFirst,
     examples=[
-        ("one run, written by ssdlab run --out DIR", "ssdlab report DIR --out report.html"),
-        ("several side by side", "ssdlab report before after --out report.html"),
+        ("one run, written by ssdlab run --out DIR", "ssdlab report DIR"),
+        ("several side by side", "ssdlab report before after --out both.html"),
         ("a sweep", "ssdlab report sweep.jsonl --minimize p99 --out report.html"),
     ],
 )
 @click.argument("results", nargs=-1, required=True, metavar="RESULTS...", type=PATH)
 @click.option(
-    "--out", metavar="FILE.html", type=PATH, required=True, help="The HTML page to write."
+    "--out",
+    metavar="FILE.html",
+    type=PATH,
+    default=PAGE,
+    show_default=True,
+    help="The HTML page to write.",
 )
 @click.option(
     "--minimize",
@@ -41,3 +49,5 @@ def report(
     """
     delivery.refuse(out, forms.REPORT)
     write(results, out, minimize=minimize, maximize=maximize)
+    if out == PAGE:
+        click.echo(f"wrote {out}", err=True)

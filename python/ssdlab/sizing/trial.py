@@ -84,6 +84,8 @@ class Trial:
     writes: bool
     layers: Sequence[Layer]
     found: list[Results] = field(default_factory=list)
+    #: The lifetime of a run that wore its blocks less evenly is not used.
+    least_evenness: float = 0.0
 
     @property
     def over_provisioning(self) -> float:
@@ -170,7 +172,9 @@ class Trial:
 
     def _tbw_bytes(self, results: Results) -> float | None:
         life = lifetime.of(results)
-        return None if life is None else life.host_bytes
+        if life is None or (evenness_of(results) < self.least_evenness):
+            return None
+        return life.host_bytes
 
     def _years(self, results: Results) -> float | None:
         if not self.writes:
@@ -207,6 +211,12 @@ class Trial:
             "unlimited": not self.writes,
             "lifetime_reason": self.why_unknown() if lasts is None else None,
         }
+
+
+def evenness_of(results: Results) -> float:
+    """How evenly a run wore the blocks; 1 where it is not known."""
+    found = ((results.get("wear") or {}).get("lifetime") or {}).get("evenness")
+    return 1.0 if found is None else float(found)
 
 
 def add_seeds(
