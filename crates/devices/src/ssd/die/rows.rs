@@ -118,7 +118,7 @@ impl Rows {
             owner: owner(1),
             die: self.shape.place(first, place.group).die,
             planes: 1 << span.plane,
-            sense_ns: costs.sense(if place.slc { SLC_ROW } else { span.row }, bytes == page_bytes),
+            sense_ns: costs.sense(kind, bytes == page_bytes),
             bus_ns: costs.transfer(bytes),
         }
     }
