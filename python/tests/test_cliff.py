@@ -1,0 +1,77 @@
+"""`ssdlab cliff`: when a copy slows down, and what a rest gives back."""
+
+import json
+
+import pytest
+
+import ssdlab
+from ssdlab.cliffs import cliff
+
+#: A small part of the drive: all of its phases in a second.
+SMALL = {"device.slc_cache.limit": "30GB", "device.scale": 192}
+WORDS = [f"--set={key}={value}" for key, value in SMALL.items()]
+
+
+@pytest.fixture(scope="module")
+def copied():
+    return cliff("samsung-980pro", 60e9, set=SMALL, pause_seconds=10)
+
+
+def test_a_copy_is_fast_until_the_cache_is_full(copied):
+    block = 16 * 4 * 16384 * 384
+    assert copied.cliff_at_bytes == pytest.approx(30e9, abs=2 * block)
+    fast, direct = copied.phases
+    assert (fast.state, direct.state) == ("fast", "direct")
+    assert fast.bytes_per_s == pytest.approx(4.0e9, rel=0.06)
+    assert direct.bytes_per_s == pytest.approx(1.5e9, rel=0.08)
+    assert sum(it.written_bytes for it in copied.phases) == pytest.approx(copied.copy_bytes)
+    assert copied.bytes_per_s < fast.bytes_per_s
+
+
+def test_a_rest_gives_back_what_is_folded_meanwhile(copied):
+    # The rate of folding, from when the drive rests on.
+    assert copied.recovered_bytes == pytest.approx(1.5e9 * (10 - 5), rel=0.5)
+    assert cliff("samsung-980pro", 60e9, set=SMALL, pause_seconds=2).recovered_bytes == 0
+
+
+def test_a_drive_without_a_cache_has_one_rate():
+    found = cliff("samsung-990pro", 20e9, set={"device.scale": 192})
+    assert [it.state for it in found.phases] == ["native"]
+    assert found.cliff_at_bytes is None
+
+
+def test_the_exit_status_says_whether_the_limit_is_kept(ssdlab):
+    arguments = ("cliff", "samsung-980pro", "--copy", "60GB", *WORDS)
+    kept = ssdlab(*arguments, "--within", "10min")
+    assert (kept.returncode, "is kept" in kept.stdout) == (0, True), kept
+    missed = ssdlab(*arguments, "--within", "10s")
+    assert (missed.returncode, "is missed" in missed.stdout) == (1, True), missed
+
+
+def test_the_numbers_are_json(ssdlab):
+    done = ssdlab("cliff", "samsung-980pro", "--copy", "40GB", *WORDS, "--json", "-")
+    found = json.loads(done.stdout)
+    assert found["phases"][0]["state"] == "fast"
+    assert found["seconds"] == pytest.approx(sum(it["seconds"] for it in found["phases"]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--copy", "2TB"), "free"),
+        (("--fill", "100%"), "below 100%"),
+        (("--fill", "lots"), "expected a share"),
+        (("--copy", "5"), "unit"),
+        (("--within", "5 parsecs"), "expected a time"),
+    ],
+)
+def test_bad_input_is_refused(refused, arguments, message):
+    assert message in refused("cliff", "samsung-980pro", *arguments)
+
+
+def test_a_disk_has_none(refused):
+    assert "solid-state" in refused("cliff", "scsi-15k", "--copy", "1GB")
+
+
+def test_it_is_in_the_api():
+    assert ssdlab.cliff is cliff
