@@ -405,7 +405,7 @@ def test_a_design_of_other_results():
     plain["host"]["all"] = plain["host"]["all"] | {"mb_per_s": None}
     found = of_results("it", plain, Prices())
     assert (found.name, found.gigabytes, found.mb_per_s) == ("it", 1.0, 0.0)
-    assert found.written_gb_per_request == pytest.approx(7.5e-7, rel=1e-12)
+    assert found.written_gb_per_request == pytest.approx(7.5e-7, rel=1e-12, abs=0)
     names = ("status", "service_years", "host_bytes", "drive_writes", "drive_writes_per_day")
     wear = dict.fromkeys((*names, "error", "reason", "erases"), 5)
     found = of_results("it", results(wear={"lifetime": wear}), Prices())
