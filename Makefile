@@ -160,6 +160,11 @@ mutants: check-tools ## plant mistakes in the last commit, or in a crate (CRATE=
 	  cargo mutants --in-diff .cache/mutants.diff --output .cache; \
 	fi
 
+.PHONY: mutants-python
+mutants-python: dist/.stamp-tested ## plant mistakes in the arithmetic of Python (costs, ratings, reliability)
+	@$(BIN)/python -m mutmut --version >/dev/null 2>&1 || { echo "it needs mutmut: $(BIN)/python -m pip install mutmut" >&2; exit 2; }
+	$(BIN)/python python/tests/mutants.py
+
 .PHONY: crash
 crash: dist/.stamp-installed ## cut the power of applications whose losses are known (as root; POINTS=1000)
 	$(BIN)/ssdlab crash --controls --points $(or $(POINTS),1000)

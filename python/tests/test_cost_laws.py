@@ -15,6 +15,7 @@ from ssdlab import InputError
 from ssdlab.costing import Need, Prices, bill, cheapest, front, refuse_unknown
 from ssdlab.costing import need as needs
 from ssdlab.costing.design import Design, latencies_us, of_results
+from ssdlab.costing.prices import KEYS, from_options
 from ssdlab.lifetime import Lifetime
 
 DESIGNS = range(300)
@@ -346,3 +347,120 @@ def test_latencies_are_read_in_their_units_and_shown_in_us():
         for kind in ("", "read.", "write."):
             assert needs.is_latency(kind + name)
     assert not any(map(needs.is_latency, ("p98", "all.p99", "read", "median", "p99.", "trim.p99")))
+
+
+def test_small_amounts_are_amounts():
+    """Of less than one of each: the bounds are at nothing, not at one."""
+    priced = Prices(device_dollars=8.0, years=4.0)
+    design, _ = drawn(2, prices=priced, gigabytes=0.5, iops=0.25, mb_per_s=0.1)
+    assert bill(design, Need({"gb": 2.0}, {})).drives == 4
+    assert bill(design, Need({"iops": 2.0}, {})).drives == 8
+    assert bill(design, Need({"mb_per_s": 0.35}, {})).drives == 4
+    # A fifth of a GB a day, on a drive that can be written 365 times: in 2.5 years.
+    rare = dataclasses.replace(design, lifetime=lasting(365.0))
+    found = bill(rare, Need({"dwpd": 0.4, "gb": 0.5}, {}))
+    assert (found.lifetime_years, found.times_bought) == (pytest.approx(2.5), 2)
+    unknown = dataclasses.replace(design, lifetime=lasting(None, "short"))
+    assert bill(unknown, Need({"dwpd": 0.4, "gb": 0.5}, {})).lacks == ["its lifetime is short"]
+
+
+@pytest.mark.parametrize("times", [1, 2, 3, 7, 49])
+@pytest.mark.parametrize("years", [0.1, 0.3, 1.0, 4.9])
+def test_drives_that_last_until_the_end_are_not_bought_once_more(times, years):
+    lasts = years / times
+    priced = Prices(device_dollars=1.0, years=years)
+    design, _ = drawn(2, prices=priced, gigabytes=1.0, lifetime=lasting(365.0 * lasts))
+    found = bill(design, Need({"dwpd": 1.0, "gb": 1.0}, {}))
+    assert found.times_bought == times
+    more = dataclasses.replace(design, prices=Prices(device_dollars=1.0, years=years * 1.000001))
+    assert bill(more, Need({"dwpd": 1.0, "gb": 1.0}, {})).times_bought == times + 1
+
+
+def test_power_that_is_unknown_or_none_costs_nothing():
+    unknown = {"constant_watts": None, "prices": Prices(device_dollars=1.0)}
+    found = bill(drawn(2, **unknown)[0], Need({}, {}))
+    assert (found.watts, found.power_dollars, found.to_dict()["iops_per_watt"]) == (None, 0, None)
+    free = Prices(device_dollars=1.0, watts=0.0, power_dollars_per_kwh=1.0, pue=2.0, years=3.0)
+    found = bill(drawn(2, prices=free)[0], Need({}, {}))
+    assert (found.watts, found.power_dollars, found.to_dict()["iops_per_watt"]) == (0, 0, None)
+    rests = bill(drawn(2, prices=free)[0], Need({}, {}), 3.0)
+    assert rests.to_dict()["five_minute_seconds"] == rests.five_minute_seconds > 0
+
+
+def test_what_is_missing_is_said_in_one_sentence():
+    priced = Prices(maintenance_share=0.1, power_dollars_per_kwh=1.0)
+    design, _ = drawn(1, prices=priced, constant_watts=None)
+    with pytest.raises(InputError) as refused:
+        bill(design, Need({"dwpd": 1.0}, {}))
+    assert str(refused.value) == (
+        "it1: prices are missing: device_dollars or capacity_dollars_per_gb, the price of a "
+        "device; years, for how long, which power_dollars_per_kwh and maintenance_share and "
+        "--need dwpd asks for; watts, not in the results (device.energy). Give "
+        "--device-dollars, --capacity-dollars-per-gb, --years, --watts, or [cost] in the experiment"
+    )
+
+
+def test_a_design_of_other_results():
+    plain = results(experiment={"title": "T", "device": {"kind": "linear"}})
+    plain["host"]["all"] = plain["host"]["all"] | {"mb_per_s": None}
+    found = of_results("it", plain, Prices())
+    assert (found.name, found.gigabytes, found.mb_per_s) == ("it", 1.0, 0.0)
+    assert found.written_gb_per_request == pytest.approx(7.5e-7, rel=1e-12, abs=0)
+    names = ("status", "service_years", "host_bytes", "drive_writes", "drive_writes_per_day")
+    wear = dict.fromkeys((*names, "error", "reason", "erases"), 5)
+    found = of_results("it", results(wear={"lifetime": wear}), Prices())
+    assert found.lifetime == Lifetime(*[5] * 8)
+
+
+def options(**given):
+    return {key: given.get(key) for key in KEYS}
+
+
+def test_prices_of_options_are_numbers_in_their_bounds():
+    assert from_options(options(years=2.0, pue=1.0)) == Prices(years=2.0, pue=1.0)
+    assert from_options(options(maintenance_share=0.0)) == Prices(maintenance_share=0.0)
+    bounds = [("years", 0.0, "above 0"), ("years", -1.0, "above 0"), ("pue", 0.99, "1 or more")]
+    bounds += [(key, -0.5, "0 or more") for key in KEYS if key not in ("years", "pue")]
+    bounds += [(key, math.nan, "") for key in KEYS] + [(key, math.inf, "") for key in KEYS]
+    for key, value, said in bounds:
+        with pytest.raises(InputError) as refused:
+            from_options(options(**{key: value}))
+        name = "--" + key.replace("_", "-")
+        assert str(refused.value).startswith(f"{name} {value:g}: expected a number, {said}")
+    with pytest.raises(InputError) as refused:
+        from_options(options(device_dollars=1.0, capacity_dollars_per_gb=0.0))
+    assert str(refused.value) == (
+        "--device-dollars and --capacity-dollars-per-gb: a device has only one price; keep one of "
+        "the two"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("gb", "--need gb: expected NAME=VALUE, such as iops=18000 or p99=20ms"),
+        ("=3", "--need =3: expected NAME=VALUE, such as iops=18000 or p99=20ms"),
+        ("gb=", "--need gb=: expected NAME=VALUE, such as iops=18000 or p99=20ms"),
+        ("gb=1,gb=2", "--need gb=2: gb is given twice; keep one"),
+        ("p99=1s,p99=2s", "--need p99=2s: p99 is given twice; keep one"),
+        ("gb=many", '--need gb=many: "many" is not a number; gb is GB of 1e9 bytes, such as gb='),
+        ("gb=0", "--need gb=0: gb must be above 0"),
+        ("gb=-1", "--need gb=-1: gb must be above 0"),
+        ("gb=inf", "--need gb=inf: gb must be above 0"),
+        ("iopz=3", "(did you mean iops?)"),
+        (
+            "qqqqq=3",
+            "--need qqqqq=3: the requirements are iops, mb_per_s, gb, dwpd, mean, p50",
+        ),
+        ("p99=3", "--need p99"),
+    ],
+)
+def test_a_need_that_is_none_is_refused_by_name(text, said):
+    with pytest.raises(InputError) as refused:
+        needs.parse((text,))
+    assert said in str(refused.value)
+    assert ("did you mean" in str(refused.value)) == (text == "iopz=3")
+
+
+def test_needs_may_be_small():
+    assert needs.parse(("gb=0.5",)).amounts == {"gb": 0.5}
