@@ -226,7 +226,10 @@ impl Ftl {
                 if let Some(slot) = self.slot_of(domain, victim) {
                     self.vacate(domain, slot);
                 }
-                return Some(self.take_victim(domain, victim, false));
+                let mut job = self.take_victim(domain, victim, false);
+                let pages = self.geometry.data_pages;
+                job.note_moved(self.logs_mut().take_copied(pages));
+                return Some(job);
             }
             let Some(lpn) = self.logs.as_ref()?.wanted(domain) else { continue };
             let merge = match self.plan(domain, lpn) {
@@ -280,8 +283,8 @@ impl Ftl {
 
     fn end_merge(&mut self, flash: &mut Flash, job: &Relocation, merge: Merge, is_whole: bool) {
         let domain = job.domain;
-        self.counters.victim_moves += u64::from(job.moved);
         let logs = self.logs_mut();
+        logs.note_copied(job.moved);
         logs.set_merging(domain, None);
         let owned = logs.of(domain, merge.logical);
         if is_whole {
