@@ -33,6 +33,20 @@ def buffered():
     return ssdlab.run(device="tlc-enterprise", set={"device.scale": 384, "workload.requests": 3000})
 
 
+@pytest.fixture(scope="module")
+def merging():
+    """A drive with log blocks: how these were merged is in a section of their own."""
+    return ssdlab.run(
+        set={
+            "device.blocks_per_plane": 64,
+            "device.log_blocks.scheme": "bast",
+            "workload.kind": "closed",
+            "workload.requests": 3000,
+            "workload.read_share": 0.3,
+        }
+    )
+
+
 def section(results, path):
     for word in path.split("."):
         results = results[word]
@@ -40,8 +54,8 @@ def section(results, path):
 
 
 @pytest.mark.parametrize("row", counters.table(), ids=lambda row: row.key)
-def test_a_counter_is_in_the_results(results, buffered, row):
-    results = buffered if row.section == "buffer" else results
+def test_a_counter_is_in_the_results(results, buffered, merging, row):
+    results = {"buffer": buffered, "flash.merges": merging}.get(row.section, results)
     assert row.meaning.endswith(".") and row.unit in counters.UNITS
     assert row.section or row.over_time, "it stands somewhere"
     if row.section:
@@ -53,9 +67,13 @@ def test_a_counter_is_in_the_results(results, buffered, row):
         assert not row.section or sum(line) == total > 0
 
 
-def test_the_terminal_shows_the_counters_that_have_words_for_it(results):
+@pytest.mark.parametrize("drive", ["results", "merging"])
+def test_the_terminal_shows_the_counters_that_have_words_for_it(drive, request):
+    results = request.getfixturevalue(drive)
     text = display.results_table(results, io.StringIO())
     flash = [row for row in counters.table() if row.section.startswith("flash")]
+    if drive == "results":
+        flash = [row for row in flash if row.section != "flash.merges"]
     assert sum(row.terminal for row in flash) >= 4
     places = []
     for row in flash:
@@ -68,9 +86,11 @@ def test_the_terminal_shows_the_counters_that_have_words_for_it(results):
     assert units == sorted(units, key=counters.UNITS.index), "pages first"
 
 
-def test_the_report_says_what_each_counter_means(buffered):
-    page = runs.page([buffered])
+def test_the_report_says_what_each_counter_means(buffered, merging):
+    pages = {"flash.merges": runs.page([merging])}
+    of_buffered = runs.page([buffered])
     for row in counters.table():
+        page = pages.get(row.section, of_buffered)
         if row.section:
             path = f"{row.section}.{row.key}".partition(".")[2]
             words = path.replace(".", " ").replace("_", " ")

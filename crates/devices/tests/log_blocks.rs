@@ -40,6 +40,7 @@ struct Done {
 fn done(ssd: &Ssd) -> Done {
     ssd.check().unwrap();
     let counts = ssd.account(1).counts;
+    assert!(counts.victim_pages_moved <= counts.victim_pages);
     Done {
         switch: counts.switch_merges,
         partial: counts.partial_merges,

@@ -24,6 +24,19 @@ fn cuts_lose_nothing() {
     assert!(cuts >= wanted);
 }
 
+/// The search meets drives with log blocks, and such that keep their map.
+#[test]
+fn drives_of_all_kinds_are_cut() {
+    let possible = |seed: &u64| {
+        let mut config = drives::config(*seed);
+        drives::with_least_spare(&mut config).map(|_| config)
+    };
+    let drawn: Vec<_> = (0..200).filter_map(|seed| possible(&seed)).collect();
+    let logs = drawn.iter().filter(|it| it.log_blocks.are_used()).count();
+    let keep = drawn.iter().filter(|it| it.persistence.keeps_map()).count();
+    assert!(logs >= 10 && keep >= 10, "{logs} with log blocks, {keep} that keep their map");
+}
+
 /// Runs the case that the variable `POWER` names, as a search prints it.
 #[test]
 fn the_case_named_by_the_variable_power_loses_nothing() {

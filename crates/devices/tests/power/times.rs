@@ -25,6 +25,19 @@ fn baseline(units: u32, blocks_per_plane: u32, recovery: Recovery) -> SsdConfig 
     }
 }
 
+/// What is left is the record of the start: two pages.
+#[test]
+fn a_map_that_survives_is_not_read() {
+    let kept = |blocks| {
+        let mut config = baseline(1, blocks, Recovery::Nvram);
+        config.persistence.map_write = Duration::from_ns(2_000);
+        recovery(&config, 10)
+    };
+    let ((small, report), (large, _)) = (kept(64), kept(512));
+    assert_eq!((report.pages_read, report.blocks_by_scan), (0, 0));
+    assert!((small - large).abs() < 1e-9 && small < 0.001, "{small} s, and {large} s");
+}
+
 /// Lets everything happen up to an instant.
 fn pass(ssd: &mut Ssd, until: Time) {
     let mut done: Vec<Completion> = Vec::new();

@@ -8,6 +8,23 @@ pub fn is_own(path: &str) -> bool {
     path.starts_with("device.log_blocks.") || path == "device.persistence.map_write"
 }
 
+/// Keys that do not agree with log blocks, or are given with them.
+const OTHERS: [&str; 13] = [
+    "gang",
+    "interleave",
+    "cache_commands",
+    "logical_page",
+    "page_span",
+    "pool",
+    "active_blocks",
+    "stripe",
+    "fill_order",
+    "cell",
+    "cleaning",
+    "spare_blocks_per_plane",
+    "over_provisioning",
+];
+
 /// Gives some of the drives without a write buffer log blocks, and takes back what does not agree with them.
 pub fn draw(config: &mut Config, seed: u64) {
     let mut dice = Dice::new(seed.rotate_left(40) ^ 0x106);
@@ -16,21 +33,6 @@ pub fn draw(config: &mut Config, seed: u64) {
     if !is_plain || !dice.chance(0.08) {
         return;
     }
-    const OTHERS: [&str; 13] = [
-        "gang",
-        "interleave",
-        "cache_commands",
-        "logical_page",
-        "page_span",
-        "pool",
-        "active_blocks",
-        "stripe",
-        "fill_order",
-        "cell",
-        "cleaning",
-        "spare_blocks_per_plane",
-        "over_provisioning",
-    ];
     let is_other = |key: &str| {
         let rest = key.strip_prefix("device.").unwrap_or_default();
         OTHERS.iter().any(|other| rest.starts_with(other)) && rest != "cleaning.time"

@@ -28,6 +28,8 @@ pub struct Logs {
     wanted: Vec<Option<Lpn>>,
     /// The logical block of each domain that is being merged.
     merging: Vec<Option<u32>>,
+    /// Pages that merges have copied, and for which no block has been erased yet.
+    copied: u64,
 }
 
 impl Logs {
@@ -41,6 +43,7 @@ impl Logs {
             slots: vec![None; domains * count as usize],
             wanted: vec![None; domains],
             merging: vec![None; domains],
+            copied: 0,
         })
     }
 
@@ -93,6 +96,18 @@ impl Logs {
     /// The merge of a logical block begins, or has ended.
     pub fn set_merging(&mut self, domain: Domain, logical: Option<u32>) {
         self.merging[domain.at()] = logical;
+    }
+
+    /// A merge has copied pages: they count where a block is erased.
+    pub fn note_copied(&mut self, pages: u32) {
+        self.copied += u64::from(pages);
+    }
+
+    /// Those of them that count for a block of so many.
+    pub fn take_copied(&mut self, most: u32) -> u32 {
+        let taken = self.copied.min(u64::from(most));
+        self.copied -= taken;
+        taken as u32
     }
 
     /// The slot that takes pages of a logical block alone.

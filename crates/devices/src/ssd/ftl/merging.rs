@@ -226,7 +226,10 @@ impl Ftl {
                 if let Some(slot) = self.slot_of(domain, victim) {
                     self.vacate(domain, slot);
                 }
-                return Some(self.take_victim(domain, victim, false));
+                let mut job = self.take_victim(domain, victim, false);
+                let pages = self.geometry.data_pages;
+                job.note_moved(self.logs_mut().take_copied(pages));
+                return Some(job);
             }
             let Some(lpn) = self.logs.as_ref()?.wanted(domain) else { continue };
             let merge = match self.plan(domain, lpn) {
@@ -280,8 +283,8 @@ impl Ftl {
 
     fn end_merge(&mut self, flash: &mut Flash, job: &Relocation, merge: Merge, is_whole: bool) {
         let domain = job.domain;
-        self.counters.victim_moves += u64::from(job.moved);
         let logs = self.logs_mut();
+        logs.note_copied(job.moved);
         logs.set_merging(domain, None);
         let owned = logs.of(domain, merge.logical);
         if is_whole {
@@ -324,8 +327,8 @@ impl Ftl {
 
     /// The merge of the logical block whose page is the first valid one of a block.
     fn merge_of_first(&self, flash: &Flash, domain: Domain, block: Block) -> Option<Merge> {
-        let pages = (0..self.geometry.data_pages).map(|page| self.geometry.ppn(block, page));
-        let lpn = pages.filter_map(|ppn| self.valid_at(flash, ppn)).next()?;
+        let mut pages = (0..self.geometry.data_pages).map(|page| self.geometry.ppn(block, page));
+        let lpn = pages.find_map(|ppn| self.valid_at(flash, ppn))?;
         let (logs, (logical, _)) = (self.logs.as_ref()?, self.home(lpn));
         if logs.merging(domain).is_some() {
             return None;
@@ -337,21 +340,20 @@ impl Ftl {
     /// that are no log blocks. One of them is put together.
     fn gather_what_is_apart(&self, flash: &Flash, domain: Domain) -> Option<Merge> {
         let is_log = |block: Block| self.slot_of(domain, block).is_some();
-        let closed = self.closed(domain).filter(|block| !is_log(*block));
-        let merges = closed.filter_map(|block| {
+        let mut closed = self.closed(domain).filter(|block| !is_log(*block));
+        closed.find_map(|block| {
             let merge = self.merge_of_first(flash, domain, block)?;
             self.is_apart(domain, merge.logical, block).then_some(merge)
-        });
-        { merges }.next()
+        })
     }
 
     /// Whether pages of a logical block lie outside of a block.
     fn is_apart(&self, domain: Domain, logical: u32, block: Block) -> bool {
         let pages = u64::from(self.geometry.data_pages);
         let pool = self.geometry.domain_pool[domain.at()];
-        let lpns = (0..pages)
+        let mut lpns = (0..pages)
             .map(|place| self.geometry.lpn_in_pool(pool, u64::from(logical) * pages + place));
-        { lpns }.any(|lpn| self.lookup(lpn).is_some_and(|it| self.geometry.block_of(it) != block))
+        lpns.any(|lpn| self.lookup(lpn).is_some_and(|it| self.geometry.block_of(it) != block))
     }
 
     // ---- a state is taken up ---------------------------------------------------------------------

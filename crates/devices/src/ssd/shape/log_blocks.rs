@@ -6,6 +6,9 @@ use crate::ssd::ids::Lpn;
 use engine::SECTOR_BYTES;
 use options::Invalid;
 
+const SCHEME: &str = "device.log_blocks.scheme";
+const COUNT: &str = "device.log_blocks.count";
+
 impl Geometry {
     /// The position of a logical page in its pool.
     pub fn index_in_pool(&self, lpn: Lpn) -> u64 {
@@ -15,11 +18,10 @@ impl Geometry {
 
     /// Logical pages that a pool exports or does not: a stripe, and where blocks are mapped a block.
     pub fn exported_at_a_time(&self, config: &SsdConfig) -> u64 {
-        match config.log_blocks.are_used() {
-            true => u64::from(self.data_pages),
-            false if self.pools > 1 => u64::from(self.stripe_pages),
-            false => 1,
+        if config.log_blocks.are_used() {
+            return u64::from(self.data_pages);
         }
+        if self.pools > 1 { u64::from(self.stripe_pages) } else { 1 }
     }
 
     /// What log blocks demand.
@@ -27,8 +29,6 @@ impl Geometry {
         if !config.log_blocks.are_used() {
             return Ok(());
         }
-        const SCHEME: &str = "device.log_blocks.scheme";
-        const COUNT: &str = "device.log_blocks.count";
         let count = config.log_blocks.count;
         if !(1..=MOST_LOG_BLOCKS).contains(&count) {
             let problem = format!("{count} is not possible; from 1 to {MOST_LOG_BLOCKS}");
