@@ -52,6 +52,15 @@ def even(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return written(tmp_path_factory.mktemp("placement") / "even.parquet", pages)
 
 
+def test_the_published_cache_is_repeated() -> None:
+    from ssdlab.paper import ITEMS, Study
+
+    rows = ITEMS["cachelib-fdp"].run(Study(quick=True)).rows
+    verdicts = {it.name: it.verdict for it in rows}
+    assert [*verdicts.values()].count("fitted") == 2
+    assert all(it in ("fitted", "pass") for it in verdicts.values()), verdicts
+
+
 def row(found: ssdlab.Placed, policy: str, **wanted: Any) -> Row:
     """The row of a policy."""
     rows = [it for it in found.rows if it.policy == policy]
@@ -109,6 +118,27 @@ def test_few_units_are_warned_of_and_then_refused(skewed: Path) -> None:
     assert refused.dlwa is None and "open at once" in (refused.refused or "")
     many = ssdlab.place(skewed, handles=2, units=1000)
     assert "spare_in_open_units" not in dict(many.warnings)
+
+
+def test_without_placement_it_agrees_with_a_plain_run(skewed: Path) -> None:
+    units, rows = 256, 8
+    flash = units * rows * 3 * 16384
+    found = ssdlab.place(skewed, handles=2, units=units, spare=flash / (4096 * PAGES) - 1)
+    one = ("channels", "dies_per_package", "planes_per_die", "packages_per_channel")
+    drive = dict.fromkeys(one, 1) | {
+        "blocks_per_plane": units,
+        "pages_per_block": 3 * rows,
+        "scale": 1,
+        "capacity": f"{4 * PAGES}KiB",
+        "buffer.size": "256KiB",
+        "buffer.copies": "256KiB",
+        "cleaning.min_free": 0.004,
+    }
+    keys = {f"device.{key}": value for key, value in drive.items()}
+    keys |= {"workload.loops": 6, "run.timed": False, "run.precondition": "steady"}
+    plain = ssdlab.run(device="tlc-enterprise", trace=skewed, set=keys)
+    none = row(found, "none").dlwa
+    assert none == pytest.approx(plain.flash.write_amplification, rel=0.08)
 
 
 def test_threads_change_nothing(skewed: Path) -> None:

@@ -128,8 +128,8 @@ impl Builder {
             self.written += pages;
             self.bytes += bytes;
             self.devices |= 1 << (first >> DEVICE_BITS);
+            self.touch(first, pages);
         }
-        self.touch(first, pages);
         let flags = if is_trim { TRIM } else { 0 } | if fua { FUA } else { 0 };
         while pages > 0 {
             let part = pages.min(MOST_PAGES);
@@ -191,12 +191,13 @@ impl Builder {
         }
         let mut last = 0;
         for write in &mut self.writes {
-            let number = write.address() / CHUNK;
-            if touched[last].number != number {
-                last = touched.partition_point(|chunk| chunk.number < number);
-            }
-            let place = touched[last].place_of(write.address() % CHUNK);
-            *write = Packed::new(place, write.pages(), write.0 & (TRIM | FUA));
+            let begin = place_of(&touched, &mut last, write.address());
+            let end = match write.0 & TRIM {
+                0 => begin + write.pages(),
+                // Pages that are trimmed, and never read nor written, hold no data.
+                _ => place_of(&touched, &mut last, write.address() + write.pages()),
+            };
+            *write = Packed::new(begin, end - begin, write.0 & (TRIM | FUA));
         }
         Ok(Load {
             writes: self.writes,
@@ -207,6 +208,19 @@ impl Builder {
             numbers: self.numbers,
             touched,
         })
+    }
+}
+
+/// The place of an address: how many touched pages lie before it. `last` is the chunk that was found last.
+fn place_of(touched: &[Chunk], last: &mut usize, address: u64) -> u64 {
+    let number = address / CHUNK;
+    if touched.get(*last).is_none_or(|chunk| chunk.number != number) {
+        *last = touched.partition_point(|chunk| chunk.number < number);
+    }
+    match touched.get(*last) {
+        Some(chunk) if chunk.number == number => chunk.place_of(address % CHUNK),
+        Some(chunk) => chunk.first,
+        None => touched.last().map_or(0, |chunk| chunk.first + chunk.pages()),
     }
 }
 
@@ -246,7 +260,7 @@ impl Chunk {
 #[derive(Debug)]
 pub struct Load {
     writes: Vec<Packed>,
-    /// Pages that it touches.
+    /// Pages that it reads or writes.
     pub pages: u32,
     /// Pages that it writes in one pass.
     pub written: u32,

@@ -325,6 +325,27 @@ fn a_load_is_the_touched_pages_in_order() {
 }
 
 #[test]
+fn pages_that_are_only_trimmed_hold_no_data() {
+    let mut builder = Builder::default();
+    let (all, page) = (1 << 30, PAGE_BYTES);
+    builder.write(0, (0, all), (true, false)).unwrap();
+    builder.write(0, (10 * page, 4 * page), (false, false)).unwrap();
+    builder.write(0, (all / 2, page), (false, false)).unwrap();
+    builder.write(0, (12 * page, all), (true, false)).unwrap();
+    builder.write(0, (20 * page, page), (true, false)).unwrap();
+    let load = builder.finish().unwrap();
+    assert_eq!((load.pages, load.written), (5, 5));
+    let trimmed = |range: std::ops::Range<usize>| -> Vec<u32> {
+        let writes = range.map(|at| load.get(at)).filter(|write| write.is_trim);
+        writes.flat_map(|write| write.first..write.first + write.pages).collect()
+    };
+    let first = load.iter().position(|write| !write.is_trim).unwrap();
+    assert_eq!(trimmed(0..first), [0, 1, 2, 3, 4]);
+    assert_eq!(trimmed(first..load.len()), [2, 3, 4]);
+    assert_eq!(lifetimes(&load).len(), load.len());
+}
+
+#[test]
 fn what_cannot_be_placed_is_refused() {
     let mut builder = Builder::default();
     assert_eq!(builder.read(0, 1 << 60, 1), Err(LoadError::Beyond));
