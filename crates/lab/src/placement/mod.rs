@@ -119,7 +119,7 @@ impl PlacementLoad {
         let one = |at| {
             let write = self.load.get(at);
             let (device, offset) = self.load.address(write.first);
-            let bytes = i64::from(write.pages) * PAGE_BYTES as i64;
+            let bytes = i64::from(write.pages) * PAGE_BYTES.cast_signed();
             (offset, if write.is_trim { -bytes } else { bytes }, device, write.fua)
         };
         (from..end).map(one).collect()
@@ -130,7 +130,7 @@ impl PlacementLoad {
     pub fn next_overwrites(&self) -> Vec<i64> {
         let bytes = |pages: u32| match pages {
             ::placement::ALWAYS => -1,
-            pages => i64::from(pages) * PAGE_BYTES as i64,
+            pages => i64::from(pages) * PAGE_BYTES.cast_signed(),
         };
         ::placement::lifetimes(&self.load).into_iter().map(bytes).collect()
     }
@@ -169,7 +169,7 @@ impl PlacementLoad {
         let mut rows: Vec<Option<Vec<Row>>> = jobs.iter().map(|_| None).collect();
         std::thread::scope(|scope| {
             let (sender, receiver) = channel();
-            for _ in 0..settings.threads.clamp(1, jobs.len()) {
+            for _ in 0..settings.threads.clamp(1, jobs.len().max(1)) {
                 let (sender, stop, next) = (sender.clone(), &stop, &next);
                 scope.spawn(move || {
                     loop {
