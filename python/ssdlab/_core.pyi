@@ -221,8 +221,16 @@ class LiveEntry:
     def close(self) -> None: ...
     def finish(self) -> None: ...
 
+class LiveNamespaces:
+    warnings: builtins.list[str]
+
+    def __init__(self, uri: str, allow_remote: bool) -> None: ...
+    def open(self) -> str: ...
+    def close(self) -> None: ...
+
 class LiveDevice:
     uri: str | None
+    nvme: str | None
     file: os.PathLike[str] | None
     size_bytes: int
     warnings: builtins.list[str]
@@ -246,6 +254,7 @@ class LiveDevice:
         read_only: bool = False,
         mount: str | os.PathLike[str] | None = None,
         vhost_user: str | os.PathLike[str] | None = None,
+        nvme: str | tuple[LiveNamespaces, str] | None = None,
         behind: tuple[LiveEntry, str, str] | None = None,
     ) -> None: ...
     def status(self) -> tuple[int, int, int, float | None, float] | None: ...

@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 
+import initiator
 import pytest
 
 READ, WRITE, DISCONNECT, FLUSH, TRIM = range(5)
@@ -138,6 +139,53 @@ def test_replies_that_no_client_reads_cost_little(server, device):
     took = [asked(good, READ, 4096 * number, 4096) for number in range(20)]
     assert max(took) < PATIENCE_SECONDS, took
     asked(connected(it.path), READ, 0, 4096)
+
+
+@pytest.mark.parametrize("device", [NULL, DRIVE], ids=["null", "drive"])
+def test_a_queue_of_nvme_that_is_not_read_costs_little(server, tmp_path, device):
+    uri = initiator.socket_uri(tmp_path / "nvme")
+    it = server(*device, "--nvme", uri)
+    good = connected(it.path)
+    with initiator.Host(uri) as polite, initiator.Host(uri, queues=4) as greedy:
+        polite[0].write(0, bytes(4096))
+        for queue in greedy.queues:
+            for _ in range(100):
+                queue.send(initiator.blocks(initiator.READ, 0, MIB), room=MIB)
+        time.sleep(0.5)
+        took = [asked(good, READ, 4096 * number, 4096) for number in range(20)]
+        for number in range(20):
+            began = time.monotonic()
+            polite[0].read(4096 * number, 4096)
+            took.append(time.monotonic() - began)
+        print(f"the longest {max(took) * 1e3:.1f} ms, {it.grown() / MIB:.0f} MiB")
+        assert max(took) < PATIENCE_SECONDS, took
+        assert it.grown() < MOST_MEMORY, it.grown() / MIB
+        # All of it comes, whenever it is taken.
+        for queue in greedy.queues:
+            for _ in range(100):
+                done = queue.done()
+                assert done.status == 0 and len(done.data) == MIB
+        assert it.grown() < MOST_MEMORY, it.grown() / MIB
+
+
+def test_writes_of_nvme_whose_data_come_slowly_cost_little(server, tmp_path):
+    uri = initiator.socket_uri(tmp_path / "nvme")
+    it = server(*NULL, "--nvme", uri)
+    with initiator.Host(uri, queues=16) as greedy, initiator.Host(uri) as polite:
+        for queue in greedy.queues:
+            for _ in range(100):
+                queue.send(initiator.blocks(initiator.WRITE, 0, MIB), bytes(MIB))
+        for queue in greedy.queues:
+            # All but the end of what may come: the rest of its writes has to wait.
+            for _ in range(16 if queue is greedy[0] else 1):
+                number, tag = struct.unpack_from("<HH", queue.receive(24), 8)
+                for at in range(0, MIB - 131072, 131072):
+                    piece = bytes(131072)
+                    words = initiator.data_pdu(number, tag, at, piece, False)
+                    queue.socket.sendall(words + piece)
+        polite[0].write(0, bytes(MIB))
+        assert polite[0].read(0, 4096) == bytes(4096)
+        assert it.grown() < MOST_MEMORY, it.grown() / MIB
 
 
 def test_answers_that_are_taken_as_they_come_cost_little(server):

@@ -9,6 +9,7 @@ import os
 import re
 import socket
 import ssl
+import struct
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ import time
 import certificates
 import guest
 import haggler
+import initiator
 import pytest
 from lying.mount import need_fuse
 from short_client import FLUSH, TRIM, WRITE, Client
@@ -83,6 +85,7 @@ def server(tmp_path_factory):
     place = tmp_path_factory.mktemp("served")
     (place / "file").mkdir()
     doors = ("--socket", "socket", "--mount", "file", "--vhost-user", "vhost")
+    doors += ("--nvme", initiator.socket_uri(place / "nvme"))
     yield from running(place, *doors, "--control", "control", "--watch", "0", "--backing", "data")
 
 
@@ -149,6 +152,35 @@ def a_guest(it):
         disk.ask(guest.IN, 4096, length=4096)
 
 
+def a_host(it):
+    with initiator.Host(initiator.socket_uri(it.place / "nvme"), queues=2) as host:
+        host[0].write(0, bytes(MIB))
+        host[1].read(0, MIB)
+        host[1].flush()
+        host.admin.log(2, 512)
+
+
+def a_host_with_answers_waiting(it):
+    with initiator.Host(initiator.socket_uri(it.place / "nvme"), queues=2) as host:
+        for number in range(100):
+            host[0].send(initiator.blocks(initiator.READ, 0, MIB), room=MIB)
+            host[1].send(initiator.blocks(initiator.WRITE, number * 8192, 8192), bytes(8192))
+
+
+def a_host_in_the_middle_of_a_write(it):
+    with initiator.Host(initiator.socket_uri(it.place / "nvme")) as host:
+        host[0].send(initiator.blocks(initiator.WRITE, 0, MIB), bytes(MIB))
+        number, tag = struct.unpack_from("<HH", host[0].receive(24), 8)
+        piece = bytes(65536)
+        head = initiator.data_pdu(number, tag, 0, piece, False)
+        host[0].socket.sendall(head + piece[:100])
+
+
+def half_a_header(it):
+    with initiator.Queue(initiator.socket_uri(it.place / "nvme")) as queue:
+        queue.socket.sendall(b"\x04\x00\x48")
+
+
 def of_the_file(it):
     file = os.open(it.place / "file/disk", os.O_RDWR)
     os.pwrite(file, bytes(MIB), 0)
@@ -181,7 +213,12 @@ CLIENTS = (
     nonsense("socket"),
     nonsense("vhost"),
     nonsense("control"),
+    nonsense("nvme"),
     a_guest,
+    a_host,
+    a_host_with_answers_waiting,
+    a_host_in_the_middle_of_a_write,
+    half_a_header,
     of_the_file,
     of_control,
     of_the_page,

@@ -11,6 +11,7 @@ import random
 import struct
 
 import guest
+import initiator
 import pytest
 from lying import cuts, planted
 from lying.mount import lying_disk
@@ -133,7 +134,34 @@ class OverGuest:
         self._guest.ask(guest.FLUSH)
 
 
+class OverNvme:
+    """Two queues of an NVMe host in turn."""
+
+    def __init__(self, live, path):
+        self._host = initiator.Host(live.nvme, queues=2)
+
+    def _queue(self):
+        self._host.queues.reverse()
+        return self._host[0]
+
+    def write(self, offset, data):
+        self._queue().write(offset, data)
+
+    def force(self, offset, data):
+        self._queue().write(offset, data, durable=True)
+
+    def trim(self, offset, data):
+        what = struct.pack("<IIQ", 0, len(data) // 512, offset // 512)
+        entry = initiator.command(initiator.DATASET, 1, [(11, 4)])
+        assert self._queue().ask(entry, what).status == 0
+
+    def flush(self):
+        self._queue().flush()
+
+
 def doors(door, tmp_path):
+    if door == "nvme":
+        return OverNvme, {"nvme": initiator.socket_uri(tmp_path / "nvme")}
     if door == "nbd":
         return OverNbd, {"socket": tmp_path / "socket"}
     if door == "guest":
@@ -163,7 +191,7 @@ def served(tmp_path, door="nbd", seed=1, operations=160, spoil=(), record=None):
     return disk.log
 
 
-@pytest.mark.parametrize("door", ["nbd", "file", "guest"])
+@pytest.mark.parametrize("door", ["nbd", "file", "guest", "nvme"])
 def test_what_was_flushed_is_there_after_every_kill(tmp_path, door):
     log = served(tmp_path, door)
     found = cuts.kill(log, Blocks("data", BLOCK), kills=KILLS)
@@ -206,7 +234,7 @@ def test_each_sync_is_needed(recorded, share):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(2, 12))
-@pytest.mark.parametrize("door", ["nbd", "file", "guest"])
+@pytest.mark.parametrize("door", ["nbd", "file", "guest", "nvme"])
 def test_other_uses_lose_nothing_either(tmp_path, door, seed):
     log = served(tmp_path, door, seed, operations=600)
     found = cuts.kill(log, Blocks("data", BLOCK), kills=10_000, seed=seed)

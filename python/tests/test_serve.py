@@ -201,7 +201,7 @@ def test_wrong_input_is_refused(refused, tmp_path, serve):
     (tmp_path / "file").touch()
     tiny = "--set", "device.blocks_per_plane=16"
     for words, message in [
-        ((), "--vhost-user SOCKET or --run COMMAND is needed"),
+        ((), "--nvme URI or --run COMMAND is needed"),
         (("--socket", "a", "--port", "1"), "--socket and --port exclude each other"),
         (("--socket", busy), "in use: another server listens there"),
         (("--socket", "file"), "is not a socket"),

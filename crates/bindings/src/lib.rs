@@ -39,7 +39,7 @@ mod _core {
     };
     #[cfg(all(feature = "live", target_os = "linux"))]
     #[pymodule_export]
-    use super::live::{LiveDevice, LiveEntry};
+    use super::live::{LiveDevice, LiveEntry, LiveNamespaces};
     #[pymodule_export]
     use super::placement::{PlacementTrace, cache_amplification, permutation_passes};
     #[pymodule_export]

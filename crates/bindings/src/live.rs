@@ -5,7 +5,9 @@ use crate::errors::{InputError, detached, plain_error};
 use crate::layers::{PyLayer, experiment};
 use crate::run::hand_in;
 use crate::visits::SIGNALS_INTERVAL;
-use lab::{Live, LiveAddress, LiveControl, LiveDoor, LiveSettings, LiveTls, RunError};
+use lab::{
+    Live, LiveAddress, LiveControl, LiveDoor, LiveNvme, LiveSettings, LiveTarget, LiveTls, RunError,
+};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -20,6 +22,8 @@ pub(crate) struct LiveDevice {
     control: LiveControl,
     #[pyo3(get)]
     uri: Option<String>,
+    #[pyo3(get)]
+    nvme: Option<String>,
     #[pyo3(get)]
     file: Option<PathBuf>,
     #[pyo3(get)]
@@ -37,7 +41,7 @@ impl LiveDevice {
     #[new]
     #[pyo3(signature = (layers, *, socket, port, host, allow_remote, size, backing, record,
                         record_data, time_scale, realtime, control=None, floor=None,
-                        read_only=false, mount=None, vhost_user=None, behind=None))]
+                        read_only=false, mount=None, vhost_user=None, nvme=None, behind=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         py: Python<'_>,
@@ -57,8 +61,10 @@ impl LiveDevice {
         read_only: bool,
         mount: Option<PathBuf>,
         vhost_user: Option<PathBuf>,
+        nvme: Option<NvmePlace>,
         behind: Option<(Py<LiveEntry>, String, String)>,
     ) -> PyResult<Self> {
+        let nvme = nvme.map(|it| it.way(allow_remote)).transpose()?;
         let address = match behind {
             Some((door, name, description)) => Some(door.get().way_to(&name, &description)?),
             None if socket.is_none() && port.is_none() => None,
@@ -68,6 +74,7 @@ impl LiveDevice {
             address,
             mount,
             vhost_user,
+            nvme,
             size,
             backing,
             record,
@@ -108,6 +115,7 @@ impl LiveDevice {
             control: live.control(),
             live: Mutex::new(Some(live)),
             uri: ready.uri,
+            nvme: ready.nvme,
             file: ready.file,
             size_bytes: ready.size_bytes,
             warnings: ready.warnings,
@@ -141,6 +149,68 @@ impl LiveDevice {
         let Some(live) = live else { return Ok(None) };
         detached(py, || live.finish())?.map(Some).map_err(plain_error)
     }
+}
+
+/// The address of a target of NVMe/TCP, or one that is shared and the name of the device there.
+#[derive(FromPyObject)]
+enum NvmePlace {
+    At(String),
+    Among(Py<LiveNamespaces>, String),
+}
+
+impl NvmePlace {
+    fn way(self, allow_remote: bool) -> PyResult<LiveNvme> {
+        match self {
+            NvmePlace::At(uri) => Ok(LiveNvme::At(uri, allow_remote)),
+            NvmePlace::Among(target, name) => target.get().way_to(&name),
+        }
+    }
+}
+
+/// A target of NVMe/TCP, whose namespaces are several devices.
+#[pyclass(frozen)]
+pub struct LiveNamespaces {
+    /// Until it has ended.
+    target: Mutex<Option<LiveTarget>>,
+    #[pyo3(get)]
+    warnings: Vec<String>,
+}
+
+#[pymethods]
+impl LiveNamespaces {
+    /// A target at an address, which is not open yet.
+    #[new]
+    fn new(uri: &str, allow_remote: bool) -> PyResult<Self> {
+        let target = LiveTarget::new(uri, allow_remote).map_err(plain_error)?;
+        let warnings = target.warnings.clone();
+        Ok(LiveNamespaces { target: Mutex::new(Some(target)), warnings })
+    }
+
+    /// Lets hosts in; where they find it.
+    fn open(&self) -> PyResult<String> {
+        let mut target = self.target.lock().unwrap_or_else(PoisonError::into_inner);
+        match target.as_mut() {
+            Some(target) => target.open().map_err(plain_error),
+            None => Err(closed()),
+        }
+    }
+
+    /// Ends all connections.
+    fn close(&self, py: Python<'_>) {
+        let target = self.target.lock().unwrap_or_else(PoisonError::into_inner).take();
+        py.detach(|| target.map(|mut it| it.close()));
+    }
+}
+
+impl LiveNamespaces {
+    fn way_to(&self, name: &str) -> PyResult<LiveNvme> {
+        let mut target = self.target.lock().unwrap_or_else(PoisonError::into_inner);
+        target.as_mut().map(|it| it.way_to(name)).ok_or_else(closed)
+    }
+}
+
+fn closed() -> PyErr {
+    InputError::new_err("the target has been closed for good")
 }
 
 fn address(

@@ -57,7 +57,9 @@ pub use config::{
 pub use error::{InputError, RunError};
 pub use inputs::read_decompressed;
 #[cfg(all(feature = "live", target_os = "linux"))]
-pub use live::{Live, LiveAddress, LiveDoor, LiveSettings, LiveStatus, LiveTls, Ready};
+pub use live::{
+    Live, LiveAddress, LiveDoor, LiveNvme, LiveSettings, LiveStatus, LiveTarget, LiveTls, Ready,
+};
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub use nbd::Control as LiveControl;
 pub use placement::{PlacementLoad, PlacementSettings, PlacementWatch};

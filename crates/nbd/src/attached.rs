@@ -1,6 +1,7 @@
 //! The served device and the requests in it. It is advanced ahead of the clock, so that replies can be
 //! sent early by the latency of their way to the client.
 
+use crate::health::Served;
 use crate::setup::Witness;
 use engine::{Completion, Device, Request, Time};
 use std::collections::VecDeque;
@@ -101,6 +102,7 @@ pub(crate) struct Attached<'a, D: ?Sized> {
     /// When the witness wants to see the device next.
     sample_at: Time,
     ahead: Ahead,
+    served: Served,
 }
 
 impl<'a, D: Device + ?Sized> Attached<'a, D> {
@@ -115,7 +117,13 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
             is_alone: false,
             sample_at: 0,
             ahead: Ahead::default(),
+            served: Served::default(),
         }
+    }
+
+    /// What it was asked.
+    pub fn served(&self) -> Served {
+        self.served
     }
 
     /// The device itself.
@@ -177,6 +185,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
             self.time = self.time.max(at);
             for completion in self.completions.drain(..) {
                 witness.completed(&completion);
+                self.served.count(&completion);
                 let Some(Inside { slot, early }) = self.inside.remove(completion.request.id) else {
                     continue;
                 };

@@ -32,6 +32,8 @@ struct Place {
     held: usize,
     /// Who left them.
     guest: Option<Arc<Guest>>,
+    /// It belongs to a client without a socket.
+    is_within: bool,
 }
 
 impl Place {
@@ -95,15 +97,15 @@ impl Clients {
 
     /// The place of a client without a socket, which is never free again.
     pub(crate) fn reserve(&mut self) -> usize {
-        self.places.push(Place { orphans: 1, ..Place::default() });
+        self.places.push(Place { orphans: 1, is_within: true, ..Place::default() });
         self.places.len() - 1
     }
 
-    /// Places that are taken by clients that are served, or were.
+    /// Places that are taken by clients with a socket that are served, or were.
     pub(crate) fn served(&self) -> usize {
         let is_taken = |place: &&Place| match &place.connection {
             Some(connection) => connection.conversation.is_served(),
-            None => place.orphans > 0,
+            None => place.orphans > 0 && !place.is_within,
         };
         self.places.iter().filter(is_taken).count()
     }

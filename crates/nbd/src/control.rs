@@ -1,17 +1,21 @@
 //! How other threads of this process reach the server.
 
+use crate::health::Health;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// An order, and the channel for its answer.
 type Said = (String, Sender<String>);
 
 /// Maximum number of orders waiting for an answer.
 const MOST_SAID: usize = 64;
+/// How long who wants to know the health waits for it.
+const HEALTH_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Wakes or ends a server from another thread.
 #[derive(Debug, Clone)]
@@ -20,6 +24,8 @@ pub struct Control {
     stop: Arc<AtomicBool>,
     /// Lines to be answered; `None` once the server has ended.
     said: Arc<Mutex<Option<Vec<Said>>>>,
+    /// Who wants to know the health of the device, likewise.
+    ailing: Arc<Mutex<Option<Vec<Sender<Health>>>>>,
 }
 
 /// Lines are answered as long as this lives. When it is dropped, waiting callers get no answer.
@@ -29,6 +35,7 @@ pub(crate) struct Hearing(Control);
 impl Drop for Hearing {
     fn drop(&mut self) {
         *self.0.said.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.0.ailing.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
@@ -40,7 +47,23 @@ impl Control {
     pub fn new() -> io::Result<Self> {
         let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         let said = Arc::new(Mutex::new(Some(Vec::new())));
-        Ok(Control { wake: Arc::new(wake), stop: Arc::default(), said })
+        let ailing = Arc::new(Mutex::new(Some(Vec::new())));
+        Ok(Control { wake: Arc::new(wake), stop: Arc::default(), said, ailing })
+    }
+
+    /// The health of the device; `None` if the server has ended.
+    pub fn health(&self) -> Option<Health> {
+        let (sender, answer) = channel();
+        self.ailing.lock().unwrap_or_else(PoisonError::into_inner).as_mut()?.push(sender);
+        self.wake();
+        // A server that does not run answers nobody.
+        answer.recv_timeout(HEALTH_PATIENCE).ok()
+    }
+
+    /// Who is to be told the health of the device.
+    pub fn take_health(&self) -> Vec<Sender<Health>> {
+        let mut ailing = self.ailing.lock().unwrap_or_else(PoisonError::into_inner);
+        ailing.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Gives an order, as at the control socket, and waits for the answer; `None` if the server has

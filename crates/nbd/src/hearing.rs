@@ -2,7 +2,9 @@
 
 use crate::asking::From;
 use crate::floor::Floor;
+use crate::health::Health;
 use crate::local::{LocalClient, Waiting};
+use crate::nvme::{Namespace, QUEUES_IN_ALL};
 use crate::protocol::{Asked, Command};
 use crate::server::Server;
 use crate::setup::Witness;
@@ -18,6 +20,19 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         let place = self.clients.reserve();
         let seen = (self.setup.export, self.clock);
         self.locals.add(place, floor, self.control, seen)
+    }
+
+    /// The namespace that a target of NVMe makes of the device: a client for each of its I/O queues.
+    pub fn namespace(&mut self, name: &str, floor: &Floor) -> Namespace {
+        let clients = (0..QUEUES_IN_ALL).map(|_| self.local(floor.clone())).collect();
+        Namespace::new(name, clients, self.control.clone())
+    }
+
+    /// What a look at the health of the device shows.
+    pub fn health(&mut self) -> Health {
+        let now = self.setup.scale.model(self.clock.now()).max(self.device.time());
+        let health = self.witness.health(self.device.device_mut(), now);
+        Health { served: self.device.served(), ..health.unwrap_or_default() }
     }
 
     /// Accepts requests of clients within the process, as far as their limits allow.
@@ -46,7 +61,11 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     }
 
     fn ask_locally(&mut self, place: usize, waiting: Waiting) {
-        let Waiting { asked, data, owed, received, held_back } = waiting;
+        let Waiting { asked, data, owed, received, held_back, peeks } = waiting;
+        if peeks {
+            let range = Some((asked.offset, asked.length));
+            return owed.answer(None, range, &self.setup.store, &mut Vec::new());
+        }
         self.punctuality.held_back += u64::from(held_back);
         self.clients.asked_locally(place, asked.charge());
         let slot = self.take_in(From { place, serial: 0, local: Some(owed) }, asked, received);

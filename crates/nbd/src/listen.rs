@@ -106,6 +106,22 @@ impl Listener {
         }
     }
 
+    /// The address of a target of NVMe there, and what its hosts are told: the address and the port.
+    pub fn target(&self) -> (String, (String, String)) {
+        match &self.socket {
+            Socket::Unix(_) => {
+                let path = self.path.as_deref().unwrap_or_else(|| "".as_ref());
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+                let path = path.display().to_string();
+                (format!("unix://{path}"), (path, String::new()))
+            }
+            Socket::Tcp(socket) => socket.local_addr().map_or_else(
+                |_| (String::new(), (String::new(), String::new())),
+                |it| (format!("tcp://{it}"), (it.ip().to_string(), it.port().to_string())),
+            ),
+        }
+    }
+
     /// Whether it is TCP, whose latency differs.
     pub fn is_tcp(&self) -> bool {
         matches!(self.socket, Socket::Tcp(_))
@@ -199,6 +215,21 @@ impl ClientStream {
             ClientStream::Unix(stream) => stream.shutdown(Shutdown::Both),
             ClientStream::Tcp(stream) => stream.shutdown(Shutdown::Both),
         };
+    }
+
+    /// Connects to an address.
+    ///
+    /// # Errors
+    /// When nobody listens there.
+    pub fn connect(address: &Address) -> io::Result<Self> {
+        Ok(match address {
+            Address::Unix(path) => ClientStream::Unix(UnixStream::connect(path)?),
+            Address::Tcp(host, port) => {
+                let stream = TcpStream::connect(SocketAddr::new(*host, *port))?;
+                stream.set_nodelay(true)?;
+                ClientStream::Tcp(stream)
+            }
+        })
     }
 
     /// Two ends of a connection of that kind.

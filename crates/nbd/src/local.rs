@@ -14,6 +14,7 @@ use crate::room::Load;
 use crate::store::Store;
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A buffer for answers that grew beyond this is not kept.
@@ -110,8 +111,12 @@ impl Owed {
         let mut state = self.queue.lock();
         let load = if self.inside { &mut state.inside } else { &mut state.before };
         load.remove(self.bytes);
+        let bell = state.bell.clone().filter(|_| std::mem::take(&mut state.is_awaited));
         drop(state);
         self.queue.room.notify_one();
+        if let Some(bell) = bell {
+            bell.wake();
+        }
     }
 }
 
@@ -135,6 +140,8 @@ pub(crate) struct Waiting {
     /// When it was asked, and whether it had to wait for room then.
     pub(crate) received: u64,
     pub(crate) held_back: bool,
+    /// Only the data are wanted, which the device has read before.
+    pub peeks: bool,
 }
 
 #[derive(Default)]
@@ -144,12 +151,28 @@ struct State {
     inside: Load,
     before: Load,
     closed: bool,
+    /// The device has no power, or recovers.
+    is_off: bool,
+    /// What wakes the thread of a client that must not block, and whether it awaits room.
+    bell: Option<Control>,
+    is_awaited: bool,
+}
+
+impl State {
+    /// Whether the client is at its limits.
+    fn is_full(&self) -> bool {
+        let requests = (self.inside.requests + self.before.requests) as usize;
+        let held = self.inside.bytes + self.before.bytes;
+        !self.closed && (requests >= MOST_OUTSTANDING || held >= MOST_BYTES)
+    }
 }
 
 #[derive(Default)]
 struct Queue {
     state: Mutex<State>,
     room: Condvar,
+    /// Whether requests may wait; it is read without the lock.
+    has_waiting: AtomicBool,
 }
 
 impl Queue {
@@ -192,29 +215,82 @@ impl LocalClient {
             Ok(asked) => asked,
             Err(refusal) => return reply(Err(refusal)),
         };
-        let bytes = asked.charge();
         let mut state = self.queue.lock();
-        let is_full = |state: &mut State| {
-            let requests = (state.inside.requests + state.before.requests) as usize;
-            let held = state.inside.bytes + state.before.bytes;
-            !state.closed && (requests >= MOST_OUTSTANDING || held >= MOST_BYTES)
-        };
-        let held_back = is_full(&mut state);
+        let held_back = state.is_full();
         if held_back {
-            let woken = self.queue.room.wait_while(state, is_full);
+            let woken = self.queue.room.wait_while(state, |state| state.is_full());
             state = woken.unwrap_or_else(PoisonError::into_inner);
         }
+        self.push(state, reply, (asked, wanted.data), (received, held_back, false));
+    }
+
+    /// Puts a request behind those that wait.
+    fn push(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        reply: Reply,
+        (asked, data): (Asked, Vec<u8>),
+        (received, held_back, peeks): (u64, bool, bool),
+    ) {
         if state.closed {
             drop(state);
             return reply(Err(Refusal::Io));
         }
+        let bytes = if peeks { 0 } else { asked.charge() };
         state.before.add(bytes);
         let owed =
             Owed { reply: Some(reply), queue: Arc::clone(&self.queue), bytes, inside: false };
-        let data = wanted.data;
-        state.waiting.push_back(Waiting { asked, data, owed, received, held_back });
+        state.waiting.push_back(Waiting { asked, data, owed, received, held_back, peeks });
+        self.queue.has_waiting.store(true, Ordering::Release);
         drop(state);
         self.control.wake();
+    }
+
+    /// Whether a request would not have to wait; if it would, the thread that [rings](Self::ring) is woken
+    /// as soon as there is room.
+    pub fn has_room(&self) -> bool {
+        let mut state = self.queue.lock();
+        state.is_awaited = state.is_full();
+        !state.is_awaited
+    }
+
+    /// From now on this wakes the client's thread, when there is room again or the power comes or goes.
+    pub fn ring(&self, bell: &Control) {
+        self.queue.lock().bell = Some(bell.clone());
+    }
+
+    /// Whether the device has no power, or recovers.
+    pub fn is_off(&self) -> bool {
+        self.queue.lock().is_off
+    }
+
+    /// Submits a request whatever the limits; it was [seen](Self::has_room) that there is room.
+    pub fn ask_at_once(&self, wanted: Wanted, held_back: bool, reply: Reply) {
+        match wanted.checked(self.export) {
+            Ok(asked) => {
+                let received = self.clock.now();
+                self.push(
+                    self.queue.lock(),
+                    reply,
+                    (asked, wanted.data),
+                    (received, held_back, false),
+                );
+            }
+            Err(refusal) => reply(Err(refusal)),
+        }
+    }
+
+    /// Gets data that a request has read before: the device is not asked again.
+    pub fn peek(&self, offset: u64, length: u32, reply: Reply) {
+        let asked = Asked {
+            command: Command::Read,
+            fua: false,
+            cookie: 0,
+            offset,
+            length,
+            structured: false,
+        };
+        self.push(self.queue.lock(), reply, (asked, Vec::new()), (0, false, true));
     }
 }
 
@@ -222,25 +298,34 @@ impl LocalClient {
     /// Submits several requests, as [`ask`](LocalClient::ask) does, and replies when the last is
     /// answered: without data, and with the first error if there is one.
     pub fn ask_all(&self, wanted: impl ExactSizeIterator<Item = Wanted>, reply: Reply) {
-        if wanted.len() == 0 {
-            return reply(Ok(&[]));
-        }
-        let shared = Arc::new(Mutex::new((wanted.len(), None, Some(reply))));
-        for one in wanted {
-            let shared = Arc::clone(&shared);
-            let answered: Reply = Box::new(move |outcome| {
-                let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                state.0 -= 1;
-                state.1 = state.1.or(outcome.err());
-                if state.0 == 0
-                    && let Some(reply) = state.2.take()
-                {
-                    reply(state.1.map_or(Ok(&[]), Err));
-                }
-            });
+        let replies = together(wanted.len(), reply);
+        for (one, answered) in wanted.zip(replies) {
             self.ask(one, answered);
         }
     }
+}
+
+/// The replies to `count` requests that are answered together, when the last of them is.
+pub fn together(count: usize, reply: Reply) -> Vec<Reply> {
+    if count == 0 {
+        reply(Ok(&[]));
+        return Vec::new();
+    }
+    let shared = Arc::new(Mutex::new((count, None, Some(reply))));
+    let one = || -> Reply {
+        let shared = Arc::clone(&shared);
+        Box::new(move |outcome| {
+            let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            state.0 -= 1;
+            state.1 = state.1.or(outcome.err());
+            if state.0 == 0
+                && let Some(reply) = state.2.take()
+            {
+                reply(state.1.map_or(Ok(&[]), Err));
+            }
+        })
+    };
+    (0..count).map(|_| one()).collect()
 }
 
 /// The server's side of all its local clients; when it is dropped, nothing more is served.
@@ -283,14 +368,33 @@ impl Locals {
         places.into_iter().enumerate()
     }
 
+    /// The power of the device is off, or on again.
+    pub fn power(&self, is_off: bool) {
+        for local in &self.0 {
+            let mut state = local.queue.lock();
+            state.is_off = is_off;
+            let bell = state.bell.clone();
+            drop(state);
+            if let Some(bell) = bell {
+                bell.wake();
+            }
+        }
+    }
+
     /// Takes the next request of one of them, if `has_room` says so of what it has in the server.
     pub(crate) fn next(
         &self,
         number: usize,
         has_room: impl Fn(Load, &Asked) -> bool,
     ) -> Option<Waiting> {
-        let mut state = self.0[number].queue.lock();
-        if !has_room(state.inside, &state.waiting.front()?.asked) {
+        let queue = &self.0[number].queue;
+        if !queue.has_waiting.load(Ordering::Acquire) {
+            return None;
+        }
+        let mut state = queue.lock();
+        queue.has_waiting.store(!state.waiting.is_empty(), Ordering::Release);
+        let front = state.waiting.front()?;
+        if !front.peeks && !has_room(state.inside, &front.asked) {
             return None;
         }
         let mut next = state.waiting.pop_front()?;
@@ -311,6 +415,10 @@ impl Drop for Locals {
             // Each is answered when it is dropped, and that takes the lock.
             drop(waiting);
             local.queue.room.notify_all();
+            let bell = local.queue.lock().bell.clone();
+            if let Some(bell) = bell {
+                bell.wake();
+            }
         }
     }
 }

@@ -8,8 +8,9 @@ use crate::clock::Scale;
 use crate::control::Control;
 use crate::error::{Error, reason};
 use crate::floor::Floor;
-use crate::listen::ClientStream;
+use crate::listen::{Address, ClientStream};
 use crate::mount::Mount;
+use crate::nvme::{NvmeHost, NvmeTarget, NvmeTerms, SUBSYSTEM_NAME};
 use crate::punctuality::Punctuality;
 use crate::server::Server;
 use crate::setup::{Setup, Witness};
@@ -20,6 +21,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -29,6 +31,8 @@ const POINTS: [(u64, u32); 5] =
 const PAGE_BYTES: usize = 4096;
 /// Latency of the device of the measurement, ns.
 const SERVICE_NS: Time = 200_000;
+/// Numbers the sockets of measurements.
+static MEASURED: AtomicU32 = AtomicU32::new(0);
 
 impl Floor {
     /// Measures it, between this thread as the server and another as its client.
@@ -68,6 +72,39 @@ impl Floor {
         drop(serving);
         let rounds = finish(client);
         mount.end();
+        Ok(Floor::of(&rounds?, &inside))
+    }
+
+    /// Measures that to a host of NVMe/TCP, over TCP or a Unix socket.
+    ///
+    /// # Errors
+    /// As [`NvmeTarget::new`], or when the system gives no thread.
+    pub fn measure_nvme(address: &Address) -> Result<Self, Error> {
+        let system = |error: io::Error| Error::System(reason(&error));
+        // Another place than the one that is meant, which opens when the device is ready.
+        let address = match address {
+            Address::Tcp(host, _) => Address::Tcp(*host, 0),
+            Address::Unix(_) => {
+                let count = MEASURED.fetch_add(1, Ordering::Relaxed);
+                let name = format!("ssdlab-floor-{}-{count}", std::process::id());
+                Address::Unix(std::env::temp_dir().join(name))
+            }
+        };
+        let (mut device, mut inside) = (Constant::default(), Inside::default());
+        let control = Control::new().map_err(system)?;
+        let mut serving = Server::new(&mut device, &mut inside, setup()?, &control)?;
+        let namespaces = vec![serving.namespace("", &Floor::none())];
+        let target = NvmeTarget::new(&address, namespaces)?;
+        let (place, its_control) = (target.address(), control.clone());
+        let client = start(move || {
+            let outcome = ask_nvme(&place);
+            its_control.stop();
+            outcome
+        })?;
+        serving.run(None);
+        drop(serving);
+        let rounds = finish(client);
+        drop(target);
         Ok(Floor::of(&rounds?, &inside))
     }
 
@@ -197,6 +234,33 @@ fn ask(mut stream: ClientStream) -> io::Result<Times> {
                 let started = Instant::now();
                 stream.write_all(&message)?;
                 stream.read_exact(&mut answer[..16 + received])?;
+                times.push(started.elapsed().as_nanos() as u64);
+            }
+        }
+    }
+    Ok(times)
+}
+
+/// The same of a host of NVMe/TCP.
+fn ask_nvme(address: &Address) -> io::Result<Times> {
+    let mut admin = NvmeHost::new(ClientStream::connect(address)?, NvmeTerms::default())?;
+    let controller = admin.admin(SUBSYSTEM_NAME, 0)?;
+    let mut queue = NvmeHost::new(ClientStream::connect(address)?, NvmeTerms::default())?;
+    queue.connect(SUBSYSTEM_NAME, (1, controller), 0)?;
+    let mut times = Times::new();
+    for (bytes, rounds) in POINTS {
+        let data = vec![0; bytes as usize];
+        for op in [Op::Read, Op::Write] {
+            let times = times.entry((op.name(), bytes)).or_default();
+            for _ in 0..rounds {
+                let started = Instant::now();
+                let done = match op {
+                    Op::Read => queue.read(0, bytes as u32)?,
+                    _ => queue.write(0, &data)?,
+                };
+                if !done.is_success() {
+                    return Err(io::ErrorKind::InvalidData.into());
+                }
                 times.push(started.elapsed().as_nanos() as u64);
             }
         }

@@ -186,6 +186,9 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
                 self.disconnect(place);
             }
         }
+        if is_off != self.is_off {
+            self.locals.power(is_off);
+        }
         self.is_off = is_off;
         if is_off {
             self.advance(self.setup.scale.model(self.clock.now()), Background::Alone);
@@ -209,6 +212,9 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         for (line, answer) in self.control.take_said() {
             // The caller may no longer wait for the answer.
             let _ = answer.send(self.told(&line));
+        }
+        for answer in self.control.take_health() {
+            let _ = answer.send(self.health());
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::catalogue::Export;
 use crate::clock::Scale;
 use crate::floor::Floor;
+use crate::health::Health;
 use crate::orders::Orders;
 use crate::punctuality::Punctuality;
 use crate::recording::Recording;
@@ -38,6 +39,11 @@ pub trait Witness<D: ?Sized> {
     /// Called about twice a second, when nothing else is urgent, with the device and the accuracy of its
     /// timing so far.
     fn idle(&mut self, device: &mut D, now: Time, punctuality: &Punctuality);
+
+    /// The health of the device, if it knows one.
+    fn health(&mut self, _device: &mut D, _now: Time) -> Option<Health> {
+        None
+    }
 
     /// A line from the control socket, or from this process; the answer, a line, if it is a query.
     fn look(

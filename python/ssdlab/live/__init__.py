@@ -1,5 +1,5 @@
-"""The live device: a simulated device that any program can use as a block device, over NBD, as a
-file or in a virtual machine.
+"""The live device: a simulated device that any program can use as a block device, over NBD or
+NVMe/TCP, as a file or in a virtual machine.
 
 `serve` begins, and is in `ssdlab` itself; the device then answers its clients on threads of its own
 until `LiveDevice.stop`.
@@ -35,6 +35,7 @@ def serve(
     read_only: bool = False,
     mount: str | os.PathLike[str] | None = None,
     vhost_user: str | os.PathLike[str] | None = None,
+    nvme: str | None = None,
     tls_certificates: str | os.PathLike[str] | None = None,
     tls: str | None = None,
     tls_verify_peer: bool = False,
@@ -49,7 +50,9 @@ def serve(
       that is free. Another host than this machine needs `allow_remote`, and NBD knows no passwords;
     - `mount`: an empty directory, which shows the device as the file `disk` while it is served;
     - `vhost_user`: the path of the Unix socket at which a hypervisor finds it as the disk of its
-      guest (`vhost-user-blk`). Of these four, one is needed;
+      guest (`vhost-user-blk`);
+    - `nvme`: the address at which hosts of NVMe/TCP find it, such as "tcp://127.0.0.1:4420". Of
+      these five, one is needed;
     - `size`: how large the device is for its clients, such as "1GiB", at most what it has;
     - `backing`: the file with the data, which is made if there is none; without it they are in
       memory and end with the server;
@@ -87,6 +90,7 @@ def serve(
         "read_only": read_only,
         "mount": mount,
         "vhost_user": vhost_user,
+        "nvme": nvme,
     }
     secure = exports.tls_of(tls_certificates, tls, tls_verify_peer)
     if secure is None:

@@ -54,6 +54,10 @@ STATUS_SECONDS = 1.0
             "ssdlab serve --device agrawal2008 --size 1GiB --socket /tmp/ssd --watch 8080",
         ),
         (
+            "a drive for nvme-cli and the kernel's nvme-tcp, or for another initiator",
+            "ssdlab serve agrawal2008 --size 1GiB --nvme tcp://127.0.0.1:4420",
+        ),
+        (
             "what an application did, simulated once more",
             "ssdlab serve --socket /tmp/ssd --record app.parquet  # and then:\n\n"
             "ssdlab run --trace app.parquet",
@@ -108,11 +112,16 @@ STATUS_SECONDS = 1.0
     help="Unix socket for a hypervisor, which gives the device to its guest as a disk "
     "(vhost-user-blk).",
 )
+@click.option(
+    "--nvme",
+    metavar="URI",
+    help="Be an NVMe/TCP target at tcp://ADDRESS:PORT or unix:///PATH; exports are its namespaces.",
+)
 @click.option("--host", metavar="ADDRESS", default=LOOPBACK, help="Another address for --port.")
 @click.option(
     "--allow-remote",
     is_flag=True,
-    help="Let --host be reached by other machines. There are no passwords.",
+    help="Let --host and --nvme be reached by other machines. There are no passwords.",
 )
 @click.option(
     "--tls-certificates",
@@ -209,6 +218,7 @@ def serve(
     port: int | None,
     mount: Path | None,
     vhost_user: Path | None,
+    nvme: str | None,
     host: str,
     allow_remote: bool,
     tls_certificates: Path | None,
@@ -233,8 +243,8 @@ def serve(
     """Serve the simulated DEVICE, a preset or a TOML file, as a block device, with the latencies of
     its model.
 
-    Programs find it over NBD (--socket, --port), as a file (--mount) or in a virtual machine
-    (--vhost-user), or all of these at once.
+    Programs find it over NBD (--socket, --port) or NVMe/TCP (--nvme), as a file (--mount) or in a
+    virtual machine (--vhost-user), or all of these at once.
 
     It ends with Ctrl-C or SIGTERM, answers all requests received and prints the results, as after a
     simulation of the same requests, and whether they were answered in time. docs/live.md has
@@ -247,12 +257,13 @@ def serve(
             f"DEVICE and --device say the same: {positional} and {device}; give one of them"
         )
     device = device if positional is None else positional
-    nowhere = all(it is None for it in (socket, port, mount, vhost_user))
+    nowhere = all(it is None for it in (socket, port, mount, vhost_user, nvme))
     if nowhere and run_command is None:
         raise click.UsageError(
-            "--socket PATH, --port N, --mount DIR, --vhost-user SOCKET or --run COMMAND is needed"
+            "--socket PATH, --port N, --mount DIR, --vhost-user SOCKET, --nvme URI or "
+            "--run COMMAND is needed"
         )
-    if port is None and (host != LOOPBACK or allow_remote):
+    if port is None and (host != LOOPBACK or allow_remote and nvme is None):
         raise click.UsageError("--host and --allow-remote belong to --port")
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
@@ -326,9 +337,9 @@ def serve(
         live: LiveDevice | LiveExports
         try:
             if rooms:
-                live = serve_rooms(rooms, tls=secure, **place)
+                live = serve_rooms(rooms, tls=secure, nvme=nvme, **place)
             else:
-                live = serve_layers(stack, **place, **settings)
+                live = serve_layers(stack, nvme=nvme, **place, **settings)
         except OSError as error:
             raise click.ClickException(str(error)) from None
         except KeyboardInterrupt:
@@ -412,14 +423,15 @@ def _attend(
             from ssdlab.live.export_option import variable
 
             first = next(iter(devices.values()))
-            environment = os.environ | {"uri": first.uri or ""}
+            environment = os.environ | {"uri": first.uri or "", "nvme": first.nvme}
             environment |= {variable(name): it.uri or "" for name, it in devices.items() if name}
             if first.file is not None:
                 environment["disk"] = os.fspath(first.file)
             child = subprocess.Popen(run_command, shell=True, env=environment)
         elif not quiet:
             for it in devices.values():
-                places = [os.fspath(place) for place in (it.uri, it.file, vhost_user) if place]
+                ways = (it.uri, it.nvme, it.file, vhost_user)
+                places = [os.fspath(place) for place in ways if place]
                 click.echo(
                     f"ssdlab: serving {it.size_bytes} bytes at {' and '.join(places)}", err=True
                 )

@@ -43,6 +43,8 @@ class LiveDevice:
         self._core = core
         self.uri: str = core.uri or ""
         """Address for NBD clients, such as `nbd+unix:///?socket=/ssd`, or empty."""
+        self.nvme: str = core.nvme or ""
+        """Address for hosts of NVMe/TCP, such as `tcp://127.0.0.1:4420`, or empty."""
         self.file: Path | None = None if core.file is None else Path(core.file)
         """The file that is the device, such as `/tmp/ssd/disk`; None if it is not mounted."""
         self.size_bytes: int = core.size_bytes
@@ -143,7 +145,8 @@ def serve_layers(
     roles.refuse_shared(roles.of_device(settings | {"record": record}))
     record = None if record is None else os.fspath(record)
     if behind is not None:
-        settings |= {"socket": None, "port": None, "host": LOOPBACK, "allow_remote": False}
+        settings = {"allow_remote": False} | settings
+        settings |= {"socket": None, "port": None, "host": LOOPBACK}
     core = _core.LiveDevice(
         stack, record=record, record_data=record_data, behind=behind, **settings
     )

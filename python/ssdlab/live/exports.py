@@ -38,11 +38,17 @@ class LiveExports:
     As a context manager it stops at the end of the block; the results are then in `results`.
     """
 
-    def __init__(self, door: _core.LiveEntry, devices: dict[str, LiveDevice]) -> None:
+    def __init__(
+        self,
+        door: _core.LiveEntry,
+        devices: dict[str, LiveDevice],
+        target: _core.LiveNamespaces | None = None,
+    ) -> None:
         self._door = door
+        self._target = target
         self.devices = devices
         """The devices by the names of their exports."""
-        self.warnings: list[str] = [*door.warnings]
+        self.warnings: list[str] = [*door.warnings, *(target.warnings if target else ())]
         """What the user should know."""
         for name, device in devices.items():
             prefix = f"export {name}: " if len(devices) > 1 else ""
@@ -80,6 +86,8 @@ class LiveExports:
                 self.results = getattr(error, "results", None)
                 raise
             finally:
+                if self._target is not None:
+                    self._target.close()
                 self._door.finish()
         return self.results
 
@@ -123,27 +131,34 @@ def serve_rooms(
     host: str,
     allow_remote: bool,
     tls: tuple[str | os.PathLike[str], bool, bool] | None,
+    nvme: str | None = None,
 ) -> LiveExports:
-    """Serve devices behind one door, which is opened when all of them are ready."""
+    """Serve devices behind one door, which is opened when all of them are ready.
+
+    At the address `nvme` they are the namespaces of one subsystem, in their order.
+    """
     _refuse_shared_files(rooms)
     door = _core.LiveEntry(socket=socket, port=port, host=host, allow_remote=allow_remote, tls=tls)
+    target = None if nvme is None else _core.LiveNamespaces(nvme, allow_remote)
     devices: dict[str, LiveDevice] = {}
     try:
         for room in rooms:
             behind = (door, room.name, room.description)
+            ways = {} if target is None else {"nvme": (target, room.name)}
             try:
-                devices[room.name] = serve_layers(room.stack, behind=behind, **room.settings)
+                devices[room.name] = serve_layers(room.stack, behind=behind, **room.settings | ways)
             except (_core.InputError, OSError) as error:
                 if len(rooms) == 1:
                     raise
                 raise type(error)(f"export {room.name}: {error}") from None
+        place = "" if target is None else target.open()
         uris = door.open()
     except BaseException:
         _stop_all(devices)
         raise
     for device, uri in zip(devices.values(), uris, strict=True):
-        device.uri = uri
-    return LiveExports(door, devices)
+        device.uri, device.nvme = uri, place
+    return LiveExports(door, devices, target)
 
 
 def serve_exports(
@@ -156,6 +171,7 @@ def serve_exports(
     tls_certificates: str | os.PathLike[str] | None = None,
     tls: str | None = None,
     tls_verify_peer: bool = False,
+    nvme: str | None = None,
 ) -> LiveExports:
     """Serve several simulated devices at one socket or port, each under its name.
 
@@ -163,7 +179,8 @@ def serve_exports(
       device (`device`, `size`, `backing`, `set`, ...) and a `description`, or only the device. The
       first is also found without a name. Each has its own time, data and results;
     - `socket`, `port`, `host`, `allow_remote`: as for `ssdlab.serve`;
-    - `tls_certificates`, `tls`, `tls_verify_peer`: as for `ssdlab.serve`.
+    - `tls_certificates`, `tls`, `tls_verify_peer`: as for `ssdlab.serve`;
+    - `nvme`: as for `ssdlab.serve`; the devices are the namespaces 1, 2, ... of one subsystem.
 
     Raises `InputError` for wrong input and `OSError` for what the system refuses; then nothing is
     served.
@@ -176,6 +193,7 @@ def serve_exports(
         host=host,
         allow_remote=allow_remote,
         tls=tls_of(tls_certificates, tls, tls_verify_peer),
+        nvme=nvme,
     )
 
 

@@ -10,6 +10,7 @@ import shutil
 import stat
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from other_programs import call, need
@@ -27,26 +28,44 @@ PROGRAMS = ("mke2fs", "e2fsck")
 BOOT_SECONDS = 420
 
 
-def downloaded(directory):
-    """The directory into which a kernel and busybox were taken apart."""
+class More(NamedTuple):
+    """What a machine has beside a kernel and busybox."""
+
+    packages: tuple[str, ...] = ()
+    """Packages that are downloaded."""
+    modules: tuple[str, ...] = ()
+    """Modules of the kernel."""
+    found: tuple[str, ...] = ()
+    """Programs of these packages."""
+    programs: tuple[str, ...] = ()
+    """Programs of this system."""
+
+
+NO_MORE = More()
+
+
+def downloaded(directory, more=NO_MORE):
+    """The directory into which a kernel, busybox and more were taken apart."""
     need("apt-get", "apt-cache", "dpkg-deb")
     found = call("apt-cache", "depends", "linux-image-cloud-amd64", check=False)
     kernel = re.search(r"Depends: (linux-image-\S+-cloud-amd64)", found)
     if kernel is None:
         pytest.skip("the package linux-image-cloud-amd64 is not known here")
-    call("apt-get", "download", kernel[1], "busybox-static", cwd=directory, check=False)
+    wanted = (kernel[1], "busybox-static", *more.packages)
+    call("apt-get", "download", *wanted, cwd=directory, check=False)
     packages = [*directory.glob("*.deb")]
-    if len(packages) != 2:
-        pytest.skip("the packages of a kernel and of busybox cannot be downloaded")
+    if len(packages) != len(wanted):
+        pytest.skip(f"the packages {', '.join(wanted)} cannot be downloaded")
     for package in packages:
         call("dpkg-deb", "-x", package, directory)
         package.unlink()
     return directory
 
 
-def libraries(program):
-    """The libraries that a program needs."""
-    return re.findall(r"(/\S+) \(0x", call("ldd", program))
+def libraries(program, beside=""):
+    """The libraries that a program needs, some perhaps in a directory beside it."""
+    said = call("env", f"LD_LIBRARY_PATH={beside}", "ldd", program)
+    return re.findall(r"(/\S+) \(0x", said)
 
 
 class Archive:
@@ -79,20 +98,28 @@ class Archive:
         return gzip.compress(bytes(self.bytes), 1)
 
 
-def initial_files(directory, script):
+def initial_files(directory, script, more=NO_MORE):
     """The archive of a machine that runs `script` and then goes off."""
     archive = Archive()
     for name in ("dev", "proc", "sys", "mnt", "tmp", "etc"):
         archive.add(name, stat.S_IFDIR | 0o755)
     archive.place("bin/busybox", next(directory.glob("*/busybox")))
-    for name in PROGRAMS:
+    for name in more.found:
+        program = next(directory.glob(f"usr/*bin/{name}"))
+        archive.place(f"sbin/{name}", program)
+        own = next(directory.glob("usr/lib/*-linux-gnu"))
+        for library in libraries(program, own):
+            archive.place(
+                f"lib/{Path(library).name}" if str(own) in library else library[1:], library
+            )
+    for name in (*PROGRAMS, *more.programs):
         program = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
         if program is None:
             pytest.skip(f"{name} is not installed")
         archive.place(f"sbin/{name}", program)
         for library in libraries(program):
             archive.place(library.lstrip("/"), library)
-    for name in MODULES:
+    for name in (*MODULES, *more.modules):
         module = next(directory.glob(f"lib/modules/**/{name}.ko*"), None)
         if module is not None:
             archive.place(f"modules/{name}.ko", module)
@@ -101,8 +128,8 @@ def initial_files(directory, script):
         "/bin/busybox --install -s /bin",
         "export PATH=/sbin:/bin",
         "mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev",
-        *(f"insmod /modules/{name}.ko" for name in MODULES),
-        "cd /tmp",
+        *(f"insmod /modules/{name}.ko" for name in (*MODULES, *more.modules)),
+        "cd /tmp; export LD_LIBRARY_PATH=/lib",
         script,
         "poweroff -f",
     ]
@@ -110,15 +137,25 @@ def initial_files(directory, script):
     return archive.packed()
 
 
-def run(directory, script, *drive):
+def run(directory, script, *drive, more=NO_MORE):
     """What a machine with a drive says on its console, while it runs a script of its shell."""
     need("qemu-system-x86_64", "ldd")
-    files = downloaded(directory)
+    files = downloaded(directory, more)
     initial = directory / "initial"
-    initial.write_bytes(initial_files(files, script))
+    initial.write_bytes(initial_files(files, script, more))
     kernel = next(files.glob("boot/vmlinuz-*"))
-    words = ["qemu-system-x86_64", "-accel", "tcg", "-m", "256", "-nographic", "-no-reboot"]
-    words += ["-object", "memory-backend-memfd,id=memory,size=256M,share=on"]
+    words = [
+        "qemu-system-x86_64",
+        "-accel",
+        "kvm",
+        "-accel",
+        "tcg",
+        "-m",
+        "512",
+        "-nographic",
+        "-no-reboot",
+    ]
+    words += ["-object", "memory-backend-memfd,id=memory,size=512M,share=on"]
     words += ["-machine", "q35,memory-backend=memory", "-net", "none", "-kernel", str(kernel)]
     words += ["-initrd", str(initial), "-append", "console=ttyS0 panic=-1 quiet", *drive]
     done = subprocess.run(

@@ -1,12 +1,15 @@
 //! The ways to a live device: a socket of its own or a door that it shares with others, a file, the disk
-//! of a virtual machine.
+//! of a virtual machine, a namespace of NVMe.
 
 use super::place;
-use super::settings::{Behind, LiveAddress, LiveSettings, from_nbd};
+use super::settings::{Among, Behind, LiveAddress, LiveNvme, LiveSettings, from_nbd};
 use crate::error::RunError;
 use engine::Device;
-use nbd::{Address, Entrance, Export, Floor, Listener, Mount, Server, VhostUser, Witness};
+use nbd::{
+    Address, Entrance, Export, Floor, Listener, Mount, NvmeTarget, Server, VhostUser, Witness,
+};
 use std::path::PathBuf;
+use std::sync::PoisonError;
 
 /// What is open for clients; it is closed when it is dropped.
 pub(super) struct Doors<'a> {
@@ -15,8 +18,13 @@ pub(super) struct Doors<'a> {
     shared: Option<&'a Behind>,
     mount: Option<Mount>,
     machine: Option<VhostUser>,
-    /// The latency of the mounted file.
+    /// Where a target of its own listens, that target, and one that it shares.
+    nvme: Option<Address>,
+    target: Option<NvmeTarget>,
+    among: Option<&'a Among>,
+    /// The latency of the mounted file, and of NVMe/TCP.
     to_file: Floor,
+    to_host: Floor,
 }
 
 impl<'a> Doors<'a> {
@@ -29,7 +37,10 @@ impl<'a> Doors<'a> {
         let (address, shared) = match &settings.address {
             Some(LiveAddress::Shared(behind)) => (None, Some(behind)),
             Some(address) => (Some(place::address(address, false, warnings)?), None),
-            None if settings.mount.is_none() && settings.vhost_user.is_none() => {
+            None if settings.mount.is_none()
+                && settings.vhost_user.is_none()
+                && settings.nvme.is_none() =>
+            {
                 let problem =
                     "no client could reach it: give a socket, a port or a mount directory";
                 return Err(RunError::Input(problem.to_owned()));
@@ -45,27 +56,52 @@ impl<'a> Doors<'a> {
         if let Some(path) = &settings.vhost_user {
             VhostUser::check(path).map_err(from_nbd)?;
         }
-        let to_file = Floor::none();
-        Ok(Doors { address, listener: None, shared, mount: None, machine: None, to_file })
+        let (nvme, among) = match &settings.nvme {
+            Some(LiveNvme::At(uri, allow_remote)) => {
+                let address = place::nvme_address(uri, *allow_remote, warnings)?;
+                NvmeTarget::check(&address).map_err(from_nbd)?;
+                (Some(address), None)
+            }
+            Some(LiveNvme::Shared(among)) => (None, Some(&**among)),
+            None => (None, None),
+        };
+        Ok(Doors {
+            address,
+            listener: None,
+            shared,
+            mount: None,
+            machine: None,
+            nvme,
+            target: None,
+            among,
+            to_file: Floor::none(),
+            to_host: Floor::none(),
+        })
     }
 
     /// Measures the transport latency, unless it is given: of the socket if there is one, else of the
-    /// mounted file. For a virtual machine it is unknown, so that replies to it are never early.
+    /// mounted file or of NVMe/TCP. For a virtual machine it is unknown, so that replies to it are never early.
     pub(super) fn measure(
         &mut self,
         settings: &LiveSettings,
         given: Option<Floor>,
     ) -> Result<Floor, RunError> {
         if let Some(given) = given {
-            self.to_file = given.clone();
+            (self.to_file, self.to_host) = (given.clone(), given.clone());
             return Ok(given);
         }
         if let Some(path) = &settings.mount {
             self.to_file = Floor::measure_mounted(path).map_err(from_nbd)?;
         }
+        if let Some(address) = self.nvme.as_ref().or(self.among.map(|it| &it.address)) {
+            self.to_host = Floor::measure_nvme(address).map_err(from_nbd)?;
+        }
         let is_tcp = match (self.shared, &self.address) {
             (Some(behind), _) => behind.is_tcp,
             (None, Some(address)) => matches!(address, Address::Tcp(..)),
+            (None, None) if self.nvme.is_some() || self.among.is_some() => {
+                return Ok(self.to_host.clone());
+            }
             (None, None) => return Ok(self.to_file.clone()),
         };
         Floor::measure(is_tcp).map_err(from_nbd)
@@ -91,6 +127,14 @@ impl<'a> Doors<'a> {
             self.machine =
                 Some(VhostUser::new(path, server.local(Floor::none())).map_err(from_nbd)?);
         }
+        if let Some(address) = &self.nvme {
+            let namespace = server.namespace("", &self.to_host);
+            self.target = Some(NvmeTarget::new(address, vec![namespace]).map_err(from_nbd)?);
+        }
+        if let Some(among) = self.among {
+            let mut place = among.namespace.lock().unwrap_or_else(PoisonError::into_inner);
+            *place = Some(server.namespace(&among.name, &self.to_host));
+        }
         Ok(())
     }
 
@@ -106,6 +150,12 @@ impl<'a> Doors<'a> {
     pub(super) fn uri(&self) -> Option<String> {
         let shared = self.shared.and_then(|behind| behind.uri.get().cloned());
         shared.or_else(|| self.listener.as_ref().map(Listener::uri))
+    }
+
+    /// The address for hosts of NVMe/TCP; none as long as a shared target is not open.
+    pub fn nvme(&self) -> Option<String> {
+        let shared = self.among.and_then(|among| among.uri.get().cloned());
+        shared.or_else(|| self.target.as_ref().map(|it| it.uri().to_owned()))
     }
 
     /// The file that is the device.

@@ -28,9 +28,9 @@ use keep::Keeper;
 use nbd::{Control, Export, Orders, Recording, Scale, Server, Setup};
 use options::Invalid;
 use serde_json::{Map, Value, json};
-pub use settings::{LiveAddress, LiveSettings, LiveStatus, Ready};
+pub use settings::{LiveAddress, LiveNvme, LiveSettings, LiveStatus, Ready};
 use settings::{from_nbd, system};
-pub use shared::{LiveDoor, LiveTls};
+pub use shared::{LiveDoor, LiveTarget, LiveTls};
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -171,8 +171,10 @@ fn serve(
     doors.open(settings, export, &mut server)?;
     let file = doors.file();
     // The receiver is gone if the user has given up.
-    let (uri, told_of) = (doors.uri(), warnings.clone());
-    let _ = announce.send(Ready { uri, file: file.clone(), size_bytes, warnings: told_of, events });
+    let (uri, nvme, told_of) = (doors.uri(), doors.nvme(), warnings.clone());
+    let file_too = file.clone();
+    let ready = Ready { uri, nvme, file: file_too, size_bytes, warnings: told_of, events };
+    let _ = announce.send(ready);
     #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
     let started = Instant::now();
     let timing = server.run(doors.entrance());
@@ -182,7 +184,7 @@ fn serve(
         unwritten.push(format!("the recording of the data cannot be written: {error}"));
     }
     drop(server);
-    let uri = doors.uri();
+    let (uri, nvme) = (doors.uri(), doors.nvme());
     warnings.extend(doors.close());
     // What clients have done is not given up for an order.
     warnings.extend(device.script_problem());
@@ -217,6 +219,7 @@ fn serve(
     live["orders"] = given.map_or(Value::Null, Value::String);
     live["drive"] = told(watcher.keeper.as_ref().map(Keeper::path));
     live["uri"] = json!(uri);
+    live["nvme"] = json!(nvme);
     live["vhost_user"] = told(settings.vhost_user.as_deref());
     live["file"] = told(file.as_deref());
     live["size_bytes"] = json!(size_bytes);

@@ -19,27 +19,67 @@ pub(super) fn address(
         }
         LiveAddress::Socket(path) => Ok(Address::Unix(path.clone())),
         LiveAddress::Port { port, host, allow_remote } => {
-            let ip: IpAddr =
-                if host == "localhost" { Ok([127, 0, 0, 1].into()) } else { host.parse() }
-                    .map_err(|_| {
-                        RunError::Input(format!("host {host}: neither an IP address nor localhost"))
-                    })?;
-            if !ip.is_loopback() {
-                if !allow_remote {
-                    return Err(RunError::Input(format!(
-                        "host {host}: other machines could read and write the device, because NBD has \
-                         no authentication; use 127.0.0.1, or --allow-remote if that is intended"
-                    )));
-                }
-                if !is_guarded {
-                    warnings.push(format!(
-                        "listening on {host}: everyone who reaches it can read and write the device"
-                    ));
-                }
-            }
+            let ip = host_address(host, *allow_remote, "NBD", is_guarded, warnings)?;
             Ok(Address::Tcp(ip, *port))
         }
     }
+}
+
+/// The address of a host, if other machines may reach it or cannot.
+fn host_address(
+    host: &str,
+    allow_remote: bool,
+    protocol: &str,
+    is_guarded: bool,
+    warnings: &mut Vec<String>,
+) -> Result<IpAddr, RunError> {
+    let ip: IpAddr = if host == "localhost" { Ok([127, 0, 0, 1].into()) } else { host.parse() }
+        .map_err(|_| {
+            RunError::Input(format!("host {host}: neither an IP address nor localhost"))
+        })?;
+    if !ip.is_loopback() {
+        if !allow_remote {
+            return Err(RunError::Input(format!(
+                "host {host}: other machines could read and write the device, because {protocol} has \
+                 no authentication; use 127.0.0.1, or --allow-remote if that is intended"
+            )));
+        }
+        if !is_guarded {
+            warnings.push(format!(
+                "listening on {host}: everyone who reaches it can read and write the device"
+            ));
+        }
+    }
+    Ok(ip)
+}
+
+/// The address of a target of NVMe/TCP, as a URI.
+pub fn nvme_address(
+    uri: &str,
+    allow_remote: bool,
+    warnings: &mut Vec<String>,
+) -> Result<Address, RunError> {
+    let refuse = |problem: &str| {
+        let forms = "tcp://127.0.0.1:4420 (port 0: any that is free) or unix:///PATH";
+        RunError::Input(format!("nvme {uri}: {problem}; it is written {forms}"))
+    };
+    if let Some(path) = uri.strip_prefix("unix://") {
+        return if path.is_empty() {
+            Err(refuse("the path is missing"))
+        } else {
+            Ok(Address::Unix(path.into()))
+        };
+    }
+    let Some(place) = uri.strip_prefix("tcp://") else {
+        return Err(refuse("an address begins with tcp:// or unix://"));
+    };
+    let Some((host, port)) = place.trim_end_matches('/').rsplit_once(':') else {
+        return Err(refuse("the port is missing"));
+    };
+    let port: u16 = port.parse().map_err(|_| refuse("a port is a number from 0 to 65535"))?;
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let ip = host_address(host, allow_remote, "this target of NVMe", false, warnings)?;
+    Ok(Address::Tcp(ip, port))
 }
 
 /// How large the user wants the device to be for its clients.

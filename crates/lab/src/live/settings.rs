@@ -2,11 +2,11 @@
 
 use crate::error::RunError;
 use engine::Completion;
-use nbd::{Arrivals, Export};
+use nbd::{Address, Arrivals, Export, Namespace};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// The address of a live device.
 #[derive(Debug)]
@@ -37,6 +37,29 @@ pub struct Behind {
     pub(super) uri: Arc<OnceLock<String>>,
 }
 
+/// A target of NVMe/TCP.
+#[derive(Debug)]
+pub enum LiveNvme {
+    /// Of its own, at an address such as `tcp://127.0.0.1:4420` or `unix:///tmp/nvme`; whether other machines
+    /// may connect.
+    At(String, bool),
+    /// One that it shares with others.
+    Shared(Arc<Among>),
+}
+
+/// The place of a device among the namespaces of a target.
+#[derive(Debug)]
+pub struct Among {
+    /// The name of the device.
+    pub name: String,
+    /// Where the target will be.
+    pub address: Address,
+    /// Where the device puts its namespace, once it is ready.
+    pub namespace: Mutex<Option<Namespace>>,
+    /// The address for hosts, once the target is open.
+    pub uri: OnceLock<String>,
+}
+
 /// How a device is served.
 #[derive(Debug)]
 pub struct LiveSettings {
@@ -46,6 +69,8 @@ pub struct LiveSettings {
     pub mount: Option<PathBuf>,
     /// The socket at which a hypervisor finds it as the disk of its guest.
     pub vhost_user: Option<PathBuf>,
+    /// The address at which hosts of NVMe/TCP find it as a namespace.
+    pub nvme: Option<LiveNvme>,
     /// The exported size, such as "1GiB"; otherwise that of the backing file, or of the
     /// device.
     pub size: Option<String>,
@@ -73,6 +98,9 @@ pub struct Ready {
     /// The address under which clients of NBD find the device; none as long as a door that it shares is not
     /// open.
     pub uri: Option<String>,
+    /// The address under which hosts of NVMe/TCP find it; none as long as a target that it shares is not
+    /// open.
+    pub nvme: Option<String>,
     /// The file that is the device.
     pub file: Option<PathBuf>,
     /// How large it is.

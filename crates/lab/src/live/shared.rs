@@ -1,11 +1,13 @@
-//! A door that several live devices share: exports by name, and TLS.
+//! Doors that several live devices share: exports by name, and TLS; namespaces of a target of NVMe.
 
 use super::place;
-use super::settings::{Behind, LiveAddress, from_nbd, system};
+use super::settings::{Among, Behind, LiveAddress, LiveNvme, from_nbd, system};
 use crate::error::RunError;
-use nbd::{Address, Control, Door, Export, Listener, Offer, Passage, Relays, Security, Tls};
+use nbd::{
+    Address, Control, Door, Export, Listener, NvmeTarget, Offer, Passage, Relays, Security, Tls,
+};
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 /// What stands between clients and the devices of a door.
@@ -136,5 +138,59 @@ impl LiveDoor {
         if let Some(relays) = self.relays.take() {
             relays.finish();
         }
+    }
+}
+
+/// A target of NVMe/TCP, which is opened when all its devices are ready.
+pub struct LiveTarget {
+    address: Address,
+    members: Vec<Arc<Among>>,
+    target: Option<NvmeTarget>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+impl LiveTarget {
+    /// A target that can be opened at an address; whether other machines may connect.
+    ///
+    /// # Errors
+    /// When it is none, or in use, or not to be had.
+    pub fn new(uri: &str, allow_remote: bool) -> Result<Self, RunError> {
+        let mut warnings = Vec::new();
+        let address = place::nvme_address(uri, allow_remote, &mut warnings)?;
+        NvmeTarget::check(&address).map_err(from_nbd)?;
+        Ok(LiveTarget { address, members: Vec::new(), target: None, warnings })
+    }
+
+    /// The way to the next namespace, of a device with a name.
+    pub fn way_to(&mut self, name: &str) -> LiveNvme {
+        let (namespace, uri) = (Mutex::default(), OnceLock::new());
+        let address = self.address.clone();
+        let member = Arc::new(Among { name: name.to_owned(), address, namespace, uri });
+        self.members.push(Arc::clone(&member));
+        LiveNvme::Shared(member)
+    }
+
+    /// Opens it: hosts can come; where they find it.
+    ///
+    /// # Errors
+    /// When the address is not to be had any more.
+    pub fn open(&mut self) -> Result<String, RunError> {
+        let taken =
+            |it: &Member| it.namespace.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let namespaces = self.members.iter().filter_map(taken).collect();
+        let target = NvmeTarget::new(&self.address, namespaces).map_err(from_nbd)?;
+        let uri = target.uri().to_owned();
+        for member in &self.members {
+            // It is opened once.
+            let _ = member.uri.set(uri.clone());
+        }
+        self.target = Some(target);
+        Ok(uri)
+    }
+
+    /// Ends all connections.
+    pub fn close(&mut self) {
+        self.target = None;
     }
 }

@@ -7,7 +7,7 @@ use crate::faults::{Faulty, Order};
 use crate::figures::Figures;
 use crate::results::Collected;
 use engine::{Completion, Followed, Load, Request, Time};
-use nbd::{Punctuality, Witness};
+use nbd::{Health, Punctuality, Witness};
 use serde_json::{Value, json};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex};
@@ -104,6 +104,17 @@ impl Witness<Faulty<'_>> for Watcher {
         {
             keeper.save_aside(&*device.device, self.fresh.requests);
         }
+    }
+
+    fn health(&mut self, device: &mut Faulty<'_>, now: Time) -> Option<Health> {
+        let health = device.device.report(now)?.health;
+        Some(Health {
+            critical_warning: health.critical_warning(),
+            percentage_used: health.percentage_used,
+            available_spare: Some(health.available_spare),
+            data_units_written: Some(health.data_units_written),
+            ..Health::default()
+        })
     }
 
     fn look(

@@ -1,0 +1,197 @@
+//! Commands and their completions, and the codes of both.
+//!
+//! After the NVM Express base specification 1.4, its NVM command set, and NVMe over Fabrics 1.1; the names
+//! are theirs.
+
+/// Bytes of a command, and of a completion.
+pub const ENTRY_BYTES: usize = 64;
+pub const COMPLETION_BYTES: usize = 16;
+
+/// Opcodes of the admin queue.
+pub mod admin {
+    pub const GET_LOG_PAGE: u8 = 0x02;
+    pub const IDENTIFY: u8 = 0x06;
+    pub const ABORT: u8 = 0x08;
+    pub const SET_FEATURES: u8 = 0x09;
+    pub const GET_FEATURES: u8 = 0x0a;
+    pub const ASYNC_EVENT_REQUEST: u8 = 0x0c;
+    pub const KEEP_ALIVE: u8 = 0x18;
+}
+
+/// Opcodes of an I/O queue.
+pub mod io {
+    pub const FLUSH: u8 = 0x00;
+    pub const WRITE: u8 = 0x01;
+    pub const READ: u8 = 0x02;
+    pub const COMPARE: u8 = 0x05;
+    pub const WRITE_ZEROES: u8 = 0x08;
+    pub const DATASET_MANAGEMENT: u8 = 0x09;
+    pub const VERIFY: u8 = 0x0c;
+}
+
+/// The opcode of commands of fabrics, and their types.
+pub const FABRICS: u8 = 0x7f;
+pub mod fabrics {
+    pub const PROPERTY_SET: u8 = 0x00;
+    pub const CONNECT: u8 = 0x01;
+    pub const PROPERTY_GET: u8 = 0x04;
+}
+
+/// The namespace id that stands for all.
+pub const EVERY_NAMESPACE: u32 = u32::MAX;
+
+/// The kind of a descriptor of data: within the capsule, or by the transport.
+pub const SGL_IN_CAPSULE: u8 = 0x01;
+pub const SGL_TRANSPORT: u8 = 0x5a;
+
+/// The status of a completion: its type in the upper byte, its code in the lower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status(pub u16);
+
+impl Status {
+    /// It is done.
+    pub const SUCCESS: Status = Status(0);
+    /// The queue has no command with this opcode.
+    pub const INVALID_OPCODE: Status = Status(0x001);
+    /// A field of the command has a value that is not supported.
+    pub const INVALID_FIELD: Status = Status(0x002);
+    /// The device failed.
+    pub const INTERNAL_ERROR: Status = Status(0x006);
+    /// There is no such namespace.
+    pub const INVALID_NAMESPACE: Status = Status(0x00b);
+    /// It comes before the command that must precede it.
+    pub const SEQUENCE_ERROR: Status = Status(0x00c);
+    /// The data are longer or shorter than the command says.
+    pub const SGL_LENGTH_INVALID: Status = Status(0x00f);
+    /// Data are neither in the capsule nor by the transport.
+    pub const SGL_TYPE_INVALID: Status = Status(0x011);
+    /// Data are said to be beyond the capsule.
+    pub const SGL_OFFSET_INVALID: Status = Status(0x016);
+    /// The namespace is read-only for its hosts.
+    pub const WRITE_PROTECTED: Status = Status(0x020);
+    /// Data were damaged on their way.
+    pub const TRANSIENT_TRANSPORT_ERROR: Status = Status(0x022);
+    /// Blocks beyond the end of the namespace.
+    pub const LBA_OUT_OF_RANGE: Status = Status(0x080);
+    /// There is no space for more data.
+    pub const CAPACITY_EXCEEDED: Status = Status(0x081);
+    /// The drive of the namespace has no power, or recovers.
+    pub const NAMESPACE_NOT_READY: Status = Status(0x082);
+    /// More requests for asynchronous events than there may be.
+    pub const EVENT_LIMIT_EXCEEDED: Status = Status(0x105);
+    /// There is no such log page.
+    pub const INVALID_LOG_PAGE: Status = Status(0x109);
+    /// The feature has one value.
+    pub const FEATURE_NOT_CHANGEABLE: Status = Status(0x10e);
+    /// Connect: another format of its record.
+    pub const CONNECT_INCOMPATIBLE_FORMAT: Status = Status(0x180);
+    /// Connect: all controllers or queues are taken.
+    pub const CONNECT_BUSY: Status = Status(0x181);
+    /// Connect: an invalid parameter.
+    pub const CONNECT_INVALID_PARAMETERS: Status = Status(0x182);
+    /// The drive accepts no more writes.
+    pub const READ_ONLY_RANGE: Status = Status(0x182);
+    /// A range is longer than the controller takes.
+    pub const COMMAND_SIZE_LIMIT: Status = Status(0x183);
+    /// Data could not be written.
+    pub const WRITE_FAULT: Status = Status(0x280);
+    /// Data could not be read.
+    pub const UNRECOVERED_READ_ERROR: Status = Status(0x281);
+    /// The data differ.
+    pub const COMPARE_FAILURE: Status = Status(0x285);
+
+    /// The field of a completion. A command that fails by what it says need not be tried again.
+    pub fn field(self) -> u16 {
+        let again = matches!(
+            self,
+            Status::SUCCESS
+                | Status::TRANSIENT_TRANSPORT_ERROR
+                | Status::NAMESPACE_NOT_READY
+                | Status::CONNECT_BUSY
+        );
+        let Status(all) = self;
+        (all & 0x7ff) << 1 | u16::from(!again) << 15
+    }
+
+    /// The status in the field of a completion.
+    pub fn of_field(field: u16) -> Self {
+        Status(field >> 1 & 0x7ff)
+    }
+}
+
+/// A command.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry(pub [u8; ENTRY_BYTES]);
+
+impl Entry {
+    pub fn opcode(&self) -> u8 {
+        self.0[0]
+    }
+
+    /// The type of a command of fabrics.
+    pub fn fabrics_type(&self) -> u8 {
+        self.0[4]
+    }
+
+    /// Whether it is a part of a fused command.
+    pub fn is_fused(&self) -> bool {
+        self.0[1] & 3 != 0
+    }
+
+    pub fn id(&self) -> u16 {
+        le16(&self.0, 2)
+    }
+
+    pub fn namespace(&self) -> u32 {
+        le32(&self.0, 4)
+    }
+
+    /// The kind of its descriptor of data, the offset and the length there.
+    pub fn data(&self) -> (u8, u64, u32) {
+        (self.0[39], le64(&self.0, 24), le32(&self.0, 32))
+    }
+
+    /// A word by its number, from 10 on.
+    pub fn word(&self, number: usize) -> u32 {
+        le32(&self.0, 4 * number)
+    }
+
+    /// The first block, and how many.
+    pub fn blocks(&self) -> (u64, u64) {
+        (le64(&self.0, 40), u64::from(self.word(12) & 0xffff) + 1)
+    }
+
+    /// Whether the data must be durable when it ends.
+    pub fn is_durable(&self) -> bool {
+        self.word(12) & 1 << 30 != 0
+    }
+}
+
+/// A completion; `head` is the position in the submission queue.
+pub fn completion(
+    id: u16,
+    result: u64,
+    head: u16,
+    queue: u16,
+    status: Status,
+) -> [u8; COMPLETION_BYTES] {
+    let mut out = [0; COMPLETION_BYTES];
+    out[..8].copy_from_slice(&result.to_le_bytes());
+    out[8..10].copy_from_slice(&head.to_le_bytes());
+    out[10..12].copy_from_slice(&queue.to_le_bytes());
+    out[12..14].copy_from_slice(&id.to_le_bytes());
+    out[14..].copy_from_slice(&status.field().to_le_bytes());
+    out
+}
+
+pub fn le16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(*bytes[at..].first_chunk().expect("the field is within it"))
+}
+
+pub fn le32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(*bytes[at..].first_chunk().expect("the field is within it"))
+}
+
+pub fn le64(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(*bytes[at..].first_chunk().expect("the field is within it"))
+}

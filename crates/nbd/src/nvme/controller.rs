@@ -1,0 +1,365 @@
+//! Controllers, and the commands of their admin queues.
+
+use super::command::{EVERY_NAMESPACE, Entry, FABRICS, SGL_TRANSPORT, Status, admin, fabrics};
+use super::identify;
+use super::limits::{DISCOVERY_NAME, MOST_BYTES, MOST_EVENTS, MOST_QUEUES, QUEUE_ENTRIES};
+use super::logs::{self, Errors};
+use super::namespaces::Subsystem;
+use super::output::Output;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Offsets of properties.
+const CAPABILITIES: u32 = 0x00;
+const VERSION: u32 = 0x08;
+const CONFIGURATION: u32 = 0x14;
+const STATUS: u32 = 0x1c;
+
+/// Bits of the configuration and the status of a controller.
+const ENABLED: u32 = 1;
+const SHUT_DOWN: u32 = 3 << 14;
+const IS_READY: u32 = 1;
+const SHUTDOWN_COMPLETE: u32 = 2 << 2;
+
+/// Features.
+const ARBITRATION: u8 = 0x01;
+const POWER: u8 = 0x02;
+const TEMPERATURE: u8 = 0x04;
+const ERROR_RECOVERY: u8 = 0x05;
+const WRITE_CACHE: u8 = 0x06;
+const QUEUES: u8 = 0x07;
+const ATOMICITY: u8 = 0x0a;
+const EVENTS: u8 = 0x0b;
+const KEEP_ALIVE: u8 = 0x0f;
+
+/// The warning of a drive that it accepts no more writes, as an event: of health, reliability, to be read
+/// in the log page of health; and the bit that asks for it.
+const ENDED_EVENT: u64 = 1 | (logs::HEALTH as u64) << 16;
+const ENDED_BIT: u32 = 1 << 3;
+
+const NS_PER_MS: u64 = 1_000_000;
+
+/// A controller, which a host has by its admin queue.
+pub struct Controller {
+    pub id: u16,
+    pub host: [u8; 16],
+    pub discovers: bool,
+    pub errors: Arc<Mutex<Errors>>,
+    configuration: u32,
+    status: u32,
+    /// After how many ms of silence it ends (0: never), and when it was heard last.
+    patience_ms: u32,
+    heard: u64,
+    queues: u32,
+    /// Requests for asynchronous events, which are wanted, and whether the last was not looked at.
+    waiting: VecDeque<u16>,
+    events: u32,
+    is_told: bool,
+}
+
+/// What a command changes beyond its controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    Nothing,
+    /// The controller is reset: its I/O queues end.
+    Reset,
+}
+
+/// How a command ends.
+enum End {
+    Result(u64),
+    Data(Vec<u8>),
+    /// Later.
+    Waits,
+}
+
+impl Controller {
+    pub fn new(id: u16, host: [u8; 16], discovers: bool, patience_ms: u32, now: u64) -> Self {
+        Controller {
+            id,
+            host,
+            discovers,
+            errors: Arc::default(),
+            configuration: 0,
+            status: 0,
+            patience_ms,
+            heard: now,
+            queues: 0,
+            waiting: VecDeque::new(),
+            events: 0xff,
+            is_told: false,
+        }
+    }
+
+    /// Whether it is enabled, so that I/O queues may be.
+    pub fn is_ready(&self) -> bool {
+        self.status & IS_READY != 0
+    }
+
+    /// Its host has said something.
+    pub fn hear(&mut self, now: u64) {
+        self.heard = now;
+    }
+
+    /// When its patience ends.
+    pub fn deadline(&self) -> Option<u64> {
+        let patience = u64::from(self.patience_ms) * NS_PER_MS;
+        (patience > 0).then(|| self.heard + patience)
+    }
+
+    /// A drive accepts no more writes.
+    pub fn warn(&mut self, output: &Output) {
+        if self.is_told || self.events & ENDED_BIT == 0 {
+            return;
+        }
+        if let Some(id) = self.waiting.pop_front() {
+            self.is_told = true;
+            output.complete(id, ENDED_EVENT, Status::SUCCESS);
+        }
+    }
+
+    /// Executes a command of the admin queue.
+    pub fn execute(&mut self, entry: &Entry, subsystem: &mut Subsystem, output: &Output) -> Effect {
+        let was_ready = self.is_ready();
+        let outcome = match entry.opcode() {
+            _ if entry.is_fused() => Err(Status::INVALID_FIELD),
+            FABRICS => self.property(entry),
+            _ if !was_ready => Err(Status::SEQUENCE_ERROR),
+            admin::IDENTIFY => self.identify(entry, subsystem),
+            admin::GET_LOG_PAGE => self.log_page(entry, subsystem),
+            admin::KEEP_ALIVE => Ok(End::Result(0)),
+            admin::ASYNC_EVENT_REQUEST if self.waiting.len() < MOST_EVENTS => {
+                self.waiting.push_back(entry.id());
+                Ok(End::Waits)
+            }
+            admin::ASYNC_EVENT_REQUEST => Err(Status::EVENT_LIMIT_EXCEEDED),
+            admin::SET_FEATURES if !self.discovers || is_common(entry) => self.set(entry),
+            admin::GET_FEATURES if !self.discovers || is_common(entry) => self.get(entry),
+            // Nothing is aborted: it all ends soon.
+            admin::ABORT if !self.discovers => Ok(End::Result(1)),
+            _ => Err(Status::INVALID_OPCODE),
+        };
+        match outcome {
+            Ok(End::Result(value)) => output.complete(entry.id(), value, Status::SUCCESS),
+            Ok(End::Data(data)) => match entry.data() {
+                (SGL_TRANSPORT, _, room) => {
+                    let count = data.len().min(room as usize);
+                    output.complete_with(entry.id(), &data[..count]);
+                }
+                _ => output.complete(entry.id(), 0, Status::SGL_TYPE_INVALID),
+            },
+            Ok(End::Waits) => {}
+            Err(status) => output.complete(entry.id(), 0, status),
+        }
+        if was_ready && !self.is_ready() { Effect::Reset } else { Effect::Nothing }
+    }
+
+    fn property(&mut self, entry: &Entry) -> Result<End, Status> {
+        let (is_long, offset) = (entry.word(10) & 7 == 1, entry.word(11));
+        let value = match entry.fabrics_type() {
+            fabrics::PROPERTY_GET => match (offset, is_long) {
+                (CAPABILITIES, true) => identify::capabilities(),
+                (VERSION, false) => identify::VERSION.into(),
+                (CONFIGURATION, false) => self.configuration.into(),
+                (STATUS, false) => self.status.into(),
+                _ => return Err(Status::INVALID_FIELD),
+            },
+            fabrics::PROPERTY_SET if offset == CONFIGURATION && !is_long => {
+                self.configure(entry.word(12));
+                0
+            }
+            fabrics::PROPERTY_SET => return Err(Status::INVALID_FIELD),
+            fabrics::CONNECT => return Err(Status::SEQUENCE_ERROR),
+            _ => return Err(Status::INVALID_OPCODE),
+        };
+        Ok(End::Result(value))
+    }
+
+    fn configure(&mut self, value: u32) {
+        let before = std::mem::replace(&mut self.configuration, value);
+        if (before ^ value) & ENABLED != 0 {
+            self.status = if value & ENABLED != 0 { IS_READY } else { 0 };
+            // Requests of before a reset are not answered.
+            self.waiting.clear();
+            self.is_told = false;
+        }
+        if value & SHUT_DOWN != 0 {
+            self.status |= SHUTDOWN_COMPLETE;
+        }
+    }
+
+    fn identify(&self, entry: &Entry, subsystem: &Subsystem) -> Result<End, Status> {
+        let (what, set) = (entry.word(10) as u8, (entry.word(11) >> 24) as u8);
+        let (number, count) = (entry.namespace(), subsystem.namespaces.len());
+        let found = || subsystem.namespace(number);
+        if self.discovers && what != identify::CONTROLLER {
+            return Err(Status::INVALID_FIELD);
+        }
+        let by_set =
+            [identify::NAMESPACE_OF_SET, identify::CONTROLLER_OF_SET, identify::ACTIVE_OF_SET];
+        if by_set.contains(&what) && set != 0 {
+            return Err(Status::INVALID_FIELD);
+        }
+        Ok(End::Data(match what {
+            identify::NAMESPACE => {
+                let it = found()?;
+                identify::namespace(it.export.bytes, it.export.read_only, &it.id)
+            }
+            identify::CONTROLLER => {
+                identify::controller(&self.named(subsystem), self.id, count, self.discovers)
+            }
+            identify::ACTIVE | identify::ACTIVE_OF_SET if number >= EVERY_NAMESPACE - 1 => {
+                return Err(Status::INVALID_NAMESPACE);
+            }
+            identify::ACTIVE | identify::ACTIVE_OF_SET => identify::active(count, number),
+            identify::DESCRIPTORS => identify::descriptors(&found()?.id),
+            identify::NAMESPACE_OF_SET => found().map(|_| identify::nothing())?,
+            identify::CONTROLLER_OF_SET => identify::limits(),
+            identify::NAMESPACE_IN_GENERAL => identify::in_general(found()?.export.read_only),
+            identify::COMMAND_SETS => identify::command_sets(),
+            _ => return Err(Status::INVALID_FIELD),
+        }))
+    }
+
+    /// The name of its subsystem.
+    fn named(&self, subsystem: &Subsystem) -> identify::Name {
+        if !self.discovers {
+            return subsystem.name.clone();
+        }
+        let serial = subsystem.name.serial.clone();
+        identify::Name { subsystem: DISCOVERY_NAME.to_owned(), serial }
+    }
+
+    fn log_page(&mut self, entry: &Entry, subsystem: &mut Subsystem) -> Result<End, Status> {
+        let (first, second) = (entry.word(10), entry.word(11));
+        let words = u64::from(first >> 16 | (second & 0xffff) << 16) + 1;
+        let offset = u64::from(entry.word(12)) | u64::from(entry.word(13)) << 32;
+        let (_, _, room) = entry.data();
+        if room > MOST_BYTES || 4 * words > u64::from(MOST_BYTES) || !offset.is_multiple_of(4) {
+            return Err(Status::INVALID_FIELD);
+        }
+        let errors = || self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut page = match first as u8 {
+            logs::DISCOVERY if self.discovers => {
+                let (address, port) = &subsystem.place;
+                logs::discovery(&subsystem.name.subsystem, address, port)
+            }
+            _ if self.discovers => return Err(Status::INVALID_LOG_PAGE),
+            logs::SUPPORTED => logs::supported(&[
+                logs::SUPPORTED,
+                logs::ERRORS,
+                logs::HEALTH,
+                logs::FIRMWARE,
+                logs::EFFECTS,
+            ]),
+            logs::ERRORS => errors().page(),
+            logs::HEALTH => {
+                let health = subsystem.health(entry.namespace())?;
+                let count = errors().count();
+                // Unless it wants to be reminded, the host knows now.
+                self.is_told &= first & 1 << 15 != 0;
+                logs::health(&health, count)
+            }
+            logs::FIRMWARE => logs::firmware(&identify::firmware()),
+            logs::EFFECTS => logs::effects(),
+            _ => return Err(Status::INVALID_LOG_PAGE),
+        };
+        let Some(from) = usize::try_from(offset).ok().filter(|from| *from <= page.len()) else {
+            return Err(Status::INVALID_FIELD);
+        };
+        page.drain(..from);
+        page.resize(4 * words as usize, 0);
+        Ok(End::Data(page))
+    }
+
+    fn set(&mut self, entry: &Entry) -> Result<End, Status> {
+        let value = entry.word(11);
+        match entry.word(10) as u8 {
+            QUEUES if value & 0xffff == 0xffff || value >> 16 == 0xffff => {
+                return Err(Status::INVALID_FIELD);
+            }
+            QUEUES => {
+                self.queues = identify::queues(value);
+                return Ok(End::Result(self.queues.into()));
+            }
+            EVENTS => self.events = value,
+            KEEP_ALIVE => self.patience_ms = value,
+            ARBITRATION | POWER | TEMPERATURE | ERROR_RECOVERY | WRITE_CACHE | ATOMICITY => {
+                return Err(Status::FEATURE_NOT_CHANGEABLE);
+            }
+            _ => return Err(Status::INVALID_FIELD),
+        }
+        Ok(End::Result(0))
+    }
+
+    fn get(&self, entry: &Entry) -> Result<End, Status> {
+        let value = match entry.word(10) as u8 {
+            // No limit to a burst.
+            ARBITRATION => 7,
+            POWER | ERROR_RECOVERY | ATOMICITY => 0,
+            TEMPERATURE => 343,
+            WRITE_CACHE => 1,
+            QUEUES => self.queues,
+            EVENTS => self.events,
+            KEEP_ALIVE => self.patience_ms,
+            _ => return Err(Status::INVALID_FIELD),
+        };
+        Ok(End::Result(value.into()))
+    }
+}
+
+/// Whether a feature is one that a discovery controller has too.
+fn is_common(entry: &Entry) -> bool {
+    matches!(entry.word(10) as u8, EVENTS | KEEP_ALIVE)
+}
+
+/// What a host wants to connect to: the words of the command Connect, and its data.
+pub struct Connect {
+    pub queue: u16,
+    pub size: u16,
+    pub patience_ms: u32,
+    pub host: [u8; 16],
+    pub controller: u16,
+    pub discovers: bool,
+}
+
+/// Bytes of the data of Connect.
+pub const CONNECT_BYTES: usize = 1024;
+/// Any controller.
+pub const NEW_CONTROLLER: u16 = 0xffff;
+
+impl Connect {
+    /// Reads it; otherwise the status, and what was wrong: the offset, and 1 for the data.
+    pub fn read(entry: &Entry, data: &[u8], name: &str) -> Result<Connect, (Status, u64)> {
+        let invalid = |at: u64| (Status::CONNECT_INVALID_PARAMETERS, at);
+        if entry.word(10) & 0xffff != 0 {
+            return Err((Status::CONNECT_INCOMPATIBLE_FORMAT, 0));
+        }
+        let Some(data) = data.first_chunk::<CONNECT_BYTES>() else {
+            return Err((Status::SGL_LENGTH_INVALID, 0));
+        };
+        let (queue, size) = ((entry.word(10) >> 16) as u16, entry.word(11) as u16);
+        if queue > MOST_QUEUES {
+            return Err(invalid(42));
+        }
+        if size == 0 || size >= QUEUE_ENTRIES {
+            return Err(invalid(44));
+        }
+        let wanted = data[256..512].split(|byte| *byte == 0).next().unwrap_or_default();
+        let discovers = wanted == DISCOVERY_NAME.as_bytes();
+        if !discovers && wanted != name.as_bytes() {
+            return Err(invalid(256 | 1 << 16));
+        }
+        if data[512] == 0 || discovers && queue > 0 {
+            return Err(invalid(512 | 1 << 16));
+        }
+        Ok(Connect {
+            queue,
+            size: size + 1,
+            patience_ms: entry.word(12),
+            host: *data.first_chunk().expect("it is long enough"),
+            controller: super::command::le16(data, 16),
+            discovers,
+        })
+    }
+}

@@ -1,0 +1,204 @@
+//! What controllers and namespaces are, as the command Identify tells it.
+
+use super::limits::{MOST_ERRORS, MOST_EVENTS, MOST_QUEUES, QUEUE_ENTRIES, TRANSFER_POWER};
+use super::wire::MOST_IN_CAPSULE;
+use engine::SECTOR_BYTES;
+
+/// Bytes of each answer.
+const PAGE_BYTES: usize = 4096;
+
+/// Which answer is wanted.
+pub const NAMESPACE: u8 = 0x00;
+pub const CONTROLLER: u8 = 0x01;
+pub const ACTIVE: u8 = 0x02;
+pub const DESCRIPTORS: u8 = 0x03;
+pub const NAMESPACE_OF_SET: u8 = 0x05;
+pub const CONTROLLER_OF_SET: u8 = 0x06;
+pub const ACTIVE_OF_SET: u8 = 0x07;
+pub const NAMESPACE_IN_GENERAL: u8 = 0x08;
+pub const COMMAND_SETS: u8 = 0x1c;
+
+/// The version of the specification that is followed: 1.4.
+pub const VERSION: u32 = 0x0001_0400;
+/// Most blocks in a range that is deallocated: those of a request of the server.
+pub const MOST_RANGE_BLOCKS: u32 = (1 << 30) / SECTOR_BYTES as u32;
+/// The block size as a power of two.
+const BLOCK_POWER: u8 = SECTOR_BYTES.trailing_zeros() as u8;
+/// The type of a discovery controller, and of one with namespaces.
+const DISCOVERY_TYPE: u8 = 2;
+const IO_TYPE: u8 = 1;
+
+/// Who a controller belongs to.
+#[derive(Debug, Clone)]
+pub struct Name {
+    /// The qualified name of the subsystem.
+    pub subsystem: String,
+    /// Its serial number.
+    pub serial: String,
+}
+
+/// The version of this program as a revision of firmware.
+pub fn firmware() -> [u8; 8] {
+    let mut text = [b' '; 8];
+    let version = env!("CARGO_PKG_VERSION").as_bytes();
+    let count = version.len().min(text.len());
+    text[..count].copy_from_slice(&version[..count]);
+    text
+}
+
+/// A controller with `namespaces`, or one for discovery.
+pub fn controller(name: &Name, id: u16, namespaces: usize, discovers: bool) -> Vec<u8> {
+    let mut page = Page::default();
+    page.text(4, 20, &name.serial);
+    page.text(24, 40, "ssdlab");
+    page.bytes(64, &firmware());
+    page.byte(77, TRANSFER_POWER);
+    page.u16(78, id);
+    page.u32(80, VERSION);
+    // Traffic counts as keep alive.
+    page.u32(96, 1 << 6);
+    page.byte(111, if discovers { DISCOVERY_TYPE } else { IO_TYPE });
+    page.byte(259, MOST_EVENTS as u8 - 1);
+    // One read-only slot of firmware.
+    page.byte(260, 1 | 1 << 1);
+    // Log pages: health by namespace, commands, longer ones by offset.
+    page.byte(261, 1 | 1 << 1 | 1 << 2);
+    page.byte(262, MOST_ERRORS as u8 - 1);
+    // Limits of temperature, kelvin: none is modelled.
+    page.u16(266, 343);
+    page.u16(268, 353);
+    // Granularity of keep alive, in 100 ms.
+    page.u16(320, 1);
+    page.u16(514, QUEUE_ENTRIES);
+    page.text_ended(768, 256, &name.subsystem);
+    // In 16 bytes: a command with its data, and a completion.
+    page.u32(1792, (64 + MOST_IN_CAPSULE as u32) / 16);
+    page.u32(1796, 1);
+    // Data blocks, in the capsule or by the transport; offsets are those of data in the capsule.
+    page.u32(536, 1 | 1 << 20);
+    page.byte(1803, 1);
+    if !discovers {
+        page.byte(512, 0x66);
+        page.byte(513, 0x44);
+        page.u32(516, namespaces as u32);
+        // Compare, dataset management, write zeroes, verify.
+        page.u16(520, 1 | 1 << 2 | 1 << 3 | 1 << 7);
+        // A write cache; a flush may be for all namespaces.
+        page.byte(525, 1 | 3 << 1);
+    }
+    page.0
+}
+
+/// A namespace: its size in bytes, whether it is read-only, its id as 16 bytes.
+pub fn namespace(bytes: u64, read_only: bool, id: &[u8; 16]) -> Vec<u8> {
+    let mut page = Page::default();
+    let blocks = (bytes / SECTOR_BYTES).to_le_bytes();
+    for at in [0, 8, 16] {
+        page.bytes(at, &blocks);
+    }
+    // Deallocated blocks read as zeroes, and write zeroes may deallocate.
+    page.byte(33, 1 | 1 << 3);
+    page.byte(99, u8::from(read_only));
+    page.bytes(104, id);
+    page.byte(128 + 2, BLOCK_POWER);
+    page.0
+}
+
+/// What all command sets have of a namespace.
+pub fn in_general(read_only: bool) -> Vec<u8> {
+    let mut page = Page::default();
+    page.byte(13, u8::from(read_only));
+    // It is ready.
+    page.byte(14, 1);
+    page.0
+}
+
+/// The namespaces that follow `after`.
+pub fn active(namespaces: usize, after: u32) -> Vec<u8> {
+    let mut page = Page::default();
+    let next = (after + 1..=namespaces as u32).take(PAGE_BYTES / 4);
+    for (at, number) in next.enumerate() {
+        page.u32(4 * at, number);
+    }
+    page.0
+}
+
+/// The descriptors of a namespace: its ids and its command set.
+pub fn descriptors(id: &[u8; 16]) -> Vec<u8> {
+    let mut page = Page::default();
+    page.bytes(0, &[2, 16, 0, 0]);
+    page.bytes(4, id);
+    page.bytes(20, &[3, 16, 0, 0]);
+    page.bytes(24, id);
+    // Of the command set for blocks, which is number 0.
+    page.bytes(40, &[4, 1, 0, 0]);
+    page.0
+}
+
+/// The limits of the command set for blocks.
+pub fn limits() -> Vec<u8> {
+    let mut page = Page::default();
+    page.u32(4, MOST_RANGE_BLOCKS);
+    page.0
+}
+
+/// The combinations of command sets: one, of blocks alone.
+pub fn command_sets() -> Vec<u8> {
+    let mut page = Page::default();
+    page.byte(0, 1);
+    page.0
+}
+
+/// An answer with nothing in it.
+pub fn nothing() -> Vec<u8> {
+    Page::default().0
+}
+
+/// The capabilities of a controller: sizes of queues, contiguous, 5 s to be ready, blocks.
+pub fn capabilities() -> u64 {
+    u64::from(QUEUE_ENTRIES - 1) | 1 << 16 | 10 << 24 | 1 << 37
+}
+
+/// The number of I/O queues that a host gets of those that it wants, from none on.
+pub fn queues(wanted: u32) -> u32 {
+    let most = u32::from(MOST_QUEUES) - 1;
+    let granted = (wanted & 0xffff).min(wanted >> 16).min(most);
+    granted | granted << 16
+}
+
+struct Page(Vec<u8>);
+
+impl Default for Page {
+    fn default() -> Self {
+        Page(vec![0; PAGE_BYTES])
+    }
+}
+
+impl Page {
+    fn bytes(&mut self, at: usize, bytes: &[u8]) {
+        self.0[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    fn byte(&mut self, at: usize, value: u8) {
+        self.0[at] = value;
+    }
+
+    fn u16(&mut self, at: usize, value: u16) {
+        self.bytes(at, &value.to_le_bytes());
+    }
+
+    fn u32(&mut self, at: usize, value: u32) {
+        self.bytes(at, &value.to_le_bytes());
+    }
+
+    /// A text that is filled with spaces.
+    fn text(&mut self, at: usize, most: usize, text: &str) {
+        self.0[at..at + most].fill(b' ');
+        self.bytes(at, &text.as_bytes()[..text.len().min(most)]);
+    }
+
+    /// A text that ends with a zero.
+    fn text_ended(&mut self, at: usize, most: usize, text: &str) {
+        self.bytes(at, &text.as_bytes()[..text.len().min(most - 1)]);
+    }
+}

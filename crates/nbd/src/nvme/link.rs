@@ -1,0 +1,337 @@
+//! A connection, which is a queue of a controller: its input, transfers of data, and commands that wait.
+
+use super::command::{ENTRY_BYTES, Entry, SGL_IN_CAPSULE, SGL_TRANSPORT, Status};
+use super::limits::QUEUE_ENTRIES;
+use super::namespaces::Subsystem;
+use super::output::Output;
+use super::requests::{self, Grant, Lane, Owed};
+use super::wire::{Event, Fatal, MOST_IN_CAPSULE, Wire};
+use crate::connection::Flow;
+use crate::control::Control;
+use crate::listen::ClientStream;
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes taken from a socket at once.
+const INPUT_BYTES: usize = 64 << 10;
+/// Bytes of writes that may come to all queues, and to one. Each may have one write at a time in any case.
+const MOST_GRANTED: usize = 64 << 20;
+const MOST_GRANTED_EACH: usize = 16 << 20;
+
+/// What a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It is not a queue yet.
+    New,
+    /// The admin queue of a controller.
+    Admin(u16),
+    /// An I/O queue of a controller, and its number.
+    Queue(u16, u16),
+}
+
+impl Role {
+    /// Its controller.
+    pub fn controller(self) -> Option<u16> {
+        match self {
+            Role::New => None,
+            Role::Admin(id) | Role::Queue(id, _) => Some(id),
+        }
+    }
+}
+
+/// Data of a command that are coming.
+struct Transfer {
+    entry: Entry,
+    data: Vec<u8>,
+    length: usize,
+    grant: Grant,
+    is_damaged: bool,
+}
+
+/// A command that waits for room in a server.
+struct Waiting {
+    entry: Entry,
+    data: Vec<u8>,
+    grant: Option<Grant>,
+}
+
+/// A command that concerns the target: of an admin queue, or to connect one. Its data came with it.
+pub struct Told {
+    pub entry: Entry,
+    pub data: Vec<u8>,
+    pub is_damaged: bool,
+}
+
+/// A connection; its fields are what the target stores of it between turns.
+pub struct Link {
+    pub stream: ClientStream,
+    pub output: Arc<Output>,
+    pub role: Role,
+    /// When it came.
+    pub since: u64,
+    /// Of a queue: how many commands may be in it.
+    pub size: u16,
+    /// Of an I/O queue.
+    pub lane: Option<Arc<Lane>>,
+    wire: Wire,
+    input: Vec<u8>,
+    unread: Range<usize>,
+    transfers: Vec<Option<Transfer>>,
+    /// The transfer whose data come now.
+    current: usize,
+    /// Commands whose data may not come yet, with the bytes of these, and commands that wait.
+    wanting: VecDeque<(Entry, usize)>,
+    waiting: VecDeque<Waiting>,
+    /// Bytes of writes that may come to all queues, and to this one.
+    granted: Arc<AtomicUsize>,
+    own: Arc<AtomicUsize>,
+}
+
+impl Link {
+    pub fn new(
+        stream: ClientStream,
+        bell: &Control,
+        granted: &Arc<AtomicUsize>,
+        now: u64,
+    ) -> io::Result<Self> {
+        stream.prepare()?;
+        let output = Arc::new(Output::new(stream.handle()?, bell));
+        Ok(Link {
+            stream,
+            output,
+            role: Role::New,
+            since: now,
+            size: QUEUE_ENTRIES,
+            lane: None,
+            wire: Wire::new(),
+            input: vec![0; INPUT_BYTES],
+            unread: 0..0,
+            transfers: Vec::new(),
+            current: 0,
+            wanting: VecDeque::new(),
+            waiting: VecDeque::new(),
+            granted: Arc::clone(granted),
+            own: Arc::default(),
+        })
+    }
+
+    /// It is a queue from now on, of this size; an I/O queue has a lane.
+    pub fn become_queue(&mut self, role: Role, size: u16, lane: Option<Lane>) {
+        (self.role, self.size, self.lane) = (role, size, lane.map(Arc::new));
+    }
+
+    /// Reads what has arrived.
+    pub fn fill(&mut self) -> Flow {
+        self.input.copy_within(self.unread.clone(), 0);
+        self.unread = 0..self.unread.len();
+        match self.stream.read(&mut self.input[self.unread.end..]) {
+            Ok(0) if self.unread.end < self.input.len() => Flow::Gone,
+            Ok(count) => {
+                self.unread.end += count;
+                Flow::Open
+            }
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+            {
+                Flow::Open
+            }
+            Err(_) => Flow::Gone,
+        }
+    }
+
+    /// Processes the input up to a command that concerns the target.
+    pub fn next(&mut self, subsystem: &Subsystem) -> Option<Told> {
+        while self.output.readiness().reads {
+            let mut words = Vec::new();
+            let (count, event) = self.wire.next(&self.input[self.unread.clone()], &mut words);
+            let consumed = self.unread.start..self.unread.start + count;
+            self.unread.start += count;
+            if !words.is_empty() {
+                self.output.say(&words);
+            }
+            match event {
+                Event::More => return None,
+                Event::Open(terms) => self.output.agree(terms),
+                Event::Close => self.output.leave(),
+                Event::Command(entry, data, damaged) => {
+                    let data = consumed.start + data.start..consumed.start + data.end;
+                    let told = self.command(Entry(*entry), data, damaged, subsystem);
+                    if told.is_some() {
+                        return told;
+                    }
+                }
+                Event::Begins(id, transfer, offset, length) => {
+                    self.begins(id, transfer, (offset, length), consumed);
+                }
+                Event::Data => {
+                    if let Some(Some(transfer)) = self.transfers.get_mut(self.current) {
+                        transfer.data.extend_from_slice(&self.input[consumed]);
+                    }
+                }
+                Event::Ends { damaged, last } => self.ends(damaged, last, subsystem),
+            }
+        }
+        None
+    }
+
+    fn refuse(&mut self, fatal: Fatal, field: u32, quoted: Range<usize>) {
+        let mut words = Vec::new();
+        self.wire.refuse(fatal, field, &self.input[quoted], &mut words);
+        self.output.say(&words);
+        self.output.leave();
+    }
+
+    fn command(
+        &mut self,
+        entry: Entry,
+        data: Range<usize>,
+        is_damaged: bool,
+        subsystem: &Subsystem,
+    ) -> Option<Told> {
+        if self.output.take() > u32::from(self.size) {
+            // More than the queue has room for.
+            self.refuse(Fatal::Sequence, 0, 0..0);
+            return None;
+        }
+        let Role::Queue(..) = self.role else {
+            return Some(Told { entry, data: self.input[data].to_vec(), is_damaged });
+        };
+        match self.placed(&entry, data, is_damaged, subsystem) {
+            Ok(Some(data)) => self.begin(Waiting { entry, data, grant: None }, subsystem),
+            Ok(None) => {}
+            Err(status) => self.output.complete(entry.id(), 0, status),
+        }
+        None
+    }
+
+    /// The data of a command of an I/O queue; `None` if they are to come by the transport.
+    fn placed(
+        &mut self,
+        entry: &Entry,
+        data: Range<usize>,
+        is_damaged: bool,
+        subsystem: &Subsystem,
+    ) -> Result<Option<Vec<u8>>, Status> {
+        let bytes = requests::sends(entry, subsystem)?;
+        if bytes == 0 {
+            return Ok(Some(Vec::new()));
+        }
+        let (kind, offset, length) = entry.data();
+        if length as usize != bytes {
+            return Err(Status::SGL_LENGTH_INVALID);
+        }
+        match kind {
+            SGL_TRANSPORT => {
+                self.wanting.push_back((*entry, bytes));
+                Ok(None)
+            }
+            SGL_IN_CAPSULE if offset > (data.len() as u64).saturating_sub(bytes as u64) => {
+                Err(Status::SGL_OFFSET_INVALID)
+            }
+            SGL_IN_CAPSULE if data.len() < bytes => Err(Status::SGL_OFFSET_INVALID),
+            SGL_IN_CAPSULE if is_damaged => Err(Status::TRANSIENT_TRANSPORT_ERROR),
+            SGL_IN_CAPSULE => {
+                let from = data.start + offset as usize;
+                Ok(Some(self.input[from..from + bytes].to_vec()))
+            }
+            _ => Err(Status::SGL_TYPE_INVALID),
+        }
+    }
+
+    fn begins(&mut self, id: u16, number: u16, (offset, length): (u32, u32), head: Range<usize>) {
+        let found = self.transfers.get(usize::from(number)).and_then(Option::as_ref);
+        let Some(transfer) = found.filter(|it| it.entry.id() == id) else {
+            return self.refuse(Fatal::InvalidHeader, 10, head);
+        };
+        if offset as usize != transfer.data.len() {
+            return self.refuse(Fatal::DataOutOfRange, 12, head);
+        }
+        if offset as usize + length as usize > transfer.length {
+            return self.refuse(Fatal::DataLimit, 16, head);
+        }
+        self.current = usize::from(number);
+    }
+
+    fn ends(&mut self, is_damaged: bool, is_last: bool, subsystem: &Subsystem) {
+        let Some(slot) = self.transfers.get_mut(self.current) else { return };
+        let Some(transfer) = slot else { return };
+        transfer.is_damaged |= is_damaged;
+        let is_whole = transfer.data.len() == transfer.length;
+        if is_last != is_whole {
+            return self.refuse(Fatal::DataOutOfRange, 1, 0..0);
+        }
+        let Some(Transfer { entry, data, grant, is_damaged, .. }) = slot.take_if(|_| is_whole)
+        else {
+            return;
+        };
+        if is_damaged {
+            self.output.complete(entry.id(), 0, Status::TRANSIENT_TRANSPORT_ERROR);
+        } else {
+            self.begin(Waiting { entry, data, grant: Some(grant) }, subsystem);
+        }
+    }
+
+    /// Executes a command, unless others wait or it has to.
+    fn begin(&mut self, one: Waiting, subsystem: &Subsystem) {
+        let Some(lane) = &self.lane else { return };
+        if !self.waiting.is_empty() || !requests::has_room(&one.entry, lane, subsystem) {
+            return self.waiting.push_back(one);
+        }
+        self.execute(one, false, subsystem);
+    }
+
+    fn execute(&self, one: Waiting, held_back: bool, subsystem: &Subsystem) {
+        let Some(lane) = &self.lane else { return };
+        let output = Arc::clone(&self.output);
+        let owed = Owed { output, lane: Arc::clone(lane), grant: one.grant, held_back };
+        requests::execute(&one.entry, one.data, subsystem, owed);
+    }
+
+    /// Continues with what had to wait.
+    pub fn proceed(&mut self, subsystem: &Subsystem) {
+        while let Some(lane) = &self.lane
+            && let Some(first) = self.waiting.front()
+            && requests::has_room(&first.entry, lane, subsystem)
+            && let Some(first) = self.waiting.pop_front()
+        {
+            self.execute(first, true, subsystem);
+        }
+        while let Some(&(entry, bytes)) = self.wanting.front() {
+            let own = self.own.load(Ordering::Relaxed);
+            let all = self.granted.load(Ordering::Relaxed);
+            if own > 0 && (own + bytes > MOST_GRANTED_EACH || all + bytes > MOST_GRANTED) {
+                self.output.await_an_end();
+                break;
+            }
+            self.wanting.pop_front();
+            let grant = Grant::new(bytes, &self.granted, &self.own);
+            let (data, length, is_damaged) = (Vec::new(), bytes, false);
+            let transfer = Transfer { entry, data, length, grant, is_damaged };
+            let free = self.transfers.iter().position(Option::is_none);
+            let number = free.unwrap_or_else(|| {
+                self.transfers.push(None);
+                self.transfers.len() - 1
+            });
+            self.transfers[number] = Some(transfer);
+            self.output.ready(entry.id(), number as u16, bytes as u32);
+        }
+        while let Some(reading) = self.output.drain() {
+            self.output.fetch(reading);
+        }
+    }
+
+    /// Whether input was left because the host does not take what is sent to it.
+    pub fn has_input(&self) -> bool {
+        !self.unread.is_empty()
+    }
+
+    /// Whether commands wait that only an answer to others sets free.
+    pub fn is_kept_waiting(&self) -> bool {
+        !self.wanting.is_empty()
+    }
+}
+
+const _: () = assert!(INPUT_BYTES > 2 * (MOST_IN_CAPSULE + ENTRY_BYTES));

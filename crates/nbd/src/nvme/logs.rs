@@ -1,0 +1,181 @@
+//! What a controller says of itself in log pages: errors, health, firmware, commands, and where to go.
+
+use super::command::{Status, admin, io};
+use super::limits::{MOST_ERRORS, QUEUE_ENTRIES};
+use crate::health::{Health, Served};
+use std::collections::VecDeque;
+
+/// Identifiers of log pages.
+pub const SUPPORTED: u8 = 0x00;
+pub const ERRORS: u8 = 0x01;
+pub const HEALTH: u8 = 0x02;
+pub const FIRMWARE: u8 = 0x03;
+pub const EFFECTS: u8 = 0x05;
+pub const DISCOVERY: u8 = 0x70;
+
+const ERROR_BYTES: usize = 64;
+/// The temperature that is reported, kelvin: none is modelled, so that of a room.
+const TEMPERATURE: u16 = 298;
+/// Spare below which a drive warns, percent.
+const SPARE_THRESHOLD: u8 = 10;
+/// A unit of data in the health log.
+const UNIT_BYTES: u64 = 512_000;
+/// Numbers of a discovery log: the transport TCP, addresses of IPv4 and IPv6, a subsystem of drives.
+const TRANSPORT_TCP: u8 = 3;
+const INTERNET_4: u8 = 1;
+const INTERNET_6: u8 = 2;
+const SUBSYSTEM_NVM: u8 = 2;
+const RECORD_BYTES: usize = 1024;
+/// Any controller may be given to a host.
+const ANY_CONTROLLER: u16 = 0xffff;
+
+/// The last errors of a controller.
+#[derive(Debug, Default)]
+pub struct Errors {
+    count: u64,
+    last: VecDeque<[u8; ERROR_BYTES]>,
+}
+
+impl Errors {
+    /// A command of a queue ended with an error.
+    pub fn note(&mut self, queue: u16, id: u16, status: Status) {
+        self.count += 1;
+        let mut entry = [0; ERROR_BYTES];
+        entry[..8].copy_from_slice(&self.count.to_le_bytes());
+        entry[8..10].copy_from_slice(&queue.to_le_bytes());
+        entry[10..12].copy_from_slice(&id.to_le_bytes());
+        entry[12..14].copy_from_slice(&status.field().to_le_bytes());
+        entry[29] = TRANSPORT_TCP;
+        self.last.push_front(entry);
+        self.last.truncate(MOST_ERRORS);
+    }
+
+    /// How many there were.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The page, the latest first.
+    pub fn page(&self) -> Vec<u8> {
+        let mut page: Vec<u8> = self.last.iter().flatten().copied().collect();
+        page.resize(MOST_ERRORS * ERROR_BYTES, 0);
+        page
+    }
+}
+
+/// The health of several drives that are one: what was done is added, the rest is the worst.
+pub fn together(all: impl Iterator<Item = Health>) -> Health {
+    all.reduce(|one, other| {
+        let (a, b) = (one.served, other.served);
+        Health {
+            critical_warning: one.critical_warning | other.critical_warning,
+            percentage_used: one.percentage_used.max(other.percentage_used),
+            available_spare: [one.available_spare, other.available_spare]
+                .into_iter()
+                .flatten()
+                .min(),
+            data_units_written: match (one.data_units_written, other.data_units_written) {
+                (None, None) => None,
+                (one, other) => Some(one.unwrap_or(0) + other.unwrap_or(0)),
+            },
+            served: Served {
+                reads: a.reads + b.reads,
+                read_bytes: a.read_bytes + b.read_bytes,
+                writes: a.writes + b.writes,
+                written_bytes: a.written_bytes + b.written_bytes,
+                errors: a.errors + b.errors,
+            },
+        }
+    })
+    .unwrap_or_default()
+}
+
+/// The page of health, with the number of errors.
+pub fn health(health: &Health, errors: u64) -> Vec<u8> {
+    let mut page = vec![0; 512];
+    page[0] = health.critical_warning;
+    page[1..3].copy_from_slice(&TEMPERATURE.to_le_bytes());
+    page[3] = health.available_spare.unwrap_or(100);
+    page[4] = SPARE_THRESHOLD;
+    page[5] = health.percentage_used;
+    let served = health.served;
+    let written = served.written_bytes.div_ceil(UNIT_BYTES);
+    let numbers = [
+        (32, served.read_bytes.div_ceil(UNIT_BYTES)),
+        (48, health.data_units_written.unwrap_or(written)),
+        (64, served.reads),
+        (80, served.writes),
+        (112, 1),
+        (160, served.errors),
+        (176, errors),
+    ];
+    for (at, number) in numbers {
+        page[at..at + 8].copy_from_slice(&number.to_le_bytes());
+    }
+    page
+}
+
+/// The page of firmware: one slot, which is in use.
+pub fn firmware(revision: &[u8; 8]) -> Vec<u8> {
+    let mut page = vec![0; 512];
+    page[0] = 1;
+    page[8..16].copy_from_slice(revision);
+    page
+}
+
+/// The page of commands and what they change.
+pub fn effects() -> Vec<u8> {
+    let mut page = vec![0; 4096];
+    let mut set = |at: usize, bits: u32| page[at..at + 4].copy_from_slice(&bits.to_le_bytes());
+    for opcode in [
+        admin::GET_LOG_PAGE,
+        admin::IDENTIFY,
+        admin::ABORT,
+        admin::SET_FEATURES,
+        admin::GET_FEATURES,
+        admin::ASYNC_EVENT_REQUEST,
+        admin::KEEP_ALIVE,
+    ] {
+        set(4 * usize::from(opcode), 1);
+    }
+    for opcode in [io::FLUSH, io::READ, io::COMPARE, io::VERIFY] {
+        set(1024 + 4 * usize::from(opcode), 1);
+    }
+    // The second bit: the content of blocks changes.
+    for opcode in [io::WRITE, io::WRITE_ZEROES, io::DATASET_MANAGEMENT] {
+        set(1024 + 4 * usize::from(opcode), 3);
+    }
+    page
+}
+
+/// The page of the pages that there are.
+pub fn supported(pages: &[u8]) -> Vec<u8> {
+    let mut page = vec![0; 1024];
+    for number in pages {
+        page[4 * usize::from(*number)] = 1;
+    }
+    page
+}
+
+/// The page of a discovery controller: the one subsystem, at an address and a port.
+pub fn discovery(name: &str, address: &str, port: &str) -> Vec<u8> {
+    let mut page = vec![0; 2 * RECORD_BYTES];
+    page[..8].copy_from_slice(&1u64.to_le_bytes());
+    page[8..16].copy_from_slice(&1u64.to_le_bytes());
+    let record = &mut page[RECORD_BYTES..];
+    record[0] = TRANSPORT_TCP;
+    record[1] = if address.contains(':') { INTERNET_6 } else { INTERNET_4 };
+    record[2] = SUBSYSTEM_NVM;
+    record[4..6].copy_from_slice(&1u16.to_le_bytes());
+    record[6..8].copy_from_slice(&ANY_CONTROLLER.to_le_bytes());
+    record[8..10].copy_from_slice(&QUEUE_ENTRIES.to_le_bytes());
+    let mut text = |at: usize, most: usize, text: &str, fill: u8| {
+        let bytes = &text.as_bytes()[..text.len().min(most)];
+        record[at..at + most].fill(fill);
+        record[at..at + bytes.len()].copy_from_slice(bytes);
+    };
+    text(32, 32, port, b' ');
+    text(256, 256, name, 0);
+    text(512, 256, address, b' ');
+    page
+}

@@ -1,0 +1,139 @@
+//! The namespaces of a subsystem, each a device that is served.
+
+use super::command::{EVERY_NAMESPACE, Status};
+use super::identify::Name;
+use super::limits::SUBSYSTEM_NAME;
+use super::logs;
+use crate::catalogue::Export;
+use crate::clock::WallClock;
+use crate::control::Control;
+use crate::health::Health;
+use crate::local::LocalClient;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The health of drives is asked for again after so many times the time that it took: 5 % of a server's.
+const HEALTH_PAUSE: u64 = 20;
+
+/// A device that is served, as a namespace.
+pub struct Namespace {
+    name: String,
+    /// A client for each I/O queue that there may be.
+    clients: Vec<LocalClient>,
+    /// Of its server.
+    control: Control,
+    /// What hosts have of it.
+    pub export: Export,
+    /// Its id as a UUID.
+    pub id: [u8; 16],
+    /// It has refused a write, because it takes no more.
+    pub has_ended: Arc<AtomicBool>,
+}
+
+impl fmt::Debug for Namespace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Namespace").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Namespace {
+    /// A device with a name, that these clients and this control have.
+    pub fn new(name: &str, clients: Vec<LocalClient>, control: Control) -> Self {
+        let export = clients.first().map_or_else(Export::default, LocalClient::export);
+        let has_ended = Arc::default();
+        Namespace { name: name.to_owned(), clients, control, export, id: [0; 16], has_ended }
+    }
+
+    /// The client of an I/O queue.
+    pub fn client(&self, lane: usize) -> &LocalClient {
+        &self.clients[lane]
+    }
+
+    fn is_off(&self) -> bool {
+        self.clients.first().is_some_and(LocalClient::is_off)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.clients.first().is_none_or(LocalClient::is_closed)
+    }
+}
+
+/// All namespaces, with what hosts are told of the whole.
+pub struct Subsystem {
+    pub name: Name,
+    /// Address and port.
+    pub place: (String, String),
+    pub namespaces: Vec<Namespace>,
+    clock: WallClock,
+    /// The health of each, and until when it is not asked for again.
+    health: Vec<Health>,
+    healthy_until: u64,
+}
+
+impl Subsystem {
+    /// Namespaces at an address, from which their ids follow, so that they are the same every time.
+    pub fn new(mut namespaces: Vec<Namespace>, place: (String, String), bell: &Control) -> Self {
+        for (number, namespace) in namespaces.iter_mut().enumerate() {
+            namespace.id = id(&format!("{} {} {number} {}", place.0, place.1, namespace.name));
+            for client in &namespace.clients {
+                client.ring(bell);
+            }
+        }
+        let serial = id(&format!("{} {}", place.0, place.1));
+        let serial = serial[..8].iter().map(|byte| format!("{byte:02X}")).collect();
+        let name = Name { subsystem: SUBSYSTEM_NAME.to_owned(), serial };
+        let clock = WallClock::new();
+        Subsystem { name, place, namespaces, clock, health: Vec::new(), healthy_until: 0 }
+    }
+
+    /// The namespace with an id.
+    pub fn namespace(&self, number: u32) -> Result<&Namespace, Status> {
+        let place = number.checked_sub(1).ok_or(Status::INVALID_NAMESPACE)?;
+        self.namespaces.get(place as usize).ok_or(Status::INVALID_NAMESPACE)
+    }
+
+    /// Whether a drive has no power, and whether one is served no more.
+    pub fn is_off(&self) -> bool {
+        self.namespaces.iter().any(Namespace::is_off)
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.namespaces.iter().any(Namespace::is_closed)
+    }
+
+    /// Whether a drive has refused a write since the last time that this was asked.
+    pub fn has_ended(&self) -> bool {
+        // All are asked.
+        self.namespaces.iter().filter(|it| it.has_ended.swap(false, Ordering::Relaxed)).count() > 0
+    }
+
+    /// The health of a namespace, or of all.
+    pub fn health(&mut self, number: u32) -> Result<Health, Status> {
+        let is_one = number != 0 && number != EVERY_NAMESPACE;
+        if is_one {
+            self.namespace(number)?;
+        }
+        let now = self.clock.now();
+        if now >= self.healthy_until {
+            let all = self.namespaces.iter().map(|it| it.control.health().unwrap_or_default());
+            self.health = all.collect();
+            let after = self.clock.now();
+            self.healthy_until = after + HEALTH_PAUSE * (after - now);
+        }
+        let which =
+            if is_one { number as usize - 1..number as usize } else { 0..self.health.len() };
+        Ok(logs::together(self.health[which].iter().copied()))
+    }
+}
+
+/// An id made of a text, as a UUID of the version for one's own use.
+fn id(text: &str) -> [u8; 16] {
+    let mut id = [0; 16];
+    for (number, word) in id.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        *word = crc32c::crc32c(format!("{number} {text}").as_bytes()).to_be_bytes();
+    }
+    id[6] = id[6] & 0x0f | 0x80;
+    id[8] = id[8] & 0x3f | 0x80;
+    id
+}

@@ -1,0 +1,344 @@
+//! What goes to a host: completions and data, in order, written by whoever has them.
+//!
+//! The server writes a reply when it is due, on its own thread. What the socket does not accept waits, and
+//! of data only as much as a PDU: the rest is fetched when the host receives. So a queue that is not read
+//! costs next to nothing.
+
+use super::command::{Status, completion};
+use super::logs::Errors;
+use super::wire::{MOST_IN_PDU, Terms};
+use crate::control::Control;
+use crate::listen::ClientStream;
+use crate::local::LocalClient;
+use crate::protocol::Refusal;
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Bytes that wait beside data, above which nothing more is read from the host.
+const MOST_WORDS: usize = 64 << 10;
+/// Maximum size of a buffer that is kept for reuse.
+const KEPT_BYTES: usize = 256 << 10;
+
+/// A read whose data were not sent completely.
+#[derive(Clone)]
+pub struct Reading {
+    pub id: u16,
+    pub client: LocalClient,
+    pub offset: u64,
+    pub length: u32,
+    /// What was sent.
+    pub done: u32,
+}
+
+enum Item {
+    Words(Vec<u8>),
+    Reading(Reading),
+}
+
+struct State {
+    stream: ClientStream,
+    terms: Terms,
+    /// Bytes on their way, and how many of them the socket has.
+    words: Vec<u8>,
+    sent: usize,
+    /// What follows them, and the bytes in it.
+    queue: VecDeque<Item>,
+    queued: usize,
+    /// Data of the first read are being fetched.
+    fetches: bool,
+    closed: bool,
+    /// Nothing follows, and the connection ends once it is sent.
+    leaves: bool,
+    /// Position in the submission queue, its size, and its number.
+    head: u16,
+    size: u16,
+    number: u16,
+    errors: Option<Arc<Mutex<Errors>>>,
+}
+
+/// The way to a host.
+pub struct Output {
+    state: Mutex<State>,
+    /// Commands without a completion, and whether the target is to know of the next.
+    outstanding: AtomicU32,
+    is_awaited: AtomicBool,
+    /// Wakes the thread of the target.
+    bell: Control,
+}
+
+/// What a connection can do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Readiness {
+    pub reads: bool,
+    pub writes: bool,
+    pub is_over: bool,
+}
+
+impl Output {
+    pub fn new(stream: ClientStream, bell: &Control) -> Self {
+        let state = State {
+            stream,
+            terms: Terms::default(),
+            words: Vec::new(),
+            sent: 0,
+            queue: VecDeque::new(),
+            queued: 0,
+            fetches: false,
+            closed: false,
+            leaves: false,
+            head: 0,
+            size: 1,
+            number: 0,
+            errors: None,
+        };
+        Output {
+            state: Mutex::new(state),
+            outstanding: AtomicU32::new(0),
+            is_awaited: AtomicBool::new(false),
+            bell: bell.clone(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The terms of the connection are known.
+    pub fn agree(&self, terms: Terms) {
+        self.lock().terms = terms;
+    }
+
+    /// The connection is a queue with this number and size, whose errors are noted there.
+    pub fn connect(&self, number: u16, size: u16, errors: Arc<Mutex<Errors>>) {
+        let mut state = self.lock();
+        (state.number, state.size, state.errors) = (number, size, Some(errors));
+        state.head = 1 % size;
+    }
+
+    /// A command was taken from the queue; how many have no completion.
+    pub fn take(&self) -> u32 {
+        let mut state = self.lock();
+        state.head = (state.head + 1) % state.size;
+        drop(state);
+        self.outstanding.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// What the connection can do now; `true` if more may be read.
+    pub fn readiness(&self) -> Readiness {
+        let state = self.lock();
+        let waits = state.words.len() - state.sent + state.queued;
+        Readiness {
+            reads: !state.closed && !state.leaves && waits < MOST_WORDS,
+            writes: !state.closed && state.sent < state.words.len(),
+            is_over: state.closed || state.leaves && state.is_idle(),
+        }
+    }
+
+    /// Adds bytes of the transport.
+    pub fn say(&self, bytes: &[u8]) {
+        self.lock().push(bytes);
+    }
+
+    /// Data of a command may come.
+    pub fn ready(&self, id: u16, transfer: u16, length: u32) {
+        let mut state = self.lock();
+        let mut words = Vec::new();
+        state.terms.ready(id, transfer, length, &mut words);
+        state.push(&words);
+    }
+
+    /// A command ends.
+    pub fn complete(&self, id: u16, result: u64, status: Status) {
+        let mut state = self.lock();
+        let mut words = Vec::new();
+        state.end(id, result, status, &mut words);
+        state.push(&words);
+        let is_stuck = !state.is_idle();
+        drop(state);
+        self.outstanding.fetch_sub(1, Ordering::Relaxed);
+        if self.is_awaited.swap(false, Ordering::Relaxed) || is_stuck {
+            self.bell.wake();
+        }
+    }
+
+    /// The target is woken when the next command ends.
+    pub fn await_an_end(&self) {
+        self.is_awaited.store(true, Ordering::Relaxed);
+    }
+
+    /// A command ends with data made here.
+    pub fn complete_with(&self, id: u16, data: &[u8]) {
+        let mut state = self.lock();
+        let mut words = Vec::new();
+        let mut offset = 0;
+        for piece in data.chunks(MOST_IN_PDU as usize) {
+            let last = offset as usize + piece.len() == data.len();
+            state.terms.data(id, offset, piece, last, &mut words);
+            offset += piece.len() as u32;
+        }
+        state.end(id, 0, Status::SUCCESS, &mut words);
+        state.push(&words);
+        drop(state);
+        self.outstanding.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// A read ends; `data` are all of its data. What the socket does not accept is fetched later.
+    pub fn deliver(&self, mut reading: Reading, data: &[u8]) {
+        let mut state = self.lock();
+        if !state.is_idle() {
+            state.queue.push_back(Item::Reading(reading));
+            return;
+        }
+        while !state.closed && reading.done < reading.length {
+            let from = reading.done as usize;
+            let piece = &data[from..data.len().min(from + MOST_IN_PDU as usize)];
+            self.send(&mut state, &mut reading, piece);
+            if !state.is_idle() {
+                break;
+            }
+        }
+        if reading.done < reading.length {
+            state.queue.push_front(Item::Reading(reading));
+        }
+        let waits = !state.is_idle();
+        drop(state);
+        if waits {
+            self.bell.wake();
+        }
+    }
+
+    /// Sends a piece of the data of a read, with its completion behind the last.
+    fn send(&self, state: &mut State, reading: &mut Reading, piece: &[u8]) {
+        let at = reading.done;
+        reading.done += piece.len() as u32;
+        let last = reading.done == reading.length;
+        let mut words = std::mem::take(&mut state.words);
+        state.terms.data(reading.id, at, piece, last, &mut words);
+        if last {
+            state.end(reading.id, 0, Status::SUCCESS, &mut words);
+            self.outstanding.fetch_sub(1, Ordering::Relaxed);
+        }
+        state.words = words;
+        state.flush();
+    }
+
+    /// Continues with what waits, as far as the socket accepts it; a read whose next data are to be
+    /// [fetched](Output::fetch).
+    pub fn drain(&self) -> Option<Reading> {
+        let mut state = self.lock();
+        state.flush();
+        while !state.closed && !state.fetches && state.words.is_empty() {
+            match state.queue.pop_front()? {
+                Item::Words(words) => {
+                    state.queued -= words.len();
+                    state.words = words;
+                    state.flush();
+                }
+                Item::Reading(reading) => {
+                    state.fetches = true;
+                    return Some(reading);
+                }
+            }
+        }
+        None
+    }
+
+    /// Fetches the next data of a read, and sends them.
+    pub fn fetch(self: &Arc<Self>, mut reading: Reading) {
+        let output = Arc::clone(self);
+        let length = (reading.length - reading.done).min(MOST_IN_PDU);
+        let (client, at) = (reading.client.clone(), reading.offset + u64::from(reading.done));
+        client.peek(
+            at,
+            length,
+            Box::new(move |outcome: Result<&[u8], Refusal>| {
+                let mut state = output.lock();
+                state.fetches = false;
+                match outcome {
+                    Ok(data) => output.send(&mut state, &mut reading, data),
+                    // A part of its data is with the host, so that no status can be.
+                    Err(_) => state.close(),
+                }
+                if reading.done < reading.length {
+                    state.queue.push_front(Item::Reading(reading));
+                }
+                drop(state);
+                output.bell.wake();
+            }),
+        );
+    }
+
+    /// The connection ends once all is sent.
+    pub fn leave(&self) {
+        self.lock().leaves = true;
+    }
+
+    /// The connection ends now.
+    pub fn close(&self) {
+        self.lock().close();
+        self.bell.wake();
+    }
+
+    /// Wakes the target.
+    pub fn ring(&self) {
+        self.bell.wake();
+    }
+}
+
+impl State {
+    fn is_idle(&self) -> bool {
+        self.words.is_empty() && self.queue.is_empty() && !self.fetches
+    }
+
+    /// Appends the completion of a command.
+    fn end(&mut self, id: u16, result: u64, status: Status, words: &mut Vec<u8>) {
+        if let (false, Some(errors)) = (status == Status::SUCCESS, &self.errors) {
+            let mut errors = errors.lock().unwrap_or_else(PoisonError::into_inner);
+            errors.note(self.number, id, status);
+        }
+        let entry = completion(id, result, self.head, self.number, status);
+        self.terms.response(&entry, words);
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        if self.closed || self.leaves {
+            return;
+        }
+        if self.queue.is_empty() && !self.fetches {
+            self.words.extend_from_slice(bytes);
+            return self.flush();
+        }
+        self.queued += bytes.len();
+        match self.queue.back_mut() {
+            Some(Item::Words(last)) => last.extend_from_slice(bytes),
+            _ => self.queue.push_back(Item::Words(bytes.to_vec())),
+        }
+    }
+
+    fn flush(&mut self) {
+        while self.sent < self.words.len() && !self.closed {
+            match self.stream.write(&self.words[self.sent..]) {
+                Ok(0) => return self.close(),
+                Ok(count) => self.sent += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(_) => return self.close(),
+            }
+        }
+        self.sent = 0;
+        if self.words.capacity() > KEPT_BYTES {
+            self.words = Vec::new();
+        } else {
+            self.words.clear();
+        }
+    }
+
+    fn close(&mut self) {
+        self.closed = true;
+        self.stream.shut();
+        (self.words, self.sent, self.queued) = (Vec::new(), 0, 0);
+        self.queue.clear();
+    }
+}

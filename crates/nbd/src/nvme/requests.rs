@@ -1,0 +1,308 @@
+//! Commands of I/O queues: from a command to requests of a client, and from their outcome to a status.
+
+use super::command::{EVERY_NAMESPACE, Entry, SGL_TRANSPORT, Status, io, le32, le64};
+use super::identify::MOST_RANGE_BLOCKS;
+use super::limits::MOST_BYTES;
+use super::namespaces::{Namespace, Subsystem};
+use super::output::{Output, Reading};
+use crate::local::{LocalClient, Reply, Wanted, together};
+use crate::protocol::{Command, Refusal};
+use engine::SECTOR_BYTES;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+const RANGE_BYTES: usize = 16;
+
+/// The number of an I/O queue among all; it is free again when all that it asked is answered.
+pub struct Lane {
+    pub number: usize,
+    taken: Arc<Vec<AtomicBool>>,
+}
+
+impl Lane {
+    /// A free one.
+    pub fn take(taken: &Arc<Vec<AtomicBool>>) -> Option<Self> {
+        let number = taken.iter().position(|it| !it.swap(true, Ordering::AcqRel))?;
+        Some(Lane { number, taken: Arc::clone(taken) })
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        self.taken[self.number].store(false, Ordering::Release);
+    }
+}
+
+/// Bytes of writes that may come, until these are answered.
+pub struct Grant {
+    bytes: usize,
+    all: Arc<AtomicUsize>,
+    own: Arc<AtomicUsize>,
+}
+
+impl Grant {
+    /// Some more bytes beside those of all queues and those of this one.
+    pub fn new(bytes: usize, all: &Arc<AtomicUsize>, own: &Arc<AtomicUsize>) -> Self {
+        all.fetch_add(bytes, Ordering::Relaxed);
+        own.fetch_add(bytes, Ordering::Relaxed);
+        Grant { bytes, all: Arc::clone(all), own: Arc::clone(own) }
+    }
+}
+
+impl Drop for Grant {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.own.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// How many bytes of data a command of an I/O queue sends; otherwise why it cannot be.
+pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
+    if entry.is_fused() {
+        return Err(Status::INVALID_FIELD);
+    }
+    let every = entry.opcode() == io::FLUSH && entry.namespace() == EVERY_NAMESPACE;
+    if every {
+        return Ok(0);
+    }
+    let opcode = entry.opcode();
+    let known = [
+        io::FLUSH,
+        io::WRITE,
+        io::READ,
+        io::COMPARE,
+        io::WRITE_ZEROES,
+        io::DATASET_MANAGEMENT,
+        io::VERIFY,
+    ];
+    if !known.contains(&opcode) {
+        return Err(Status::INVALID_OPCODE);
+    }
+    let namespace = subsystem.namespace(entry.namespace())?;
+    let changes = matches!(opcode, io::WRITE | io::WRITE_ZEROES | io::DATASET_MANAGEMENT);
+    if changes && namespace.export.read_only {
+        return Err(Status::WRITE_PROTECTED);
+    }
+    match opcode {
+        io::FLUSH => Ok(0),
+        io::DATASET_MANAGEMENT => Ok((entry.word(10) as usize & 0xff) * RANGE_BYTES + RANGE_BYTES),
+        _ => {
+            let (_, bytes) = extent(entry, namespace)?;
+            let carries = matches!(opcode, io::WRITE | io::READ | io::COMPARE);
+            if carries && bytes > MOST_BYTES {
+                return Err(Status::INVALID_FIELD);
+            }
+            if opcode == io::READ {
+                let (kind, _, room) = entry.data();
+                if kind != SGL_TRANSPORT {
+                    return Err(Status::SGL_TYPE_INVALID);
+                }
+                if room != bytes {
+                    return Err(Status::SGL_LENGTH_INVALID);
+                }
+            }
+            let sends = matches!(opcode, io::WRITE | io::COMPARE);
+            Ok(if sends { bytes as usize } else { 0 })
+        }
+    }
+}
+
+/// The first byte and the number of bytes of a command's blocks.
+fn extent(entry: &Entry, namespace: &Namespace) -> Result<(u64, u32), Status> {
+    let (first, count) = entry.blocks();
+    let most = namespace.export.bytes / SECTOR_BYTES;
+    if first.checked_add(count).is_none_or(|end| end > most) {
+        return Err(Status::LBA_OUT_OF_RANGE);
+    }
+    Ok((first * SECTOR_BYTES, (count * SECTOR_BYTES) as u32))
+}
+
+/// The answer that a command is owed.
+pub struct Owed {
+    pub output: Arc<Output>,
+    pub lane: Arc<Lane>,
+    pub grant: Option<Grant>,
+    /// It had to wait for room.
+    pub held_back: bool,
+}
+
+impl Owed {
+    /// The client that asks for it.
+    pub fn client<'a>(&self, namespace: &'a Namespace) -> &'a LocalClient {
+        namespace.client(self.lane.number)
+    }
+}
+
+/// Whether the clients that a command needs have room for it.
+pub fn has_room(entry: &Entry, lane: &Lane, subsystem: &Subsystem) -> bool {
+    let client = subsystem.namespace(entry.namespace()).ok().map(|it| it.client(lane.number));
+    client.is_none_or(LocalClient::has_room)
+}
+
+/// Executes a command of an I/O queue, which was [checked](sends), with the data that it sends.
+pub fn execute(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) {
+    let id = entry.id();
+    let output = Arc::clone(&owed.output);
+    if let Err(status) = begin(entry, data, subsystem, owed) {
+        output.complete(id, 0, status);
+    }
+}
+
+fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Result<(), Status> {
+    let opcode = entry.opcode();
+    if opcode == io::FLUSH {
+        let every = entry.namespace() == EVERY_NAMESPACE;
+        let all: Vec<&Namespace> = if every {
+            subsystem.namespaces.iter().collect()
+        } else {
+            vec![subsystem.namespace(entry.namespace())?]
+        };
+        let clients: Vec<&LocalClient> = all.iter().map(|it| owed.client(it)).collect();
+        let held_back = owed.held_back;
+        let reply = plain(entry, all[0], owed);
+        for (client, reply) in clients.iter().zip(together(clients.len(), reply)) {
+            client.ask_at_once(Wanted::new(Command::Flush, 0, 0), held_back, reply);
+        }
+        return Ok(());
+    }
+    let namespace = subsystem.namespace(entry.namespace())?;
+    let (client, held_back) = (owed.client(namespace), owed.held_back);
+    if opcode == io::DATASET_MANAGEMENT {
+        let ranges = ranges(entry, &data, namespace)?;
+        let reply = plain(entry, namespace, owed);
+        for ((offset, bytes), reply) in ranges.iter().zip(together(ranges.len(), reply)) {
+            let wanted = Wanted::new(Command::Trim, *offset, *bytes);
+            client.ask_at_once(wanted, held_back, reply);
+        }
+        return Ok(());
+    }
+    let (offset, bytes) = extent(entry, namespace)?;
+    let fua = entry.is_durable();
+    match opcode {
+        io::WRITE => {
+            let wanted = Wanted { fua, ..Wanted::write(offset, data) };
+            client.ask_at_once(wanted, held_back, plain(entry, namespace, owed));
+        }
+        io::WRITE_ZEROES => {
+            // Without data nothing is programmed: the drive forgets the blocks, which read as zeroes.
+            let command = Command::WriteZeroes { keep: false };
+            let wanted = Wanted { fua, ..Wanted::new(command, offset, bytes) };
+            client.ask_at_once(wanted, held_back, plain(entry, namespace, owed));
+        }
+        _ => {
+            let reading = (offset, bytes);
+            let reply = read(entry, reading, data, client.clone(), owed);
+            pieces(client, offset, bytes, held_back, opcode == io::VERIFY, reply);
+        }
+    }
+    Ok(())
+}
+
+/// Reads blocks; a verification may have more of them than a request of the server.
+fn pieces(client: &LocalClient, offset: u64, bytes: u32, held_back: bool, cut: bool, reply: Reply) {
+    if !cut {
+        return client.ask_at_once(Wanted::new(Command::Read, offset, bytes), held_back, reply);
+    }
+    let starts: Vec<u32> = (0..bytes).step_by(MOST_BYTES as usize).collect();
+    for (start, reply) in starts.iter().zip(together(starts.len(), reply)) {
+        let count = (bytes - start).min(MOST_BYTES);
+        let wanted = Wanted::new(Command::Read, offset + u64::from(*start), count);
+        client.ask_at_once(wanted, held_back, reply);
+    }
+}
+
+/// The ranges that a command deallocates.
+fn ranges(entry: &Entry, data: &[u8], namespace: &Namespace) -> Result<Vec<(u64, u32)>, Status> {
+    let most = namespace.export.bytes / SECTOR_BYTES;
+    let mut found = Vec::new();
+    for range in data.chunks_exact(RANGE_BYTES) {
+        let (count, first) = (le32(range, 4), le64(range, 8));
+        if first.checked_add(count.into()).is_none_or(|end| end > most) {
+            return Err(Status::LBA_OUT_OF_RANGE);
+        }
+        if count > MOST_RANGE_BLOCKS {
+            return Err(Status::COMMAND_SIZE_LIMIT);
+        }
+        if count > 0 {
+            found.push((first * SECTOR_BYTES, count * SECTOR_BYTES as u32));
+        }
+    }
+    // Other attributes are hints, which change nothing here.
+    if entry.word(11) & 1 << 2 == 0 {
+        found.clear();
+    }
+    Ok(found)
+}
+
+/// The reply to a command without data for the host.
+fn plain(entry: &Entry, namespace: &Namespace, owed: Owed) -> Reply {
+    let (id, opcode) = (entry.id(), entry.opcode());
+    let has_ended = Arc::clone(&namespace.has_ended);
+    let client = owed.client(namespace).clone();
+    Box::new(move |outcome| {
+        // All of it is kept until now, the lane and the grant too.
+        let mut owed = owed;
+        if is_cut(&client, outcome.is_err(), &owed.output) {
+            return;
+        }
+        // The next data may come as soon as the host knows of the end.
+        drop(owed.grant.take());
+        let status = outcome.err().map_or(Status::SUCCESS, |refusal| status(refusal, opcode));
+        owed.output.complete(id, 0, status);
+        if status == Status::READ_ONLY_RANGE {
+            has_ended.store(true, Ordering::Relaxed);
+            owed.output.ring();
+        }
+    })
+}
+
+/// The reply to a command that reads: with the data, or what a comparison with `data` shows.
+fn read(
+    entry: &Entry,
+    (offset, length): (u64, u32),
+    data: Vec<u8>,
+    client: LocalClient,
+    owed: Owed,
+) -> Reply {
+    let (id, opcode) = (entry.id(), entry.opcode());
+    Box::new(move |outcome| {
+        // All of it is kept until now, the lane and the grant too.
+        let owed = owed;
+        if is_cut(&client, outcome.is_err(), &owed.output) {
+            return;
+        }
+        let status = match outcome {
+            Err(refusal) => status(refusal, opcode),
+            Ok(found) if opcode == io::READ => {
+                let reading = Reading { id, client, offset, length, done: 0 };
+                return owed.output.deliver(reading, found);
+            }
+            Ok(found) if opcode == io::COMPARE && found != data => Status::COMPARE_FAILURE,
+            Ok(_) => Status::SUCCESS,
+        };
+        owed.output.complete(id, 0, status);
+    })
+}
+
+/// Whether a request failed because the power was cut: then its connection ends without an answer.
+fn is_cut(client: &LocalClient, failed: bool, output: &Output) -> bool {
+    let is_cut = failed && (client.is_off() || client.is_closed());
+    if is_cut {
+        output.close();
+    }
+    is_cut
+}
+
+/// The status for an error of the server.
+fn status(refusal: Refusal, opcode: u8) -> Status {
+    match refusal {
+        Refusal::NotPermitted => Status::READ_ONLY_RANGE,
+        Refusal::NoSpace => Status::CAPACITY_EXCEEDED,
+        Refusal::Invalid | Refusal::NotSupported => Status::INVALID_FIELD,
+        Refusal::Io => match opcode {
+            io::READ | io::COMPARE | io::VERIFY => Status::UNRECOVERED_READ_ERROR,
+            io::FLUSH => Status::INTERNAL_ERROR,
+            _ => Status::WRITE_FAULT,
+        },
+    }
+}

@@ -1,0 +1,343 @@
+//! The thread of a target: it accepts hosts, reads their commands, and ends controllers that are silent.
+
+use super::command::{Entry, FABRICS, Status, fabrics};
+use super::controller::{Connect, Controller, Effect, NEW_CONTROLLER};
+use super::limits::{MOST_CONTROLLERS, MOST_LINKS, QUEUES_IN_ALL};
+use super::link::{Link, Role, Told};
+use super::namespaces::{Namespace, Subsystem};
+use super::requests::Lane;
+use crate::clock::WallClock;
+use crate::connection::Flow;
+use crate::control::Control;
+use crate::error::{Error, reason};
+use crate::listen::{Address, Listener};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::thread::JoinHandle;
+
+/// The longest sleep with hosts and without, ns.
+const LONG_NS: i64 = 500_000_000;
+const SHORT_NS: i64 = 20_000_000;
+/// Time in which a connection must become a queue, ns.
+const HANDSHAKE_NS: u64 = 10_000_000_000;
+
+/// A target of NVMe/TCP; dropping it ends all connections.
+#[derive(Debug)]
+pub struct NvmeTarget {
+    control: Control,
+    uri: String,
+    address: Address,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl NvmeTarget {
+    /// Whether [`new`](NvmeTarget::new) would succeed now.
+    ///
+    /// # Errors
+    /// As [`new`](NvmeTarget::new).
+    pub fn check(address: &Address) -> Result<(), Error> {
+        Listener::check(address)
+    }
+
+    /// Waits for hosts at an address, for which the namespaces are numbered from 1 on.
+    ///
+    /// # Errors
+    /// When the address is in use or not available, or the system gives no thread.
+    pub fn new(address: &Address, namespaces: Vec<Namespace>) -> Result<Self, Error> {
+        let system = |error: io::Error| Error::System(reason(&error));
+        let listener = Listener::new(address)?;
+        let control = Control::new().map_err(system)?;
+        let (uri, place) = listener.target();
+        let address = match address {
+            Address::Tcp(host, _) => Address::Tcp(*host, place.1.parse().unwrap_or_default()),
+            Address::Unix(path) => Address::Unix(path.clone()),
+        };
+        let mut target = Target {
+            listener,
+            control: control.clone(),
+            subsystem: Subsystem::new(namespaces, place, &control),
+            links: Vec::new(),
+            controllers: Vec::new(),
+            last: 0,
+            lanes: Arc::new((0..QUEUES_IN_ALL).map(|_| AtomicBool::new(false)).collect()),
+            granted: Arc::default(),
+            clock: WallClock::new(),
+        };
+        let thread = std::thread::Builder::new().name("nvme".to_owned());
+        let thread = thread.spawn(move || target.run()).map_err(system)?;
+        Ok(NvmeTarget { control, uri, address, thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> Address {
+        self.address.clone()
+    }
+
+    /// The address for hosts.
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+}
+
+impl Drop for NvmeTarget {
+    fn drop(&mut self) {
+        self.control.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A connection after waiting: whether something is to be read, or its host has gone.
+struct Ready {
+    place: usize,
+    can_read: bool,
+    is_gone: bool,
+}
+
+struct Target {
+    listener: Listener,
+    control: Control,
+    subsystem: Subsystem,
+    links: Vec<Option<Link>>,
+    controllers: Vec<Controller>,
+    /// The id of the last controller.
+    last: u16,
+    /// Which I/O queues are taken, and bytes of writes that may come.
+    lanes: Arc<Vec<AtomicBool>>,
+    granted: Arc<AtomicUsize>,
+    clock: WallClock,
+}
+
+impl Target {
+    fn run(&mut self) {
+        while !self.control.is_stopped() && !self.subsystem.is_closed() {
+            let is_off = self.subsystem.is_off();
+            if is_off {
+                // Without power nobody is connected; who comes waits until it is back.
+                for place in 0..self.links.len() {
+                    self.end(place);
+                }
+            }
+            let ready = self.wait(is_off);
+            let now = self.clock.now();
+            for it in &ready {
+                self.attend(it, now);
+            }
+            self.end_silent(now);
+            if self.subsystem.has_ended() {
+                self.warn();
+            }
+        }
+        for link in self.links.iter().flatten() {
+            link.output.close();
+        }
+    }
+
+    /// Waits for messages, for room in sockets, or for a server; what all connections have to say.
+    fn wait(&mut self, is_off: bool) -> Vec<Ready> {
+        let mut places = Vec::with_capacity(self.links.len());
+        let mut fds = vec![PollFd::new(self.control.wakes(), PollFlags::IN)];
+        let mut waits = false;
+        for (place, link) in self.links.iter().enumerate() {
+            let Some(link) = link else { continue };
+            let readiness = link.output.readiness();
+            let mut wanted = PollFlags::empty();
+            wanted.set(PollFlags::IN, readiness.reads);
+            wanted.set(PollFlags::OUT, readiness.writes);
+            waits |= readiness.is_over;
+            places.push(place);
+            fds.push(PollFd::new(&link.stream, wanted));
+        }
+        let is_busy = self.links.iter().flatten().any(Link::is_kept_waiting);
+        let timeout = match () {
+            () if waits => 0,
+            () if is_busy || !self.controllers.is_empty() => SHORT_NS,
+            () => LONG_NS,
+        };
+        if !is_off {
+            fds.push(PollFd::new(&self.listener, PollFlags::IN));
+        }
+        let timeout = Timespec { tv_sec: 0, tv_nsec: timeout };
+        let found = poll(&mut fds, Some(&timeout)).unwrap_or(0);
+        let events: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
+        drop(fds);
+        let ready = places.iter().zip(&events[1..]).map(|(place, events)| Ready {
+            place: *place,
+            can_read: events.contains(PollFlags::IN),
+            is_gone: !events.contains(PollFlags::IN) && !(*events - PollFlags::OUT).is_empty(),
+        });
+        let ready = ready.collect();
+        if found > 0 && !events[0].is_empty() {
+            self.control.woken();
+        }
+        if found > 0 && !is_off && !events[events.len() - 1].is_empty() {
+            self.admit();
+        }
+        ready
+    }
+
+    /// Accepts hosts that wait. One too many finds that the target hangs up.
+    fn admit(&mut self) {
+        while let Ok(stream) = self.listener.accept() {
+            if self.links.iter().flatten().count() >= MOST_LINKS {
+                continue;
+            }
+            // A socket that cannot be used is that of a host that is gone already.
+            let now = self.clock.now();
+            let Ok(link) = Link::new(stream, &self.control, &self.granted, now) else { continue };
+            match self.links.iter().position(Option::is_none) {
+                Some(place) => self.links[place] = Some(link),
+                None => self.links.push(Some(link)),
+            }
+        }
+    }
+
+    /// Reads from a connection, and continues with what had to wait there.
+    fn attend(&mut self, ready: &Ready, now: u64) {
+        let &Ready { place, can_read, mut is_gone } = ready;
+        let Some(mut link) = self.links[place].take() else { return };
+        if can_read && link.output.readiness().reads {
+            is_gone = link.fill() == Flow::Gone;
+        }
+        if (can_read || link.has_input()) && !is_gone {
+            let before = link.role;
+            while let Some(told) = link.next(&self.subsystem) {
+                self.obey(&mut link, &told, now);
+            }
+            let id = link.role.controller().or(before.controller());
+            if let (true, Some(controller)) = (can_read, self.controller(id)) {
+                controller.hear(now);
+            }
+        }
+        link.proceed(&self.subsystem);
+        is_gone |= link.output.readiness().is_over;
+        is_gone |= link.role == Role::New && now > link.since + HANDSHAKE_NS;
+        self.links[place] = Some(link);
+        if is_gone {
+            self.end(place);
+        }
+    }
+
+    fn controller(&mut self, id: Option<u16>) -> Option<&mut Controller> {
+        self.controllers.iter_mut().find(|it| Some(it.id) == id)
+    }
+
+    /// Executes a command of an admin queue, or connects a queue.
+    fn obey(&mut self, link: &mut Link, told: &Told, now: u64) {
+        let entry = &told.entry;
+        let connects = entry.opcode() == FABRICS && entry.fabrics_type() == fabrics::CONNECT;
+        if link.role == Role::New {
+            let outcome = match connects {
+                true if told.is_damaged => Err((Status::TRANSIENT_TRANSPORT_ERROR, 0)),
+                true => self.connect(link, entry, &told.data, now),
+                false => Err((Status::SEQUENCE_ERROR, 0)),
+            };
+            let (status, result) = outcome.err().unwrap_or_else(|| {
+                let id = link.role.controller().unwrap_or_default();
+                (Status::SUCCESS, id.into())
+            });
+            return link.output.complete(entry.id(), result, status);
+        }
+        let id = link.role.controller();
+        let Some(place) = self.controllers.iter().position(|it| Some(it.id) == id) else {
+            return link.output.leave();
+        };
+        let controller = &mut self.controllers[place];
+        if controller.execute(entry, &mut self.subsystem, &link.output) == Effect::Reset {
+            for link in self.links.iter().flatten() {
+                if matches!(link.role, Role::Queue(of, _) if Some(of) == id) {
+                    link.output.close();
+                }
+            }
+        }
+    }
+
+    /// Makes a connection a queue.
+    fn connect(
+        &mut self,
+        link: &mut Link,
+        entry: &Entry,
+        data: &[u8],
+        now: u64,
+    ) -> Result<(), (Status, u64)> {
+        let wanted = Connect::read(entry, data, &self.subsystem.name.subsystem)?;
+        let wrong_controller = (Status::CONNECT_INVALID_PARAMETERS, 16 | 1 << 16);
+        let (role, lane, errors) = if wanted.queue == 0 {
+            if wanted.controller != NEW_CONTROLLER {
+                return Err(wrong_controller);
+            }
+            if self.controllers.len() >= MOST_CONTROLLERS {
+                return Err((Status::CONNECT_BUSY, 0));
+            }
+            // Ids are given in turn: 1 to 65,519, of which few are in use.
+            loop {
+                self.last = self.last % 0xffef + 1;
+                let last = self.last;
+                if self.controllers.iter().all(|it| it.id != last) {
+                    break;
+                }
+            }
+            let Connect { host, discovers, patience_ms, .. } = wanted;
+            let controller = Controller::new(self.last, host, discovers, patience_ms, now);
+            let errors = Arc::clone(&controller.errors);
+            self.controllers.push(controller);
+            (Role::Admin(self.last), None, errors)
+        } else {
+            let found = self.controllers.iter().find(|it| it.id == wanted.controller);
+            let found = found.filter(|it| it.host == wanted.host && !it.discovers);
+            let controller = found.ok_or(wrong_controller)?;
+            let role = Role::Queue(controller.id, wanted.queue);
+            let is_taken = self.links.iter().flatten().any(|it| it.role == role);
+            if !controller.is_ready() || is_taken {
+                return Err((Status::SEQUENCE_ERROR, 0));
+            }
+            let lane = Lane::take(&self.lanes).ok_or((Status::CONNECT_BUSY, 0))?;
+            (role, Some(lane), Arc::clone(&controller.errors))
+        };
+        link.become_queue(role, wanted.size, lane);
+        link.output.connect(wanted.queue, wanted.size, errors);
+        Ok(())
+    }
+
+    /// Ends a connection, and with an admin queue its controller.
+    fn end(&mut self, place: usize) {
+        let Some(link) = self.links[place].take() else { return };
+        link.output.close();
+        if let Role::Admin(id) = link.role {
+            self.dismiss(id);
+        }
+    }
+
+    /// Ends a controller and all its queues.
+    fn dismiss(&mut self, id: u16) {
+        self.controllers.retain(|it| it.id != id);
+        for link in self.links.iter().flatten() {
+            if link.role.controller() == Some(id) {
+                link.output.close();
+            }
+        }
+    }
+
+    /// Ends controllers whose hosts were silent for longer than they said.
+    fn end_silent(&mut self, now: u64) {
+        let is_silent = |it: &Controller| it.deadline().is_some_and(|deadline| now > deadline);
+        let silent: Vec<u16> =
+            self.controllers.iter().filter(|it| is_silent(it)).map(|it| it.id).collect();
+        for id in silent {
+            self.dismiss(id);
+        }
+    }
+
+    /// Tells hosts that want to know that a drive accepts no more writes.
+    fn warn(&mut self) {
+        for link in self.links.iter().flatten() {
+            let found = self.controllers.iter_mut().find(|it| link.role == Role::Admin(it.id));
+            if let Some(controller) = found {
+                controller.warn(&link.output);
+            }
+        }
+    }
+}
