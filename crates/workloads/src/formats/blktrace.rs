@@ -10,7 +10,9 @@ use crate::read::batch::Batch;
 use crate::read::block_events::{EventFlags, EventRequest, Seen, left_out};
 use crate::read::head::Head;
 use crate::read::siblings::{self, MAGIC, byte_order};
-use crate::read::source::{Bytes, OneByOne, Opening, Source, Unreadable, u16_at, u32_at, u64_at};
+use crate::read::source::{
+    BATCH_RECORDS, Bytes, OneByOne, Opening, Source, Unreadable, u16_at, u32_at, u64_at,
+};
 use crate::record::{Clock, Record};
 use engine::SECTOR_BYTES;
 use std::cmp::Reverse;
@@ -104,6 +106,45 @@ impl Stream {
         Ok(Some(Event::parse(&record, self.big)))
     }
 
+    /// Takes events as long as they lie whole in what was read, are sound, and none asks for more than one request.
+    fn quick_requests(&mut self, chosen: u8, batch: &mut Batch) {
+        if self.big {
+            self.quick::<true>(chosen, batch)
+        } else {
+            self.quick::<false>(chosen, batch)
+        }
+    }
+
+    #[inline]
+    fn quick<const BIG: bool>(&mut self, chosen: u8, batch: &mut Batch) {
+        let ready = self.bytes.ready();
+        let (mut rest, mut events) = (ready, self.events);
+        while batch.records.len() < BATCH_RECORDS {
+            let Some(record) = rest.first_chunk::<EVENT_BYTES>() else { break };
+            let length = EVENT_BYTES + usize::from(u16_at(record, 46, BIG));
+            let Some(behind) = rest.get(length..) else { break };
+            if u32_at(record, 0, BIG) != MAGIC {
+                break;
+            }
+            let event = Event::parse(record, BIG);
+            if event.notify {
+                batch.note("messages");
+            } else if event.action != chosen {
+                batch.note(left_out(event.action));
+            } else {
+                match event.request() {
+                    EventRequest::Nothing => batch.note("without_data"),
+                    EventRequest::One(record) => batch.push(record, events + 1),
+                    EventRequest::AfterFlush(_) => break,
+                }
+            }
+            (rest, events) = (behind, events + 1);
+        }
+        let taken = ready.len() - rest.len();
+        self.events = events;
+        self.bytes.took(taken);
+    }
+
     /// The next event that counts and asks something.
     fn next_request(
         &mut self,
@@ -161,14 +202,39 @@ fn open(opening: Opening<'_>) -> Result<Box<dyn Source>, BuildError> {
         }
         streams.push(Stream { bytes: Bytes::new(input), big, events: 0 });
     }
-    Ok(Box::new(Merged {
+    let is_alone = streams.len() == 1;
+    let merged = Merged {
         waiting: streams.iter().map(|_| None).collect(),
         streams,
         order: BinaryHeap::new(),
         chosen: seen.chosen(stated),
         started: false,
         behind_flush: None,
-    }))
+    };
+    Ok(if is_alone { Box::new(Alone(merged)) } else { Box::new(merged) })
+}
+
+/// The events of one processor: those that lie whole in what was read are taken in one loop, the others one by one.
+struct Alone(Merged);
+
+impl Source for Alone {
+    fn read(&mut self, batch: &mut Batch) -> Result<bool, Unreadable> {
+        loop {
+            if self.0.behind_flush.is_none() {
+                let chosen = self.0.chosen;
+                self.0.streams.iter_mut().for_each(|stream| stream.quick_requests(chosen, batch));
+            }
+            if batch.records.len() >= BATCH_RECORDS {
+                return Ok(true);
+            }
+            let Some(record) = OneByOne::next(&mut self.0, batch)? else { return Ok(false) };
+            batch.push(record, OneByOne::number(&self.0));
+        }
+    }
+
+    fn number(&self) -> u64 {
+        OneByOne::number(&self.0)
+    }
 }
 
 impl Merged {

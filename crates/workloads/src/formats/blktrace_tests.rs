@@ -2,10 +2,11 @@
 
 use super::super::tests::{read, read_inputs, read_with, skipped};
 use super::*;
+use crate::read::batch::Counted;
 use crate::read::inputs::Inputs;
 use crate::read::siblings::tar;
 use crate::read::stated::{BlockEvent, ReadOptions};
-use engine::Op;
+use engine::{Op, Random, Xoshiro256};
 use std::io::{self, Cursor};
 
 fn queue(at: u64, sector: u64, category: u32) -> Vec<u8> {
@@ -85,4 +86,63 @@ fn errors_in_broken_traces_name_the_place() {
     let wrong = [sample(false), vec![1; 48]].concat();
     let error = read_with(&wrong, &ReadOptions::default()).unwrap_err();
     assert!(error.contains("record 4: an event begins with 0x01010101, expected"), "{error}");
+}
+
+/// Hands out some bytes at a time.
+struct Pieces(Cursor<Vec<u8>>, usize);
+
+impl io::Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let most = buffer.len().min(self.1);
+        io::Read::read(&mut self.0, &mut buffer[..most])
+    }
+}
+
+/// Records with their numbers, and what was left out before each.
+fn all_of(source: &mut dyn Source) -> (Vec<(Record, u64)>, Vec<(&'static str, u64)>) {
+    let (mut found, mut counted) = (Vec::new(), Counted::default());
+    loop {
+        let mut batch = Batch::default();
+        let goes_on = source.read(&mut batch).unwrap();
+        found.extend((0..batch.records.len()).map(|at| (batch.records[at], batch.number_of(at))));
+        batch.notes.count_into(&mut counted, usize::MAX);
+        if !goes_on {
+            return (found, counted.all().to_vec());
+        }
+    }
+}
+
+#[test]
+fn events_taken_in_one_loop_are_those_taken_one_by_one() {
+    let mut random = Xoshiro256::new(5, 0);
+    for (big, piece) in [(false, 1), (false, 100), (true, 47), (true, 5000), (false, 1 << 20)] {
+        let mut bytes = Vec::new();
+        for number in 0..20_000 {
+            let category = [1, 2, 3, 4, 0x8002, 0x8006, 0x2002, 0x400, 0x201, 0x10];
+            let category = category[random.below(category.len() as u64) as usize];
+            let action = category << 16 | random.below(19) as u32 / 6 * 6 + 1;
+            let mut one =
+                event(big, number * 7, random.below(99), random.below(9) as u32 * 512, action);
+            let behind = random.below(4) as u16 * 9;
+            let length = if big { behind.to_be_bytes() } else { behind.to_le_bytes() };
+            one[46..48].copy_from_slice(&length);
+            bytes.extend(one);
+            bytes.extend(vec![7; usize::from(behind)]);
+        }
+        let merged = || Merged {
+            streams: vec![Stream {
+                bytes: Bytes::new(Box::new(Pieces(Cursor::new(bytes.clone()), piece))),
+                big,
+                events: 0,
+            }],
+            waiting: vec![None],
+            order: BinaryHeap::new(),
+            chosen: b'Q',
+            started: false,
+            behind_flush: None,
+        };
+        let (found, counted) = all_of(&mut Alone(merged()));
+        assert_eq!((found.clone(), counted), all_of(&mut merged()));
+        assert!(found.len() > 1000 && found.iter().any(|(it, _)| it.op == Op::Flush));
+    }
 }

@@ -139,6 +139,17 @@ impl Bytes {
         Ok(Some(piece))
     }
 
+    /// What has been read and not been taken.
+    pub(crate) fn ready(&self) -> &[u8] {
+        self.input.buffer()
+    }
+
+    /// Takes as many of the bytes that are [ready](Bytes::ready).
+    pub(crate) fn took(&mut self, count: usize) {
+        self.input.consume(count);
+        self.taken += count as u64;
+    }
+
     /// Passes over `count` bytes; an error if there are fewer.
     pub(crate) fn skip(&mut self, count: u64) -> io::Result<()> {
         if count <= self.input.buffer().len() as u64 {
