@@ -58,6 +58,20 @@ impl AgeOrder {
         }
     }
 
+    /// Begins to fetch the place of a listed block.
+    pub fn prefetch(&self, block: u32) {
+        memory::prefetch(&self.older, block as usize);
+        memory::prefetch(&self.newer, block as usize);
+    }
+
+    /// Begins to fetch what its removal will change.
+    pub fn prefetch_neighbours(&self, block: u32) {
+        let (older, newer) = (self.older[block as usize], self.newer[block as usize]);
+        // Of the end of a list nothing is fetched: that lies past the end of the table.
+        memory::prefetch(&self.newer, (older as usize).wrapping_sub(1));
+        memory::prefetch(&self.older, (newer as usize).wrapping_sub(1));
+    }
+
     /// Undoes the latest [`remove`](AgeOrder::remove) that is not undone: the block comes back where
     /// it was.
     pub fn put_back(&mut self, domain: u32, block: u32) {

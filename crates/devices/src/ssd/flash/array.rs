@@ -281,6 +281,14 @@ impl Flash {
         (from.0..from.0 + u64::from(count)).step_by(16).for_each(|at| self.stamp.prefetch(at));
     }
 
+    /// Begins to fetch what is known of a block, which will be erased.
+    pub fn prefetch_block(&self, block: Block) {
+        memory::prefetch(&self.programmed, block.at());
+        memory::prefetch(&self.opening, block.at());
+        memory::prefetch(&self.retired, block.at());
+        memory::prefetch(&self.erases, block.at());
+    }
+
     /// Whether the order of all programs is kept.
     #[inline]
     pub fn is_ordered(&self) -> bool {

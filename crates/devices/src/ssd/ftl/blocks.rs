@@ -37,6 +37,14 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
+    /// Begins to fetch what is known of a closed block, which will be cleaned.
+    pub fn prefetch(&self, block: Block) {
+        memory::prefetch(&self.valid, block.at());
+        memory::prefetch(&self.state, block.at());
+        memory::prefetch(&self.sequence, block.at());
+        self.order.prefetch(block.0);
+    }
+
     /// All free.
     pub(super) fn new(geometry: &Geometry, keeps_moved_age: bool) -> Blocks {
         let blocks = geometry.blocks() as usize;

@@ -1,6 +1,7 @@
 //! The state of the FTL, and its initial values.
 
 use super::ageing::Ageing;
+use super::ahead::Ahead;
 use super::blocks::{Blocks, LowMarks};
 use super::free::FreeBlocks;
 use super::map::PageMap;
@@ -47,6 +48,7 @@ pub struct Ftl {
     pub(super) ageing: Ageing,
     /// The write buffer of untimed writes, if there is one.
     pub(super) window: Option<Window>,
+    pub(super) ahead: Ahead,
     /// Pages whose programming was ever begun.
     pub(super) programs: u64,
     /// What was done.
@@ -81,6 +83,7 @@ impl Ftl {
             reserve: Reserve::Pages(geometry.reserved_pages()),
             ageing: Ageing::new(geometry, flash.ratings()),
             window: None,
+            ahead: Ahead::new(geometry.domains),
             programs: 0,
             counters: Counters::default(),
         };

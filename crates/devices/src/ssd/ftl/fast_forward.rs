@@ -196,17 +196,16 @@ impl Ftl {
             let told_nothing = self.streams.told == Told::Nothing && self.window.is_none();
             told_nothing.then_some(FrontierId(job.domain.0))
         };
-        let fetched = self.placement.take_fetched(job.domain);
+        let mut asked = self.ahead.take(job.domain, self.geometry.ppn(job.source, first));
         while first < end {
             let count = (end - first).min(BATCH);
             let base = self.geometry.ppn(job.source, first);
             let pages = &mut pages[..count as usize];
             flash.stamps(base, pages);
-            if fetched != Some(base) {
-                for lpn in pages.iter() {
-                    self.map.prefetch(Lpn(*lpn));
-                }
+            for lpn in pages.iter().skip(asked) {
+                self.map.prefetch(Lpn(*lpn));
             }
+            asked = 0;
             // First all look-ups, then all moves.
             let mut valid = 0;
             for at in 0..pages.len() {

@@ -55,6 +55,7 @@ impl Ftl {
                 break;
             }
             self.prefetch_ahead(pages, at);
+            self.fetch_some(flash);
             let lpn = Lpn(*page);
             if self.is_waiting(lpn) {
                 done.replaced += 1;

@@ -6,6 +6,7 @@
 //! flash changes when it completes.
 
 pub(in crate::ssd) mod ageing;
+mod ahead;
 mod blocks;
 mod choosing;
 mod core;

@@ -1,6 +1,5 @@
 //! Where a page that the host writes may go: pools, the groups of domains in them, and their room.
 
-use crate::ssd::ids::{Domain, Ppn};
 use crate::ssd::shape::Geometry;
 
 /// Pools and the groups of domains among which a write chooses.
@@ -17,9 +16,6 @@ pub(super) struct Placement {
     pub(super) reclaimable: Vec<u64>,
     /// The domain of each group at which the next choice begins.
     pub(super) write_pointer: Vec<u32>,
-    /// The page of each domain from which on fast-forward has begun to fetch where valid pages lie, as those that
-    /// are moved next. Nothing but speed depends on it.
-    fetched: Vec<Option<Ppn>>,
 }
 
 impl Placement {
@@ -36,18 +32,7 @@ impl Placement {
             pool_group: geometry.pool_domains.iter().map(|d| d[0].0 / group_size).collect(),
             reclaimable: vec![pages_per_unit; counted],
             write_pointer: vec![0; (geometry.domains / group_size) as usize],
-            fetched: vec![None; geometry.domains as usize],
         }
-    }
-
-    /// What follows from a page on in a domain is being fetched.
-    pub fn fetched(&mut self, domain: Domain, from: Ppn) {
-        self.fetched[domain.at()] = Some(from);
-    }
-
-    /// From which page on that was done last, unless it was asked already.
-    pub fn take_fetched(&mut self, domain: Domain) -> Option<Ppn> {
-        self.fetched[domain.at()].take()
     }
 }
 

@@ -9,11 +9,15 @@ use super::placement::{Placement, Reserve};
 use super::programming::Programming;
 use super::streams::{Frontier, FrontierId, Told};
 use crate::ssd::flash::Flash;
-use crate::ssd::ids::{Block, Domain, Lpn};
+use crate::ssd::ids::{Block, Domain, Lpn, Ppn};
 
 /// Writes that lie between the steps in which is fetched what they need: first the entry of the map; when that
 /// has come, what is known of the block it names; and then where that is listed.
 const STEP: usize = 12;
+
+/// Pages that are left on a frontier when what cleaning behind it will need begins to be fetched: first what is known
+/// of the block that would be cleaned now, and with the next page where its pages lie.
+const LEAD: u32 = 6;
 
 impl Ftl {
     /// Whether a page has only one domain to go to, and there one frontier; and nothing is being cleaned.
@@ -92,21 +96,41 @@ impl Ftl {
     }
 
     /// Before a page that takes the first or the last place of a block, behind which cleaning is due: begins to fetch
-    /// what that will need, of the block that it would clean now, in two steps.
+    /// what that will need, if that was not begun [before](LEAD).
     pub fn prefetch_victim(&mut self, flash: &Flash, lpn: Lpn) {
         let domain = Domain(self.placement.pool_group[self.geometry.pool_of(lpn).at()]);
         let left = self.geometry.data_pages - self.streams.frontier[domain.at()].next;
-        if self.free.count(domain) > self.geometry.low_blocks + 1 || left > 1 {
+        if left <= 1 && !self.ahead.knows(domain) {
+            self.foresee_victim(flash, domain, left == 1);
+        }
+    }
+
+    /// Asks for a few of the places that cleaning will look up.
+    #[inline]
+    pub fn fetch_some(&mut self, flash: &Flash) {
+        for ppn in self.ahead.some().into_iter().flatten() {
+            self.map.prefetch(flash.stamp(Ppn(ppn)));
+        }
+    }
+
+    /// Begins to fetch what cleaning will need in a domain if that is due behind the present block: in two steps, of
+    /// the block that it would clean now.
+    #[cold]
+    #[inline(never)]
+    fn foresee_victim(&mut self, flash: &Flash, domain: Domain, is_first: bool) {
+        if self.free.count(domain) > self.geometry.low_blocks + 1 {
             return;
         }
         let Some(victim) = self.blocks.index.last_of_least(domain.0) else { return };
         let victim = Block(self.geometry.first_block(domain).0 + victim);
         let (first, count) = (self.geometry.ppn(victim, 0), self.geometry.data_pages.min(BATCH));
-        if left == 1 {
+        if is_first {
             flash.prefetch_stamps(first, count);
+            flash.prefetch_block(victim);
+            self.blocks.prefetch(victim);
         } else {
-            self.prefetch_places(flash, first, count);
-            self.placement.fetched(domain, first);
+            self.blocks.order.prefetch_neighbours(victim.0);
+            self.ahead.begin(domain, first, count);
         }
     }
 
@@ -121,6 +145,11 @@ impl Ftl {
         if block.is_none() || next == 0 || next + 1 >= self.geometry.data_pages {
             return false;
         }
+        let left = self.geometry.data_pages - next;
+        if left == LEAD || left == LEAD - 1 {
+            self.foresee_victim(flash, domain, left == LEAD);
+        }
+        self.fetch_some(flash);
         self.program_inside(flash, FrontierId(domain.0), domain, lpn);
         true
     }

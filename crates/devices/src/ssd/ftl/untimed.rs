@@ -8,7 +8,7 @@ use super::streams::Told;
 use super::window::{BufferRoom, NONE, Victim, Window};
 use super::{Ftl, Programming, Relocation};
 use crate::ssd::flash::Flash;
-use crate::ssd::ids::{Block, Domain, Lpn, Stream, Unit};
+use crate::ssd::ids::{Block, Domain, Lpn, Ppn, Stream, Unit};
 
 /// How much of what is known of victims the last one is, as for the pace of cleaning.
 const LAST_VICTIM: f64 = 0.125;
@@ -183,13 +183,13 @@ impl Ftl {
         let (first, count) = (victim.next * window.shape.units, window.shape.units_of(victim.next));
         victim.next += 1;
         let (mut job, is_last) = (victim.job, victim.next == window.shape.per_block);
+        let next_count = window.shape.units_of(victim.next);
         self.move_pages(flash, &mut job, (first, count));
         if !is_last {
             // The host writes some pages first.
             let next = self.geometry.ppn(job.source, first + count);
-            let left = self.geometry.data_pages - (first + count);
-            self.prefetch_places(flash, next, left.min(BATCH));
-            self.placement.fetched(domain, next);
+            self.ahead.begin(domain, next, next_count.min(BATCH));
+            flash.prefetch_stamps(Ppn(next.0 + u64::from(next_count)), count);
         }
         let Some(window) = &mut self.window else { return false };
         if let Some(victim) = &mut window.victims[domain.at()] {
