@@ -29,10 +29,17 @@ const WORTH_IT: std::ops::Range<usize> = 8 << 20..1 << 29;
 ///
 /// A table that is read at random all over costs a walk of the page table for most reads, with large
 /// pages hardly any. The price is memory: 2 MB are taken where a single entry is touched.
-#[allow(unsafe_code)]
 pub fn prefer_large_pages<T>(table: &mut [T]) {
-    let bytes = std::mem::size_of_val(table);
-    if !WORTH_IT.contains(&bytes) {
+    if size_of_val(table) < WORTH_IT.end {
+        large_pages_where_full(table);
+    }
+}
+
+/// The same of a table of any size, most of which will be written.
+#[allow(unsafe_code)]
+pub fn large_pages_where_full<T>(table: &mut [T]) {
+    let bytes = size_of_val(table);
+    if bytes < WORTH_IT.start {
         return;
     }
     #[cfg(target_os = "linux")]
@@ -67,6 +74,7 @@ mod tests {
         assert_eq!(table.iter().filter(|entry| **entry != 0).count(), 1);
         prefer_large_pages::<u64>(&mut []);
         prefer_large_pages(&mut table[..3]);
+        large_pages_where_full(&mut table);
         assert_eq!(table[5_000_000], 7);
     }
 

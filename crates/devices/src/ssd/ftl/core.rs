@@ -14,6 +14,7 @@ use crate::ssd::clean::Custom;
 use crate::ssd::config::{Cleaning, SsdConfig, Temperature};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, Lpn, PoolId, Ppn};
+use crate::ssd::numbers::Numbers;
 use crate::ssd::page::{Access, Need, PageRequest, PageWork};
 use crate::ssd::shape::Geometry;
 use engine::Xoshiro256;
@@ -22,6 +23,9 @@ use std::ops::ControlFlow;
 /// Streams of the drive's randomness: its initial content, and its cleaning policy.
 const FILL_STREAM: u64 = 7;
 const CLEANING_STREAM: u64 = 9;
+
+/// A drive that holds more data than this share of it at the start has its tables filled at once.
+const MOST: f64 = 0.9;
 
 /// The FTL of one drive. Its fields are the parts that a write needs one after the other; what belongs together
 /// is a struct already.
@@ -89,6 +93,10 @@ impl Ftl {
         };
         let random = &mut Xoshiro256::new(seed, FILL_STREAM);
         let asking = &mut Asking::new(tick);
+        if config.fill.share() > MOST {
+            ftl.map.table().expect_all();
+            flash.tables().into_iter().for_each(Numbers::expect_all);
+        }
         for pool in 0..geometry.pools {
             ftl.fill_pool(&mut flash, PoolId(pool), config, random, asking)?;
         }

@@ -87,6 +87,12 @@ impl Numbers {
         Numbers { narrow, wide: None }
     }
 
+    /// Most of the numbers will be set, so that a large table takes no more memory in large pages; to be said before
+    /// the first is.
+    pub fn expect_all(&mut self) {
+        memory::large_pages_where_full(&mut self.narrow);
+    }
+
     /// As many zeroes of the same width.
     pub fn alike(&self) -> Numbers {
         Numbers::new(self.len(), self.is_wide())
