@@ -17,6 +17,7 @@ mod health;
 mod hole;
 mod large;
 mod look;
+mod media;
 mod one_drive;
 mod options;
 mod options_laws;

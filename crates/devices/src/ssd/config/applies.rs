@@ -32,6 +32,8 @@ pub(super) struct Facts {
     pub(super) yields: bool,
     /// Units do one operation at a time, without a write buffer, and depend on no other.
     pub(super) one_by_one: bool,
+    /// Its data age.
+    pub(super) ages: bool,
 }
 
 conditions! {
@@ -65,6 +67,8 @@ conditions! {
         (device.persistence.recovery)", |it| !it.buffered && it.recovers;
     pub(super) GUARDS = "where pages share cells (device.cell.pairing), without a write buffer, to a drive that \
         recovers from power cuts", |it| !it.buffered && it.recovers && it.paired;
+    pub(super) AGES = "to a drive with a write buffer whose data age (device.media.model)",
+        |it| it.buffered && it.ages;
     pub(super) CAPACITORS = "with a protected write buffer (device.buffer.power_loss_protected) to a drive that \
         recovers from power cuts (device.persistence.recovery)",
         |it| it.buffered && it.protected && it.recovers;

@@ -8,17 +8,19 @@ mod applies;
 mod capacitors;
 mod cleaning;
 mod energy;
+mod media;
 pub mod parts;
 mod persistence;
 mod today;
 
-use applies::{BUFFERED, CAPACITORS, Facts, SUSPENDABLE, UNBUFFERED};
+use applies::{AGES, BUFFERED, CAPACITORS, Facts, SUSPENDABLE, UNBUFFERED};
 
 pub use crate::kit::config::{Depth, Duplex, HostLink, HostOrder};
 pub use capacitors::*;
 pub(super) use cleaning::cleaners;
 pub use cleaning::*;
 pub use energy::*;
+pub use media::*;
 pub use persistence::*;
 pub use today::*;
 
@@ -222,6 +224,12 @@ options! {
         energy: SsdEnergy = SsdEnergy::default(),
         /// What the flash keeps beyond the data.
         persistence: Persistence = Persistence::default(),
+        /// Ageing of data.
+        media: Media where BUFFERED = Media::default(),
+        /// Error correction.
+        ecc: Ecc where AGES = Ecc::default(),
+        /// Reading with shifted references.
+        retry: Retry where AGES = Retry::default(),
     }
 }
 
@@ -335,6 +343,7 @@ impl From<&SsdConfig> for Facts {
             suspends: c.suspend.suspends(),
             yields: c.cleaning.time == CleaningTime::Interleaved,
             one_by_one: c.serves_one_by_one(),
+            ages: c.media.model != MediaModel::None,
         }
     }
 }

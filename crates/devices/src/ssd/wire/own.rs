@@ -124,6 +124,9 @@ impl Ssd {
         self.ftl.reset_counters(&self.flash);
         self.units.reset_effort();
         self.dies.reset_effort();
+        if let Some(media) = self.flash.media_mut() {
+            media.reset_counts();
+        }
     }
 
     /// Notes the operations of a window from now on.
