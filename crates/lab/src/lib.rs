@@ -19,9 +19,11 @@ mod figures;
 mod folder;
 mod health;
 mod inputs;
+mod keep;
 mod lifetime;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod live;
+mod media;
 mod operations;
 mod overload;
 mod own_load;
@@ -51,6 +53,7 @@ pub use config::{
 };
 pub use error::{InputError, RunError};
 pub use inputs::read_decompressed;
+pub use keep::{Keeping, keep, media_forms};
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub use live::{Live, LiveAddress, LiveDoor, LiveSettings, LiveStatus, LiveTls, Ready};
 #[cfg(all(feature = "live", target_os = "linux"))]

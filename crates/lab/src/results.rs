@@ -12,6 +12,7 @@ use crate::answers::{Answers, Classes};
 use crate::energy;
 use crate::health;
 use crate::lifetime;
+use crate::media;
 use crate::overload::{Backlog, Offered};
 use crate::power;
 use crate::steady::{Prepared, SteadyState};
@@ -279,6 +280,11 @@ impl Results {
             let read = ran.collected.answers.bytes(Op::Read);
             let cuts = ran.cuts.as_ref().map_or(0, |it| it.made.len());
             object.insert("health".to_owned(), health::section(&flash.health, read, cuts));
+        }
+        if let Some((flash, report)) =
+            self.flash.as_ref().and_then(|flash| Some((flash, flash.media.as_ref()?)))
+        {
+            results["media"] = media::section(report, flash.page_bytes);
         }
         let power = self.flash.as_ref().and_then(|flash| flash.power.as_ref());
         if let Some(section) = power.and_then(|it| power::section(it, ran.cuts.as_ref())) {

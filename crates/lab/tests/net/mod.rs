@@ -8,6 +8,7 @@ pub mod digest;
 mod energy;
 pub mod generate;
 pub mod laws;
+mod media;
 mod redundancy;
 pub mod shrink;
 mod today;
