@@ -39,6 +39,7 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
         "choose": Place("choosing", "choose", "the cheapest drive on sale that meets your goals"),
         "cost": Place("costing", "cost", "what meeting a need costs, with your prices"),
         "endurance": Place("rating", "endurance", "write drives to their end: TBW and DWPD"),
+        "keep": Place("keeping", "keep", "what a drive loses of its data while it lies unused"),
         "reliability": Place("reliability", "reliability", "estimate the data losses of an array"),
     },
     "Explore": {

@@ -42,6 +42,7 @@ ITEMS: Mapping[str, ModuleType] = {
         "drives",
         "disks",
         "fiveminute",
+        "media",
         "raid",
     )
 }
