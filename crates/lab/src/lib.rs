@@ -19,6 +19,7 @@ mod figures;
 mod folder;
 mod health;
 mod inputs;
+mod keep;
 mod lifetime;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod live;
@@ -30,6 +31,7 @@ mod placement;
 mod power;
 mod precondition;
 mod preparation;
+mod programmed;
 mod reliability;
 mod requests;
 mod results;
@@ -56,6 +58,7 @@ pub use config::{
 };
 pub use error::{InputError, RunError};
 pub use inputs::read_decompressed;
+pub use keep::{Keeping, keep, media_forms};
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub use live::{
     Live, LiveAddress, LiveDoor, LiveNvme, LiveSettings, LiveStatus, LiveTarget, LiveTls, Ready,

@@ -177,7 +177,7 @@ impl LiveTarget {
     /// When the address is not to be had any more.
     pub fn open(&mut self) -> Result<String, RunError> {
         let taken =
-            |it: &Member| it.namespace.lock().unwrap_or_else(PoisonError::into_inner).take();
+            |it: &Arc<Among>| it.namespace.lock().unwrap_or_else(PoisonError::into_inner).take();
         let namespaces = self.members.iter().filter_map(taken).collect();
         let target = NvmeTarget::new(&self.address, namespaces).map_err(from_nbd)?;
         let uri = target.uri().to_owned();

@@ -13,6 +13,7 @@ pub use wear_map::WearMap;
 use crate::ssd::Ssd;
 use crate::ssd::account::{Account, Counts, MediaBytes, Spent, UnitAccount};
 use crate::ssd::ids::{Block, Domain};
+use crate::ssd::media::MediaReport;
 use crate::ssd::power::PowerReport;
 use engine::{SECTOR_BYTES, Time};
 
@@ -34,7 +35,7 @@ pub struct SsdReport {
     /// The spare space, and what cleaning leaves of it.
     pub spare: SpareReport,
     /// Bytes programmed, by what for.
-    pub media: MediaBytes,
+    pub programmed: MediaBytes,
     /// The SLC cache, of a drive that has one.
     pub slc_cache: Option<SlcReport>,
     /// Wear.
@@ -47,6 +48,10 @@ pub struct SsdReport {
     pub bus_busy: Vec<f64>,
     /// What power cuts came to, of a drive that recovers from them.
     pub power: Option<PowerReport>,
+    /// Bytes of a flash page.
+    pub page_bytes: u64,
+    /// What its media came to, where data age.
+    pub media: Option<MediaReport>,
 }
 
 impl SsdReport {
@@ -54,7 +59,10 @@ impl SsdReport {
     /// Wear, units and buses are left to the caller.
     pub fn add(&mut self, other: &SsdReport) {
         self.counts += other.counts;
-        self.media += other.media;
+        self.programmed += other.programmed;
+        if let Some((media, other)) = self.media.as_mut().zip(other.media.as_ref()) {
+            media.add(other);
+        }
         self.cleaning.busy_ns += other.cleaning.busy_ns;
         self.cleaning.mean_block_ns = ratio(self.cleaning.busy_ns, self.counts.blocks_cleaned);
         self.derive();
@@ -218,7 +226,7 @@ impl Ssd {
             write_amplification: None,
             write_amplification_bytes: None,
             cleaning: self.cleaning(&units),
-            media: self.account_now().media(),
+            programmed: self.account_now().media(),
             slc_cache: self.slc_report(end),
             spare: self.spare(),
             wear: self.wear(),
@@ -226,6 +234,8 @@ impl Ssd {
             units: units.into_iter().map(|unit| unit_report(unit, time)).collect(),
             bus_busy: buses_ns.into_iter().map(|ns| share(ns, time)).collect(),
             power: self.power_report().cloned(),
+            page_bytes: u64::from(self.geometry().sectors_per_flash_page) * SECTOR_BYTES,
+            media: self.media_report(),
         };
         report.derive();
         report
