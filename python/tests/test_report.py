@@ -125,6 +125,20 @@ def test_the_page_of_a_run_says_what_the_results_say(ssdlab, runs, tmp_path):
     assert again["host"] == results["host"]
 
 
+def test_runs_of_one_mean_with_other_tails_are_not_called_the_same(runs, tmp_path):
+    from ssdlab.reports import several
+
+    data = json.loads((runs / "a" / "results.json").read_text())
+    mine = ssdlab.Results.load(runs / "a")
+    assert "p99" not in several._sentence([("A", mine), ("B", mine)])
+    tail = data["host"]["all"]["percentiles_us"]
+    tail["99"] = tail["99.9"]
+    (tmp_path / "other.json").write_text(json.dumps(data))
+    other = ssdlab.Results.load(tmp_path / "other.json")
+    said = several._sentence([("A", mine), ("B", other)])
+    assert said.startswith("B and A have the same ") and ", and p99 " in said
+
+
 def test_the_page_has_the_latencies_of_each_class(tmp_path):
     small = {"device.blocks_per_plane": 64, "workload.requests": 2000, "workload.rate": 6000}
     results = ssdlab.run(workload="ssdiq-load", set=small)

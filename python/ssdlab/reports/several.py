@@ -224,7 +224,8 @@ def _sentence(named: figures.Named) -> str:
         both = (f"{n} {readable.value(v, row.unit)}" for n, v in ((a_name, left), (b_name, right)))
         return f"{row.name[0].upper()}{row.name[1:]}: {', '.join(both)}."
     if readable.same(left, right):
-        return f"{b_name} and {a_name} perform the same: {readable.value(right, row.unit)}."
+        what = f"the same {'IOPS' if closed else 'mean latency'}, {readable.value(right, row.unit)}"
+        return f"{b_name} and {a_name} have {what}{_tails(a, b)}."
     better = (right < left) == bool(row.less_is_better)
     ratio = max(left, right) / min(left, right)
     how = f"{readable.grouped(ratio)} times"
@@ -234,6 +235,14 @@ def _sentence(named: figures.Named) -> str:
     else:
         said = f"{b_name} is {how} {'faster' if better else 'slower'}, {values} mean latency"
     return f"{said}{_cost(a, b, better)}."
+
+
+def _tails(a: Results, b: Results) -> str:
+    """What to add where runs of the same mean differ in their p99."""
+    left, right = (it.host.all.percentiles_us["99"] for it in (a, b))
+    if not left or not right or readable.same(left, right):
+        return ""
+    return f", and p99 {readable.time(right)} instead of {readable.time(left)}"
 
 
 def _cost(a: Results, b: Results, better: bool) -> str:
