@@ -181,6 +181,7 @@ class Flash(Part):
     block_erases: int
     cleaning: Cleaning
     spare: Record
+    media_bytes: Record
     _parts = {"cleaning": Cleaning}
 
 

@@ -8,7 +8,7 @@ import ssdlab
 from ssdlab.cliffs import cliff
 
 #: A small part of the drive: all of its phases in a second.
-SMALL = {"device.slc_cache.limit": "30GB", "device.scale": 192}
+SMALL = {"device.slc_cache.limit": "30GB", "device.scale": 96, "device.slc_cache.fold_share": 0.2}
 WORDS = [f"--set={key}={value}" for key, value in SMALL.items()]
 
 
@@ -35,7 +35,7 @@ def test_a_rest_gives_back_what_is_folded_meanwhile(copied):
 
 
 def test_a_drive_without_a_cache_has_one_rate():
-    found = cliff("samsung-990pro", 20e9, set={"device.scale": 192})
+    found = cliff("samsung-990pro", 20e9, set={"device.scale": 96})
     assert [it.state for it in found.phases] == ["native"]
     assert found.cliff_at_bytes is None
 

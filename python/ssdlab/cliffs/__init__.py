@@ -121,11 +121,11 @@ def cliff(
     >>> found = ssdlab.cliff("samsung-980pro", 200e9)  # doctest: +SKIP
     >>> found.cliff_at_bytes, found.bytes_per_s  # doctest: +SKIP
     """
-    changes = {**(set or {}), "device.fill": fill}
-    how: dict[str, Any] = {"device": device, "set": changes, "seed": seed, "allow_code": allow_code}
+    how: dict[str, Any] = {"device": device, "set": set, "seed": seed, "allow_code": allow_code}
     keys = Experiment(**how).to_dict()["device"]
     if keys.get("kind") != "ssd":
         raise InputError(f'cliff: {_name(device)} is not a solid-state drive (kind = "ssd")')
+    how["set"] = {**(set or {}), "device.fill": fill}
     scale = int(keys.get("scale", 1))
     part = run(**how, workload={"kind": "closed", "requests": 1}).capacity_bytes
     begin = -int(-part * fill // BLOCK) * BLOCK

@@ -405,6 +405,8 @@ impl Ssd {
             if let Some(slc) = self.cache.slc() {
                 slc.forces(blocks, self.clock.now);
             }
+            // The host waits for it: it goes on to its end, whatever room there is meanwhile.
+            self.cache.pace().ask(domain.0, true);
             self.mover.begin(job);
             return true;
         }
