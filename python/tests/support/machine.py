@@ -147,8 +147,6 @@ def run(directory, script, *drive, more=NO_MORE):
     words = [
         "qemu-system-x86_64",
         "-accel",
-        "kvm",
-        "-accel",
         "tcg",
         "-m",
         "512",
