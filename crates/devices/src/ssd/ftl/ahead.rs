@@ -15,27 +15,28 @@ const PER_WRITE: u64 = 4;
 /// Pages of victims whose places are being fetched. Nothing but speed depends on it.
 #[derive(Debug, Clone, Default)]
 pub struct Ahead {
-    /// Of each domain, the first of the pages that are moved next, as far as they were foreseen.
-    first: Vec<Option<Ppn>>,
+    /// Of each domain, the pages that are moved next, as far as they were foreseen.
+    foreseen: Vec<Option<Range<u64>>>,
     /// Those that have not been asked for.
     left: VecDeque<Range<u64>>,
 }
 
 impl Ahead {
     pub fn new(domains: u32) -> Ahead {
-        Ahead { first: vec![None; domains as usize], left: VecDeque::new() }
+        Ahead { foreseen: vec![None; domains as usize], left: VecDeque::new() }
     }
 
     /// Whether the next moves of a domain are foreseen.
     #[inline]
     pub fn knows(&self, domain: Domain) -> bool {
-        self.first[domain.at()].is_some()
+        self.foreseen[domain.at()].is_some()
     }
 
     /// The pages from one on are moved next in a domain.
     pub fn begin(&mut self, domain: Domain, first: Ppn, count: u32) {
-        self.first[domain.at()] = Some(first);
-        self.left.push_back(first.0..first.0 + u64::from(count));
+        let pages = first.0..first.0 + u64::from(count);
+        self.foreseen[domain.at()] = Some(pages.clone());
+        self.left.push_back(pages);
     }
 
     /// The next pages to ask for.
@@ -53,12 +54,12 @@ impl Ahead {
 
     /// The pages of a domain from one on are moved now: how many of them have been asked for.
     pub fn take(&mut self, domain: Domain, first: Ppn) -> usize {
-        let Some(foreseen) = self.first[domain.at()].take() else { return 0 };
+        let Some(foreseen) = self.foreseen[domain.at()].take() else { return 0 };
         // Another victim may have been chosen, or another group may come first; what was foreseen is over then.
-        let place = self.left.iter().position(|it| it.end > foreseen.0 && it.start >= foreseen.0);
+        let place = self.left.iter().position(|it| foreseen.contains(&it.start));
         let rest = place.and_then(|place| self.left.remove(place));
         match rest {
-            _ if foreseen != first => 0,
+            _ if foreseen.start != first.0 => 0,
             Some(rest) => (rest.start - first.0) as usize,
             None => usize::MAX,
         }
@@ -84,6 +85,11 @@ mod tests {
         assert_eq!(ahead.take(Domain(0), Ppn(64)), 8);
         assert_eq!((ahead.knows(Domain(0)), ahead.some()), (false, Some(640..643)));
         assert_eq!((ahead.take(Domain(1), Ppn(640)), ahead.some()), (usize::MAX, None));
+        // All of one was asked for, and what belongs to another domain stays.
+        ahead.begin(Domain(0), Ppn(0), 3);
+        ahead.begin(Domain(1), Ppn(640), 3);
+        assert_eq!((ahead.some(), ahead.take(Domain(0), Ppn(0))), (Some(0..3), usize::MAX));
+        assert_eq!((ahead.some(), ahead.take(Domain(1), Ppn(640))), (Some(640..643), usize::MAX));
         // Another victim was chosen.
         ahead.begin(Domain(1), Ppn(128), 8);
         assert_eq!((ahead.take(Domain(1), Ppn(192)), ahead.some()), (0, None));
