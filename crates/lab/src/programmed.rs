@@ -6,7 +6,12 @@ use serde_json::{Map, Value, json};
 
 /// Bytes programmed by cause.
 pub fn bytes(report: &SsdReport) -> Value {
-    report.programmed.rows().iter().map(|(cause, bytes)| ((*cause).to_owned(), json!(bytes))).collect()
+    report
+        .programmed
+        .rows()
+        .iter()
+        .map(|(cause, bytes)| ((*cause).to_owned(), json!(bytes)))
+        .collect()
 }
 
 /// The section `slc_cache`: what went through it, and its states in order.

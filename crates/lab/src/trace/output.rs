@@ -208,7 +208,8 @@ impl Unnamed {
         } else if let Err(error) = self.temporary.persist_noclobber(&self.path) {
             self.temporary = error.path;
             // Not every file system can name a file only where there is none (FAT, some over a network).
-            let is_unable = error.error.kind() != io::ErrorKind::AlreadyExists && !self.path.exists();
+            let is_unable =
+                error.error.kind() != io::ErrorKind::AlreadyExists && !self.path.exists();
             let left = if is_unable {
                 self.temporary.persist(&self.path).err().map(|error| error.path)
             } else {

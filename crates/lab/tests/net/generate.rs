@@ -268,10 +268,7 @@ fn section(config: &mut Config, title: &str, kind: &str, given: f64, dice: &mut 
     let section = sections.iter().find(|section| section.title == title);
     for key in &section.expect("a section of that title").keys {
         let path = key.path.as_str();
-        if today::is_own(path)
-            || energy::is_own(path)
-            || logs::is_own(path)
-            || media::is_own(path)
+        if today::is_own(path) || energy::is_own(path) || logs::is_own(path) || media::is_own(path)
         {
             continue;
         }
