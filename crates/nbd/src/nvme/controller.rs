@@ -260,7 +260,7 @@ impl Controller {
                 self.is_told &= first & 1 << 15 != 0;
                 logs::health(&health, count)
             }
-            logs::FIRMWARE => logs::firmware(&identify::firmware()),
+            logs::FIRMWARE => logs::firmware(identify::firmware()),
             logs::EFFECTS => logs::effects(),
             _ => return Err(Status::INVALID_LOG_PAGE),
         };

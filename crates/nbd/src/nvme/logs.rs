@@ -116,10 +116,10 @@ pub fn health(health: &Health, errors: u64) -> Vec<u8> {
 }
 
 /// The page of firmware: one slot, which is in use.
-pub fn firmware(revision: &[u8; 8]) -> Vec<u8> {
+pub fn firmware(revision: [u8; 8]) -> Vec<u8> {
     let mut page = vec![0; 512];
     page[0] = 1;
-    page[8..16].copy_from_slice(revision);
+    page[8..16].copy_from_slice(&revision);
     page
 }
 

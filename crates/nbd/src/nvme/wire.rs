@@ -128,7 +128,7 @@ impl Wire {
             return self.continued(incoming, input);
         }
         let Some(common) = input.first_chunk::<COMMON_BYTES>() else { return (0, Event::More) };
-        let outcome = self.checked(common).and_then(|bytes| {
+        let outcome = self.checked(*common).and_then(|bytes| {
             let Some(head) = input.get(..bytes) else { return Ok((0, Event::More)) };
             self.digested(head)?;
             match common[0] {
@@ -160,9 +160,9 @@ impl Wire {
     }
 
     /// The bytes of a header with all that precedes its data, if its common part is right.
-    fn checked(&self, common: &[u8; COMMON_BYTES]) -> Result<usize, Wrong> {
-        let [kind, flags, length, offset, ..] = *common;
-        let whole = le32(common, 4) as usize;
+    fn checked(&self, common: [u8; COMMON_BYTES]) -> Result<usize, Wrong> {
+        let [kind, flags, length, offset, ..] = common;
+        let whole = le32(&common, 4) as usize;
         let is_first = self.phase == Phase::Start;
         let expected = match kind {
             IC_REQ if is_first => IC_BYTES,

@@ -274,13 +274,10 @@ impl Cache {
             if let Err(why) = self.admits(ftl, clock) {
                 return Turn::Held(why);
             }
-            let place = match self.slc_place(ftl, clock) {
-                Some(place) => Some(place),
-                None => {
-                    let stream = ftl.stream_of_host(lpn);
-                    self.host_domain(ftl, stream, &depth, clock).map(|domain| (domain, stream))
-                }
-            };
+            let place = self.slc_place(ftl, clock).or_else(|| {
+                let stream = ftl.stream_of_host(lpn);
+                self.host_domain(ftl, stream, &depth, clock).map(|domain| (domain, stream))
+            });
             let Some((domain, stream)) = place else { return Turn::Held(Why::Blocks) };
             if let Some(slc) = &mut self.slc {
                 slc.wrote();

@@ -139,14 +139,12 @@ impl Ftl {
         if let Some(slot) = shared.clone().find(has_room) {
             return Plan::Append(slot);
         }
-        match logs.free_from(domain, SEQUENTIAL + 1) {
-            Some(slot) => self.open_slot(domain, Plan::Append(slot)),
-            None => {
-                let oldest = shared.min_by_key(|slot| self.opening_of(domain, *slot));
-                let block = oldest.and_then(|slot| self.block_in(domain, slot));
-                block.map_or(Plan::Wait, Plan::Empty)
-            }
+        if let Some(slot) = logs.free_from(domain, SEQUENTIAL + 1) {
+            return self.open_slot(domain, Plan::Append(slot));
         }
+        let oldest = shared.min_by_key(|slot| self.opening_of(domain, *slot));
+        let block = oldest.and_then(|slot| self.block_in(domain, slot));
+        block.map_or(Plan::Wait, Plan::Empty)
     }
 
     /// A plan that opens a block, if one is left beside those that merges and power cuts need.

@@ -25,6 +25,9 @@ impl Geometry {
     }
 
     /// What log blocks demand.
+    ///
+    /// # Errors
+    /// [`Invalid`], which names the keys.
     pub fn check_log_blocks(&self, config: &SsdConfig) -> Result<(), Invalid> {
         if !config.log_blocks.are_used() {
             return Ok(());

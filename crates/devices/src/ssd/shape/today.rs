@@ -121,7 +121,7 @@ fn slc_times(config: &SsdConfig) -> Result<(), Invalid> {
             return Err(Invalid::new(&[key], format!("{time} is no time")));
         }
     }
-    let program = slc.program.map_or(0, |it| it.ns());
+    let program = slc.program.map_or(0, options::Duration::ns);
     let native = config.timing.program.ns();
     if program * u64::from(bits) > 2 * native {
         let most = options::Duration::from_ns(2 * native / u64::from(bits));

@@ -8,6 +8,9 @@ use std::ops::Range;
 
 impl Ssd {
     /// Time passes in which nothing is asked.
+    ///
+    /// # Errors
+    /// Why this drive does not age by days.
     pub fn lie(&mut self, age: Age) -> Result<(), &'static str> {
         let now = self.clock.now;
         let media = self.flash.media_mut();

@@ -500,10 +500,8 @@ impl Ssd {
             self.mover.begin(job);
             self.cache.pace().ask(domain.0, true);
         }
-        if folds {
-            if let Some(slc) = self.cache.slc() {
-                slc.folded();
-            }
+        if folds && let Some(slc) = self.cache.slc() {
+            slc.folded();
         }
         self.then(&[Due::Clean(domain), Due::Admit, Due::EndIdleBurst]);
     }
