@@ -39,12 +39,12 @@ nvme error-log /dev/nvme0 -e 2 | grep -E "error_count|status_field" | head -2
 fio --name=x --filename=/dev/nvme0n1 --rw=randwrite --bs=4k --size=8M --verify=crc32c \\
   --ioengine=libaio --direct=1 --iodepth=16 --fsync=64 > out 2>&1 && echo "fio is content"
 grep -E "err=|IOPS" out
-blkdiscard /dev/nvme0n2 && echo discarded
-mke2fs -q -t ext4 /dev/nvme0n2 && mount -t ext4 -o discard /dev/nvme0n2 /mnt && echo mounted
+/sbin/blkdiscard /dev/nvme0n2 && echo discarded
+/sbin/mke2fs -q -t ext4 /dev/nvme0n2 && mount -t ext4 -o discard /dev/nvme0n2 /mnt && echo mounted
 dd if=/dev/urandom of=/mnt/data bs=64k count=64 2>/dev/null; md5sum < /mnt/data > sum; sync
 echo 3 > /proc/sys/vm/drop_caches
 test "$(md5sum < /mnt/data)" = "$(cat sum)" && echo read back
-umount /mnt && e2fsck -f -n /dev/nvme0n2 && echo sound
+umount /mnt && /sbin/e2fsck -f -n /dev/nvme0n2 && echo sound
 nvme disconnect -n SUBSYSTEM
 dmesg | grep nvme
 """
