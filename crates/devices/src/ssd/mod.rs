@@ -28,6 +28,7 @@ pub mod numbers;
 mod page;
 mod parts;
 pub mod power;
+mod programmed;
 mod report;
 mod room;
 mod sets;

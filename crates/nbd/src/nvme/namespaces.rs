@@ -81,7 +81,8 @@ impl Subsystem {
             }
         }
         let serial = id(&format!("{} {}", place.0, place.1));
-        let serial = format!("{:016X}", u64::from_be_bytes(serial[..8].try_into().expect("it is longer")));
+        let serial =
+            format!("{:016X}", u64::from_be_bytes(serial[..8].try_into().expect("it is longer")));
         let name = Name { subsystem: SUBSYSTEM_NAME.to_owned(), serial };
         let clock = WallClock::new();
         Subsystem { name, place, namespaces, clock, health: Vec::new(), healthy_until: 0 }

@@ -11,13 +11,14 @@ pub use slc::{SlcReport, SlcStretch};
 pub use wear_map::WearMap;
 
 use crate::ssd::Ssd;
-use crate::ssd::account::{Account, Counts, MediaBytes, Spent, UnitAccount};
+use crate::ssd::account::{Account, Counts, Spent, UnitAccount};
 use crate::ssd::ids::{Block, Domain};
 use crate::ssd::media::MediaReport;
 use crate::ssd::power::PowerReport;
+use crate::ssd::programmed::MediaBytes;
 use engine::{SECTOR_BYTES, Time};
 
-/// Everything that a drive has to say.
+/// Everything that a drive has to say: fields as there are sections of results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SsdReport {
     /// It has a write buffer.

@@ -1,0 +1,45 @@
+//! Bytes programmed, by what for.
+
+use std::ops::AddAssign;
+
+/// Bytes programmed, by what for; their sum is all that was programmed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MediaBytes {
+    /// What the host wrote.
+    pub host: u64,
+    /// What was read to fill pages that the host wrote in part, or that they did not hold.
+    pub merge: u64,
+    /// Valid data that cleaning or wear levelling moved.
+    pub copy: u64,
+    /// Data moved out of the SLC cache.
+    pub fold: u64,
+    /// Padding of groups.
+    pub pad: u64,
+    /// Parity.
+    pub parity: u64,
+}
+
+impl MediaBytes {
+    /// Each cause with its bytes.
+    pub fn rows(&self) -> [(&'static str, u64); 6] {
+        [
+            ("host", self.host),
+            ("merge", self.merge),
+            ("copy", self.copy),
+            ("fold", self.fold),
+            ("pad", self.pad),
+            ("parity", self.parity),
+        ]
+    }
+}
+
+impl AddAssign for MediaBytes {
+    fn add_assign(&mut self, other: MediaBytes) {
+        self.host += other.host;
+        self.merge += other.merge;
+        self.copy += other.copy;
+        self.fold += other.fold;
+        self.pad += other.pad;
+        self.parity += other.parity;
+    }
+}
