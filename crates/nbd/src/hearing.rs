@@ -22,7 +22,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         self.locals.add(place, floor, self.control, seen)
     }
 
-    /// The namespace that a target of NVMe makes of the device: a client for each of its I/O queues.
+    /// The namespace that a target of `NVMe` makes of the device: a client for each of its I/O queues.
     pub fn namespace(&mut self, name: &str, floor: &Floor) -> Namespace {
         let clients = (0..QUEUES_IN_ALL).map(|_| self.local(floor.clone())).collect();
         Namespace::new(name, clients, self.control.clone())

@@ -1,6 +1,6 @@
 //! Commands and their completions, and the codes of both.
 //!
-//! After the NVM Express base specification 1.4, its NVM command set, and NVMe over Fabrics 1.1; the names
+//! After the NVM Express base specification 1.4, its NVM command set, and `NVMe` over Fabrics 1.1; the names
 //! are theirs.
 
 /// Bytes of a command, and of a completion.

@@ -1,4 +1,4 @@
-//! The device as an NVMe drive on the network: a target of NVMe/TCP, without NBD.
+//! The device as an `NVMe` drive on the network: a target of NVMe/TCP, without NBD.
 //!
 //! Devices are the namespaces of one subsystem. A thread reads what hosts ask (`target.rs`; a connection
 //! is a queue, `link.rs`), and hands it to the servers of the namespaces as requests of clients within the

@@ -109,9 +109,9 @@ impl Stream {
     /// Takes events as long as they lie whole in what was read, are sound, and none asks for more than one request.
     fn quick_requests(&mut self, chosen: u8, batch: &mut Batch) {
         if self.big {
-            self.quick::<true>(chosen, batch)
+            self.quick::<true>(chosen, batch);
         } else {
-            self.quick::<false>(chosen, batch)
+            self.quick::<false>(chosen, batch);
         }
     }
 
