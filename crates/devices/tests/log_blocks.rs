@@ -138,7 +138,7 @@ fn blocks_share_the_log_blocks_of_fast() {
     let expected = Done { switch: 0, partial: 0, full: 16, programs: 17 + 16 * 16, erases: 17 };
     assert_eq!(done(&write_timed(&config, &order)), expected);
     // A page that is written over and over has its block copied once for each full log block.
-    let again: Vec<u64> = (0..16 * 10 + 1).map(|_| 5).collect();
+    let again: Vec<u64> = (0..=16 * 10).map(|_| 5).collect();
     let Done { full, erases, programs, .. } = done(&write_timed(&config, &again));
     assert_eq!((full, programs), (10, 161 + 10 * 16));
     assert_eq!(erases, 20);

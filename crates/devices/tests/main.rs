@@ -18,7 +18,6 @@ mod hole;
 mod large;
 mod log_blocks;
 mod look;
-mod media;
 mod one_drive;
 mod options;
 mod options_laws;

@@ -19,7 +19,6 @@ mod figures;
 mod folder;
 mod health;
 mod inputs;
-mod keep;
 mod lifetime;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod live;
@@ -31,7 +30,6 @@ mod placement;
 mod power;
 mod precondition;
 mod preparation;
-mod programmed;
 mod reliability;
 mod requests;
 mod results;
@@ -58,7 +56,6 @@ pub use config::{
 };
 pub use error::{InputError, RunError};
 pub use inputs::read_decompressed;
-pub use keep::{Keeping, keep, media_forms};
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub use live::{
     Live, LiveAddress, LiveDoor, LiveNvme, LiveSettings, LiveStatus, LiveTarget, LiveTls, Ready,

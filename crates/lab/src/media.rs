@@ -1,42 +1,39 @@
-//! The section `media` of results: what age and wear did to data, and what reading them took.
+//! What was programmed and why, and the SLC cache: their part of the results.
 
-use devices::ssd::media::MediaReport;
-use serde_json::{Value, json};
+use devices::ssd::{SlcReport, SsdReport};
+use engine::Time;
+use serde_json::{Map, Value, json};
 
-/// Bits of a codeword of 1 KiB, which is lost as a whole.
-const CODEWORD_BITS: f64 = 8192.0;
-/// Upper bound with 95 % confidence of the mean of a count of 0 (Poisson), and what a count adds to it.
-const NONE_SEEN: f64 = 3.0;
+/// Bytes programmed by cause.
+pub fn bytes(report: &SsdReport) -> Value {
+    report.media.rows().iter().map(|(cause, bytes)| ((*cause).to_owned(), json!(bytes))).collect()
+}
 
-/// The section, of pages of that many bytes.
-pub fn section(report: &MediaReport, page_bytes: u64) -> Value {
-    let [reads, retried] = report.reads();
-    let mean = report.retries.iter().enumerate().map(|(steps, count)| steps as u64 * count);
-    let mean = (reads > 0).then(|| mean.sum::<u64>() as f64 / reads as f64);
-    let bits = reads as f64 * page_bytes as f64 * 8.0;
-    let lost = report.uncorrectable as f64;
-    // One codeword of a page; the normal bound is close enough above a few.
-    let most = if lost > 0.0 { lost + 2.0 * lost.sqrt() + 2.0 } else { NONE_SEEN };
-    let uber = |lost: f64| (bits > 0.0).then(|| lost * CODEWORD_BITS / bits);
-    let [rber_mean, rber_p99, rber_max] = report.rber;
-    let [drift_mean, drift_max] = report.drift;
+/// The section `slc_cache`: what went through it, and its states in order.
+pub fn slc_cache(report: &SlcReport) -> Value {
+    let seconds = |ns: Time| ns as f64 / 1e9;
+    let states: Map<String, Value> = report
+        .states
+        .iter()
+        .map(|(state, ns)| ((*state).to_owned(), json!(seconds(*ns))))
+        .collect();
+    let phases = report.phases.iter().map(|it| {
+        json!({
+            "state": it.state,
+            "from_seconds": seconds(it.from),
+            "seconds": seconds(it.time),
+            "written_bytes": it.written,
+            "held_bytes": it.held,
+        })
+    });
     json!({
-        "clock_days": report.clock_days,
-        "rber": { "mean": rber_mean, "p99": rber_p99, "max": rber_max },
-        "drift": { "mean": drift_mean, "max": drift_max },
-        "spread_errors": report.spread_errors,
-        "page_reads": reads,
-        "reads_retried": retried,
-        "mean_retries": mean,
-        "retries": report.retries,
-        "soft_reads": report.soft_reads,
-        "searched": report.searched,
-        "uncorrectable": report.uncorrectable,
-        "rebuilt": report.rebuilt,
-        "unreadable": report.unreadable,
-        "healed": report.healed,
-        "poisoned": report.poisoned,
-        "uber": uber(lost),
-        "uber_upper95": uber(most),
+        "written_bytes": report.written,
+        "direct_bytes": report.direct,
+        "forced_bytes": report.forced,
+        "folded_bytes": report.folded,
+        "cliff_at_bytes": report.cliff_at,
+        "held_bytes": report.held,
+        "states_seconds": states,
+        "phases": phases.collect::<Vec<Value>>(),
     })
 }

@@ -12,13 +12,13 @@ use crate::answers::{Answers, Classes};
 use crate::energy;
 use crate::health;
 use crate::lifetime;
+use crate::media;
 use crate::overload::{Backlog, Offered};
 use crate::power;
 use crate::steady::{Prepared, SteadyState};
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
 use crate::wear::blocks_by_erases;
-use crate::{media, programmed};
 use devices::disk::DiskReport;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
 use devices::ssd::{SsdReport, WearMap, WearReport};
@@ -282,12 +282,7 @@ impl Results {
             object.insert("health".to_owned(), health::section(&flash.health, read, cuts));
         }
         if let Some(slc) = self.flash.as_ref().and_then(|flash| flash.slc_cache.as_ref()) {
-            results["slc_cache"] = programmed::slc_cache(slc);
-        }
-        if let Some((flash, report)) =
-            self.flash.as_ref().and_then(|flash| Some((flash, flash.media.as_ref()?)))
-        {
-            results["media"] = media::section(report, flash.page_bytes);
+            results["slc_cache"] = media::slc_cache(slc);
         }
         let power = self.flash.as_ref().and_then(|flash| flash.power.as_ref());
         if let Some(section) = power.and_then(|it| power::section(it, ran.cuts.as_ref())) {
@@ -381,7 +376,7 @@ fn flash_sections(report: &SsdReport, pieces: &[Piece]) -> Map<String, Value> {
         json!({
             "write_amplification": report.write_amplification,
             "write_amplification_bytes": report.write_amplification_bytes,
-            "media_bytes": programmed::bytes(report),
+            "media_bytes": media::bytes(report),
             "cleaning": with_counts(Section::Cleaning, &report.counts, json!({
                 "efficiency": cleaning.efficiency,
                 "mean_block_us": cleaning.mean_block_ns.map(|ns| ns / 1e3),

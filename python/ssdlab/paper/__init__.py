@@ -43,7 +43,6 @@ ITEMS: Mapping[str, ModuleType] = {
         "drives",
         "disks",
         "fiveminute",
-        "media",
         "raid",
         "cachelib-fdp",
     )

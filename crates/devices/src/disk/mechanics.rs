@@ -209,7 +209,9 @@ mod tests {
                     let wanted = held + first + second;
                     let mut to_host = ToHost::new(bus, from, wanted, share);
                     to_host.held(held);
-                    passes.iter().for_each(|pass| to_host.pass(*pass, &spindle));
+                    for pass in &passes {
+                        to_host.pass(*pass, &spindle);
+                    }
                     let enough = (wanted as f64 * share).ceil() as u64;
                     let exact = one_by_one(bus, from, enough, held, &passes);
                     let found = to_host.end();

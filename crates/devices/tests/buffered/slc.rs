@@ -75,8 +75,8 @@ fn a_copy_falls_off_when_the_cache_is_full_to_a_block() {
         assert_eq!(slc.cliff_at, Some(bytes));
         assert_eq!(slc.written, bytes);
         assert_eq!(slc.held, bytes);
-        assert_eq!(slc.written + slc.direct, all.programmed.host);
-        assert_eq!(all.programmed.fold, 0, "nothing is folded during a burst");
+        assert_eq!(slc.written + slc.direct, all.media.host);
+        assert_eq!(all.media.fold, 0, "nothing is folded during a burst");
         near(rate(&slc, "fast"), (DIES * UNITS * PAGE) as f64 / 3.0 / SLC_NS * 1e9, 4.0);
         near(rate(&slc, "direct"), (DIES * UNITS * PAGE) as f64 / NATIVE_NS * 1e9, 4.0);
         let sum: f64 =
@@ -132,8 +132,8 @@ fn forced_folding_follows_its_law() {
     let native = (DIES * UNITS * PAGE) as f64 / NATIVE_NS * 1e9;
     let expected = 1.0 / (1.0 / native + 1.0 / (2.0 * fold));
     near(rate(&slc, "forced"), expected, 10.0);
-    assert_eq!(slc.folded, all.programmed.fold);
-    assert!(all.programmed.host <= all.counts.host_bytes_written, "a fold is not the host's");
+    assert_eq!(slc.folded, all.media.fold);
+    assert!(all.media.host <= all.counts.host_bytes_written, "a fold is not the host's");
 }
 
 /// A rest gives back as much as is folded meanwhile, and another copy is fast again.
@@ -158,8 +158,8 @@ fn a_rest_gives_back_what_was_folded() {
     let end = copy(&mut ssd, 25 * BLOCK, 8, again + 2_000_000_000);
     let (all_after, slc) = report(&ssd, end);
     assert!(slc.held <= HELD * PAGE, "{slc:?}");
-    assert!(all_after.programmed.fold + HELD * PAGE >= 20 * HELD * PAGE);
-    assert!(all_after.programmed.fold > all.programmed.fold);
+    assert!(all_after.media.fold + HELD * PAGE >= 20 * HELD * PAGE);
+    assert!(all_after.media.fold > all.media.fold);
     assert_eq!(slc.phases.last().unwrap().state, "fast");
 }
 
@@ -173,8 +173,8 @@ fn superseded_data_of_the_cache_cost_nothing() {
     }
     end = copy(&mut ssd, 0, 8, end + 2_000_000_000);
     let (all, slc) = report(&ssd, end);
-    assert_eq!(slc.written, all.programmed.host);
-    assert!(all.programmed.fold <= 5 * HELD * PAGE, "{} blocks", all.programmed.fold / HELD / PAGE);
+    assert_eq!(slc.written, all.media.host);
+    assert!(all.media.fold <= 5 * HELD * PAGE, "{} blocks", all.media.fold / HELD / PAGE);
 }
 
 /// Folding beside the host takes its share of the dies.
@@ -188,7 +188,7 @@ fn folding_beside_the_host_slows_it_by_its_share() {
         let mut ssd = Ssd::new(&cached(&keys), 1).unwrap();
         let end = copy(&mut ssd, 0, 20 * HELD + 8 * BLOCK, 0);
         let (all, slc) = report(&ssd, end);
-        (rate(&slc, "direct"), all.programmed.fold)
+        (rate(&slc, "direct"), all.media.fold)
     };
     let (alone, none) = rate_of(0.0);
     let (beside, some) = rate_of(0.25);
@@ -262,9 +262,9 @@ fn random_caches_pass_the_audit_and_cuts_lose_nothing() {
         }
         let (all, slc) = report(&ssd, now);
         assert_eq!(all.power.as_ref().unwrap().durable_lost, 0, "seed {seed}");
-        let sum: u64 = all.programmed.rows().iter().map(|it| it.1).sum();
+        let sum: u64 = all.media.rows().iter().map(|it| it.1).sum();
         assert_eq!(sum, all.counts.bytes_programmed, "seed {seed}: {:?}", all.media);
-        assert_eq!(slc.folded, all.programmed.fold);
+        assert_eq!(slc.folded, all.media.fold);
     });
 }
 

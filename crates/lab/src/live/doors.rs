@@ -1,5 +1,5 @@
 //! The ways to a live device: a socket of its own or a door that it shares with others, a file, the disk
-//! of a virtual machine, a namespace of NVMe.
+//! of a virtual machine, a namespace of `NVMe`.
 
 use super::place;
 use super::settings::{Among, Behind, LiveAddress, LiveNvme, LiveSettings, from_nbd};

@@ -172,9 +172,14 @@ fn serve(
     let file = doors.file();
     // The receiver is gone if the user has given up.
     let (uri, nvme, told_of) = (doors.uri(), doors.nvme(), warnings.clone());
-    let file_too = file.clone();
-    let ready = Ready { uri, nvme, file: file_too, size_bytes, warnings: told_of, events };
-    let _ = announce.send(ready);
+    let _ = announce.send(Ready {
+        uri,
+        nvme,
+        file: file.clone(),
+        size_bytes,
+        warnings: told_of,
+        events,
+    });
     #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
     let started = Instant::now();
     let timing = server.run(doors.entrance());

@@ -1,4 +1,4 @@
-//! Doors that several live devices share: exports by name, and TLS; namespaces of a target of NVMe.
+//! Doors that several live devices share: exports by name, and TLS; namespaces of a target of `NVMe`.
 
 use super::place;
 use super::settings::{Among, Behind, LiveAddress, LiveNvme, from_nbd, system};

@@ -65,7 +65,7 @@ impl Witness<Instant> for Seen {
     fn idle(&mut self, _: &mut Instant, _: Time, _: &Punctuality) {}
 }
 
-/// Serves a device to hosts of NVMe at a Unix socket while they run; what it was asked.
+/// Serves a device to hosts of `NVMe` at a Unix socket while they run; what it was asked.
 fn serve(read_only: bool, hosts: impl FnOnce(&Path) + Send) -> Seen {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("s");

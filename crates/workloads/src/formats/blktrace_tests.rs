@@ -99,7 +99,9 @@ impl io::Read for Pieces {
 }
 
 /// Records with their numbers, and what was left out before each.
-fn all_of(source: &mut dyn Source) -> (Vec<(Record, u64)>, Vec<(&'static str, u64)>) {
+type All = (Vec<(Record, u64)>, Vec<(&'static str, u64)>);
+
+fn all_of(source: &mut dyn Source) -> All {
     let (mut found, mut counted) = (Vec::new(), Counted::default());
     loop {
         let mut batch = Batch::default();
@@ -120,7 +122,7 @@ fn events_taken_in_one_loop_are_those_taken_one_by_one() {
         for number in 0..20_000 {
             let category = [1, 2, 3, 4, 0x8002, 0x8006, 0x2002, 0x400, 0x201, 0x10];
             let category = category[random.below(category.len() as u64) as usize];
-            let action = category << 16 | random.below(19) as u32 / 6 * 6 + 1;
+            let action = (category << 16) | (random.below(19) as u32 / 6 * 6 + 1);
             let mut one =
                 event(big, number * 7, random.below(99), random.below(9) as u32 * 512, action);
             let behind = random.below(4) as u16 * 9;

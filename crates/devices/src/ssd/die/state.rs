@@ -33,8 +33,6 @@ impl Job {
 pub(in crate::ssd) enum Owner {
     /// A request that has asked for this many of its pages: one that reads, or a write that covers them in part.
     Request { slot: Slot, pages: u32, reads: bool },
-    /// A request that reads this many pages, one of which took this long in retries and from parity.
-    Aged { slot: Slot, pages: u32, retry_ns: u32, rebuild_ns: u32 },
     /// Cleaning.
     Batch(Batch),
 }
@@ -168,7 +166,7 @@ impl Meter {
 
 impl Account {
     /// An operation begins, which cleaning wants or not.
-    pub fn begin(&mut self, cleans: bool, now: Time) {
+    pub(super) fn begin(&mut self, cleans: bool, now: Time) {
         self.busy.begin(now);
         if cleans {
             self.cleaning.begin(now);
@@ -176,7 +174,7 @@ impl Account {
     }
 
     /// It has ended.
-    pub fn end(&mut self, cleans: bool, now: Time) {
+    pub(super) fn end(&mut self, cleans: bool, now: Time) {
         self.busy.end(now);
         if cleans {
             self.cleaning.end(now);
@@ -184,23 +182,23 @@ impl Account {
     }
 
     /// A program or an erase is to stop.
-    pub fn begin_stopping(&mut self, now: Time) {
+    pub(super) fn begin_stopping(&mut self, now: Time) {
         self.stopping.begin(now);
     }
 
-    pub fn end_stopping(&mut self, now: Time) {
+    pub(super) fn end_stopping(&mut self, now: Time) {
         self.stopping.end(now);
     }
 
-    pub fn busy_ns(&self, now: Time) -> Time {
+    pub(super) fn busy_ns(&self, now: Time) -> Time {
         self.busy.at(now)
     }
 
-    pub fn cleaning_ns(&self, now: Time) -> Time {
+    pub(super) fn cleaning_ns(&self, now: Time) -> Time {
         self.cleaning.at(now)
     }
 
-    pub fn stopping_ns(&self, now: Time) -> Time {
+    pub(super) fn stopping_ns(&self, now: Time) -> Time {
         self.stopping.at(now)
     }
 }

@@ -13,7 +13,6 @@ pub use wear_map::WearMap;
 use crate::ssd::Ssd;
 use crate::ssd::account::{Account, Counts, Spent, UnitAccount};
 use crate::ssd::ids::{Block, Domain};
-use crate::ssd::media::MediaReport;
 use crate::ssd::power::PowerReport;
 use crate::ssd::programmed::MediaBytes;
 use engine::{SECTOR_BYTES, Time};
@@ -36,7 +35,7 @@ pub struct SsdReport {
     /// The spare space, and what cleaning leaves of it.
     pub spare: SpareReport,
     /// Bytes programmed, by what for.
-    pub programmed: MediaBytes,
+    pub media: MediaBytes,
     /// The SLC cache, of a drive that has one.
     pub slc_cache: Option<SlcReport>,
     /// Wear.
@@ -49,10 +48,6 @@ pub struct SsdReport {
     pub bus_busy: Vec<f64>,
     /// What power cuts came to, of a drive that recovers from them.
     pub power: Option<PowerReport>,
-    /// Bytes of a flash page.
-    pub page_bytes: u64,
-    /// What its media came to, where data age.
-    pub media: Option<MediaReport>,
 }
 
 impl SsdReport {
@@ -60,10 +55,7 @@ impl SsdReport {
     /// Wear, units and buses are left to the caller.
     pub fn add(&mut self, other: &SsdReport) {
         self.counts += other.counts;
-        self.programmed += other.programmed;
-        if let Some((media, other)) = self.media.as_mut().zip(other.media.as_ref()) {
-            media.add(other);
-        }
+        self.media += other.media;
         self.cleaning.busy_ns += other.cleaning.busy_ns;
         self.cleaning.mean_block_ns = ratio(self.cleaning.busy_ns, self.counts.blocks_cleaned);
         self.derive();
@@ -227,7 +219,7 @@ impl Ssd {
             write_amplification: None,
             write_amplification_bytes: None,
             cleaning: self.cleaning(&units),
-            programmed: self.account_now().media(),
+            media: self.account_now().media(),
             slc_cache: self.slc_report(end),
             spare: self.spare(),
             wear: self.wear(),
@@ -235,8 +227,6 @@ impl Ssd {
             units: units.into_iter().map(|unit| unit_report(unit, time)).collect(),
             bus_busy: buses_ns.into_iter().map(|ns| share(ns, time)).collect(),
             power: self.power_report().cloned(),
-            page_bytes: u64::from(self.geometry().sectors_per_flash_page) * SECTOR_BYTES,
-            media: self.media_report(),
         };
         report.derive();
         report
