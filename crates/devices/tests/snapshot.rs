@@ -107,14 +107,14 @@ fn a_restored_drive_continues_bit_identically_with_every_policy_and_rule() {
             let mut second = Ssd::new(&config, 2).unwrap();
             second.restore(read_for(&second, &kept)).unwrap();
             second.reset_counts();
-            let [one, other] = [first, second].map(|mut ssd| {
+            let [one, other] = [&mut first, &mut second].map(|ssd| {
                 let pages = ssd.preparable_pages();
                 let mut random = Xoshiro256::new(5, 0);
                 let mut load = Closed::new(8, 2000, |id| {
                     let op = [Op::Read, Op::Write, Op::Write][random.below(3) as usize];
                     Request::new(id, op, Lba(random.below(pages) * 8), 8)
                 });
-                let (end, answers) = run_closed(&mut ssd, &mut load);
+                let (end, answers) = run_closed(ssd, &mut load);
                 (answers, ssd.account(end))
             });
             assert!(one.0 == other.0, "{word} {rule} {frontiers}: other answers");

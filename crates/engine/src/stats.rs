@@ -322,7 +322,9 @@ mod tests {
                 parts[number % 3].record(&it);
             }
             let mut merged = LatencyStats::new();
-            parts.iter().for_each(|part| merged.merge(part));
+            for part in &parts {
+                merged.merge(part);
+            }
             latencies.sort_unstable();
             let exact = latencies.iter().map(|it| *it as f64);
             let mean = exact.clone().sum::<f64>() / count as f64;

@@ -272,7 +272,7 @@ fn both_gears_gain_as_much_by_keeping_hot_pages_from_cold_ones() {
         untimed.overwrite_untimed(&drawn);
         let make = |id| Request::new(id, Op::Write, Lba(drawn[id as usize] * 8), 8);
         run_closed(&mut timed, &mut Closed::new(64, pages, make));
-        [timed, untimed].map(|ssd| {
+        [&timed, &untimed].map(|ssd| {
             ssd.check().unwrap();
             ssd.report(1).unwrap().write_amplification.unwrap()
         })

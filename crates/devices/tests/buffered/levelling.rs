@@ -59,7 +59,7 @@ fn blocks_wear_alike_and_the_first_expires_later() {
 #[test]
 fn cold_data_moves_in_time_as_without() {
     for (rule, migrates) in [("none", false), ("rate-limit", false), ("migrate", true)] {
-        let [mut timed, mut untimed] = [drive(rule), drive(rule)];
+        let (mut timed, mut untimed) = (drive(rule), drive(rule));
         let (pages, random) = (timed.preparable_pages(), &mut Xoshiro256::new(5, 5));
         let before: Vec<u64> = (0..6 * pages).map(|_| hot(random, pages)).collect();
         for ssd in [&mut timed, &mut untimed] {

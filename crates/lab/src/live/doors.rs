@@ -2,14 +2,15 @@
 //! of a virtual machine, a namespace of `NVMe`.
 
 use super::place;
-use super::settings::{Among, Behind, LiveAddress, LiveNvme, LiveSettings, from_nbd};
+use super::settings::{Among, Behind, LiveAddress, LiveNvme, LiveSettings, Ready, from_nbd};
 use crate::error::RunError;
 use engine::Device;
 use nbd::{
     Address, Entrance, Export, Floor, Listener, Mount, NvmeTarget, Server, VhostUser, Witness,
 };
 use std::path::PathBuf;
-use std::sync::PoisonError;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, PoisonError};
 
 /// What is open for clients; it is closed when it is dropped.
 pub(super) struct Doors<'a> {
@@ -156,6 +157,17 @@ impl<'a> Doors<'a> {
     pub fn nvme(&self) -> Option<String> {
         let shared = self.among.and_then(|among| among.uri.get().cloned());
         shared.or_else(|| self.target.as_ref().map(|it| it.uri().to_owned()))
+    }
+
+    /// Where the device is found, now that it is open.
+    pub(super) fn ready(
+        &self,
+        size_bytes: u64,
+        warnings: Vec<String>,
+        events: Option<Arc<AtomicU64>>,
+    ) -> Ready {
+        let (uri, nvme, file) = (self.uri(), self.nvme(), self.file());
+        Ready { uri, nvme, file, size_bytes, warnings, events }
     }
 
     /// The file that is the device.

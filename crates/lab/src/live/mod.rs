@@ -169,17 +169,8 @@ fn serve(
     let mut device = Faulty::new(session.device(), experiment, script, &is_stopped);
     let mut server = Server::new(&mut device, &mut watcher, setup, control).map_err(from_nbd)?;
     doors.open(settings, export, &mut server)?;
-    let file = doors.file();
     // The receiver is gone if the user has given up.
-    let (uri, nvme, told_of) = (doors.uri(), doors.nvme(), warnings.clone());
-    let _ = announce.send(Ready {
-        uri,
-        nvme,
-        file: file.clone(),
-        size_bytes,
-        warnings: told_of,
-        events,
-    });
+    let _ = announce.send(doors.ready(size_bytes, warnings.clone(), events));
     #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
     let started = Instant::now();
     let timing = server.run(doors.entrance());
@@ -189,7 +180,7 @@ fn serve(
         unwritten.push(format!("the recording of the data cannot be written: {error}"));
     }
     drop(server);
-    let (uri, nvme) = (doors.uri(), doors.nvme());
+    let (uri, nvme, file) = (doors.uri(), doors.nvme(), doors.file());
     warnings.extend(doors.close());
     // What clients have done is not given up for an order.
     warnings.extend(device.script_problem());

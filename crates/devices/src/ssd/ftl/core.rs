@@ -53,7 +53,7 @@ pub struct Ftl {
     pub(super) reserve: Reserve,
     pub(super) ageing: Ageing,
     /// Log blocks, of a drive that maps in blocks.
-    pub(super) logs: Option<Logs>,
+    pub(super) logs: Option<Box<Logs>>,
     /// The write buffer of untimed writes, if there is one.
     pub(super) window: Option<Window>,
     pub(super) ahead: Ahead,
@@ -92,7 +92,7 @@ impl Ftl {
             marks: LowMarks::new(geometry),
             reserve: Reserve::Pages(geometry.reserved_pages()),
             ageing: Ageing::new(geometry, flash.ratings()),
-            logs: Logs::new(config, geometry),
+            logs: Logs::new(config, geometry).map(Box::new),
             window: None,
             ahead: Ahead::new(geometry.domains),
             slc: Slc::new(config, geometry),

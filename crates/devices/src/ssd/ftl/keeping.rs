@@ -3,7 +3,6 @@
 use super::ageing::AgeingState;
 use super::free::FreeBlocks;
 use super::heat::HeatState;
-use super::logs::Logs;
 use super::placement::Reserve;
 use super::streams::Frontier;
 use super::{Ftl, PageMap};
@@ -112,7 +111,7 @@ impl Ftl {
         let open = self.streams.frontier.iter().filter(is_open).count();
         let all = self.geometry.blocks();
         let retired = (0..all).filter(|block| flash.is_retired(Block(*block))).count();
-        let merges = self.logs.as_ref().is_some_and(Logs::merge);
+        let merges = self.logs.as_ref().is_some_and(|logs| logs.merge());
         free + closed + open + retired == all as usize && !merges
     }
 
