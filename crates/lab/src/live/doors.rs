@@ -148,13 +148,13 @@ impl<'a> Doors<'a> {
     }
 
     /// The address for clients; none as long as a shared door is not open.
-    pub(super) fn uri(&self) -> Option<String> {
+    fn uri(&self) -> Option<String> {
         let shared = self.shared.and_then(|behind| behind.uri.get().cloned());
         shared.or_else(|| self.listener.as_ref().map(Listener::uri))
     }
 
     /// The address for hosts of NVMe/TCP; none as long as a shared target is not open.
-    pub fn nvme(&self) -> Option<String> {
+    fn nvme(&self) -> Option<String> {
         let shared = self.among.and_then(|among| among.uri.get().cloned());
         shared.or_else(|| self.target.as_ref().map(|it| it.uri().to_owned()))
     }
@@ -171,7 +171,7 @@ impl<'a> Doors<'a> {
     }
 
     /// The file that is the device.
-    pub(super) fn file(&self) -> Option<PathBuf> {
+    fn file(&self) -> Option<PathBuf> {
         self.mount.as_ref().map(Mount::file)
     }
 

@@ -180,7 +180,7 @@ fn serve(
         unwritten.push(format!("the recording of the data cannot be written: {error}"));
     }
     drop(server);
-    let (uri, nvme, file) = (doors.uri(), doors.nvme(), doors.file());
+    let Ready { uri, nvme, file, .. } = doors.ready(size_bytes, Vec::new(), None);
     warnings.extend(doors.close());
     // What clients have done is not given up for an order.
     warnings.extend(device.script_problem());
