@@ -201,6 +201,7 @@ pub fn rows() -> Vec<Row> {
         )
         .requests(6000),
         slc("device.slc_cache.read", words("10us", "40us"), READ_LATER, (CELL, More))
+            .given("device.buffer.size", json!("1MiB"))
             .requests(10_000),
         full("device.slc_cache.fold", words("lazy", "eager"), (FOLDED, More)),
         full("device.slc_cache.fold_after", words("1us", "1s"), (FOLDED, Less)),

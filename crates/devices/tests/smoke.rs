@@ -7,9 +7,9 @@ use crate::{buffered, common};
 use crate::common::{Closed, configured, reference, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
-    ActiveBlocks, CleaningTime, Detector, Duplex, FillOrder, FreeOrder, Frontiers, Gang, HostOrder,
-    Interleave, LevellingRule, LogScheme, Pace, Pairing, PairingGuard, Planes, Pool, Program,
-    ReadOrder, Reclaim, Recovery, Temperature, TieBreak, Trims,
+    ActiveBlocks, CleaningTime, Detector, Duplex, FillOrder, Fold, FreeOrder, Frontiers, Gang,
+    HostOrder, Interleave, LevellingRule, LogScheme, Pace, Pairing, PairingGuard, Planes, Pool,
+    Program, ReadOrder, Reclaim, Recovery, Temperature, TieBreak, Trims,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -52,7 +52,7 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
 
 #[test]
 fn every_word_of_every_choice_runs() {
-    let choices: [(&str, &[(&str, &str)]); 25] = [
+    let choices: [(&str, &[(&str, &str)]); 26] = [
         ("device.gang", Gang::WORDS),
         ("device.interleave", Interleave::WORDS),
         ("device.active_blocks", ActiveBlocks::WORDS),
@@ -75,6 +75,7 @@ fn every_word_of_every_choice_runs() {
         ("device.cleaning.read_order", ReadOrder::WORDS),
         ("device.persistence.recovery", Recovery::WORDS),
         ("device.log_blocks.scheme", LogScheme::WORDS),
+        ("device.slc_cache.fold", Fold::WORDS),
         ("device.persistence.trims", Trims::WORDS),
         ("device.cell.pairing", Pairing::WORDS),
         ("device.cell.pairing_guard", PairingGuard::WORDS),
@@ -105,6 +106,14 @@ fn every_word_of_every_choice_runs() {
             if key == "device.log_blocks.scheme" {
                 keys.push(("device.log_blocks.count", json!(1)));
                 keys.push(("device.spare_factor", json!(0.4)));
+            }
+            if key == "device.slc_cache.fold" {
+                keys.extend([
+                    ("device.slc_cache.dynamic", json!(1.0)),
+                    ("device.slc_cache.program", json!("0.3ms")),
+                    ("device.slc_cache.read", json!("20us")),
+                    ("device.fill", json!("empty")),
+                ]);
             }
             if key == "device.cell.pairing_guard" {
                 keys.push(("device.cell.pairing", json!("next")));

