@@ -67,6 +67,7 @@ NEEDED = {
     ("crash",): ["--app", "sqlite"],
     ("ctl",): ["s", "stats"],
     ("floor",): ["f.json"],
+    ("placement",): ["--trace", "t"],
     ("reliability",): ["agrawal2008-array-6"],
     ("serve",): ["--socket", "s"],
     ("size",): ["--trace", "t", "--p99", "2ms"],

@@ -67,7 +67,6 @@ def test_every_synonym_leads_to_a_key_or_says_why_not():
         ("overprovisioning", "device.over_provisioning"),
         ("gc", "device.cleaning"),
         ("bs", "workload.block_size"),
-        ("slc_cache", "device.buffer.size"),
         ("waf", "write_amplification"),
     ],
 )

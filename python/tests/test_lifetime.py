@@ -173,7 +173,7 @@ def test_cost_refuses_what_is_not_known(runs, refused, ssdlab, tmp_path):
 
 def test_a_short_trace_does_not_last_for_ever(drive, tmp_path, ssdlab):
     path = recorded(tmp_path, 20 * 4096, count=680, every=340)  # 0.68 s
-    words = ("size", "--trace", path, "--drive", drive, "--drives", 1, "--p99", "1s")
+    words = ("size", "--trace", path, "--device", drive, "--drives", 1, "--p99", "1s")
     done = ssdlab(*words)
     said = " ".join(done.stdout.split())
     assert done.returncode == 0 and "unlimited" not in said, done

@@ -16,6 +16,7 @@ PICTURE = "the extension must be one of"
 ENDINGS = {
     ("calibrate", "--out"): (["it"], TOML),
     ("calibrate", "--plot"): (["it"], PICTURE),
+    ("cliff", "--plot"): (["samsung-980pro"], PICTURE),
     ("compare", "--plot"): (["a", "b"], PICTURE),
     ("cost", "--plot"): (["out"], PICTURE),
     ("device from-datasheet", "--out"): (["sheet.toml"], TOML),

@@ -44,6 +44,8 @@ QUICK = {
 }
 #: What takes long, or does not say who wrote it: only the refusal is looked at.
 REFUSED = {
+    ("cliff", "--json"): ("cliff samsung-980pro --json FILE", "a.json"),
+    ("cliff", "--plot"): ("cliff samsung-980pro --plot FILE", "a.png"),
     ("calibrate", "--json"): ("calibrate t.csv --json FILE", "a.json"),
     ("calibrate", "--out"): ("calibrate t.csv --out FILE", "a.toml"),
     ("calibrate", "--plot"): ("calibrate t.csv --plot FILE", "a.png"),

@@ -37,14 +37,14 @@ def run(study: Study) -> Item:
     """The passes of one stream, and the cache; `quick` writes the drives less often."""
     passes = 5 if study.quick else 8
     writes = (6.0, 2.0) if study.quick else (10.0, 4.0)
-    large, tenths = _core.permutation_passes(LARGE, UNIT_PAGES, UNITS, passes, SEED)
-    small, _ = _core.permutation_passes(SMALL, UNIT_PAGES, UNITS, passes, SEED)
+    large, tenths = study.figures("large", _passes(LARGE, passes))
+    small, _ = study.figures("small", _passes(SMALL, passes))
     rows = [
         Row("one stream, 7.68 TB, mean of a pass", 2.035, _settled(large), 3, RANDOM_MAP),
         Row("one stream, 3.84 TB, mean of a pass", 3.60, _settled(small), 4, RANDOM_MAP),
         _shape(tenths),
     ]
-    rows += _cache(writes)
+    rows += _cache(study, writes)
     remarks = [
         "both published values of the full cache without FDP, 3.22 (documentation) and 3.5 "
         "(paper), lie on one transient: write amplification still rises after six drive writes.",
@@ -62,6 +62,10 @@ def run(study: Study) -> Item:
     return Item("cachelib-fdp", title, rows, [figure], remarks, (FDP_USED,))
 
 
+def _passes(use: float, passes: int) -> list[list[float]]:
+    return [*map(list, _core.permutation_passes(use, UNIT_PAGES, UNITS, passes, SEED))]
+
+
 def _settled(passes: Sequence[float]) -> float:
     """The mean of the passes behind the first three."""
     return sum(passes[3:]) / len(passes[3:])
@@ -74,11 +78,11 @@ def _shape(tenths: Sequence[float]) -> Row:
     return Row("one stream, 7.68 TB, tenths of a pass, rms off", None, off, None, note, off <= RMS)
 
 
-def _cache(writes: tuple[float, float]) -> list[Row]:
+def _cache(study: Study, writes: tuple[float, float]) -> list[Row]:
     def dlwa(utilisation: float, soc: float, share: float, placed: bool) -> float:
         load = (LARGE, utilisation, soc, share, *writes)
         found, _ = _core.cache_amplification(load, placed, UNIT_PAGES, UNITS, SEED)
-        return found
+        return float(study.figures(f"{utilisation} {soc} {placed}", found))
 
     greedy = "3.22 in the documentation, after fewer drive writes"
     rows = [

@@ -325,7 +325,7 @@ def _outweigh(losses: Mapping[str, float], gain: Gain) -> bool:
 
 
 def _mean(values: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values))
+    return math.exp(math.fsum(map(math.log, values)) / len(values))  # in whatever order they end
 
 
 def _content(results: Results) -> dict[str, Any]:

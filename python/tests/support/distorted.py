@@ -28,6 +28,9 @@ class Distorted:
         found = self._study.measure(experiments)
         return {key: distorted(results, f"{key}") for key, results in found.items()}
 
+    def figures(self, name, found):
+        return _other(found, name)
+
 
 def distorted(results: Results, name: str) -> Results:
     """The results with every number changed, each by another factor, but those of the experiment
