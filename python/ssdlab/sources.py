@@ -42,7 +42,9 @@ def from_name(section: str, name: str | os.PathLike[str], called: str | None = N
 
             if (path := plugins.device(name)) is not None:
                 return Layer(f"{called or '--device'} {name}", layers.from_file(path).text)
-        message = _core.unknown_preset(section, name) + _having(section, name)
+        message = _core.unknown_preset(section, name)
+        if not message.endswith("?)"):  # it asks already, for a name that is spelled almost like it
+            message += _having(section, name)
         raise InputError(message.replace(f"--{section}", called, 1) if called else message)
     if os.path.splitext(name)[1] in OTHERS:
         return from_experiment(name)[0]
