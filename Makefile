@@ -99,6 +99,7 @@ nightly: ## the tests, and all of them again that search or repeat, at full size
 	$(STEP) "pools at full size" $(CARGO_TEST) --test tests pools:: -- --ignored
 	$(STEP) "planted mistakes" $(MAKE) prove-planted
 	$(STEP) "tests of Python at full size" $(PYTEST) -m nightly
+	$(STEP) "fuzzing" $(MAKE) fuzz SECONDS=1200 SEED=$$(date +%s)
 	@$(STEP)
 
 .PHONY: prove
@@ -131,14 +132,16 @@ bench: check-tools dist/.stamp-tested ## run the benchmarks
 	@$(MAKE) dist/.stamp-installed
 	$(BIN)/python python/benches/custom_cleaner.py
 
-# The byte fuzzers count inputs: about as many as take a third of the time.
+# The byte fuzzers count inputs: about as many as take a third of the time. How many were tried over all
+# nights is kept in .cache/fuzzed.tsv.
 SECONDS ?= 60
 SEED ?= 1
 .PHONY: fuzz
 fuzz: check-tools ## random experiments against the laws, random bytes against parsers (SECONDS=60 SEED=1)
-	cargo run --quiet --release --locked -p lab --example fuzz -- $(SECONDS) $(SEED)
-	cargo run --quiet --release --locked -p workloads --example fuzz -- $$(($(SECONDS) * 1000)) $(SEED)
-	cargo run --quiet --release --locked -p nbd --example fuzz -- $$(($(SECONDS) * 10000)) $(SEED)
+	.ci/fuzzed experiments cargo run --quiet --release --locked -p lab --example fuzz -- $(SECONDS) $(SEED)
+	.ci/fuzzed traces cargo run --quiet --release --locked -p workloads --example fuzz -- $$(($(SECONDS) * 1000)) $(SEED)
+	.ci/fuzzed conversations cargo run --quiet --release --locked -p nbd --example fuzz -- $$(($(SECONDS) * 10000)) $(SEED)
+	@.ci/fuzzed
 
 HOURS ?= 0.05
 .PHONY: soak

@@ -26,6 +26,8 @@ LARGEST = 1e30
 ROUNDING = 1e-6
 #: Figures that may be below 0, or any number, by the end of their name.
 SIGNED = ("error_percent", "difference", "percent", "slope", "change", "shift", "drift", "first_us")
+#: Shares of a mean, which may be more than all of it.
+RATIOS = ("range_share", "slope_share")
 #: A file is refused before it fills the memory.
 MOST_BYTES = 1 << 31
 
@@ -135,7 +137,8 @@ def _numbers(path: str, value: Any) -> None:
     elif isinstance(value, int | float) and not isinstance(value, bool):
         if value < 0 and not path.endswith(SIGNED):
             raise Broken(f"{path} is {value}, and cannot be below 0")
-        if path.endswith(("_share", ".busy", ".efficiency")) and value > 1 + ROUNDING:
+        is_share = path.endswith(("_share", ".busy", ".efficiency"))
+        if is_share and not path.endswith(RATIOS) and value > 1 + ROUNDING:
             raise Broken(f"{path} is {value}, and a share is at most 1")
 
 

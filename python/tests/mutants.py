@@ -25,7 +25,7 @@ ROOMS = {
 }
 #: A mistake by which a test never ends is found as well.
 FOUND = ("killed", "timeout")
-LAWS = ("test_cost_laws.py", "test_rating_laws.py")
+LAWS = ("test_cost_laws.py", "test_lives_laws.py", "test_rating_laws.py")
 SETTINGS = """
 [tool.mutmut]
 source_paths = ["src"]

@@ -3,6 +3,7 @@
 
 use crate::depth::depth;
 use crate::net::laws::{Broken, Case, LAWS, Verdict, judge};
+use crate::net::mend::judge_mended;
 use crate::net::shrink::shrink;
 use crate::net::{Config, Outcome, generate, on_two_threads, outcome};
 use serde_json::{Value, json};
@@ -15,16 +16,26 @@ const MADE_SMALLER: usize = 3;
 fn random_experiments_obey_the_laws() {
     let experiments = depth(100, 300, 20_000);
     let seeds: Vec<u64> = (1..=experiments).collect();
-    let verdicts = on_two_threads(&seeds, |seed| judge(&generate::experiment(*seed)));
+    // As they are drawn, with their refusals, and mended: of the half of the seeds each.
+    let verdicts = on_two_threads(&seeds, |seed| {
+        let drawn = generate::experiment(*seed);
+        if *seed % 2 == 0 {
+            return judge_mended(drawn, *seed);
+        }
+        let verdict = judge(&drawn);
+        (drawn, verdict)
+    });
     let mut report = String::new();
-    let (mut held, mut shown) = (0, 0);
-    for (seed, verdict) in seeds.iter().zip(&verdicts) {
+    let (mut held, mut refused, mut shown) = (0, Vec::new(), 0);
+    for (seed, (config, verdict)) in seeds.iter().zip(&verdicts) {
         held += u64::from(*verdict == Verdict::Holds);
+        if *verdict == Verdict::Refused && seed % 2 == 0 {
+            refused.push(*seed);
+        }
         let Verdict::Breaks(laws) = verdict else { continue };
-        let config = generate::experiment(*seed);
         for broken in laws {
             let (config, broken) = if shown < MADE_SMALLER {
-                shrink(&config, broken)
+                shrink(config, broken)
             } else {
                 (config.clone(), broken.clone())
             };
@@ -35,6 +46,8 @@ fn random_experiments_obey_the_laws() {
     assert!(report.is_empty(), "{shown} laws broken\n{report}");
     // Else the search would be one of refusals.
     assert!(held * 3 > experiments, "only {held} of {experiments} experiments were accepted");
+    let most = experiments as usize / 40;
+    assert!(refused.len() <= most, "not mended, of {}: {refused:?}", experiments / 2);
 }
 
 /// What an experiment is known to break: each law with its figures; "-" if none.
@@ -196,6 +209,8 @@ fn the_laws_notice_what_is_wrong() {
         ("/flash/pages_moved", json!(0), "programs = host + moved + migrated"),
         ("/units/1/busy", json!(1.001), "busy is a share"),
         ("/buses/busy", json!([0.5, 9.0]), "busy is a share"),
+        ("/flash/pages_moved", json!(-1), "nothing is below 0 but what says so"),
+        ("/host/read/std_us", json!(-0.5), "nothing is below 0 but what says so"),
         ("/flash/write_amplification", json!(0.99), "amplification is at least 1 without trims"),
         ("/flash/cleaning/efficiency", json!(-0.1), "cleaning efficiency is a share"),
         ("/host/all/requests", json!(2999), "requests asked = answered + refused"),

@@ -129,14 +129,18 @@ impl Steering {
         if self.units.iter().any(|units| *units > 0) {
             return;
         }
+        // A member whose victims would gain nothing has no turn: nothing would ever end it.
         let count = drives.len();
-        let order = (1..=count).map(|step| (self.last + step) % count);
-        let Some(next) = order.into_iter().find(|it| in_use(*it) && drives[*it].wants_cleaning())
-        else {
-            return;
-        };
-        drives[next].clean_now(now);
-        self.units[next] = drives[next].units_cleaning();
-        (self.turn, self.last) = (Some(next), next);
+        for next in (1..=count).map(|step| (self.last + step) % count) {
+            if !in_use(next) || !drives[next].wants_cleaning() {
+                continue;
+            }
+            drives[next].clean_now(now);
+            self.units[next] = drives[next].units_cleaning();
+            if self.units[next] > 0 {
+                (self.turn, self.last) = (Some(next), next);
+                return;
+            }
+        }
     }
 }

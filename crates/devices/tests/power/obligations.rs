@@ -51,6 +51,50 @@ fn o4_recorded_trims_stay_while_old_copies_do() {
     hold(60, |config| config.persistence.trims == Trims::Logged);
 }
 
+/// Where no program comes between, the trim has the number of the next program, which is the horizon of the
+/// checkpoint, too: only that it came later tells that the checkpoint does not have it.
+#[test]
+fn o4_a_trim_that_comes_while_a_checkpoint_is_written_is_in_neither_too_early() {
+    let config = SsdConfig {
+        channels: 1,
+        dies_per_package: 1,
+        blocks_per_plane: 64,
+        persistence: Persistence {
+            recovery: Recovery::Checkpoint,
+            trims: Trims::Logged,
+            checkpoint: options::Duration::from_ns(1_000_000_000),
+            ..Persistence::default()
+        },
+        ..SsdConfig::default()
+    };
+    let mut ssd = Ssd::new(&config, 1).unwrap();
+    // Trims before, while and after the first checkpoint is written, which begins after a second.
+    let second = 1_000_000_000;
+    let writes = (0..4).map(|page| (page * 1_000_000, Op::Write, page));
+    let trims = [(second / 2, 0), (second + 1_000_000, 1), (2 * second, 2)];
+    let trims = trims.map(|(at, page)| (at, Op::Trim, page));
+    let mut at = 0;
+    for (id, (arrives, op, page)) in (0..).zip(writes.chain(trims)) {
+        at = arrives;
+        while let Some(next) = ssd.next_event().filter(|next| *next <= at) {
+            ssd.advance(next, &mut Vec::new());
+        }
+        ssd.submit(at, Request::new(id, op, Lba(page * 8), 8));
+    }
+    while let Some(next) = ssd.next_event() {
+        at = next;
+        ssd.advance(at, &mut Vec::new());
+    }
+    ssd.cut(at, &mut Vec::new());
+    ssd.power_on(at);
+    while let Some(next) = ssd.next_event() {
+        ssd.advance(next, &mut Vec::new());
+    }
+    let report = ssd.power_report().unwrap();
+    assert!(report.checkpoint_programs > 20, "{report:?}");
+    assert_eq!((report.trims_undone, report.durable_lost), (0, 0), "{report:?}");
+}
+
 /// Compared after every cut of every run.
 #[test]
 fn o5_erase_counts_and_marks_of_worn_blocks_stay() {

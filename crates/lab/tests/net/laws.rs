@@ -47,6 +47,7 @@ pub const LAWS: &[Law] = &[
     ("programs = host + moved + migrated", alone::programs),
     ("bytes programmed have a cause", alone::media),
     ("busy is a share", alone::busy),
+    ("nothing is below 0 but what says so", alone::signs),
     ("amplification is at least 1 without trims", alone::amplification),
     ("cleaning efficiency is a share", alone::efficiency),
     ("requests asked = answered + refused", alone::requests),
@@ -92,8 +93,13 @@ pub fn judge(config: &Config) -> Verdict {
 
 /// Judges an experiment by some laws.
 pub fn judge_by(config: &Config, wanted: impl Fn(&str) -> bool) -> Verdict {
+    judge_outcome(config, outcome(config), wanted)
+}
+
+/// Judges what an experiment came to by some laws.
+pub fn judge_outcome(config: &Config, outcome: Outcome, wanted: impl Fn(&str) -> bool) -> Verdict {
     let one = |law, detail: String| Verdict::Breaks(vec![Broken { law, detail }]);
-    match outcome(config) {
+    match outcome {
         Outcome::Refused(message) if is_clean(&message) => Verdict::Refused,
         Outcome::Refused(message) => one(REFUSES, message),
         Outcome::Broken(message) => one(ENDS, message),

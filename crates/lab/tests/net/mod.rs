@@ -9,6 +9,7 @@ mod energy;
 pub mod generate;
 pub mod laws;
 mod logs;
+pub mod mend;
 mod redundancy;
 pub mod shrink;
 mod today;

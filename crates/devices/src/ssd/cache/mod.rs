@@ -715,6 +715,21 @@ impl Cache {
         2 * self.config.frontiers().of_each_class() * self.shape.units
     }
 
+    /// Pages with which the groups of a domain that fill may yet be padded. They take of the room that
+    /// cleaning has for its moves.
+    pub fn padding_due(&self, domain: Domain) -> u64 {
+        let streams = (0..self.streams).map(Stream);
+        let pages = streams.filter(|stream| *stream != self.slc_stream).map(|stream| {
+            let group = self.filling[(domain.0 * self.streams + stream.0) as usize];
+            if group == NONE {
+                return 0;
+            }
+            let fills = self.gather.group(group);
+            u64::from(self.shape.units_of(fills.index).saturating_sub(fills.filled()))
+        });
+        pages.sum()
+    }
+
     /// Whether a victim of a domain would gain more than the padding that it may cost.
     pub fn is_worth_cleaning(&self, ftl: &Ftl, domain: Domain) -> bool {
         let pages = ftl.geometry().data_pages;

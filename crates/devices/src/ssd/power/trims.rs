@@ -92,9 +92,10 @@ impl TrimLog {
         self.recorded.iter().map(|(page, program)| (*page, *program))
     }
 
-    /// A checkpoint has all trims before the program of that number.
+    /// A checkpoint has all trims before the program of that number. One with that very number may have come
+    /// while the checkpoint was written, with no program between them: it stays.
     pub(super) fn covered(&mut self, program: u64) {
-        self.recorded.retain(|_, recorded| *recorded > program);
+        self.recorded.retain(|_, recorded| *recorded >= program);
     }
 
     /// What is not recorded is gone.

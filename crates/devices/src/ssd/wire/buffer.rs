@@ -384,7 +384,8 @@ impl Ssd {
     /// Asks the policy for a victim; whether there is one, and room to move what it holds.
     fn choose_victim(&mut self, domain: Domain) -> bool {
         let data_pages = self.ftl.geometry().data_pages;
-        if self.ftl.room_for_moves(domain) < u64::from(data_pages) {
+        let needed = u64::from(data_pages) + self.cache.padding_due(domain);
+        if self.ftl.room_for_moves(domain) < needed {
             return false;
         }
         let has_room = self.ftl.free_blocks(domain) > self.ftl.geometry().low_blocks + 1;

@@ -5,6 +5,31 @@ use serde_json::Value;
 
 const OPS: [&str; 5] = ["read", "write", "trim", "flush", "all"];
 
+/// Figures that may be below 0, by the end of their name: those that the reader of results lets pass, too.
+const SIGNED: [&str; 4] = ["drift", "first_us", "error_percent", "difference"];
+
+/// Nothing is below 0 but what says so.
+pub fn signs(case: &Case<'_>) -> Result<(), String> {
+    fn walk(path: &str, value: &Value) -> Result<(), String> {
+        match value {
+            Value::Number(number) => must(
+                number.as_f64().is_none_or(|it| it >= 0.0)
+                    || SIGNED.iter().any(|name| path.ends_with(name)),
+                || format!("{path} is {number}"),
+            ),
+            Value::Array(items) => items.iter().try_for_each(|item| walk(path, item)),
+            Value::Object(fields) => {
+                fields.iter().try_for_each(|(key, item)| walk(&format!("{path}.{key}"), item))
+            }
+            _ => Ok(()),
+        }
+    }
+    let sections = case.results.as_object().into_iter().flatten();
+    // What was asked for is refused elsewhere.
+    let mut sections = sections.filter(|(name, _)| *name != "experiment");
+    sections.try_for_each(|(name, section)| walk(name, section))
+}
+
 pub fn breakdown(case: &Case<'_>) -> Result<(), String> {
     for op in OPS {
         let Some(mean) = case.number(&format!("/host/{op}/mean_us")) else { continue };

@@ -1,0 +1,85 @@
+//! Mends experiments that are refused, so that a search is of experiments and not of refusals.
+//!
+//! A refusal names the keys that contradict each other. One of those that were given is taken back, by
+//! chance, so that each of two keys stays half of the time; where none can be, the drive gets more room.
+
+use super::dice::Dice;
+use super::generate::{ALWAYS, whole};
+use super::laws::{Verdict, judge_outcome};
+use super::{Config, Outcome, outcome};
+
+/// Keys that say how much of a drive is spare.
+const SPARE: [&str; 4] =
+    ["spare_factor", "over_provisioning", "spare_blocks_per_plane", "capacity"];
+/// An experiment of fewer keys than this many steps is refused for good.
+const STEPS: u64 = 24;
+
+/// The verdict of the laws on an experiment, mended if it is refused, and the experiment that was judged.
+pub fn judge_mended(mut config: Config, seed: u64) -> (Config, Verdict) {
+    let mut dice = Dice::new(seed.rotate_left(16) ^ 0x3e4d);
+    let mut step = 0;
+    loop {
+        let found = outcome(&config);
+        match &found {
+            Outcome::Refused(message) if step < STEPS => {
+                let mended = mended(&config, message, step, &mut dice);
+                if mended == config {
+                    return (config.clone(), judge_outcome(&config, found, |_| true));
+                }
+                config = mended;
+            }
+            _ => return (config.clone(), judge_outcome(&config, found, |_| true)),
+        }
+        step += 1;
+    }
+}
+
+/// The experiment without what one refusal is about.
+fn mended(config: &Config, message: &str, step: u64, dice: &mut Dice) -> Config {
+    let is_free = |key: &str| {
+        let last = key.rsplit('.').next().unwrap_or(key);
+        let of_device = ALWAYS.iter().filter_map(|it| it.strip_prefix("device."));
+        !of_device.chain(["kind", "path", "requests", "streams"]).any(|it| it == last)
+    };
+    let names: Vec<&str> = message
+        .split(|c: char| !(c.is_alphanumeric() || "._".contains(c)))
+        .map(|word| word.trim_matches('.'))
+        .filter(|word| word.contains('.'))
+        .collect();
+    // A refusal of a member names the keys of the member, or those of a device.
+    let is_named = |key: &str| {
+        let short = key.replace(".member", "");
+        names
+            .iter()
+            .any(|name| *name == key || *name == short || key.starts_with(&format!("{name}.")))
+    };
+    let named: Vec<&String> =
+        config.0.iter().map(|(key, _)| key).filter(|key| is_named(key) && is_free(key)).collect();
+    let mut mended = config.clone();
+    if named.is_empty() || step > STEPS / 2 && dice.chance(0.5) {
+        return wider(mended);
+    }
+    let key = dice.pick(&named).clone();
+    mended.0.retain(|(given, _)| *given != key);
+    mended
+}
+
+/// The same with more room on its drives: more spare, more blocks, more pages in a block.
+fn wider(mut config: Config) -> Config {
+    for at in ["device", "device.member", "device.member.member"] {
+        if config.get(&format!("{at}.kind")) != Some("ssd") {
+            continue;
+        }
+        config.0.retain(|(key, _)| !SPARE.iter().any(|it| *key == format!("{at}.{it}")));
+        config.set(&format!("{at}.spare_factor"), "0.5");
+        for (key, least) in [("blocks_per_plane", 16), ("pages_per_block", 8)] {
+            let key = format!("{at}.{key}");
+            // Of cells of several bits whole word lines.
+            let more = whole(&config, &key).max(1) * 2;
+            if more / 2 < least {
+                config.set(&key, more.to_string());
+            }
+        }
+    }
+    config
+}
