@@ -100,5 +100,8 @@ impl Ftl {
         self.ageing.bytes_before += self.counters.host_bytes;
         self.ageing.erases_before = flash.erases().to_vec();
         self.counters = Counters::default();
+        if let Some(logs) = &mut self.logs {
+            logs.forget_copied();
+        }
     }
 }

@@ -103,6 +103,11 @@ impl Logs {
         self.copied += u64::from(pages);
     }
 
+    /// Counts begin from zero.
+    pub fn forget_copied(&mut self) {
+        self.copied = 0;
+    }
+
     /// Those of them that count for a block of so many.
     pub fn take_copied(&mut self, most: u32) -> u32 {
         let taken = self.copied.min(u64::from(most));
