@@ -30,7 +30,8 @@ fn random_experiments_obey_the_laws() {
     for (seed, (config, verdict)) in seeds.iter().zip(&verdicts) {
         held += u64::from(*verdict == Verdict::Holds);
         if *verdict == Verdict::Refused && seed % 2 == 0 {
-            refused.push(*seed);
+            let Outcome::Refused(why) = outcome(config) else { panic!("it was refused: {config}") };
+            refused.push(format!("seed {seed}: {why}\n"));
         }
         let Verdict::Breaks(laws) = verdict else { continue };
         for broken in laws {
@@ -47,7 +48,7 @@ fn random_experiments_obey_the_laws() {
     // Else the search would be one of refusals.
     assert!(held * 3 > experiments, "only {held} of {experiments} experiments were accepted");
     let most = experiments as usize / 40;
-    assert!(refused.len() <= most, "not mended, of {}: {refused:?}", experiments / 2);
+    assert!(refused.len() <= most, "not mended, of {}:\n{}", experiments / 2, refused.concat());
 }
 
 /// What an experiment is known to break: each law with its figures; "-" if none.

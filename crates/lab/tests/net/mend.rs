@@ -11,6 +11,13 @@ use super::{Config, Outcome, outcome};
 /// Keys that say how much of a drive is spare.
 const SPARE: [&str; 4] =
     ["spare_factor", "over_provisioning", "spare_blocks_per_plane", "capacity"];
+/// What part of a refusal is answered by a value of a key.
+const ANSWERS: [(&str, &str, &str); 4] = [
+    ("do not fit", "workload.file_size", "\"16KiB\""),
+    ("workload.beyond = \"error\" refuses", "workload.beyond", "\"wrap\""),
+    ("in which unit their times are", "workload.time_unit", "\"us\""),
+    ("is nothing", "device.size", "\"1MiB\""),
+];
 /// An experiment of fewer keys than this many steps is refused for good.
 const STEPS: u64 = 24;
 
@@ -56,6 +63,26 @@ fn mended(config: &Config, message: &str, step: u64, dice: &mut Dice) -> Config 
     let named: Vec<&String> =
         config.0.iter().map(|(key, _)| key).filter(|key| is_named(key) && is_free(key)).collect();
     let mut mended = config.clone();
+    if let Some((_, key, value)) = ANSWERS.iter().find(|(part, ..)| message.contains(part)) {
+        mended.set(key, *value);
+        return mended;
+    }
+    // A buffer is told its least size, at the end.
+    let buffer =
+        names.iter().find(|name| name.ends_with("buffer.size") && config.get(name).is_some());
+    if let Some(key) = buffer
+        && message.contains(" is less than ")
+        && let Some((_, least)) = message.rsplit_once(" = ")
+    {
+        mended.set(key, format!("\"{least}\""));
+        return mended;
+    }
+    if message.contains("500 years") {
+        // Requests come as they do where nothing is said.
+        let stays = ["workload.kind", "workload.requests", "workload.path", "workload.job"];
+        mended.0.retain(|(key, _)| !key.starts_with("workload.") || stays.contains(&&**key));
+        return mended;
+    }
     if named.is_empty() || step > STEPS / 2 && dice.chance(0.5) {
         return wider(mended);
     }

@@ -715,9 +715,12 @@ impl Cache {
         2 * self.config.frontiers().of_each_class() * self.shape.units
     }
 
-    /// Pages with which the groups of a domain that fill may yet be padded. They take of the room that
-    /// cleaning has for its moves.
+    /// Pages with which the groups of a domain that fill may yet be padded, where they take of the room that
+    /// cleaning has for its moves: what the host writes has no blocks of its own then.
     pub fn padding_due(&self, domain: Domain) -> u64 {
+        if self.apart {
+            return 0;
+        }
         let streams = (0..self.streams).map(Stream);
         let pages = streams.filter(|stream| *stream != self.slc_stream).map(|stream| {
             let group = self.filling[(domain.0 * self.streams + stream.0) as usize];
