@@ -7,6 +7,7 @@ use super::die::{Dies, Units};
 use super::front::Front;
 use super::ftl::Ftl;
 use super::mover::{Jobs, Mover};
+use super::page::Way;
 use super::power::Power;
 use super::shape::Groups;
 use super::{Clock, Geometry, Ssd};
@@ -121,6 +122,11 @@ impl Ssd {
         let queues = Queues::new(config, geometry);
         let alone = (queues.is_simple(), ftl.pools_span_units());
         let dies = Dies::new(config, shape);
+        let way = match (geometry.groups, flash.media()) {
+            (None, _) => Way::Units,
+            (Some(_), None) => Way::Buffer,
+            (Some(_), Some(_)) => Way::Aged,
+        };
         Ok(Ssd {
             front: Front::new(config),
             units: Units::new(config, geometry),
@@ -132,6 +138,7 @@ impl Ssd {
             ftl,
             flash,
             is_buffered: geometry.groups.is_some(),
+            way,
             puts_off: false,
             due: Vec::new(),
             answers: Vec::new(),

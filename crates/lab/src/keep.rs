@@ -1,0 +1,226 @@
+//! Whether a drive keeps its data: the closed forms of `ssdlab keep`, and those that `ssdlab paper media` compares.
+
+use crate::config::Experiment;
+use crate::error::InputError;
+use devices::DeviceConfig;
+use devices::ssd::config::{DriftLaw, Ecc, MediaModel, Retry, SsdConfig};
+use devices::ssd::media::{
+    Age, Aged, CODEWORD_BITS, Forecast, Law, MONTH, YEAR, acceleration, allowed,
+    days_at_fixed_references, of_rating,
+};
+use options::Invalid;
+use serde_json::{Value, json};
+
+/// Losses that JESD218 allows of the bits read: of consumer drives, and of enterprise drives.
+const CLIENT_UBER: f64 = 1e-15;
+const ENTERPRISE_UBER: f64 = 1e-16;
+/// The chance of a first loss for which the day is found, and the years up to which it is.
+const FIRST: f64 = 0.01;
+const MOST_YEARS: f64 = 1000.0;
+const HOUR: f64 = 3600.0;
+
+/// What is asked: how long, how warm, how worn the blocks are, and how much data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Keeping {
+    /// A time and perhaps a temperature, such as "1y at 40C".
+    pub age: String,
+    /// P/E cycles of every block.
+    pub cycles: f64,
+    /// Bytes of data; 0: all that the drive holds.
+    pub data_bytes: u64,
+}
+
+/// The closed form as JSON: what is lost of the data, when the first of it, and what reading takes.
+///
+/// # Errors
+/// When data of this device do not age, or the age is not one.
+pub fn keep(experiment: &Experiment, asked: &Keeping) -> Result<Value, InputError> {
+    let age: Age = asked.age.parse().map_err(|problem: String| InputError(problem))?;
+    let DeviceConfig::Ssd(config) = &experiment.device else {
+        return Err(InputError("only a device of kind \"ssd\" keeps data that age".to_owned()));
+    };
+    let Some(forecast) = Forecast::of(config) else {
+        let problem = "drives age by writes, not by days, unless device.media.model is set";
+        return Err(experiment.blame(&Invalid::new(&["device.media.model"], problem.to_owned())));
+    };
+    let celsius = age.at.map_or(config.media.temperature.celsius(), |at| at.celsius());
+    let wall = age.seconds as f64 / HOUR;
+    let page = config.page_size.bytes() as f64;
+    let pages = asked.data_bytes as f64 / page;
+    let case = |cycles: f64, hours: f64, celsius: f64| {
+        let aged = Aged { cycles, hours: hours * acceleration(celsius) };
+        of_case(config, &forecast, aged, pages)
+    };
+    let helps = [
+        ("refreshed every half of the time", case(asked.cycles, wall / 2.0, celsius)),
+        ("10 C cooler", case(asked.cycles, wall, celsius - 10.0)),
+        ("half as worn", case(asked.cycles / 2.0, wall, celsius)),
+    ];
+    let helps: Vec<Value> =
+        helps.into_iter().map(|(what, found)| json!({ "what": what, "found": found })).collect();
+    let is_lost = |hours: f64| {
+        let aged = Aged { cycles: asked.cycles, hours: hours * acceleration(celsius) };
+        chance_any(pages * lost(config, &forecast, aged)) >= FIRST
+    };
+    Ok(json!({
+        "model": config.media.model.to_string(),
+        "celsius": celsius,
+        "hours": wall,
+        "days_at_30C": wall * acceleration(celsius) / 24.0,
+        "cycles": asked.cycles,
+        "rated_cycles": config.wear.rated_cycles,
+        "data_bytes": asked.data_bytes,
+        "page_bytes": page,
+        "spread_errors": forecast.spread_errors(),
+        "spread_is_derived": config.media.spread_errors.is_none(),
+        "kept": case(asked.cycles, wall, celsius),
+        "first_loss_days": first_loss(is_lost).map(|hours| hours / 24.0),
+        "jesd218": classes(config, &forecast),
+        "helps": helps,
+    }))
+}
+
+/// The hours from which on something holds that goes on holding, if they are not too many.
+fn first_loss(holds: impl Fn(f64) -> bool) -> Option<f64> {
+    let (mut low, mut high) = (0.0, MOST_YEARS * YEAR);
+    if !holds(high) {
+        return None;
+    }
+    if holds(low) {
+        return Some(0.0);
+    }
+    for _ in 0..80 {
+        let middle = f64::midpoint(low, high);
+        if holds(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
+}
+
+/// The chance that a page cannot be read, also not from parity.
+fn lost(config: &SsdConfig, forecast: &Forecast, aged: Aged) -> f64 {
+    let alone = forecast.lost(aged);
+    let of = config.parity.of;
+    if of < 2 { alone } else { (f64::from(of - 1) * alone * alone).min(alone) }
+}
+
+fn chance_any(expected: f64) -> f64 {
+    -(-expected).exp_m1()
+}
+
+fn of_case(config: &SsdConfig, forecast: &Forecast, aged: Aged, pages: f64) -> Value {
+    let (drift, errors) = forecast.means(aged);
+    let chance = lost(config, forecast, aged);
+    let retries = forecast.retries(aged);
+    json!({
+        "drift": drift,
+        "rber": errors,
+        "page_lost": chance,
+        "pages_lost": pages * chance,
+        "chance_of_any": chance_any(pages * chance),
+        "soft_share": forecast.soft(aged),
+        "mean_retries": retries.mean(),
+        "retried_share": retries.at_least(1),
+        "retries": retries.chances,
+    })
+}
+
+/// Whether the drive keeps its data as the classes of JESD218 demand at the end of its rating.
+fn classes(config: &SsdConfig, forecast: &Forecast) -> Value {
+    let cycles = f64::from(config.wear.rated_cycles);
+    let of = |hours: f64, most: f64| {
+        let chance = lost(config, forecast, Aged { cycles, hours });
+        let uber = chance / CODEWORD_BITS;
+        // The spread is found from the same sum.
+        json!({ "uber": uber, "most": most, "kept": uber <= most * (1.0 + 1e-9) })
+    };
+    json!({
+        "client": of(YEAR, CLIENT_UBER),
+        "enterprise": of(3.0 * MONTH * acceleration(40.0), ENTERPRISE_UBER),
+    })
+}
+
+/// The figures of the closed forms for which there are published ones, by name.
+#[must_use]
+pub fn media_forms() -> Value {
+    let law = Law::new(MediaModel::Tlc3d, DriftLaw::Power).expect("it has a law");
+    let weeks = [25, 35, 40, 45, 50, 55]
+        .map(|celsius| json!([celsius, 52.0 / acceleration(f64::from(celsius))]));
+    let first = [1, 500, 1000, 2000, 3000]
+        .map(|cycles| json!([cycles, days_at_fixed_references(f64::from(cycles), 8.8e-3)]));
+    let spread = [1000, 1500, 2000, 3000].map(|rated| {
+        let of = |parity| of_rating(&law, 1.4e-2, f64::from(rated), parity);
+        json!([rated, of(0), of(32)])
+    });
+    let drift = SsdConfig::default().media;
+    let drift = [drift.spread_layer, drift.spread_block, drift.spread_page];
+    let drift = drift.iter().map(|it| it * it).sum::<f64>().sqrt();
+    let forecast = |drift| Forecast::new(law, &Ecc::default(), &Retry::default(), drift, 0.193);
+    let retries = |drift, cycles: f64, months: f64| {
+        forecast(drift).retries(Aged { cycles, hours: months * MONTH })
+    };
+    let year = Aged { cycles: 2000.0, hours: YEAR };
+    let unworn = Aged { cycles: 0.0, ..year };
+    json!({
+        "weeks": weeks,
+        "bake_3_months": 3.0 * MONTH * acceleration(40.0) / acceleration(66.0),
+        "bake_1_year": YEAR / acceleration(52.0),
+        "first_retry_days": first,
+        "spread": spread,
+        "retries_0_3": retries(drift, 0.0, 3.0).mean(),
+        "share_7_0_6": retries(drift, 0.0, 6.0).at_least(7),
+        "retries_1000_3": retries(drift, 1000.0, 3.0).mean(),
+        "retries_2000_12": retries(drift, 2000.0, 12.0).mean(),
+        "retries_without_wear": forecast(drift).retries(unworn).mean(),
+        "page_allowed": allowed(CLIENT_UBER, 0),
+        "lost_with_spread": forecast(drift).lost(year),
+        "pipelined": 1.0 - 90.0 / (90.0 + 16.0 + 20.0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{preset_layer, set_layers};
+
+    fn found(sets: &[&str], age: &str, cycles: f64) -> Result<Value, InputError> {
+        let sets: Vec<String> = sets.iter().map(|it| (*it).to_owned()).collect();
+        let layers = [preset_layer("device", "tlc-client").unwrap(), set_layers(&sets).unwrap()];
+        let experiment = Experiment::from_layers(&layers).unwrap();
+        let data_bytes = 500_000_000_000;
+        keep(&experiment, &Keeping { age: age.to_owned(), cycles, data_bytes })
+    }
+
+    #[test]
+    fn a_drive_keeps_what_it_is_rated_for_and_loses_what_is_beyond() {
+        let on = ["device.media.model=tlc-3d"];
+        let rated = found(&on, "1y at 30C", 1500.0).unwrap();
+        assert_eq!(rated["jesd218"]["client"]["kept"], true);
+        let allowed = rated["kept"]["page_lost"].as_f64().unwrap() / CODEWORD_BITS;
+        assert!((allowed / CLIENT_UBER - 1.0).abs() < 1e-3, "{allowed}");
+        let lost =
+            |age, cycles| found(&on, age, cycles).unwrap()["kept"]["pages_lost"].as_f64().unwrap();
+        assert!(lost("1y at 40C", 3000.0) > 1e4 && lost("1y at 40C", 1000.0) < 1e-6);
+        assert!(lost("10y at 40C", 2000.0) > lost("1y at 40C", 2000.0));
+        let help = |place: usize| rated["helps"][place]["found"]["pages_lost"].as_f64().unwrap();
+        assert!((0..3).all(|place| help(place) <= rated["kept"]["pages_lost"].as_f64().unwrap()));
+    }
+
+    #[test]
+    fn parity_squares_the_chance() {
+        let of = |sets: &[&str]| {
+            found(sets, "1y at 40C", 2500.0).unwrap()["kept"]["page_lost"].as_f64().unwrap()
+        };
+        let base = ["device.media.model=tlc-3d", "device.media.spread_errors=0.2"];
+        let alone = of(&base);
+        let with = of(&[base[0], base[1], "device.parity.of=16"]);
+        assert!((with / (15.0 * alone * alone) - 1.0).abs() < 1e-9, "{with} {alone}");
+    }
+
+    #[test]
+    fn what_does_not_age_is_refused() {
+        let refusal = found(&[], "1y at 40C", 0.0).unwrap_err();
+        assert!(refusal.0.contains("drives age by writes, not by days"), "{}", refusal.0);
+        let refusal = found(&["device.media.model=tlc-3d"], "1y at 400C", 0.0).unwrap_err();
+        assert!(refusal.0.contains("from -40C to 125C"), "{}", refusal.0);
+    }
+}
