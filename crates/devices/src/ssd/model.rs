@@ -27,6 +27,7 @@ impl Prepare for Ssd {
         );
         let (ftl, flash) = (&mut self.ftl, &mut self.flash);
         ftl.overwrite_untimed(flash, pages);
+        self.note_overwritten(pages);
     }
 
     fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
@@ -78,6 +79,9 @@ impl Prepare for Ssd {
                     let page = front::page_request(self.geometry(), request, Lpn(page), None);
                     let (ftl, flash) = (&mut self.ftl, &mut self.flash);
                     status = status.and(ftl.serve_untimed(flash, &page));
+                }
+                if request.op == Op::Write && self.way == Way::Aged && status.is_ok() {
+                    self.end_over_losses(request);
                 }
                 if request.op == Op::Write && request.fua {
                     let (ftl, flash) = (&mut self.ftl, &mut self.flash);

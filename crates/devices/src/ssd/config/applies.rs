@@ -38,6 +38,8 @@ pub(super) struct Facts {
     pub logs: bool,
     /// Its data age.
     pub ages: bool,
+    /// It has parity over its dies.
+    pub striped: bool,
 }
 
 conditions! {
@@ -78,6 +80,8 @@ conditions! {
         recovers from power cuts", |it| !it.buffered && it.recovers && it.paired;
     pub(super) AGES = "to a drive with a write buffer whose data age (device.media.model)",
         |it| it.buffered && it.ages;
+    pub(super) STRIPED = "with parity over the dies (device.parity.of) to a drive whose data age \
+        (device.media.model)", |it| it.buffered && it.ages && it.striped;
     pub(super) CAPACITORS = "with a protected write buffer (device.buffer.power_loss_protected) to a drive that \
         recovers from power cuts (device.persistence.recovery)",
         |it| it.buffered && it.protected && it.recovers;

@@ -368,6 +368,7 @@ impl From<&SsdConfig> for Facts {
             one_by_one: c.serves_one_by_one(),
             logs: c.log_blocks.are_used(),
             ages: c.media.model != MediaModel::None,
+            striped: c.parity.of > 0,
         }
     }
 }

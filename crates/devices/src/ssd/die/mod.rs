@@ -19,6 +19,7 @@ mod units;
 
 pub(in crate::ssd) use batch::Batch;
 pub(in crate::ssd) use costs::Costs;
+pub(in crate::ssd) use costs::SLC_ROW;
 pub(in crate::ssd) use dies::{Dies, Ended, Operation, Sight};
 pub use lanes::{Lanes, StageEnd};
 pub use operation::{Cached, CellTimes, CostTable, FlashOp, OpKind, Plan, PlanId, Stage};

@@ -198,7 +198,7 @@ impl Flash {
             *kept = first_order;
         }
         if let Some(media) = &mut self.media {
-            media.opened(block);
+            media.opened(block, false);
         }
     }
 
@@ -245,6 +245,23 @@ impl Flash {
         media.map_or_else(Outcome::default, |media| media.look(page, erases, of_host))
     }
 
+    /// A block that has just been opened holds one bit a cell.
+    pub fn opened_for_one_bit(&mut self, block: Block) {
+        if let Some(media) = &mut self.media {
+            media.opened(block, true);
+        }
+    }
+
+    /// The power is gone: what did not come to the flash is not there.
+    pub(in crate::ssd) fn lose_power(&mut self) {
+        let pages = u64::from(self.pages_per_block);
+        let programmed = &self.programmed;
+        let is_programmed = |ppn: u64| ppn % pages < u64::from(programmed[(ppn / pages) as usize]);
+        if let Some(media) = &mut self.media {
+            media.lose_power(is_programmed);
+        }
+    }
+
     /// Whether a logical page cannot be read where it was written.
     pub fn is_lost(&mut self, ppn: Ppn) -> bool {
         let Some(media) = &mut self.media else { return false };
@@ -254,7 +271,7 @@ impl Flash {
         let pages = u64::from(self.pages_per_block);
         let (block, page) = (Block((ppn.0 / pages) as u32), (ppn.0 % pages) as u32);
         let erases = self.erases[block.at()];
-        media.pages_at(block, page).any(|page| media.look(page, erases, false).lost)
+        media.pages_at(block, page).any(|page| media.would_be_lost(page, erases))
     }
 
     /// The same of logical pages from one on: which of them.

@@ -4,6 +4,7 @@ use super::streams::{Frontier, FrontierId, Told};
 use super::{Ftl, Relocation, Step};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Domain, Lpn, PoolId, Ppn, Stream, Unit};
+use crate::ssd::media::planted::Mistake;
 use crate::ssd::page::{Need, PageRequest, PageWork};
 use engine::{SECTOR_BYTES, Status};
 
@@ -198,6 +199,9 @@ impl Ftl {
         let lost = flash.lost_among(self.geometry.ppn(job.source, first), count);
         let lost: Vec<Lpn> = lost.into_iter().filter_map(|ppn| self.valid_at(flash, ppn)).collect();
         self.move_all(flash, job, (first, count));
+        if Mistake::UntimedCleaningHeals.is_planted() {
+            return;
+        }
         for lpn in lost {
             if let Some((media, ppn)) = flash.media_mut().zip(self.lookup(lpn)) {
                 media.poison(ppn.0);

@@ -11,6 +11,7 @@ mod ladder;
 mod law;
 mod normal;
 mod place;
+pub mod planted;
 mod report;
 mod spread;
 mod state;

@@ -5,6 +5,7 @@ use super::ladder::{Ladder, Outcome, Rebuilt};
 use super::law::{Law, acceleration};
 use super::normal::{mix, of_hash};
 use super::place::{FlashPage, Spreads};
+use super::planted::Mistake;
 use super::report::MediaReport;
 use super::spread;
 use crate::ssd::config::{Celsius, Reference, SsdConfig};
@@ -24,6 +25,11 @@ const CLASS_STEPS: f64 = 1024.0;
 const CLEAN: i16 = i16::MIN;
 /// How far from the mean the worst page of 1e9 lies.
 const WORST: f64 = 6.0;
+/// The bit of a block's reads which says that it holds one bit a cell.
+const ONE_BIT: u32 = 1 << 31;
+/// How much less the levels of one bit a cell drift, and how many fewer errors they have: guesses.
+const ONE_BIT_DRIFT: f64 = 1.0 / 8.0;
+const ONE_BIT_ERRORS: f64 = 1.0 / 100.0;
 /// Bits of age and of reads that a class tells apart.
 const AGE_BITS: u32 = 11;
 const READ_BITS: u32 = 6;
@@ -39,7 +45,7 @@ const SAMPLE: u64 = 1 << 14;
 struct Cell {
     /// Minute of the clock at which its first page was programmed.
     opened: u32,
-    /// Flash pages of it that the host has read since.
+    /// Flash pages of it that the host has read since; the highest bit says that it holds one bit a cell.
     reads: u32,
     /// Age in minutes, and reads, from which on its class is another.
     until_age: u32,
@@ -47,6 +53,25 @@ struct Cell {
     /// Logarithms of its mean drift and error rate, in steps.
     drift: i16,
     errors: i16,
+}
+
+impl Cell {
+    /// Flash pages that the host has read.
+    #[inline]
+    fn reads(&self) -> u32 {
+        self.reads & !ONE_BIT
+    }
+
+    /// Another flash page is read.
+    #[inline]
+    fn count_read(&mut self) {
+        self.reads += u32::from(self.reads() < ONE_BIT - 1);
+    }
+
+    /// Whether it holds one bit a cell.
+    fn is_one_bit(&self) -> bool {
+        self.reads & ONE_BIT != 0
+    }
 }
 
 /// What is saved of the media.
@@ -78,6 +103,8 @@ pub struct Media {
     seed: u64,
     shape: Groups,
     blocks_per_domain: u32,
+    /// Word lines that the pages of a stripe are apart, from die to die.
+    stagger: u32,
     cycles: u32,
     /// Steps of the clock at `since`, and how many a second of the drive's own time takes.
     clock: u64,
@@ -128,6 +155,7 @@ impl Media {
             ladder,
             seed,
             blocks_per_domain,
+            stagger: if config.parity.stagger { (shape.rounds() / shape.width).max(1) } else { 0 },
             cycles: media.cycles,
             clock: 0,
             rate: rate(media.temperature),
@@ -172,7 +200,10 @@ impl Media {
         let passed = u128::from(now.saturating_sub(self.since)) * u128::from(self.rate);
         self.clock = self.clock.saturating_add((passed / 1_000_000_000) as u64);
         self.since = now;
-        let rate = age.at.map_or(self.rate, rate);
+        let mut rate = age.at.map_or(self.rate, rate);
+        if Mistake::AlwaysThirty.is_planted() {
+            rate = 1 << CLOCK_BITS;
+        }
         let more = u128::from(age.seconds) * u128::from(rate);
         self.clock = self.clock.saturating_add(u64::try_from(more).unwrap_or(u64::MAX));
         self.minute = minutes(self.clock);
@@ -186,14 +217,24 @@ impl Media {
     // ---- blocks ----------------------------------------------------------------------------
 
     /// The first page of a block has been programmed.
-    pub fn opened(&mut self, block: Block) {
-        self.cells[block.at()] = Cell { opened: self.minute, ..Cell::default() };
+    pub fn opened(&mut self, block: Block, is_one_bit: bool) {
+        let mut opened = self.minute;
+        if Mistake::AgeOfTheDrive.is_planted() {
+            opened = 0;
+        }
+        if Mistake::OldDate.is_planted() {
+            opened = self.cells[block.at()].opened;
+        }
+        let is_one_bit = is_one_bit && !Mistake::SlcAsNative.is_planted();
+        let reads = if is_one_bit { ONE_BIT } else { 0 };
+        self.cells[block.at()] = Cell { opened, reads, ..Cell::default() };
     }
 
     /// A block is erased, whose pages are these.
     pub fn erased(&mut self, block: Block, pages: std::ops::Range<u64>) {
-        self.cells[block.at()] = Cell { opened: self.minute, ..Cell::default() };
-        if !self.poisoned.is_empty() {
+        let opened = self.cells[block.at()].opened;
+        self.cells[block.at()] = Cell { opened, ..Cell::default() };
+        if !self.poisoned.is_empty() && !Mistake::PoisonStays.is_planted() {
             // Those behind the block go on; what was in it is gone.
             let mut behind = self.poisoned.split_off(&pages.start);
             self.poisoned.append(&mut behind.split_off(&pages.end));
@@ -239,13 +280,10 @@ impl Media {
     /// What a read of a page comes to, whose block was erased so often. That of the host counts.
     #[inline]
     pub fn look(&mut self, page: FlashPage, erases: u32, of_host: bool) -> Outcome {
-        let cell = &mut self.cells[page.block.at()];
-        cell.reads = cell.reads.saturating_add(u32::from(of_host));
-        let age = self.minute.saturating_sub(cell.opened);
-        if age >= cell.until_age || cell.reads >= cell.until_reads {
-            self.classify(page.block, erases);
+        if of_host {
+            self.cells[page.block.at()].count_read();
         }
-        let outcome = if self.cells[page.block.at()].drift == CLEAN {
+        let outcome = if self.is_clean_now(page.block, erases) {
             Outcome::default()
         } else {
             let outcome = self.climb(page, erases);
@@ -257,13 +295,33 @@ impl Media {
         outcome
     }
 
+    /// Whether a page would be beyond correction, if it were read now.
+    pub fn would_be_lost(&mut self, page: FlashPage, erases: u32) -> bool {
+        if self.is_clean_now(page.block, erases) {
+            return false;
+        }
+        let (outcome, _) = self.judge(page, erases);
+        outcome.lost && self.rebuild(page, erases, outcome).lost
+    }
+
+    /// Whether every page of a block is read at once, at its present age.
+    #[inline]
+    fn is_clean_now(&mut self, block: Block, erases: u32) -> bool {
+        let cell = &self.cells[block.at()];
+        let age = self.minute.saturating_sub(cell.opened);
+        if age >= cell.until_age || cell.reads() >= cell.until_reads {
+            self.classify(block, erases);
+        }
+        self.cells[block.at()].drift == CLEAN
+    }
+
     /// Brings a page back from the others of its stripe, if none of them is beyond correction too.
-    fn rebuild(&mut self, page: FlashPage, erases: u32, outcome: Outcome) -> Outcome {
+    fn rebuild(&self, page: FlashPage, erases: u32, outcome: Outcome) -> Outcome {
         let Some(others) = self.shape.stripe_of(page.group) else { return outcome };
         let (mut pages, mut steps) = (0, 0);
         for group in others.filter(|group| *group != page.group) {
-            let other = self.climb(FlashPage { group, ..page }, erases);
-            if other.lost {
+            let (other, _) = self.judge(FlashPage { group, ..page }, erases);
+            if other.lost && !Mistake::ParityKnowsAll.is_planted() {
                 return outcome;
             }
             (pages, steps) = (pages + 1, steps.max(other.steps));
@@ -304,12 +362,14 @@ impl Media {
         let shape = &self.shape;
         let pages = shape.rounds() * shape.width * shape.rows * shape.planes;
         let unit = pages.div_ceil(16);
-        let (reads, until_reads) = rounded(cell.reads / unit, READ_BITS);
+        let (reads, until_reads) = rounded(cell.reads() / unit, READ_BITS);
+        let erases = if Mistake::NoWear.is_planted() { 0 } else { erases };
         let cycles = f64::from(self.cycles.saturating_add(erases));
         let hours = f64::from(age) / 60.0;
         let per_page = f64::from(reads) * f64::from(unit) / f64::from(pages);
-        let drift = stepped(self.law.drift(cycles, hours));
-        let errors = stepped(self.law.errors(cycles, hours, per_page));
+        let less = if cell.is_one_bit() { [ONE_BIT_DRIFT, ONE_BIT_ERRORS] } else { [1.0; 2] };
+        let drift = stepped(less[0] * self.law.drift(cycles, hours));
+        let errors = stepped(less[1] * self.law.errors(cycles, hours, per_page));
         let is_clean = self.is_clean(drift, errors);
         let cell = &mut self.cells[block.at()];
         (cell.until_age, cell.until_reads) = (until_age, until_reads.saturating_mul(unit));
@@ -341,11 +401,16 @@ impl Media {
         let of_die =
             mix(self.seed ^ 1 << 61, u64::from(page.block.0) << 16 | u64::from(die - first));
         let quantile = |bits: u64| f64::from(self.quantiles[bits as usize % QUANTILES]);
+        // Staggered, the pages of a stripe lie on other word lines of each die.
+        let round = round + self.stagger * (die - first);
         let layer = self.layers[round as usize % self.layers.len()];
         let row = u64::from(page.group * shape.rows + page.row);
         let in_block = row * u64::from(shape.planes) + u64::from(page.plane);
         let number = u64::from(page.block.0) << 32 | in_block;
-        let own = mix(mix(self.seed, number), u64::from(erases));
+        let mut own = mix(mix(self.seed, number), u64::from(erases));
+        if Mistake::DrawnOnEachRead.is_planted() {
+            own = mix(own, u64::from(cell.reads));
+        }
         let mean_drift = if cell.drift == CLEAN { i16::MIN + 1 } else { cell.drift };
         let mean_drift = unstepped(mean_drift);
         let drift = mean_drift - self.drift.above()
@@ -366,17 +431,23 @@ impl Media {
         (libm::exp(drift), libm::exp(errors), from)
     }
 
-    fn climb(&mut self, page: FlashPage, erases: u32) -> Outcome {
+    /// What a read of a page comes to by its state alone, and the reference at which it ends.
+    fn judge(&self, page: FlashPage, erases: u32) -> (Outcome, f64) {
         let (drift, errors, from) = self.state_of(page, erases);
         let outcome = self.ladder.climb(drift, errors, from);
+        // The first entry of the table within reach of the best.
+        let steps = f64::from(outcome.steps);
+        (outcome, if drift < from { from - steps } else { from + steps })
+    }
+
+    /// The same of one that is read: where reads begin at the last good reference it is remembered.
+    fn climb(&mut self, page: FlashPage, erases: u32) -> Outcome {
+        let (outcome, found) = self.judge(page, erases);
         if !self.last.is_empty() && !outcome.lost {
             let shape = &self.shape;
             let first = shape.first_die(page.block, self.blocks_per_domain);
             let die = shape.place(first, page.group).die - first;
             let at = page.block.at() * shape.width as usize + die as usize;
-            // The first entry of the table within reach of the best.
-            let steps = f64::from(outcome.steps);
-            let found = if drift < from { from - steps } else { from + steps };
             self.last[at] = found.clamp(0.0, 255.0) as u8;
         }
         outcome
@@ -395,8 +466,8 @@ impl Media {
         !self.poisoned.is_empty() && self.poisoned.contains(&ppn)
     }
 
-    /// A logical page that cannot be read is written in part: the rest of it stays lost.
-    pub fn write_in_part(&mut self, lpn: u64) {
+    /// A logical page that cannot be read is about to be written in part: the rest of it stays lost.
+    pub fn begin_part(&mut self, lpn: u64) {
         self.partial.insert(lpn);
     }
 
@@ -406,12 +477,38 @@ impl Media {
         !self.partial.is_empty() && self.partial.contains(&lpn)
     }
 
-    /// A logical page is written in full, or trimmed.
+    /// A write that covers a logical page in part has taken it to a page of the flash: if it was lost, that is a copy
+    /// of what could not be read.
+    pub fn end_part(&mut self, lpn: u64, ppn: u64) {
+        if self.partial.remove(&lpn) && !Mistake::PartHeals.is_planted() {
+            self.poisoned.insert(ppn);
+        }
+    }
+
+    /// A logical page has been written in full to a page of the flash, or trimmed.
     #[inline]
-    pub fn heal(&mut self, lpn: u64) {
+    pub fn heal(&mut self, lpn: u64, ppn: Option<u64>) {
+        if Mistake::NothingHeals.is_planted() {
+            return;
+        }
         if !self.partial.is_empty() {
             self.partial.remove(&lpn);
         }
+        // A copy that was still in the buffer has been replaced there.
+        if let Some(ppn) = ppn.filter(|_| !self.poisoned.is_empty()) {
+            self.poisoned.remove(&ppn);
+        }
+    }
+
+    /// Whether anything is known to be lost.
+    #[inline]
+    pub fn knows_losses(&self) -> bool {
+        !self.poisoned.is_empty() || !self.partial.is_empty()
+    }
+
+    /// The power is gone: copies that did not come to the flash are not there.
+    pub fn lose_power(&mut self, is_programmed: impl Fn(u64) -> bool) {
+        self.poisoned.retain(|ppn| is_programmed(*ppn));
     }
 
     /// The host could not read a logical page.
@@ -498,6 +595,9 @@ impl Media {
             return false;
         }
         (self.clock, self.cells) = (state.clock, state.cells);
+        if Mistake::SavedIsYoung.is_planted() {
+            self.clock = 0;
+        }
         (self.poisoned, self.partial) = (state.poisoned, state.partial);
         self.minute = minutes(self.clock);
         // What it was is found again: the cycles may be others.

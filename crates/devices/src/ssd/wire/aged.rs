@@ -1,9 +1,10 @@
 //! Requests of a drive whose data age: reads that take retries, pages beyond correction, and what heals them.
 
 use crate::kit::slots::Slot;
-use crate::ssd::die::{Batch, Owner, Place, Row, Rows};
+use crate::ssd::die::{Batch, Owner, Place, Row, Rows, SLC_ROW};
 use crate::ssd::ids::{Lpn, Ppn};
-use crate::ssd::media::{FlashPage, Outcome};
+use crate::ssd::media::planted::Mistake;
+use crate::ssd::media::{FlashPage, Media, Outcome};
 use crate::ssd::page::PageWork;
 use crate::ssd::{Ssd, front};
 use engine::{Op, Request, Status, Time};
@@ -24,7 +25,7 @@ impl Ssd {
             media.advance(now);
         }
         if request.op == Op::Write {
-            self.note_healed(request);
+            self.begin_over_losses(request);
             return self.begin_buffered(slot, request);
         }
         self.cache.begin(&mut self.ftl, &mut self.flash);
@@ -64,6 +65,7 @@ impl Ssd {
             self.issue(slot, row, worst.longer);
         }
         self.hear_dies();
+        let is_lost = is_lost && !Mistake::FailureIsSilent.is_planted();
         if is_lost {
             self.front.fail(slot);
         }
@@ -92,7 +94,8 @@ impl Ssd {
             };
             worst.last = Some((page, outcome));
             is_lost |= outcome.lost;
-            longer = longest(longer, self.time_of(page.row, outcome));
+            longer =
+                longest(longer, self.time_of(if place.slc { SLC_ROW } else { page.row }, outcome));
         }
         (longer, is_lost)
     }
@@ -101,7 +104,13 @@ impl Ssd {
     fn time_of(&self, row: u32, outcome: Outcome) -> [Time; 2] {
         let Some(media) = self.flash.media().filter(|_| !outcome.is_plain()) else { return [0; 2] };
         let (sense_ns, bus_ns) = self.dies.costs().row(row, 1);
-        let rebuild_ns = media.rebuild_time(outcome, sense_ns, bus_ns);
+        let mut rebuild_ns = media.rebuild_time(outcome, sense_ns, bus_ns);
+        if Mistake::RebuildIsFree.is_planted() {
+            rebuild_ns = 0;
+        }
+        if Mistake::RetriesAreFree.is_planted() {
+            return [0, rebuild_ns];
+        }
         [media.time(outcome, sense_ns, bus_ns), rebuild_ns]
     }
 
@@ -135,12 +144,20 @@ impl Ssd {
             return 0;
         }
         let ((block, group), row) = (batch.place(), batch.row());
-        let planes = 0..self.dies.shape().planes;
-        let page = |plane| FlashPage { block, group, row, plane };
-        let outcomes = planes.map(|plane| self.flash.look(page(plane), false));
-        let outcomes: Vec<Outcome> = outcomes.collect();
-        let longer = outcomes.into_iter().map(|it| self.time_of(row, it));
-        longer.fold([0; 2], longest).iter().sum()
+        let timed = if self.ftl.is_slc(block) { SLC_ROW } else { row };
+        let mut longer = [0; 2];
+        for plane in 0..self.dies.shape().planes {
+            let outcome = self.flash.look(FlashPage { block, group, row, plane }, false);
+            longer = longest(longer, self.time_of(timed, outcome));
+        }
+        longer.iter().sum()
+    }
+
+    /// How much longer a page takes to read of which a write covers a part.
+    pub(super) fn retries_of_merge(&mut self, place: Place) -> Time {
+        let bytes = (0, self.dies.shape().unit_bytes);
+        let (longer, _) = self.climb(place, bytes, &mut Worst::default());
+        longer.iter().sum()
     }
 
     // ---- what is beyond correction -----------------------------------------------------------------
@@ -161,9 +178,9 @@ impl Ssd {
         at.is_some_and(|ppn| self.flash.is_lost(ppn))
     }
 
-    /// A write covers pages that cannot be read: in full, and they are as good as new; in part, and the rest of them
-    /// stays lost.
-    pub fn note_healed(&mut self, request: &Request) {
+    /// A write comes to pages that cannot be read. In full it will make them as good as new; the rest of one that it
+    /// covers in part stays lost.
+    pub fn begin_over_losses(&mut self, request: &Request) {
         for lpn in front::touched(self.ftl.geometry(), request).map(Lpn) {
             if !self.is_unreadable(lpn) {
                 continue;
@@ -171,16 +188,35 @@ impl Ssd {
             let covers = front::covers(self.ftl.geometry(), request, lpn);
             let Some(media) = self.flash.media_mut() else { return };
             if covers {
-                media.heal(lpn.0);
                 media.count_healed();
             } else {
-                media.write_in_part(lpn.0);
+                media.begin_part(lpn.0);
+            }
+        }
+    }
+
+    /// All pages of a write have come into the buffer, or without time into the flash.
+    pub fn end_over_losses(&mut self, request: &Request) {
+        if !self.flash.media().is_some_and(Media::knows_losses) {
+            return;
+        }
+        for lpn in front::touched(self.ftl.geometry(), request).map(Lpn) {
+            let at = self.ftl.lookup(lpn).map(|ppn| ppn.0);
+            let covers = front::covers(self.ftl.geometry(), request, lpn);
+            let Some(media) = self.flash.media_mut() else { return };
+            if covers {
+                media.heal(lpn.0, at);
+            } else if let Some(ppn) = at {
+                media.end_part(lpn.0, ppn);
             }
         }
     }
 
     /// What a logical page holds now is a copy of what could not be read.
     pub fn poison(&mut self, lpn: Lpn) {
+        if Mistake::CleaningHeals.is_planted() {
+            return;
+        }
         let at = self.ftl.lookup(lpn);
         if let Some((media, ppn)) = self.flash.media_mut().zip(at) {
             media.poison(ppn.0);

@@ -1,7 +1,8 @@
 //! Time that passes without requests, and requests without time, of a drive whose data age.
 
 use crate::ssd::ids::Lpn;
-use crate::ssd::media::{Age, MediaReport};
+use crate::ssd::media::planted::Mistake;
+use crate::ssd::media::{Age, Media, MediaReport};
 use crate::ssd::{Ssd, front};
 use engine::{Op, Request, Status};
 use std::ops::Range;
@@ -23,14 +24,27 @@ impl Ssd {
     /// Logical pages are trimmed: whoever reads them finds nothing that could be lost.
     pub fn note_trimmed(&mut self, pages: Range<u64>) {
         if let Some(media) = self.flash.media_mut() {
-            pages.for_each(|lpn| media.heal(lpn));
+            pages.for_each(|lpn| media.heal(lpn, None));
+        }
+    }
+
+    /// Logical pages have been written in full without time.
+    pub fn note_overwritten(&mut self, pages: &[u64]) {
+        if !self.flash.media().is_some_and(Media::knows_losses) {
+            return;
+        }
+        for lpn in pages {
+            let at = self.ftl.lookup(Lpn(*lpn)).map(|ppn| ppn.0);
+            if let Some(media) = self.flash.media_mut() {
+                media.heal(*lpn, at);
+            }
         }
     }
 
     /// What a read or write without time meets where data age.
     pub fn meet_age_untimed(&mut self, request: &Request) -> Status {
         if request.op == Op::Write {
-            self.note_healed(request);
+            self.begin_over_losses(request);
             return Status::Ok;
         }
         let (mut last, mut status) = (None, Status::Ok);
@@ -55,7 +69,9 @@ impl Ssd {
             }
             if is_lost && let Some(media) = self.flash.media_mut() {
                 media.count_unreadable();
-                status = Status::Unreadable;
+                if !Mistake::UntimedNeverFails.is_planted() {
+                    status = Status::Unreadable;
+                }
             }
         }
         status

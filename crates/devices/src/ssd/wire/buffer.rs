@@ -8,7 +8,7 @@ use crate::ssd::die::{Batch, Ended, Job, Operation, Owner, Place, Rows, Sight};
 use crate::ssd::due::{Answer, Due};
 use crate::ssd::ftl::{Reason, Relocation};
 use crate::ssd::ids::{Domain, Lpn, Stream, Unit};
-use crate::ssd::page::PageWork;
+use crate::ssd::page::{PageWork, Way};
 use crate::ssd::{Ssd, front};
 use engine::{Op, Request, SECTOR_BYTES, Status, Time};
 
@@ -124,7 +124,10 @@ impl Ssd {
         let mut rows = Rows::new(shape, per_domain);
         let owner = |pages| Owner::Request { slot, pages, reads: false };
         rows.add(place, (0, shape.unit_bytes), owner, self.dies.costs());
-        if let Some(row) = rows.finish(owner, self.dies.costs()) {
+        if let Some(mut row) = rows.finish(owner, self.dies.costs()) {
+            if self.way == Way::Aged {
+                row = row.longer(self.retries_of_merge(place));
+            }
             self.front.expect_read(slot);
             self.dies.read(&row, self.sight(), &mut self.clock);
             self.hear_dies();
@@ -216,6 +219,9 @@ impl Ssd {
                 Turn::Over => return self.end_turn(),
                 Turn::Through { write, refused } => {
                     self.cache.hold(None, self.clock.now);
+                    if self.way == Way::Aged && !refused {
+                        self.end_over_losses(&write.request);
+                    }
                     if !refused && self.config.is_volatile() && write.request.fua {
                         self.due.push(Due::Look);
                         return self.await_durable(Waiter::Write(write));
