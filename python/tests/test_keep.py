@@ -3,9 +3,10 @@
 import json
 
 import pytest
+import ssdlab as ssdlab_package
 
 from ssdlab import InputError, run
-from ssdlab.keeping import display, keep
+from ssdlab.keeping import display, figures, keep
 
 #: A small drive, so that the whole of it is read in a moment.
 SMALL = {"device.blocks_per_plane": 96, "device.capacity": "90GB"}
@@ -13,7 +14,7 @@ SMALL = {"device.blocks_per_plane": 96, "device.capacity": "90GB"}
 
 @pytest.fixture(scope="module")
 def kept():
-    return keep("tlc-enterprise", "1y at 40C", worn=0.5, changes=SMALL)
+    return keep("tlc-enterprise", "1y at 40C", worn=0.5, set=SMALL)
 
 
 def test_both_ways_agree_and_aged_data_read_more_slowly(kept):
@@ -29,14 +30,39 @@ def test_both_ways_agree_and_aged_data_read_more_slowly(kept):
 def test_more_wear_time_and_heat_never_lose_less(kept):
     lost = kept.form["kept"]["pages_lost"]
     for age, worn in [("1y at 40C", 1.0), ("5y at 40C", 0.5), ("1y at 55C", 0.5)]:
-        assert (
-            keep("tlc-enterprise", age, worn=worn, changes=SMALL).form["kept"]["pages_lost"] > lost
-        )
+        assert keep("tlc-enterprise", age, worn=worn, set=SMALL).form["kept"]["pages_lost"] > lost
+
+
+def test_the_verdict_is_no_surer_than_the_evidence(kept):
+    assert kept.verdict == "kept"
+    assert kept.to_dict()["verdict"] == "kept"
+    on = SMALL | {"device.media.model": "tlc-3d"}
+    assert keep("tlc-enterprise", "1y at 40C", worn=3.0, set=on).verdict == "lost"
+
+
+def test_figures_have_a_line_for_each_wear_and_ascend(kept):
+    losses, retries = figures.losses(kept), figures.retries(kept)
+    assert [it.name for it in losses.series] == ["0% worn", "50% worn", "100% worn", "150% worn"]
+    for line in (*losses.series, *retries.series):
+        assert list(line.y) == sorted(line.y)
+    ends = [line.y[-1] for line in losses.series]
+    assert ends == sorted(ends) and ends[0] < ends[-1]
+
+
+def test_the_command_draws_a_picture(ssdlab, tmp_path):
+    sets = [f"--set={key}={value}" for key, value in SMALL.items()]
+    path = tmp_path / "kept.png"
+    ssdlab("keep", "tlc-enterprise", "--for", "90d", *sets, "--plot", path, "--quiet")
+    assert path.stat().st_size > 10_000
+
+
+def test_it_is_a_function_of_the_package():
+    assert ssdlab_package.keep is keep
 
 
 def test_losses_that_are_expected_are_seen():
     wide = {**SMALL, "device.media.spread_errors": 0.3, "device.media.model": "tlc-3d"}
-    found = keep("tlc-enterprise", "1y at 40C", worn=0.8, changes=wide)
+    found = keep("tlc-enterprise", "1y at 40C", worn=0.8, set=wide)
     assert found.expected_uncorrectable > 10
     assert found.agrees
     assert not found.assumed_model
@@ -73,6 +99,8 @@ def test_the_command_prints_json(ssdlab):
         (["--for", "90d", "--worn", "5%", "--written", "3TB"], "give one of them"),
         (["--for", "90d", "--written", "3"], "--written"),
         (["--for", "90d", "--set", "media"], "KEY=VALUE"),
+        (["--for", "90d", "--data", "9000TB"], "at most the drive's"),
+        (["--for", "90d", "--plot", "it.txt"], "the extension must be one of"),
     ],
 )
 def test_what_is_wrong_is_refused_with_what_is_right(refused, words, part):

@@ -15,7 +15,8 @@ pub fn section(flash: &SsdReport) -> Option<Value> {
     let mean = report.retries.iter().enumerate().map(|(steps, count)| steps as u64 * count);
     let mean = (reads > 0).then(|| mean.sum::<u64>() as f64 / reads as f64);
     let bits = reads as f64 * flash.page_bytes as f64 * 8.0;
-    let lost = report.uncorrectable as f64;
+    // Those that parity brings back reach the host.
+    let lost = (report.uncorrectable - report.rebuilt) as f64;
     // One codeword of a page; the normal bound is close enough above a few.
     let most = if lost > 0.0 { lost + 2.0 * lost.sqrt() + 2.0 } else { NONE_SEEN };
     let uber = |lost: f64| (bits > 0.0).then(|| lost * CODEWORD_BITS / bits);

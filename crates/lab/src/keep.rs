@@ -75,9 +75,54 @@ pub fn keep(experiment: &Experiment, asked: &Keeping) -> Result<Value, InputErro
         "spread_is_derived": config.media.spread_errors.is_none(),
         "kept": case(asked.cycles, wall, celsius),
         "first_loss_days": first_loss(is_lost).map(|hours| hours / 24.0),
+        "verdict": verdict(pages * lost(config, &forecast, Aged {
+            cycles: asked.cycles,
+            hours: wall * acceleration(celsius),
+        })),
         "jesd218": classes(config, &forecast),
         "helps": helps,
+        "over_time": over_time(config, &forecast, (asked.cycles, celsius), wall, pages),
     }))
+}
+
+/// What may be said given the pages expected to be lost. Losses are known to a factor of ten at best: "kept" and "lost"
+/// hold also at its far end, and all between is "open".
+fn verdict(expected: f64) -> &'static str {
+    const UNSURE: f64 = 10.0;
+    if chance_any(expected * UNSURE) < FIRST {
+        "kept"
+    } else if chance_any(expected / UNSURE) > 0.5 {
+        "lost"
+    } else {
+        "open"
+    }
+}
+
+/// Losses and retries over time, from a sixteenth of it to sixteen times as long: the losses also of blocks that are
+/// less worn, and more.
+fn over_time(
+    config: &SsdConfig,
+    forecast: &Forecast,
+    (cycles, celsius): (f64, f64),
+    wall: f64,
+    pages: f64,
+) -> Value {
+    let hours: Vec<f64> = (-4..=4).map(|power| wall * 2_f64.powi(power)).collect();
+    let aged = |cycles: f64, hours: f64| Aged { cycles, hours: hours * acceleration(celsius) };
+    let rated = f64::from(config.wear.rated_cycles);
+    let mut wear = vec![0.0, 0.5 * rated, rated, 1.5 * rated, cycles];
+    wear.sort_by(f64::total_cmp);
+    wear.dedup();
+    let losses = wear.iter().map(|cycles| {
+        let of = |hours: &f64| pages * lost(config, forecast, aged(*cycles, *hours));
+        json!({ "cycles": cycles, "pages_lost": hours.iter().map(of).collect::<Vec<f64>>() })
+    });
+    let retries = hours.iter().map(|hours| forecast.retries(aged(cycles, *hours)).mean());
+    json!({
+        "days": hours.iter().map(|hours| hours / 24.0).collect::<Vec<f64>>(),
+        "mean_retries": retries.collect::<Vec<f64>>(),
+        "losses": losses.collect::<Vec<Value>>(),
+    })
 }
 
 /// The hours from which on something holds that goes on holding, if they are not too many.
@@ -98,9 +143,7 @@ fn first_loss(holds: impl Fn(f64) -> bool) -> Option<f64> {
 
 /// The chance that a page cannot be read, also not from parity.
 fn lost(config: &SsdConfig, forecast: &Forecast, aged: Aged) -> f64 {
-    let alone = forecast.lost(aged);
-    let of = config.parity.of;
-    if of < 2 { alone } else { (f64::from(of - 1) * alone * alone).min(alone) }
+    forecast.lost_of_stripe(aged, config.parity.of, config.parity.stagger)
 }
 
 fn chance_any(expected: f64) -> f64 {
@@ -206,14 +249,41 @@ mod tests {
     }
 
     #[test]
+    fn the_verdict_holds_at_both_ends_of_what_is_known() {
+        assert_eq!(verdict(0.0), "kept");
+        assert_eq!(verdict(0.0009), "kept");
+        assert_eq!(verdict(0.002), "open");
+        assert_eq!(verdict(1.0), "open", "a tenth of it is most likely nothing");
+        assert_eq!(verdict(8.0), "lost");
+        let of = |cycles| found(&["device.media.model=tlc-3d"], "1y at 40C", cycles).unwrap();
+        let said = |cycles| of(cycles)["verdict"].as_str().unwrap().to_owned();
+        assert_eq!((said(500.0), said(3000.0)), ("kept".to_owned(), "lost".to_owned()));
+        let over = of(1500.0)["over_time"].clone();
+        for row in over["losses"].as_array().unwrap() {
+            let lost: Vec<f64> = row["pages_lost"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|it| it.as_f64().unwrap())
+                .collect();
+            assert!(lost.windows(2).all(|pair| pair[0] <= pair[1]), "{lost:?}");
+        }
+        assert_eq!(over["days"][4], 365.25);
+        assert_eq!(over["mean_retries"][4], of(1500.0)["kept"]["mean_retries"]);
+    }
+
+    #[test]
     fn parity_squares_the_chance() {
         let of = |sets: &[&str]| {
             found(sets, "1y at 40C", 2500.0).unwrap()["kept"]["page_lost"].as_f64().unwrap()
         };
         let base = ["device.media.model=tlc-3d", "device.media.spread_errors=0.2"];
         let alone = of(&base);
-        let with = of(&[base[0], base[1], "device.parity.of=16"]);
-        assert!((with / (15.0 * alone * alone) - 1.0).abs() < 1e-9, "{with} {alone}");
+        let parity = [base[0], base[1], "device.parity.of=16", "device.parity.stagger=true"];
+        let with = of(&parity);
+        assert!((with / (15.0 * alone * alone) - 1.0).abs() < 0.05, "{with} {alone}");
+        let along = of(&parity[..3]);
+        assert!(along > 2.0 * with, "pages of a word line are lost together: {along} {with}");
     }
 
     #[test]

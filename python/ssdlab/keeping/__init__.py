@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ssdlab import _core
 from ssdlab._core import InputError
-from ssdlab.running import Experiment, Progress
+from ssdlab.running import Experiment, Part
 
 #: Requests of the read of the whole drive, and how many are under way.
 BLOCK, OUTSTANDING = 128 * 1024, 32
@@ -56,6 +57,11 @@ class Kept:
     aged: Reading
 
     @property
+    def verdict(self) -> str:
+        """"kept", "lost" or "open": what holds also if losses are known to a factor of ten."""
+        return str(self.form["verdict"])
+
+    @property
     def expected_uncorrectable(self) -> float:
         """Pages of the scaled drive that the closed form expects to be lost."""
         return float(self.form["kept"]["page_lost"]) * self.aged.pages
@@ -80,6 +86,7 @@ class Kept:
             "wear": self.wear,
             "assumed_model": self.assumed_model,
             "scale": self.scale,
+            "verdict": self.verdict,
             "closed_form": dict(self.form),
             "simulated": {
                 "new": asdict(self.new),
@@ -93,42 +100,48 @@ class Kept:
 
 #: What the numbers rest on, for the terminal and for `--json`.
 EVIDENCE = (
-    "What time adds to the errors rests on one recalled figure of one chip, and the spread between "
-    "pages follows from the rating: losses are right to a factor of ten at best. Retries rest on "
-    "four published conditions of another chip. No published test of worn drives left unpowered "
-    "confirms either."
+    "How far to trust it: the spread between pages is derived from the drive's rating, so a drive "
+    "within its rating keeps its data because the rating is believed. What time adds to the errors "
+    "rests on one recalled figure of one chip; losses are right to a factor of ten at best. "
+    "Retries rest on four published conditions of another chip. No published test of worn drives "
+    "left unpowered confirms either."
 )
 
 
 def keep(
-    device: str,
+    device: Part,
     age: str,
     *,
     worn: float | None = None,
     written: float | None = None,
     data: float | None = None,
-    changes: Mapping[str, Any] | None = None,
+    set: Mapping[str, Any] | None = None,
     seed: int | None = None,
-    progress: Callable[[Progress], object] | None = None,
+    allow_code: bool = False,
 ) -> Kept:
-    """What `device` loses of its data after `age`, such as "1y at 40C".
+    """What `device` loses of its data after `age`, such as "1y at 40C", without power.
 
-    `worn` is a share of the rated cycles, `written` bytes written to the whole drive, at a write
-    amplification of 1. `data` is what is asked about, bytes; all of the drive if it is None.
+    `device` is a preset, a file or keys. `worn` is a share of the rated cycles, `written` bytes
+    written to the whole drive, at a write amplification of 1. `data` is what is asked about, bytes;
+    all of the drive if it is None. `set` changes single keys. Raises `InputError` for wrong input.
+
+    >>> found = ssdlab.keep("tlc-client", "1y at 40C", worn=0.5)  # doctest: +SKIP
+    >>> found.verdict, found.form["kept"]["pages_lost"]  # doctest: +SKIP
     """
-    set_keys = {str(key): value for key, value in (changes or {}).items()}
-    plain = Experiment(device=device, set=set_keys).to_dict()["device"]
+    keys: dict[str, Any] = dict(set or {})
+    how: dict[str, Any] = {"device": device, "seed": seed, "allow_code": allow_code}
+    plain = Experiment(**how, set=keys).to_dict()["device"]
     if plain.get("kind") != "ssd":
-        raise InputError(f'{device}: only a device of kind "ssd" keeps data that age')
+        raise InputError(f'keep: {_name(device)}: only a device of kind "ssd" keeps data that age')
     assumed = plain.get("media", {}).get("model", "none") == "none"
     if assumed:
         qlc = plain["cell"]["bits"] == QLC_BITS
-        set_keys["device.media.model"] = "qlc-3d" if qlc else "tlc-3d"
+        keys["device.media.model"] = "qlc-3d" if qlc else "tlc-3d"
     scale = int(plain["scale"])
-    capacity = _core.capacity_bytes(Experiment(device=device, set=set_keys).layers)
+    capacity = _core.capacity_bytes(Experiment(**how, set=keys).layers)
     rated = int(plain["wear"]["rated_cycles"])
     cycles, wear = _cycles(worn, written, rated, capacity * scale)
-    set_keys["device.media.cycles"] = round(cycles)
+    keys["device.media.cycles"] = round(cycles)
     load = {
         "kind": "closed",
         "read_share": 1.0,
@@ -138,22 +151,29 @@ def keep(
         "requests": max(1, capacity // BLOCK),
     }
 
-    def experiment(**run: Any) -> Experiment:
-        return Experiment(
-            device=device,
-            workload=load,
-            seed=seed,
-            set=set_keys | {f"run.{k}": v for k, v in run.items()},
-        )
+    def experiment(run: Mapping[str, Any]) -> Experiment:
+        return Experiment(**how, workload=load, set={**keys, **run})
 
-    form = json.loads(
-        _core.keep(
-            experiment().layers, age, cycles, round(capacity * scale if data is None else data)
-        )
-    )
-    new = _reading(experiment().run(progress=progress))
-    aged = _reading(experiment(age=age).run(progress=progress))
-    return Kept(device, age, cycles, wear, assumed, scale, form, new, aged)
+    asked = _data(data, capacity * scale)
+    form = json.loads(_core.keep(experiment({}).layers, age, cycles, asked))
+    new = _reading(experiment({}).run())
+    aged = _reading(experiment({"run.age": age}).run())
+    return Kept(_name(device), age, cycles, wear, assumed, scale, form, new, aged)
+
+
+def _name(device: Part) -> str:
+    if isinstance(device, Mapping):
+        return str(device.get("preset", "the device"))
+    return os.fspath(device) if isinstance(device, str | os.PathLike) else "the device"
+
+
+def _data(data: float | None, whole: int) -> int:
+    if data is None:
+        return whole
+    if not 0 < data <= whole:
+        most = f"{whole / 1e9:.4g}GB"
+        raise InputError(f"--data {data / 1e9:g}GB: more than 0, and at most the drive's {most}")
+    return round(data)
 
 
 def _cycles(

@@ -8,8 +8,17 @@ from pathlib import Path
 
 import click
 
-from ssdlab import delivery, forms, terminal
-from ssdlab.cli.options import QUIET, ExamplesFirst, device_argument, no_cache, one_device
+from ssdlab import delivery, forms, layers, terminal
+from ssdlab.charts import matplotlib
+from ssdlab.cli.options import (
+    ALLOW_CODE,
+    PATH,
+    QUIET,
+    ExamplesFirst,
+    device_argument,
+    no_cache,
+    one_device,
+)
 from ssdlab.device.units import SIZE
 from ssdlab.keeping import keep as keeping
 
@@ -41,11 +50,12 @@ from ssdlab.keeping import keep as keeping
     multiple=True,
     help="Change one key, such as device.ecc.hard=1e-2; repeatable.",
 )
-@click.option("--seed", metavar="N", type=click.IntRange(min=0), default=42, show_default=True,
-              help="Seed.")  # fmt: skip
+@click.option("--seed", metavar="N", type=int, help="Seed of the random generator.")
+@ALLOW_CODE
 @click.option(
     "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
 )
+@click.option("--plot", metavar="FILE.png", type=PATH, help="Draw losses and retries over time.")
 @no_cache
 @QUIET
 def keep(
@@ -57,8 +67,10 @@ def keep(
     written: str | None,
     data: str | None,
     assignments: tuple[str, ...],
-    seed: int,
+    seed: int | None,
+    allow_code: bool,
     json_path: str | None,
+    plot: Path | None,
     quiet: bool,
 ) -> None:
     """Estimate what DEVICE (a preset or a TOML file) loses of its data while it lies unused.
@@ -68,8 +80,11 @@ def keep(
     """
     device = one_device(positional, named)
     json_file = None if json_path in (None, "-") else Path(str(json_path))
-    if json_file is not None:
-        delivery.refuse(json_file, forms.KEEPING)
+    for path, form in ((json_file, forms.KEEPING), (plot, forms.PICTURE)):
+        if path is not None:
+            delivery.refuse(path, form)
+    if plot is not None:
+        matplotlib.check("--plot", plot)
     with terminal.steps(sys.stderr, "reading the aged drive", quiet):
         found = keeping(
             device,
@@ -77,12 +92,18 @@ def keep(
             worn=None if worn is None else _share(worn),
             written=None if written is None else SIZE.parse("--written", written),
             data=None if data is None else SIZE.parse("--data", data),
-            changes=dict(_pair(it) for it in assignments),
+            set=_changes(assignments),
             seed=seed,
+            allow_code=allow_code,
         )
     text = json.dumps(found.to_dict(), indent=2) + "\n"
     if json_file is not None:
         delivery.write(json_file, text, forms.KEEPING)
+    if plot is not None:
+        from ssdlab.keeping import figures
+
+        drawn = matplotlib.sheet([[figures.losses(found)], [figures.retries(found)]], "--plot")
+        matplotlib.save(plot, drawn)
     if json_path == "-":
         click.echo(text, nl=False)
     elif not quiet:
@@ -100,8 +121,8 @@ def _share(text: str) -> float:
     return share / 100 if percent else share
 
 
-def _pair(assignment: str) -> tuple[str, str]:
-    key, equals, value = assignment.partition("=")
-    if not equals:
-        raise click.UsageError(f"--set {assignment}: expected KEY=VALUE")
-    return key, value
+def _changes(assignments: tuple[str, ...]) -> dict[str, str]:
+    """The assignments as keys and values; what they mean is checked with the experiment."""
+    layers.from_options(assignments)
+    pairs = (it.split("=", 1) for it in assignments)
+    return {key.strip(): value.strip().strip("\"'") for key, value in pairs}

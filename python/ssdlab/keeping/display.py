@@ -15,6 +15,12 @@ from ssdlab.terminal import console_for, fact_table, rendered
 
 #: Losses below this are as good as none.
 FEW = 1e-6
+#: The answer in a sentence.
+SAYS = {
+    "kept": "No loss is expected, not even if losses are ten times as many.",
+    "open": "Too close to call: the evidence does not carry an answer.",
+    "lost": "Losses are expected, even if they are ten times as few.",
+}
 
 
 def table(found: Kept, file: IO[str]) -> str:
@@ -23,6 +29,7 @@ def table(found: Kept, file: IO[str]) -> str:
     form, kept = found.form, found.form["kept"]
     head = Text(f"{found.device}: {found.age}", style="bold")
     head.append(f"\n{found.wear}; {size(form['data_bytes'])} of data", style="dim")
+    head.append(f"\n{SAYS[found.verdict]}")
     law = form["model"] + (" (assumed)" if found.assumed_model else "")
     asked = [
         ("law of ageing", law),

@@ -41,6 +41,8 @@ pub struct Forecast {
     law: Law,
     ladder: Ladder,
     most_steps: u32,
+    /// Behind the table the best reference is searched.
+    searches: bool,
     /// Total spreads of drift and errors.
     drift: f64,
     errors: f64,
@@ -50,7 +52,8 @@ impl Forecast {
     /// Of a law and a controller, given the total spreads of drift and errors.
     pub fn new(law: Law, ecc: &Ecc, retry: &Retry, drift: f64, errors: f64) -> Forecast {
         let ladder = Ladder::new(ecc, retry, law.errors_of_new());
-        Forecast { law, ladder, most_steps: retry.steps, drift, errors }
+        let searches = retry.search.ns().is_some();
+        Forecast { law, ladder, most_steps: retry.steps, searches, drift, errors }
     }
 
     /// Of a drive whose data age.
@@ -74,9 +77,40 @@ impl Forecast {
         (self.law.drift(cycles, hours), self.law.errors(cycles, hours, 0.0))
     }
 
-    /// The chance that a page is beyond correction.
+    /// The chance that a page is beyond correction: by its errors, or because the table of references ends.
     pub fn lost(&self, aged: Aged) -> f64 {
-        chance_lost(self.means(aged).1, self.ladder.limit(), self.errors)
+        let by_errors = chance_lost(self.means(aged).1, self.ladder.limit(), self.errors);
+        either(by_errors, self.beyond_table(aged))
+    }
+
+    /// The same where one of every `of` groups is parity: another page of the stripe must be lost too. Pages of a
+    /// stripe that lie on one word line share its factor; staggered ones do not.
+    pub fn lost_of_stripe(&self, aged: Aged, of: u32, is_staggered: bool) -> f64 {
+        if of < 2 {
+            return self.lost(aged);
+        }
+        let others = f64::from(of - 1);
+        let both = |page: f64| -page * libm::expm1(others * libm::log1p(-page.min(1.0 - 1e-12)));
+        if is_staggered {
+            return both(self.lost(aged));
+        }
+        let beyond = self.beyond_table(aged);
+        let (errors, limit) = (self.means(aged).1, self.ladder.limit());
+        // Half of the variance lies between word lines.
+        let half = self.errors * std::f64::consts::FRAC_1_SQRT_2;
+        mean_over(|z| {
+            let of_line = errors * libm::exp(half * z - half * half / 2.0);
+            both(either(chance_lost(of_line, limit, half), beyond))
+        })
+    }
+
+    /// The chance that the table of references does not reach, where no search follows.
+    fn beyond_table(&self, aged: Aged) -> f64 {
+        if self.searches {
+            return 0.0;
+        }
+        let longer = Forecast { most_steps: self.most_steps + 1, ..self.clone() };
+        longer.retries(aged).chances.last().copied().unwrap_or(0.0)
     }
 
     /// The chance that a page needs soft decoding.
@@ -131,6 +165,11 @@ impl Forecast {
         }
         1.0 - chance_above(libm::log(limit / mean) / self.drift + self.drift / 2.0)
     }
+}
+
+/// The chance of one of two independent events, or both.
+fn either(one: f64, other: f64) -> f64 {
+    one + other - one * other
 }
 
 /// The mean of a smooth function of a standard normal variable, with few points.
@@ -195,6 +234,28 @@ mod tests {
         let mean =
             |reference| forecast(&Retry { reference, ..Retry::default() }).retries(aged).mean();
         assert!(mean(Reference::Model) < 0.5 * mean(Reference::Table));
+    }
+
+    #[test]
+    fn a_stripe_along_a_word_line_loses_more_than_one_across_and_less_than_a_page() {
+        let law = Law::new(MediaModel::Tlc3d, DriftLaw::Power).unwrap();
+        let forecast = Forecast::new(law, &Ecc::default(), &Retry::default(), DRIFT, 0.2);
+        let aged = Aged { cycles: 2200.0, hours: 30_000.0 };
+        let alone = forecast.lost(aged);
+        let [along, across] = [false, true].map(|it| forecast.lost_of_stripe(aged, 16, it));
+        assert!((across / (15.0 * alone * alone) - 1.0).abs() < 0.01, "{across} {alone}");
+        assert!(across < along && along < alone, "{across} {along} {alone}");
+        assert_eq!(forecast.lost_of_stripe(aged, 0, false), alone);
+    }
+
+    #[test]
+    fn a_short_table_without_a_search_loses_what_has_moved_further() {
+        let retry = Retry { steps: 10, search: "none".parse().unwrap(), ..Retry::default() };
+        let aged = Aged { cycles: 0.0, hours: 4.0 * MONTH };
+        let lost = forecast(&retry).lost(aged);
+        let beyond = forecast(&Retry::default()).retries(aged).at_least(11);
+        assert!((lost / beyond - 1.0).abs() < 1e-6 && lost > 0.01, "{lost} {beyond}");
+        assert!(forecast(&Retry { steps: 10, ..Retry::default() }).lost(aged) < 1e-9);
     }
 
     /// 500 GB, pages of 16 KiB, a year at 40 degrees, spread 0.18.
