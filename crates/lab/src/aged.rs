@@ -26,6 +26,10 @@ pub fn section(flash: &SsdReport) -> Option<Value> {
         "clock_days": report.clock_days,
         "rber": { "mean": rber_mean, "p99": rber_p99, "max": rber_max },
         "drift": { "mean": drift_mean, "max": drift_max },
+        "now": report.shares_now().map(|[retried, lost]| json!({
+            "retried_share": retried,
+            "lost_share": lost,
+        })),
         "spread_errors": report.spread_errors,
         "page_reads": reads,
         "reads_retried": retried,

@@ -258,14 +258,14 @@ impl Flash {
         let programmed = &self.programmed;
         let is_programmed = |ppn: u64| ppn % pages < u64::from(programmed[(ppn / pages) as usize]);
         if let Some(media) = &mut self.media {
-            media.lose_power(is_programmed);
+            media.losses_mut().lose_power(is_programmed);
         }
     }
 
     /// Whether a logical page cannot be read where it was written.
     pub fn is_lost(&mut self, ppn: Ppn) -> bool {
         let Some(media) = &mut self.media else { return false };
-        if media.is_poisoned(ppn.0) {
+        if media.losses().is_poisoned(ppn.0) {
             return true;
         }
         let pages = u64::from(self.pages_per_block);

@@ -204,7 +204,7 @@ impl Ftl {
         }
         for lpn in lost {
             if let Some((media, ppn)) = flash.media_mut().zip(self.lookup(lpn)) {
-                media.poison(ppn.0);
+                media.losses_mut().poison(ppn.0);
             }
         }
     }

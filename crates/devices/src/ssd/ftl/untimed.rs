@@ -214,7 +214,7 @@ impl Ftl {
                 let is_lost = flash.is_lost(from);
                 let programming = self.program_cold(domain, lpn);
                 if is_lost && let Some(media) = flash.media_mut() {
-                    media.poison(programming.ppn.0);
+                    media.losses_mut().poison(programming.ppn.0);
                 }
                 self.carry_temperature(job.source, programming);
                 self.counters.migrations += 1;

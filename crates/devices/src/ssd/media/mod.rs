@@ -6,20 +6,24 @@
 //! failing, whoever reads it and in whatever order.
 
 mod age;
+mod cell;
 mod forms;
 mod ladder;
 mod law;
+mod losses;
 mod normal;
 mod place;
 pub mod planted;
 mod report;
 mod spread;
 mod state;
+mod tally;
 
 pub use age::{AGE_EXPECTED, Age};
 pub use forms::{Aged, Forecast, Retries};
 pub use ladder::{Ladder, Outcome, Rebuilt};
 pub use law::{ACTIVATION, Law, MONTH, REFERENCE, YEAR, acceleration, days_at_fixed_references};
+pub use losses::Losses;
 pub use normal::{chance_above, exceeded_with};
 pub use place::FlashPage;
 pub use report::MediaReport;

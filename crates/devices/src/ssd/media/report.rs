@@ -11,6 +11,9 @@ pub struct MediaReport {
     pub drift: [f64; 2],
     /// The spread of the error rates between pages.
     pub spread_errors: f64,
+    /// Of pages that hold data, a sample: how many, and those of them that would take retries if they were read now, and
+    /// those that could not be read, also not from parity.
+    pub sample: [u64; 3],
     /// Flash pages that the host read, by the retries that each took.
     pub retries: Vec<u64>,
     /// Those of them that needed soft decoding.
@@ -36,11 +39,20 @@ impl MediaReport {
         [all, all - self.retries.first().copied().unwrap_or(0)]
     }
 
+    /// The shares of pages that would take retries now, and that could not be read.
+    pub fn shares_now(&self) -> Option<[f64; 2]> {
+        let [all, retried, lost] = self.sample.map(|count| count as f64);
+        (all > 0.0).then(|| [retried / all, lost / all])
+    }
+
     /// Adds what another drive came to; rates are the worse of both.
     pub fn add(&mut self, other: &MediaReport) {
         self.clock_days = self.clock_days.max(other.clock_days);
         self.retries.resize(self.retries.len().max(other.retries.len()), 0);
         for (count, more) in self.retries.iter_mut().zip(&other.retries) {
+            *count += more;
+        }
+        for (count, more) in self.sample.iter_mut().zip(other.sample) {
             *count += more;
         }
         for (rate, other) in self.rber.iter_mut().zip(other.rber) {

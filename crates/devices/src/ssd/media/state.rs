@@ -1,32 +1,30 @@
 //! The state of a drive's media: its clock, and for each block when it was written and how often it was read.
 
 use super::age::Age;
+use super::cell::{Cell, rounded, stepped, unstepped};
 use super::ladder::{Ladder, Outcome, Rebuilt};
 use super::law::{Law, acceleration};
+use super::losses::Losses;
 use super::normal::{mix, of_hash};
 use super::place::{FlashPage, Spreads};
 use super::planted::Mistake;
 use super::report::MediaReport;
 use super::spread;
+use super::tally::Tally;
 use crate::ssd::config::{Celsius, Reference, SsdConfig};
 use crate::ssd::ids::Block;
 use crate::ssd::shape::Groups;
 use engine::Time;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 
 /// Stream of the drive's randomness from which pages, blocks and word lines differ.
 const MEDIA_STREAM: u64 = 21;
 /// Steps of the clock in a second at 30 degrees, as a power of two: sums of times are exact.
 const CLOCK_BITS: u32 = 20;
-/// Steps of a class in a unit of the logarithm of drift or errors.
-const CLASS_STEPS: f64 = 1024.0;
 /// The drift of a class whose pages are all read at once, but for one of 1e9.
 const CLEAN: i16 = i16::MIN;
 /// How far from the mean the worst page of 1e9 lies.
 const WORST: f64 = 6.0;
-/// The bit of a block's reads which says that it holds one bit a cell.
-const ONE_BIT: u32 = 1 << 31;
 /// How much less the levels of one bit a cell drift, and how many fewer errors they have: guesses.
 const ONE_BIT_DRIFT: f64 = 1.0 / 8.0;
 const ONE_BIT_ERRORS: f64 = 1.0 / 100.0;
@@ -35,64 +33,15 @@ const AGE_BITS: u32 = 11;
 const READ_BITS: u32 = 6;
 /// Quantiles of the normal distribution by which blocks differ.
 const QUANTILES: usize = 4096;
-/// Retries that the histogram tells apart; the last place has all above.
-const HISTOGRAM: usize = 42;
 /// Pages that a report looks at, at most.
 const SAMPLE: u64 = 1 << 14;
-
-/// What is kept of a block: 20 bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-struct Cell {
-    /// Minute of the clock at which its first page was programmed.
-    opened: u32,
-    /// Flash pages of it that the host has read since; the highest bit says that it holds one bit a cell.
-    reads: u32,
-    /// Age in minutes, and reads, from which on its class is another.
-    until_age: u32,
-    until_reads: u32,
-    /// Logarithms of its mean drift and error rate, in steps.
-    drift: i16,
-    errors: i16,
-}
-
-impl Cell {
-    /// Flash pages that the host has read.
-    #[inline]
-    fn reads(&self) -> u32 {
-        self.reads & !ONE_BIT
-    }
-
-    /// Another flash page is read.
-    #[inline]
-    fn count_read(&mut self) {
-        self.reads += u32::from(self.reads() < ONE_BIT - 1);
-    }
-
-    /// Whether it holds one bit a cell.
-    fn is_one_bit(&self) -> bool {
-        self.reads & ONE_BIT != 0
-    }
-}
 
 /// What is saved of the media.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MediaState {
     clock: u64,
     cells: Vec<Cell>,
-    poisoned: BTreeSet<u64>,
-    partial: BTreeSet<u64>,
-}
-
-/// What was counted.
-#[derive(Debug, Clone, PartialEq, Default)]
-struct Tally {
-    retries: Vec<u64>,
-    soft: u64,
-    searched: u64,
-    uncorrectable: u64,
-    rebuilt: u64,
-    unreadable: u64,
-    healed: u64,
+    losses: Losses,
 }
 
 /// The media of a drive. Its fields are the law and the ladder, the clock, what is kept of blocks, and what was counted.
@@ -121,10 +70,7 @@ pub struct Media {
     spread_errors: f64,
     /// The last good reference of each block of each die, where reads begin there.
     last: Vec<u8>,
-    /// Pages of the flash that hold a copy of what could not be read, and logical pages that were written in part over
-    /// such a one.
-    poisoned: BTreeSet<u64>,
-    partial: BTreeSet<u64>,
+    losses: Losses,
     tally: Tally,
 }
 
@@ -177,8 +123,7 @@ impl Media {
             },
             spread_errors,
             last: vec![0; tracked],
-            poisoned: BTreeSet::new(),
-            partial: BTreeSet::new(),
+            losses: Losses::default(),
             tally: Tally::default(),
             shape,
         })
@@ -226,19 +171,14 @@ impl Media {
             opened = self.cells[block.at()].opened;
         }
         let is_one_bit = is_one_bit && !Mistake::SlcAsNative.is_planted();
-        let reads = if is_one_bit { ONE_BIT } else { 0 };
-        self.cells[block.at()] = Cell { opened, reads, ..Cell::default() };
+        self.cells[block.at()] = Cell::begun(opened, is_one_bit);
     }
 
     /// A block is erased, whose pages are these.
     pub fn erased(&mut self, block: Block, pages: std::ops::Range<u64>) {
         let opened = self.cells[block.at()].opened;
-        self.cells[block.at()] = Cell { opened, ..Cell::default() };
-        if !self.poisoned.is_empty() && !Mistake::PoisonStays.is_planted() {
-            // Those behind the block go on; what was in it is gone.
-            let mut behind = self.poisoned.split_off(&pages.start);
-            self.poisoned.append(&mut behind.split_off(&pages.end));
-        }
+        self.cells[block.at()] = Cell::begun(opened, false);
+        self.losses.erased(pages);
         let width = self.shape.width as usize;
         if let Some(last) = self.last.get_mut(block.at() * width..(block.at() + 1) * width) {
             last.fill(0);
@@ -290,26 +230,27 @@ impl Media {
             if outcome.lost { self.rebuild(page, erases, outcome) } else { outcome }
         };
         if of_host {
-            self.count(outcome);
+            self.tally.count(outcome);
         }
         outcome
     }
 
     /// Whether a page would be beyond correction, if it were read now.
     pub fn would_be_lost(&mut self, page: FlashPage, erases: u32) -> bool {
-        if self.is_clean_now(page.block, erases) {
-            return false;
-        }
+        !self.is_clean_now(page.block, erases) && self.climb_alone(page, erases).lost
+    }
+
+    /// What a read of a page would come to, with its stripe.
+    fn climb_alone(&self, page: FlashPage, erases: u32) -> Outcome {
         let (outcome, _) = self.judge(page, erases);
-        outcome.lost && self.rebuild(page, erases, outcome).lost
+        if outcome.lost { self.rebuild(page, erases, outcome) } else { outcome }
     }
 
     /// Whether every page of a block is read at once, at its present age.
     #[inline]
     fn is_clean_now(&mut self, block: Block, erases: u32) -> bool {
         let cell = &self.cells[block.at()];
-        let age = self.minute.saturating_sub(cell.opened);
-        if age >= cell.until_age || cell.reads() >= cell.until_reads {
+        if !cell.is_of_class(cell.age(self.minute)) {
             self.classify(block, erases);
         }
         self.cells[block.at()].drift == CLEAN
@@ -339,25 +280,12 @@ impl Media {
         self.ladder.time(outcome, sense_ns, bus_ns)
     }
 
-    fn count(&mut self, outcome: Outcome) {
-        let place = (outcome.steps as usize).min(HISTOGRAM - 1);
-        if self.tally.retries.len() <= place {
-            self.tally.retries.resize(place + 1, 0);
-        }
-        self.tally.retries[place] += 1;
-        self.tally.soft += u64::from(outcome.soft > 0);
-        self.tally.searched += u64::from(outcome.searched);
-        let rebuilt = outcome.rebuilt.is_some();
-        self.tally.rebuilt += u64::from(rebuilt);
-        self.tally.uncorrectable += u64::from(outcome.lost || rebuilt);
-    }
-
     /// Finds the class of a block, and until when it is that. It depends on its age and its reads, not on when it was
     /// asked for.
     #[cold]
     fn classify(&mut self, block: Block, erases: u32) {
         let cell = self.cells[block.at()];
-        let age = self.minute.saturating_sub(cell.opened);
+        let age = cell.age(self.minute);
         let (age, until_age) = rounded(age, AGE_BITS);
         let shape = &self.shape;
         let pages = shape.rounds() * shape.width * shape.rows * shape.planes;
@@ -371,9 +299,9 @@ impl Media {
         let drift = stepped(less[0] * self.law.drift(cycles, hours));
         let errors = stepped(less[1] * self.law.errors(cycles, hours, per_page));
         let is_clean = self.is_clean(drift, errors);
-        let cell = &mut self.cells[block.at()];
-        (cell.until_age, cell.until_reads) = (until_age, until_reads.saturating_mul(unit));
-        (cell.drift, cell.errors) = (if is_clean { CLEAN } else { drift }, errors);
+        let class = (if is_clean { CLEAN } else { drift }, errors);
+        let until = (until_age, until_reads.saturating_mul(unit));
+        self.cells[block.at()].set_class(class, until);
     }
 
     /// Whether the worst page of a class is read at once.
@@ -455,65 +383,27 @@ impl Media {
 
     // ---- what could not be read ------------------------------------------------------------------
 
-    /// A page of the flash holds a copy of what could not be read.
-    pub fn poison(&mut self, ppn: u64) {
-        self.poisoned.insert(ppn);
-    }
-
-    /// Whether a page of the flash holds such a copy.
-    #[inline]
-    pub fn is_poisoned(&self, ppn: u64) -> bool {
-        !self.poisoned.is_empty() && self.poisoned.contains(&ppn)
-    }
-
-    /// A logical page that cannot be read is about to be written in part: the rest of it stays lost.
-    pub fn begin_part(&mut self, lpn: u64) {
-        self.partial.insert(lpn);
-    }
-
-    /// Whether that is so of a logical page.
-    #[inline]
-    pub fn is_partial(&self, lpn: u64) -> bool {
-        !self.partial.is_empty() && self.partial.contains(&lpn)
-    }
-
-    /// A write that covers a logical page in part has taken it to a page of the flash: if it was lost, that is a copy
-    /// of what could not be read.
-    pub fn end_part(&mut self, lpn: u64, ppn: u64) {
-        if self.partial.remove(&lpn) && !Mistake::PartHeals.is_planted() {
-            self.poisoned.insert(ppn);
-        }
-    }
-
-    /// A logical page has been written in full to a page of the flash, or trimmed.
-    #[inline]
-    pub fn heal(&mut self, lpn: u64, ppn: Option<u64>) {
-        if Mistake::NothingHeals.is_planted() {
-            return;
-        }
-        if !self.partial.is_empty() {
-            self.partial.remove(&lpn);
-        }
-        // A copy that was still in the buffer has been replaced there.
-        if let Some(ppn) = ppn.filter(|_| !self.poisoned.is_empty()) {
-            self.poisoned.remove(&ppn);
-        }
-    }
-
     /// Whether anything is known to be lost.
     #[inline]
     pub fn knows_losses(&self) -> bool {
-        !self.poisoned.is_empty() || !self.partial.is_empty()
+        self.losses.are_known()
     }
 
-    /// The power is gone: copies that did not come to the flash are not there.
-    pub fn lose_power(&mut self, is_programmed: impl Fn(u64) -> bool) {
-        self.poisoned.retain(|ppn| is_programmed(*ppn));
+    /// What is known to be lost.
+    #[inline]
+    pub fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    /// The same, to be told.
+    #[inline]
+    pub fn losses_mut(&mut self) -> &mut Losses {
+        &mut self.losses
     }
 
     /// The host could not read a logical page.
     pub fn count_unreadable(&mut self) {
-        self.tally.unreadable += 1;
+        self.tally.count_unreadable();
     }
 
     /// Reads of logical pages that failed.
@@ -523,7 +413,7 @@ impl Media {
 
     /// It wrote one anew that it could not have read.
     pub fn count_healed(&mut self) {
-        self.tally.healed += 1;
+        self.tally.count_healed();
     }
 
     // ---- reports ---------------------------------------------------------------------------------
@@ -537,6 +427,7 @@ impl Media {
     pub fn report(&mut self, programmed: impl Fn(Block) -> (u32, u32)) -> MediaReport {
         let mut rates = Vec::new();
         let mut drifts = Vec::new();
+        let mut sample = [0; 3];
         let shape = self.shape;
         let pages_of_group = u64::from(shape.rows * shape.planes);
         let all = self.cells.len() as u64 * u64::from(shape.per_block) * pages_of_group;
@@ -554,6 +445,10 @@ impl Media {
                 FlashPage { block, group, row: page / shape.planes, plane: page % shape.planes };
             self.classify(block, erases);
             let (drift, errors, _) = self.state_of(page, erases);
+            let outcome = self.climb_alone(page, erases);
+            sample[0] += 1;
+            sample[1] += u64::from(!outcome.is_plain());
+            sample[2] += u64::from(outcome.lost);
             drifts.push(drift);
             rates.push(errors);
         }
@@ -568,6 +463,7 @@ impl Media {
             rber: [mean(&rates), high, most(&rates)],
             drift: [mean(&drifts), most(&drifts)],
             spread_errors: self.spread_errors,
+            sample,
             retries,
             soft_reads: soft,
             searched,
@@ -575,18 +471,13 @@ impl Media {
             rebuilt,
             unreadable,
             healed,
-            poisoned: self.poisoned.len() as u64,
+            poisoned: self.losses.poisoned(),
         }
     }
 
     /// The state, to be kept.
     pub fn keep(&self) -> MediaState {
-        MediaState {
-            clock: self.clock,
-            cells: self.cells.clone(),
-            poisoned: self.poisoned.clone(),
-            partial: self.partial.clone(),
-        }
+        MediaState { clock: self.clock, cells: self.cells.clone(), losses: self.losses.clone() }
     }
 
     /// Takes up a state that was kept; whether it fits.
@@ -598,10 +489,10 @@ impl Media {
         if Mistake::SavedIsYoung.is_planted() {
             self.clock = 0;
         }
-        (self.poisoned, self.partial) = (state.poisoned, state.partial);
+        self.losses = state.losses;
         self.minute = minutes(self.clock);
         // What it was is found again: the cycles may be others.
-        self.cells.iter_mut().for_each(|cell| (cell.until_age, cell.until_reads) = (0, 0));
+        self.cells.iter_mut().for_each(|cell| cell.set_class((0, 0), (0, 0)));
         true
     }
 }
@@ -624,20 +515,4 @@ fn rate(at: Celsius) -> u64 {
 
 fn minutes(clock: u64) -> u32 {
     u32::try_from((clock >> CLOCK_BITS) / 60).unwrap_or(u32::MAX - 1)
-}
-
-/// A number with its highest bits alone, and the next such number.
-fn rounded(number: u32, bits: u32) -> (u32, u32) {
-    let shift = (32 - number.leading_zeros()).saturating_sub(bits);
-    let low = number >> shift << shift;
-    (low, low.saturating_add(1 << shift))
-}
-
-/// The logarithm of a number in steps of a class.
-fn stepped(number: f64) -> i16 {
-    (libm::log(number) * CLASS_STEPS).round().clamp(-32_000.0, 32_000.0) as i16
-}
-
-fn unstepped(steps: i16) -> f64 {
-    f64::from(steps) / CLASS_STEPS
 }

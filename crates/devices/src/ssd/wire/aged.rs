@@ -165,8 +165,8 @@ impl Ssd {
     /// Whether a logical page, wherever it is now, is a copy of what could not be read.
     fn is_known_lost(&self, lpn: Lpn) -> bool {
         let Some(media) = self.flash.media() else { return false };
-        let poisoned = |ppn: Ppn| media.is_poisoned(ppn.0);
-        media.is_partial(lpn.0) || self.ftl.lookup(lpn).is_some_and(poisoned)
+        let poisoned = |ppn: Ppn| media.losses().is_poisoned(ppn.0);
+        media.losses().is_partial(lpn.0) || self.ftl.lookup(lpn).is_some_and(poisoned)
     }
 
     /// Whether a logical page cannot be read.
@@ -190,7 +190,7 @@ impl Ssd {
             if covers {
                 media.count_healed();
             } else {
-                media.begin_part(lpn.0);
+                media.losses_mut().begin_part(lpn.0);
             }
         }
     }
@@ -205,9 +205,9 @@ impl Ssd {
             let covers = front::covers(self.ftl.geometry(), request, lpn);
             let Some(media) = self.flash.media_mut() else { return };
             if covers {
-                media.heal(lpn.0, at);
+                media.losses_mut().heal(lpn.0, at);
             } else if let Some(ppn) = at {
-                media.end_part(lpn.0, ppn);
+                media.losses_mut().end_part(lpn.0, ppn);
             }
         }
     }
@@ -219,7 +219,7 @@ impl Ssd {
         }
         let at = self.ftl.lookup(lpn);
         if let Some((media, ppn)) = self.flash.media_mut().zip(at) {
-            media.poison(ppn.0);
+            media.losses_mut().poison(ppn.0);
         }
     }
 }

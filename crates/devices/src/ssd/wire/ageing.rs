@@ -24,7 +24,7 @@ impl Ssd {
     /// Logical pages are trimmed: whoever reads them finds nothing that could be lost.
     pub fn note_trimmed(&mut self, pages: Range<u64>) {
         if let Some(media) = self.flash.media_mut() {
-            pages.for_each(|lpn| media.heal(lpn, None));
+            pages.for_each(|lpn| media.losses_mut().heal(lpn, None));
         }
     }
 
@@ -36,7 +36,7 @@ impl Ssd {
         for lpn in pages {
             let at = self.ftl.lookup(Lpn(*lpn)).map(|ppn| ppn.0);
             if let Some(media) = self.flash.media_mut() {
-                media.heal(*lpn, at);
+                media.losses_mut().heal(*lpn, at);
             }
         }
     }
@@ -56,7 +56,7 @@ impl Ssd {
             let skipped = (request.lba.0.saturating_sub(start) * engine::SECTOR_BYTES) as u32;
             let (block, number) = (geometry.block_of(ppn), geometry.page_in_block(ppn));
             let Some(media) = self.flash.media() else { return status };
-            let mut is_lost = media.is_partial(lpn.0) || media.is_poisoned(ppn.0);
+            let mut is_lost = media.losses().is_partial(lpn.0) || media.losses().is_poisoned(ppn.0);
             if !self.ftl.is_waiting(lpn) {
                 for page in media.pages_in(block, number, (skipped, page.bytes)) {
                     let outcome = match last {
