@@ -52,8 +52,7 @@ use die::{Dies, Units};
 use due::{Answer, Due};
 use engine::{Completion, Device, Followed, Request, Time};
 use mover::{Jobs, Mover};
-use timeline::Recorder;
-use {clock::Clock, flash::Flash, front::Front, ftl::Ftl};
+use {clock::Clock, flash::Flash, front::Front, ftl::Ftl, timeline::Recorder};
 
 /// A simulated solid-state disk. Its fields are its machines, what they share, and what the wire has in hand.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use super::{
 };
 use devices::ssd::Ssd;
 use devices::ssd::media::{Age, Aged, Forecast, Law};
-use devices::{Prepare, latency};
+use devices::{Persist, Prepare, latency};
 use engine::{Op, Time};
 use serde_json::{Value, json};
 
@@ -209,4 +209,29 @@ pub fn a_good_first_reference_saves_retries() {
     let (table, last, model) = (of("table"), of("last"), of("model"));
     assert!(last.0 < table.0 / 3 && model.0 < table.0 / 2, "{table:?} {last:?} {model:?}");
     assert!(last.1 <= last.0, "{last:?}");
+}
+
+/// What is written to a block that was open while the drive lay unused is young, and what the block held before is
+/// old.
+#[test]
+pub fn a_block_that_was_open_has_an_old_and_a_young_part() {
+    let config = config(&[("device.fill", json!("empty"))]);
+    let mut drive = new(&config);
+    let of = |page: u64| (Op::Write, page * SECTORS, SECTORS as u32);
+    let retries = |drive: &mut Drive| {
+        let all = read_all(drive);
+        let of = |it: &engine::Completion| it.breakdown[latency::RETRY] > 0;
+        [0..48, 48..96, 96..144].map(|pages| all[pages].iter().filter(|it| of(it)).count())
+    };
+    // Two groups, a year, two more, a year, and two more.
+    write(&mut drive, (0..48).map(of).collect());
+    drive.age("1y at 30C".parse().unwrap()).unwrap();
+    write(&mut drive, (48..96).map(of).collect());
+    assert_eq!(retries(&mut drive), [48, 0, 0]);
+    drive.age("1y at 30C".parse().unwrap()).unwrap();
+    write(&mut drive, (96..144).map(of).collect());
+    assert_eq!(retries(&mut drive), [48, 48, 0]);
+    let mut restored = new(&config);
+    restored.restore(drive.save().unwrap()).unwrap();
+    assert_eq!(retries(&mut restored), [48, 48, 0]);
 }

@@ -23,6 +23,7 @@ const LAWS: &[Law] = laws![
     ageing::one_bit_a_cell_ages_less,
     ageing::a_write_in_part_takes_the_retries_of_what_it_reads,
     ageing::a_good_first_reference_saves_retries,
+    ageing::a_block_that_was_open_has_an_old_and_a_young_part,
     losses::a_stronger_code_never_loses_a_page_more,
     losses::a_page_that_fails_goes_on_failing_in_time_and_without,
     losses::a_write_or_a_trim_heals_a_page_and_a_write_in_part_does_not,

@@ -10,10 +10,11 @@ use super::damage::{Damage, Loose, Torn};
 use super::ratings::Ratings;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::ids::{Block, Lpn, Ppn};
-use crate::ssd::media::{FlashPage, Media, MediaState, Outcome};
+use crate::ssd::media::{Age, FlashPage, Media, MediaState, Outcome};
 use crate::ssd::numbers::Numbers;
 use crate::ssd::room::read_within;
 use crate::ssd::shape::Geometry;
+use engine::Time;
 use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
@@ -236,6 +237,16 @@ impl Flash {
     #[inline]
     pub fn media_mut(&mut self) -> Option<&mut Media> {
         self.media.as_deref_mut()
+    }
+
+    /// Time passes in which nothing is asked; whether data age at all.
+    pub fn lie(&mut self, age: Age, now: Time) -> bool {
+        let Some(media) = &mut self.media else { return false };
+        let pages = self.pages_per_block;
+        let all = self.programmed.iter().enumerate();
+        let open = all.filter(|(_, programmed)| (1..pages).contains(*programmed));
+        media.age(age, now, open.map(|(block, programmed)| (Block(block as u32), *programmed)));
+        true
     }
 
     /// What a read of a page comes to; that of the host counts.

@@ -15,6 +15,7 @@ mod normal;
 mod place;
 pub mod planted;
 mod report;
+mod resumed;
 mod spread;
 mod state;
 mod tally;

@@ -9,6 +9,7 @@ use super::normal::{mix, of_hash};
 use super::place::{FlashPage, Spreads};
 use super::planted::Mistake;
 use super::report::MediaReport;
+use super::resumed::Resumed;
 use super::spread;
 use super::tally::Tally;
 use crate::ssd::config::{Celsius, Reference, SsdConfig};
@@ -41,6 +42,7 @@ const SAMPLE: u64 = 1 << 14;
 pub struct MediaState {
     clock: u64,
     cells: Vec<Cell>,
+    resumed: Resumed,
     losses: Losses,
 }
 
@@ -61,7 +63,10 @@ pub struct Media {
     since: Time,
     /// The clock in minutes.
     minute: u32,
+    /// Of each block, and behind them of the younger parts of some.
     cells: Vec<Cell>,
+    blocks: u32,
+    resumed: Resumed,
     /// Of each word line how far its drift and errors deviate.
     layers: Vec<[f32; 2]>,
     quantiles: Vec<f32>,
@@ -108,6 +113,8 @@ impl Media {
             since: 0,
             minute: 0,
             cells: vec![Cell::default(); blocks as usize],
+            blocks,
+            resumed: Resumed::default(),
             layers: (0..shape.rounds()).map(layer).collect(),
             quantiles: (0..QUANTILES).map(quantile).collect(),
             drift: Spreads {
@@ -139,8 +146,8 @@ impl Media {
         self.minute = minutes(clock);
     }
 
-    /// Time passes in which nothing is asked.
-    pub fn age(&mut self, age: Age, now: Time) {
+    /// Time passes in which nothing is asked; so many logical pages of these blocks are programmed, which are open.
+    pub fn age(&mut self, age: Age, now: Time, open: impl Iterator<Item = (Block, u32)>) {
         self.advance(now);
         let passed = u128::from(now.saturating_sub(self.since)) * u128::from(self.rate);
         self.clock = self.clock.saturating_add((passed / 1_000_000_000) as u64);
@@ -152,6 +159,13 @@ impl Media {
         let more = u128::from(age.seconds) * u128::from(rate);
         self.clock = self.clock.saturating_add(u64::try_from(more).unwrap_or(u64::MAX));
         self.minute = minutes(self.clock);
+        for (block, programmed) in open {
+            let part = self.resumed.split(block, programmed.div_ceil(self.shape.units));
+            let is_one_bit = self.cells[block.at()].is_one_bit();
+            let at = (self.blocks + part) as usize;
+            self.cells.resize(self.cells.len().max(at + 1), Cell::default());
+            self.cells[at] = Cell::begun(self.minute, is_one_bit);
+        }
     }
 
     /// Days on the clock.
@@ -178,6 +192,7 @@ impl Media {
     pub fn erased(&mut self, block: Block, pages: std::ops::Range<u64>) {
         let opened = self.cells[block.at()].opened;
         self.cells[block.at()] = Cell::begun(opened, false);
+        self.resumed.forget(block);
         self.losses.erased(pages);
         let width = self.shape.width as usize;
         if let Some(last) = self.last.get_mut(block.at() * width..(block.at() + 1) * width) {
@@ -220,10 +235,11 @@ impl Media {
     /// What a read of a page comes to, whose block was erased so often. That of the host counts.
     #[inline]
     pub fn look(&mut self, page: FlashPage, erases: u32, of_host: bool) -> Outcome {
+        let at = self.cell_of(page);
         if of_host {
-            self.cells[page.block.at()].count_read();
+            self.cells[at].count_read();
         }
-        let outcome = if self.is_clean_now(page.block, erases) {
+        let outcome = if self.is_clean_now(at, erases) {
             Outcome::default()
         } else {
             let outcome = self.climb(page, erases);
@@ -237,31 +253,44 @@ impl Media {
 
     /// Whether a page would be beyond correction, if it were read now.
     pub fn would_be_lost(&mut self, page: FlashPage, erases: u32) -> bool {
-        !self.is_clean_now(page.block, erases) && self.climb_alone(page, erases).lost
+        !self.is_clean_now(self.cell_of(page), erases) && self.climb_alone(page, erases).lost
     }
 
     /// What a read of a page would come to, with its stripe.
-    fn climb_alone(&self, page: FlashPage, erases: u32) -> Outcome {
+    fn climb_alone(&mut self, page: FlashPage, erases: u32) -> Outcome {
         let (outcome, _) = self.judge(page, erases);
         if outcome.lost { self.rebuild(page, erases, outcome) } else { outcome }
     }
 
+    /// The place of what is kept of the block of a page, or of the part of it.
+    #[inline]
+    fn cell_of(&self, page: FlashPage) -> usize {
+        if self.resumed.is_empty() {
+            return page.block.at();
+        }
+        let part = self.resumed.part_of(page.block, page.group);
+        part.map_or(page.block.at(), |part| (self.blocks + part) as usize)
+    }
+
     /// Whether every page of a block is read at once, at its present age.
     #[inline]
-    fn is_clean_now(&mut self, block: Block, erases: u32) -> bool {
-        let cell = &self.cells[block.at()];
+    fn is_clean_now(&mut self, at: usize, erases: u32) -> bool {
+        let cell = &self.cells[at];
         if !cell.is_of_class(cell.age(self.minute)) {
-            self.classify(block, erases);
+            self.classify(at, erases);
         }
-        self.cells[block.at()].drift == CLEAN
+        self.cells[at].drift == CLEAN
     }
 
     /// Brings a page back from the others of its stripe, if none of them is beyond correction too.
-    fn rebuild(&self, page: FlashPage, erases: u32, outcome: Outcome) -> Outcome {
+    fn rebuild(&mut self, page: FlashPage, erases: u32, outcome: Outcome) -> Outcome {
         let Some(others) = self.shape.stripe_of(page.group) else { return outcome };
         let (mut pages, mut steps) = (0, 0);
         for group in others.filter(|group| *group != page.group) {
-            let (other, _) = self.judge(FlashPage { group, ..page }, erases);
+            // It may lie in another part of the block.
+            let page = FlashPage { group, ..page };
+            self.is_clean_now(self.cell_of(page), erases);
+            let (other, _) = self.judge(page, erases);
             if other.lost && !Mistake::ParityKnowsAll.is_planted() {
                 return outcome;
             }
@@ -283,8 +312,8 @@ impl Media {
     /// Finds the class of a block, and until when it is that. It depends on its age and its reads, not on when it was
     /// asked for.
     #[cold]
-    fn classify(&mut self, block: Block, erases: u32) {
-        let cell = self.cells[block.at()];
+    fn classify(&mut self, at: usize, erases: u32) {
+        let cell = self.cells[at];
         let age = cell.age(self.minute);
         let (age, until_age) = rounded(age, AGE_BITS);
         let shape = &self.shape;
@@ -301,7 +330,7 @@ impl Media {
         let is_clean = self.is_clean(drift, errors);
         let class = (if is_clean { CLEAN } else { drift }, errors);
         let until = (until_age, until_reads.saturating_mul(unit));
-        self.cells[block.at()].set_class(class, until);
+        self.cells[at].set_class(class, until);
     }
 
     /// Whether the worst page of a class is read at once.
@@ -322,7 +351,7 @@ impl Media {
 
     /// The drift and the error rate of a page, and where its read begins.
     fn state_of(&self, page: FlashPage, erases: u32) -> (f64, f64, f64) {
-        let cell = self.cells[page.block.at()];
+        let cell = self.cells[self.cell_of(page)];
         let shape = &self.shape;
         let first = shape.first_die(page.block, self.blocks_per_domain);
         let (die, round) = (shape.place(first, page.group).die, shape.round_of(page.group));
@@ -427,7 +456,7 @@ impl Media {
     pub fn report(&mut self, programmed: impl Fn(Block) -> (u32, u32)) -> MediaReport {
         let mut rates = Vec::new();
         let mut drifts = Vec::new();
-        let mut sample = [0; 3];
+        let mut seen = [0; 3];
         let shape = self.shape;
         let pages_of_group = u64::from(shape.rows * shape.planes);
         let all = self.cells.len() as u64 * u64::from(shape.per_block) * pages_of_group;
@@ -443,12 +472,12 @@ impl Media {
             }
             let page =
                 FlashPage { block, group, row: page / shape.planes, plane: page % shape.planes };
-            self.classify(block, erases);
+            self.classify(self.cell_of(page), erases);
             let (drift, errors, _) = self.state_of(page, erases);
             let outcome = self.climb_alone(page, erases);
-            sample[0] += 1;
-            sample[1] += u64::from(!outcome.is_plain());
-            sample[2] += u64::from(outcome.lost);
+            seen[0] += 1;
+            seen[1] += u64::from(!outcome.is_plain());
+            seen[2] += u64::from(outcome.lost);
             drifts.push(drift);
             rates.push(errors);
         }
@@ -463,7 +492,7 @@ impl Media {
             rber: [mean(&rates), high, most(&rates)],
             drift: [mean(&drifts), most(&drifts)],
             spread_errors: self.spread_errors,
-            sample,
+            sample: seen,
             retries,
             soft_reads: soft,
             searched,
@@ -477,14 +506,20 @@ impl Media {
 
     /// The state, to be kept.
     pub fn keep(&self) -> MediaState {
-        MediaState { clock: self.clock, cells: self.cells.clone(), losses: self.losses.clone() }
+        MediaState {
+            clock: self.clock,
+            cells: self.cells.clone(),
+            resumed: self.resumed.clone(),
+            losses: self.losses.clone(),
+        }
     }
 
     /// Takes up a state that was kept; whether it fits.
     pub fn restore(&mut self, state: MediaState) -> bool {
-        if state.cells.len() != self.cells.len() {
+        if state.cells.len() < self.blocks as usize {
             return false;
         }
+        self.resumed = state.resumed;
         (self.clock, self.cells) = (state.clock, state.cells);
         if Mistake::SavedIsYoung.is_planted() {
             self.clock = 0;

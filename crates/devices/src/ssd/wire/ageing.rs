@@ -13,11 +13,9 @@ impl Ssd {
     /// # Errors
     /// Why this drive does not age by days.
     pub fn lie(&mut self, age: Age) -> Result<(), &'static str> {
-        let now = self.clock.now;
-        let media = self.flash.media_mut();
-        media
-            .ok_or("drives age by writes, not by days, unless device.media.model is set")?
-            .age(age, now);
+        if !self.flash.lie(age, self.clock.now) {
+            return Err("drives age by writes, not by days, unless device.media.model is set");
+        }
         Ok(())
     }
 
