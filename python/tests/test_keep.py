@@ -3,8 +3,8 @@
 import json
 
 import pytest
-import ssdlab as ssdlab_package
 
+import ssdlab as ssdlab_package
 from ssdlab import InputError, run
 from ssdlab.keeping import display, figures, keep
 

@@ -58,7 +58,7 @@ class Kept:
 
     @property
     def verdict(self) -> str:
-        """"kept", "lost" or "open": what holds also if losses are known to a factor of ten."""
+        """ "kept", "lost" or "open": what holds also if losses are known to a factor of ten."""
         return str(self.form["verdict"])
 
     @property
