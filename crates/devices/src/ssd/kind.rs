@@ -2,7 +2,7 @@
 
 use super::cache::{Cache, Queues, untimed_room};
 use super::clean::Supplied;
-use super::config::{CellName, Fill, Policy, PolicyName, SsdConfig, SsdPartial};
+use super::config::{CellName, Fill, MediaModel, Policy, PolicyName, SsdConfig, SsdPartial};
 use super::die::{Dies, Units};
 use super::front::Front;
 use super::ftl::Ftl;
@@ -53,6 +53,15 @@ impl DeviceKind for SsdConfig {
         let problem = "a drive that does not recover cannot lose its power; use recovery = \"spare\", \
                        \"summary\", \"checkpoint\" or \"nvram\"";
         Err(Invalid::new(&["device.persistence.recovery", "run.power_cut"], problem))
+    }
+
+    fn check_age(&self) -> Result<(), Invalid> {
+        if self.media.model != MediaModel::None {
+            return Ok(());
+        }
+        let problem = "drives age by writes, not by days, unless device.media.model is set; use \"tlc-3d\" or \
+                       \"qlc-3d\"";
+        Err(Invalid::new(&["run.age", "device.media.model"], problem))
     }
 
     fn check_shape(&self) -> Result<(), Invalid> {
