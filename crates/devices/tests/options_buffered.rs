@@ -70,6 +70,10 @@ pub fn ageing() -> Vec<Row> {
         losing("device.media.spread_errors", [little, much.clone()], (LOST, More)),
         losing("device.ecc.hard", [json!(6e-3), json!(1e-2)], (SOFT, Less)),
         losing("device.ecc.soft", words("none", "1.1e-2 in 2, 1.4e-2 in 6"), (LOST, Less)),
+        losing("device.parity.stagger", [json!(false), json!(true)], (LOST, Less))
+            .given("device.parity.of", json!(8))
+            .given("device.pages_per_block", json!(48))
+            .given("device.blocks_per_plane", json!(24)),
         aged("device.ecc.decode", words("5us", "50us"), (RETRY, More)),
         aged("device.retry.steps", [json!(5), json!(40)], (LOST, Less))
             .given("device.retry.search", json!("none")),

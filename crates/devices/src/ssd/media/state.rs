@@ -459,7 +459,7 @@ impl Media {
         let mut seen = [0; 3];
         let shape = self.shape;
         let pages_of_group = u64::from(shape.rows * shape.planes);
-        let all = self.cells.len() as u64 * u64::from(shape.per_block) * pages_of_group;
+        let all = u64::from(self.blocks) * u64::from(shape.per_block) * pages_of_group;
         for sample in 0..all.min(SAMPLE) {
             // Spread evenly, but not in step with planes and rows.
             let number = if all <= SAMPLE { sample } else { mix(self.seed ^ 5, sample) % all };
