@@ -67,6 +67,18 @@ def test_timed_and_untimed_runs_lose_the_same_pages():
     assert found[0]["health"]["media_errors"] == lost[0]
 
 
+def test_the_table_of_an_aged_run_says_what_age_did(ssdlab):
+    words = [word for key, value in LOSING.items() for word in ("--set", f"{key}={value}")]
+    load = ["--set", "workload.kind=closed", "--set", "workload.read_share=1.0",
+            "--set", "workload.requests=2000"]  # fmt: skip
+    text = " ".join(ssdlab("run", "--device", "tlc-enterprise", *load, *words,
+                           "--set", "run.age=1y at 40C").stdout.split())  # fmt: skip
+    assert re.search(r"Age: 1,39\d days old at 30 °C at most, 1\d\.\d retries a page, \d", text)
+    assert "pages read beyond correction" in text and "in read retries" in text
+    young = ssdlab("run", "--device", "tlc-enterprise", *load).stdout
+    assert "Age:" not in young
+
+
 @pytest.fixture
 def live(tmp_path):
     path, control = tmp_path / "s", tmp_path / "c"

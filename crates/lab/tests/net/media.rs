@@ -5,7 +5,8 @@ use super::dice::Dice;
 
 /// Whether a key is of ageing.
 pub fn is_own(path: &str) -> bool {
-    ["device.media.", "device.ecc.", "device.retry."].iter().any(|own| path.starts_with(own))
+    let own = ["device.media.", "device.ecc.", "device.retry.", "device.parity.stagger"];
+    own.iter().any(|own| path.starts_with(own))
 }
 
 /// A value of a key of ageing.
