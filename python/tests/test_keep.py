@@ -63,9 +63,17 @@ def test_it_is_a_function_of_the_package():
 def test_losses_that_are_expected_are_seen():
     wide = {**SMALL, "device.media.spread_errors": 0.3, "device.media.model": "tlc-3d"}
     found = keep("tlc-enterprise", "1y at 40C", worn=0.8, set=wide)
-    assert found.expected_uncorrectable > 10
+    assert found.expected_lost > 10
     assert found.agrees
     assert not found.assumed_model
+
+
+def test_parity_is_in_both_ways():
+    wide = {**SMALL, "device.media.spread_errors": 0.3, "device.media.model": "tlc-3d"}
+    wide |= {"device.parity.of": 8, "device.parity.stagger": True}
+    found = keep("tlc-enterprise", "1y at 40C", worn=0.95, set=wide)
+    assert found.aged.rebuilt > found.aged.lost
+    assert found.agrees
 
 
 def test_the_output_says_how_weak_the_evidence_is(kept, capsys):

@@ -36,8 +36,14 @@ class Reading:
     retried_share: float
     pages: int
     uncorrectable: int
+    rebuilt: int
     unreadable: int
     clock_days: float
+
+    @property
+    def lost(self) -> int:
+        """Pages that could not be read, also not from parity."""
+        return self.uncorrectable - self.rebuilt
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ class Kept:
         return str(self.form["verdict"])
 
     @property
-    def expected_uncorrectable(self) -> float:
+    def expected_lost(self) -> float:
         """Pages of the scaled drive that the closed form expects to be lost."""
         return float(self.form["kept"]["page_lost"]) * self.aged.pages
 
@@ -73,7 +79,7 @@ class Kept:
         off = abs(self.aged.mean_retries - expected)
         if off > max(AGREES * expected, AGREES_AT_LEAST):
             return False
-        lost, found = self.expected_uncorrectable, self.aged.uncorrectable
+        lost, found = self.expected_lost, self.aged.lost
         # Pages of a word line or block are lost together: far wider than Poisson's bounds.
         return lost / 4 - 3 <= found <= 4 * lost + 10
 
@@ -91,7 +97,7 @@ class Kept:
             "simulated": {
                 "new": asdict(self.new),
                 "aged": asdict(self.aged),
-                "expected_uncorrectable": self.expected_uncorrectable,
+                "expected_lost": self.expected_lost,
                 "agrees": self.agrees,
             },
             "evidence": EVIDENCE,
@@ -200,6 +206,7 @@ def _reading(results: Any) -> Reading:
         retried_share=media["reads_retried"] / reads if reads else 0.0,
         pages=reads,
         uncorrectable=media["uncorrectable"],
+        rebuilt=media["rebuilt"],
         unreadable=media["unreadable"],
         clock_days=media["clock_days"],
     )

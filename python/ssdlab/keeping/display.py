@@ -46,8 +46,8 @@ def table(found: Kept, file: IO[str]) -> str:
     ]
     simulated = [
         ("retries a page", f"{kept['mean_retries']:.2f}", f"{found.aged.mean_retries:.2f}"),
-        ("pages lost of the scaled drive", _few(found.expected_uncorrectable),
-         f"{found.aged.uncorrectable:,}"),
+        ("pages lost of the scaled drive", _few(found.expected_lost),
+         f"{found.aged.lost:,}"),
     ]  # fmt: skip
     both = [(name, f"{expected} expected, {seen} seen") for name, expected, seen in simulated]
     speed = [
