@@ -110,7 +110,7 @@ prove: check-tools ## cut the power of drives of all shapes 100,000 times, and f
 
 .PHONY: prove-planted
 prove-planted:
-	cargo test --quiet --release --locked -p devices --features planted --test power -- --ignored --nocapture \
+	cargo test --quiet --release --locked -p devices --features planted --test power --test tests -- --ignored --nocapture \
 	  planted
 
 .PHONY: docs

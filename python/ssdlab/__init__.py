@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ssdlab.comparison import Comparison, compare
     from ssdlab.costing.answer import Costs, cost
     from ssdlab.crashes.perform import Findings, crash
+    from ssdlab.keeping import Kept, keep
     from ssdlab.live import LiveDevice, serve
     from ssdlab.live.exports import LiveExports, serve_exports
     from ssdlab.placement import Placed, Placement, check_placement, place
@@ -60,6 +61,7 @@ __all__ = [
     "Findings",
     "InputError",
     "InternalError",
+    "Kept",
     "LiveDevice",
     "LiveExports",
     "PolicyError",
@@ -85,6 +87,7 @@ __all__ = [
     "cost",
     "crash",
     "endurance",
+    "keep",
     "list",
     "place",
     "report",
@@ -110,6 +113,7 @@ _PLACES = {
     "Findings": "crashes.perform:Findings",
     "InputError": "_core:InputError",
     "InternalError": "_core:InternalError",
+    "Kept": "keeping:Kept",
     "LiveDevice": "live:LiveDevice",
     "LiveExports": "live.exports:LiveExports",
     "PolicyError": "_core:PolicyError",
@@ -135,6 +139,7 @@ _PLACES = {
     "cost": "costing.answer:cost",
     "crash": "crashes.perform:crash",
     "endurance": "rating:endurance",
+    "keep": "keeping:keep",
     "list": "catalogue:list",
     "place": "placement:place",
     "report": "reports:report",

@@ -67,6 +67,7 @@ NEEDED = {
     ("crash",): ["--app", "sqlite"],
     ("ctl",): ["s", "stats"],
     ("floor",): ["f.json"],
+    ("keep",): ["tlc-client", "--for", "1y"],
     ("placement",): ["--trace", "t"],
     ("reliability",): ["agrawal2008-array-6"],
     ("serve",): ["--socket", "s"],

@@ -117,7 +117,8 @@ def test_an_old_drive_amplifies_writes(serve):
     live, client, say = serve()
     client.write(0, bytes(4096))
     assert "done" in say("age 100000 writes")
-    assert "retention is not modelled" in say("age 90 days")["error"]
+    assert "age 90d at 40C" in say("age 90 days")["error"]
+    assert "unless device.media.model is set" in say("age 90d at 40C")["error"]
     assert say("health")["mean_erases"] > 1
     for number in range(64):
         client.write(number * 4096, bytes(4096))

@@ -46,6 +46,8 @@ QUICK = {
 REFUSED = {
     ("cliff", "--json"): ("cliff samsung-980pro --json FILE", "a.json"),
     ("cliff", "--plot"): ("cliff samsung-980pro --plot FILE", "a.png"),
+    ("keep", "--json"): ("keep tlc-client --for 1y --json FILE", "a.json"),
+    ("keep", "--plot"): ("keep tlc-client --for 1y --plot FILE", "a.png"),
     ("calibrate", "--json"): ("calibrate t.csv --json FILE", "a.json"),
     ("calibrate", "--out"): ("calibrate t.csv --out FILE", "a.toml"),
     ("calibrate", "--plot"): ("calibrate t.csv --plot FILE", "a.png"),

@@ -8,6 +8,7 @@
 mod cache;
 mod cleaner;
 mod errors;
+mod keep;
 mod layers;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod live;
@@ -32,6 +33,8 @@ mod _core {
     use super::cleaner::{Clean, Rest, View};
     #[pymodule_export]
     use super::errors::{CheckError, InputError, InternalError, PolicyError, panic};
+    #[pymodule_export]
+    use super::keep::{keep, media_forms};
     #[pymodule_export]
     use super::layers::{
         capacity_bytes, check_device, experiment_schema, list, list_categories, peers, permit_code,

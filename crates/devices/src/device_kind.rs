@@ -33,6 +33,15 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         Err(Invalid::new(&["run.power_cut", "device.kind"], problem))
     }
 
+    /// Whether data of this device age (`run.age`).
+    ///
+    /// # Errors
+    /// Why not, with the keys to blame.
+    fn check_age(&self) -> Result<(), Invalid> {
+        let problem = "data of this kind of device do not age; only those of a device of kind \"ssd\" do";
+        Err(Invalid::new(&["run.age", "device.kind"], problem))
+    }
+
     /// Refuses what contradicts itself, without building the device: as far as its shape shows it.
     ///
     /// # Errors

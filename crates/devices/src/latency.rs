@@ -57,6 +57,10 @@ latency_parts! {
         "waiting for a program or erase to suspend", may_be_left_out;
     BUS: "bus", "on the bus", "transfer on the flash bus, waiting included";
     CELL: "cell", "in the flash cells", "read, program or erase in the cell array";
+    RETRY: "retry", "in read retries",
+        "further senses of aged pages, with their decoding", may_be_left_out;
+    REBUILD: "rebuild", "in rebuilds from parity",
+        "reading the rest of a stripe for a page beyond correction", may_be_left_out;
 }
 
 const _: () =

@@ -110,6 +110,14 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.check_power_cuts(),)* }
             }
 
+            /// Whether data of this device age.
+            ///
+            /// # Errors
+            /// Why not, with the keys to blame.
+            pub fn check_age(&self) -> Result<(), Invalid> {
+                match self { $(Self::$Variant(options) => options.check_age(),)* }
+            }
+
             /// Refuses what contradicts itself, without building the device: as far as its shape shows it.
             ///
             /// # Errors

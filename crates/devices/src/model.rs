@@ -4,6 +4,7 @@ use crate::array_report::ArrayReport;
 use crate::disk::DiskReport;
 use crate::energy::EnergyReport;
 use crate::looks::Looks;
+use crate::ssd::media::Age;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{PageTable, Room, Snapshot, SsdReport};
 use crate::together::{Run, Sides, Stretch, Told, Writes};
@@ -85,6 +86,14 @@ pub trait Prepare {
 
     /// Makes one of the parts again.
     fn unite(&mut self) {}
+
+    /// Time passes in which nothing is asked, and data age; the device is at rest.
+    ///
+    /// # Errors
+    /// Why they do not.
+    fn age(&mut self, _age: Age) -> Result<(), &'static str> {
+        Err("its data do not age")
+    }
 
     /// Does to the state what a request does, in no time, and how it ended; nothing where there is no
     /// such state.

@@ -18,6 +18,7 @@ mod hole;
 mod large;
 mod log_blocks;
 mod look;
+mod media;
 mod one_drive;
 mod options;
 mod options_laws;

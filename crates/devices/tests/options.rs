@@ -128,6 +128,8 @@ struct Row {
     buffered: bool,
     /// When the power goes, if it does.
     cut: Option<Time>,
+    /// How long its data have aged, if they have.
+    age: Option<&'static str>,
 }
 
 fn row(
@@ -148,6 +150,7 @@ fn row(
         requests: 6000,
         buffered: false,
         cut: None,
+        age: None,
     }
 }
 
@@ -430,8 +433,16 @@ fn energy() -> Vec<Row> {
 
 // ---- running it -----------------------------------------------------------------------------
 
-fn outcome(keys: &[(&str, Value)], load: Load, requests: u64, cut: Option<Time>) -> Outcome {
+fn outcome(
+    keys: &[(&str, Value)],
+    load: Load,
+    requests: u64,
+    (cut, age): (Option<Time>, Option<&str>),
+) -> Outcome {
     let mut device = configured(keys).build(9).unwrap_or_else(|refusal| panic!("{refusal}"));
+    if let Some(age) = age {
+        device.age(age.parse().unwrap()).unwrap();
+    }
     let capacity = device.capacity_sectors();
     let kept = serde_json::to_vec(&device.save()).unwrap().len();
     let mut random = Xoshiro256::new(9, 0);
@@ -454,7 +465,7 @@ fn verdict(row: &Row) -> Result<(), String> {
         let mut keys = if row.buffered { crate::buffered::small() } else { base() };
         keys.extend(row.given.iter().cloned());
         keys.push((row.key, value.clone()));
-        (row.figure)(&outcome(&keys, row.load, row.requests, row.cut))
+        (row.figure)(&outcome(&keys, row.load, row.requests, (row.cut, row.age)))
     };
     let (from, to) = (figure(&row.from), figure(&row.to));
     let holds = match row.direction {
@@ -475,6 +486,7 @@ fn every_key_changes_a_result_in_the_right_direction() {
     let table: Vec<Row> =
         [shape(), space(), times(), frontiers(), wear(), energy(), buffered::rows(), power::rows()]
             .into_iter()
+            .chain([buffered::ageing()])
             .flatten()
             .collect();
     let failed: Vec<String> = table.iter().filter_map(|row| verdict(row).err()).collect();

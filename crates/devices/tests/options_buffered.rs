@@ -36,6 +36,58 @@ const READ_LATER: Load = |n, pages, _| {
     (op, (n / 2 + pages - if n % 2 == 0 { 0 } else { 450 }) % pages, 1)
 };
 
+const RETRY: Figure = |o| o.mean_of(|c| c.breakdown[latency::RETRY]);
+const LOST: Figure = |o| o.completions.iter().filter(|c| !c.status.is_ok()).count() as f64;
+const SOFT: Figure = |o| o.report.aged.as_ref().unwrap().soft_reads as f64;
+/// How far the slowest reads lie above the mean.
+const UNEVEN: Figure = |o| {
+    let mean = o.mean_of(|c| c.breakdown[latency::RETRY]);
+    o.mean_of(|c| c.breakdown[latency::RETRY].abs_diff(mean as Time))
+};
+
+/// The keys of ageing: a drive that was read after a year.
+pub fn ageing() -> Vec<Row> {
+    let words = |a: &str, b: &str| [json!(a), json!(b)];
+    let aged = |key, values, effect| {
+        let mut row = row(key, values, READS, effect).requests(4000);
+        (row.buffered, row.age) = (true, Some("1y"));
+        row.given("device.media.model", json!("tlc-3d")).given("device.media.cycles", json!(1000))
+    };
+    let losing = |key, values, effect| {
+        aged(key, values, effect)
+            .given("device.media.cycles", json!(2500))
+            .given("device.media.spread_errors", json!(0.5))
+    };
+    let [none, little, much] = [0.0, 0.05, 0.4].map(|spread| json!(spread));
+    vec![
+        aged("device.media.model", words("tlc-3d", "qlc-3d"), (RETRY, More)),
+        aged("device.media.temperature", words("30C", "45C"), (RETRY, More)),
+        aged("device.media.cycles", [json!(0), json!(2000)], (RETRY, More)),
+        aged("device.media.drift", words("power", "log"), (RETRY, Different)),
+        aged("device.media.spread_layer", [none.clone(), much.clone()], (UNEVEN, More)),
+        aged("device.media.spread_block", [none.clone(), much.clone()], (UNEVEN, More)),
+        aged("device.media.spread_page", [none, much.clone()], (UNEVEN, More)),
+        losing("device.media.spread_errors", [little, much.clone()], (LOST, More)),
+        losing("device.ecc.hard", [json!(6e-3), json!(1e-2)], (SOFT, Less)),
+        losing("device.ecc.soft", words("none", "1.1e-2 in 2, 1.4e-2 in 6"), (LOST, Less)),
+        losing("device.parity.stagger", [json!(false), json!(true)], (LOST, Less))
+            .given("device.parity.of", json!(8))
+            .given("device.pages_per_block", json!(48))
+            .given("device.blocks_per_plane", json!(24)),
+        aged("device.ecc.decode", words("5us", "50us"), (RETRY, More)),
+        aged("device.retry.steps", [json!(5), json!(40)], (LOST, Less))
+            .given("device.retry.search", json!("none")),
+        aged("device.retry.search", words("1ms", "20ms"), (RETRY, More))
+            .given("device.retry.steps", json!(3)),
+        aged("device.retry.reference", words("table", "last"), (RETRY, Less)),
+        aged("device.retry.reference", words("table", "model"), (RETRY, Less)),
+        aged("device.retry.estimate_error", [json!(0.05), much], (RETRY, More))
+            .given("device.retry.reference", json!("model")),
+        aged("device.retry.pipelined", [json!(false), json!(true)], (RETRY, Less)),
+        aged("device.retry.window", [json!(0.1), json!(3.0)], (RETRY, Less)),
+    ]
+}
+
 #[expect(clippy::too_many_lines, reason = "a table of keys")]
 pub fn rows() -> Vec<Row> {
     let words = |a: &str, b: &str| [json!(a), json!(b)];

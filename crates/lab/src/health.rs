@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 ///
 /// Reads and power cuts are counted in the run, because a drive keeps no account of them.
 pub(crate) fn section(health: &HealthReport, bytes_read: u64, cuts: usize) -> Value {
-    json!({
+    let mut section = json!({
         "critical_warning": health.critical_warning(),
         "critical_warnings": health.critical_warnings().collect::<Vec<_>>(),
         "available_spare": health.available_spare,
@@ -16,5 +16,9 @@ pub(crate) fn section(health: &HealthReport, bytes_read: u64, cuts: usize) -> Va
         "data_units_read": data_units(bytes_read, health.scale),
         "data_units_written": health.data_units_written,
         "unsafe_shutdowns": cuts,
-    })
+    });
+    if let Some(errors) = health.media_errors {
+        section["media_errors"] = json!(errors);
+    }
+    section
 }

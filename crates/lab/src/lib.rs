@@ -7,6 +7,7 @@
 // What only the live device asks for is compiled without it too.
 #![cfg_attr(not(all(feature = "live", target_os = "linux")), allow(dead_code))]
 
+mod aged;
 mod answers;
 mod apart;
 mod cache;
@@ -19,6 +20,7 @@ mod figures;
 mod folder;
 mod health;
 mod inputs;
+mod keep;
 mod lifetime;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod live;
@@ -56,6 +58,7 @@ pub use config::{
 };
 pub use error::{InputError, RunError};
 pub use inputs::read_decompressed;
+pub use keep::{Keeping, keep, media_forms};
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub use live::{
     Live, LiveAddress, LiveDoor, LiveNvme, LiveSettings, LiveStatus, LiveTarget, LiveTls, Ready,

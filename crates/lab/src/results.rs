@@ -8,6 +8,7 @@
 //! `workload.asked = workload.warm_up + host.all.requests + host.all.failed + workload.unanswered`,
 //! where the first are those answered requests that came before the warm-up was over.
 
+use crate::aged;
 use crate::answers::{Answers, Classes};
 use crate::energy;
 use crate::health;
@@ -283,6 +284,9 @@ impl Results {
         }
         if let Some(slc) = self.flash.as_ref().and_then(|flash| flash.slc_cache.as_ref()) {
             results["slc_cache"] = media::slc_cache(slc);
+        }
+        if let Some(section) = self.flash.as_ref().and_then(aged::section) {
+            results["media"] = section;
         }
         let power = self.flash.as_ref().and_then(|flash| flash.power.as_ref());
         if let Some(section) = power.and_then(|it| power::section(it, ran.cuts.as_ref())) {

@@ -116,6 +116,13 @@ impl<'a> Session<'a> {
             return Err(RunError::Interrupted { requests: 0 });
         };
         self.prepared = prepared;
+        if let Some(age) = run.age.0 {
+            let refuse = |problem: &str| {
+                let problem = format!("{age}: {problem}");
+                self.experiment.blame(&Invalid::new(&["run.age", "device.media.model"], problem))
+            };
+            self.device.age(age).map_err(refuse)?;
+        }
         // One that is served is saved at the end.
         if self.is_served {
             return Ok(());

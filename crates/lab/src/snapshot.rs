@@ -18,7 +18,7 @@ use std::path::Path;
 
 const MAGIC: &[u8] = b"ssdlab drive\n";
 /// 3: tables of page numbers leave out what was never written, and a page number may have 40 bits.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// The texts of a state, keys and their values, have room in this many bytes.
 const TEXTS: usize = 1 << 20;
 /// Maximum bytes read from the state of another drive, to find out whether the file is damaged.

@@ -85,10 +85,10 @@ fn files_that_do_not_fit_are_refused() {
     }
     let mut older = whole.clone();
     older[13] = 1;
-    damaged(&older, "reads version 3: prepare the drive again, and save it with this one");
+    damaged(&older, "reads version 4: prepare the drive again, and save it with this one");
     let mut newer = whole.clone();
     newer[13] = 9;
-    damaged(&newer, "it has version 9, and this ssdlab reads version 3");
+    damaged(&newer, "it has version 9, and this ssdlab reads version 4");
     for at in [40, whole.len() / 3, whole.len() - 2] {
         let mut flipped = whole.clone();
         flipped[at] ^= 0x10;

@@ -41,6 +41,7 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
         "endurance": Place("rating", "endurance", "write drives to their end: TBW and DWPD"),
         "placement": Place("placement", "placement", "would FDP or streams help a trace?"),
         "cliff": Place("cliffs", "cliff", "when a long copy slows down, and to what"),
+        "keep": Place("keeping", "keep", "what a drive loses of its data while it lies unused"),
         "reliability": Place("reliability", "reliability", "estimate the data losses of an array"),
     },
     "Explore": {

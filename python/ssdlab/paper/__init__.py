@@ -43,6 +43,7 @@ ITEMS: Mapping[str, ModuleType] = {
         "drives",
         "disks",
         "fiveminute",
+        "media",
         "raid",
         "cachelib-fdp",
     )

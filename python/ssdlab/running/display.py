@@ -58,6 +58,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         Beside.of(_flash(results), _wear(results)),
         _lifetime(results),
         _health(results.get("health")),
+        _ageing(results.get("media")),
         _buffer(results),
         _power(results.get("power")),
         _disk(results),
@@ -360,6 +361,19 @@ def _health(health: Mapping[str, Any] | None) -> Part | None:
     if warned := ", ".join(health["critical_warnings"]):
         line.append(f"\nCritical warning {health['critical_warning']}: {warned}", style="bold red")
     return line
+
+
+def _ageing(media: Mapping[str, Any] | None) -> Part | None:
+    """What age and wear did to the data, and what reading them took, on one line."""
+    if not media or not media["page_reads"]:
+        return None
+    reads, retries = media["page_reads"], media["mean_retries"]
+    said = f"{media['clock_days']:,.4g} days old at 30 °C at most, {retries:.3g} retries a page"
+    if lost := media["uncorrectable"]:
+        said += f", {lost:,} of {reads:,} pages read beyond correction"
+        if rebuilt := media["rebuilt"]:
+            said += f" ({rebuilt:,} rebuilt from parity)"
+    return Text("Age: ", style="bold").append(said, style="default")
 
 
 def _energy(found: Record | None) -> Part | None:

@@ -14,6 +14,10 @@ impl DeviceKind for ArrayConfig {
         self.all_members().all(DeviceConfig::has_flash)
     }
 
+    fn check_age(&self) -> Result<(), Invalid> {
+        self.all_members().try_for_each(DeviceConfig::check_age)
+    }
+
     /// With redundancy, of SSDs that recover and keep what they have answered.
     fn check_power_cuts(&self) -> Result<(), Invalid> {
         let refuse = |key: &str, problem: &str| Err(Invalid::new(&[key, "run.power_cut"], problem));

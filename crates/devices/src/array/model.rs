@@ -5,6 +5,7 @@ use super::{Array, Body, Layout, report};
 use crate::array_report::ArrayReport;
 use crate::disk::DiskReport;
 use crate::energy::EnergyReport;
+use crate::ssd::media::Age;
 use crate::ssd::snapshot::{ARRAY_KEY, compare};
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{PageTable, Room, Snapshot, SsdReport};
@@ -52,6 +53,10 @@ impl Prepare for Array {
 
     fn overwrite_divided(&mut self, writes: &dyn Writes, run: &mut Run<'_>) {
         self.overwrite_divided(writes, run);
+    }
+
+    fn age(&mut self, age: Age) -> Result<(), &'static str> {
+        self.members.change(|drives| drives.iter_mut().try_for_each(|drive| drive.age(age)))
     }
 
     fn serve_untimed(&mut self, request: &Request) -> Status {

@@ -2,11 +2,12 @@
 
 use super::cache::{Cache, Queues, untimed_room};
 use super::clean::Supplied;
-use super::config::{CellName, Fill, Policy, PolicyName, SsdConfig, SsdPartial};
+use super::config::{CellName, Fill, MediaModel, Policy, PolicyName, SsdConfig, SsdPartial};
 use super::die::{Dies, Units};
 use super::front::Front;
 use super::ftl::Ftl;
 use super::mover::{Jobs, Mover};
+use super::page::Way;
 use super::power::Power;
 use super::shape::Groups;
 use super::{Clock, Geometry, Ssd};
@@ -52,6 +53,15 @@ impl DeviceKind for SsdConfig {
         let problem = "a drive that does not recover cannot lose its power; use recovery = \"spare\", \
                        \"summary\", \"checkpoint\" or \"nvram\"";
         Err(Invalid::new(&["device.persistence.recovery", "run.power_cut"], problem))
+    }
+
+    fn check_age(&self) -> Result<(), Invalid> {
+        if self.media.model != MediaModel::None {
+            return Ok(());
+        }
+        let problem = "drives age by writes, not by days, unless device.media.model is set; use \"tlc-3d\" or \
+                       \"qlc-3d\"";
+        Err(Invalid::new(&["run.age", "device.media.model"], problem))
     }
 
     fn check_shape(&self) -> Result<(), Invalid> {
@@ -121,6 +131,11 @@ impl Ssd {
         let queues = Queues::new(config, geometry);
         let alone = (queues.is_simple(), ftl.pools_span_units());
         let dies = Dies::new(config, shape);
+        let way = match (geometry.groups, flash.media()) {
+            (None, _) => Way::Units,
+            (Some(_), None) => Way::Buffer,
+            (Some(_), Some(_)) => Way::Aged,
+        };
         Ok(Ssd {
             front: Front::new(config),
             units: Units::new(config, geometry),
@@ -132,6 +147,7 @@ impl Ssd {
             ftl,
             flash,
             is_buffered: geometry.groups.is_some(),
+            way,
             puts_off: false,
             due: Vec::new(),
             answers: Vec::new(),

@@ -21,6 +21,7 @@ pub mod ftl;
 pub mod ids;
 mod kind;
 mod look;
+pub mod media;
 mod model;
 mod mover;
 pub mod numbers;
@@ -47,13 +48,11 @@ pub use report::{
 pub use {numbers::PageTable, room::Room, shape::Geometry, snapshot::Snapshot};
 
 use cache::{Cache, Queues};
-use clock::Clock;
 use die::{Dies, Units};
 use due::{Answer, Due};
 use engine::{Completion, Device, Followed, Request, Time};
 use mover::{Jobs, Mover};
-use timeline::Recorder;
-use {flash::Flash, front::Front, ftl::Ftl};
+use {clock::Clock, flash::Flash, front::Front, ftl::Ftl, timeline::Recorder};
 
 /// A simulated solid-state disk. Its fields are its machines, what they share, and what the wire has in hand.
 #[derive(Debug, Clone)]
@@ -69,8 +68,9 @@ pub struct Ssd {
     ftl: Ftl,
     flash: Flash,
     clock: Clock,
-    /// Pages go through the write buffer.
+    /// Pages go through the write buffer; and the way of a request.
     is_buffered: bool,
+    way: page::Way,
     /// Cleaning waits as long as there is room.
     puts_off: bool,
     /// What is still to be done at this instant, and the answers of it; empty between events.

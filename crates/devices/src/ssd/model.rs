@@ -2,6 +2,8 @@
 
 use super::config::{FillOrder, LevellingRule, Policy, TieBreak};
 use super::ids::{Block, Lpn, Unit};
+use super::media::Age;
+use super::page::Way;
 use super::parts::Parts;
 use super::timeline::{Timeline, Window};
 use super::{PageTable, Room, Snapshot, Ssd, SsdReport, front};
@@ -25,9 +27,13 @@ impl Prepare for Ssd {
         );
         let (ftl, flash) = (&mut self.ftl, &mut self.flash);
         ftl.overwrite_untimed(flash, pages);
+        self.note_overwritten(pages);
     }
 
     fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
+        if self.flash.media().is_some() {
+            return Err("blocks of a drive whose data age remember when they were written");
+        }
         assert!(self.parts.is_none(), "a drive is divided once");
         let parts = Parts::new(&self.ftl, &self.flash, parts)?;
         Ok(self.parts.insert(Box::new(parts)).count())
@@ -49,6 +55,10 @@ impl Prepare for Ssd {
         }
     }
 
+    fn age(&mut self, age: Age) -> Result<(), &'static str> {
+        self.lie(age)
+    }
+
     fn serve_untimed(&mut self, request: &Request) -> Status {
         let mut status = Status::Ok;
         match request.op {
@@ -58,13 +68,20 @@ impl Prepare for Ssd {
             }
             Op::Trim => {
                 let covered = front::covered(self.geometry(), request);
+                self.note_trimmed(covered.clone());
                 status = self.ftl.trim_all(covered);
             }
             Op::Read | Op::Write => {
+                if self.way == Way::Aged {
+                    status = self.meet_age_untimed(request);
+                }
                 for page in front::touched(self.geometry(), request) {
                     let page = front::page_request(self.geometry(), request, Lpn(page), None);
                     let (ftl, flash) = (&mut self.ftl, &mut self.flash);
                     status = status.and(ftl.serve_untimed(flash, &page));
+                }
+                if request.op == Op::Write && self.way == Way::Aged && status.is_ok() {
+                    self.end_over_losses(request);
                 }
                 if request.op == Op::Write && request.fua {
                     let (ftl, flash) = (&mut self.ftl, &mut self.flash);

@@ -92,3 +92,14 @@ impl PageWork {
         !matches!(self, PageWork::Read | PageWork::ReadForWrite | PageWork::System)
     }
 }
+
+/// The way of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// To the queues of units.
+    Units,
+    /// Through the write buffer.
+    Buffer,
+    /// The same where data age.
+    Aged,
+}

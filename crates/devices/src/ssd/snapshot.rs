@@ -150,6 +150,7 @@ fn shape(config: &SsdConfig, geometry: &Geometry) -> Vec<(String, String)> {
         ("device.cleaning.min_free", config.min_free().to_string()),
         ("device.wear.rated_cycles", config.wear.rated_cycles.to_string()),
         ("device.wear.spread", config.wear.spread.to_string()),
+        ("device.media.model", config.media.model.to_string()),
         (ORDER_KEY, config.persistence.is_ordered().to_string()),
         // However it is stated.
         ("device.spare_factor, in pages exported", geometry.exported_pages().to_string()),

@@ -3,6 +3,7 @@
 //! A layer knows where its keys stand (`layer.rs`, `section.rs`); the reference of the keys (`keys.rs`)
 //! is made from the tables of options. Nothing here runs anything.
 
+mod age;
 mod cost;
 mod experiment;
 mod idle;

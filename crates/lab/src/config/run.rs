@@ -1,5 +1,6 @@
 //! How an experiment is run: the keys under `[run]`.
 
+use super::age::RunAge;
 use super::power_cut::PowerCut;
 use super::precondition::Precondition;
 use super::steady::Steady;
@@ -59,7 +60,10 @@ options! {
         /// order, N times as many uniform random pages, or with "steady" the workload itself, repeated until
         /// write amplification has settled.
         precondition: Precondition = Precondition::None,
-        /// File to which the drive is saved after preconditioning, before the first request.
+        /// Time that data age after preconditioning, before the first request, such as "90d at 40C"; without a
+        /// temperature at that of the drive (`device.media.temperature`).
+        age: RunAge = RunAge::NONE,
+        /// File to which the drive is saved after preconditioning and `run.age`, before the first request.
         save_drive: Option<String> = None,
         /// Whether requests take simulated time; if not, each completes at once and only flash activity
         /// (write amplification, wear) is simulated.

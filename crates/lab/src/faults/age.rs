@@ -1,4 +1,4 @@
-//! Orders that age a drive: untimed random overwrites while it is idle.
+//! Orders that age a drive while it is idle: untimed random overwrites, and time that passes.
 
 use super::order::Order;
 use super::{FAULT_STREAM, Faulty};
@@ -46,6 +46,13 @@ impl Faulty<'_> {
 
     /// Ages the drive; returns the order as executed, with fewer writes if the server was stopped.
     pub(super) fn age(&mut self, order: &Order) -> Result<Order, String> {
+        if let Order::Lie(age) = order {
+            if !self.is_at_rest() {
+                return Err(format!("{order}: the drive is at work; ask again when it rests"));
+            }
+            self.device.age(*age).map_err(|problem| format!("{order}: {problem}"))?;
+            return Ok(order.clone());
+        }
         let pages = self.device.preparable_pages();
         if pages == 0 {
             return Err(format!("{order}: this device has no flash that could age"));

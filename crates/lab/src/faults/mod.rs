@@ -171,7 +171,9 @@ impl<'a> Faulty<'a> {
                 self.lose_power(now);
                 self.off_until = Some(now + off);
             }
-            Order::Age(_) | Order::AgeSteady => text = self.age(&order)?.to_string(),
+            Order::Age(_) | Order::AgeSteady | Order::Lie(_) => {
+                text = self.age(&order)?.to_string()
+            }
             Order::Reset => {
                 let has_ended = self.wrong.has_ended;
                 self.wrong = Wrong { has_ended, ..Wrong::default() };

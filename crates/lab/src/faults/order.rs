@@ -1,5 +1,6 @@
 //! Orders to a device in use, in their text form: one per line.
 
+use devices::ssd::media::Age;
 use engine::{Op, SECTOR_BYTES, Time};
 use options::{Duration, Size};
 use std::fmt;
@@ -8,7 +9,7 @@ use std::str::FromStr;
 /// Every order with its form, as messages show them.
 const FORMS: &str = "slow X; latency add TIME [p=SHARE]; latency none; stall TIME; \
      fail read|write|trim|flush all|FIRST..END [COUNT|rate=SHARE]; readonly [off]; end-of-life; \
-     cut [off TIME]; age steady; age N writes; reset";
+     cut [off TIME]; age TIME [at TEMPERATURE]; age steady; age N writes; reset";
 
 /// Requests that are to fail.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +44,8 @@ pub(crate) enum Order {
     AgeSteady,
     /// This number of pages of the drive is overwritten at random.
     Age(u64),
+    /// Time passes in which nothing is asked, and data age.
+    Lie(Age),
     /// All of this is over, but what has become of the drive.
     Reset,
 }
@@ -50,7 +53,7 @@ pub(crate) enum Order {
 impl Order {
     /// Whether it makes a drive old.
     pub(crate) fn is_age(&self) -> bool {
-        matches!(self, Order::Age(_) | Order::AgeSteady)
+        matches!(self, Order::Age(_) | Order::AgeSteady | Order::Lie(_))
     }
 }
 
@@ -82,9 +85,11 @@ impl FromStr for Order {
             ["age", number, "writes"] => {
                 number.parse().map(Order::Age).map_err(|_| format!("age {number} writes: a number"))
             }
-            ["age", _, "days" | "d"] => {
-                let problem = "retention is not modelled; use age steady or age N writes";
-                Err(format!("{line}: {problem}"))
+            ["age", time] => time.parse().map(Order::Lie),
+            ["age", time, "at", at] => format!("{time} at {at}").parse().map(Order::Lie),
+            ["age", ..] => {
+                let forms = "age 90d at 40C, age 1y, age steady or age N writes";
+                Err(format!("{line}: {forms}"))
             }
             ["reset"] => Ok(Order::Reset),
             _ => Err(format!("\"{line}\" is not an order; the orders are: {FORMS}")),
@@ -195,6 +200,7 @@ impl fmt::Display for Order {
             Order::Cut(off) => write!(f, "cut off {off}ns"),
             Order::AgeSteady => write!(f, "age steady"),
             Order::Age(writes) => write!(f, "age {writes} writes"),
+            Order::Lie(age) => write!(f, "age {age}"),
             Order::Reset => write!(f, "reset"),
         }
     }
@@ -220,6 +226,8 @@ mod tests {
             "cut off 2000000000ns",
             "age steady",
             "age 100 writes",
+            "age 90d at 40C",
+            "age 1y",
             "reset",
         ] {
             assert_eq!(line.parse::<Order>().unwrap().to_string(), line);
@@ -238,7 +246,10 @@ mod tests {
             ("fail read 1MiB..1KiB", "ends before"),
             ("fail flush 0..1MiB", "has no range"),
             ("latency add 2ms p=2", "from 0 to 1"),
-            ("age 90 days", "retention is not modelled"),
+            ("age 90 days", "age 90d at 40C"),
+            ("age 90d at 40", "with its unit"),
+            ("age 90d at 200C", "from -40C to 125C"),
+            ("age 90d off", "age 90d at 40C"),
             ("stall 8761h", "at most 8760h"),
             ("dance", "slow X"),
         ] {

@@ -57,14 +57,28 @@ fn stats(counted: Counted<'_>, device: &Faulty<'_>, now: Time, timing: &Punctual
 
 fn health(device: &Faulty<'_>, now: Time) -> Result<Value, String> {
     let report = device.device.report(now).ok_or("health: this device has no flash")?;
-    Ok(json!({
+    let mut health = json!({
         "percentage_used": report.health.percentage_used,
         "available_spare": report.health.available_spare,
         "critical_warnings": report.health.critical_warnings().collect::<Vec<_>>(),
         "mean_erases": report.wear.mean_erases,
         "max_erases": report.wear.max_erases,
         "capacity_bytes": device.device.capacity_sectors() * SECTOR_BYTES,
-    }))
+    });
+    if let Some(errors) = report.health.media_errors {
+        health["media_errors"] = json!(errors);
+    }
+    Ok(health)
+}
+
+/// Adds how old data are, where they age: the clock, and the shares of pages that take retries and that are lost.
+pub(super) fn add_age(answer: &mut Value, device: &Faulty<'_>, now: Time) {
+    let Some(aged) = device.device.report(now).and_then(|report| report.aged) else { return };
+    answer["clock_days"] = json!(aged.clock_days);
+    if let Some([retried, lost]) = aged.shares_now() {
+        answer["retried_share"] = json!(retried);
+        answer["lost_share"] = json!(lost);
+    }
 }
 
 /// What does not change while it is served.

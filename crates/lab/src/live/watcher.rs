@@ -133,7 +133,13 @@ impl Witness<Faulty<'_>> for Watcher {
 
     fn order(&mut self, device: &mut Faulty<'_>, now: Time, line: &str) -> String {
         let done = line.trim().parse::<Order>().and_then(|order| device.order(now, order));
-        said(done.map(|()| json!({ "done": line.trim(), "at_seconds": now as f64 / 1e9 })))
+        said(done.map(|()| {
+            let mut answer = json!({ "done": line.trim(), "at_seconds": now as f64 / 1e9 });
+            if line.trim().starts_with("age") {
+                looks::add_age(&mut answer, device, now);
+            }
+            answer
+        }))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::frames::{Frames, What};
 use devices::disk::DiskReport;
+use devices::ssd::media::Age;
 use devices::ssd::timeline::{Timeline, Window};
 use devices::ssd::{Snapshot, SsdReport};
 use devices::{Apart, ArrayReport, Cleans, EnergyReport, Examine, Looks, Model, Persist, Prepare};
@@ -196,6 +197,10 @@ impl Prepare for Gated {
 
     fn overwrite_untimed(&mut self, pages: &[u64]) {
         self.device.overwrite_untimed(pages);
+    }
+
+    fn age(&mut self, age: Age) -> Result<(), &'static str> {
+        self.device.age(age)
     }
 
     fn serve_untimed(&mut self, request: &Request) -> Status {

@@ -8,6 +8,7 @@ use super::Config;
 use super::dice::Dice;
 use super::energy;
 use super::logs;
+use super::media;
 use super::redundancy;
 use super::today;
 use super::values::{job, page_size, value};
@@ -267,7 +268,8 @@ fn section(config: &mut Config, title: &str, kind: &str, given: f64, dice: &mut 
     let section = sections.iter().find(|section| section.title == title);
     for key in &section.expect("a section of that title").keys {
         let path = key.path.as_str();
-        if today::is_own(path) || energy::is_own(path) || logs::is_own(path) {
+        if today::is_own(path) || energy::is_own(path) || logs::is_own(path) || media::is_own(path)
+        {
             continue;
         }
         if redundancy::is_own(path) && kind_of(title) == "array" {

@@ -9,6 +9,7 @@ mod energy;
 pub mod generate;
 pub mod laws;
 mod logs;
+mod media;
 pub mod mend;
 mod redundancy;
 pub mod shrink;

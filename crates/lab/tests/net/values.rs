@@ -1,7 +1,7 @@
 //! Values of every key that is no choice: one row each, small and odd ones first.
 
 use super::dice::Dice;
-use super::{Config, SAMPLES, energy, logs, today};
+use super::{Config, SAMPLES, energy, logs, media, today};
 use options::KeyInfo;
 
 /// A value of a key, as TOML; empty where the key stays out. `None` when the key has no row here.
@@ -20,6 +20,7 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
     }
     match key.path.split('.').next() {
         Some("device") if energy::is_own(&key.path) => energy::of_energy(&key.path, dice),
+        Some("device") if media::is_own(&key.path) => media::of_media(&key.path, dice),
         Some("device") if kind == "disk" => of_disk(&key.path, dice),
         Some("device") if today::is_own(&key.path) => of_today(&key.path, dice),
         Some("device") => of_device(kind, &key.path, so_far, dice),
@@ -332,8 +333,8 @@ fn of_run(path: &str, dice: &mut Dice) -> Option<String> {
         "run.steady.range" => dice.number(&[0.01, 0.2, 1.0]),
         "run.steady.slope" => dice.number(&[0.01, 0.1]),
         cost if cost.starts_with("cost.") => String::new(),
-        "run.seed" | "run.load_drive" | "run.save_drive" | "run.power_cut" | "run.power_off"
-        | "run.faults" => String::new(),
+        "run.age" | "run.seed" | "run.load_drive" | "run.save_drive" | "run.power_cut"
+        | "run.power_off" | "run.faults" => String::new(),
         _ => return None,
     };
     Some(value)

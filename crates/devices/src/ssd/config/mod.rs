@@ -9,12 +9,13 @@ mod capacitors;
 mod cleaning;
 mod energy;
 mod log_blocks;
+mod media;
 pub mod parts;
 mod persistence;
 mod slc_cache;
 mod today;
 
-use applies::{BUFFERED, CAPACITORS, Facts, SUSPENDABLE, UNBUFFERED};
+use applies::{AGES, BUFFERED, CAPACITORS, Facts, SUSPENDABLE, UNBUFFERED};
 
 pub use crate::kit::config::{Depth, Duplex, HostLink, HostOrder};
 pub use capacitors::*;
@@ -22,6 +23,7 @@ pub(super) use cleaning::cleaners;
 pub use cleaning::*;
 pub use energy::*;
 pub use log_blocks::*;
+pub use media::*;
 pub use persistence::*;
 pub use slc_cache::*;
 pub use today::*;
@@ -230,6 +232,12 @@ options! {
         energy: SsdEnergy = SsdEnergy::default(),
         /// What the flash keeps beyond the data.
         persistence: Persistence = Persistence::default(),
+        /// Ageing of data.
+        media: Media where BUFFERED = Media::default(),
+        /// Error correction.
+        ecc: Ecc where AGES = Ecc::default(),
+        /// Reading with shifted references.
+        retry: Retry where AGES = Retry::default(),
     }
 }
 
@@ -359,6 +367,8 @@ impl From<&SsdConfig> for Facts {
             yields: c.cleaning.time == CleaningTime::Interleaved,
             one_by_one: c.serves_one_by_one(),
             logs: c.log_blocks.are_used(),
+            ages: c.media.model != MediaModel::None,
+            striped: c.parity.of > 0,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Keys that drives of 2008 did not have: cells of several bits, suspension, processors, write buffer, parity.
 
-use super::applies::{BACKLOGS, BUFFERED, GUARDS, LIMITS, PAIRS, TWO_PASS, YIELDS};
+use super::applies::{BACKLOGS, BUFFERED, GUARDS, LIMITS, PAIRS, STRIPED, TWO_PASS, YIELDS};
 use super::parts::{PARTS, Part};
 use crate::kit::config::Depth;
 use options::{Duration, Maybe, Size, Values, choices, conditions, options, text_setting};
@@ -160,6 +160,9 @@ options! {
     pub struct Parity as ParityPartial {
         /// One of every N groups of a superblock is parity; 0: no parity.
         of: u32 = 0,
+        /// The pages of a stripe lie on other word lines of each die, where data age (device.media.model): word lines
+        /// that age faster than others take one page of a stripe, not all.
+        stagger: bool where STRIPED = false,
     }
 }
 

@@ -85,7 +85,7 @@ impl Costs {
     }
 
     /// Sensing a row of a group, and moving this many of its pages over the bus.
-    pub(super) fn row(&self, row: u32, pages: u32) -> (Time, Time) {
+    pub fn row(&self, row: u32, pages: u32) -> (Time, Time) {
         (self.sense(row, true), Time::from(pages) * self.page)
     }
 

@@ -149,9 +149,16 @@ impl Dies {
     }
 
     /// The next row of a batch is to be read, of which this many pages cross the bus.
-    pub fn read_on(&mut self, id: u32, row: u32, pages: u32, clock: &mut Clock) {
+    pub fn read_on(
+        &mut self,
+        id: u32,
+        row: u32,
+        (pages, longer_ns): (u32, Time),
+        clock: &mut Clock,
+    ) {
         let read = &mut self.reads[id];
         (read.sense_ns, read.bus_ns) = self.costs.row(row, pages);
+        read.sense_ns += longer_ns;
         let read = *read;
         self.count_read(&read);
         let number = self.sensing.insert(id);
@@ -464,7 +471,7 @@ impl Dies {
         } else {
             die.busy &= !read.planes;
         }
-        if let Owner::Request { pages, .. } = read.owner {
+        if let Owner::Request { pages, .. } | Owner::Aged { pages, .. } = read.owner {
             self.each[read.die as usize].account.served += u64::from(pages);
         }
         let word = if cleans { Word::Move } else { Word::Read };
@@ -592,7 +599,7 @@ impl Dies {
         let senses = u64::from(read.planes.count_ones());
         let [all, of_host] = &mut self.effort;
         all.sense(senses, read.sense_ns, 0);
-        if let Owner::Request { reads: true, .. } = read.owner {
+        if let Owner::Request { reads: true, .. } | Owner::Aged { .. } = read.owner {
             of_host.sense(senses, read.sense_ns, read.bus_ns);
         }
     }

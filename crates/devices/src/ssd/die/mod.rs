@@ -19,9 +19,10 @@ mod units;
 
 pub(in crate::ssd) use batch::Batch;
 pub(in crate::ssd) use costs::Costs;
+pub(in crate::ssd) use costs::SLC_ROW;
 pub(in crate::ssd) use dies::{Dies, Ended, Operation, Sight};
 pub use lanes::{Lanes, StageEnd};
 pub use operation::{Cached, CellTimes, CostTable, FlashOp, OpKind, Plan, PlanId, Stage};
-pub(in crate::ssd) use rows::{Place, Rows};
+pub(in crate::ssd) use rows::{Place, Row, Rows};
 pub(in crate::ssd) use state::{Job, Owner};
 pub(in crate::ssd) use units::{Reached, UnitEnd, Units, Work, op};

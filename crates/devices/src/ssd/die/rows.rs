@@ -3,6 +3,7 @@
 use super::batch::Batch;
 use super::costs::{Costs, SLC_ROW};
 use super::state::Owner;
+use crate::kit::slots::Slot;
 use crate::ssd::ids::Block;
 use crate::ssd::shape::Groups;
 use engine::Time;
@@ -25,6 +26,21 @@ pub(in crate::ssd) struct Row {
     pub(super) planes: u32,
     pub(super) sense_ns: Time,
     pub(super) bus_ns: Time,
+}
+
+impl Row {
+    /// The same row, whose senses take this much longer.
+    pub fn longer(self, more_ns: Time) -> Row {
+        Row { sense_ns: self.sense_ns + more_ns, ..self }
+    }
+
+    /// The same row, of a request that reads it with retries.
+    pub fn retried(self, slot: Slot, longer: [Time; 2]) -> Row {
+        let Owner::Request { pages, .. } = self.owner else { unreachable!("a request reads it") };
+        let [retry_ns, rebuild_ns] = longer.map(|ns| u32::try_from(ns).unwrap_or(u32::MAX));
+        let owner = Owner::Aged { slot, pages, retry_ns, rebuild_ns };
+        Row { owner, ..self }.longer(Time::from(retry_ns) + Time::from(rebuild_ns))
+    }
 }
 
 /// A row that is being put together, page by page; its kind is its number in the group.

@@ -33,6 +33,8 @@ impl Job {
 pub(in crate::ssd) enum Owner {
     /// A request that has asked for this many of its pages: one that reads, or a write that covers them in part.
     Request { slot: Slot, pages: u32, reads: bool },
+    /// A request that reads this many pages, one of which took this long in retries and from parity.
+    Aged { slot: Slot, pages: u32, retry_ns: u32, rebuild_ns: u32 },
     /// Cleaning.
     Batch(Batch),
 }
@@ -166,7 +168,7 @@ impl Meter {
 
 impl Account {
     /// An operation begins, which cleaning wants or not.
-    pub(super) fn begin(&mut self, cleans: bool, now: Time) {
+    pub fn begin(&mut self, cleans: bool, now: Time) {
         self.busy.begin(now);
         if cleans {
             self.cleaning.begin(now);
@@ -174,7 +176,7 @@ impl Account {
     }
 
     /// It has ended.
-    pub(super) fn end(&mut self, cleans: bool, now: Time) {
+    pub fn end(&mut self, cleans: bool, now: Time) {
         self.busy.end(now);
         if cleans {
             self.cleaning.end(now);
@@ -182,23 +184,23 @@ impl Account {
     }
 
     /// A program or an erase is to stop.
-    pub(super) fn begin_stopping(&mut self, now: Time) {
+    pub fn begin_stopping(&mut self, now: Time) {
         self.stopping.begin(now);
     }
 
-    pub(super) fn end_stopping(&mut self, now: Time) {
+    pub fn end_stopping(&mut self, now: Time) {
         self.stopping.end(now);
     }
 
-    pub(super) fn busy_ns(&self, now: Time) -> Time {
+    pub fn busy_ns(&self, now: Time) -> Time {
         self.busy.at(now)
     }
 
-    pub(super) fn cleaning_ns(&self, now: Time) -> Time {
+    pub fn cleaning_ns(&self, now: Time) -> Time {
         self.cleaning.at(now)
     }
 
-    pub(super) fn stopping_ns(&self, now: Time) -> Time {
+    pub fn stopping_ns(&self, now: Time) -> Time {
         self.stopping.at(now)
     }
 }

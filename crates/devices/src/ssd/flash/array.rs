@@ -10,9 +10,11 @@ use super::damage::{Damage, Loose, Torn};
 use super::ratings::Ratings;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::ids::{Block, Lpn, Ppn};
+use crate::ssd::media::{Age, FlashPage, Media, MediaState, Outcome};
 use crate::ssd::numbers::Numbers;
 use crate::ssd::room::read_within;
 use crate::ssd::shape::Geometry;
+use engine::Time;
 use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,6 +32,8 @@ pub(in crate::ssd) struct FlashState {
     ratings: Ratings,
     /// Nothing of a drive that was never cut.
     damage: Option<Damage>,
+    /// Nothing where data do not age.
+    media: Option<MediaState>,
 }
 
 read_within!(FlashState {
@@ -42,6 +46,7 @@ read_within!(FlashState {
     erases: list,
     ratings: any,
     damage: any,
+    media: any,
 });
 
 impl FlashState {
@@ -75,6 +80,8 @@ pub struct Flash {
     ratings: Ratings,
     /// What power cuts have done, if there were any.
     damage: Option<Box<Damage>>,
+    /// How data age, if they do.
+    media: Option<Box<Media>>,
 }
 
 impl Flash {
@@ -95,6 +102,13 @@ impl Flash {
             erases: Arc::new(vec![0; blocks]),
             ratings: Ratings::new(&config.wear, geometry.blocks(), seed),
             damage: None,
+            media: Media::new(
+                config,
+                geometry.groups.as_ref(),
+                (geometry.blocks(), geometry.blocks_per_domain),
+                seed,
+            )
+            .map(Box::new),
         }
     }
 
@@ -114,6 +128,7 @@ impl Flash {
             erases: Arc::new(self.erases.to_vec()),
             ratings: self.ratings.clone(),
             damage: None,
+            media: None,
         }
     }
 
@@ -183,6 +198,9 @@ impl Flash {
         if let Some(kept) = self.first_order.get_mut(block.at()) {
             *kept = first_order;
         }
+        if let Some(media) = &mut self.media {
+            media.opened(block, false);
+        }
     }
 
     /// Completes the programming of the summary page, the last of its block.
@@ -203,6 +221,76 @@ impl Flash {
         if let Some(damage) = &mut self.damage {
             damage.heal(block);
         }
+        if let Some(media) = &mut self.media {
+            let first = u64::from(block.0) * u64::from(self.pages_per_block);
+            media.erased(block, first..first + u64::from(self.pages_per_block));
+        }
+    }
+
+    /// How data age, if they do.
+    #[inline]
+    pub fn media(&self) -> Option<&Media> {
+        self.media.as_deref()
+    }
+
+    /// The same, to be asked.
+    #[inline]
+    pub fn media_mut(&mut self) -> Option<&mut Media> {
+        self.media.as_deref_mut()
+    }
+
+    /// Time passes in which nothing is asked; whether data age at all.
+    pub fn lie(&mut self, age: Age, now: Time) -> bool {
+        let Some(media) = &mut self.media else { return false };
+        let pages = self.pages_per_block;
+        let all = self.programmed.iter().enumerate();
+        let open = all.filter(|(_, programmed)| (1..pages).contains(*programmed));
+        media.age(age, now, open.map(|(block, programmed)| (Block(block as u32), *programmed)));
+        true
+    }
+
+    /// What a read of a page comes to; that of the host counts.
+    pub fn look(&mut self, page: FlashPage, of_host: bool) -> Outcome {
+        let erases = self.erases[page.block.at()];
+        let media = self.media.as_mut();
+        media.map_or_else(Outcome::default, |media| media.look(page, erases, of_host))
+    }
+
+    /// A block that has just been opened holds one bit a cell.
+    pub fn opened_for_one_bit(&mut self, block: Block) {
+        if let Some(media) = &mut self.media {
+            media.opened(block, true);
+        }
+    }
+
+    /// The power is gone: what did not come to the flash is not there.
+    pub(in crate::ssd) fn lose_power(&mut self) {
+        let pages = u64::from(self.pages_per_block);
+        let programmed = &self.programmed;
+        let is_programmed = |ppn: u64| ppn % pages < u64::from(programmed[(ppn / pages) as usize]);
+        if let Some(media) = &mut self.media {
+            media.losses_mut().lose_power(is_programmed);
+        }
+    }
+
+    /// Whether a logical page cannot be read where it was written.
+    pub fn is_lost(&mut self, ppn: Ppn) -> bool {
+        let Some(media) = &mut self.media else { return false };
+        if media.losses().is_poisoned(ppn.0) {
+            return true;
+        }
+        let pages = u64::from(self.pages_per_block);
+        let (block, page) = (Block((ppn.0 / pages) as u32), (ppn.0 % pages) as u32);
+        let erases = self.erases[block.at()];
+        media.pages_at(block, page).any(|page| media.would_be_lost(page, erases))
+    }
+
+    /// The same of logical pages from one on: which of them.
+    pub fn lost_among(&mut self, from: Ppn, count: u32) -> Vec<Ppn> {
+        if self.media.is_none() {
+            return Vec::new();
+        }
+        (from.0..from.0 + u64::from(count)).map(Ppn).filter(|ppn| self.is_lost(*ppn)).collect()
     }
 
     /// What power cuts have done, if there were any.
@@ -399,6 +487,7 @@ impl Flash {
             erases: self.erases.to_vec(),
             ratings: self.ratings.clone(),
             damage: self.damage.as_deref().cloned(),
+            media: self.media.as_deref().map(Media::keep),
         }
     }
 
@@ -432,6 +521,11 @@ impl Flash {
         self.erases = Arc::new(state.erases);
         self.ratings = state.ratings;
         self.damage = state.damage.map(Box::new);
+        if let Some((media, state)) = self.media.as_mut().zip(state.media)
+            && !media.restore(state)
+        {
+            return Err("the state of its media does not fit this drive".to_owned());
+        }
         Ok(())
     }
 }

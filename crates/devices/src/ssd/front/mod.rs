@@ -13,7 +13,8 @@ pub use cut::{check, covered, covers, page_request, part, touched};
 use crate::kit::link::{HostQueue, Link, Turn};
 use crate::kit::slots::{Slot, Slots};
 use crate::latency::{
-    BUFFER, BUS, CELL, CLEANING_WAIT, FIRMWARE, HOST_LINK, HOST_QUEUE, SUSPEND, UNIT_WAIT,
+    BUFFER, BUS, CELL, CLEANING_WAIT, FIRMWARE, HOST_LINK, HOST_QUEUE, REBUILD, RETRY, SUSPEND,
+    UNIT_WAIT,
 };
 use crate::ssd::clock::{Clock, Event, Line};
 use crate::ssd::config::{Recovery, SsdConfig};
@@ -313,6 +314,19 @@ impl Front {
         active.pages_left -= 1;
     }
 
+    /// The same of a read of which so much went to retries and to parity.
+    pub fn aged_read_done(&mut self, slot: Slot, spent: [Time; 4], longer: [Time; 2]) {
+        self.read_done(slot, spent);
+        let part = &mut self.active[slot].breakdown;
+        part[CELL] -= longer[0] + longer[1];
+        [part[RETRY], part[REBUILD]] = longer;
+    }
+
+    /// Some of what a request reads is beyond correction.
+    pub fn fail(&mut self, slot: Slot) {
+        self.active[slot].status = Status::Unreadable;
+    }
+
     // ---- and back -------------------------------------------------------------------------
 
     /// A page request is done; nothing to the host if it was not its own.
@@ -409,8 +423,21 @@ impl Front {
     /// The same where it is the only answer of an instant, which takes the link without turns if that is idle.
     #[inline]
     pub fn answer_alone(&mut self, slot: Slot, status: Status, held: [Time; 2], clock: &mut Clock) {
+        self.account(slot, status, held, clock.now);
+        self.leave_alone(slot, clock);
+    }
+
+    /// The same of a read where data age, with what that came to.
+    pub fn answer_aged(&mut self, slot: Slot, clock: &mut Clock) {
+        self.account(slot, self.active[slot].status, [0; 2], clock.now);
+        let part = &mut self.active[slot].breakdown;
+        part[UNIT_WAIT] -= part[RETRY] + part[REBUILD];
+        self.leave_alone(slot, clock);
+    }
+
+    #[inline]
+    fn leave_alone(&mut self, slot: Slot, clock: &mut Clock) {
         let now = clock.now;
-        self.account(slot, status, held, now);
         let Active { request, epoch, .. } = &mut self.active[slot];
         if request.op == Op::Read {
             let bytes = request.bytes();

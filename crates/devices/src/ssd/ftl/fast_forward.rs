@@ -4,6 +4,7 @@ use super::streams::{Frontier, FrontierId, Told};
 use super::{Ftl, Relocation, Step};
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Domain, Lpn, PoolId, Ppn, Stream, Unit};
+use crate::ssd::media::planted::Mistake;
 use crate::ssd::page::{Need, PageRequest, PageWork};
 use engine::{SECTOR_BYTES, Status};
 
@@ -187,8 +188,28 @@ impl Ftl {
         self.complete_erase(flash, filling);
     }
 
-    /// Moves what is valid in a number of pages of a victim from one on.
+    /// Moves what is valid in a number of pages of a victim from one on. Where data age, copies of what cannot be read
+    /// are marked.
     pub(super) fn move_pages(
+        &mut self,
+        flash: &mut Flash,
+        job: &mut Relocation,
+        (first, count): (u32, u32),
+    ) {
+        let lost = flash.lost_among(self.geometry.ppn(job.source, first), count);
+        let lost: Vec<Lpn> = lost.into_iter().filter_map(|ppn| self.valid_at(flash, ppn)).collect();
+        self.move_all(flash, job, (first, count));
+        if Mistake::UntimedCleaningHeals.is_planted() {
+            return;
+        }
+        for lpn in lost {
+            if let Some((media, ppn)) = flash.media_mut().zip(self.lookup(lpn)) {
+                media.losses_mut().poison(ppn.0);
+            }
+        }
+    }
+
+    fn move_all(
         &mut self,
         flash: &mut Flash,
         job: &mut Relocation,

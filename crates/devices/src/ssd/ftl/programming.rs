@@ -197,5 +197,8 @@ impl Ftl {
             self.programs - u64::from((self.programs as u32).wrapping_sub(order))
         };
         flash.write_header(block, self.blocks.sequence[block.at()], first_order);
+        if self.is_slc(block) {
+            flash.opened_for_one_bit(block);
+        }
     }
 }

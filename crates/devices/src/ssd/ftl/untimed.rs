@@ -58,7 +58,7 @@ impl Ftl {
 
     /// Whether a logical page is in the buffer of untimed writes.
     #[inline]
-    pub(super) fn is_waiting(&self, lpn: Lpn) -> bool {
+    pub(in crate::ssd) fn is_waiting(&self, lpn: Lpn) -> bool {
         let Some(window) = &self.window else { return false };
         let Some(ppn) = self.map.get(lpn).ppn() else { return false };
         window.holds(self.geometry.block_of(ppn), self.geometry.page_in_block(ppn))
@@ -211,7 +211,11 @@ impl Ftl {
         for page in 0..self.geometry.data_pages {
             let from = self.geometry.ppn(job.source, page);
             if let Some(lpn) = self.valid_at(flash, from) {
+                let is_lost = flash.is_lost(from);
                 let programming = self.program_cold(domain, lpn);
+                if is_lost && let Some(media) = flash.media_mut() {
+                    media.losses_mut().poison(programming.ppn.0);
+                }
                 self.carry_temperature(job.source, programming);
                 self.counters.migrations += 1;
                 self.complete_program(flash, programming);

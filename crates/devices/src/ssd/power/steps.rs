@@ -34,6 +34,7 @@ impl Ssd {
         } else {
             power.tear(&self.ftl, &mut self.flash, &programs, &erasing);
         }
+        self.flash.lose_power();
         power.trims.lose_power();
         power.checkpoints.lose_power();
         power.own_pages.clear();

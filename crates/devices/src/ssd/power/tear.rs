@@ -203,6 +203,9 @@ fn finish(ftl: &Ftl, flash: &mut Flash, program: &CutProgram) {
     let (opening, first_order, _) = ftl.header_of(flash, it);
     if flash.program(it.ppn, it.block, it.lpn, it.order) == 0 {
         flash.write_header(it.block, opening, first_order);
+        if ftl.is_slc(it.block) {
+            flash.opened_for_one_bit(it.block);
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! The health of a drive in the words of `NVMe`'s log of health (log page 02h of the base specification).
 //!
-//! Its `media_errors` are missing: flash reads without errors here, so that they would be 0 whatever
-//! happens. What cuts the power counts the `unsafe_shutdowns`.
+//! Its `media_errors` are there where data age; elsewhere flash reads without errors. What cuts the power counts the `unsafe_shutdowns`.
 
 use crate::ssd::Ssd;
 use crate::ssd::ids::Block;
+use crate::ssd::media::Media;
 
 /// The share of the spare, in percent, below which a drive warns.
 pub const SPARE_THRESHOLD: u8 = 10;
@@ -42,6 +42,8 @@ pub struct HealthReport {
     pub read_only: bool,
     /// Written by the host since the drive was new, in thousands of 512 bytes, rounded up.
     pub data_units_written: u64,
+    /// Pages that the host could not read, where data age.
+    pub media_errors: Option<u64>,
     /// Scale of the simulation: each counted byte stands for `scale` bytes of the real drive.
     pub scale: u32,
 }
@@ -66,6 +68,10 @@ impl HealthReport {
             available_spare: self.available_spare.min(other.available_spare),
             read_only: self.read_only || other.read_only,
             data_units_written: self.data_units_written + other.data_units_written,
+            media_errors: match (self.media_errors, other.media_errors) {
+                (None, errors) | (errors, None) => errors,
+                (Some(one), Some(other)) => Some(one + other),
+            },
             scale: self.scale,
         }
     }
@@ -94,6 +100,7 @@ impl Ssd {
             available_spare: if ftl.has_ended() { 0 } else { available as u8 },
             read_only: ftl.has_ended(),
             data_units_written: data_units(written, self.config.scale),
+            media_errors: flash.media().map(Media::unreadable),
             scale: self.config.scale,
         }
     }

@@ -13,6 +13,7 @@ pub use wear_map::WearMap;
 use crate::ssd::Ssd;
 use crate::ssd::account::{Account, Counts, Spent, UnitAccount};
 use crate::ssd::ids::{Block, Domain};
+use crate::ssd::media::MediaReport;
 use crate::ssd::power::PowerReport;
 use crate::ssd::programmed::MediaBytes;
 use engine::{SECTOR_BYTES, Time};
@@ -48,6 +49,10 @@ pub struct SsdReport {
     pub bus_busy: Vec<f64>,
     /// What power cuts came to, of a drive that recovers from them.
     pub power: Option<PowerReport>,
+    /// Bytes of a flash page.
+    pub page_bytes: u64,
+    /// What its media came to, where data age.
+    pub aged: Option<MediaReport>,
 }
 
 impl SsdReport {
@@ -56,6 +61,9 @@ impl SsdReport {
     pub fn add(&mut self, other: &SsdReport) {
         self.counts += other.counts;
         self.media += other.media;
+        if let Some((aged, other)) = self.aged.as_mut().zip(other.aged.as_ref()) {
+            aged.add(other);
+        }
         self.cleaning.busy_ns += other.cleaning.busy_ns;
         self.cleaning.mean_block_ns = ratio(self.cleaning.busy_ns, self.counts.blocks_cleaned);
         self.derive();
@@ -227,6 +235,8 @@ impl Ssd {
             units: units.into_iter().map(|unit| unit_report(unit, time)).collect(),
             bus_busy: buses_ns.into_iter().map(|ns| share(ns, time)).collect(),
             power: self.power_report().cloned(),
+            page_bytes: u64::from(self.geometry().sectors_per_flash_page) * SECTOR_BYTES,
+            aged: self.media_report(),
         };
         report.derive();
         report

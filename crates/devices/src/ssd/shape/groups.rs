@@ -251,6 +251,27 @@ impl Groups {
         Place { die: first_die + at % self.width, parity }
     }
 
+    /// Rounds of a block: its word lines, or the pages of one die.
+    pub fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
+    /// The round of a group in its block: its word line, or its page of one.
+    #[inline]
+    pub fn round_of(&self, group: u32) -> u32 {
+        let parity = if self.parity_of > 0 { group / (self.parity_of - 1) } else { 0 };
+        (group + parity) / self.width
+    }
+
+    /// The groups of the stripe of a group, its parity among them under a number behind those of the data; nothing
+    /// without parity.
+    pub fn stripe_of(&self, group: u32) -> Option<impl Iterator<Item = u32> + use<>> {
+        let data = self.parity_of.checked_sub(1)?;
+        let stripe = group / data;
+        let end = (stripe * data + data).min(self.per_block);
+        Some((stripe * data..end).chain([self.per_block + stripe]))
+    }
+
     /// The first die of the dies of a block.
     #[inline]
     pub fn first_die(&self, block: Block, blocks_per_domain: u32) -> u32 {

@@ -3,6 +3,7 @@
 
 use super::groups::Groups;
 use crate::ssd::config::{Frontiers, LevellingRule, Pace, Program, Reclaim, SsdConfig};
+use crate::ssd::media::Law;
 use engine::Time;
 use options::{Invalid, Size};
 
@@ -31,6 +32,7 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
     }
     capacitors(config)?;
     slc_cache(config)?;
+    media(config)?;
     if !(0.0..=1.0).contains(&cleaning.meter_above) {
         let problem = format!("{} is not a share from 0 to 1", cleaning.meter_above);
         return Err(Invalid::new(&["device.cleaning.meter_above"], problem));
@@ -135,6 +137,47 @@ fn slc_times(config: &SsdConfig) -> Result<(), Invalid> {
     if slc.fold_after.ns() > LONGEST_PAUSE_NS {
         let problem = format!("{} is too long; at most 1h", slc.fold_after);
         return Err(Invalid::new(&["device.slc_cache.fold_after"], problem));
+    }
+    Ok(())
+}
+
+/// How data age, and what corrects them.
+fn media(config: &SsdConfig) -> Result<(), Invalid> {
+    let Some(law) = Law::new(config.media.model, config.media.drift) else { return Ok(()) };
+    let (media, ecc, retry) = (&config.media, &config.ecc, &config.retry);
+    let spreads = [
+        ("device.media.spread_layer", media.spread_layer),
+        ("device.media.spread_block", media.spread_block),
+        ("device.media.spread_page", media.spread_page),
+        ("device.media.spread_errors", media.spread_errors.unwrap_or(0.0)),
+        ("device.retry.estimate_error", retry.estimate_error),
+    ];
+    if let Some((key, spread)) = spreads.iter().find(|(_, it)| !(0.0..=1.0).contains(it)) {
+        return Err(Invalid::new(&[key], format!("{spread} is not a spread from 0 to 1")));
+    }
+    let new = law.errors_of_new();
+    if !(ecc.hard > new && ecc.hard < 0.5) {
+        let problem = format!(
+            "hard decoding corrects an error rate of {}, and a new block of {} has {new}: it must be above \
+             that, and below 0.5",
+            ecc.hard, media.model
+        );
+        return Err(Invalid::new(&["device.ecc.hard", "device.media.model"], problem));
+    }
+    if let Some((rate, _)) = ecc.soft.levels().first().filter(|(rate, _)| *rate <= ecc.hard) {
+        let problem = format!(
+            "the first soft level corrects {rate}, which hard decoding does already ({}): soft levels must rise",
+            ecc.hard
+        );
+        return Err(Invalid::new(&["device.ecc.soft", "device.ecc.hard"], problem));
+    }
+    if !(retry.window > 0.0 && retry.window <= 10.0) {
+        let problem = format!("{} is not a number of steps above 0, and at most 10", retry.window);
+        return Err(Invalid::new(&["device.retry.window"], problem));
+    }
+    if retry.steps > 1000 {
+        let problem = format!("{} is too many; at most 1000", retry.steps);
+        return Err(Invalid::new(&["device.retry.steps"], problem));
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::ssd::die::{Batch, Ended, Job, Operation, Owner, Place, Rows, Sight};
 use crate::ssd::due::{Answer, Due};
 use crate::ssd::ftl::{Reason, Relocation};
 use crate::ssd::ids::{Domain, Lpn, Stream, Unit};
-use crate::ssd::page::PageWork;
+use crate::ssd::page::{PageWork, Way};
 use crate::ssd::{Ssd, front};
 use engine::{Op, Request, SECTOR_BYTES, Status, Time};
 
@@ -74,7 +74,7 @@ impl Ssd {
 
     /// Bytes of a logical page before the part that a request reads.
     #[inline]
-    fn skipped(&self, request: &Request, lpn: Lpn) -> u32 {
+    pub(super) fn skipped(&self, request: &Request, lpn: Lpn) -> u32 {
         let start = lpn.0 * u64::from(self.ftl.geometry().sectors_per_page);
         (request.lba.0.saturating_sub(start) * SECTOR_BYTES) as u32
     }
@@ -82,7 +82,7 @@ impl Ssd {
     /// Where a logical page must be read; nothing where it is in the buffer or was never written, which is
     /// counted.
     #[inline]
-    fn place_in_flash(&mut self, lpn: Lpn, pages: u32) -> Option<Place> {
+    pub(super) fn place_in_flash(&mut self, lpn: Lpn, pages: u32) -> Option<Place> {
         let Some(ppn) = self.ftl.lookup(lpn) else {
             self.ftl.counters.unmapped_reads += u64::from(pages);
             return None;
@@ -124,7 +124,10 @@ impl Ssd {
         let mut rows = Rows::new(shape, per_domain);
         let owner = |pages| Owner::Request { slot, pages, reads: false };
         rows.add(place, (0, shape.unit_bytes), owner, self.dies.costs());
-        if let Some(row) = rows.finish(owner, self.dies.costs()) {
+        if let Some(mut row) = rows.finish(owner, self.dies.costs()) {
+            if self.way == Way::Aged {
+                row = row.longer(self.retries_of_merge(place));
+            }
             self.front.expect_read(slot);
             self.dies.read(&row, self.sight(), &mut self.clock);
             self.hear_dies();
@@ -139,7 +142,7 @@ impl Ssd {
         }
     }
 
-    fn answer(&mut self, slot: Slot, status: Status, held: [Time; 2]) {
+    pub(super) fn answer(&mut self, slot: Slot, status: Status, held: [Time; 2]) {
         self.front.decide(slot);
         self.answers.push(Answer::Done { slot, status, held });
     }
@@ -216,6 +219,9 @@ impl Ssd {
                 Turn::Over => return self.end_turn(),
                 Turn::Through { write, refused } => {
                     self.cache.hold(None, self.clock.now);
+                    if self.way == Way::Aged && !refused {
+                        self.end_over_losses(&write.request);
+                    }
                     if !refused && self.config.is_volatile() && write.request.fua {
                         self.due.push(Due::Look);
                         return self.await_durable(Waiter::Write(write));
@@ -375,6 +381,7 @@ impl Ssd {
             self.cache.reserve(batch.reserved());
             let rows = Rows::new(self.dies.shape(), self.ftl.geometry().blocks_per_domain);
             let row = rows.batch(batch, scan.die, (pages, folds), self.dies.costs());
+            let row = row.longer(self.retries_of_batch(&batch));
             self.dies.read(&row, self.sight(), &mut self.clock);
             self.hear_dies();
         }
@@ -462,12 +469,16 @@ impl Ssd {
         for ppn in self.mover.batch_read(batch, die, self.ftl.geometry()) {
             if let Some(lpn) = self.ftl.valid_at(&self.flash, ppn) {
                 moved += 1;
+                let is_lost = self.flash.is_lost(ppn);
                 if levels_wear {
                     self.cache.place_cold(&mut self.ftl, domain, lpn, &mut self.clock);
                     self.give_jobs();
                 } else {
                     let stream = self.ftl.stream_of_copy(lpn);
                     self.put((domain, stream, Class::Copies), lpn);
+                }
+                if is_lost {
+                    self.poison(lpn);
                 }
                 self.ftl.note_moved(lpn, source);
             }
@@ -576,17 +587,24 @@ impl Ssd {
             Some(Ended::Row { read, owner }) => {
                 let Owner::Batch(batch) = owner else { unreachable!("batches have rows") };
                 let pages = self.mover.pages_of_row(&batch, &self.ftl, &self.flash);
-                return self.dies.read_on(read, batch.row(), pages, &mut self.clock);
+                let longer_ns = self.retries_of_batch(&batch);
+                let row = batch.row();
+                return self.dies.read_on(read, row, (pages, longer_ns), &mut self.clock);
             }
             Some(Ended::Read { die, owner, spent, operation }) => {
                 self.record(die, operation);
                 if let Owner::Request { slot, reads: true, .. } = owner {
                     return self.read_ended(slot, die, spent);
                 }
+                if let Owner::Aged { slot, retry_ns, rebuild_ns, .. } = owner {
+                    return self.aged_read_ended(slot, die, spent, [retry_ns, rebuild_ns]);
+                }
                 self.due.push(Due::Run(die));
                 match owner {
                     Owner::Batch(batch) => self.batch_read(&batch, die),
-                    Owner::Request { slot, .. } => self.row_read(slot, spent),
+                    Owner::Request { slot, .. } | Owner::Aged { slot, .. } => {
+                        self.row_read(slot, spent);
+                    }
                 }
             }
             Some(Ended::Task { die, job, operation }) => {
@@ -695,7 +713,12 @@ impl Ssd {
             let Some(best) = domains.max_by_key(room).filter(|it| room(it) > (false, 0)) else {
                 continue;
             };
+            let was = self.ftl.lookup(*lpn);
+            let is_lost = was.is_some_and(|ppn| self.flash.is_lost(ppn));
             self.put((best, stream, Class::Copies), *lpn);
+            if is_lost {
+                self.poison(*lpn);
+            }
             count += 1;
         }
         if count > 0 {

@@ -128,6 +128,9 @@ impl Ssd {
         if let Some(slc) = self.cache.slc() {
             slc.reset(now);
         }
+        if let Some(media) = self.flash.media_mut() {
+            media.reset_counts();
+        }
     }
 
     /// Notes the operations of a window from now on.

@@ -4,6 +4,7 @@ use crate::kit::slots::Slot;
 use crate::ssd::clock::Event;
 use crate::ssd::due::{Answer, Due};
 use crate::ssd::ids::{Domain, Lpn};
+use crate::ssd::page::Way;
 use crate::ssd::{Ssd, front};
 use engine::{Completion, Op, Request, Time};
 
@@ -118,8 +119,12 @@ impl Ssd {
     /// units.
     #[inline]
     fn begin_request(&mut self, slot: Slot, request: &Request) {
-        if self.is_buffered {
-            self.begin_buffered(slot, request);
+        if self.way != Way::Units {
+            if self.way == Way::Aged {
+                self.begin_aged(slot, request);
+            } else {
+                self.begin_buffered(slot, request);
+            }
             return self.work_off();
         }
         let pages = front::touched(self.ftl.geometry(), request);
@@ -136,6 +141,7 @@ impl Ssd {
 
     fn trim(&mut self, slot: Slot, request: &Request) {
         let covered = front::covered(self.ftl.geometry(), request);
+        self.note_trimmed(covered.clone());
         let status = self.ftl.trim_all(covered.clone());
         if !(status.is_ok() && self.note_trim(slot, covered)) {
             self.front.done_at_once(slot, status, &mut self.clock);

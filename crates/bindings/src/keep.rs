@@ -1,0 +1,30 @@
+//! Whether a drive keeps its data: closed forms.
+
+use crate::errors::{InputError, detached};
+use crate::layers::{PyLayer, experiment};
+use lab::Keeping;
+use pyo3::prelude::*;
+
+/// What the drive of the experiment made of `layers` loses of so many bytes of data after an age, such as
+/// "1y at 40C", with so many P/E cycles behind it, as JSON text.
+#[pyfunction]
+pub fn keep(
+    py: Python<'_>,
+    layers: Vec<PyLayer>,
+    age: String,
+    cycles: f64,
+    data_bytes: u64,
+) -> PyResult<String> {
+    let asked = Keeping { age, cycles, data_bytes };
+    detached(py, || {
+        let experiment = experiment(layers)?;
+        lab::keep(&experiment, &asked).map(|it| it.to_string()).map_err(|error| error.to_string())
+    })?
+    .map_err(InputError::new_err)
+}
+
+/// The figures of the closed forms for which there are published ones, as JSON text.
+#[pyfunction]
+pub fn media_forms() -> String {
+    lab::media_forms().to_string()
+}

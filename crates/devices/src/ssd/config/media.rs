@@ -1,0 +1,211 @@
+//! What time and wear do to data, and how a drive reads it nevertheless: the keys under `device.media`, `device.ecc` and
+//! `device.retry`.
+
+use options::{Duration, Maybe, Values, choices, conditions, options, text_setting};
+use std::fmt;
+use std::str::FromStr;
+
+choices! {
+    /// How data age.
+    pub enum MediaModel {
+        /// They do not: every read succeeds at once.
+        None = "none",
+        /// TLC with charge traps: its references drift within days.
+        Tlc3d = "tlc-3d",
+        /// QLC of the kind: twice the drift, 2.5 times the errors. A guess.
+        Qlc3d = "qlc-3d",
+    }
+
+    /// How the drift of the levels grows with time.
+    pub enum DriftLaw {
+        /// With a power of it, 0.4.
+        Power = "power",
+        /// With its logarithm.
+        Log = "log",
+    }
+
+    /// Where a read begins in the table of references.
+    pub enum Reference {
+        /// At its beginning.
+        Table = "table",
+        /// Where the block was read well the last time.
+        Last = "last",
+        /// Where the controller expects the levels, given age and wear.
+        Model = "model",
+    }
+}
+
+conditions! {
+    Media:
+    MODELLED = "where data age (device.media.model)", |c| c.model != MediaModel::None;
+}
+
+conditions! {
+    Retry:
+    BY_MODEL = "with device.retry.reference = \"model\"", |c| c.reference == Reference::Model;
+}
+
+options! {
+    /// Ageing of data: retention, wear and reads.
+    pub struct Media as MediaPartial {
+        /// How data age; with a model, reads are repeated with shifted references, and may fail.
+        model: MediaModel = MediaModel::None,
+        /// Celsius of the flash while the drive is on, and during `run.age` where that states none.
+        temperature: Celsius where MODELLED = Celsius::ROOM,
+        /// P/E cycles that every block has behind it at the start, for ageing alone: wear and lifetime count from 0.
+        cycles: u32 where MODELLED = 0,
+        /// How the drift of the levels grows with time; the evidence does not tell which.
+        drift: DriftLaw where MODELLED = DriftLaw::Power,
+        /// Variation of the drift between word lines, as the standard deviation of its logarithm. A guess.
+        spread_layer: f64 as Ratio where MODELLED = 0.2,
+        /// The same between blocks. A guess.
+        spread_block: f64 as Ratio where MODELLED = 0.15,
+        /// The same between pages. A guess.
+        spread_page: f64 as Ratio where MODELLED = 0.1,
+        /// Variation of the error rate between pages, as the standard deviation of its logarithm. If not given,
+        /// the widest with which the drive loses 1e-15 of the bits that are read after a year at 30 C and its rated
+        /// cycles (JESD218, client), or 0.1 where no spread does.
+        spread_errors: Option<f64> as Ratio where MODELLED = None,
+    }
+
+    /// Error correction.
+    pub struct Ecc as EccPartial {
+        /// Raw bit error rate that hard decoding corrects.
+        hard: f64 = 8.8e-3,
+        /// Soft decoding: raw bit error rates that its levels correct, each with the senses that it takes.
+        soft: SoftLevels = SoftLevels::default(),
+        /// Time to decode a page once more.
+        decode: Duration = Duration::from_ns(20_000),
+    }
+
+    /// Reading with shifted references.
+    pub struct Retry as RetryPartial {
+        /// Entries of the table of references behind the first.
+        steps: u32 = 40,
+        /// Where a read begins in that table.
+        reference: Reference = Reference::Table,
+        /// Error of the controller's estimate, as the standard deviation of its logarithm.
+        estimate_error: f64 as Ratio where BY_MODEL = 0.3,
+        /// Time to search the best reference where the table ends; with `"none"` the page is then unreadable.
+        search: Maybe = Maybe(Some(Duration::from_ns(10_000_000))),
+        /// A retry senses while the last one is transferred and decoded.
+        pipelined: bool = false,
+        /// How far from the best reference a new page can still be read, in steps of the table.
+        window: f64 = 0.5,
+    }
+}
+
+/// A temperature, in thousandths of a degree Celsius.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Celsius(i32);
+
+impl Celsius {
+    /// 30 degrees, at which the clock of retention is that on the wall.
+    pub const ROOM: Celsius = Celsius(30_000);
+
+    /// What flash is specified for.
+    const LOWEST: i32 = -40_000;
+    const HIGHEST: i32 = 125_000;
+
+    /// In degrees Celsius.
+    pub fn celsius(self) -> f64 {
+        f64::from(self.0) / 1000.0
+    }
+
+    /// How one is written, as a regular expression.
+    pub fn pattern() -> String {
+        format!(r"\s*{}\s*C\s*", options::NUMBER)
+    }
+}
+
+impl FromStr for Celsius {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("\"{text}\" is not a temperature with its unit, such as \"40C\"");
+        let number = text.trim().strip_suffix('C').ok_or_else(wrong)?.trim_end();
+        let celsius: f64 = number.parse().map_err(|_| wrong())?;
+        let thousandths = (celsius * 1000.0).round();
+        if !(f64::from(Self::LOWEST)..=f64::from(Self::HIGHEST)).contains(&thousandths) {
+            return Err(format!("\"{text}\" is not a temperature from -40C to 125C"));
+        }
+        Ok(Celsius(thousandths as i32))
+    }
+}
+
+impl fmt::Display for Celsius {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}C", self.celsius())
+    }
+}
+
+text_setting!(Celsius: "a temperature with its unit, such as \"40C\"", Values::Pattern(Celsius::pattern()));
+
+/// Soft levels at most.
+const MOST_LEVELS: usize = 8;
+
+/// The raw error rates that soft decoding corrects, ascending, and the senses of each level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SoftLevels(Vec<(f64, u32)>);
+
+impl SoftLevels {
+    /// Each level: what it corrects, and its senses.
+    pub fn levels(&self) -> &[(f64, u32)] {
+        &self.0
+    }
+}
+
+impl Default for SoftLevels {
+    fn default() -> Self {
+        SoftLevels(vec![(1.1e-2, 2), (1.4e-2, 6)])
+    }
+}
+
+impl FromStr for SoftLevels {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim() == "none" {
+            return Ok(SoftLevels(Vec::new()));
+        }
+        let wrong = || {
+            format!("\"{text}\" is not \"none\", or levels such as \"1.1e-2 in 2, 1.4e-2 in 6\"")
+        };
+        let level = |part: &str| {
+            let (rate, senses) = part.split_once(" in ")?;
+            Some((rate.trim().parse::<f64>().ok()?, senses.trim().parse::<u32>().ok()?))
+        };
+        let levels: Option<Vec<_>> = text.split(',').map(level).collect();
+        let levels = levels.ok_or_else(wrong)?;
+        let is_sound =
+            |(rate, senses): &(f64, u32)| *rate > 0.0 && *rate < 0.5 && (1..=1000).contains(senses);
+        if levels.len() > MOST_LEVELS || !levels.iter().all(is_sound) {
+            return Err(format!(
+                "\"{text}\": at most {MOST_LEVELS} levels, each an error rate between 0 and 0.5 in 1 to 1000 senses"
+            ));
+        }
+        if levels.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
+            return Err(format!("\"{text}\": each level must correct more than the one before"));
+        }
+        Ok(SoftLevels(levels))
+    }
+}
+
+impl fmt::Display for SoftLevels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("none");
+        }
+        for (place, (rate, senses)) in self.0.iter().enumerate() {
+            let comma = if place > 0 { ", " } else { "" };
+            write!(f, "{comma}{rate} in {senses}")?;
+        }
+        Ok(())
+    }
+}
+
+text_setting!(
+    SoftLevels: "\"none\", or levels such as \"1.1e-2 in 2, 1.4e-2 in 6\"",
+    Values::words_or(&["none"], {
+        let level = format!(r"\s*{}\s+in\s+[0-9]+\s*", options::NUMBER);
+        format!("{level}(?:,{level})*")
+    })
+);

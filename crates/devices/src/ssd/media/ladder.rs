@@ -1,0 +1,190 @@
+//! The ladder of a read: the retry table, a search, soft decoding; and what each costs.
+
+use crate::ssd::config::{Ecc, Reference, Retry};
+use engine::Time;
+
+/// How a page is read, and how far its code corrects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ladder {
+    /// Retries of the table, at most.
+    steps: u32,
+    /// Where a read begins in the table.
+    pub reference: Reference,
+    /// Error of the estimate of where.
+    pub estimate_error: f64,
+    search_ns: Option<Time>,
+    pipelined: bool,
+    window: f64,
+    decode_ns: Time,
+    /// The raw error rate that hard decoding corrects, and the logarithm of it / that of a new block.
+    hard: f64,
+    new: f64,
+    /// Soft levels: the raw error rate that each corrects, and its senses.
+    soft: Vec<(f64, u32)>,
+}
+
+/// What became of a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// Steps of the retry table.
+    pub steps: u32,
+    /// Soft levels that were tried.
+    pub soft: u32,
+    /// The table did not reach: the best reference was searched.
+    pub searched: bool,
+    /// Nothing corrects it.
+    pub lost: bool,
+    /// Parity brought it back: how many other pages of its stripe were read, and the retries of the worst of them.
+    pub rebuilt: Option<Rebuilt>,
+}
+
+/// What it took to bring back a page from parity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// Pages read.
+    pub pages: u32,
+    /// Retries of the worst of them.
+    pub steps: u32,
+}
+
+impl Outcome {
+    /// Whether its first sense was enough.
+    pub fn is_plain(&self) -> bool {
+        *self == Outcome::default()
+    }
+}
+
+impl Ladder {
+    /// As the configuration says, for flash of which a new block has the error rate `new`.
+    pub fn new(ecc: &Ecc, retry: &Retry, new: f64) -> Ladder {
+        Ladder {
+            steps: retry.steps,
+            reference: retry.reference,
+            estimate_error: retry.estimate_error,
+            search_ns: retry.search.ns(),
+            pipelined: retry.pipelined,
+            window: retry.window,
+            decode_ns: ecc.decode.ns(),
+            hard: ecc.hard,
+            new,
+            soft: ecc.soft.levels().to_vec(),
+        }
+    }
+
+    /// The raw error rate beyond which nothing corrects.
+    pub fn limit(&self) -> f64 {
+        self.soft.last().map_or(self.hard, |(rate, _)| *rate)
+    }
+
+    /// The same of hard decoding.
+    pub fn hard(&self) -> f64 {
+        self.hard
+    }
+
+    /// How far from the best reference a sense still succeeds, in steps, at a raw error rate.
+    pub fn window(&self, errors: f64) -> f64 {
+        if errors >= self.hard {
+            return 0.0;
+        }
+        self.window * libm::log(self.hard / errors) / libm::log(self.hard / self.new)
+    }
+
+    /// What a read comes to of a page whose best reference is `drift` steps away, and which has this raw error rate
+    /// there; it begins at reference `from`.
+    pub fn climb(&self, drift: f64, errors: f64, from: f64) -> Outcome {
+        let needed = (drift - from).abs() - self.window(errors);
+        let steps = if needed > 0.0 { needed.ceil() as u32 } else { 0 };
+        let searched = steps > self.steps;
+        let mut outcome = Outcome { steps: steps.min(self.steps), searched, ..Outcome::default() };
+        if searched && self.search_ns.is_none() {
+            outcome.lost = true;
+            return outcome;
+        }
+        if errors > self.hard {
+            let enough = self.soft.iter().position(|(rate, _)| errors <= *rate);
+            outcome.soft = enough.map_or(self.soft.len(), |place| place + 1) as u32;
+            outcome.lost = enough.is_none();
+        }
+        outcome
+    }
+
+    fn step_time(&self, steps: u32, sense_ns: Time, bus_ns: Time) -> Time {
+        let step = if self.pipelined { sense_ns } else { sense_ns + bus_ns + self.decode_ns };
+        Time::from(steps) * step
+    }
+
+    /// The time that parity takes: the other pages are sensed side by side, and cross the bus one after the other.
+    pub fn rebuild_time(&self, outcome: Outcome, sense_ns: Time, bus_ns: Time) -> Time {
+        let Some(Rebuilt { pages, steps }) = outcome.rebuilt else { return 0 };
+        sense_ns + self.step_time(steps, sense_ns, bus_ns) + Time::from(pages) * bus_ns
+    }
+
+    /// The time that this takes beyond the first sense, given the times to sense a page and to move it over the bus.
+    pub fn time(&self, outcome: Outcome, sense_ns: Time, bus_ns: Time) -> Time {
+        let soft = |(_, senses): &(f64, u32)| Time::from(*senses) * sense_ns + self.decode_ns;
+        let levels = self.soft.iter().take(outcome.soft as usize);
+        let search = if outcome.searched { self.search_ns.unwrap_or(0) } else { 0 };
+        self.step_time(outcome.steps, sense_ns, bus_ns) + levels.map(soft).sum::<Time>() + search
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ladder(change: impl FnOnce(&mut Ecc, &mut Retry)) -> Ladder {
+        let (mut ecc, mut retry) = (Ecc::default(), Retry::default());
+        change(&mut ecc, &mut retry);
+        Ladder::new(&ecc, &retry, 1.48e-3)
+    }
+
+    #[test]
+    fn a_new_page_is_read_at_once_and_one_that_has_moved_by_steps() {
+        let ladder = ladder(|_, _| {});
+        assert!((ladder.window(1.48e-3) - 0.5).abs() < 1e-12 && ladder.window(8.8e-3) == 0.0);
+        assert!(ladder.climb(0.5, 1.48e-3, 0.0).is_plain());
+        for (drift, steps) in [(0.51, 1), (1.5, 1), (1.51, 2), (20.0, 20)] {
+            assert_eq!(ladder.climb(drift, 1.48e-3, 0.0).steps, steps, "{drift}");
+            assert_eq!(ladder.climb(0.0, 1.48e-3, drift).steps, steps, "{drift} the other way");
+        }
+    }
+
+    #[test]
+    fn beyond_hard_decoding_come_soft_levels_and_beyond_them_a_loss() {
+        let ladder = ladder(|_, _| {});
+        let at = |errors| ladder.climb(0.0, errors, 0.0);
+        assert_eq!((at(8.8e-3).soft, at(8.9e-3).soft, at(1.2e-2).soft), (0, 1, 2));
+        assert!(!at(1.4e-2).lost && at(1.41e-2).lost);
+        // 2 and 6 senses of 45 us, and a decoding of each level.
+        assert_eq!(ladder.time(at(1.2e-2), 45_000, 14_000), 8 * 45_000 + 2 * 20_000);
+    }
+
+    #[test]
+    fn a_table_that_does_not_reach_is_followed_by_a_search_or_by_a_loss() {
+        let found = ladder(|_, _| {}).climb(50.0, 2e-3, 0.0);
+        assert!(found.searched && !found.lost && found.steps == 40);
+        let lost = ladder(|_, retry| retry.search = "none".parse().unwrap()).climb(50.0, 2e-3, 0.0);
+        assert!(lost.lost && lost.searched);
+    }
+
+    /// Published for pipelined retries of 90 us senses, 16 us transfers and 20 us decodings: 28.5 % shorter.
+    #[test]
+    fn pipelined_steps_are_as_much_shorter_as_published() {
+        let step = |pipelined| {
+            let ladder = ladder(|_, retry| retry.pipelined = pipelined);
+            ladder.time(Outcome { steps: 1, ..Outcome::default() }, 90_000, 16_000) as f64
+        };
+        assert!(((1.0 - step(true) / step(false)) * 100.0 - 28.57).abs() < 0.01);
+    }
+
+    #[test]
+    fn raising_what_the_code_corrects_never_costs_a_page() {
+        let weak = ladder(|ecc, _| ecc.soft = "none".parse().unwrap());
+        let strong = ladder(|_, _| {});
+        for step in 0..200 {
+            let errors = 1e-3 * 1.02_f64.powi(step);
+            let (weak, strong) = (weak.climb(3.0, errors, 0.0), strong.climb(3.0, errors, 0.0));
+            assert!(weak.lost || !strong.lost, "{errors}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What of a drive's data is known to be lost: pages of the flash that hold a copy of what could not be read, and
+//! logical pages over which a write in part is under way.
+
+use super::planted::Mistake;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// What is known to be lost.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Losses {
+    poisoned: BTreeSet<u64>,
+    partial: BTreeSet<u64>,
+}
+
+impl Losses {
+    /// A page of the flash holds a copy of what could not be read.
+    pub fn poison(&mut self, ppn: u64) {
+        self.poisoned.insert(ppn);
+    }
+
+    /// Whether a page of the flash holds such a copy.
+    #[inline]
+    pub fn is_poisoned(&self, ppn: u64) -> bool {
+        !self.poisoned.is_empty() && self.poisoned.contains(&ppn)
+    }
+
+    /// A logical page that cannot be read is about to be written in part: the rest of it stays lost.
+    pub fn begin_part(&mut self, lpn: u64) {
+        self.partial.insert(lpn);
+    }
+
+    /// Whether that is so of a logical page.
+    #[inline]
+    pub fn is_partial(&self, lpn: u64) -> bool {
+        !self.partial.is_empty() && self.partial.contains(&lpn)
+    }
+
+    /// A write that covers a logical page in part has taken it to a page of the flash: if it was lost, that is a copy
+    /// of what could not be read.
+    pub fn end_part(&mut self, lpn: u64, ppn: u64) {
+        if self.partial.remove(&lpn) && !Mistake::PartHeals.is_planted() {
+            self.poisoned.insert(ppn);
+        }
+    }
+
+    /// A logical page has been written in full to a page of the flash, or trimmed.
+    #[inline]
+    pub fn heal(&mut self, lpn: u64, ppn: Option<u64>) {
+        if Mistake::NothingHeals.is_planted() {
+            return;
+        }
+        if !self.partial.is_empty() {
+            self.partial.remove(&lpn);
+        }
+        // A copy that was still in the buffer has been replaced there.
+        if let Some(ppn) = ppn.filter(|_| !self.poisoned.is_empty()) {
+            self.poisoned.remove(&ppn);
+        }
+    }
+
+    /// Whether anything is known to be lost.
+    #[inline]
+    pub fn are_known(&self) -> bool {
+        !self.poisoned.is_empty() || !self.partial.is_empty()
+    }
+
+    /// The power is gone: copies that did not come to the flash are not there.
+    pub fn lose_power(&mut self, is_programmed: impl Fn(u64) -> bool) {
+        self.poisoned.retain(|ppn| is_programmed(*ppn));
+    }
+
+    /// The pages of a block are erased, and what was lost there is gone.
+    pub fn erased(&mut self, pages: Range<u64>) {
+        if self.poisoned.is_empty() || Mistake::PoisonStays.is_planted() {
+            return;
+        }
+        // Those behind the block go on.
+        let mut behind = self.poisoned.split_off(&pages.start);
+        self.poisoned.append(&mut behind.split_off(&pages.end));
+    }
+
+    /// Copies in the flash of what could not be read.
+    pub fn poisoned(&self) -> u64 {
+        self.poisoned.len() as u64
+    }
+}

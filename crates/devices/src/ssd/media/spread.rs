@@ -1,0 +1,85 @@
+//! How much pages differ: the spread of their error rates is worth sixteen orders of magnitude of losses, so it is not a
+//! free number but follows from what the drive is rated for.
+
+use super::law::{Law, YEAR, acceleration};
+use super::normal::{chance_above, exceeded_with};
+
+/// Bits of a page of 1 KiB codewords that are lost together: an unreadable KiB counts as 8,192 bits.
+pub const CODEWORD_BITS: f64 = 8192.0;
+/// Losses that the class of consumer drives allows, bits of those read.
+pub const UBER: f64 = 1e-15;
+
+/// Widest spread that is looked for: pages that differ by more make no drive.
+const WIDEST: f64 = 1.0;
+
+/// The chance that a page with lognormal errors about the mean `errors` exceeds `limit`, given their spread.
+pub fn chance_lost(errors: f64, limit: f64, spread: f64) -> f64 {
+    if spread <= 0.0 {
+        return if errors > limit { 1.0 } else { 0.0 };
+    }
+    chance_above(libm::log(limit / errors) / spread + spread / 2.0)
+}
+
+/// The chance that is allowed to a page so that the drive keeps to an uncorrectable bit error rate: alone, or with one
+/// of `parity_of` groups as parity, where two must be lost of the same stripe.
+pub fn allowed(uber: f64, parity_of: u32) -> f64 {
+    if parity_of < 2 {
+        return uber * CODEWORD_BITS;
+    }
+    // A flash page of 16 codewords is lost with the first of them.
+    libm::sqrt(uber * CODEWORD_BITS / (16.0 * f64::from(parity_of - 1)))
+}
+
+/// The widest spread with which a drive keeps to `uber` at a mean error rate, below `limit`; none where even equal
+/// pages do not.
+pub fn widest(errors: f64, limit: f64, chance: f64) -> Option<f64> {
+    let room = libm::log(limit / errors);
+    if room <= 0.0 {
+        return None;
+    }
+    // s z - s^2 / 2 = room: the smaller root.
+    let z = exceeded_with(chance);
+    let square = z * z - 2.0 * room;
+    Some(if square <= 0.0 { WIDEST } else { (z - libm::sqrt(square)).min(WIDEST) })
+}
+
+/// The spread that the rating of a consumer drive allows: 1e-15 after a year at 30 degrees and its rated cycles.
+pub fn of_rating(law: &Law, limit: f64, rated_cycles: f64, parity_of: u32) -> Option<f64> {
+    let errors = law.errors(rated_cycles, YEAR * acceleration(30.0), 0.0);
+    widest(errors, limit, allowed(UBER, parity_of))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ssd::config::{DriftLaw, MediaModel};
+
+    #[test]
+    fn the_spread_follows_from_the_rating_as_in_the_table() {
+        let law = Law::new(MediaModel::Tlc3d, DriftLaw::Power).unwrap();
+        let rows = [
+            (1000.0, 0.225, 0.297),
+            (1500.0, 0.193, 0.256),
+            (2000.0, 0.158, 0.208),
+            (3000.0, 0.087, 0.114),
+        ];
+        for (rated, alone, with_parity) in rows {
+            let found = [0, 32].map(|parity| of_rating(&law, 1.4e-2, rated, parity).unwrap());
+            for (found, table) in found.into_iter().zip([alone, with_parity]) {
+                assert!((found - table).abs() < 0.0015, "{rated}: {found} and not {table}");
+            }
+            let errors = law.errors(rated, YEAR, 0.0);
+            let back = chance_lost(errors, 1.4e-2, found[0]);
+            assert!((back / allowed(UBER, 0) - 1.0).abs() < 1e-3, "{rated}: {back}");
+        }
+        assert_eq!(of_rating(&law, 1.4e-2, 6000.0, 0), None, "no chip of the kind lasts as long");
+    }
+
+    /// MEDIA's figures of what the spread is worth, in units of the whole bits of a codeword.
+    #[test]
+    fn spread_costs_orders_of_magnitude() {
+        let at = |spread| chance_lost(2e-3, 8.8e-3, spread);
+        assert!(at(0.0) == 0.0 && at(0.2) < 1e-12 && at(0.3) > 1e4 * at(0.2));
+        assert!(chance_lost(2e-2, 8.8e-3, 0.0) == 1.0);
+    }
+}

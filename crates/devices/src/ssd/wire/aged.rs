@@ -1,0 +1,230 @@
+//! Requests of a drive whose data age: reads that take retries, pages beyond correction, and what heals them.
+
+use crate::kit::slots::Slot;
+use crate::ssd::die::{Batch, Owner, Place, Row, Rows, SLC_ROW};
+use crate::ssd::ids::{Lpn, Ppn};
+use crate::ssd::media::planted::Mistake;
+use crate::ssd::media::{FlashPage, Media, Outcome};
+use crate::ssd::page::PageWork;
+use crate::ssd::{Ssd, front};
+use engine::{Op, Request, Status, Time};
+
+/// What the pages of a row that is being put together came to.
+#[derive(Debug, Clone, Copy, Default)]
+struct Worst {
+    longer: [Time; 2],
+    /// The flash page that was looked at last: logical pages may share it.
+    last: Option<(FlashPage, Outcome)>,
+}
+
+impl Ssd {
+    /// The controller has processed a request.
+    pub(super) fn begin_aged(&mut self, slot: Slot, request: &Request) {
+        let now = self.clock.now;
+        if let Some(media) = self.flash.media_mut() {
+            media.advance(now);
+        }
+        if request.op == Op::Write {
+            self.begin_over_losses(request);
+            return self.begin_buffered(slot, request);
+        }
+        self.cache.begin(&mut self.ftl, &mut self.flash);
+        self.front.expect(slot, 0);
+        self.begin_aged_reads(slot, request);
+    }
+
+    /// A read begins, as where data do not age; but a row takes as long as the worst of its pages.
+    fn begin_aged_reads(&mut self, slot: Slot, request: &Request) {
+        let per_domain = self.ftl.geometry().blocks_per_domain;
+        let mut rows = Rows::new(self.dies.shape(), per_domain);
+        let owner = |pages| Owner::Request { slot, pages, reads: true };
+        let (mut worst, mut is_lost) = (Worst::default(), false);
+        for lpn in front::touched(self.ftl.geometry(), request).map(Lpn) {
+            let page = front::page_request(self.ftl.geometry(), request, lpn, Some(slot));
+            let was_lost = self.is_known_lost(lpn);
+            let mut is_page_lost = was_lost;
+            if let Some(place) = self.place_in_flash(lpn, page.touched.1) {
+                let granule = self.ftl.geometry().granule;
+                self.ftl.counters.page_read(PageWork::Read, page.touched.1, granule);
+                let bytes = (self.skipped(request, lpn), page.bytes);
+                let (longer, lost) = self.climb(place, bytes, &mut worst);
+                is_page_lost |= lost;
+                if let Some(row) = rows.add(place, bytes, owner, self.dies.costs()) {
+                    self.issue(slot, row, std::mem::take(&mut worst.longer));
+                }
+                worst.longer = longest(worst.longer, longer);
+            }
+            if is_page_lost {
+                is_lost = true;
+                if let Some(media) = self.flash.media_mut() {
+                    media.count_unreadable();
+                }
+            }
+        }
+        if let Some(row) = rows.finish(owner, self.dies.costs()) {
+            self.issue(slot, row, worst.longer);
+        }
+        self.hear_dies();
+        let is_lost = is_lost && !Mistake::FailureIsSilent.is_planted();
+        if is_lost {
+            self.front.fail(slot);
+        }
+        if self.front.expects_nothing(slot) {
+            let status = if is_lost { Status::Unreadable } else { Status::Ok };
+            self.answer(slot, status, [0; 2]);
+        }
+    }
+
+    /// A row of a read goes to its die.
+    fn issue(&mut self, slot: Slot, row: Row, longer: [Time; 2]) {
+        self.front.expect_read(slot);
+        let row = row.retried(slot, longer);
+        self.dies.read(&row, self.sight(), &mut self.clock);
+    }
+
+    /// What a logical page takes beyond the first sense, and whether it is beyond correction.
+    fn climb(&mut self, place: Place, bytes: (u32, u32), worst: &mut Worst) -> ([Time; 2], bool) {
+        let Some(media) = self.flash.media() else { return ([0; 2], false) };
+        let pages = media.pages_of((place.block, place.group, place.unit), bytes);
+        let (mut longer, mut is_lost) = ([0; 2], false);
+        for page in pages {
+            let outcome = match worst.last {
+                Some((last, outcome)) if last == page => outcome,
+                _ => self.flash.look(page, true),
+            };
+            worst.last = Some((page, outcome));
+            is_lost |= outcome.lost;
+            longer =
+                longest(longer, self.time_of(if place.slc { SLC_ROW } else { page.row }, outcome));
+        }
+        (longer, is_lost)
+    }
+
+    /// The time that the outcome of reading a page takes beyond the first sense: in retries, and from parity.
+    fn time_of(&self, row: u32, outcome: Outcome) -> [Time; 2] {
+        let Some(media) = self.flash.media().filter(|_| !outcome.is_plain()) else { return [0; 2] };
+        let (sense_ns, bus_ns) = self.dies.costs().row(row, 1);
+        let mut rebuild_ns = media.rebuild_time(outcome, sense_ns, bus_ns);
+        if Mistake::RebuildIsFree.is_planted() {
+            rebuild_ns = 0;
+        }
+        if Mistake::RetriesAreFree.is_planted() {
+            return [0, rebuild_ns];
+        }
+        [media.time(outcome, sense_ns, bus_ns), rebuild_ns]
+    }
+
+    /// A read of the host is done at a die, which goes on before an answer takes the link.
+    pub(super) fn aged_read_ended(
+        &mut self,
+        slot: Slot,
+        die: u32,
+        spent: [Time; 4],
+        longer: [u32; 2],
+    ) {
+        debug_assert!(self.due.is_empty() && self.answers.is_empty(), "it is all of the event");
+        self.front.aged_read_done(slot, spent, longer.map(Time::from));
+        let is_last = self.front.expects_nothing(slot);
+        if is_last {
+            self.front.decide(slot);
+        }
+        self.dies.run(die, self.sight(), &mut self.clock);
+        self.hear_dies();
+        if is_last {
+            self.front.answer_aged(slot, &mut self.clock);
+            self.pump_unless_at_rest();
+        }
+    }
+
+    // ---- cleaning -------------------------------------------------------------------------------
+
+    /// How much longer the next row of a batch takes to read, as long as the worst of its pages.
+    pub(super) fn retries_of_batch(&mut self, batch: &Batch) -> Time {
+        if self.flash.media().is_none() {
+            return 0;
+        }
+        let ((block, group), row) = (batch.place(), batch.row());
+        let timed = if self.ftl.is_slc(block) { SLC_ROW } else { row };
+        let mut longer = [0; 2];
+        for plane in 0..self.dies.shape().planes {
+            let outcome = self.flash.look(FlashPage { block, group, row, plane }, false);
+            longer = longest(longer, self.time_of(timed, outcome));
+        }
+        longer.iter().sum()
+    }
+
+    /// How much longer a page takes to read of which a write covers a part.
+    pub(super) fn retries_of_merge(&mut self, place: Place) -> Time {
+        let bytes = (0, self.dies.shape().unit_bytes);
+        let (longer, _) = self.climb(place, bytes, &mut Worst::default());
+        longer.iter().sum()
+    }
+
+    // ---- what is beyond correction -----------------------------------------------------------------
+
+    /// Whether a logical page, wherever it is now, is a copy of what could not be read.
+    fn is_known_lost(&self, lpn: Lpn) -> bool {
+        let Some(media) = self.flash.media() else { return false };
+        let poisoned = |ppn: Ppn| media.losses().is_poisoned(ppn.0);
+        media.losses().is_partial(lpn.0) || self.ftl.lookup(lpn).is_some_and(poisoned)
+    }
+
+    /// Whether a logical page cannot be read.
+    pub fn is_unreadable(&mut self, lpn: Lpn) -> bool {
+        if self.is_known_lost(lpn) {
+            return true;
+        }
+        let at = self.ftl.lookup(lpn).filter(|ppn| !self.cache.holds(*ppn));
+        at.is_some_and(|ppn| self.flash.is_lost(ppn))
+    }
+
+    /// A write comes to pages that cannot be read. In full it will make them as good as new; the rest of one that it
+    /// covers in part stays lost.
+    pub fn begin_over_losses(&mut self, request: &Request) {
+        for lpn in front::touched(self.ftl.geometry(), request).map(Lpn) {
+            if !self.is_unreadable(lpn) {
+                continue;
+            }
+            let covers = front::covers(self.ftl.geometry(), request, lpn);
+            let Some(media) = self.flash.media_mut() else { return };
+            if covers {
+                media.count_healed();
+            } else {
+                media.losses_mut().begin_part(lpn.0);
+            }
+        }
+    }
+
+    /// All pages of a write have come into the buffer, or without time into the flash.
+    pub fn end_over_losses(&mut self, request: &Request) {
+        if !self.flash.media().is_some_and(Media::knows_losses) {
+            return;
+        }
+        for lpn in front::touched(self.ftl.geometry(), request).map(Lpn) {
+            let at = self.ftl.lookup(lpn).map(|ppn| ppn.0);
+            let covers = front::covers(self.ftl.geometry(), request, lpn);
+            let Some(media) = self.flash.media_mut() else { return };
+            if covers {
+                media.losses_mut().heal(lpn.0, at);
+            } else if let Some(ppn) = at {
+                media.losses_mut().end_part(lpn.0, ppn);
+            }
+        }
+    }
+
+    /// What a logical page holds now is a copy of what could not be read.
+    pub fn poison(&mut self, lpn: Lpn) {
+        if Mistake::CleaningHeals.is_planted() {
+            return;
+        }
+        let at = self.ftl.lookup(lpn);
+        if let Some((media, ppn)) = self.flash.media_mut().zip(at) {
+            media.losses_mut().poison(ppn.0);
+        }
+    }
+}
+
+/// The longer of two times, part by part.
+fn longest(one: [Time; 2], other: [Time; 2]) -> [Time; 2] {
+    [one[0].max(other[0]), one[1].max(other[1])]
+}

@@ -1,0 +1,48 @@
+//! The section `media` of results: what age and wear did to data, and what reading them took.
+
+use devices::ssd::SsdReport;
+use serde_json::{Value, json};
+
+/// Bits of a codeword of 1 KiB, which is lost as a whole.
+const CODEWORD_BITS: f64 = 8192.0;
+/// Upper bound with 95 % confidence of the mean of a count of 0 (Poisson), and what a count adds to it.
+const NONE_SEEN: f64 = 3.0;
+
+/// The section, of a drive whose data age.
+pub fn section(flash: &SsdReport) -> Option<Value> {
+    let report = flash.aged.as_ref()?;
+    let [reads, retried] = report.reads();
+    let mean = report.retries.iter().enumerate().map(|(steps, count)| steps as u64 * count);
+    let mean = (reads > 0).then(|| mean.sum::<u64>() as f64 / reads as f64);
+    let bits = reads as f64 * flash.page_bytes as f64 * 8.0;
+    // Those that parity brings back reach the host.
+    let lost = (report.uncorrectable - report.rebuilt) as f64;
+    // One codeword of a page; the normal bound is close enough above a few.
+    let most = if lost > 0.0 { lost + 2.0 * lost.sqrt() + 2.0 } else { NONE_SEEN };
+    let uber = |lost: f64| (bits > 0.0).then(|| lost * CODEWORD_BITS / bits);
+    let [rber_mean, rber_p99, rber_max] = report.rber;
+    let [drift_mean, drift_max] = report.drift;
+    Some(json!({
+        "clock_days": report.clock_days,
+        "rber": { "mean": rber_mean, "p99": rber_p99, "max": rber_max },
+        "drift": { "mean": drift_mean, "max": drift_max },
+        "now": report.shares_now().map(|[retried, lost]| json!({
+            "retried_share": retried,
+            "lost_share": lost,
+        })),
+        "spread_errors": report.spread_errors,
+        "page_reads": reads,
+        "reads_retried": retried,
+        "mean_retries": mean,
+        "retries": report.retries,
+        "soft_reads": report.soft_reads,
+        "searched": report.searched,
+        "uncorrectable": report.uncorrectable,
+        "rebuilt": report.rebuilt,
+        "unreadable": report.unreadable,
+        "healed": report.healed,
+        "poisoned": report.poisoned,
+        "uber": uber(lost),
+        "uber_upper95": uber(most),
+    }))
+}

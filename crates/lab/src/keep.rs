@@ -1,0 +1,265 @@
+//! Whether a drive keeps its data: the closed forms of `ssdlab keep`, and those that `ssdlab paper media` compares.
+
+use crate::config::Experiment;
+use crate::error::InputError;
+use devices::DeviceConfig;
+use devices::ssd::config::SsdConfig;
+use devices::ssd::media::{
+    Age, Aged, CODEWORD_BITS, Forecast, MONTH, YEAR, acceleration, days_at_fixed_references,
+};
+use options::Invalid;
+use serde_json::{Value, json};
+
+/// Losses that JESD218 allows of the bits read: of consumer drives, and of enterprise drives.
+const CLIENT_UBER: f64 = 1e-15;
+const ENTERPRISE_UBER: f64 = 1e-16;
+/// The chance of a first loss for which the day is found, and the years up to which it is.
+const FIRST: f64 = 0.01;
+const MOST_YEARS: f64 = 1000.0;
+const HOUR: f64 = 3600.0;
+
+/// What is asked: how long, how warm, how worn the blocks are, and how much data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Keeping {
+    /// A time and perhaps a temperature, such as "1y at 40C".
+    pub age: String,
+    /// P/E cycles of every block.
+    pub cycles: f64,
+    /// Bytes of data; 0: all that the drive holds.
+    pub data_bytes: u64,
+}
+
+/// The closed form as JSON: what is lost of the data, when the first of it, and what reading takes.
+///
+/// # Errors
+/// When data of this device do not age, or the age is not one.
+pub fn keep(experiment: &Experiment, asked: &Keeping) -> Result<Value, InputError> {
+    let age: Age = asked.age.parse().map_err(|problem: String| InputError(problem))?;
+    let DeviceConfig::Ssd(config) = &experiment.device else {
+        return Err(InputError("only a device of kind \"ssd\" keeps data that age".to_owned()));
+    };
+    let Some(forecast) = Forecast::of(config) else {
+        let problem = "drives age by writes, not by days, unless device.media.model is set";
+        return Err(experiment.blame(&Invalid::new(&["device.media.model"], problem.to_owned())));
+    };
+    let celsius = age.at.map_or(config.media.temperature.celsius(), |at| at.celsius());
+    let wall = age.seconds as f64 / HOUR;
+    let page = config.page_size.bytes() as f64;
+    let pages = asked.data_bytes as f64 / page;
+    let case = |cycles: f64, hours: f64, celsius: f64| {
+        let aged = Aged { cycles, hours: hours * acceleration(celsius) };
+        of_case(config, &forecast, aged, pages)
+    };
+    let helps = [
+        ("refreshed every half of the time", case(asked.cycles, wall / 2.0, celsius)),
+        ("10 C cooler", case(asked.cycles, wall, celsius - 10.0)),
+        ("half as worn", case(asked.cycles / 2.0, wall, celsius)),
+    ];
+    let helps: Vec<Value> =
+        helps.into_iter().map(|(what, found)| json!({ "what": what, "found": found })).collect();
+    let is_lost = |hours: f64| {
+        let aged = Aged { cycles: asked.cycles, hours: hours * acceleration(celsius) };
+        chance_any(pages * lost(config, &forecast, aged)) >= FIRST
+    };
+    Ok(json!({
+        "model": config.media.model.to_string(),
+        "celsius": celsius,
+        "hours": wall,
+        "days_at_30C": wall * acceleration(celsius) / 24.0,
+        "cycles": asked.cycles,
+        "rated_cycles": config.wear.rated_cycles,
+        "data_bytes": asked.data_bytes,
+        "page_bytes": page,
+        "spread_errors": forecast.spread_errors(),
+        "spread_is_derived": config.media.spread_errors.is_none(),
+        "kept": case(asked.cycles, wall, celsius),
+        "first_loss_days": first_loss(is_lost).map(|hours| hours / 24.0),
+        "verdict": verdict(pages * lost(config, &forecast, Aged {
+            cycles: asked.cycles,
+            hours: wall * acceleration(celsius),
+        })),
+        "jesd218": classes(config, &forecast),
+        "helps": helps,
+        "over_time": over_time(config, &forecast, (asked.cycles, celsius), wall, pages),
+    }))
+}
+
+/// What may be said given the pages expected to be lost. Losses are known to a factor of ten at best: "kept" and "lost"
+/// hold also at its far end, and all between is "open".
+fn verdict(expected: f64) -> &'static str {
+    const UNSURE: f64 = 10.0;
+    if chance_any(expected * UNSURE) < FIRST {
+        "kept"
+    } else if chance_any(expected / UNSURE) > 0.5 {
+        "lost"
+    } else {
+        "open"
+    }
+}
+
+/// Losses and retries over time, from a sixteenth of it to sixteen times as long: the losses also of blocks that are
+/// less worn, and more.
+fn over_time(
+    config: &SsdConfig,
+    forecast: &Forecast,
+    (cycles, celsius): (f64, f64),
+    wall: f64,
+    pages: f64,
+) -> Value {
+    let hours: Vec<f64> = (-4..=4).map(|power| wall * 2_f64.powi(power)).collect();
+    let aged = |cycles: f64, hours: f64| Aged { cycles, hours: hours * acceleration(celsius) };
+    let rated = f64::from(config.wear.rated_cycles);
+    let mut wear = vec![0.0, 0.5 * rated, rated, 1.5 * rated, cycles];
+    wear.sort_by(f64::total_cmp);
+    wear.dedup();
+    let losses = wear.iter().map(|cycles| {
+        let of = |hours: &f64| pages * lost(config, forecast, aged(*cycles, *hours));
+        json!({ "cycles": cycles, "pages_lost": hours.iter().map(of).collect::<Vec<f64>>() })
+    });
+    let retries = hours.iter().map(|hours| forecast.retries(aged(cycles, *hours)).mean());
+    json!({
+        "days": hours.iter().map(|hours| hours / 24.0).collect::<Vec<f64>>(),
+        "mean_retries": retries.collect::<Vec<f64>>(),
+        "losses": losses.collect::<Vec<Value>>(),
+    })
+}
+
+/// The hours from which on something holds that goes on holding, if they are not too many.
+fn first_loss(holds: impl Fn(f64) -> bool) -> Option<f64> {
+    let (mut low, mut high) = (0.0, MOST_YEARS * YEAR);
+    if !holds(high) {
+        return None;
+    }
+    if holds(low) {
+        return Some(0.0);
+    }
+    for _ in 0..80 {
+        let middle = f64::midpoint(low, high);
+        if holds(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
+}
+
+/// The chance that a page cannot be read, also not from parity.
+fn lost(config: &SsdConfig, forecast: &Forecast, aged: Aged) -> f64 {
+    forecast.lost_of_stripe(aged, config.parity.of, config.parity.stagger)
+}
+
+fn chance_any(expected: f64) -> f64 {
+    -(-expected).exp_m1()
+}
+
+fn of_case(config: &SsdConfig, forecast: &Forecast, aged: Aged, pages: f64) -> Value {
+    let (drift, errors) = forecast.means(aged);
+    let chance = lost(config, forecast, aged);
+    let retries = forecast.retries(aged);
+    json!({
+        "drift": drift,
+        "rber": errors,
+        "page_lost": chance,
+        "pages_lost": pages * chance,
+        "chance_of_any": chance_any(pages * chance),
+        "soft_share": forecast.soft(aged),
+        "mean_retries": retries.mean(),
+        "retried_share": retries.at_least(1),
+        "retries": retries.chances,
+    })
+}
+
+/// Whether the drive keeps its data as the classes of JESD218 demand at the end of its rating.
+fn classes(config: &SsdConfig, forecast: &Forecast) -> Value {
+    let cycles = f64::from(config.wear.rated_cycles);
+    let of = |hours: f64, most: f64| {
+        let chance = lost(config, forecast, Aged { cycles, hours });
+        let uber = chance / CODEWORD_BITS;
+        // The spread is found from the same sum.
+        json!({ "uber": uber, "most": most, "kept": uber <= most * (1.0 + 1e-9) })
+    };
+    json!({
+        "client": of(YEAR, CLIENT_UBER),
+        "enterprise": of(3.0 * MONTH * acceleration(40.0), ENTERPRISE_UBER),
+    })
+}
+
+/// Days until the first retry of flash whose references never move, by cycles: what is published of it.
+#[must_use]
+pub fn media_forms() -> Value {
+    let first = [1, 500, 1000, 2000, 3000]
+        .map(|cycles| json!([cycles, days_at_fixed_references(f64::from(cycles), 8.8e-3)]));
+    json!({ "first_retry_days": first })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{preset_layer, set_layers};
+
+    fn found(sets: &[&str], age: &str, cycles: f64) -> Result<Value, InputError> {
+        let sets: Vec<String> = sets.iter().map(|it| (*it).to_owned()).collect();
+        let layers = [preset_layer("device", "tlc-client").unwrap(), set_layers(&sets).unwrap()];
+        let experiment = Experiment::from_layers(&layers).unwrap();
+        let data_bytes = 500_000_000_000;
+        keep(&experiment, &Keeping { age: age.to_owned(), cycles, data_bytes })
+    }
+
+    #[test]
+    fn a_drive_keeps_what_it_is_rated_for_and_loses_what_is_beyond() {
+        let on = ["device.media.model=tlc-3d"];
+        let rated = found(&on, "1y at 30C", 1500.0).unwrap();
+        assert_eq!(rated["jesd218"]["client"]["kept"], true);
+        let allowed = rated["kept"]["page_lost"].as_f64().unwrap() / CODEWORD_BITS;
+        assert!((allowed / CLIENT_UBER - 1.0).abs() < 1e-3, "{allowed}");
+        let lost =
+            |age, cycles| found(&on, age, cycles).unwrap()["kept"]["pages_lost"].as_f64().unwrap();
+        assert!(lost("1y at 40C", 3000.0) > 1e4 && lost("1y at 40C", 1000.0) < 1e-6);
+        assert!(lost("10y at 40C", 2000.0) > lost("1y at 40C", 2000.0));
+        let help = |place: usize| rated["helps"][place]["found"]["pages_lost"].as_f64().unwrap();
+        assert!((0..3).all(|place| help(place) <= rated["kept"]["pages_lost"].as_f64().unwrap()));
+    }
+
+    #[test]
+    fn the_verdict_holds_at_both_ends_of_what_is_known() {
+        assert_eq!(verdict(0.0), "kept");
+        assert_eq!(verdict(0.0009), "kept");
+        assert_eq!(verdict(0.002), "open");
+        assert_eq!(verdict(1.0), "open", "a tenth of it is most likely nothing");
+        assert_eq!(verdict(8.0), "lost");
+        let of = |cycles| found(&["device.media.model=tlc-3d"], "1y at 40C", cycles).unwrap();
+        let said = |cycles| of(cycles)["verdict"].as_str().unwrap().to_owned();
+        assert_eq!((said(500.0), said(3000.0)), ("kept".to_owned(), "lost".to_owned()));
+        let over = of(1500.0)["over_time"].clone();
+        for row in over["losses"].as_array().unwrap() {
+            let lost: Vec<f64> = row["pages_lost"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|it| it.as_f64().unwrap())
+                .collect();
+            assert!(lost.windows(2).all(|pair| pair[0] <= pair[1]), "{lost:?}");
+        }
+        assert_eq!(over["days"][4], 365.25);
+        assert_eq!(over["mean_retries"][4], of(1500.0)["kept"]["mean_retries"]);
+    }
+
+    #[test]
+    fn parity_squares_the_chance() {
+        let of = |sets: &[&str]| {
+            found(sets, "1y at 40C", 2500.0).unwrap()["kept"]["page_lost"].as_f64().unwrap()
+        };
+        let base = ["device.media.model=tlc-3d", "device.media.spread_errors=0.2"];
+        let alone = of(&base);
+        let parity = [base[0], base[1], "device.parity.of=16", "device.parity.stagger=true"];
+        let with = of(&parity);
+        assert!((with / (15.0 * alone * alone) - 1.0).abs() < 0.05, "{with} {alone}");
+        let along = of(&parity[..3]);
+        assert!(along > 2.0 * with, "pages of a word line are lost together: {along} {with}");
+    }
+
+    #[test]
+    fn what_does_not_age_is_refused() {
+        let refusal = found(&[], "1y at 40C", 0.0).unwrap_err();
+        assert!(refusal.0.contains("drives age by writes, not by days"), "{}", refusal.0);
+        let refusal = found(&["device.media.model=tlc-3d"], "1y at 400C", 0.0).unwrap_err();
+        assert!(refusal.0.contains("from -40C to 125C"), "{}", refusal.0);
+    }
+}

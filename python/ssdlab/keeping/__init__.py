@@ -1,0 +1,212 @@
+"""Whether a drive keeps its data while it lies unused: `ssdlab keep`.
+
+Two ways to the same numbers. The closed form is the engine's: integrals over the pages of the whole
+drive. Beside it the scaled drive is aged and read once, which is a run like any other. They must
+agree on retries, and on losses where the scaled drive is large enough to have some.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ssdlab import _core
+from ssdlab._core import InputError
+from ssdlab.running import Experiment, Part
+
+#: Requests of the read of the whole drive, and how many are under way.
+BLOCK, OUTSTANDING = 128 * 1024, 32
+#: Retries of the two ways differ by no more than this, as a share and as a number: word lines and
+#: blocks of the scaled drive are few, and differ.
+AGREES, AGREES_AT_LEAST = 0.1, 0.3
+#: Cells of four bits age as QLC does, all others as TLC: no other law is at hand.
+QLC_BITS = 4
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One read of the scaled drive."""
+
+    mb_per_s: float
+    mean_retries: float
+    retried_share: float
+    pages: int
+    uncorrectable: int
+    rebuilt: int
+    unreadable: int
+    clock_days: float
+
+    @property
+    def lost(self) -> int:
+        """Pages that could not be read, also not from parity."""
+        return self.uncorrectable - self.rebuilt
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was asked, the closed form, and the read of the scaled drive when new and when aged."""
+
+    device: str
+    age: str
+    cycles: float
+    wear: str
+    """How the cycles were stated."""
+    assumed_model: bool
+    """The device names no law of ageing: the one of its kind of cells was taken."""
+    scale: int
+    form: Mapping[str, Any]
+    new: Reading
+    aged: Reading
+
+    @property
+    def verdict(self) -> str:
+        """ "kept", "lost" or "open": what holds also if losses are known to a factor of ten."""
+        return str(self.form["verdict"])
+
+    @property
+    def expected_lost(self) -> float:
+        """Pages of the scaled drive that the closed form expects to be lost."""
+        return float(self.form["kept"]["page_lost"]) * self.aged.pages
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the two ways agree."""
+        expected = float(self.form["kept"]["mean_retries"])
+        off = abs(self.aged.mean_retries - expected)
+        if off > max(AGREES * expected, AGREES_AT_LEAST):
+            return False
+        lost, found = self.expected_lost, self.aged.lost
+        # Pages of a word line or block are lost together: far wider than Poisson's bounds.
+        return lost / 4 - 3 <= found <= 4 * lost + 10
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as `--json` has it."""
+        return {
+            "device": self.device,
+            "age": self.age,
+            "cycles": self.cycles,
+            "wear": self.wear,
+            "assumed_model": self.assumed_model,
+            "scale": self.scale,
+            "verdict": self.verdict,
+            "closed_form": dict(self.form),
+            "simulated": {
+                "new": asdict(self.new),
+                "aged": asdict(self.aged),
+                "expected_lost": self.expected_lost,
+                "agrees": self.agrees,
+            },
+            "evidence": EVIDENCE,
+        }
+
+
+#: What the numbers rest on, for the terminal and for `--json`.
+EVIDENCE = (
+    "How far to trust it: the spread between pages is derived from the drive's rating, so a drive "
+    "within its rating keeps its data because the rating is believed. What time adds to the errors "
+    "rests on one recalled figure of one chip; losses are right to a factor of ten at best. "
+    "Retries rest on four published conditions of another chip. No published test of worn drives "
+    "left unpowered confirms either."
+)
+
+
+def keep(
+    device: Part,
+    age: str,
+    *,
+    worn: float | None = None,
+    written: float | None = None,
+    data: float | None = None,
+    set: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    allow_code: bool = False,
+) -> Kept:
+    """What `device` loses of its data after `age`, such as "1y at 40C", without power.
+
+    `device` is a preset, a file or keys. `worn` is a share of the rated cycles, `written` bytes
+    written to the whole drive, at a write amplification of 1. `data` is what is asked about, bytes;
+    all of the drive if it is None. `set` changes single keys. Raises `InputError` for wrong input.
+
+    >>> found = ssdlab.keep("tlc-client", "1y at 40C", worn=0.5)  # doctest: +SKIP
+    >>> found.verdict, found.form["kept"]["pages_lost"]  # doctest: +SKIP
+    """
+    keys: dict[str, Any] = dict(set or {})
+    how: dict[str, Any] = {"device": device, "seed": seed, "allow_code": allow_code}
+    plain = Experiment(**how, set=keys).to_dict()["device"]
+    if plain.get("kind") != "ssd":
+        raise InputError(f'keep: {_name(device)}: only a device of kind "ssd" keeps data that age')
+    assumed = plain.get("media", {}).get("model", "none") == "none"
+    if assumed:
+        qlc = plain["cell"]["bits"] == QLC_BITS
+        keys["device.media.model"] = "qlc-3d" if qlc else "tlc-3d"
+    scale = int(plain["scale"])
+    capacity = _core.capacity_bytes(Experiment(**how, set=keys).layers)
+    rated = int(plain["wear"]["rated_cycles"])
+    cycles, wear = _cycles(worn, written, rated, capacity * scale)
+    keys["device.media.cycles"] = round(cycles)
+    load = {
+        "kind": "closed",
+        "read_share": 1.0,
+        "random_share": 0.0,
+        "block_size": f"{BLOCK}B",
+        "outstanding": OUTSTANDING,
+        "requests": max(1, capacity // BLOCK),
+    }
+
+    def experiment(run: Mapping[str, Any]) -> Experiment:
+        return Experiment(**how, workload=load, set={**keys, **run})
+
+    asked = _data(data, capacity * scale)
+    form = json.loads(_core.keep(experiment({}).layers, age, cycles, asked))
+    new = _reading(experiment({}).run())
+    aged = _reading(experiment({"run.age": age}).run())
+    return Kept(_name(device), age, cycles, wear, assumed, scale, form, new, aged)
+
+
+def _name(device: Part) -> str:
+    if isinstance(device, Mapping):
+        return str(device.get("preset", "the device"))
+    return os.fspath(device) if isinstance(device, str | os.PathLike) else "the device"
+
+
+def _data(data: float | None, whole: int) -> int:
+    if data is None:
+        return whole
+    if not 0 < data <= whole:
+        most = f"{whole / 1e9:.4g}GB"
+        raise InputError(f"--data {data / 1e9:g}GB: more than 0, and at most the drive's {most}")
+    return round(data)
+
+
+def _cycles(
+    worn: float | None, written: float | None, rated: int, capacity: float
+) -> tuple[float, str]:
+    if worn is not None and written is not None:
+        raise InputError("--worn and --written both state the wear: give one of them")
+    if written is not None:
+        cycles = written / capacity
+        return cycles, f"{cycles:,.0f} drive writes at a write amplification of 1"
+    share = 0.0 if worn is None else worn
+    if not (math.isfinite(share) and 0 <= share <= 10):
+        raise InputError(f"--worn {share:g}: a share of the rated cycles from 0 to 10, such as 50%")
+    return rated * share, f"{share:.0%} of {rated:,} rated cycles"
+
+
+def _reading(results: Any) -> Reading:
+    found = results.to_dict()
+    media, host = found["media"], found["host"]
+    reads = media["page_reads"]
+    return Reading(
+        mb_per_s=host["all"]["mb_per_s"],
+        mean_retries=media["mean_retries"] or 0.0,
+        retried_share=media["reads_retried"] / reads if reads else 0.0,
+        pages=reads,
+        uncorrectable=media["uncorrectable"],
+        rebuilt=media["rebuilt"],
+        unreadable=media["unreadable"],
+        clock_days=media["clock_days"],
+    )

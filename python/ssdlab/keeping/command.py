@@ -1,0 +1,128 @@
+"""`ssdlab keep`: whether a drive keeps its data while it lies unused."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from ssdlab import delivery, forms, layers, terminal
+from ssdlab.charts import matplotlib
+from ssdlab.cli.options import (
+    ALLOW_CODE,
+    PATH,
+    QUIET,
+    ExamplesFirst,
+    device_argument,
+    no_cache,
+    one_device,
+)
+from ssdlab.device.units import SIZE
+from ssdlab.keeping import keep as keeping
+
+
+@click.command(
+    cls=ExamplesFirst,
+    examples=[
+        ("a year in a warm drawer, half worn",
+         "ssdlab keep tlc-client --for 1y --at 40C --worn 50%"),
+        ("at the end of its rating", "ssdlab keep tlc-enterprise --for 3mo --at 40C --worn 100%"),
+        ("500 GB on a drive with 300 TB written",
+         "ssdlab keep tlc-client --for 1y --at 30C --written 300TB --data 500GB"),
+        ("with parity over the dies",
+         "ssdlab keep tlc-client --for 1y --at 40C --worn 150% --set device.parity.of=16"),
+    ],
+)  # fmt: skip
+@device_argument()
+@click.option("long", "--for", metavar="TIME", required=True, help="How long, such as 90d or 1y.")
+@click.option("--at", metavar="TEMPERATURE", help="How warm, such as 40C. [default: 30C]")
+@click.option("--worn", metavar="SHARE", help="Wear as a share of the rated cycles, such as 50%.")
+@click.option(
+    "--written", metavar="SIZE", help="Wear as bytes written, at a write amplification of 1."
+)
+@click.option("--data", metavar="SIZE", help="Data to keep. [default: the whole drive]")
+@click.option(
+    "assignments",
+    "--set",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Change one key, such as device.ecc.hard=1e-2; repeatable.",
+)
+@click.option("--seed", metavar="N", type=int, help="Seed of the random generator.")
+@ALLOW_CODE
+@click.option(
+    "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
+)
+@click.option("--plot", metavar="FILE.png", type=PATH, help="Draw losses and retries over time.")
+@no_cache
+@QUIET
+def keep(
+    positional: str | None,
+    named: str | None,
+    long: str,
+    at: str | None,
+    worn: str | None,
+    written: str | None,
+    data: str | None,
+    assignments: tuple[str, ...],
+    seed: int | None,
+    allow_code: bool,
+    json_path: str | None,
+    plot: Path | None,
+    quiet: bool,
+) -> None:
+    """Estimate what DEVICE (a preset or a TOML file) loses of its data while it lies unused.
+
+    A closed form for the whole drive, and beside it one read of the scaled drive after that time.
+    The evidence is weak, and the output says how weak.
+    """
+    device = one_device(positional, named)
+    json_file = None if json_path in (None, "-") else Path(str(json_path))
+    for path, form in ((json_file, forms.KEEPING), (plot, forms.PICTURE)):
+        if path is not None:
+            delivery.refuse(path, form)
+    if plot is not None:
+        matplotlib.check("--plot", plot)
+    with terminal.steps(sys.stderr, "reading the aged drive", quiet):
+        found = keeping(
+            device,
+            f"{long} at {at}" if at else long,
+            worn=None if worn is None else _share(worn),
+            written=None if written is None else SIZE.parse("--written", written),
+            data=None if data is None else SIZE.parse("--data", data),
+            set=_changes(assignments),
+            seed=seed,
+            allow_code=allow_code,
+        )
+    text = json.dumps(found.to_dict(), indent=2) + "\n"
+    if json_file is not None:
+        delivery.write(json_file, text, forms.KEEPING)
+    if plot is not None:
+        from ssdlab.keeping import figures
+
+        drawn = matplotlib.sheet([[figures.losses(found)], [figures.retries(found)]], "--plot")
+        matplotlib.save(plot, drawn)
+    if json_path == "-":
+        click.echo(text, nl=False)
+    elif not quiet:
+        from ssdlab.keeping import display
+
+        click.echo(display.table(found, sys.stdout), nl=False)
+
+
+def _share(text: str) -> float:
+    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
+    try:
+        share = float(number)
+    except ValueError:
+        raise click.UsageError(f"--worn {text}: a share such as 50% or 0.5") from None
+    return share / 100 if percent else share
+
+
+def _changes(assignments: tuple[str, ...]) -> dict[str, str]:
+    """The assignments as keys and values; what they mean is checked with the experiment."""
+    layers.from_options(assignments)
+    pairs = (it.split("=", 1) for it in assignments)
+    return {key.strip(): value.strip().strip("\"'") for key, value in pairs}

@@ -1,0 +1,33 @@
+"""The figures of `ssdlab keep`: losses by wear, and retries, over time."""
+
+from __future__ import annotations
+
+from ssdlab.charts import Axis, Figure, Series
+from ssdlab.keeping import Kept
+
+#: Fewer pages are drawn as this many.
+NONE = 1e-9
+
+
+def losses(found: Kept) -> Figure:
+    """Pages that are lost over time, a line for each wear."""
+    over = found.form["over_time"]
+    rated = found.form["rated_cycles"]
+    series = [
+        Series(
+            f"{row['cycles'] / rated:.0%} worn",
+            over["days"],
+            [max(NONE, lost) for lost in row["pages_lost"]],
+            dash=0 if row["cycles"] == found.cycles else 1,
+        )
+        for row in over["losses"]
+    ]
+    title = f"{found.device} at {found.form['celsius']:g} °C: what is lost"
+    return Figure(title, Axis("Days", log=10), Axis("Pages lost, expected", log=10), series)
+
+
+def retries(found: Kept) -> Figure:
+    """Retries of a page over time."""
+    over = found.form["over_time"]
+    line = Series("retries", over["days"], over["mean_retries"])
+    return Figure("Retries of a page", Axis("Days", log=10), Axis("Retries, mean"), [line])

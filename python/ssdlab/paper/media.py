@@ -1,0 +1,220 @@
+"""Ageing of data: temperature, retries and losses, simulated beside what is published of them.
+
+The clock of retention follows from one activation energy. The drift of the levels was fitted to
+four conditions of one chip, so that these rows prove nothing; those that compare the simulation
+with the integral over the pages do, and so do the claims of what happens when a mechanism is left
+out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ssdlab import _core
+from ssdlab.charts import Axis, Figure, Series
+from ssdlab.paper.item import Item, Row
+from ssdlab.paper.study import Study
+from ssdlab.results import Results
+from ssdlab.running import Experiment
+
+SUMMARY = "Ageing of data: JESD218, retries of aged pages, losses, and what parity saves"
+
+#: JESD218: weeks of retention by temperature, where a drive has 52 at 30 C.
+WEEKS = {25: 105, 35: 26, 40: 14, 45: 7, 50: 4, 55: 2}
+#: Bakes that stand for retention: hours and where, and for what.
+BAKES = {"96 h at 66 C": ("96h at 66C", "3mo at 40C"), "500 h at 52 C": ("500h at 52C", "1y")}
+#: Days until the first retry of 72-layer TLC by cycles, of the published law at a limit of 8.8e-3.
+FIRST_RETRY_DAYS = {1: 279, 500: 54, 1000: 40, 2000: 19, 3000: 3}
+PARK = "Park et al., ASPLOS 2021, as remembered; the drift was fitted to it"
+#: Cycles and months at 30 C.
+AGED = {
+    "0 cycles, 3 months": (0, 3),
+    "0 cycles, 6 months": (0, 6),
+    "1,000 cycles, 3 months": (1000, 3),
+    "2,000 cycles, 1 year": (2000, 12),
+}
+#: Months after which the read speed is drawn.
+MONTHS = (0, 1, 3, 6, 12, 36)
+#: A drive beyond its rating: cycles, months, and the spread of its errors. So many groups are a
+#: stripe.
+WORN = (2800, 12, 0.3)
+STRIPE = 16
+#: Times of Park's chip, us: a sense, a transfer, a decoding.
+SENSE, TRANSFER = "90us", "1024MT/s"
+
+
+def run(study: Study) -> Item:
+    """Reads of drives of all ages."""
+    aged = {name: _read(study, cycles, months) for name, (cycles, months) in AGED.items()}
+    curve = {f"after {months}": _read(study, 1000, months) for months in MONTHS}
+    found = study.measure(aged | curve | _worn(study) | _clocks() | _steps())
+    rows = [*_clock(found), *_retries(study, aged, found), *_losses(study, found)]
+    speeds = [found[f"after {months}"].host.read.mb_per_s for months in MONTHS]
+    rows.append(
+        Row(
+            "read speed of a drive aged for 3 years at 30 C / new",
+            None,
+            speeds[-1] / speeds[0],
+            note="aged data read more slowly, the longer the more",
+            holds=all(before > after for before, after in zip(speeds, speeds[1:], strict=False)),
+        )
+    )
+    forms = json.loads(_core.media_forms())
+    rows += [
+        Row(f"fixed references, {cycles:,} cycles: days to the first retry",
+            FIRST_RETRY_DAYS[cycles], days, 5, arithmetic=True)
+        for cycles, days in forms["first_retry_days"]
+    ]  # fmt: skip
+    figure = Figure(
+        title="Read speed by age, 1,000 cycles",
+        x=Axis("Months at 30 °C"),
+        y=Axis("Sequential read, MB/s"),
+        series=[Series("tlc-enterprise", list(MONTHS), speeds)],
+    )
+    return Item("media", "Ageing of data", rows, figures=[figure])
+
+
+def _clocks() -> dict[str, dict[str, Any]]:
+    """Drives that lie, by how long and where."""
+    ages = [f"1y at {celsius}C" for celsius in WEEKS]
+    ages += [age for pair in BAKES.values() for age in pair]
+    device = _device(0, None)
+    load = {"kind": "closed", "read_share": 1.0, "requests": 1}
+    return {age: {"device": device, "workload": load, "run": {"age": age}} for age in ages}
+
+
+def _clock(found: Mapping[str, Results]) -> list[Row]:
+    def days(age: str) -> float:
+        return float(found[age].to_dict()["media"]["clock_days"])
+
+    year = days("1y")
+    rows = [
+        Row(f"JESD218 client: weeks at {celsius} C", weeks, 52 * year / days(f"1y at {celsius}C"),
+            6, note="the table is rounded")
+        for celsius, weeks in WEEKS.items()
+    ]  # fmt: skip
+    for bake, (short, long) in BAKES.items():
+        rows.append(Row(f"JESD218: {bake} / {long}", 1, days(short) / days(long), 2))
+    return rows
+
+
+def _retries(study: Study, aged: Mapping[str, Any], found: Mapping[str, Results]) -> list[Row]:
+    claims = {
+        "0 cycles, 3 months": ("more than 3", 3),
+        "1,000 cycles, 3 months": ("at least 8", 8),
+    }
+    rows, means = [], {}
+    for name, case in aged.items():
+        media = found[name].to_dict()["media"]
+        means[name] = media["mean_retries"]
+        form = study.figures(name, _form(case))["kept"]
+        note = "pages of the drive beside the integral over all pages"
+        ratio = means[name] / form["mean_retries"]
+        rows.append(Row(f"{name}: retries, simulated / integral", 1, ratio, 10, note=note))
+        if name in claims:
+            claim, least = claims[name]
+            rows.append(
+                Row(f"{name}: mean retries", None, means[name], note=f"{PARK}: {claim}",
+                    holds=means[name] > least)
+            )  # fmt: skip
+    retries = found["0 cycles, 6 months"].to_dict()["media"]["retries"]
+    share = 100 * sum(retries[7:]) / sum(retries)
+    worn = means["2,000 cycles, 1 year"]
+    unworn = found["0 cycles, 1 year"].to_dict()["media"]["mean_retries"]
+    retry = {name: found[name].host.read.to_dict()["breakdown_us"]["retry"] for name in _steps()}
+    shorter = 100 * (1 - retry["pipelined"] / retry["one by one"])
+    return [
+        *rows,
+        Row("0 cycles, 6 months: 7 retries and more, %", 54, share, 20, note=PARK, fitted=True),
+        Row("2,000 cycles, 1 year: mean retries", 19.9, worn, 10, note=PARK, fitted=True),
+        Row("2,000 cycles, 1 year: retries, if wear did not count / with it", None, unworn / worn,
+            note="wear doubles the drift in 1,780 cycles", holds=unworn / worn < 0.6),
+        Row("a retry that is pipelined: shorter by, %", 28.5, shorter, 2),
+    ]  # fmt: skip
+
+
+def _losses(study: Study, found: Mapping[str, Results]) -> list[Row]:
+    def media(name: str) -> dict[str, Any]:
+        return dict(found[name].to_dict()["media"])
+
+    def lost(name: str) -> float:
+        """The share of the flash pages that could not be read, also not from parity."""
+        it = media(name)
+        return float(it["uncorrectable"] - it["rebuilt"]) / float(it["page_reads"])
+
+    form = study.figures("worn", _form(_worn(study)["alone"]))["kept"]["page_lost"]
+    alone, staggered, along = lost("alone"), lost("staggered"), lost("along word lines")
+    two = (STRIPE - 1) * alone**2
+    return [
+        Row("pages beyond correction, simulated / integral", 1, alone / form, 30,
+            note="2,800 cycles and a year; word lines of the drive are few, and differ"),
+        Row("pages beyond correction, if all were alike", None, lost("alike"),
+            note="the spread between pages is what loses data", holds=lost("alike") == 0 < alone),
+        Row("pages lost with parity over the dies / (k - 1) p^2", 1, staggered / two, 40,
+            note="stripes of 16 pages, each on another word line"),
+        Row("pages lost with parity along word lines / staggered", None, along / staggered,
+            note="LI-RAID: pages of a word line fail together", holds=along > staggered),
+    ]  # fmt: skip
+
+
+def _form(case: Mapping[str, Any]) -> dict[str, Any]:
+    """The closed form of the drive and the age of an experiment."""
+    layers = Experiment(**{key: case[key] for key in ("device", "workload")}).layers
+    cycles = case["device"]["media"]["cycles"]
+    return dict(json.loads(_core.keep(layers, case["run"]["age"], cycles, 10**9)))
+
+
+def _device(cycles: int, spread: float | None, **more: Any) -> dict[str, Any]:
+    """A drive whose blocks have so many cycles behind them."""
+    media = {"model": "tlc-3d", "cycles": cycles}
+    return {
+        "preset": "tlc-enterprise",
+        "capacity": "240049281024B",
+        "blocks_per_plane": 228,
+        "media": media if spread is None else media | {"spread_errors": spread},
+        **more,
+    }
+
+
+def _read(
+    study: Study, cycles: int, months: int, spread: float = 0.19, **more: Any
+) -> dict[str, Any]:
+    load = {
+        "kind": "closed",
+        "read_share": 1.0,
+        "random_share": 0.0,
+        "block_size": "128KiB",
+        "outstanding": 32,
+        "requests": 5_000 if study.quick else 25_000,
+    }
+    run = {"age": f"{months}mo at 30C"} if months else {}
+    return {"device": _device(cycles, spread, **more), "workload": load, "run": run}
+
+
+def _worn(study: Study) -> dict[str, dict[str, Any]]:
+    """Drives beyond their rating; one whose wear does not count; and one whose pages are alike."""
+    cycles, months, spread = WORN
+    parity = [{"of": STRIPE, "stagger": stagger} for stagger in (False, True)]
+    return {
+        "0 cycles, 1 year": _read(study, 0, 12),
+        "alone": _read(study, cycles, months, spread, parity={"of": 0}),
+        "along word lines": _read(study, cycles, months, spread, parity=parity[0]),
+        "staggered": _read(study, cycles, months, spread, parity=parity[1]),
+        "alike": _read(study, cycles, months, 0.0, parity={"of": 0}),
+    }
+
+
+def _steps() -> dict[str, dict[str, Any]]:
+    """One read after the other of aged data, by how a retry is done."""
+    load = {"kind": "closed", "read_share": 1.0, "requests": 500, "block_size": "4KiB"}
+    timing = {"read": SENSE, "bus_rate": TRANSFER}
+    return {
+        name: {
+            "device": _device(1000, 0.19, timing=timing, retry={"pipelined": pipelined}),
+            "workload": load,
+            "run": {"age": "3mo at 30C"},
+        }
+        for name, pipelined in (("one by one", False), ("pipelined", True))
+    }
