@@ -1,5 +1,6 @@
 //! The device kind `ssd`: how its configuration is layered, and how it is built.
 
+use super::blocks::BlockBuffer;
 use super::cache::{Cache, Queues, untimed_room};
 use super::clean::Supplied;
 use super::config::{CellName, Fill, Policy, PolicyName, SsdConfig, SsdPartial};
@@ -132,6 +133,7 @@ impl Ssd {
             ftl,
             flash,
             is_buffered: geometry.groups.is_some(),
+            blocks: BlockBuffer::new(config, geometry),
             puts_off: false,
             due: Vec::new(),
             answers: Vec::new(),

@@ -7,6 +7,7 @@
 
 pub mod account;
 mod audit;
+mod blocks;
 mod cache;
 pub mod clean;
 mod clock;
@@ -46,6 +47,7 @@ pub use report::{
 };
 pub use {numbers::PageTable, room::Room, shape::Geometry, snapshot::Snapshot};
 
+use blocks::BlockBuffer;
 use cache::{Cache, Queues};
 use clock::Clock;
 use die::{Dies, Units};
@@ -62,6 +64,8 @@ pub struct Ssd {
     front: Front,
     queues: Queues,
     cache: Cache,
+    /// The block buffer and its read-ahead, if there is one.
+    blocks: Option<Box<BlockBuffer>>,
     units: Units,
     dies: Dies,
     jobs: Jobs,

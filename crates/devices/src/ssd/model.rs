@@ -24,11 +24,17 @@ impl Prepare for Ssd {
             "fast-forward comes before the first request, or while the drive rests"
         );
         let (ftl, flash) = (&mut self.ftl, &mut self.flash);
+        if let Some(blocks) = self.blocks.as_mut().filter(|it| it.gathers()) {
+            return blocks.overwrite_untimed((ftl, flash), pages);
+        }
         ftl.overwrite_untimed(flash, pages);
     }
 
     fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
         assert!(self.parts.is_none(), "a drive is divided once");
+        if self.gathers_blocks() {
+            return Err("writes gather in a block buffer");
+        }
         let parts = Parts::new(&self.ftl, &self.flash, parts)?;
         Ok(self.parts.insert(Box::new(parts)).count())
     }
@@ -50,6 +56,11 @@ impl Prepare for Ssd {
     }
 
     fn serve_untimed(&mut self, request: &Request) -> Status {
+        if self.blocks.is_some()
+            && let Some(status) = self.serve_blocks_untimed(request)
+        {
+            return status;
+        }
         let mut status = Status::Ok;
         match request.op {
             Op::Flush => {

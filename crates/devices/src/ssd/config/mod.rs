@@ -5,6 +5,7 @@
 //! derived, not here.
 
 mod applies;
+mod block_buffer;
 mod capacitors;
 mod cleaning;
 mod energy;
@@ -17,6 +18,7 @@ mod today;
 use applies::{BUFFERED, CAPACITORS, Facts, SUSPENDABLE, UNBUFFERED};
 
 pub use crate::kit::config::{Depth, Duplex, HostLink, HostOrder};
+pub use block_buffer::*;
 pub use capacitors::*;
 pub(super) use cleaning::cleaners;
 pub use cleaning::*;
@@ -212,6 +214,8 @@ options! {
         suspend: Suspend where SUSPENDABLE = Suspend::default(),
         /// Log blocks of a drive that maps in blocks.
         log_blocks: LogBlocks where UNBUFFERED = LogBlocks::default(),
+        /// The block buffer, and read-ahead.
+        block_buffer: BlockBuffer where UNBUFFERED = BlockBuffer::default(),
         /// The controller's processors.
         firmware: Firmware = Firmware::default(),
         /// The write buffer.
@@ -274,9 +278,9 @@ impl SsdConfig {
         self.is_buffered() && self.cleaning.levelling.rule == LevellingRule::Migrate
     }
 
-    /// Whether there is a write buffer that a power cut empties: flushes wait for the flash.
+    /// Whether there is a write buffer, or a block buffer, that a power cut empties: flushes wait for the flash.
     pub(crate) fn is_volatile(&self) -> bool {
-        self.is_buffered() && !self.buffer.power_loss_protected
+        self.is_buffered() && !self.buffer.power_loss_protected || self.block_buffer.is_volatile()
     }
 
     /// Whether a unit does one operation at a time that depends on no other unit: no write buffer, no cache

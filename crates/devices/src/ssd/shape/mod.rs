@@ -4,6 +4,7 @@
 //! Contradictory configurations end here, as an [`Invalid`] that names the keys; everything that
 //! is computed with a [`Geometry`] afterwards cannot fail.
 
+mod block_buffer;
 mod check;
 pub mod divisor;
 pub mod granule;
@@ -231,6 +232,7 @@ impl Geometry {
         geometry.keep_room_for_cuts(config)?;
         geometry.check_log_blocks(config)?;
         geometry.pages_per_pool = geometry.exported_per_pool(config)?;
+        geometry.check_block_buffer(config)?;
         geometry.check_filled(config)?;
         geometry.idle_blocks = geometry.low_blocks;
         if config.cleaning.background {

@@ -5,6 +5,7 @@
 //! flash. No machine calls another. What follows from a message is put on a stack of what is [`Due`](super::due::Due) and taken from
 //! there: nothing here calls itself, so nothing has to be kept from doing so.
 
+mod blocks;
 mod buffer;
 mod due;
 mod own;

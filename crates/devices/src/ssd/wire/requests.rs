@@ -5,6 +5,7 @@ use crate::ssd::clock::Event;
 use crate::ssd::due::{Answer, Due};
 use crate::ssd::ids::{Domain, Lpn};
 use crate::ssd::{Ssd, front};
+use std::ops::Range;
 use engine::{Completion, Op, Request, Time};
 
 impl Ssd {
@@ -122,6 +123,9 @@ impl Ssd {
             self.begin_buffered(slot, request);
             return self.work_off();
         }
+        if self.blocks.is_some() && self.begin_at_blocks(slot, request) {
+            return;
+        }
         let pages = front::touched(self.ftl.geometry(), request);
         self.front.expect(slot, (pages.end - pages.start) as u32);
         for page in pages {
@@ -135,7 +139,14 @@ impl Ssd {
     }
 
     fn trim(&mut self, slot: Slot, request: &Request) {
-        let covered = front::covered(self.ftl.geometry(), request);
+        if self.blocks.is_some() && self.begin_at_blocks(slot, request) {
+            return;
+        }
+        self.trim_pages(slot, front::covered(self.ftl.geometry(), request));
+    }
+
+    /// Trims pages, of which the block buffer has nothing any more.
+    pub(super) fn trim_pages(&mut self, slot: Slot, covered: Range<u64>) {
         let status = self.ftl.trim_all(covered.clone());
         if !(status.is_ok() && self.note_trim(slot, covered)) {
             self.front.done_at_once(slot, status, &mut self.clock);
@@ -192,7 +203,10 @@ impl Ssd {
         let volatile = self.config.is_volatile();
         let mut any = false;
         while let Some(slot) = self.front.next_flush() {
-            if volatile {
+            if volatile && !self.is_buffered {
+                self.flush_all_blocks(slot);
+                any = true;
+            } else if volatile {
                 self.flush(slot);
                 self.work_off();
                 any = true;
@@ -201,7 +215,7 @@ impl Ssd {
                 any = true;
             }
         }
-        if any && (!volatile || self.give_answers()) {
+        if any && (!(volatile && self.is_buffered) || self.give_answers()) {
             self.pump();
         }
     }
