@@ -7,10 +7,10 @@
 use super::Config;
 use super::dice::Dice;
 use super::energy;
-use super::logs;
 use super::redundancy;
 use super::today;
 use super::values::{job, page_size, value};
+use super::{blocks, logs};
 
 /// Keys that are given in every experiment, so that it is small.
 pub(super) const ALWAYS: [&str; 15] = [
@@ -99,6 +99,7 @@ pub fn experiment(seed: u64) -> Config {
     redundancy::draw(&mut config, seed);
     energy::draw(&mut config, seed);
     logs::draw(&mut config, seed);
+    blocks::draw(&mut config, seed);
     if config.get("run.timed") == Some("false") && dice.chance(0.9) {
         config.0.retain(|(key, _)| key != "run.timeline");
     }
@@ -267,7 +268,8 @@ fn section(config: &mut Config, title: &str, kind: &str, given: f64, dice: &mut 
     let section = sections.iter().find(|section| section.title == title);
     for key in &section.expect("a section of that title").keys {
         let path = key.path.as_str();
-        if today::is_own(path) || energy::is_own(path) || logs::is_own(path) {
+        if today::is_own(path) || energy::is_own(path) || logs::is_own(path) || blocks::is_own(path)
+        {
             continue;
         }
         if redundancy::is_own(path) && kind_of(title) == "array" {

@@ -169,7 +169,8 @@ impl Table {
     pub(super) fn note_writer(&mut self, place: u32, pages: Range<u64>, request: u64) {
         if self.pages > 0 {
             let first = u64::from(place) * self.pages;
-            self.writers[(first + pages.start) as usize..(first + pages.end) as usize].fill(request);
+            self.writers[(first + pages.start) as usize..(first + pages.end) as usize]
+                .fill(request);
         }
     }
 

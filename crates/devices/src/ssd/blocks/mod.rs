@@ -106,7 +106,8 @@ impl BlockBuffer {
             let blocks = if keys.gathers() { all_pages.div_ceil(pages) } else { 0 };
             let sectors_per_flash_page = u64::from(geometry.sectors_per_flash_page);
             let end = all_pages * sectors_per_page;
-            let ahead = Ahead::new(keys.read_ahead.bytes() / SECTOR_BYTES, sectors_per_flash_page, end);
+            let ahead =
+                Ahead::new(keys.read_ahead.bytes() / SECTOR_BYTES, sectors_per_flash_page, end);
             Box::new(BlockBuffer {
                 keys,
                 table: Table::new(places as u32, sectors as u32, blocks, follows),
@@ -171,9 +172,8 @@ impl BlockBuffer {
 
     /// Logical pages of which something is in the buffer.
     pub(in crate::ssd) fn dirty_pages(&self) -> u64 {
-        let count = |place| {
-            (0..self.pages).filter(|page| self.dirty_of(place, *page) > 0).count() as u64
-        };
+        let count =
+            |place| (0..self.pages).filter(|page| self.dirty_of(place, *page) > 0).count() as u64;
         self.table.taken().map(count).sum()
     }
 

@@ -63,7 +63,8 @@ impl BlockBuffer {
         let (mut from, end) = (sectors.start, sectors.end);
         loop {
             let (replaced, next) = self.take(from..end, request);
-            ftl.counters.replaced_in_block(replaced * SECTOR_BYTES, replaced / self.sectors_per_flash_page);
+            ftl.counters
+                .replaced_in_block(replaced * SECTOR_BYTES, replaced / self.sectors_per_flash_page);
             from = next;
             while let Some(place) = self.next_to_leave() {
                 self.leave_untimed((ftl, flash), place);

@@ -67,8 +67,9 @@ pub struct Front {
 impl Front {
     pub fn new(config: &SsdConfig) -> Front {
         let volatile = config.is_volatile() || config.records_trims();
-        let has_more_to_do =
-            config.records_trims() || config.block_buffer.is_volatile() || config.persistence.recovery == Recovery::Checkpoint;
+        let has_more_to_do = config.records_trims()
+            || config.block_buffer.is_volatile()
+            || config.persistence.recovery == Recovery::Checkpoint;
         let cores = Cores::new(&config.firmware);
         let config = &config.host_link;
         let mut link = Link::new(config);

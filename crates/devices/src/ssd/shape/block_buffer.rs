@@ -48,7 +48,8 @@ impl Geometry {
             return Ok(());
         }
         if config.is_buffered() {
-            let problem = "a block buffer is one of drives without a write buffer; use one of both".to_owned();
+            let problem = "a block buffer is one of drives without a write buffer; use one of both"
+                .to_owned();
             let key = if keys.gathers() { SIZE } else { AHEAD };
             return refuse(&[key, "device.buffer.size"], problem);
         }
@@ -68,8 +69,9 @@ impl Geometry {
                 || block.bytes() > LARGEST)
         {
             let most = Size::from_bytes(LARGEST);
-            let problem =
-                format!("{block} is not possible; a multiple of the logical page, {page}, up to {most}");
+            let problem = format!(
+                "{block} is not possible; a multiple of the logical page, {page}, up to {most}"
+            );
             return refuse(&[BLOCK, "device.logical_page"], problem);
         }
         let block = Size::from_bytes(self.gathered_pages(config) * page.bytes());

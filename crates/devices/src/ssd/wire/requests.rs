@@ -5,8 +5,8 @@ use crate::ssd::clock::Event;
 use crate::ssd::due::{Answer, Due};
 use crate::ssd::ids::{Domain, Lpn};
 use crate::ssd::{Ssd, front};
-use std::ops::Range;
 use engine::{Completion, Op, Request, Time};
+use std::ops::Range;
 
 impl Ssd {
     /// Something happens.
