@@ -8,6 +8,7 @@ mod block_buffer;
 mod buffered;
 mod common;
 mod conformance;
+mod control_line;
 mod custom;
 mod diff_raid;
 mod disk;

@@ -252,6 +252,23 @@ const FLUSHED_WRITES: Load = |n, pages, random| {
     if n % 10 == 9 { (Op::Flush, 0, 0) } else { (Op::Write, random.below(pages), 1) }
 };
 
+/// Eight packages that share control pins.
+fn control() -> Vec<Row> {
+    let words = |a: &str, b: &str| [json!(a), json!(b)];
+    let shared = |key, values, load, effect| {
+        row(key, values, load, effect)
+            .given("device.channels", json!(1))
+            .given("device.packages_per_channel", json!(8))
+            .given("device.gang", json!("shared-control-async"))
+    };
+    let line = "device.control_line";
+    vec![
+        shared(line, words("held", "command"), MIXED, (TOTAL_TIME, Less)),
+        shared("device.timing.command", words("0us", "20us"), READS, (MEAN_LATENCY, More))
+            .given(line, json!("command")),
+    ]
+}
+
 fn block_buffer() -> Vec<Row> {
     let words = |a: &str, b: &str| [json!(a), json!(b)];
     let gathers = |key, values, load, effect| {
@@ -283,7 +300,8 @@ fn block_buffer() -> Vec<Row> {
             STREAM_AND_HOT,
             (AMPLIFICATION, Less),
         ),
-        gathers("device.block_buffer.flushes", [json!(1), json!(8)], WRITES, (TOTAL_TIME, Less)),
+        gathers("device.block_buffer.flushes", [json!(1), json!(8)], WRITES, (TOTAL_TIME, Less))
+            .given("device.block_buffer.block", json!("4KiB")),
         gathers(
             "device.block_buffer.power_loss_protected",
             [json!(true), json!(false)],
@@ -533,6 +551,7 @@ fn verdict(row: &Row) -> Result<(), String> {
 fn every_key_changes_a_result_in_the_right_direction() {
     let table: Vec<Row> = [
         shape(),
+        control(),
         block_buffer(),
         space(),
         times(),

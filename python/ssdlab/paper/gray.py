@@ -217,7 +217,7 @@ def _samsung(
 
 
 def _mix(study: Study) -> dict[str, Any]:
-    """Half of what is outstanding reads at random, half writes in sequence: on one request at a time, in turn."""
+    """Of four outstanding, two read at random and two write in sequence: they take turns."""
 
     def stream(read_share: float) -> dict[str, Any]:
         return {

@@ -19,8 +19,8 @@ IN_ORDER = (
 )
 
 
-#: What slide 16 has of the MTron: published, share of reads, share of random requests, their size, how many of
-#: them, and whether the figure is a rate of bytes (MB/s). The depth is not said.
+#: What slide 16 has of the MTron: published, share of reads, share of random requests, their size,
+#: how many of them, and whether the figure is a rate of bytes (MB/s). The depth is not said.
 MTRON_RATES = {
     "reads of 1 MiB in sequence, MB/s": (100, 1.0, 0.0, "1MiB", 2_000, True),
     "writes of 1 MiB in sequence, MB/s": (80, 0.0, 0.0, "1MiB", 2_000, True),
@@ -142,7 +142,7 @@ def _tpcc(study: Study, page: str) -> dict[str, object]:
 
 
 def _of_mtron(found: Mapping[str, Results]) -> list[Row]:
-    """The rates of the MTron, all of one configuration, and what its buffer does for small writes."""
+    """The rates of the MTron, all of one configuration, and what its buffer gains."""
     rows = []
     for name, (published, *_, in_bytes) in MTRON_RATES.items():
         host = found[name].host.all

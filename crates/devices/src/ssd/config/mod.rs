@@ -57,6 +57,14 @@ choices! {
         SharedControlSync = "shared-control-sync",
     }
 
+    /// How long an operation holds the control pins that the packages of a gang share.
+    pub enum ControlLine {
+        /// To its end: operations of the same kind run together, others wait.
+        Held = "held",
+        /// While its commands are issued (`timing.command`): a package erases while others read and write.
+        Command = "command",
+    }
+
     /// Number of blocks open for writes.
     pub enum ActiveBlocks {
         /// One per plane with copy-back, else one per unit.
@@ -107,6 +115,8 @@ conditions! {
         let several = c.logical_page.is_some_and(|it| it.bytes() > page);
         !c.is_buffered() && (several || c.gang == Gang::SharedControlSync)
     };
+    CONTROLLED = "without a write buffer where several packages share their control pins (device.gang = \
+        \"shared-control-async\")", |c| c.shares_control();
     POOLS = "without a write buffer where there are several pools (device.pool)",
         |c| !c.is_buffered() && c.pool != Pool::Ssd;
     FILLED = "to a drive that holds data at the start (device.fill)", |c| c.fill.share() > 0.0;
@@ -157,6 +167,8 @@ options! {
         packages_per_channel: u32 = 1,
         /// What the packages of a gang share; with shared control each package has its own data path.
         gang: Gang where UNBUFFERED = Gang::SharedBus,
+        /// How long an operation holds the control pins of its gang.
+        control_line: ControlLine where CONTROLLED = ControlLine::Held,
         /// Dies in a package.
         dies_per_package: u32 = 2,
         /// Planes in a die.
@@ -283,14 +295,32 @@ impl SsdConfig {
         self.is_buffered() && !self.buffer.power_loss_protected || self.block_buffer.is_volatile()
     }
 
+    /// Whether packages share control pins, and each does operations of its own.
+    fn shares_control(&self) -> bool {
+        let several = self.packages_per_channel > 1 && !self.is_buffered();
+        several && self.gang == Gang::SharedControlAsync
+    }
+
+    /// Whether the packages of a gang begin operations together, and only of one kind.
+    pub(in crate::ssd) fn binds_gang(&self) -> bool {
+        let several = self.packages_per_channel > 1 && self.gang != Gang::SharedBus;
+        several && !(self.shares_control() && self.control_line == ControlLine::Command)
+    }
+
+    /// How long a command holds the control pins that packages share, where nothing else does; ns.
+    pub(in crate::ssd) fn control_ns(&self) -> u64 {
+        let is_shared = self.shares_control() && !self.binds_gang();
+        if is_shared { self.timing.command.ns() } else { 0 }
+    }
+
     /// Whether a unit does one operation at a time that depends on no other unit: no write buffer, no cache
     /// commands, nothing that packages or planes of a pair do together.
     fn serves_one_by_one(&self) -> bool {
         let page = self.page_size.bytes();
         let wide = self.page_span.unwrap_or(1) > 1
             && self.logical_page.is_some_and(|it| it.bytes() > page);
-        let bound = self.packages_per_channel > 1 && self.gang != Gang::SharedBus
-            || self.interleave == Interleave::Plane && self.planes_per_die > 1;
+        let bound =
+            self.binds_gang() || self.interleave == Interleave::Plane && self.planes_per_die > 1;
         !(self.is_buffered() || self.cache_commands || wide || bound)
     }
 

@@ -101,7 +101,7 @@ impl Ssd {
                 return false;
             }
             self.block_buffer().first_is_done();
-            self.trim_pages(slot, covered);
+            self.trim_pages(slot, covered, held);
             return true;
         }
         let parts = front::touched(self.ftl.geometry(), &request);

@@ -142,14 +142,14 @@ impl Ssd {
         if self.blocks.is_some() && self.begin_at_blocks(slot, request) {
             return;
         }
-        self.trim_pages(slot, front::covered(self.ftl.geometry(), request));
+        self.trim_pages(slot, front::covered(self.ftl.geometry(), request), 0);
     }
 
-    /// Trims pages, of which the block buffer has nothing any more.
-    pub(super) fn trim_pages(&mut self, slot: Slot, covered: Range<u64>) {
+    /// Trims pages, of which the block buffer has nothing any more; how long that took.
+    pub(super) fn trim_pages(&mut self, slot: Slot, covered: Range<u64>, held: Time) {
         let status = self.ftl.trim_all(covered.clone());
         if !(status.is_ok() && self.note_trim(slot, covered)) {
-            self.front.done_at_once(slot, status, &mut self.clock);
+            self.front.answer(slot, status, [0, held], &mut self.clock);
         }
         if !self.is_buffered && status.is_ok() {
             self.wake_stalled();
