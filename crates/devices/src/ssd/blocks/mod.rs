@@ -87,6 +87,8 @@ pub(in crate::ssd) struct BlockBuffer {
     ahead: Ahead,
     /// Room for the reads of a request; empty between requests.
     misses: Vec<PageRequest>,
+    /// What is in it was written without time since it was empty.
+    is_untimed: bool,
     /// It is being looked after, and a block has left meanwhile.
     in_turn: bool,
     has_news: bool,
@@ -121,6 +123,7 @@ impl BlockBuffer {
                 jobs: Slots::new(),
                 ahead,
                 misses: Vec::new(),
+                is_untimed: false,
                 in_turn: false,
                 has_news: false,
             })
@@ -190,6 +193,7 @@ impl BlockBuffer {
 
     /// A write or trim comes, behind those that wait.
     pub(in crate::ssd) fn wait(&mut self, slot: Slot, request: Request, since: Time) {
+        self.is_untimed = false;
         self.waiting.push_back(Waiting { slot, request, next: request.lba.0, since });
     }
 

@@ -60,6 +60,7 @@ impl BlockBuffer {
         sectors: Range<u64>,
         request: u64,
     ) {
+        self.is_untimed = true;
         let (mut from, end) = (sectors.start, sectors.end);
         loop {
             let (replaced, next) = self.take(from..end, request);
@@ -88,7 +89,15 @@ impl BlockBuffer {
 
     /// All leaves the buffer.
     pub(in crate::ssd) fn empty_untimed(&mut self, state: (&mut Ftl, &mut Flash)) {
+        self.is_untimed = false;
         self.flush_untimed(state, &(0..u64::MAX));
+    }
+
+    /// What was written without time is over: a load, or a saved state, begins with an empty buffer.
+    pub(in crate::ssd) fn end_untimed(&mut self, state: (&mut Ftl, &mut Flash)) {
+        if self.is_untimed {
+            self.empty_untimed(state);
+        }
     }
 
     /// The host asks for a flush, in no time.

@@ -344,12 +344,6 @@ impl Front {
         }
     }
 
-    /// What needed no page of the flash is done.
-    pub fn done_at_once(&mut self, slot: Slot, status: Status, clock: &mut Clock) {
-        self.active[slot].status = status;
-        self.leave_flash(slot, clock);
-    }
-
     /// The flash part of a request is over; its answer goes to the link.
     #[inline]
     fn leave_flash(&mut self, slot: Slot, clock: &mut Clock) {

@@ -127,6 +127,9 @@ impl Ssd {
 
     /// Starts counting from zero.
     pub(in crate::ssd) fn reset_counters(&mut self) {
+        if let Some(blocks) = &mut self.blocks {
+            blocks.end_untimed((&mut self.ftl, &mut self.flash));
+        }
         self.ftl.end_untimed(&mut self.flash);
         self.ftl.reset_counters(&self.flash);
         self.units.reset_effort();
