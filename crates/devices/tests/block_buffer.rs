@@ -139,7 +139,7 @@ fn a_page_of_each_block_has_the_rest_read() {
 
 #[test]
 fn without_padding_pages_alone_are_written() {
-    let config = drive(BlockBuffer { padding: false, ..buffer(4) });
+    let config = drive(BlockBuffer { page_padding: false, ..buffer(4) });
     let order: Vec<u64> = (0..20).map(|block| block * PAGES + 5).collect();
     let Done { flushed, filled_up, switch, other, .. } = done(&write_timed(&config, &order));
     // Two log blocks are open at the end; the others were merged whole.
@@ -258,7 +258,7 @@ fn random_drive(seed: u64) -> (SsdConfig, Xoshiro256) {
     config.block_buffer = BlockBuffer {
         size: Size::from_bytes(block * blocks),
         block: Some(Size::from_bytes(block)),
-        padding: random.below(2) == 0,
+        page_padding: random.below(2) == 0,
         compensation: random.below(2) == 0,
         flushes: 1 + random.below(blocks - 1) as u32,
         power_loss_protected: random.below(2) == 0,

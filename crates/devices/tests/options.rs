@@ -167,6 +167,9 @@ impl Row {
 #[path = "options_buffered.rs"]
 mod buffered;
 
+#[path = "options_blocks.rs"]
+mod blocks;
+
 #[path = "options_power.rs"]
 mod power;
 
@@ -251,72 +254,6 @@ const SEQUENTIAL_READS: Load = |n, pages, _| (Op::Read, n % pages, 1);
 const FLUSHED_WRITES: Load = |n, pages, random| {
     if n % 10 == 9 { (Op::Flush, 0, 0) } else { (Op::Write, random.below(pages), 1) }
 };
-
-/// Eight packages that share control pins.
-fn control() -> Vec<Row> {
-    let words = |a: &str, b: &str| [json!(a), json!(b)];
-    let shared = |key, values, load, effect| {
-        row(key, values, load, effect)
-            .given("device.channels", json!(1))
-            .given("device.packages_per_channel", json!(8))
-            .given("device.gang", json!("shared-control-async"))
-    };
-    let line = "device.control_line";
-    vec![
-        shared(line, words("held", "command"), MIXED, (TOTAL_TIME, Less)),
-        shared("device.timing.command", words("0us", "20us"), READS, (MEAN_LATENCY, More))
-            .given(line, json!("command")),
-    ]
-}
-
-fn block_buffer() -> Vec<Row> {
-    let words = |a: &str, b: &str| [json!(a), json!(b)];
-    let gathers = |key, values, load, effect| {
-        row(key, values, load, effect)
-            .given("device.spare_factor", json!(0.3))
-            .given("device.block_buffer.size", json!("1MiB"))
-            .given("device.block_buffer.block", json!("64KiB"))
-    };
-    let size = "device.block_buffer.size";
-    vec![
-        row(size, words("0B", "1MiB"), IN_PLACE, (MEAN_LATENCY, Less))
-            .given("device.block_buffer.block", json!("64KiB")),
-        gathers(size, words("128KiB", "2MiB"), SKEWED_WRITES, (AMPLIFICATION, Less)),
-        gathers(
-            "device.block_buffer.block",
-            words("16KiB", "128KiB"),
-            WRITES,
-            (AMPLIFICATION, More),
-        ),
-        gathers(
-            "device.block_buffer.padding",
-            [json!(false), json!(true)],
-            WRITES,
-            (AMPLIFICATION, More),
-        ),
-        gathers(
-            "device.block_buffer.compensation",
-            [json!(false), json!(true)],
-            STREAM_AND_HOT,
-            (AMPLIFICATION, Less),
-        ),
-        gathers("device.block_buffer.flushes", [json!(1), json!(8)], WRITES, (TOTAL_TIME, Less))
-            .given("device.block_buffer.block", json!("4KiB")),
-        gathers(
-            "device.block_buffer.power_loss_protected",
-            [json!(true), json!(false)],
-            FLUSHED_WRITES,
-            (MEAN_LATENCY, More),
-        ),
-        row(
-            "device.block_buffer.read_ahead",
-            words("0B", "64KiB"),
-            SEQUENTIAL_READS,
-            (MEAN_LATENCY, Less),
-        )
-        .given("device.host_link.queue_depth", json!(1)),
-    ]
-}
 
 fn space() -> Vec<Row> {
     let words = |a: &str, b: &str| [json!(a), json!(b)];
@@ -549,21 +486,9 @@ fn verdict(row: &Row) -> Result<(), String> {
 
 #[test]
 fn every_key_changes_a_result_in_the_right_direction() {
-    let table: Vec<Row> = [
-        shape(),
-        control(),
-        block_buffer(),
-        space(),
-        times(),
-        frontiers(),
-        wear(),
-        energy(),
-        buffered::rows(),
-        power::rows(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let own = [shape(), space(), times(), frontiers(), wear(), energy()];
+    let parts = [blocks::rows(), buffered::rows(), power::rows()];
+    let table: Vec<Row> = own.into_iter().chain(parts).flatten().collect();
     let failed: Vec<String> = table.iter().filter_map(|row| verdict(row).err()).collect();
     assert!(failed.is_empty(), "{failed:#?}");
     let mut missing: Vec<String> = reference().into_iter().map(|row| row.path).collect();

@@ -9,6 +9,10 @@
 //! results, the terminal (where the row has words for it), the reports and the docs. Every count adds
 //! up over drives.
 
+mod section;
+
+pub use section::Section;
+
 use crate::energy::FOLLOWED;
 use crate::ssd::page::PageWork;
 use crate::ssd::programmed::MediaBytes;
@@ -66,40 +70,6 @@ impl Counter {
     /// It is a state, not a count of events.
     pub fn is_level(&self) -> bool {
         self.section == Section::Levels
-    }
-}
-
-/// The section of the results in which a count stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Section {
-    /// What was done to the flash.
-    Flash,
-    /// Of that, what cleaning did.
-    Cleaning,
-    /// What the drive did not take.
-    Wear,
-    /// What a write buffer did, in the results of drives that have one.
-    Buffer,
-    /// How log blocks were merged, in the results of drives that have them.
-    Merges,
-    /// What a block buffer did, in the results of drives that have one.
-    Blocks,
-    /// How things stand: in none, but followed over time.
-    Levels,
-}
-
-impl Section {
-    /// Its path in the results; empty where it is not in them.
-    pub fn path(self) -> &'static str {
-        match self {
-            Section::Flash => "flash",
-            Section::Cleaning => "flash.cleaning",
-            Section::Wear => "wear",
-            Section::Buffer => "buffer",
-            Section::Merges => "flash.merges",
-            Section::Blocks => "flash.block_buffer",
-            Section::Levels => "",
-        }
     }
 }
 
@@ -487,10 +457,11 @@ impl Counters {
         self.block_fills += u64::from(pages);
     }
 
-    /// Reads of so many pages were served from the block buffer, or from what was read ahead.
-    pub(super) fn read_from_blocks(&mut self, gathered: u32, ahead: u32) {
+    /// Reads of so many pages were served from the block buffer, or from what was read ahead; and so many are now.
+    pub(super) fn read_from_blocks(&mut self, gathered: u32, ahead: u32, read_ahead: u32) {
         self.block_hits += u64::from(gathered);
         self.ahead_hits += u64::from(ahead);
+        self.ahead_reads += u64::from(read_ahead);
     }
 
     /// An ended drive did not take `bytes` in `pages` flash pages.

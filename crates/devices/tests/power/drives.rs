@@ -200,7 +200,7 @@ fn gathers_blocks(config: &mut SsdConfig, random: &mut Xoshiro256) {
     config.block_buffer = BlockBuffer {
         size: Size::from_bytes(block * u64::from(blocks)),
         block: Some(Size::from_bytes(block)),
-        padding: random.below(2) == 0,
+        page_padding: random.below(2) == 0,
         compensation: random.below(2) == 0,
         flushes: between(random, 1, blocks - 1),
         power_loss_protected: random.below(2) == 0,

@@ -23,7 +23,7 @@ pub fn draw(config: &mut Config, seed: u64) {
     }
     config.set("device.block_buffer.block", dice.text(&["12KiB", "24KiB", "192KiB"]));
     config.set("device.block_buffer.size", dice.text(&["384KiB", "768KiB", "1536KiB"]));
-    for key in ["padding", "compensation", "power_loss_protected"] {
+    for key in ["page_padding", "compensation", "power_loss_protected"] {
         if dice.chance(0.5) {
             config.set(&format!("device.block_buffer.{key}"), "false".to_owned());
         }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 /// What is read ahead.
 #[derive(Debug, Clone)]
-pub(super) struct Ahead {
+pub struct Ahead {
     /// Sectors ahead of a read; sectors of a page of the flash, and of the drive.
     sectors: u64,
     page: u64,
@@ -24,13 +24,13 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    pub(super) fn new(sectors: u64, page: u64, end: u64) -> Ahead {
+    pub fn new(sectors: u64, page: u64, end: u64) -> Ahead {
         let (there, waiting) = (VecDeque::new(), Vec::new());
         Ahead { sectors, page, end, next: None, first: 0, there, waiting }
     }
 
     /// A read: the pages to be read for its stream.
-    pub(super) fn follow(&mut self, sectors: &Range<u64>) -> Range<u64> {
+    pub fn follow(&mut self, sectors: &Range<u64>) -> Range<u64> {
         if self.sectors == 0 {
             return 0..0;
         }
@@ -55,7 +55,7 @@ impl Ahead {
     }
 
     /// Whether a page is there; if it comes, the request waits for it.
-    pub(super) fn ask(&mut self, page: u64, slot: Slot) -> Option<bool> {
+    pub fn ask(&mut self, page: u64, slot: Slot) -> Option<bool> {
         let there = *self.there.get(page.checked_sub(self.first)? as usize)?;
         if !there {
             self.waiting.push((page, slot));
@@ -64,7 +64,7 @@ impl Ahead {
     }
 
     /// A page has come: who has waited for it.
-    pub(super) fn came(&mut self, page: u64) -> Vec<Slot> {
+    pub fn came(&mut self, page: u64) -> Vec<Slot> {
         if let Some(at) = page.checked_sub(self.first)
             && let Some(there) = self.there.get_mut(at as usize)
         {
@@ -76,7 +76,7 @@ impl Ahead {
     }
 
     /// What is written or trimmed is not what was read; its stream begins anew.
-    pub(super) fn forget(&mut self, sectors: &Range<u64>) {
+    pub fn forget(&mut self, sectors: &Range<u64>) {
         let window = self.first * self.page..(self.first + self.there.len() as u64) * self.page;
         if sectors.start < window.end && window.start < sectors.end {
             self.there.clear();
@@ -84,7 +84,7 @@ impl Ahead {
     }
 
     /// Nothing is there, and nobody waits.
-    pub(super) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         (self.next, self.first) = (None, 0);
         self.there.clear();
         self.waiting.clear();

@@ -1,6 +1,5 @@
 //! What is in a block buffer: places for blocks, and of each which sectors are there.
 
-use super::Place;
 use std::ops::Range;
 
 /// No place, or no request.
@@ -9,7 +8,7 @@ const NOBODY: u64 = u64::MAX;
 
 /// What goes on with a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ssd) enum Stage {
+pub enum Stage {
     /// Nobody has the place.
     Free,
     /// It takes writes.
@@ -19,14 +18,23 @@ pub(in crate::ssd) enum Stage {
     Writing,
 }
 
+/// What a write finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Its block has this place.
+    Here(u32),
+    /// Its block is leaving, or all places are taken.
+    Later,
+}
+
 /// A place for a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ssd) struct Held {
-    pub(in crate::ssd) block: u64,
-    pub(in crate::ssd) stage: Stage,
+pub struct Held {
+    pub block: u64,
+    pub stage: Stage,
     /// When it was written last, and first.
-    pub(in crate::ssd) used: u64,
-    pub(in crate::ssd) born: u64,
+    pub used: u64,
+    pub born: u64,
     /// The sector up to which it was written in order; none if it was not.
     ordered: Option<u64>,
     /// Pages that it waits for.
@@ -40,7 +48,7 @@ impl Held {
 
 /// The places, with a bit for each sector.
 #[derive(Debug, Clone)]
-pub(super) struct Table {
+pub struct Table {
     sectors: u32,
     words: usize,
     held: Vec<Held>,
@@ -57,7 +65,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Places for blocks of so many sectors; `follows` is the number of pages of each whose writers are noted.
-    pub(super) fn new(places: u32, sectors: u32, blocks: u64, follows: u64) -> Table {
+    pub fn new(places: u32, sectors: u32, blocks: u64, follows: u64) -> Table {
         let words = (sectors as usize).div_ceil(64);
         Table {
             sectors,
@@ -73,43 +81,43 @@ impl Table {
         }
     }
 
-    pub(super) fn sectors(&self) -> u64 {
+    pub fn sectors(&self) -> u64 {
         u64::from(self.sectors)
     }
 
-    pub(super) fn tick(&self) -> u64 {
+    pub fn tick(&self) -> u64 {
         self.tick
     }
 
-    pub(super) fn free(&self) -> u32 {
+    pub fn free(&self) -> u32 {
         self.free.len() as u32
     }
 
-    pub(super) fn leaving(&self) -> u32 {
+    pub fn leaving(&self) -> u32 {
         self.leaving
     }
 
-    pub(super) fn used(&self) -> u32 {
+    pub fn used(&self) -> u32 {
         self.held.len() as u32 - self.free()
     }
 
-    pub(super) fn held(&self, place: u32) -> Held {
+    pub fn held(&self, place: u32) -> Held {
         self.held[place as usize]
     }
 
     /// The places that are taken.
-    pub(super) fn taken(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn taken(&self) -> impl Iterator<Item = u32> + '_ {
         let places = 0..self.held.len() as u32;
         places.filter(|place| self.held(*place).stage != Stage::Free)
     }
 
     /// The place of a block, if it has one.
-    pub(super) fn place_of(&self, block: u64) -> Option<u32> {
+    pub fn place_of(&self, block: u64) -> Option<u32> {
         self.place_of.get(block as usize).copied().filter(|place| *place != NONE)
     }
 
     /// The place of a block for a write, a free one if it has none.
-    pub(super) fn find_or_take(&mut self, block: u64) -> Place {
+    pub fn find_or_take(&mut self, block: u64) -> Place {
         if let Some(place) = self.place_of(block) {
             let stays = self.held(place).stage == Stage::Dirty;
             return if stays { Place::Here(place) } else { Place::Later };
@@ -135,13 +143,13 @@ impl Table {
     }
 
     /// How many of some sectors are there.
-    pub(super) fn count(&self, place: u32, sectors: Range<u64>) -> u64 {
+    pub fn count(&self, place: u32, sectors: Range<u64>) -> u64 {
         let masks = self.masks(place, sectors);
         masks.map(|(word, mask)| u64::from((self.bits[word] & mask).count_ones())).sum()
     }
 
     /// Sectors are written; how many of them were there.
-    pub(super) fn write(&mut self, place: u32, sectors: Range<u64>) -> u64 {
+    pub fn write(&mut self, place: u32, sectors: Range<u64>) -> u64 {
         let replaced = self.count(place, sectors.clone());
         for (word, mask) in self.masks(place, sectors.clone()) {
             self.bits[word] |= mask;
@@ -155,7 +163,7 @@ impl Table {
     }
 
     /// Sectors are trimmed. A block of which nothing is left has no place any more.
-    pub(super) fn clear(&mut self, place: u32, sectors: Range<u64>) {
+    pub fn clear(&mut self, place: u32, sectors: Range<u64>) {
         for (word, mask) in self.masks(place, sectors) {
             self.bits[word] &= !mask;
         }
@@ -166,7 +174,7 @@ impl Table {
     }
 
     /// A request has written pages of a block.
-    pub(super) fn note_writer(&mut self, place: u32, pages: Range<u64>, request: u64) {
+    pub fn note_writer(&mut self, place: u32, pages: Range<u64>, request: u64) {
         if self.pages > 0 {
             let first = u64::from(place) * self.pages;
             self.writers[(first + pages.start) as usize..(first + pages.end) as usize]
@@ -175,7 +183,7 @@ impl Table {
     }
 
     /// Who has written a page, if something of it is there.
-    pub(super) fn writer(&self, place: u32, page: u64) -> Option<u64> {
+    pub fn writer(&self, place: u32, page: u64) -> Option<u64> {
         let each = self.sectors() / self.pages.max(1);
         let is_there = self.pages > 0 && self.count(place, page * each..(page + 1) * each) > 0;
         is_there.then(|| self.writers[(u64::from(place) * self.pages + page) as usize])
@@ -183,7 +191,7 @@ impl Table {
 
     /// The block that leaves: the one that was written least recently, or before it one that was written whole
     /// and in order.
-    pub(super) fn victim(&self, compensates: bool) -> Option<u32> {
+    pub fn victim(&self, compensates: bool) -> Option<u32> {
         let stays = |place: &u32| self.held(*place).stage == Stage::Dirty;
         let rank = |place: &u32| {
             let held = self.held(*place);
@@ -194,24 +202,24 @@ impl Table {
     }
 
     /// How far a block that leaves is.
-    pub(super) fn set_stage(&mut self, place: u32, stage: Stage) {
+    pub fn set_stage(&mut self, place: u32, stage: Stage) {
         let held = &mut self.held[place as usize];
         self.leaving += u32::from(held.stage == Stage::Dirty);
         held.stage = stage;
     }
 
-    pub(super) fn expect(&mut self, place: u32, more: u32) {
+    pub fn expect(&mut self, place: u32, more: u32) {
         self.held[place as usize].left += more;
     }
 
-    pub(super) fn expects_less(&mut self, place: u32) -> bool {
+    pub fn expects_less(&mut self, place: u32) -> bool {
         let left = &mut self.held[place as usize].left;
         *left -= 1;
         *left == 0
     }
 
     /// A place is free.
-    pub(super) fn release(&mut self, place: u32) {
+    pub fn release(&mut self, place: u32) {
         let held = std::mem::replace(&mut self.held[place as usize], Held::FREE);
         self.leaving -= u32::from(held.stage != Stage::Dirty);
         self.place_of[held.block as usize] = NONE;
@@ -221,7 +229,7 @@ impl Table {
     }
 
     /// The power goes: what was leaving has not left; or all is lost.
-    pub(super) fn lose_power(&mut self, keeps: bool) {
+    pub fn lose_power(&mut self, keeps: bool) {
         for place in 0..self.held.len() as u32 {
             let held = &mut self.held[place as usize];
             if held.stage == Stage::Free {

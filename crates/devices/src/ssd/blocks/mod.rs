@@ -9,7 +9,7 @@ mod ahead;
 mod held;
 mod untimed;
 
-pub(in crate::ssd) use held::{Held, Stage};
+pub use held::{Held, Place, Stage};
 
 use crate::kit::slots::{Slot, Slots};
 use crate::ssd::Geometry;
@@ -24,7 +24,7 @@ use std::ops::Range;
 
 /// A page request of the buffer, by its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ssd) enum Job {
+pub enum Job {
     /// It reads what a block in this place lacks, so many pages of the flash.
     FillUp(u32, u32),
     /// It writes a page of the block in this place.
@@ -35,12 +35,12 @@ pub(in crate::ssd) enum Job {
 
 /// A write or trim that waits for a place.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::ssd) struct Waiting {
-    pub(in crate::ssd) slot: Slot,
-    pub(in crate::ssd) request: Request,
+pub struct Waiting {
+    pub slot: Slot,
+    pub request: Request,
     /// The first sector that is not in the buffer yet.
-    pub(in crate::ssd) next: u64,
-    pub(in crate::ssd) since: Time,
+    pub next: u64,
+    pub since: Time,
 }
 
 /// A flush, or a write that is forced to the flash: it waits for blocks that came into the buffer before.
@@ -53,26 +53,17 @@ struct Barrier {
 
 /// Pages of the flash that a read need not read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::ssd) struct Hits {
+pub struct Hits {
     /// They are in the buffer.
-    pub(in crate::ssd) gathered: u32,
+    pub gathered: u32,
     /// They are read ahead; and of these those that are not there yet.
-    pub(in crate::ssd) ahead: u32,
-    pub(in crate::ssd) awaited: u32,
-}
-
-/// What a write finds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ssd) enum Place {
-    /// Its block has this place.
-    Here(u32),
-    /// Its block is leaving, or all places are taken.
-    Later,
+    pub ahead: u32,
+    pub awaited: u32,
 }
 
 /// The block buffer. Its fields are what is in it, who waits for it, and what it reads ahead.
 #[derive(Debug, Clone)]
-pub(in crate::ssd) struct BlockBuffer {
+pub struct BlockBuffer {
     keys: config::BlockBuffer,
     table: Table,
     sectors_per_page: u64,
@@ -96,7 +87,7 @@ pub(in crate::ssd) struct BlockBuffer {
 
 impl BlockBuffer {
     /// Of most drives there is none.
-    pub(in crate::ssd) fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<BlockBuffer>> {
+    pub fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<BlockBuffer>> {
         let keys = config.block_buffer.clone();
         keys.is_used().then(|| {
             let sectors_per_page = u64::from(geometry.sectors_per_page);
@@ -133,34 +124,34 @@ impl BlockBuffer {
     // ---- asked -----------------------------------------------------------------------------------
 
     /// Whether writes gather in it.
-    pub(in crate::ssd) fn gathers(&self) -> bool {
+    pub fn gathers(&self) -> bool {
         self.keys.gathers()
     }
 
     /// Whether no block is in it.
-    pub(in crate::ssd) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.table.used() == 0
     }
 
     /// The blocks that sectors lie in.
-    pub(in crate::ssd) fn blocks_of(&self, sectors: &Range<u64>) -> Range<u64> {
+    pub fn blocks_of(&self, sectors: &Range<u64>) -> Range<u64> {
         let each = self.table.sectors();
         sectors.start / each..sectors.end.div_ceil(each)
     }
 
     /// The pages of the flash that some bytes fill.
-    pub(in crate::ssd) fn flash_pages_of(&self, bytes: u64) -> u64 {
+    pub fn flash_pages_of(&self, bytes: u64) -> u64 {
         bytes / SECTOR_BYTES / self.sectors_per_flash_page
     }
 
     /// The logical page that a page of the flash lies in, by its number, and which one of it.
-    pub(in crate::ssd) fn logical(&self, page: u64) -> (Lpn, u32) {
+    pub fn logical(&self, page: u64) -> (Lpn, u32) {
         let each = u64::from(self.flash_pages);
         (Lpn(page / each), (page % each) as u32)
     }
 
     /// Whether all of some sectors, which lie in one block, are in the buffer.
-    pub(in crate::ssd) fn holds(&self, sectors: &Range<u64>) -> bool {
+    pub fn holds(&self, sectors: &Range<u64>) -> bool {
         let each = self.table.sectors();
         let Some(place) = self.table.place_of(sectors.start / each) else { return false };
         let (from, to) = (sectors.start % each, (sectors.end - 1) % each + 1);
@@ -168,13 +159,13 @@ impl BlockBuffer {
     }
 
     /// The request whose data of a page are in the buffer.
-    pub(in crate::ssd) fn writer(&self, lpn: Lpn) -> Option<u64> {
+    pub fn writer(&self, lpn: Lpn) -> Option<u64> {
         let place = self.table.place_of(lpn.0 / self.pages)?;
         self.table.writer(place, lpn.0 % self.pages)
     }
 
     /// Logical pages of which something is in the buffer.
-    pub(in crate::ssd) fn dirty_pages(&self) -> u64 {
+    pub fn dirty_pages(&self) -> u64 {
         let count =
             |place| (0..self.pages).filter(|page| self.dirty_of(place, *page) > 0).count() as u64;
         self.table.taken().map(count).sum()
@@ -192,23 +183,23 @@ impl BlockBuffer {
     // ---- writes and trims ------------------------------------------------------------------------
 
     /// A write or trim comes, behind those that wait.
-    pub(in crate::ssd) fn wait(&mut self, slot: Slot, request: Request, since: Time) {
+    pub fn wait(&mut self, slot: Slot, request: Request, since: Time) {
         self.is_untimed = false;
         self.waiting.push_back(Waiting { slot, request, next: request.lba.0, since });
     }
 
     /// The first that waits.
-    pub(in crate::ssd) fn first_waiting(&self) -> Option<Waiting> {
+    pub fn first_waiting(&self) -> Option<Waiting> {
         self.waiting.front().copied()
     }
 
     /// It waits no more.
-    pub(in crate::ssd) fn first_is_done(&mut self) {
+    pub fn first_is_done(&mut self) {
         self.waiting.pop_front();
     }
 
     /// Takes what it can of the first that waits; the bytes that it found there already, and whether it took all.
-    pub(in crate::ssd) fn take_first(&mut self) -> (u64, bool) {
+    pub fn take_first(&mut self) -> (u64, bool) {
         let Some(Waiting { request, next, .. }) = self.first_waiting() else { return (0, true) };
         let end = request.lba.0 + u64::from(request.sectors);
         let (replaced, next) = self.take(next..end, request.id);
@@ -238,7 +229,7 @@ impl BlockBuffer {
     }
 
     /// Forgets what is trimmed, unless it is on its way; whether it could.
-    pub(in crate::ssd) fn trim(&mut self, pages: &Range<u64>) -> bool {
+    pub fn trim(&mut self, pages: &Range<u64>) -> bool {
         self.trim_sectors(pages.start * self.sectors_per_page..pages.end * self.sectors_per_page)
     }
 
@@ -265,13 +256,13 @@ impl BlockBuffer {
     // ---- blocks leave ----------------------------------------------------------------------------
 
     /// The block that leaves next, if too few places are free or getting free.
-    pub(in crate::ssd) fn next_to_leave(&self) -> Option<u32> {
+    pub fn next_to_leave(&self) -> Option<u32> {
         let kept = self.table.free() + self.table.leaving();
         (kept < self.keys.flushes).then(|| self.table.victim(self.keys.compensation)).flatten()
     }
 
     /// The places of some blocks that are not leaving yet.
-    pub(in crate::ssd) fn staying(&self, blocks: &Range<u64>) -> Vec<u32> {
+    pub fn staying(&self, blocks: &Range<u64>) -> Vec<u32> {
         let stays = |place: &u32| {
             let Held { block, stage, .. } = self.table.held(*place);
             stage == Stage::Dirty && blocks.contains(&block)
@@ -282,7 +273,7 @@ impl BlockBuffer {
     }
 
     /// A block leaves: what is to be read for it first. `is_mapped` says whether a page was ever written.
-    pub(in crate::ssd) fn begin_to_leave(
+    pub fn begin_to_leave(
         &mut self,
         place: u32,
         is_mapped: impl Fn(Lpn) -> bool,
@@ -291,7 +282,7 @@ impl BlockBuffer {
         let mut reads = Vec::new();
         for (page, lpn) in self.pages_of(place) {
             let dirty = self.dirty_of(place, page);
-            let lacks = dirty < self.sectors_per_page && (dirty > 0 || self.keys.padding);
+            let lacks = dirty < self.sectors_per_page && (dirty > 0 || self.keys.page_padding);
             if lacks && is_mapped(lpn) {
                 self.reads_of(place, (page, lpn), &mut reads);
             }
@@ -325,30 +316,26 @@ impl BlockBuffer {
     }
 
     /// All is read that it lacked: what is to be written, in order.
-    pub(in crate::ssd) fn writes_of(
-        &mut self,
-        place: u32,
-        is_mapped: impl Fn(Lpn) -> bool,
-    ) -> Vec<PageRequest> {
+    pub fn writes_of(&mut self, place: u32, is_mapped: impl Fn(Lpn) -> bool) -> Vec<PageRequest> {
         self.table.set_stage(place, Stage::Writing);
         let is_written = |(page, lpn): &(u64, Lpn)| {
-            self.dirty_of(place, *page) > 0 || self.keys.padding && is_mapped(*lpn)
+            self.dirty_of(place, *page) > 0 || self.keys.page_padding && is_mapped(*lpn)
         };
         let pages = self.pages_of(place).filter(is_written);
         pages.map(|(_, lpn)| write(lpn, self.flash_pages)).collect()
     }
 
     /// A block waits for one more page; or for one less, and whether that was the last.
-    pub(in crate::ssd) fn expect(&mut self, place: u32, more: u32) {
+    pub fn expect(&mut self, place: u32, more: u32) {
         self.table.expect(place, more);
     }
 
-    pub(in crate::ssd) fn expects_less(&mut self, place: u32) -> bool {
+    pub fn expects_less(&mut self, place: u32) -> bool {
         self.table.expects_less(place)
     }
 
     /// A block has left.
-    pub(in crate::ssd) fn has_left(&mut self, place: u32) {
+    pub fn has_left(&mut self, place: u32) {
         self.table.release(place);
         self.has_news = true;
     }
@@ -356,12 +343,12 @@ impl BlockBuffer {
     // ---- flushes ---------------------------------------------------------------------------------
 
     /// A request waits until some blocks, as they are, have left.
-    pub(in crate::ssd) fn add_barrier(&mut self, slot: Slot, blocks: Range<u64>) {
+    pub fn add_barrier(&mut self, slot: Slot, blocks: Range<u64>) {
         self.barriers.push(Barrier { slot, blocks, until: self.table.tick() });
     }
 
     /// One that waits no more.
-    pub(in crate::ssd) fn next_over(&mut self) -> Option<Slot> {
+    pub fn next_over(&mut self) -> Option<Slot> {
         let is_over = |it: &Barrier| {
             !self.table.taken().any(|place| {
                 let held = self.table.held(place);
@@ -375,13 +362,13 @@ impl BlockBuffer {
     // ---- turns -----------------------------------------------------------------------------------
 
     /// It is to be looked after; not if that is under way.
-    pub(in crate::ssd) fn begin_turn(&mut self) -> bool {
+    pub fn begin_turn(&mut self) -> bool {
         self.has_news = true;
         !std::mem::replace(&mut self.in_turn, true)
     }
 
     /// Whether something has happened since this was asked; if not, the turn is over.
-    pub(in crate::ssd) fn goes_on(&mut self) -> bool {
+    pub fn goes_on(&mut self) -> bool {
         self.in_turn = std::mem::take(&mut self.has_news);
         self.in_turn
     }
@@ -389,25 +376,25 @@ impl BlockBuffer {
     // ---- its page requests -----------------------------------------------------------------------
 
     /// A page request of the buffer: its number.
-    pub(in crate::ssd) fn add_job(&mut self, job: Job) -> u32 {
+    pub fn add_job(&mut self, job: Job) -> u32 {
         self.jobs.insert(job)
     }
 
     /// It is done.
-    pub(in crate::ssd) fn take_job(&mut self, number: u32) -> Job {
+    pub fn take_job(&mut self, number: u32) -> Job {
         self.jobs.remove(number)
     }
 
     // ---- reads -----------------------------------------------------------------------------------
 
     /// A read comes: pages of the flash to be read ahead, if it follows the one before.
-    pub(in crate::ssd) fn follow(&mut self, sectors: &Range<u64>) -> Range<u64> {
+    pub fn follow(&mut self, sectors: &Range<u64>) -> Range<u64> {
         self.ahead.follow(sectors)
     }
 
     /// Cuts a read: pages of the flash that have to be read, by logical page in runs, are put to the list. `slot` is
     /// who waits for pages that are being read ahead.
-    pub(in crate::ssd) fn cut_read(
+    pub fn cut_read(
         &mut self,
         request: &Request,
         slot: Option<Slot>,
@@ -426,10 +413,10 @@ impl BlockBuffer {
                 Some(false) => (hits.ahead, hits.awaited) = (hits.ahead + 1, hits.awaited + 1),
                 None => {
                     let (lpn, at) = self.logical(page);
-                    match misses.last_mut().filter(|it| it.lpn == lpn) {
-                        Some(run) if run.touched.0 + run.touched.1 == at => run.touched.1 += 1,
-                        _ => misses.push(read(lpn, (at, 1))),
-                    }
+                    let last =
+                        misses.pop_if(|it| it.lpn == lpn && it.touched.0 + it.touched.1 == at);
+                    let (first, count) = last.map_or((at, 0), |it| it.touched);
+                    misses.push(PageRequest { owner: slot, ..read(lpn, (first, count + 1)) });
                 }
             }
         }
@@ -437,29 +424,29 @@ impl BlockBuffer {
     }
 
     /// Sectors are written or trimmed past the buffer.
-    pub(in crate::ssd) fn forget_ahead(&mut self, sectors: &Range<u64>) {
+    pub fn forget_ahead(&mut self, sectors: &Range<u64>) {
         self.ahead.forget(sectors);
     }
 
     /// Lends the room for the reads of a request, which is to be returned.
-    pub(in crate::ssd) fn lend_misses(&mut self) -> Vec<PageRequest> {
+    pub fn lend_misses(&mut self) -> Vec<PageRequest> {
         std::mem::take(&mut self.misses)
     }
 
-    pub(in crate::ssd) fn return_misses(&mut self, mut misses: Vec<PageRequest>) {
+    pub fn return_misses(&mut self, mut misses: Vec<PageRequest>) {
         misses.clear();
         self.misses = misses;
     }
 
     /// A page that was read ahead is there: who has waited for it.
-    pub(in crate::ssd) fn came_ahead(&mut self, page: u64) -> Vec<Slot> {
+    pub fn came_ahead(&mut self, page: u64) -> Vec<Slot> {
         self.ahead.came(page)
     }
 
     // ---- power cuts ------------------------------------------------------------------------------
 
     /// The power goes. What a protected buffer has stays in it.
-    pub(in crate::ssd) fn lose_power(&mut self) {
+    pub fn lose_power(&mut self) {
         self.waiting.clear();
         self.barriers.clear();
         self.jobs = Slots::new();
@@ -470,7 +457,7 @@ impl BlockBuffer {
 }
 
 /// A read of pages of the flash that the buffer asks for.
-pub(in crate::ssd) fn read(lpn: Lpn, pages: (u32, u32)) -> PageRequest {
+pub fn read(lpn: Lpn, pages: (u32, u32)) -> PageRequest {
     let (access, touched, whole) = (Access::Read, pages, (0, 0));
     PageRequest { owner: None, access, lpn, bytes: 0, touched, whole, covered: false }
 }
@@ -482,6 +469,6 @@ fn write(lpn: Lpn, flash_pages: u32) -> PageRequest {
 }
 
 /// The sectors of a request.
-pub(in crate::ssd) fn sectors(request: &Request) -> Range<u64> {
+pub fn sectors(request: &Request) -> Range<u64> {
     request.lba.0..request.lba.0 + u64::from(request.sectors)
 }

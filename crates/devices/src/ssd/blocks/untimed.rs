@@ -12,7 +12,7 @@ use std::ops::Range;
 
 impl BlockBuffer {
     /// A write of the host, in no time.
-    pub(in crate::ssd) fn write_untimed(
+    pub fn write_untimed(
         &mut self,
         (ftl, flash): (&mut Ftl, &mut Flash),
         request: &Request,
@@ -39,11 +39,7 @@ impl BlockBuffer {
     }
 
     /// Whole pages of the host, in no time.
-    pub(in crate::ssd) fn overwrite_untimed(
-        &mut self,
-        (ftl, flash): (&mut Ftl, &mut Flash),
-        pages: &[u64],
-    ) {
+    pub fn overwrite_untimed(&mut self, (ftl, flash): (&mut Ftl, &mut Flash), pages: &[u64]) {
         for page in pages {
             if ftl.has_ended() {
                 return;
@@ -77,31 +73,27 @@ impl BlockBuffer {
     }
 
     /// Blocks that are in the buffer leave it.
-    pub(in crate::ssd) fn flush_untimed(
-        &mut self,
-        (ftl, flash): (&mut Ftl, &mut Flash),
-        blocks: &Range<u64>,
-    ) {
+    pub fn flush_untimed(&mut self, (ftl, flash): (&mut Ftl, &mut Flash), blocks: &Range<u64>) {
         for place in self.staying(blocks) {
             self.leave_untimed((ftl, flash), place);
         }
     }
 
     /// All leaves the buffer.
-    pub(in crate::ssd) fn empty_untimed(&mut self, state: (&mut Ftl, &mut Flash)) {
+    pub fn empty_untimed(&mut self, state: (&mut Ftl, &mut Flash)) {
         self.is_untimed = false;
         self.flush_untimed(state, &(0..u64::MAX));
     }
 
     /// What was written without time is over: a load, or a saved state, begins with an empty buffer.
-    pub(in crate::ssd) fn end_untimed(&mut self, state: (&mut Ftl, &mut Flash)) {
+    pub fn end_untimed(&mut self, state: (&mut Ftl, &mut Flash)) {
         if self.is_untimed {
             self.empty_untimed(state);
         }
     }
 
     /// The host asks for a flush, in no time.
-    pub(in crate::ssd) fn flush_asked_untimed(&mut self, state: (&mut Ftl, &mut Flash)) {
+    pub fn flush_asked_untimed(&mut self, state: (&mut Ftl, &mut Flash)) {
         if self.keys.is_volatile() {
             self.empty_untimed(state);
         }
@@ -121,14 +113,10 @@ impl BlockBuffer {
     }
 
     /// A read of the host, in no time.
-    pub(in crate::ssd) fn read_untimed(
-        &mut self,
-        (ftl, flash): (&mut Ftl, &mut Flash),
-        request: &Request,
-    ) {
+    pub fn read_untimed(&mut self, (ftl, flash): (&mut Ftl, &mut Flash), request: &Request) {
         let mut misses = self.lend_misses();
         let hits = self.cut_read(request, None, &mut misses);
-        ftl.counters.read_from_blocks(hits.gathered, 0);
+        ftl.counters.read_from_blocks(hits.gathered, 0, 0);
         for miss in &misses {
             serve((ftl, flash), miss);
         }

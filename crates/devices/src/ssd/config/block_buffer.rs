@@ -17,7 +17,7 @@ options! {
         /// flash, with log blocks what these are merged with, else what a block of the flash holds.
         block: Option<Size> where GATHERS = None,
         /// Page padding: what a block lacks is read, so that it is written whole.
-        padding: bool where GATHERS = true,
+        page_padding: bool where GATHERS = true,
         /// LRU compensation: a block that was written from its begin to its end, in order, leaves first.
         compensation: bool where GATHERS = true,
         /// Blocks that leave at a time: so many are kept free, or on their way.

@@ -49,11 +49,11 @@ impl Ssd {
         let ahead = blocks.follow(&sectors(request));
         let mut misses = blocks.lend_misses();
         let hits = blocks.cut_read(request, Some(slot), &mut misses);
-        self.ftl.counters.read_from_blocks(hits.gathered, hits.ahead);
+        let read_ahead = (ahead.end - ahead.start) as u32;
+        self.ftl.counters.read_from_blocks(hits.gathered, hits.ahead, read_ahead);
         // It is not done before all of it has been asked for.
         self.front.expect(slot, misses.len() as u32 + hits.awaited + 1);
-        for miss in &mut misses {
-            miss.owner = Some(slot);
+        for miss in &misses {
             if let Some(done) = self.accept(miss) {
                 self.front.page_done(&done, &mut self.clock);
             }
@@ -66,7 +66,6 @@ impl Ssd {
     fn read_ahead(&mut self, pages: Range<u64>) {
         for page in pages {
             let (lpn, at) = self.block_buffer().logical(page);
-            self.ftl.counters.ahead_reads += 1;
             self.accept_of_blocks(Job::Ahead(page), read(lpn, (at, 1)));
         }
     }
