@@ -18,7 +18,7 @@ VISIBLE = {
     "crates/bindings/src": 43,
     "crates/devices/src": 105,
     "crates/devices/src/array": 29,
-    "crates/devices/src/ssd": 774,
+    "crates/devices/src/ssd": 782,
     "crates/engine/src": 21,
     "crates/lab/src": 426,
     "crates/nbd/src": 309,

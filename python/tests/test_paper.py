@@ -80,7 +80,7 @@ def test_gray_and_fitzgerald_s_numbers(article):
     assert rows["array of disks, requests/s"].simulated == pytest.approx(18_000, rel=0.05)
     # What the preset was fitted to is met within 15 %.
     fitted = [row for row in item.rows if row.fitted and row.agrees is not None]
-    assert len(fitted) == 6 and all(row.agrees for row in fitted)
+    assert len(fitted) == 8 and all(row.agrees for row in fitted)
     rows_that_cannot_fail(study, "gray", item)
     presets_are_declared(study, item)
 

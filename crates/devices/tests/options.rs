@@ -170,6 +170,9 @@ impl Row {
 #[path = "options_buffered.rs"]
 mod buffered;
 
+#[path = "options_blocks.rs"]
+mod blocks;
+
 #[path = "options_power.rs"]
 mod power;
 
@@ -243,6 +246,17 @@ fn shape() -> Vec<Row> {
             .given("device.host_link.queue_depth", json!(1)),
     ]
 }
+
+/// A stream, and random writes to 14 blocks.
+const STREAM_AND_HOT: Load = |n, pages, random| {
+    let page = if n % 2 == 0 { 256 + n / 2 % (pages - 256) } else { random.below(14 * 16) };
+    (Op::Write, page, 1)
+};
+const SEQUENTIAL_READS: Load = |n, pages, _| (Op::Read, n % pages, 1);
+/// Every tenth request is a flush.
+const FLUSHED_WRITES: Load = |n, pages, random| {
+    if n % 10 == 9 { (Op::Flush, 0, 0) } else { (Op::Write, random.below(pages), 1) }
+};
 
 fn space() -> Vec<Row> {
     let words = |a: &str, b: &str| [json!(a), json!(b)];
@@ -483,12 +497,9 @@ fn verdict(row: &Row) -> Result<(), String> {
 
 #[test]
 fn every_key_changes_a_result_in_the_right_direction() {
-    let table: Vec<Row> =
-        [shape(), space(), times(), frontiers(), wear(), energy(), buffered::rows(), power::rows()]
-            .into_iter()
-            .chain([buffered::ageing()])
-            .flatten()
-            .collect();
+    let own = [shape(), space(), times(), frontiers(), wear(), energy()];
+    let parts = [blocks::rows(), buffered::rows(), buffered::ageing(), power::rows()];
+    let table: Vec<Row> = own.into_iter().chain(parts).flatten().collect();
     let failed: Vec<String> = table.iter().filter_map(|row| verdict(row).err()).collect();
     assert!(failed.is_empty(), "{failed:#?}");
     let mut missing: Vec<String> = reference().into_iter().map(|row| row.path).collect();

@@ -7,9 +7,9 @@ use crate::{buffered, common};
 use crate::common::{Closed, configured, reference, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
-    ActiveBlocks, CleaningTime, Detector, Duplex, FillOrder, Fold, FreeOrder, Frontiers, Gang,
-    HostOrder, Interleave, LevellingRule, LogScheme, Pace, Pairing, PairingGuard, Planes, Pool,
-    Program, ReadOrder, Reclaim, Recovery, Temperature, TieBreak, Trims,
+    ActiveBlocks, CleaningTime, ControlLine, Detector, Duplex, FillOrder, Fold, FreeOrder,
+    Frontiers, Gang, HostOrder, Interleave, LevellingRule, LogScheme, Pace, Pairing, PairingGuard,
+    Planes, Pool, Program, ReadOrder, Reclaim, Recovery, Temperature, TieBreak, Trims,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -74,6 +74,7 @@ fn every_word_of_every_choice_runs() {
         ("device.cleaning.pace", Pace::WORDS),
         ("device.cleaning.read_order", ReadOrder::WORDS),
         ("device.persistence.recovery", Recovery::WORDS),
+        ("device.control_line", ControlLine::WORDS),
         ("device.log_blocks.scheme", LogScheme::WORDS),
         ("device.slc_cache.fold", Fold::WORDS),
         ("device.persistence.trims", Trims::WORDS),
@@ -102,6 +103,10 @@ fn every_word_of_every_choice_runs() {
             }
             if *word == "nvram" {
                 keys.push(("device.persistence.map_write", json!("2us")));
+            }
+            if key == "device.control_line" {
+                keys.push(("device.packages_per_channel", json!(2)));
+                keys.push(("device.gang", json!("shared-control-async")));
             }
             if key == "device.log_blocks.scheme" {
                 keys.push(("device.log_blocks.count", json!(1)));

@@ -404,6 +404,10 @@ fn flash_sections(report: &SsdReport, pieces: &[Piece]) -> Map<String, Value> {
     if report.merges {
         sections["flash"]["merges"] = with_counts(Section::Merges, &report.counts, json!({}));
     }
+    if report.blocks {
+        let counted = with_counts(Section::Blocks, &report.counts, json!({}));
+        sections["flash"]["block_buffer"] = counted;
+    }
     if report.buffered {
         let counts = &report.counts;
         let programmed = counts.bytes_programmed as f64;

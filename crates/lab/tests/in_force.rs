@@ -17,6 +17,7 @@ const NO_EFFECT: &str = "this has no effect here";
 /// that does.
 const UNSEEN: &[(&str, &str)] = &[
     ("device.buffer.power_loss_protected", "shows at flushes and power cuts"),
+    ("device.block_buffer.power_loss_protected", "shows at flushes and power cuts"),
     ("device.cleaning.levelling.rule", "shows on worn blocks"),
     ("device.host_link.queues", "shows where threads of several classes have queues of their own"),
     ("device.slc_cache.dynamic", "needs the times of its pages beside it"),
@@ -229,7 +230,7 @@ fn presets_state_what_is_in_force_and_their_experiments_run_again() {
 /// A preset that begins with another has all that it does not change, energy too.
 #[test]
 fn a_preset_that_begins_with_another_has_its_keys() {
-    for name in ["laptop-ssd", "enterprise-ssd", "usb-stick", "samsung-2007"] {
+    for name in ["laptop-ssd", "mtron", "enterprise-ssd", "usb-stick", "samsung-2007"] {
         let text = resolved(&[preset_layer("device", name).unwrap()]).unwrap();
         let energy = &text.parse::<toml::Table>().unwrap()["device"]["energy"];
         assert_eq!(energy["read"].as_str(), Some("25mA"), "{name}");

@@ -117,6 +117,7 @@ _OLD = (
     Device("enterprise-ssd", OLD, "Fibre Channel", PAPER),
     Device("laptop-ssd", OLD, "SATA 1.5 Gb/s", PAPER),
     Device("usb-stick", OLD, "USB 2", PAPER),
+    Device("mtron", OLD, "SATA 1.5 Gb/s", PAPER),
     Device("samsung-2007", OLD, "IDE", PAPER),
 )
 _DISKS = (

@@ -38,10 +38,10 @@ def promise_of(device: dict[str, Any]) -> Promise:
         return promise_of(device["member"])
     if device["kind"] != "ssd":
         return Promise(volatile=False, atom=SECTOR)
-    buffer = device["buffer"]
-    buffered = bytes_of(buffer["size"]) > 0
+    buffers = (device["buffer"], device["block_buffer"])
+    volatile = any(bytes_of(it["size"]) > 0 and not it["power_loss_protected"] for it in buffers)
     atom = bytes_of(device.get("logical_page") or device["page_size"])
-    return Promise(buffered and not buffer["power_loss_protected"], atom)
+    return Promise(volatile, atom)
 
 
 def bytes_of(size: str) -> int:

@@ -117,16 +117,29 @@ WEAR_COPY_BACK = Derived(
     ("table7: mean latency that migration adds, %, pages copied back",),
 )
 SAMSUNG_2007 = Derived(
-    "times and link of samsung-2007, mapped in blocks, one request at a time",
+    "times, link and logical page of samsung-2007, one request at a time",
     (
         "gray: plateau of sequential reads, MB/s",
         "gray: plateau of sequential writes, MB/s",
         "gray: random reads of 8 KB, 4 deep, a second",
         "gray: random writes of 8 KB, 4 deep, cache off, a second",
+        'gray: sequential reads of "512-KB", 4 deep, a second',
+        'gray: sequential writes of "512-KB", 4 deep, a second',
         "gray: a random write of 8 KB, ms",
         "gray: what four deep gains over one",
     ),
     preset="samsung-2007",
+)
+MTRON = Derived(
+    "link, pins, programs and logical page of mtron, two requests at a time",
+    (
+        "slides: MTron: reads of 1 MiB in sequence, MB/s",
+        "slides: MTron: writes of 1 MiB in sequence, MB/s",
+        "slides: MTron: reads of 4 KiB in sequence a second",
+        "slides: MTron: reads of 4 KiB at random a second",
+        "slides: MTron: writes of 4 KiB at random a second",
+    ),
+    preset="mtron",
 )
 SCSI_15K = Derived(
     "order of the requests in scsi-15k, which keeps three outstanding to 200 a second",

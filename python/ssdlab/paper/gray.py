@@ -32,16 +32,22 @@ FIT, ARRAY = 15.0, 5.0
 MEASURED: Mapping[str, tuple[float, float, str, int, int, bool]] = {
     "plateau of sequential reads, MB/s": (1.0, 0.0, "1MiB", 4, 2_000, True),
     "plateau of sequential writes, MB/s": (0.0, 0.0, "1MiB", 4, 2_000, True),
+    "sequential reads of 128 KB, 4 deep, MB/s": (1.0, 0.0, "128KiB", 4, 8_000, True),
+    "sequential writes of 128 KB, 4 deep, MB/s": (0.0, 0.0, "128KiB", 4, 8_000, True),
     "random reads of 8 KB, 4 deep, a second": (1.0, 1.0, "8KiB", 4, 20_000, False),
     "random writes of 8 KB, 4 deep, cache off, a second": (0.0, 1.0, "8KiB", 4, 2_000, False),
-    "sequential writes of 8 KB, 4 deep, a second": (0.0, 0.0, "8KiB", 4, 2_000, False),
-    'sequential reads of "512-KB", 4 deep, a second': (1.0, 0.0, "512B", 4, 20_000, False),
-    'sequential writes of "512-KB", 4 deep, a second': (0.0, 0.0, "512B", 4, 2_000, False),
+    "sequential writes of 8 KB, 4 deep, a second": (0.0, 0.0, "8KiB", 4, 20_000, False),
+    'sequential reads of "512-KB", 4 deep, a second': (1.0, 0.0, "512B", 4, 40_000, False),
+    'sequential writes of "512-KB", 4 deep, a second': (0.0, 0.0, "512B", 4, 40_000, False),
 }
-PUBLISHED = (53, 35, READS, 27, WRITES, 6_528, 1_644)
+RANDOM_WRITES = "random writes of 8 KB, 4 deep, cache off, a second"
+MIX = "mix of 8 KB, 4 deep, a second"
+PUBLISHED = (53, 35, 53, 35, READS, 27, WRITES, 6_528, 1_644)
 FILE = "1GiB"
 
-GATHERED = "it gathers small writes in sequence, the preset rewrites 64 pages for each"
+#: The drive has been in use: blocks that are written have to be erased.
+USED = {"precondition": "random:0.2"}
+PLATEAU = '"plateaus beyond 128-KB requests"'
 BYTES = "must be 512 bytes: of 512 KB they would be 3.4 GB/s"
 RATE = "90 x 200; random reads of 8 KiB, three outstanding a disk"
 WHAT_IF = "with --input"
@@ -68,13 +74,18 @@ def run(study: Study) -> Item:
     """The flash disk, the array, and the sums; the study's `inputs` change fields of `Array`."""
     array = Array(**study.inputs)  # type: ignore[arg-type]
     experiments = {name: _samsung(study, *how[:5]) for name, how in MEASURED.items()}
+    experiments["mix"] = _mix(study)
     experiments["alone"] = _samsung(study, 0.0, 1.0, "8KiB", 1, 1_000)
     experiments["array"] = _array(study, array.disks)
     found = study.measure(experiments)
     sums = [*_sums(array), *_prices(array)]
     if study.inputs:
         sums = [_what_if(row) for row in sums]
-    rows = [*_flash_disk(found), *_disks(found["array"], array, bool(study.inputs)), *sums]
+    rows = [
+        *_flash_disk(found),
+        *_disks(found["array"], found["mix"], array, bool(study.inputs)),
+        *sums,
+    ]
     remarks = [
         "the mix one deep, 1,624 a second, has inputs that the article does not give.",
         "watts are the article's own; ssdlab's of a device are in its results.",
@@ -92,12 +103,11 @@ def _flash_disk(found: Mapping[str, Results]) -> list[Row]:
     for published, (name, how) in zip(PUBLISHED, MEASURED.items(), strict=True):
         host = found[name].host.all
         value = host.mb_per_s if how[-1] else host.iops
-        note, tolerance = (BYTES, None) if "512" in name else ("", FIT)
-        missed = ""
-        if name.startswith("sequential writes"):
-            tolerance, missed = FIT, GATHERED
-        rows.append(Row(name, published, value, tolerance, note, missed=missed))
-    together, alone = (found[it].host.all for it in (list(MEASURED)[3], "alone"))
+        note = BYTES if "512" in name else PLATEAU if "128" in name else ""
+        rows.append(Row(name, published, value, FIT, note))
+    mix = "random reads and sequential writes in turn, simulated"
+    rows.append(Row(MIX, 1_713, found["mix"].host.all.iops, FIT, mix))
+    together, alone = (found[it].host.all for it in (RANDOM_WRITES, "alone"))
     once = "1 / 27 = 37 ms: what is four deep is served one at a time"
     rows.append(Row("a random write of 8 KB, ms", 30, alone.mean_us / 1e3, note=once))
     gain = together.iops / alone.iops
@@ -107,18 +117,23 @@ def _flash_disk(found: Mapping[str, Results]) -> list[Row]:
     return rows
 
 
-def _disks(results: Results, array: Array, what_if: bool) -> list[Row]:
+def _disks(results: Results, flash: Results, array: Array, what_if: bool) -> list[Row]:
     """The array of disks, simulated; its watts and dollars are the article's."""
     rate = results.host.all.iops
     watts = array.disks * array.disk_watts
     theirs = 18_000 / 1_260
-    mix = harmonic_mean(READS, WRITES)
+    mix = flash.host.all.iops
     rate_note = WHAT_IF if what_if else RATE
     rows = [
         Row("array of disks, requests/s", 18_000, rate, None if what_if else ARRAY, rate_note),
     ]
     for name, published, value, note in (
-        ("flash disks for as many requests", 10, rate / mix, "18,000 / 1,713 = 10.5"),
+        (
+            "flash disks for as many requests",
+            10,
+            rate / mix,
+            "both simulated; 18,000 / 1,713 = 10.5",
+        ),
         ("requests/s for a watt of the array", theirs, rate / watts, "18,000 / 1,260 W"),
         ("mJ for an access to the array", 1e3 / theirs, 1e3 * watts / rate, "18,000 / 1,260 W"),
         ("requests/s for a dollar of it", 0.40, rate / array.array_dollars, "of $45,000"),
@@ -197,6 +212,29 @@ def _samsung(
             "requests": requests // 4 if study.quick else requests,
             "footprint": FILE,
         },
+        "run": USED,
+    }
+
+
+def _mix(study: Study) -> dict[str, Any]:
+    """Of four outstanding, two read at random and two write in sequence: they take turns."""
+
+    def stream(read_share: float) -> dict[str, Any]:
+        return {
+            "kind": "closed",
+            "read_share": read_share,
+            "random_share": read_share,
+            "block_size": "8KiB",
+            "outstanding": 2,
+            "requests": 2_500 if study.quick else 10_000,
+            "footprint": FILE,
+        }
+
+    streams = [stream(1.0), stream(0.0)]
+    return {
+        "device": {"preset": "samsung-2007"},
+        "workload": {"kind": "streams", "streams": streams},
+        "run": USED,
     }
 
 

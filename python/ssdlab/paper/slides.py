@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ssdlab.paper.derived import MTRON
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
+from ssdlab.results import Results
 
 SUMMARY = "Agrawal et al. 2008, slides: cost, lifetime, a full drive, the size of a logical page"
 
@@ -14,6 +17,20 @@ IN_ORDER = (
     "a queue served in order of arrival would give 19 ms; here reads slip in between the reading "
     "and the programming of a page"
 )
+
+
+#: What slide 16 has of the MTron: published, share of reads, share of random requests, their size,
+#: how many of them, and whether the figure is a rate of bytes (MB/s). The depth is not said.
+MTRON_RATES = {
+    "reads of 1 MiB in sequence, MB/s": (100, 1.0, 0.0, "1MiB", 2_000, True),
+    "writes of 1 MiB in sequence, MB/s": (80, 0.0, 0.0, "1MiB", 2_000, True),
+    "reads of 4 KiB in sequence a second": (25_000, 1.0, 0.0, "4KiB", 40_000, False),
+    "writes of 4 KiB in sequence a second": (20_000, 0.0, 0.0, "4KiB", 80_000, False),
+    "reads of 4 KiB at random a second": (11_000, 1.0, 1.0, "4KiB", 20_000, False),
+    "writes of 4 KiB at random a second": (130, 0.0, 1.0, "4KiB", 4_000, False),
+}
+#: Percent by which the preset may miss one of them.
+MTRON_FIT = 15.0
 
 
 @dataclass(frozen=True)
@@ -38,6 +55,8 @@ def run(study: Study) -> Item:
             "full": _full_drive(study),
             "page": _tpcc(study, "4KiB"),
             "block": _tpcc(study, "256KiB"),
+            **{name: _mtron(study, *how[1:5]) for name, how in MTRON_RATES.items()},
+            "alone": _mtron(study, 0.0, 0.0, "4KiB", 2_000, buffered=False),
         }
     )
     amplification = found["full"].flash.write_amplification
@@ -69,6 +88,7 @@ def run(study: Study) -> Item:
             holds=block / page > 100,
             missed=IN_ORDER,
         ),
+        *_of_mtron(found),
     ]
     remarks = [
         "the slide has 90 % of the writes go to cleaning when victims are taken without choosing; "
@@ -76,7 +96,13 @@ def run(study: Study) -> Item:
         "the paper has 300 requests/s for each SSD where its 6.8 M requests in 30 minutes make "
         "630; with pages of 256 KiB, eight packages keep up with the lower rate only.",
     ]
-    return Item("slides", "The slides: cost, lifetime, a full drive", rows, remarks=remarks)
+    return Item(
+        "slides",
+        "The slides: cost, lifetime, a full drive",
+        rows,
+        remarks=remarks,
+        derived=(MTRON,),
+    )
 
 
 def _arithmetic(given: Arrays) -> list[Row]:
@@ -113,6 +139,40 @@ def _tpcc(study: Study, page: str) -> dict[str, object]:
     requests = 20_000 if study.quick else 60_000
     workload = {"preset": "paper-tpcc", "requests": requests, "time_scale": 2.1}
     return {"device": device, "workload": workload}
+
+
+def _of_mtron(found: Mapping[str, Results]) -> list[Row]:
+    """The rates of the MTron, all of one configuration, and what its buffer gains."""
+    rows = []
+    for name, (published, *_, in_bytes) in MTRON_RATES.items():
+        host = found[name].host.all
+        value = host.mb_per_s if in_bytes else host.iops
+        rows.append(Row(f"MTron: {name}", published, value, MTRON_FIT))
+    alone = found["alone"].host.all.iops
+    gains = found["writes of 4 KiB in sequence a second"].host.all.iops / alone
+    without = "without the buffer each rewrites a logical page of 64 pages"
+    rows.append(
+        Row("MTron: what its buffer gains there, times", None, gains, None, without, gains > 50)
+    )
+    return rows
+
+
+def _mtron(
+    study: Study, read: float, random: float, size: str, requests: int, *, buffered: bool = True
+) -> dict[str, object]:
+    """Four requests outstanding."""
+    device: dict[str, object] = {"preset": "mtron", "blocks_per_plane": 1024}
+    if not buffered:
+        device["block_buffer"] = {"size": "0B"}
+    workload = {
+        "kind": "closed",
+        "read_share": read,
+        "random_share": random,
+        "block_size": size,
+        "outstanding": 4,
+        "requests": requests // 4 if study.quick else requests,
+    }
+    return {"device": device, "workload": workload, "run": {"precondition": "random:0.2"}}
 
 
 def _full_drive(study: Study) -> dict[str, object]:

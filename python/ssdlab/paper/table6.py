@@ -9,6 +9,11 @@ from ssdlab.paper.study import Study
 
 SUMMARY = "Agrawal et al. 2008, Table 6: design trade-offs, each with gain and cost"
 
+#: Pins of a package: data, and "a similar number of control pins" (section 3.1): 136 for eight.
+DATA_PINS, CONTROL_PINS = 8, 9
+#: A command and five address cycles at 40 MHz.
+COMMAND = "150ns"
+
 #: A small drive shows them as well as a large one.
 SMALL = {"preset": "agrawal2008", "blocks_per_plane": 64}
 
@@ -65,6 +70,19 @@ def run(study: Study) -> Item:
             below=0.2,
             arithmetic=True,
         ),
+        *_pins(),
+        _row(
+            "shared control: wider than a shared bus",
+            "4 KiB requests/s, half of them writes, 8-gang under shared control / on a shared bus",
+            iops["mixed, control"] / iops["mixed, bus"],
+            above=1.5,
+        ),
+        _row(
+            "shared control: nearly as wide as full connection",
+            "4 KiB requests/s, half of them writes, 8-gang under shared control / none",
+            iops["mixed, control"] / iops["mixed, own"],
+            above=0.95,
+        ),
         _row(
             "ganging: reduced parallelism",
             "4 KiB reads/s, 8-gang / none",
@@ -116,6 +134,7 @@ def _experiments(part: int) -> dict[str, dict[str, Any]]:
             "device": SMALL | {"channels": 1, "packages_per_channel": 8},
             "workload": reads,
         },
+        **_mixed(part),
         **{
             f"{word} stripe": {
                 "device": SMALL | {"stripe": size},
@@ -131,6 +150,33 @@ def _experiments(part: int) -> dict[str, dict[str, Any]]:
             for word, size in (("fine", "4KiB"), ("coarse", "256KiB"))
         },
     }
+
+
+def _mixed(part: int) -> dict[str, dict[str, Any]]:
+    """Half reads, half writes on eight packages, by what they share."""
+    load = {"kind": "closed", "outstanding": 32, "read_share": 0.5, "requests": 20_000 // part}
+    gang = {"channels": 1, "packages_per_channel": 8}
+    control = {"gang": "shared-control-async", "control_line": "command"}
+    drives = {"own": {}, "bus": gang, "control": gang | control}
+    timing = {"timing": {"command": COMMAND}}
+    return {
+        f"mixed, {name}": {"device": SMALL | timing | keys, "workload": load}
+        for name, keys in drives.items()
+    }
+
+
+def _pins() -> list[Row]:
+    """Pins of the controller for eight packages."""
+    counts = (
+        ("each with pins of its own", 136, 8 * (DATA_PINS + CONTROL_PINS)),
+        ("under shared control", None, 8 * DATA_PINS + CONTROL_PINS),
+        ("on a shared bus", None, DATA_PINS + CONTROL_PINS),
+    )
+    note = "8 for data and 9 for control each; select and ready lines not counted apart"
+    return [
+        Row(f"pins of 8 packages, {name}", published, pins, 0, note, arithmetic=True)
+        for name, published, pins in counts
+    ]
 
 
 def _row(

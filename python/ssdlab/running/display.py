@@ -243,6 +243,7 @@ def _flash(results: Results) -> Part | None:
         rows.append(("cleaning efficiency", percent(cleaning["efficiency"])))
         rows.append(("mean time to clean", duration(cleaning["mean_block_us"])))
     rows += _counts("flash.merges", flash.get("merges", {}))
+    rows += _counts("flash.block_buffer", flash.get("block_buffer", {}))
     return Facts("Flash", rows)
 
 

@@ -47,10 +47,17 @@ impl ArrayConfig {
                 &["device.kind", "run.power_cut"],
                 "the power of an array of arrays cannot go",
             )),
-            DeviceConfig::Ssd(ssd) if ssd.is_volatile() => Err(Invalid::new(
-                &["device.buffer.power_loss_protected", "run.power_cut"],
-                "what members may lose though they answered for it is not followed in an array; use true",
-            )),
+            DeviceConfig::Ssd(ssd) if ssd.is_volatile() => {
+                let key = if ssd.is_buffered() {
+                    "device.buffer.power_loss_protected"
+                } else {
+                    "device.block_buffer.power_loss_protected"
+                };
+                Err(Invalid::new(
+                    &[key, "run.power_cut"],
+                    "what members may lose though they answered for it is not followed in an array; use true",
+                ))
+            }
             member => member.check_power_cuts(),
         };
         checked.map_err(|invalid| {

@@ -9,6 +9,10 @@
 //! results, the terminal (where the row has words for it), the reports and the docs. Every count adds
 //! up over drives.
 
+mod section;
+
+pub use section::Section;
+
 use crate::energy::FOLLOWED;
 use crate::ssd::page::PageWork;
 use crate::ssd::programmed::MediaBytes;
@@ -66,37 +70,6 @@ impl Counter {
     /// It is a state, not a count of events.
     pub fn is_level(&self) -> bool {
         self.section == Section::Levels
-    }
-}
-
-/// The section of the results in which a count stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Section {
-    /// What was done to the flash.
-    Flash,
-    /// Of that, what cleaning did.
-    Cleaning,
-    /// What the drive did not take.
-    Wear,
-    /// What a write buffer did, in the results of drives that have one.
-    Buffer,
-    /// How log blocks were merged, in the results of drives that have them.
-    Merges,
-    /// How things stand: in none, but followed over time.
-    Levels,
-}
-
-impl Section {
-    /// Its path in the results; empty where it is not in them.
-    pub fn path(self) -> &'static str {
-        match self {
-            Section::Flash => "flash",
-            Section::Cleaning => "flash.cleaning",
-            Section::Wear => "wear",
-            Section::Buffer => "buffer",
-            Section::Merges => "flash.merges",
-            Section::Levels => "",
-        }
     }
 }
 
@@ -398,6 +371,19 @@ counters! {
         full_merges: "Blocks copied whole to an erased block, from their log blocks and where they lay.",
             Times, terminal "full merges", counts full_merges;
     }
+    Blocks {
+        blocks_flushed: "Blocks that left the block buffer.",
+            Times, terminal "blocks flushed", counts blocks_flushed;
+        complete_blocks: "Of these, blocks that were complete: nothing was read for them.",
+            Times, terminal "complete blocks", counts complete_blocks;
+        pages_filled_up: "Pages read to fill up blocks that left the block buffer.",
+            FlashPages, terminal "pages read to fill up", counts block_fills;
+        buffered_reads: "Page reads served from the block buffer.",
+            FlashPages, terminal "block buffer hits (reads)", counts block_hits;
+        read_ahead_hits: "Page reads of which the page had been read ahead, or was on its way.",
+            FlashPages, terminal "read-ahead hits", counts ahead_hits;
+        pages_read_ahead: "Pages read ahead.", FlashPages, counts ahead_reads;
+    }
     Levels {
         free_blocks: "Free (erased) blocks.",
             WideBlocks, over_time 5 "free_blocks", is |it| it.free_blocks;
@@ -450,6 +436,32 @@ impl Counters {
         self.host_took(count, pages, bytes);
         self.buffer_replaced += count * u64::from(pages);
         self.replaced_bytes += count * bytes;
+    }
+
+    /// Of what the host wrote, so many bytes and whole pages of the flash were in the block buffer already.
+    pub(super) fn replaced_in_block(&mut self, bytes: u64, pages: u64) {
+        self.replaced_bytes += bytes;
+        self.buffer_replaced += pages;
+    }
+
+    /// A block leaves the block buffer, complete or not.
+    pub(super) fn block_leaves(&mut self, is_complete: bool) {
+        self.blocks_flushed += 1;
+        self.complete_blocks += u64::from(is_complete);
+    }
+
+    /// What was counted as read for the host was read to fill up a block.
+    pub(super) fn read_to_fill_up(&mut self, pages: u32) {
+        self.host_reads -= u64::from(pages);
+        self.merge_reads += u64::from(pages);
+        self.block_fills += u64::from(pages);
+    }
+
+    /// Reads of so many pages were served from the block buffer, or from what was read ahead; and so many are now.
+    pub(super) fn read_from_blocks(&mut self, gathered: u32, ahead: u32, read_ahead: u32) {
+        self.block_hits += u64::from(gathered);
+        self.ahead_hits += u64::from(ahead);
+        self.ahead_reads += u64::from(read_ahead);
     }
 
     /// An ended drive did not take `bytes` in `pages` flash pages.

@@ -1,5 +1,6 @@
 //! The device kind `ssd`: how its configuration is layered, and how it is built.
 
+use super::blocks::BlockBuffer;
 use super::cache::{Cache, Queues, untimed_room};
 use super::clean::Supplied;
 use super::config::{CellName, Fill, MediaModel, Policy, PolicyName, SsdConfig, SsdPartial};
@@ -148,6 +149,7 @@ impl Ssd {
             flash,
             is_buffered: geometry.groups.is_some(),
             way,
+            blocks: BlockBuffer::new(config, geometry),
             puts_off: false,
             due: Vec::new(),
             answers: Vec::new(),

@@ -1,12 +1,12 @@
 //! The solid-state disk: requests in, flash operations in between, completions out.
 //!
 //! A drive is a few machines and the wire between them (`wire/`). The [`Front`] takes requests and gives answers;
-//! [`Queues`] and the [`Cache`] have the pages that wait for their place or their program, [`Units`] and [`Dies`] do
-//! operations, [`Jobs`] and the [`Mover`] have relocations under way. Of each pair a page takes one: without a write
-//! buffer it gets its place when a unit is free for it. All share one [`Clock`], one FTL and one flash.
+//! [`Queues`] and the [`Cache`] have the pages that wait for their place or program, [`Units`] and [`Dies`] operate,
+//! [`Jobs`] and the [`Mover`] relocate. Of each pair a page takes one. All share one [`Clock`], FTL and flash.
 
 pub mod account;
 mod audit;
+mod blocks;
 mod cache;
 pub mod clean;
 mod clock;
@@ -52,7 +52,8 @@ use die::{Dies, Units};
 use due::{Answer, Due};
 use engine::{Completion, Device, Followed, Request, Time};
 use mover::{Jobs, Mover};
-use {clock::Clock, flash::Flash, front::Front, ftl::Ftl, timeline::Recorder};
+use {blocks::BlockBuffer, clock::Clock, timeline::Recorder};
+use {flash::Flash, front::Front, ftl::Ftl};
 
 /// A simulated solid-state disk. Its fields are its machines, what they share, and what the wire has in hand.
 #[derive(Debug, Clone)]
@@ -61,6 +62,7 @@ pub struct Ssd {
     front: Front,
     queues: Queues,
     cache: Cache,
+    blocks: Option<Box<BlockBuffer>>,
     units: Units,
     dies: Dies,
     jobs: Jobs,

@@ -26,6 +26,9 @@ impl Prepare for Ssd {
             "fast-forward comes before the first request, or while the drive rests"
         );
         let (ftl, flash) = (&mut self.ftl, &mut self.flash);
+        if let Some(blocks) = self.blocks.as_mut().filter(|it| it.gathers()) {
+            return blocks.overwrite_untimed((ftl, flash), pages);
+        }
         ftl.overwrite_untimed(flash, pages);
         self.note_overwritten(pages);
     }
@@ -35,6 +38,9 @@ impl Prepare for Ssd {
             return Err("blocks of a drive whose data age remember when they were written");
         }
         assert!(self.parts.is_none(), "a drive is divided once");
+        if self.gathers_blocks() {
+            return Err("writes gather in a block buffer");
+        }
         let parts = Parts::new(&self.ftl, &self.flash, parts)?;
         Ok(self.parts.insert(Box::new(parts)).count())
     }
@@ -60,6 +66,11 @@ impl Prepare for Ssd {
     }
 
     fn serve_untimed(&mut self, request: &Request) -> Status {
+        if self.blocks.is_some()
+            && let Some(status) = self.serve_blocks_untimed(request)
+        {
+            return status;
+        }
         let mut status = Status::Ok;
         match request.op {
             Op::Flush => {

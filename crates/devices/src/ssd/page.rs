@@ -57,6 +57,9 @@ impl Spent {
         Spent::Served { cleaning_wait: 0, suspend: 0, bus: 0, cell: 0 };
 }
 
+/// Owners from this number on are the jobs of the block buffer, those before it requests of the host.
+pub(in crate::ssd) const OF_BLOCKS: Slot = 1 << 31;
+
 /// What a page request needs of the flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ssd) enum Need {

@@ -183,9 +183,13 @@ impl Ssd {
         let is_fresh = self.clock.now == 0 && self.front.is_idle() && self.parts.is_none();
         assert!(is_fresh || self.is_at_rest(), "a drive is kept while it rests, in one piece");
         let shape = shape(&self.config, self.geometry());
-        if !self.ftl.rests_untimed() || self.ftl.slc_blocks() > 0 {
-            // Kept is what the drive comes to once what it cleans without time is erased, and its cache is folded.
+        let gathered = self.blocks.as_ref().filter(|it| !it.is_empty());
+        if !self.ftl.rests_untimed() || self.ftl.slc_blocks() > 0 || gathered.is_some() {
+            // Kept is what the drive comes to once what it cleans without time is erased, and its caches are empty.
             let (mut ftl, mut flash) = (self.ftl.clone(), self.flash.clone());
+            if let Some(blocks) = gathered {
+                blocks.clone().empty_untimed((&mut ftl, &mut flash));
+            }
             ftl.end_untimed(&mut flash);
             ftl.fold_all(&mut flash);
             return Snapshot {

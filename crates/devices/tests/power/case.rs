@@ -60,7 +60,8 @@ impl Run {
         let geometry = drives::with_least_spare(&mut config)?;
         let ssd = Ssd::new(&config, case.seed).expect("its shape is sound");
         let lpns = (0..geometry.exported_pages()).map(Lpn);
-        let volatile = config.buffer.size.bytes() > 0 && !config.buffer.power_loss_protected;
+        let volatile = config.buffer.size.bytes() > 0 && !config.buffer.power_loss_protected
+            || config.block_buffer.is_volatile();
         let filled = lpns.map(|lpn| ssd.place_of(lpn).map_or(NOTHING, |_| FILLED));
         let content = Content::new(
             filled.collect::<Vec<_>>().into_iter(),
@@ -163,7 +164,9 @@ impl Run {
             return Err("a worn block is in use again".to_owned());
         }
         for lpn in 0..self.geometry.exported_pages() {
-            let value = self.value_at(Lpn(lpn), self.ssd.place_of(Lpn(lpn)));
+            let gathered = self.ssd.gathered_writer(Lpn(lpn));
+            let flash = || self.value_at(Lpn(lpn), self.ssd.place_of(Lpn(lpn)));
+            let value = gathered.unwrap_or_else(flash);
             self.content.found(lpn, value)?;
         }
         let report = self.ssd.power_report().expect("it recovers");

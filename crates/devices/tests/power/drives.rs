@@ -1,9 +1,9 @@
 //! Drives of all shapes, as small as possible, and their requests.
 
 use devices::ssd::config::{
-    ActiveBlocks, Cleaning, CleaningTime, FillOrder, FreeOrder, Frontiers, Gang, HostLink,
-    Interleave, Levelling, LevellingRule, LogBlocks, LogScheme, Pace, Pairing, PairingGuard,
-    Persistence, Planes, Pool, Program, Reclaim, Recovery, Trims, Wear,
+    ActiveBlocks, BlockBuffer, Cleaning, CleaningTime, FillOrder, FreeOrder, Frontiers, Gang,
+    HostLink, Interleave, Levelling, LevellingRule, LogBlocks, LogScheme, Pace, Pairing,
+    PairingGuard, Persistence, Planes, Pool, Program, Reclaim, Recovery, Trims, Wear,
 };
 use devices::ssd::{Geometry, SsdConfig};
 use engine::{Lba, Op, Random, Request, Xoshiro256};
@@ -135,6 +135,7 @@ fn unbuffered(seed: u64) -> SsdConfig {
     };
     layout(&mut config, random);
     gathers(&mut config, &mut Xoshiro256::new(seed, 11));
+    gathers_blocks(&mut config, &mut Xoshiro256::new(seed, 12));
     let paired = &mut Xoshiro256::new(seed, 10);
     if config.logical_page.is_none() && !config.log_blocks.are_used() && paired.below(3) == 0 {
         config.cell.pairing = pick(paired, &[Pairing::Next, Pairing::Stepped]);
@@ -185,6 +186,26 @@ fn gathers(config: &mut SsdConfig, random: &mut Xoshiro256) {
     config.cleaning = Cleaning { time, ..Cleaning::default() };
     config.wear = Wear::default();
     config.blocks_per_plane = between(random, 14, 20);
+}
+
+/// Some have a block buffer, which may be of a few pages, and some of them lose what is in it.
+fn gathers_blocks(config: &mut SsdConfig, random: &mut Xoshiro256) {
+    if random.below(4) > 0 {
+        return;
+    }
+    let gang = if config.gang == Gang::SharedControlSync { config.packages_per_channel } else { 1 };
+    let page = config.logical_page.map_or(4096 * u64::from(gang), Size::bytes);
+    let block = page * u64::from(between(random, 1, 6));
+    let blocks = between(random, 2, 6);
+    config.block_buffer = BlockBuffer {
+        size: Size::from_bytes(block * u64::from(blocks)),
+        block: Some(Size::from_bytes(block)),
+        page_padding: random.below(2) == 0,
+        compensation: random.below(2) == 0,
+        flushes: between(random, 1, blocks - 1),
+        power_loss_protected: random.below(2) == 0,
+        read_ahead: Size::from_bytes(pick(random, &[0, 0, 16_384])),
+    };
 }
 
 fn layout(config: &mut SsdConfig, random: &mut Xoshiro256) {

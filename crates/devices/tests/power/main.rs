@@ -35,6 +35,13 @@ fn drives_of_all_kinds_are_cut() {
     let logs = drawn.iter().filter(|it| it.log_blocks.are_used()).count();
     let keep = drawn.iter().filter(|it| it.persistence.keeps_map()).count();
     assert!(logs >= 10 && keep >= 10, "{logs} with log blocks, {keep} that keep their map");
+    let gather = drawn.iter().filter(|it| it.block_buffer.gathers());
+    let (lose, protected): (Vec<_>, Vec<_>) = gather.partition(|it| it.block_buffer.is_volatile());
+    let counts = (lose.len(), protected.len());
+    assert!(
+        counts.0 >= 5 && counts.1 >= 5,
+        "{counts:?} with a volatile and a protected block buffer"
+    );
 }
 
 /// Runs the case that the variable `POWER` names, as a search prints it.

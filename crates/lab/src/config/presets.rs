@@ -36,6 +36,7 @@ const DEVICES: &[Preset] = presets!(
     "micron-7450-max",
     "micron-7450-pro",
     "micron-9550-max",
+    "mtron",
     "nearline-24tb",
     "null",
     "qlc-enterprise",

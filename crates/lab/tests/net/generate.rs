@@ -12,6 +12,7 @@ use super::media;
 use super::redundancy;
 use super::today;
 use super::values::{job, page_size, value};
+use super::{blocks, logs};
 
 /// Keys that are given in every experiment, so that it is small.
 pub(super) const ALWAYS: [&str; 15] = [
@@ -100,6 +101,7 @@ pub fn experiment(seed: u64) -> Config {
     redundancy::draw(&mut config, seed);
     energy::draw(&mut config, seed);
     logs::draw(&mut config, seed);
+    blocks::draw(&mut config, seed);
     if config.get("run.timed") == Some("false") && dice.chance(0.9) {
         config.0.retain(|(key, _)| key != "run.timeline");
     }
@@ -268,7 +270,11 @@ fn section(config: &mut Config, title: &str, kind: &str, given: f64, dice: &mut 
     let section = sections.iter().find(|section| section.title == title);
     for key in &section.expect("a section of that title").keys {
         let path = key.path.as_str();
-        if today::is_own(path) || energy::is_own(path) || logs::is_own(path) || media::is_own(path)
+        if today::is_own(path)
+            || energy::is_own(path)
+            || logs::is_own(path)
+            || media::is_own(path)
+            || blocks::is_own(path)
         {
             continue;
         }

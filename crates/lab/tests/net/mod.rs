@@ -3,6 +3,7 @@
 //! An experiment is a list of keys with their values, as `--set` takes them; it is run in this process,
 //! and what it came to (results, a refusal, a panic) is a value.
 
+mod blocks;
 pub mod dice;
 pub mod digest;
 mod energy;

@@ -5,6 +5,7 @@
 //! derived, not here.
 
 mod applies;
+mod block_buffer;
 mod capacitors;
 mod cleaning;
 mod energy;
@@ -18,6 +19,7 @@ mod today;
 use applies::{AGES, BUFFERED, CAPACITORS, Facts, SUSPENDABLE, UNBUFFERED};
 
 pub use crate::kit::config::{Depth, Duplex, HostLink, HostOrder};
+pub use block_buffer::*;
 pub use capacitors::*;
 pub(super) use cleaning::cleaners;
 pub use cleaning::*;
@@ -55,6 +57,14 @@ choices! {
         SharedControlAsync = "shared-control-async",
         /// The control pins, in lockstep: a logical page is one page of each package.
         SharedControlSync = "shared-control-sync",
+    }
+
+    /// How long an operation holds the control pins that the packages of a gang share.
+    pub enum ControlLine {
+        /// To its end: operations of the same kind run together, others wait.
+        Held = "held",
+        /// While its commands are issued (`timing.command`): a package erases while others read and write.
+        Command = "command",
     }
 
     /// Number of blocks open for writes.
@@ -107,6 +117,8 @@ conditions! {
         let several = c.logical_page.is_some_and(|it| it.bytes() > page);
         !c.is_buffered() && (several || c.gang == Gang::SharedControlSync)
     };
+    CONTROLLED = "without a write buffer where several packages share their control pins (device.gang = \
+        \"shared-control-async\")", |c| c.shares_control();
     POOLS = "without a write buffer where there are several pools (device.pool)",
         |c| !c.is_buffered() && c.pool != Pool::Ssd;
     FILLED = "to a drive that holds data at the start (device.fill)", |c| c.fill.share() > 0.0;
@@ -157,6 +169,8 @@ options! {
         packages_per_channel: u32 = 1,
         /// What the packages of a gang share; with shared control each package has its own data path.
         gang: Gang where UNBUFFERED = Gang::SharedBus,
+        /// How long an operation holds the control pins of its gang.
+        control_line: ControlLine where CONTROLLED = ControlLine::Held,
         /// Dies in a package.
         dies_per_package: u32 = 2,
         /// Planes in a die.
@@ -214,6 +228,8 @@ options! {
         suspend: Suspend where SUSPENDABLE = Suspend::default(),
         /// Log blocks of a drive that maps in blocks.
         log_blocks: LogBlocks where UNBUFFERED = LogBlocks::default(),
+        /// The block buffer, and read-ahead.
+        block_buffer: BlockBuffer where UNBUFFERED = BlockBuffer::default(),
         /// The controller's processors.
         firmware: Firmware = Firmware::default(),
         /// The write buffer.
@@ -282,9 +298,27 @@ impl SsdConfig {
         self.is_buffered() && self.cleaning.levelling.rule == LevellingRule::Migrate
     }
 
-    /// Whether there is a write buffer that a power cut empties: flushes wait for the flash.
+    /// Whether there is a write buffer, or a block buffer, that a power cut empties: flushes wait for the flash.
     pub(crate) fn is_volatile(&self) -> bool {
-        self.is_buffered() && !self.buffer.power_loss_protected
+        self.is_buffered() && !self.buffer.power_loss_protected || self.block_buffer.is_volatile()
+    }
+
+    /// Whether packages share control pins, and each does operations of its own.
+    fn shares_control(&self) -> bool {
+        let several = self.packages_per_channel > 1 && !self.is_buffered();
+        several && self.gang == Gang::SharedControlAsync
+    }
+
+    /// Whether the packages of a gang begin operations together, and only of one kind.
+    pub(in crate::ssd) fn binds_gang(&self) -> bool {
+        let several = self.packages_per_channel > 1 && self.gang != Gang::SharedBus;
+        several && !(self.shares_control() && self.control_line == ControlLine::Command)
+    }
+
+    /// How long a command holds the control pins that packages share, where nothing else does; ns.
+    pub(in crate::ssd) fn control_ns(&self) -> u64 {
+        let is_shared = self.shares_control() && !self.binds_gang();
+        if is_shared { self.timing.command.ns() } else { 0 }
     }
 
     /// Whether a unit does one operation at a time that depends on no other unit: no write buffer, no cache
@@ -293,8 +327,8 @@ impl SsdConfig {
         let page = self.page_size.bytes();
         let wide = self.page_span.unwrap_or(1) > 1
             && self.logical_page.is_some_and(|it| it.bytes() > page);
-        let bound = self.packages_per_channel > 1 && self.gang != Gang::SharedBus
-            || self.interleave == Interleave::Plane && self.planes_per_die > 1;
+        let bound =
+            self.binds_gang() || self.interleave == Interleave::Plane && self.planes_per_die > 1;
         !(self.is_buffered() || self.cache_commands || wide || bound)
     }
 

@@ -41,6 +41,8 @@ struct Lane {
     /// With cache commands: the operation before it, in its last stage.
     tail: Option<Running>,
     bus: u32,
+    /// Control pins that it shares with others.
+    control: u32,
     /// No stage can wait and no other operation begin meanwhile: one event ends the operation.
     lone: bool,
 }
@@ -53,6 +55,7 @@ pub struct Lanes {
     /// Lanes have the registers for cache commands.
     cache: bool,
     bus_free_at: Vec<Time>,
+    control_free_at: Vec<Time>,
     bus_busy_ns: Vec<Time>,
 }
 
@@ -66,15 +69,26 @@ impl Lanes {
         }
         let lane = |&bus: &u32| {
             let lone = users[bus as usize] == 1 && !cache;
-            Lane { running: None, tail: None, bus, lone }
+            Lane { running: None, tail: None, bus, control: 0, lone }
         };
         Lanes {
             plans,
             each: lane_bus.iter().map(lane).collect(),
             cache,
             bus_free_at: vec![0; buses],
+            control_free_at: Vec::new(),
             bus_busy_ns: vec![0; buses],
         }
+    }
+
+    /// The same where commands take pins that lanes share; `controls[l]` are those of lane `l`.
+    pub fn commanded(mut self, controls: &[u32]) -> Self {
+        let count = controls.iter().max().map_or(0, |last| *last as usize + 1);
+        self.control_free_at = vec![0; count];
+        for (lane, control) in self.each.iter_mut().zip(controls) {
+            (lane.control, lane.lone) = (*control, false);
+        }
+        self
     }
 
     /// What operations did that have begun since counts were reset.
@@ -175,6 +189,11 @@ impl Lanes {
                 self.bus_busy_ns[bus] += Time::from(ns);
                 end
             }
+            Stage::Control(ns) => {
+                let free_at = &mut self.control_free_at[state.control as usize];
+                *free_at = now.max(*free_at) + Time::from(ns);
+                *free_at
+            }
         };
     }
 
@@ -236,7 +255,7 @@ impl Lanes {
         } else {
             begun = running.ends.saturating_sub(stages[stage].ns()) <= now;
         }
-        let is_cell = |stage: &&Stage| !matches!(stage, Stage::Bus(_));
+        let is_cell = |stage: &&Stage| matches!(stage, Stage::Cell(_) | Stage::Write(_));
         let cells = stages[..stage + usize::from(begun)].iter().filter(is_cell).count();
         Some((stage, cells as u32))
     }
@@ -279,6 +298,7 @@ impl Lanes {
         let busy: Vec<Time> = self.bus_busy_ns(now).collect();
         self.bus_busy_ns = busy;
         self.bus_free_at.fill(now);
+        self.control_free_at.fill(now);
         for lane in &mut self.each {
             (lane.running, lane.tail) = (None, None);
         }
@@ -320,7 +340,7 @@ impl Lanes {
             ends += stage.ns();
             match stage {
                 Stage::Bus(_) => ends.saturating_sub(starts.max(now)),
-                Stage::Cell(_) | Stage::Write(_) => 0,
+                Stage::Cell(_) | Stage::Write(_) | Stage::Control(_) => 0,
             }
         };
         self.plans[running.plan.at()].stages().iter().map(after).sum()

@@ -17,20 +17,24 @@ pub enum Stage {
     Write(u32),
     /// The bus, for this many nanoseconds.
     Bus(u32),
+    /// The control pins that packages share, for a command.
+    Control(u32),
 }
 
 impl Stage {
     fn cell(self) -> Option<Time> {
         match self {
             Stage::Cell(ns) | Stage::Write(ns) => Some(Time::from(ns)),
-            Stage::Bus(_) => None,
+            Stage::Bus(_) | Stage::Control(_) => None,
         }
     }
 
     /// How long it lasts, ns.
     pub fn ns(self) -> Time {
         match self {
-            Stage::Cell(ns) | Stage::Write(ns) | Stage::Bus(ns) => Time::from(ns),
+            Stage::Cell(ns) | Stage::Write(ns) | Stage::Bus(ns) | Stage::Control(ns) => {
+                Time::from(ns)
+            }
         }
     }
 }
@@ -296,7 +300,9 @@ fn copied_pages(cells: &[Vec<CellTimes>], pages_per_block: u32) -> Vec<bool> {
 fn push_row(plans: &mut Vec<Plan>, config: &SsdConfig, granule: Granule, times: CellTimes) {
     let CellTimes { sense_ns: sense, program_ns: program, copies } = times;
     let (page, spare) = (config.page_size.bytes(), config.spare_size.bytes());
-    let command = config.timing.command.ns();
+    // Commands cross the bus with their pages, or control pins of their own.
+    let control = config.control_ns();
+    let command = config.timing.command.ns() - control;
     let transfer = |bytes| (command + config.timing.transfer_ns(bytes)) as u32;
     let bus = transfer((page + spare) / u64::from(granule.parts));
     // A summary is one sector with its share of the spare area (the 2008 simulator's 528 B).
@@ -324,9 +330,10 @@ fn push_row(plans: &mut Vec<Plan>, config: &SsdConfig, granule: Granule, times: 
         } else {
             (&[][..], effort)
         };
-        let plan = Plan::new(stages.clone()).doing(effort);
+        let plan = Plan::new(commanded(&stages, control)).doing(effort);
         plans.push(plan.chained(kind.chains()));
-        let plan = Plan::new([stages, last.to_vec()].concat()).doing(summed);
+        let all = [stages, last.to_vec()].concat();
+        let plan = Plan::new(commanded(&all, control)).doing(summed);
         plans.push(plan.chained(kind.chains()));
     };
     let Efforts { sensing, programming, crossing, erasing, .. } = efforts;
@@ -336,11 +343,12 @@ fn push_row(plans: &mut Vec<Plan>, config: &SsdConfig, granule: Granule, times: 
     pair(OpKind::Move, moved, sensing + programming + crossing.times(2));
     pair(OpKind::Merge, each(&[sense, out, back]), sensing + programming + crossing);
     pair(OpKind::StreamIn, each(&[back]), programming);
-    let erase = Plan::new(vec![Stage::Write(config.erase_ns() as u32)]);
+    let erase = Plan::new(commanded(&[Stage::Write(config.erase_ns() as u32)], control));
     plans.push(erase.doing(erasing));
     plans.extend((1..=pages).map(|count| {
         let effort = Efforts::new(config, times, bus, u64::from(count));
-        let plan = Plan::new(read(count)).doing(effort.sensing + effort.crossing);
+        let plan =
+            Plan::new(commanded(&read(count), control)).doing(effort.sensing + effort.crossing);
         plan.chained(OpKind::Read.chains())
     }));
 }
@@ -379,6 +387,30 @@ pub(super) fn copies_for_summary(config: &SsdConfig) -> bool {
     config.summary_page
         && config.cell.pairing_guard == PairingGuard::Copy
         && lower_in(config, last).is_some()
+}
+
+/// Stages of an operation with a command before what each begins: sensing, or a transfer into the package, or an
+/// erasure; no stages more where commands take no pins of their own.
+fn commanded(stages: &[Stage], control_ns: u64) -> Vec<Stage> {
+    if control_ns == 0 {
+        return stages.to_vec();
+    }
+    let mut all = Vec::new();
+    let mut before = None;
+    for stage in stages {
+        let begins = match (stage, before) {
+            (Stage::Cell(_), _) => true,
+            (Stage::Bus(_), Some(Stage::Cell(_))) => false,
+            (Stage::Bus(_), _) => true,
+            (_, before) => matches!(before, None | Some(Stage::Write(_))),
+        };
+        if begins {
+            all.push(Stage::Control(control_ns as u32));
+        }
+        all.push(*stage);
+        before = Some(*stage);
+    }
+    all
 }
 
 /// Sensing and transferring pages of a block one after the other; with cache commands the sensing of

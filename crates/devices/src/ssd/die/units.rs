@@ -127,9 +127,13 @@ impl Units {
         let buses = if geometry.groups.is_some() { Vec::new() } else { geometry.lane_buses() };
         let lane = LaneState { flights: [NONE; 2], busy_ns: 0, counted_to: 0 };
         let one_by_one = geometry.granule.span == 1 && geometry.bound_units().is_empty();
+        let mut lanes = Lanes::new(plans, &buses, config.cache_commands);
+        if config.control_ns() > 0 {
+            lanes = lanes.commanded(&geometry.lane_controls());
+        }
         Units {
             states: vec![lane; buses.len()],
-            lanes: Lanes::new(plans, &buses, config.cache_commands),
+            lanes,
             costs,
             copies_for_summary: copies_for_summary(config),
             has_summary: geometry.has_summary_page(),

@@ -68,8 +68,9 @@ pub struct Front {
 impl Front {
     pub fn new(config: &SsdConfig) -> Front {
         let volatile = config.is_volatile() || config.records_trims();
-        let has_more_to_do =
-            config.records_trims() || config.persistence.recovery == Recovery::Checkpoint;
+        let has_more_to_do = config.records_trims()
+            || config.block_buffer.is_volatile()
+            || config.persistence.recovery == Recovery::Checkpoint;
         let cores = Cores::new(&config.firmware);
         let config = &config.host_link;
         let mut link = Link::new(config);
@@ -355,12 +356,6 @@ impl Front {
         if active.pages_left == 0 {
             self.leave_flash(slot, clock);
         }
-    }
-
-    /// What needed no page of the flash is done.
-    pub fn done_at_once(&mut self, slot: Slot, status: Status, clock: &mut Clock) {
-        self.active[slot].status = status;
-        self.leave_flash(slot, clock);
     }
 
     /// The flash part of a request is over; its answer goes to the link.

@@ -24,6 +24,11 @@ impl Ssd {
         self.ftl.lookup(lpn)
     }
 
+    /// The request whose data of a page are in the block buffer.
+    pub fn gathered_writer(&self, lpn: Lpn) -> Option<u64> {
+        self.blocks.as_ref()?.writer(lpn)
+    }
+
     /// The erasures of each block, and whether it is retired.
     pub fn wear_of_blocks(&self) -> (Vec<u32>, Vec<bool>) {
         let flash = &self.flash;

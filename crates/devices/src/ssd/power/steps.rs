@@ -28,6 +28,9 @@ impl Ssd {
         };
         let power = self.power.as_mut().expect("a drive that recovers");
         power.report.cuts += 1;
+        if let Some(blocks) = self.blocks.as_ref().filter(|_| self.config.is_volatile()) {
+            power.report.acknowledged_lost += blocks.dirty_pages();
+        }
         power.note_truth(&self.ftl, &programs);
         if self.is_buffered {
             power.tear_groups(&self.ftl, &mut self.flash, &groups, &erasing);

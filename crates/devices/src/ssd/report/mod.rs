@@ -25,6 +25,8 @@ pub struct SsdReport {
     pub buffered: bool,
     /// It has log blocks.
     pub merges: bool,
+    /// It has a block buffer, or reads ahead.
+    pub blocks: bool,
     /// What it counted.
     pub counts: Counts,
     /// Pages programmed / pages the host wrote, whole or in part; `None` without host writes.
@@ -223,6 +225,7 @@ impl Ssd {
         let mut report = SsdReport {
             buffered: self.geometry().groups.is_some(),
             merges: self.config.log_blocks.are_used(),
+            blocks: self.config.block_buffer.is_used(),
             counts: self.counts_now(),
             write_amplification: None,
             write_amplification_bytes: None,

@@ -1,8 +1,8 @@
 //! Checks of a configuration: single counts and sizes, and the spare space.
 
 use crate::ssd::config::{
-    ActiveBlocks, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pairing, PairingGuard, Pool, Recovery,
-    SsdConfig,
+    ActiveBlocks, ControlLine, DEFAULT_SPARE_FACTOR, Gang, Interleave, Pairing, PairingGuard, Pool,
+    Recovery, SsdConfig,
 };
 use crate::ssd::shape::granule::Granule;
 use engine::SECTOR_BYTES;
@@ -267,7 +267,8 @@ pub(in crate::ssd) fn streams(config: &SsdConfig, granule: Granule) -> Result<()
 /// What gang, interleaving, pools, spans and active blocks demand of each other.
 pub(in crate::ssd) fn parallelism(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
     let shared_control = config.gang != Gang::SharedBus;
-    if shared_control && config.interleave != Interleave::None {
+    let held = shared_control && config.control_line == ControlLine::Held;
+    if held && config.interleave != Interleave::None {
         let problem = format!(
             "the packages of a gang under shared control do one kind of operation at a time, so \
              that \"{}\" cannot interleave inside them; use interleave = \"none\"",

@@ -4,6 +4,7 @@
 //! Contradictory configurations end here, as an [`Invalid`] that names the keys; everything that
 //! is computed with a [`Geometry`] afterwards cannot fail.
 
+mod block_buffer;
 mod check;
 pub mod divisor;
 pub mod granule;
@@ -95,8 +96,9 @@ pub struct Geometry {
     pub granule: Granule,
     /// How logical pages gather behind a write buffer, if there is one.
     pub groups: Option<Groups>,
-    /// What the packages of a gang share.
+    /// What the packages of a gang share, and whether they begin operations together.
     gang: Gang,
+    binds_gang: bool,
     /// Planes in a domain.
     pub planes_per_domain: u32,
     /// Logical pages of a block, with the summary page as one.
@@ -195,6 +197,7 @@ impl Geometry {
             granule,
             groups,
             gang: config.gang,
+            binds_gang: config.binds_gang(),
             planes_per_domain,
             pages_per_block,
             data_pages,
@@ -231,6 +234,7 @@ impl Geometry {
         geometry.keep_room_for_cuts(config)?;
         geometry.check_log_blocks(config)?;
         geometry.pages_per_pool = geometry.exported_per_pool(config)?;
+        geometry.check_block_buffer(config)?;
         geometry.check_filled(config)?;
         geometry.idle_blocks = geometry.low_blocks;
         if config.cleaning.background {
@@ -449,6 +453,11 @@ impl Geometry {
         }
     }
 
+    /// The control pins of each lane, in the order of their buses: those of its channel.
+    pub fn lane_controls(&self) -> Vec<u32> {
+        self.lane_buses().iter().map(|package| package % self.channels).collect()
+    }
+
     /// Sets of units of which those that work at a time do operations of one kind; without sets of
     /// one.
     pub fn bound_units(&self) -> Vec<Vec<Unit>> {
@@ -457,7 +466,7 @@ impl Geometry {
                 .map(|pair| vec![Unit(2 * pair), Unit(2 * pair + 1)])
                 .collect();
         }
-        if self.gang == Gang::SharedControlAsync && self.units > self.channels {
+        if self.binds_gang && self.gang == Gang::SharedControlAsync && self.units > self.channels {
             let gang = |channel| (channel..self.units).step_by(self.channels as usize).map(Unit);
             return (0..self.channels).map(|channel| gang(channel).collect()).collect();
         }

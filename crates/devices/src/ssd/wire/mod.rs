@@ -7,6 +7,7 @@
 
 mod aged;
 mod ageing;
+mod blocks;
 mod buffer;
 mod due;
 mod own;

@@ -6,6 +6,7 @@ use crate::ssd::account::UnitAccount;
 use crate::ssd::cache::CutProgram;
 use crate::ssd::ftl::Programming;
 use crate::ssd::ids::{Block, Lpn, Unit};
+use crate::ssd::page::OF_BLOCKS;
 use crate::ssd::timeline::{Recorder, Timeline, Window};
 use engine::Time;
 
@@ -36,10 +37,11 @@ impl Ssd {
             return self.cache.owned_programs(&self.ftl);
         }
         let programs = self.units.cut(self.geometry(), self.clock.now).into_iter();
-        let owner = |page: Option<_>| self.queues.page(page?).owner;
-        let mut all: Vec<_> = programs
-            .map(|(it, page, _)| (it, owner(page).map(|slot| self.front.request(slot).id)))
-            .collect();
+        let writer = |page: Option<_>| {
+            let page = self.queues.page(page?);
+            self.writer_of(page.owner?, page.lpn)
+        };
+        let mut all: Vec<_> = programs.map(|(it, page, _)| (it, writer(page))).collect();
         all.sort_by_key(|(it, _)| it.order.wrapping_sub(self.ftl.next_order()));
         all
     }
@@ -49,7 +51,9 @@ impl Ssd {
         let programs = self.units.cut(self.geometry(), now).into_iter();
         let mut programs: Vec<_> = programs
             .map(|(programming, page, reached)| {
-                let is_hosts = page.is_some_and(|page| self.queues.page(page).owner.is_some());
+                let is_hosts = page
+                    .and_then(|page| self.queues.page(page).owner)
+                    .is_some_and(|owner| owner < OF_BLOCKS);
                 CutProgram { programming, is_hosts, answered: false, reached }
             })
             .collect();
@@ -75,6 +79,9 @@ impl Ssd {
         self.queues.lose_power();
         self.units.lose_power(now);
         self.jobs.lose_power(now);
+        if let Some(blocks) = &mut self.blocks {
+            blocks.lose_power();
+        }
         self.cache.lose_power(self.ftl.geometry(), self.dies.costs());
         self.dies.lose_power(now);
         self.mover.lose_power();
@@ -120,6 +127,9 @@ impl Ssd {
 
     /// Starts counting from zero.
     pub(in crate::ssd) fn reset_counters(&mut self) {
+        if let Some(blocks) = &mut self.blocks {
+            blocks.end_untimed((&mut self.ftl, &mut self.flash));
+        }
         self.ftl.end_untimed(&mut self.flash);
         self.ftl.reset_counters(&self.flash);
         self.units.reset_effort();

@@ -7,6 +7,7 @@ use crate::ssd::ids::{Domain, Lpn};
 use crate::ssd::page::Way;
 use crate::ssd::{Ssd, front};
 use engine::{Completion, Op, Request, Time};
+use std::ops::Range;
 
 impl Ssd {
     /// Something happens.
@@ -127,6 +128,9 @@ impl Ssd {
             }
             return self.work_off();
         }
+        if self.blocks.is_some() && self.begin_at_blocks(slot, request) {
+            return;
+        }
         let pages = front::touched(self.ftl.geometry(), request);
         self.front.expect(slot, (pages.end - pages.start) as u32);
         for page in pages {
@@ -140,11 +144,18 @@ impl Ssd {
     }
 
     fn trim(&mut self, slot: Slot, request: &Request) {
-        let covered = front::covered(self.ftl.geometry(), request);
+        if self.blocks.is_some() && self.begin_at_blocks(slot, request) {
+            return;
+        }
+        self.trim_pages(slot, front::covered(self.ftl.geometry(), request), 0);
+    }
+
+    /// Trims pages, of which the block buffer has nothing any more; how long that took.
+    pub(super) fn trim_pages(&mut self, slot: Slot, covered: Range<u64>, held: Time) {
         self.note_trimmed(covered.clone());
         let status = self.ftl.trim_all(covered.clone());
         if !(status.is_ok() && self.note_trim(slot, covered)) {
-            self.front.done_at_once(slot, status, &mut self.clock);
+            self.front.answer(slot, status, [0, held], &mut self.clock);
         }
         if !self.is_buffered && status.is_ok() {
             self.wake_stalled();
@@ -198,7 +209,10 @@ impl Ssd {
         let volatile = self.config.is_volatile();
         let mut any = false;
         while let Some(slot) = self.front.next_flush() {
-            if volatile {
+            if volatile && !self.is_buffered {
+                self.flush_all_blocks(slot);
+                any = true;
+            } else if volatile {
                 self.flush(slot);
                 self.work_off();
                 any = true;
@@ -207,7 +221,7 @@ impl Ssd {
                 any = true;
             }
         }
-        if any && (!volatile || self.give_answers()) {
+        if any && (!(volatile && self.is_buffered) || self.give_answers()) {
             self.pump();
         }
     }

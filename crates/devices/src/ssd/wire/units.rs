@@ -769,9 +769,7 @@ impl Ssd {
                     self.closes_for_others(it)
                 });
                 match self.page_ended(page, finished) {
-                    Some(done) if done.owner.is_some() => {
-                        self.front.page_done(&done, &mut self.clock);
-                    }
+                    Some(done) if done.owner.is_some() => self.tell_owner(&done),
                     Some(_) => {
                         self.own_page_written(unit);
                         self.pump();
@@ -811,7 +809,7 @@ impl Ssd {
     fn refuse_waiting(&mut self) {
         self.queues.refuse_writes(&mut self.ftl.counters);
         for done in self.queues.take_refused() {
-            self.front.page_done(&done, &mut self.clock);
+            self.tell_owner(&done);
         }
         if !self.front.is_link_clear() {
             self.pump();

@@ -1,0 +1,48 @@
+//! Keys of the block buffer: a write cache that is emptied a block at a time, and read-ahead.
+
+use options::{Size, conditions, options};
+
+conditions! {
+    BlockBuffer:
+    GATHERS = "with a block buffer (device.block_buffer.size)", |c| c.gathers();
+}
+
+options! {
+    /// A write cache in front of a drive that maps in blocks (BPLRU, Kim and Ahn, FAST 2008): writes gather by
+    /// block, and the block that was written least recently leaves whole.
+    pub struct BlockBuffer as BlockBufferPartial {
+        /// Block buffer for host data; `0B`: no block buffer.
+        size: Size = Size::from_bytes(0),
+        /// Consecutive data that gather and leave together; if not given a logical page larger than a page of the
+        /// flash, with log blocks what these are merged with, else what a block of the flash holds.
+        block: Option<Size> where GATHERS = None,
+        /// Page padding: what a block lacks is read, so that it is written whole.
+        page_padding: bool where GATHERS = true,
+        /// LRU compensation: a block that was written from its begin to its end, in order, leaves first.
+        compensation: bool where GATHERS = true,
+        /// Blocks that leave at a time: so many are kept free, or on their way.
+        flushes: u32 where GATHERS = 1,
+        /// Power-loss protection of the block buffer: its data survive a power cut, and a flush does not wait for
+        /// the flash.
+        power_loss_protected: bool where GATHERS = true,
+        /// Data that are read ahead of reads in sequence; `0B`: none.
+        read_ahead: Size = Size::from_bytes(0),
+    }
+}
+
+impl BlockBuffer {
+    /// Whether writes gather in it.
+    pub fn gathers(&self) -> bool {
+        self.size.bytes() > 0
+    }
+
+    /// Whether there is one, of writes or for reads.
+    pub fn is_used(&self) -> bool {
+        self.gathers() || self.read_ahead.bytes() > 0
+    }
+
+    /// Whether a power cut empties it.
+    pub fn is_volatile(&self) -> bool {
+        self.gathers() && !self.power_loss_protected
+    }
+}
