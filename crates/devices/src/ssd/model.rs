@@ -61,6 +61,11 @@ impl Prepare for Ssd {
                 status = self.ftl.trim_all(covered);
             }
             Op::Read | Op::Write => {
+                let mut request = *request;
+                if request.op == Op::Write {
+                    self.ftl.placed(&mut request);
+                }
+                let request = &request;
                 for page in front::touched(self.geometry(), request) {
                     let page = front::page_request(self.geometry(), request, Lpn(page), None);
                     let (ftl, flash) = (&mut self.ftl, &mut self.flash);

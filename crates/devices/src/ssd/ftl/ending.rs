@@ -100,5 +100,6 @@ impl Ftl {
         self.ageing.bytes_before += self.counters.host_bytes;
         self.ageing.erases_before = flash.erases().to_vec();
         self.counters = Counters::default();
+        self.reset_handles();
     }
 }
