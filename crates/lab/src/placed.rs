@@ -61,7 +61,11 @@ fn spare_in_open_units(report: &FdpReport) -> Option<Warning> {
         report.open,
         percent(report.open_share),
         report.spare,
-        if report.fitting == 1 { "1 handle".to_owned() } else { format!("{} handles", report.fitting) },
+        if report.fitting == 1 {
+            "1 handle".to_owned()
+        } else {
+            format!("{} handles", report.fitting)
+        },
     );
     let figures = json!({
         "open_units": report.open,

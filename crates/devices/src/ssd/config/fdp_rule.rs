@@ -66,9 +66,8 @@ impl fmt::Display for PlaceRule {
             PlaceRule::None => f.write_str("none"),
             PlaceRule::Queue => f.write_str("queue"),
             PlaceRule::Address(parts) => {
-                let one = |it: &Region| {
-                    format!("{}-{}%:{}", percent(it.from), percent(it.to), it.handle)
-                };
+                let one =
+                    |it: &Region| format!("{}-{}%:{}", percent(it.from), percent(it.to), it.handle);
                 write!(f, "address({})", parts.iter().map(one).collect::<Vec<_>>().join(", "))
             }
             PlaceRule::Size(parts) => {
@@ -127,7 +126,8 @@ impl FromStr for PlaceRule {
                 let mut limits: Vec<(Size, u8)> = Vec::new();
                 for part in parts {
                     let (limit, handle) = part?;
-                    let size = limit.strip_prefix("<=").and_then(|it| it.trim().parse::<Size>().ok());
+                    let size =
+                        limit.strip_prefix("<=").and_then(|it| it.trim().parse::<Size>().ok());
                     let Some(size) = size.filter(|it| it.bytes() > 0) else {
                         return Err(wrong(&format!("has \"{limit}\" for a size such as <=4KiB")));
                     };

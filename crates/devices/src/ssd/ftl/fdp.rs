@@ -65,7 +65,10 @@ impl Fdp {
                 rule: keys.place.clone(),
                 sectors: pages * u64::from(geometry.sectors_per_page),
                 writer: vec![0; if tells { pages as usize } else { 0 }],
-                accounts: vec![HandleAccount::default(); if tells { keys.handles as usize } else { 0 }],
+                accounts: vec![
+                    HandleAccount::default();
+                    if tells { keys.handles as usize } else { 0 }
+                ],
                 moved_from_shared: 0,
                 invalid: 0,
                 reallocated: 0,
@@ -93,7 +96,9 @@ impl Fdp {
         let stream = u32::from(stream);
         match self.isolation {
             _ if stream < self.handles => Some(stream as usize),
-            Isolation::Persistent if stream < 2 * self.handles => Some((stream - self.handles) as usize),
+            Isolation::Persistent if stream < 2 * self.handles => {
+                Some((stream - self.handles) as usize)
+            }
             Isolation::Initial if stream == self.handles => None,
             // What the drive held at first.
             _ => Some(0),

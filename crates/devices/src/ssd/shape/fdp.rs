@@ -98,7 +98,8 @@ impl Geometry {
         let blocks = domains * self.blocks_per_domain;
         let physical = u64::from(blocks) * u64::from(self.data_pages);
         let bytes = u64::from(self.sectors_per_page) * SECTOR_BYTES;
-        let (key, exported) = spare(config, blocks, physical, self.data_pages, (self.pools, bytes))?;
+        let (key, exported) =
+            spare(config, blocks, physical, self.data_pages, (self.pools, bytes))?;
         let left = (physical - exported.min(physical)) / u64::from(self.data_pages);
         let needed = u64::from(domains) * u64::from(self.frontiers + self.low_blocks);
         if left > needed {
