@@ -267,7 +267,11 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
                 config.page_size,
                 Size::from_bytes(least)
             );
-            let keys = [key, "device.planes_per_die", "device.cell.bits", "device.page_size"];
+            let mut keys =
+                vec![key, "device.planes_per_die", "device.cell.bits", "device.page_size"];
+            if config.fdp.chooses() {
+                keys.insert(1, "device.fdp.handles");
+            }
             return Err(Invalid::new(&keys, problem));
         }
     }
