@@ -8,8 +8,8 @@ use crate::common::{Closed, configured, reference, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
     ActiveBlocks, CleaningTime, Detector, Duplex, FillOrder, Fold, FreeOrder, Frontiers, Gang,
-    HostOrder, Interleave, LevellingRule, LogScheme, Pace, Pairing, PairingGuard, Planes, Pool,
-    Program, ReadOrder, Reclaim, Recovery, Temperature, TieBreak, Trims,
+    HostOrder, Interleave, Isolation, LevellingRule, LogScheme, Pace, Pairing, PairingGuard,
+    Planes, Pool, Program, ReadOrder, Reclaim, Recovery, Temperature, TieBreak, Trims,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -75,6 +75,7 @@ fn every_word_of_every_choice_runs() {
         ("device.cleaning.read_order", ReadOrder::WORDS),
         ("device.persistence.recovery", Recovery::WORDS),
         ("device.log_blocks.scheme", LogScheme::WORDS),
+        ("device.fdp.isolation", Isolation::WORDS),
         ("device.slc_cache.fold", Fold::WORDS),
         ("device.persistence.trims", Trims::WORDS),
         ("device.cell.pairing", Pairing::WORDS),
@@ -106,6 +107,10 @@ fn every_word_of_every_choice_runs() {
             if key == "device.log_blocks.scheme" {
                 keys.push(("device.log_blocks.count", json!(1)));
                 keys.push(("device.spare_factor", json!(0.4)));
+            }
+            if key == "device.fdp.isolation" {
+                keys.push(("device.fdp.handles", json!(2)));
+                keys.push(("device.spare_factor", json!(0.6)));
             }
             if key == "device.slc_cache.fold" {
                 keys.extend([

@@ -7,6 +7,7 @@
 use super::Config;
 use super::dice::Dice;
 use super::energy;
+use super::fdp;
 use super::logs;
 use super::redundancy;
 use super::today;
@@ -267,7 +268,8 @@ fn section(config: &mut Config, title: &str, kind: &str, given: f64, dice: &mut 
     let section = sections.iter().find(|section| section.title == title);
     for key in &section.expect("a section of that title").keys {
         let path = key.path.as_str();
-        if today::is_own(path) || energy::is_own(path) || logs::is_own(path) {
+        let apart = [today::is_own, energy::is_own, logs::is_own, fdp::is_own];
+        if apart.iter().any(|is_own| is_own(path)) {
             continue;
         }
         if redundancy::is_own(path) && kind_of(title) == "array" {

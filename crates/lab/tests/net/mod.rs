@@ -6,6 +6,7 @@
 pub mod dice;
 pub mod digest;
 mod energy;
+mod fdp;
 pub mod generate;
 pub mod laws;
 mod logs;

@@ -1,13 +1,16 @@
 //! Values of every key that is no choice: one row each, small and odd ones first.
 
 use super::dice::Dice;
-use super::{Config, SAMPLES, energy, logs, today};
+use super::{Config, SAMPLES, energy, fdp, logs, today};
 use options::KeyInfo;
 
 /// A value of a key, as TOML; empty where the key stays out. `None` when the key has no row here.
 pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Option<String> {
     if key.expected == "true or false" {
         return Some(dice.pick(&["true", "false"]).to_owned());
+    }
+    if fdp::is_own(&key.path) {
+        return fdp::of_fdp(&key.path, dice);
     }
     if logs::is_own(&key.path) {
         return logs::of_logs(&key.path, dice);
