@@ -30,7 +30,7 @@ fn plane(blocks: u32, pages: u32, share: f64) -> Keys {
 
 /// A drive of two packages without a write buffer, whose pages go wherever there is room.
 fn pooled() -> Keys {
-    let mut keys = plane(48, 16, 0.4);
+    let mut keys = plane(48, 16, 0.25);
     keys.extend([("device.channels", json!(2)), ("device.pool", json!("ssd"))]);
     keys
 }
@@ -40,7 +40,7 @@ fn buffered() -> Keys {
     let mut keys = buffered::small();
     keys.extend([
         ("device.fill", json!("empty")),
-        ("device.spare_factor", json!(0.35)),
+        ("device.spare_factor", json!(0.2)),
         ("device.buffer.size", json!("4MiB")),
     ]);
     keys
@@ -81,18 +81,18 @@ fn shared_load(requests: u64, pages: u64) -> Vec<Request> {
     let mut next = [0, 0];
     let mut load = Vec::new();
     for id in 0..requests {
-        let request = match random.below(20) {
+        let request = match random.below(40) {
             0 => {
                 let page = random.below(pages - 8);
                 Request::new(id, Op::Trim, Lba(page * 8), 32)
             }
             1 => write(id, random.below(pages), 1, random.below(3)),
-            2..=9 => write(id, random.below(third), 1, 0),
+            2..=19 => write(id, random.below(third - 1), 2, 0),
             drawn => {
-                let host = usize::from(drawn > 12);
+                let host = usize::from(drawn > 26);
                 let page = next[host];
-                next[host] = (page + 4) % (third - 4);
-                write(id, third * (host as u64 + 1) + page, 4, host as u64 + 1)
+                next[host] = (page + 2) % (third - 2);
+                write(id, third * (host as u64 + 1) + page, 2, host as u64 + 1)
             }
         };
         load.push(request);
