@@ -14,6 +14,7 @@ mod diff_raid;
 mod disk;
 mod ended;
 mod energy;
+mod fdp;
 mod ftl;
 mod health;
 mod hole;

@@ -99,6 +99,12 @@ const SKEWED_WRITES: Load = |_, pages, random| {
     let hot = random.below(10) > 0;
     (Op::Write, if hot { random.below(pages / 10) } else { random.below(pages) }, 1)
 };
+/// Half of the writes go to a tenth of the pages at random, the others to the rest in sequence.
+const TWO_KINDS: Load = |n, pages, random| {
+    let small = pages / 10;
+    let page = if n % 2 == 0 { random.below(small) } else { small + n / 2 % (pages - small) };
+    (Op::Write, page, 1)
+};
 /// The same few pages again and again.
 const IN_PLACE: Load = |n, _, _| (Op::Write, n % 4, 1);
 /// Every second page of a drive: with narrow pools on two channels, always the same one.
@@ -195,6 +201,13 @@ fn shape() -> Vec<Row> {
             .given("device.log_blocks.scheme", json!("bast"))
             .given("device.log_blocks.count", json!(3))
     };
+    let placed = |key, values| {
+        row(key, values, TWO_KINDS, (AMPLIFICATION, Less))
+            .given("device.spare_factor", json!(0.25))
+            .given("device.fdp.handles", json!(2))
+            .given("device.fdp.place", json!("address(0-10%:1)"))
+            .requests(20_000)
+    };
     let more: (Figure, Direction) = (MEAN_LATENCY, More);
     vec![
         row("device.channels", [json!(2), json!(4)], READS, (TOTAL_TIME, Less)),
@@ -242,6 +255,10 @@ fn shape() -> Vec<Row> {
             (AMPLIFICATION, More),
         ),
         logs("device.log_blocks.count", [json!(1), json!(6)], SKEWED_WRITES, (AMPLIFICATION, Less)),
+        // What is written at random and what in sequence, or all together.
+        placed("device.fdp.handles", [json!(1), json!(2)]),
+        placed("device.fdp.isolation", words("initial", "persistent")),
+        placed("device.fdp.place", words("none", "address(0-10%:1)")),
         row("device.stripe", words("4KiB", "64KiB"), LARGE_READS, (MEAN_LATENCY, More))
             .given("device.host_link.queue_depth", json!(1)),
     ]

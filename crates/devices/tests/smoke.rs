@@ -8,8 +8,9 @@ use crate::common::{Closed, configured, reference, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
     ActiveBlocks, CleaningTime, ControlLine, Detector, Duplex, FillOrder, Fold, FreeOrder,
-    Frontiers, Gang, HostOrder, Interleave, LevellingRule, LogScheme, Pace, Pairing, PairingGuard,
-    Planes, Pool, Program, ReadOrder, Reclaim, Recovery, Temperature, TieBreak, Trims,
+    Frontiers, Gang, HostOrder, Interleave, Isolation, LevellingRule, LogScheme, Pace, Pairing,
+    PairingGuard, Planes, Pool, Program, ReadOrder, Reclaim, Recovery, Temperature, TieBreak,
+    Trims,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -52,7 +53,7 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
 
 #[test]
 fn every_word_of_every_choice_runs() {
-    let choices: [(&str, &[(&str, &str)]); 26] = [
+    let choices: [(&str, &[(&str, &str)]); 27] = [
         ("device.gang", Gang::WORDS),
         ("device.interleave", Interleave::WORDS),
         ("device.active_blocks", ActiveBlocks::WORDS),
@@ -76,6 +77,7 @@ fn every_word_of_every_choice_runs() {
         ("device.persistence.recovery", Recovery::WORDS),
         ("device.control_line", ControlLine::WORDS),
         ("device.log_blocks.scheme", LogScheme::WORDS),
+        ("device.fdp.isolation", Isolation::WORDS),
         ("device.slc_cache.fold", Fold::WORDS),
         ("device.persistence.trims", Trims::WORDS),
         ("device.cell.pairing", Pairing::WORDS),
@@ -111,6 +113,10 @@ fn every_word_of_every_choice_runs() {
             if key == "device.log_blocks.scheme" {
                 keys.push(("device.log_blocks.count", json!(1)));
                 keys.push(("device.spare_factor", json!(0.4)));
+            }
+            if key == "device.fdp.isolation" {
+                keys.push(("device.fdp.handles", json!(2)));
+                keys.push(("device.spare_factor", json!(0.6)));
             }
             if key == "device.slc_cache.fold" {
                 keys.extend([

@@ -39,6 +39,29 @@ impl Op {
     }
 }
 
+/// The placement handle that a write names, if it names one: what the host says belongs together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Handle(u8);
+
+impl Handle {
+    /// None is named.
+    pub const NONE: Handle = Handle(u8::MAX);
+    /// The largest number that can be named; larger ones are no handle of any device.
+    pub const LARGEST: u8 = u8::MAX - 1;
+
+    /// The handle of that number, or the largest, which no device has.
+    #[inline]
+    pub fn new(number: u64) -> Handle {
+        Handle(number.min(u64::from(Handle::LARGEST)) as u8)
+    }
+
+    /// Its number, if one is named.
+    #[inline]
+    pub fn number(self) -> Option<u8> {
+        (self.0 != u8::MAX).then_some(self.0)
+    }
+}
+
 /// One request of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
@@ -54,12 +77,14 @@ pub struct Request {
     pub queue: u16,
     /// A write that is durable when it is answered (forced unit access).
     pub fua: bool,
+    /// The placement handle of a write; of no meaning to devices without such.
+    pub handle: Handle,
 }
 
 impl Request {
     /// A request on queue 0 that is durable when the device likes.
     pub fn new(id: u64, op: Op, lba: Lba, sectors: u32) -> Request {
-        Request { id, op, lba, sectors, queue: 0, fua: false }
+        Request { id, op, lba, sectors, queue: 0, fua: false, handle: Handle::NONE }
     }
 
     /// Length in bytes.

@@ -28,6 +28,7 @@ mod media;
 mod operations;
 mod overload;
 mod own_load;
+mod placed;
 mod placement;
 mod power;
 mod precondition;

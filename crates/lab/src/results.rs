@@ -15,6 +15,7 @@ use crate::health;
 use crate::lifetime;
 use crate::media;
 use crate::overload::{Backlog, Offered};
+use crate::placed;
 use crate::power;
 use crate::steady::{Prepared, SteadyState};
 use crate::threads::Threads;
@@ -287,6 +288,9 @@ impl Results {
         }
         if let Some(section) = self.flash.as_ref().and_then(aged::section) {
             results["media"] = section;
+        }
+        if let Some(fdp) = self.flash.as_ref().and_then(|flash| flash.fdp.as_ref()) {
+            results["fdp"] = placed::section(fdp);
         }
         let power = self.flash.as_ref().and_then(|flash| flash.power.as_ref());
         if let Some(section) = power.and_then(|it| power::section(it, ran.cuts.as_ref())) {

@@ -6,6 +6,7 @@
 //! `crates/lab/tests/warnings.rs` repeats.
 
 use crate::overload::Overload;
+use crate::placed;
 use crate::steady::Prepared;
 use devices::ssd::account::FlashCounts;
 use devices::ssd::{SpareReport, SsdReport};
@@ -28,6 +29,9 @@ pub(crate) const WARNINGS: &[(&str, &str)] = &[
         "buffer_untimed",
         "pages were overwritten in the write buffer of an untimed run, as many as at saturation",
     ),
+    ("spare_in_open_units", "open reclaim units use so much spare space that FDP may raise write amplification"),
+    ("handles_unused", "nothing was written with some placement handles"),
+    ("foreign_invalidation", "data of a placement handle was superseded by other handles"),
     ("wrapped", "trace requests beyond the capacity were wrapped around"),
     ("remapped", "addresses of a trace were scaled, compacted or shifted"),
     ("clipped", "long gaps of a trace were shortened"),
@@ -57,7 +61,7 @@ pub(crate) struct Warning {
 }
 
 impl Warning {
-    fn new(name: &'static str, message: String, figures: Value) -> Warning {
+    pub(crate) fn new(name: &'static str, message: String, figures: Value) -> Warning {
         debug_assert!(WARNINGS.iter().any(|(known, _)| *known == name), "{name}");
         let Value::Object(figures) = figures else { unreachable!("figures are named") };
         Warning { name, message, figures }
@@ -122,6 +126,7 @@ pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     let untimed = run.flash.filter(|_| run.is_untimed).and_then(buffer_untimed);
     let found = [uncleaned, unsettled, changing, overload, scaled, spare, untimed];
     let found = found.into_iter().flatten();
+    let found = found.chain(run.flash.map(placed::warnings).unwrap_or_default());
     found.chain(of_trace(run.notices)).collect()
 }
 
@@ -457,7 +462,7 @@ fn of_trace(notices: &[(&'static str, u64)]) -> Vec<Warning> {
 }
 
 /// A share in percent, with two significant digits below ten.
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {
         10.0.. => format!("{percent:.0} %"),

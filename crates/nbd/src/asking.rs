@@ -80,8 +80,8 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         let sectors = (end - range.start) as u32;
         let request = Request::new(self.device.next_id(), op, Lba(range.start), sectors);
         let Some(pending) = self.requests.at(slot) else { return };
-        let fua = pending.asked.fua;
-        let request = Request { fua: fua && op == Op::Write, ..request };
+        let (fua, handle) = (pending.asked.fua, pending.asked.handle);
+        let request = Request { fua: fua && op == Op::Write, handle, ..request };
         (pending.submitted, pending.rest) = (at, end..range.end);
         let floor = self.locals.floor(pending.connection).unwrap_or(&self.setup.floor);
         let early = floor.outside(op, pending.asked.length.into());

@@ -12,6 +12,7 @@ use crate::floor::Floor;
 use crate::protocol::{Asked, Command, MOST_DATA_BYTES, Refusal};
 use crate::room::Load;
 use crate::store::Store;
+use engine::Handle;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +31,8 @@ pub struct Wanted {
     pub command: Command,
     /// Whether it must be durable when it completes.
     pub fua: bool,
+    /// The placement handle that a write names.
+    pub handle: Handle,
     /// First byte.
     pub offset: u64,
     /// How many bytes.
@@ -41,20 +44,21 @@ pub struct Wanted {
 impl Wanted {
     /// A request without data.
     pub fn new(command: Command, offset: u64, length: u32) -> Self {
-        Wanted { command, fua: false, offset, length, data: Vec::new() }
+        let (fua, handle) = (false, Handle::NONE);
+        Wanted { command, fua, handle, offset, length, data: Vec::new() }
     }
 
     /// A write.
     pub fn write(offset: u64, data: Vec<u8>) -> Self {
         // A write that is too long is refused on submission.
         let length = data.len().try_into().unwrap_or(u32::MAX);
-        Wanted { command: Command::Write, fua: false, offset, length, data }
+        Wanted { length, data, ..Wanted::new(Command::Write, offset, length) }
     }
 
     /// The request to an export, if it is valid there.
     fn checked(&self, export: Export) -> Result<Asked, Refusal> {
-        let &Wanted { command, fua, offset, length, ref data } = self;
-        let asked = Asked { command, fua, cookie: 0, offset, length, structured: false };
+        let &Wanted { command, fua, handle, offset, length, ref data } = self;
+        let asked = Asked { command, fua, handle, cookie: 0, offset, length, structured: false };
         match command {
             Command::Flush => return Ok(Asked { offset: 0, length: 0, ..asked }),
             Command::Extents { .. } => return Err(Refusal::Invalid),
@@ -285,6 +289,7 @@ impl LocalClient {
         let asked = Asked {
             command: Command::Read,
             fua: false,
+            handle: engine::Handle::NONE,
             cookie: 0,
             offset,
             length,

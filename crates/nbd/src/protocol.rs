@@ -9,6 +9,7 @@
 use crate::answer::Answer;
 pub use crate::answer::Refusal;
 use crate::catalogue::{Catalogue, Export};
+use engine::Handle;
 use std::sync::Arc;
 
 const REQUEST_MAGIC: u32 = 0x2560_9513;
@@ -62,6 +63,8 @@ pub struct Asked {
     pub command: Command,
     /// Whether it must be durable when it completes.
     pub fua: bool,
+    /// The placement handle that a write names.
+    pub handle: Handle,
     /// The client's id of the request.
     pub cookie: u64,
     /// First byte.
@@ -276,7 +279,15 @@ impl Conversation {
         let chunked = matches!(command, Command::Read | Command::Extents { .. });
         let structured = self.structured && chunked;
         if command == Command::Flush {
-            return Ok(Asked { command, fua, cookie, offset: 0, length: 0, structured });
+            return Ok(Asked {
+                command,
+                fua,
+                handle: Handle::NONE,
+                cookie,
+                offset: 0,
+                length: 0,
+                structured,
+            });
         }
         let export = self.export;
         let changes = !chunked;
@@ -297,7 +308,7 @@ impl Conversation {
             // Zeroing an allocated range is no faster than writing.
             return Err(Refusal::NotSupported);
         }
-        Ok(Asked { command, fua, cookie, offset, length, structured })
+        Ok(Asked { command, fua, handle: Handle::NONE, cookie, offset, length, structured })
     }
 }
 

@@ -111,6 +111,7 @@ fn a_client_may_list_the_exports_and_leave() {
     let asked = Asked {
         command: Command::Flush,
         fua: false,
+        handle: engine::Handle::NONE,
         cookie: 7,
         offset: 0,
         length: 0,
@@ -222,6 +223,7 @@ fn the_data_of_a_write_follow_it() {
     let asked = Asked {
         command: Command::Write,
         fua: true,
+        handle: engine::Handle::NONE,
         cookie: 7,
         offset: 512,
         length: 1000,

@@ -146,7 +146,15 @@ mod tests {
     use super::*;
 
     fn asked(command: Command, length: u32, fua: bool) -> Asked {
-        Asked { command, fua, cookie: 0, offset: 512, length, structured: false }
+        Asked {
+            command,
+            fua,
+            handle: engine::Handle::NONE,
+            cookie: 0,
+            offset: 512,
+            length,
+            structured: false,
+        }
     }
 
     #[test]

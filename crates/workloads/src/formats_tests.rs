@@ -124,7 +124,15 @@ fn a_wrong_format_is_an_error_and_never_another_reading() {
 
 #[test]
 fn what_a_format_writes_it_reads_back() {
-    let record = |at, device, op, sector| Record { at, device, op, sector, sectors: 8, fua: false };
+    let record = |at, device, op, sector| Record {
+        at,
+        device,
+        op,
+        sector,
+        sectors: 8,
+        fua: false,
+        handle: engine::Handle::NONE,
+    };
     let records = [
         record(1_000_000, 0, Op::Read, 64),
         record(2_000_000, 1, Op::Write, 128),

@@ -3,7 +3,7 @@
 //! Also what a line may be instead of a record, why it cannot be read, and from when times count.
 //! Nothing here knows a format, an input or a device.
 
-use engine::{Op, Time};
+use engine::{Handle, Op, Time};
 
 /// One request in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,12 +20,22 @@ pub struct Record {
     pub sectors: u32,
     /// Whether the data had to be durable at completion (forced unit access).
     pub fua: bool,
+    /// The placement handle of a write, if the trace says it.
+    pub handle: Handle,
 }
 
 impl Record {
     /// A flush: it asks for no sectors.
     pub(crate) fn flush(at: Time, device: u32) -> Self {
-        Record { at, device, op: Op::Flush, sector: 0, sectors: 0, fua: false }
+        Record {
+            at,
+            device,
+            op: Op::Flush,
+            sector: 0,
+            sectors: 0,
+            fua: false,
+            handle: engine::Handle::NONE,
+        }
     }
 }
 

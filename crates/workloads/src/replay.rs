@@ -24,7 +24,7 @@ use crate::record::{Clock, Record};
 use crate::records::Records;
 use crate::time_scale::TimeScale;
 use answered::Answered;
-use engine::{Arrival, Completion, Lba, Op, Request, Time, Workload, WorkloadError};
+use engine::{Arrival, Completion, Handle, Lba, Op, Request, Time, Workload, WorkloadError};
 use feed::{Feed, Survey, TraceFile};
 pub use keys::{Gaps, Spreading, Start, Trace};
 pub use limit::Limit;
@@ -62,6 +62,7 @@ struct Placed {
     sector: u64,
     sectors: u32,
     fua: bool,
+    handle: Handle,
 }
 
 impl TraceReader {
@@ -117,16 +118,16 @@ impl TraceReader {
     /// Takes one more record into the order; `false` at the end.
     fn read(&mut self) -> Result<bool, WorkloadError> {
         let Some(record) = self.feed.next()? else { return Ok(false) };
-        let Record { at, op, fua, .. } = record;
+        let Record { at, op, fua, handle, .. } = record;
         // A flush has no sectors, whatever its record says.
         let (place, sectors) = match op {
             Op::Flush => (Ok(Some(0)), 0),
             _ => (self.targets.place(&record), record.sectors),
         };
         let taken = match place {
-            Ok(Some(sector)) => self.order.push(at, Placed { op, sector, sectors, fua }),
+            Ok(Some(sector)) => self.order.push(at, Placed { op, sector, sectors, fua, handle }),
             Ok(None) => self.targets.pieces().iter().try_for_each(|&(sector, sectors)| {
-                self.order.push(at, Placed { op, sector, sectors, fua })
+                self.order.push(at, Placed { op, sector, sectors, fua, handle })
             }),
             Err(misplaced) => {
                 return Err(self.error(&self.targets.explain(misplaced, &record)));
@@ -258,9 +259,10 @@ impl Workload for TraceReader {
             )));
         };
         let at = self.answered.as_mut().map_or(at, |it| it.ask(at));
-        let Placed { op, sector, sectors, fua } = placed;
+        let Placed { op, sector, sectors, fua, handle } = placed;
         let fua = fua && op == Op::Write;
-        let request = Request { fua, ..Request::new(self.issued, op, Lba(sector), sectors) };
+        let request =
+            Request { fua, handle, ..Request::new(self.issued, op, Lba(sector), sectors) };
         self.issued += 1;
         Ok(Some(Arrival { at: at.max(now), request }))
     }

@@ -42,7 +42,7 @@ mod wire;
 pub use config::SsdConfig;
 pub use conformance::{Check, conformance, conformance_of};
 pub use report::{
-    CleaningReport, HealthReport, LifetimeReport, Milestone, REMAINING_STEPS, SPARE_THRESHOLD,
+    CleaningReport, FdpReport, HandleReport, HealthReport, LifetimeReport, Milestone, REMAINING_STEPS, SPARE_THRESHOLD,
     SlcReport, SlcStretch, SpareReport, SsdReport, UnitReport, WearMap, WearReport, data_units,
 };
 pub use {numbers::PageTable, room::Room, shape::Geometry, snapshot::Snapshot};
@@ -50,7 +50,7 @@ pub use {numbers::PageTable, room::Room, shape::Geometry, snapshot::Snapshot};
 use cache::{Cache, Queues};
 use die::{Dies, Units};
 use due::{Answer, Due};
-use engine::{Completion, Device, Followed, Request, Time};
+use engine::{Completion, Device, Followed, Op, Request, Time};
 use mover::{Jobs, Mover};
 use {blocks::BlockBuffer, clock::Clock, timeline::Recorder};
 use {flash::Flash, front::Front, ftl::Ftl};
@@ -94,10 +94,13 @@ impl Ssd {
 }
 
 impl Device for Ssd {
-    fn submit(&mut self, now: Time, request: Request) {
+    fn submit(&mut self, now: Time, mut request: Request) {
         assert!(now >= self.clock.now, "time does not go backwards");
         front::check(&request, self.capacity_sectors());
         self.clock.now = now;
+        if request.op == Op::Write {
+            self.ftl.placed(&mut request);
+        }
         match self.front.submit(request, &mut self.clock) {
             Some(slot) => self.arrive_at_once(slot, &request),
             None => self.pump_unless_at_rest(),

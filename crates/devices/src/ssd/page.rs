@@ -5,7 +5,7 @@
 
 use crate::kit::link::Slot;
 use crate::ssd::ids::Lpn;
-use engine::{Status, Time};
+use engine::{Handle, Status, Time};
 
 /// The operation on a logical page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub(in crate::ssd) struct PageRequest {
     pub(in crate::ssd) whole: (u32, u32),
     /// The logical page is covered whole.
     pub(in crate::ssd) covered: bool,
+    /// Of a write: its placement handle.
+    pub(in crate::ssd) handle: Handle,
 }
 
 /// A page request has been served, or refused.

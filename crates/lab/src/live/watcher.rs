@@ -57,7 +57,8 @@ impl Witness<Faulty<'_>> for Watcher {
         self.last = self.last.max(at);
         let Some(recorder) = &self.recorder else { return };
         let Request { op, lba, sectors, .. } = *request;
-        let record = Record { at, device: 0, op, sector: lba.0, sectors, fua };
+        let record =
+            Record { at, device: 0, op, sector: lba.0, sectors, fua, handle: request.handle };
         // When the writer has given up, its error is reported at the end.
         let _ = recorder.send(record);
     }

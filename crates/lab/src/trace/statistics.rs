@@ -243,7 +243,15 @@ mod tests {
     fn found(records: &[(Time, u32, Op, u64, u32)]) -> Value {
         let mut statistics = Statistics::default();
         for &(at, device, op, sector, sectors) in records {
-            statistics.record(&Record { at, device, op, sector, sectors, fua: false });
+            statistics.record(&Record {
+                at,
+                device,
+                op,
+                sector,
+                sectors,
+                fua: false,
+                handle: engine::Handle::NONE,
+            });
         }
         statistics.to_json()
     }
@@ -320,6 +328,7 @@ mod tests {
             sector,
             sectors,
             fua: false,
+            handle: engine::Handle::NONE,
         };
         for (capacity, beyond) in [(None, Value::Null), (Some(16), json!(2)), (Some(17), json!(1))]
         {

@@ -6,13 +6,10 @@
 
 use super::Config;
 use super::dice::Dice;
-use super::energy;
-use super::logs;
-use super::media;
 use super::redundancy;
 use super::today;
 use super::values::{job, page_size, value};
-use super::{blocks, logs};
+use super::{blocks, energy, fdp, logs, media};
 
 /// Keys that are given in every experiment, so that it is small.
 pub(super) const ALWAYS: [&str; 15] = [
@@ -270,12 +267,15 @@ fn section(config: &mut Config, title: &str, kind: &str, given: f64, dice: &mut 
     let section = sections.iter().find(|section| section.title == title);
     for key in &section.expect("a section of that title").keys {
         let path = key.path.as_str();
-        if today::is_own(path)
-            || energy::is_own(path)
-            || logs::is_own(path)
-            || media::is_own(path)
-            || blocks::is_own(path)
-        {
+        let apart = [
+            today::is_own,
+            energy::is_own,
+            logs::is_own,
+            media::is_own,
+            blocks::is_own,
+            fdp::is_own,
+        ];
+        if apart.iter().any(|is_own| is_own(path)) {
             continue;
         }
         if redundancy::is_own(path) && kind_of(title) == "array" {

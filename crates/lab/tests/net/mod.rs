@@ -7,6 +7,7 @@ mod blocks;
 pub mod dice;
 pub mod digest;
 mod energy;
+mod fdp;
 pub mod generate;
 pub mod laws;
 mod logs;

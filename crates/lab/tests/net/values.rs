@@ -1,7 +1,7 @@
 //! Values of every key that is no choice: one row each, small and odd ones first.
 
 use super::dice::Dice;
-use super::{Config, SAMPLES, blocks, energy, logs, media, today};
+use super::{Config, SAMPLES, blocks, energy, fdp, logs, media, today};
 use options::KeyInfo;
 
 /// A value of a key, as TOML; empty where the key stays out. `None` when the key has no row here.
@@ -11,6 +11,9 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
     }
     if blocks::is_own(&key.path) {
         return blocks::of_blocks(&key.path, dice);
+    }
+    if fdp::is_own(&key.path) {
+        return fdp::of_fdp(&key.path, dice);
     }
     if logs::is_own(&key.path) {
         return logs::of_logs(&key.path, dice);

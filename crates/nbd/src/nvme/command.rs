@@ -3,6 +3,8 @@
 //! After the NVM Express base specification 1.4, its NVM command set, and `NVMe` over Fabrics 1.1; the names
 //! are theirs.
 
+use engine::Handle;
+
 /// Bytes of a command, and of a completion.
 pub const ENTRY_BYTES: usize = 64;
 pub const COMPLETION_BYTES: usize = 16;
@@ -159,6 +161,17 @@ impl Entry {
     /// The first block, and how many.
     pub fn blocks(&self) -> (u64, u64) {
         (le64(&self.0, 40), u64::from(self.word(12) & 0xffff) + 1)
+    }
+
+    /// The placement handle that a write names by a directive of data placement (type 2) or streams (type 1), which
+    /// counts streams from 1.
+    pub fn handle(&self) -> Handle {
+        let named = u64::from(self.word(13) >> 16);
+        match self.word(12) >> 20 & 0xf {
+            2 => Handle::new(named),
+            1 if named > 0 => Handle::new(named - 1),
+            _ => Handle::NONE,
+        }
     }
 
     /// Whether the data must be durable when it ends.

@@ -180,7 +180,8 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
     let fua = entry.is_durable();
     match opcode {
         io::WRITE => {
-            let wanted = Wanted { fua, ..Wanted::write(offset, data) };
+            let handle = entry.handle();
+            let wanted = Wanted { fua, handle, ..Wanted::write(offset, data) };
             client.ask_at_once(wanted, held_back, plain(entry, namespace, owed));
         }
         io::WRITE_ZEROES => {

@@ -14,7 +14,7 @@ use crate::punctuality::Punctuality;
 use crate::server::Server;
 use crate::setup::{Setup, Witness};
 use crate::store::Store;
-use engine::{Completion, Device, Op, Request, Time};
+use engine::{Completion, Device, Handle, Op, Request, Time};
 use proptest::prelude::*;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -51,11 +51,12 @@ impl Device for Instant {
 
 /// What the device was asked.
 #[derive(Default)]
-struct Seen(Vec<(Op, u64, u32, bool)>);
+struct Seen(Vec<(Op, u64, u32, bool)>, Named);
 
 impl Witness<Instant> for Seen {
     fn submitted(&mut self, _: Time, request: &Request, fua: bool) {
         self.0.push((request.op, request.lba.0, request.sectors, fua));
+        self.1.0.push(request.handle.number());
     }
 
     fn completed(&mut self, _: &Completion) {}
@@ -119,6 +120,26 @@ fn all_terms() -> impl Iterator<Item = NvmeTerms> {
     digests.into_iter().flat_map(|(header_digest, data_digest)| {
         [0, 3, 31].map(|alignment| NvmeTerms { header_digest, data_digest, alignment })
     })
+}
+
+/// What handles the writes named.
+#[derive(Default)]
+struct Named(Vec<Option<u8>>);
+
+#[test]
+fn a_write_names_its_placement_handle_by_a_directive() {
+    let seen = serve(false, |path| {
+        let terms = all_terms().next().unwrap();
+        let (_admin, mut queue) = host(path, terms);
+        // Type and value of the directive: none, data placement, streams (from 1), and one that is neither.
+        for (kind, value) in [(0, 5), (2, 0), (2, 3), (1, 1), (1, 0), (7, 2), (2, 9000)] {
+            let mut entry = blocks(io::WRITE, 4096, 512);
+            entry[50] |= kind << 4;
+            entry[54..56].copy_from_slice(&u16::to_le_bytes(value));
+            assert!(queue.ask(entry, &[7; 512], 0).unwrap().is_success());
+        }
+    });
+    assert_eq!(seen.1.0, [None, Some(0), Some(3), Some(0), None, None, Some(Handle::LARGEST)]);
 }
 
 #[test]

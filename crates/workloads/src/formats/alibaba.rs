@@ -74,6 +74,7 @@ mod tests {
             sector: 17_173_304,
             sectors: 32,
             fua: false,
+            handle: engine::Handle::NONE,
         };
         assert_eq!(read(&FORMAT, &(FORMAT.sample)())[0], expected);
         refused(&FORMAT, "1,T,0,512,1\n", "bad opcode \"T\"");

@@ -17,6 +17,7 @@ fn each_request_counts_once_and_a_flush_before_it_is_kept() {
         sector,
         sectors,
         fua: false,
+        handle: engine::Handle::NONE,
     };
     let expected = [
         record(0, Op::Write, 282_624, 8),
@@ -57,6 +58,7 @@ fn declared_layouts_are_read() {
         sector: 64,
         sectors: 8,
         fua: false,
+        handle: engine::Handle::NONE,
     };
     assert_eq!(all, [expected]);
     let rows = [

@@ -27,6 +27,7 @@ fn either_byte_order_gives_the_same() {
         sector: 64,
         sectors: 8,
         fua: false,
+        handle: engine::Handle::NONE,
     };
     let second = Record { at: 2000, op: Op::Write, sector: 128, sectors: 16, fua: true, ..first };
     assert_eq!(little, [first, second]);

@@ -12,7 +12,7 @@ use crate::read::lines::LineParser;
 use crate::read::plain::{Plain, of_bytes};
 use crate::read::stated::ReadOptions;
 use crate::record::{Clock, Line, LineError, Record};
-use engine::Op;
+use engine::{Handle, Op};
 use options::Invalid;
 
 pub const FORMAT: Format = Format {
@@ -33,6 +33,7 @@ const TIME: Field = Field::new("time", "a time as a number in the declared unit"
 const OP: Field =
     Field::new("operation", "r, read, w, write, trim, discard, unmap, flush, sync or as declared");
 const SIZE: Field = Field::new("size", "a size above 0 in the declared unit");
+const HANDLE: Field = Field::new("handle", "a number of a placement handle");
 const OFFSET: Field = Field::new("offset", "an offset in the declared unit");
 
 fn parser(options: &ReadOptions, head: &Head) -> Result<Box<dyn LineParser>, Invalid> {
@@ -71,6 +72,7 @@ enum Role {
     Offset(u64),
     Size(u64),
     Device,
+    Handle,
 }
 
 fn roles(columns: &Columns) -> Vec<Role> {
@@ -89,6 +91,7 @@ fn roles(columns: &Columns) -> Vec<Role> {
         Some((size.0, Role::Size(size.1))),
         op,
         columns.device.map(|column| (column, Role::Device)),
+        columns.handle.map(|column| (column, Role::Handle)),
     ];
     let last = declared.iter().flatten().map(|(column, _)| *column).max().unwrap_or(0);
     let mut roles = vec![Role::Nothing; last];
@@ -126,7 +129,7 @@ impl Parser {
     }
 
     fn request(&self, line: &[u8]) -> Result<Line, LineError> {
-        let Columns { time, offset, size, op, device, .. } = &self.columns;
+        let Columns { time, offset, size, op, device, handle } = &self.columns;
         let column = |number: usize| self.column(line, number);
         let time_text = column(time.0)?;
         // A file time's unit is no power of ten of a ns that decimals could be read in.
@@ -150,7 +153,13 @@ impl Parser {
         let bytes = SIZE.u64(length)?.checked_mul(size.1);
         let bytes = bytes.ok_or_else(|| SIZE.fault(Fault::TooLarge, length))?;
         let extent = Extent::of(first, bytes).map_err(|fault| SIZE.fault(fault, length))?;
-        Ok(extent.line(at, device, op))
+        let named = |number: usize| HANDLE.u64(column(number)?).map(Handle::new);
+        let handle = handle.map_or(Ok(Handle::NONE), named)?;
+        Ok(match extent.line(at, device, op) {
+            Line::Record(record) => Line::Record(Record { handle, ..record }),
+            Line::Rounded(record) => Line::Rounded(Record { handle, ..record }),
+            other => other,
+        })
     }
 }
 
@@ -192,6 +201,7 @@ impl LineParser for Parser {
             None => line.blanks(),
         };
         let (mut at, mut device, mut op, mut offset, mut size) = (0, 0, Op::Read, 0, 0);
+        let mut handle = Handle::NONE;
         for (index, role) in self.roles.iter().enumerate() {
             if index > 0 {
                 between(&mut line)?;
@@ -206,10 +216,11 @@ impl LineParser for Parser {
                 Role::Offset(unit) => offset = line.number()?.checked_mul(unit)?,
                 Role::Size(unit) => size = line.number()?.checked_mul(unit)?,
                 Role::Device => device = line.small()?,
+                Role::Handle => handle = Handle::new(line.number()?),
                 Role::Nothing => line.field(self.separator)?,
             }
         }
-        let record = of_bytes(at, device, op, offset, size)?;
+        let record = Record { handle, ..of_bytes(at, device, op, offset, size)? };
         let bytes = match between(&mut line) {
             Some(()) => line.skip_to_end()?,
             None => line.end()?,
@@ -231,9 +242,24 @@ mod tests {
     #[test]
     fn declared_columns_are_read_whatever_separates_them() {
         let all = read(&FORMAT, &(FORMAT.sample)());
-        let first = Record { at: 1500, device: 0, op: Op::Read, sector: 8, sectors: 1, fua: false };
-        let second =
-            Record { at: 2000, device: 1, op: Op::Write, sector: 16, sectors: 8, fua: false };
+        let first = Record {
+            at: 1500,
+            device: 0,
+            op: Op::Read,
+            sector: 8,
+            sectors: 1,
+            fua: false,
+            handle: engine::Handle::NONE,
+        };
+        let second = Record {
+            at: 2000,
+            device: 1,
+            op: Op::Write,
+            sector: 16,
+            sectors: 8,
+            fua: false,
+            handle: engine::Handle::NONE,
+        };
         assert_eq!(all, [first, second]);
         for text in ["7\t0\t8\t16", "7;0;8;16", " 7  0 8 16"] {
             let options = with("time=1:ms,op=2:0=read,offset=3:sectors,size=4:KiB");
@@ -245,6 +271,7 @@ mod tests {
                 sector: 8,
                 sectors: 32,
                 fua: false,
+                handle: engine::Handle::NONE,
             };
             assert_eq!(all, [expected], "{text}");
         }

@@ -49,7 +49,15 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     let sector = SECTOR.u64(sector)?;
     let sectors = SECTORS.positive(size)?;
     let op = if FLAGS.hex(flags)? & 1 == 1 { Op::Read } else { Op::Write };
-    Ok(Line::Record(Record { at, device, op, sector, sectors, fua: false }))
+    Ok(Line::Record(Record {
+        at,
+        device,
+        op,
+        sector,
+        sectors,
+        fua: false,
+        handle: engine::Handle::NONE,
+    }))
 }
 
 /// A line with one digit of flags.
@@ -66,7 +74,10 @@ fn quick(text: &[u8]) -> Option<(Record, usize)> {
     line.blanks()?;
     let flags = char::from(line.any()?).to_digit(16)?;
     let op = if flags & 1 == 1 { Op::Read } else { Op::Write };
-    Some((Record { at, device, op, sector, sectors, fua: false }, line.end()?))
+    Some((
+        Record { at, device, op, sector, sectors, fua: false, handle: engine::Handle::NONE },
+        line.end()?,
+    ))
 }
 
 /// Reads and writes with exact times; the format has no trims, flushes or FUA.
@@ -88,7 +99,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn record(at: Time, device: u32, op: Op, sector: u64, sectors: u32) -> Line {
-        Line::Record(Record { at, device, op, sector, sectors, fua: false })
+        Line::Record(Record {
+            at,
+            device,
+            op,
+            sector,
+            sectors,
+            fua: false,
+            handle: engine::Handle::NONE,
+        })
     }
 
     fn sniff(lines: &[&str]) -> bool {

@@ -149,8 +149,15 @@ mod tests {
     #[test]
     fn arrivals_are_the_elapsed_time_before_completion() {
         let sample = (FORMAT.sample)();
-        let base =
-            Record { at: 4_000_000, device: 1, op: Op::Read, sector: 8, sectors: 16, fua: false };
+        let base = Record {
+            at: 4_000_000,
+            device: 1,
+            op: Op::Read,
+            sector: 8,
+            sectors: 16,
+            fua: false,
+            handle: engine::Handle::NONE,
+        };
         let write =
             Record { at: 4_300_000, device: 0, op: Op::Write, sector: 16, sectors: 1, ..base };
         assert_eq!(read(&FORMAT, &sample), [base, write, Record::flush(5_900_000, 0)]);

@@ -4,7 +4,7 @@
 //! file of a log is a device, numbered as files come up. A sync is a flush.
 
 use super::row::{Format, Reader};
-use super::writing::{FUA_LOST, Lost, TIMES_ROUNDED, TOO_FAR};
+use super::writing::{FUA_LOST, HANDLE_LOST, Lost, TIMES_ROUNDED, TOO_FAR};
 use crate::read::fields::{Extent, Fault, Field, Names, US};
 use crate::read::head::Head;
 use crate::read::lines::LineParser;
@@ -156,8 +156,9 @@ fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::
     let mut lost = Lost::default();
     let mut opened = std::collections::HashSet::new();
     writeln!(out, "fio version 3 iolog")?;
-    for Record { at, device, op, sector, sectors, fua } in records {
+    for Record { at, device, op, sector, sectors, fua, handle } in records {
         lost.count(FUA_LOST, fua);
+        lost.count(HANDLE_LOST, handle != engine::Handle::NONE);
         lost.count(TIMES_ROUNDED, at % US != 0);
         let Some(offset) = sector.checked_mul(SECTOR_BYTES) else {
             lost.count(TOO_FAR, true);

@@ -50,7 +50,15 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     let (major, minor) = (DEVICE.u32(major)?, DEVICE.u32(minor)?);
     let device = device_number(major, minor);
     let (sector, sectors) = (SECTOR.u64(sector)?, SECTORS.positive(size)?);
-    Ok(Line::Record(Record { at, device, op, sector, sectors, fua: false }))
+    Ok(Line::Record(Record {
+        at,
+        device,
+        op,
+        sector,
+        sectors,
+        fua: false,
+        handle: engine::Handle::NONE,
+    }))
 }
 
 /// A line whose process is one word.
@@ -74,7 +82,10 @@ fn quick(text: &[u8]) -> Option<(Record, usize)> {
     let device = device_number(major, line.small()?);
     line.blanks()?;
     line.word()?;
-    Some((Record { at, device, op, sector, sectors, fua: false }, line.end()?))
+    Some((
+        Record { at, device, op, sector, sectors, fua: false, handle: engine::Handle::NONE },
+        line.end()?,
+    ))
 }
 
 #[cfg(test)]
@@ -93,6 +104,7 @@ mod tests {
             sector: 283_193_184,
             sectors: 8,
             fua: false,
+            handle: engine::Handle::NONE,
         };
         assert_eq!(all[1], expected);
         refused(&FORMAT, "0 4892 syslogd 9 8 W 6 0\n", "8 columns, expected 9 columns");

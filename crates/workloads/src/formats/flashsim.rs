@@ -34,7 +34,15 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
         b"1" => Op::Read,
         _ => return Err(OP.fault(Fault::Bad, op)),
     };
-    Ok(Line::Record(Record { at, device, op, sector, sectors, fua: false }))
+    Ok(Line::Record(Record {
+        at,
+        device,
+        op,
+        sector,
+        sectors,
+        fua: false,
+        handle: engine::Handle::NONE,
+    }))
 }
 
 #[cfg(test)]

@@ -80,6 +80,7 @@ mod tests {
             sector: 42_932_745,
             sectors: 1,
             fua: false,
+            handle: engine::Handle::NONE,
         };
         assert_eq!((all.len(), all[0], all[1].op, all[2].op), (3, first, Op::Read, Op::Flush));
         refused(&FORMAT, "1,1,2x,512,1\n", "bad op \"2x\"");

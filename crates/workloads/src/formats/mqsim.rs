@@ -57,7 +57,15 @@ impl LineParser for Parser {
             b"1" => Op::Read,
             _ => return Err(OP.fault(Fault::Bad, op)),
         };
-        Ok(Line::Record(Record { at, device, op, sector, sectors, fua: false }))
+        Ok(Line::Record(Record {
+            at,
+            device,
+            op,
+            sector,
+            sectors,
+            fua: false,
+            handle: engine::Handle::NONE,
+        }))
     }
 
     #[inline]
@@ -72,7 +80,10 @@ impl LineParser for Parser {
         let sectors = line.positive()?;
         line.blanks()?;
         let op = if line.bit()? { Op::Read } else { Op::Write };
-        Some((Record { at, device, op, sector, sectors, fua: false }, line.end()?))
+        Some((
+            Record { at, device, op, sector, sectors, fua: false, handle: engine::Handle::NONE },
+            line.end()?,
+        ))
     }
 }
 
@@ -96,7 +107,15 @@ mod tests {
     #[test]
     fn the_unit_must_be_stated_and_counts() {
         let all = read(&FORMAT, b"5 3 100 8 1\n");
-        let record = Record { at: 5, device: 3, op: Op::Read, sector: 100, sectors: 8, fua: false };
+        let record = Record {
+            at: 5,
+            device: 3,
+            op: Op::Read,
+            sector: 100,
+            sectors: 8,
+            fua: false,
+            handle: engine::Handle::NONE,
+        };
         assert_eq!(all, [record]);
         let options = ReadOptions { time_unit: TimeUnit::Us, ..ReadOptions::default() };
         assert_eq!(read_with(b"5 3 100 8 1\n", &options).unwrap()[0].at, 5000);

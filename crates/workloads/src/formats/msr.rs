@@ -134,6 +134,7 @@ mod tests {
             sector: 2,
             sectors: 1,
             fua: false,
+            handle: engine::Handle::NONE,
         };
         let second = Record { at: first.at + 100, device: 65537, op: Op::Read, sector: 1, ..first };
         assert_eq!(read(&FORMAT, text), [first, second]);

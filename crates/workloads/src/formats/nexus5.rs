@@ -45,7 +45,15 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     let (sector, sectors) = (SECTOR.u64(sector)?, SECTORS.positive(size)?);
     let op = if STATUS.u64(status)? & 1 == 1 { Op::Write } else { Op::Read };
     let at = TIME.time(generated, S)?;
-    Ok(Line::Record(Record { at, device: 0, op, sector, sectors, fua: false }))
+    Ok(Line::Record(Record {
+        at,
+        device: 0,
+        op,
+        sector,
+        sectors,
+        fua: false,
+        handle: engine::Handle::NONE,
+    }))
 }
 
 #[inline]
@@ -64,7 +72,10 @@ fn quick(text: &[u8]) -> Option<(Record, usize)> {
         line.blanks()?;
         line.word()?;
     }
-    Some((Record { at, device: 0, op, sector, sectors, fua: false }, line.end()?))
+    Some((
+        Record { at, device: 0, op, sector, sectors, fua: false, handle: engine::Handle::NONE },
+        line.end()?,
+    ))
 }
 
 /// From generation to end.
@@ -88,6 +99,7 @@ mod tests {
             sector: 8,
             sectors: 8,
             fua: false,
+            handle: engine::Handle::NONE,
         };
         assert_eq!((all[0].op, all[1]), (Op::Read, expected));
         assert_eq!(response(b"0\t8\t4096\t4\t1.5\t1.6\t1.7\t1.500250"), Some(250_000));

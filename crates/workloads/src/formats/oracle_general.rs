@@ -76,7 +76,15 @@ impl OneByOne for OracleGeneral {
         }
         let at = u64::from(u32_at(&record, 0, false)) * S;
         let sectors = extent.sectors;
-        Ok(Some(Record { at, device: 0, op: Op::Read, sector, sectors, fua: false }))
+        Ok(Some(Record {
+            at,
+            device: 0,
+            op: Op::Read,
+            sector,
+            sectors,
+            fua: false,
+            handle: engine::Handle::NONE,
+        }))
     }
 
     fn number(&self) -> u64 {

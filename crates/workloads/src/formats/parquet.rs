@@ -364,7 +364,15 @@ impl Table {
             if sectors == 0 && op != Op::Flush {
                 break;
             }
-            let record = Record { at: *at, device, op, sector: *sector, sectors, fua: *fua };
+            let record = Record {
+                at: *at,
+                device,
+                op,
+                sector: *sector,
+                sectors,
+                fua: *fua,
+                handle: engine::Handle::NONE,
+            };
             batch.push(record, number);
         }
         let given = batch.records.len() - before;
@@ -408,6 +416,7 @@ impl Table {
             sector: of_sectors(SECTOR_AT)?,
             sectors: small(SECTORS, of_sectors(SECTORS_AT)?)?,
             fua: fua[row],
+            handle: engine::Handle::NONE,
         };
         if record.sectors == 0 && op != Op::Flush {
             return Err(SECTORS.fault(Fault::Zero, b"0"));
@@ -463,8 +472,15 @@ impl Source for Table {
 }
 
 fn sample() -> Vec<u8> {
-    let record =
-        |at, op, sectors| Record { at, device: 1, op, sector: at * 8, sectors, fua: at == 2 };
+    let record = |at, op, sectors| Record {
+        at,
+        device: 1,
+        op,
+        sector: at * 8,
+        sectors,
+        fua: at == 2,
+        handle: engine::Handle::NONE,
+    };
     let records = [record(1, Op::Read, 8), record(2, Op::Write, 16), record(3, Op::Trim, 8)];
     let flush = Record { sector: 0, ..record(4, Op::Flush, 0) };
     let mut out = Vec::new();

@@ -47,6 +47,7 @@ fn more_rows_than_a_group_and_a_batch_read_back() {
         sector: n << 20,
         sectors: 1 + n as u32 % 9,
         fua: n.is_multiple_of(2),
+        handle: engine::Handle::NONE,
     };
     let records: Vec<Record> = (0..GROUP_ROWS as u64 + 9000).map(record).collect();
     assert_eq!(read(&FORMAT, &written(&records)), records);
@@ -125,7 +126,15 @@ fn operations_are_read_in_every_encoding() {
 fn bytes_are_read_in_whole_sectors_and_other_times_passed_over() {
     let text = "message run { required int64 arrival_ns; required int64 end_ns;
         required binary op (string); required int64 offset_bytes; required int64 size_bytes; }";
-    let expected = Record { at: 1024, device: 0, op: Op::Read, sector: 2, sectors: 2, fua: false };
+    let expected = Record {
+        at: 1024,
+        device: 0,
+        op: Op::Read,
+        sector: 2,
+        sectors: 2,
+        fua: false,
+        handle: engine::Handle::NONE,
+    };
     assert_eq!(read(&FORMAT, &file(text, 1024, "read")), [expected]);
     let odd = error(&file(text, 1000, "read"));
     assert!(odd.contains("\"1000\"") && odd.contains("whole sectors of 512"), "{odd}");
@@ -137,7 +146,15 @@ fn bytes_are_read_in_whole_sectors_and_other_times_passed_over() {
 fn files_of_other_writers_are_read() {
     let text = "message any { optional binary op (string); optional int64 at_ns;
         optional int64 sectors; optional int32 sector; }";
-    let expected = Record { at: 9, device: 0, op: Op::Trim, sector: 9, sectors: 9, fua: false };
+    let expected = Record {
+        at: 9,
+        device: 0,
+        op: Op::Trim,
+        sector: 9,
+        sectors: 9,
+        fua: false,
+        handle: engine::Handle::NONE,
+    };
     assert_eq!(read(&FORMAT, &file(text, 9, "trim")), [expected]);
     let rows = [
         (text, -1, "trim", "broken Parquet: Parquet error: a number is negative"),
@@ -179,7 +196,7 @@ proptest! {
             .into_iter()
             .map(|(at, device, op, sector, sectors, fua)| match Op::ALL[op] {
                 Op::Flush => Record::flush(at, device),
-                op => Record { at, device, op, sector, sectors, fua },
+                op => Record { at, device, op, sector, sectors, fua, handle: engine::Handle::NONE },
             })
             .collect();
         prop_assert_eq!(read(&FORMAT, &written(&records)), records);

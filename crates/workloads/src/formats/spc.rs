@@ -85,6 +85,7 @@ mod tests {
                 sector: 20_941_264,
                 sectors: 16,
                 fua: false,
+                handle: engine::Handle::NONE,
             },
             Record {
                 at: 1_500_000_000,
@@ -93,6 +94,7 @@ mod tests {
                 sector: 1,
                 sectors: 1,
                 fua: false,
+                handle: engine::Handle::NONE,
             },
         ];
         assert_eq!(read(&FORMAT, text), expected);

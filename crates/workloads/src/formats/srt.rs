@@ -97,7 +97,15 @@ fn request(fields: &[u8; FIELD_BYTES - 8], batch: &mut Batch) -> Result<Record, 
     }
     let at = u64::from(word(0)) * S + u64::from(word(1)) * US;
     let op = if word(9) & 1 == 1 { Op::Read } else { Op::Write };
-    Ok(Record { at, device: word(6), op, sector, sectors: extent.sectors, fua: false })
+    Ok(Record {
+        at,
+        device: word(6),
+        op,
+        sector,
+        sectors: extent.sectors,
+        fua: false,
+        handle: engine::Handle::NONE,
+    })
 }
 
 #[cfg(test)]
@@ -109,8 +117,15 @@ mod tests {
     #[test]
     fn records_are_read_by_their_own_length() {
         let sample = (FORMAT.sample)();
-        let first =
-            Record { at: 250_000, device: 7, op: Op::Read, sector: 1056, sectors: 8, fua: false };
+        let first = Record {
+            at: 250_000,
+            device: 7,
+            op: Op::Read,
+            sector: 1056,
+            sectors: 8,
+            fua: false,
+            handle: engine::Handle::NONE,
+        };
         let second = Record { at: S + 250_000, op: Op::Write, sector: 2112, ..first };
         assert_eq!(read(&FORMAT, &sample), [first, second]);
         let error = |bytes: &[u8]| read_with(bytes, &ReadOptions::default()).unwrap_err();

@@ -87,6 +87,7 @@ mod tests {
             sector: 899_056_122_368 / 512,
             sectors: 256,
             fua: false,
+            handle: engine::Handle::NONE,
         };
         assert_eq!((all.len(), all[0], all[1].device), (2, first, 1));
         let counted = skipped(&FORMAT, &(FORMAT.sample)());

@@ -47,7 +47,15 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     };
     let (device, sector) = (DEVICE.u32(volume)?, SECTOR.u64(sector)?);
     let sectors = SECTORS.positive(size)?;
-    Ok(Line::Record(Record { at, device, op, sector, sectors, fua: false }))
+    Ok(Line::Record(Record {
+        at,
+        device,
+        op,
+        sector,
+        sectors,
+        fua: false,
+        handle: engine::Handle::NONE,
+    }))
 }
 
 #[inline]
@@ -62,7 +70,10 @@ fn quick(text: &[u8]) -> Option<(Record, usize)> {
     let op = if line.bit()? { Op::Write } else { Op::Read };
     line.byte(b',')?;
     let device = line.small()?;
-    Some((Record { at, device, op, sector, sectors, fua: false }, line.end()?))
+    Some((
+        Record { at, device, op, sector, sectors, fua: false, handle: engine::Handle::NONE },
+        line.end()?,
+    ))
 }
 
 #[cfg(test)]
@@ -80,6 +91,7 @@ mod tests {
             sector: 4_247_200,
             sectors: 128,
             fua: false,
+            handle: engine::Handle::NONE,
         };
         assert_eq!((all[0], all[1].op), (expected, Op::Read));
         refused(&FORMAT, "1538323200,1,0,1,2\n", "zero size");

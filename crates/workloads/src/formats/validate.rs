@@ -53,7 +53,15 @@ impl LineParser for Clock {
         let next = self.0.checked_add(GAP.time(gap, US)?);
         let next = next.ok_or_else(|| GAP.fault(crate::read::fields::Fault::TooLarge, gap))?;
         let at = std::mem::replace(&mut self.0, next);
-        Ok(Line::Record(Record { at, device: 0, op, sector, sectors, fua: false }))
+        Ok(Line::Record(Record {
+            at,
+            device: 0,
+            op,
+            sector,
+            sectors,
+            fua: false,
+            handle: engine::Handle::NONE,
+        }))
     }
 
     #[inline]
@@ -72,7 +80,10 @@ impl LineParser for Clock {
         let next = self.0.checked_add(line.decimal(3)?)?;
         let bytes = line.end()?;
         let at = std::mem::replace(&mut self.0, next);
-        Some((Record { at, device: 0, op, sector, sectors, fua: false }, bytes))
+        Some((
+            Record { at, device: 0, op, sector, sectors, fua: false, handle: engine::Handle::NONE },
+            bytes,
+        ))
     }
 }
 

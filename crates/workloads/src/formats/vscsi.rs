@@ -98,7 +98,8 @@ impl Vscsi {
         let offset = sector.checked_mul(SECTOR_BYTES).ok_or_else(|| faulty(Fault::TooLarge))?;
         let extent = Extent::of(offset, u64::from(bytes)).map_err(faulty)?;
         let sectors = extent.sectors;
-        let record = Record { at, device: 0, op, sector, sectors, fua: false };
+        let record =
+            Record { at, device: 0, op, sector, sectors, fua: false, handle: engine::Handle::NONE };
         Ok(Some((record, extent.rounded)))
     }
 }
@@ -169,6 +170,7 @@ mod tests {
             sector: 42_932_745,
             sectors: 1,
             fua: false,
+            handle: engine::Handle::NONE,
         };
         let read_16 =
             Record { at: write.at + 58_000, op: Op::Read, sector: 42_932_752, sectors: 8, ..write };

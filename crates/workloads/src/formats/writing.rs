@@ -1,7 +1,7 @@
 //! Common code of format writers: it counts what a format cannot express.
 
 use crate::record::{Losses, Record};
-use engine::Op;
+use engine::{Handle, Op};
 use std::io::{self, Write};
 
 /// Writes records as a file of a format.
@@ -11,6 +11,8 @@ pub type Writer = fn(&mut dyn Iterator<Item = Record>, &mut dyn Write) -> io::Re
 const NOT_READ_OR_WRITE: &str = "trims_and_flushes";
 /// What formats without forced unit access lose.
 pub(super) const FUA_LOST: &str = "fua_flags";
+/// What formats without placement handles lose.
+pub(super) const HANDLE_LOST: &str = "placement_handles";
 /// Requests whose place in bytes is no number of 64 bits.
 pub(super) const TOO_FAR: &str = "unaddressable_requests";
 /// What formats with coarse times lose.
@@ -44,6 +46,7 @@ impl Lost {
             }
         };
         self.count(FUA_LOST, record.fua);
+        self.count(HANDLE_LOST, record.handle != Handle::NONE);
         Some(word)
     }
 }

@@ -27,6 +27,7 @@ mod job;
 mod keys;
 mod map;
 mod parse;
+mod placement;
 mod places;
 mod run;
 mod units;
@@ -207,7 +208,8 @@ impl Workload for JobFile {
         let (sector, sectors) = asked.sectors();
         // Phases never meet, so that their queues do not take turns: a number tells them apart.
         let queue = (self.names.len() - 1 - self.phases.len()) as u16;
-        let request = Request { queue, ..Request::new(id, asked.op, Lba(sector), sectors) };
+        let handle = asked.handle;
+        let request = Request { queue, handle, ..Request::new(id, asked.op, Lba(sector), sectors) };
         Ok(Some(Arrival { at, request }))
     }
 

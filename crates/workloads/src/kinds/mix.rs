@@ -14,8 +14,8 @@ use crate::kind::{Context, WorkloadKind};
 use crate::{checks, streams};
 pub use config::{MixStream, MixStreams, stream_keys};
 use engine::{
-    Arrival, Class, Completion, Lba, Random, Request, SECTOR_BYTES, Time, Workload, WorkloadError,
-    Xoshiro256,
+    Arrival, Class, Completion, Handle, Lba, Op, Random, Request, SECTOR_BYTES, Time, Workload,
+    WorkloadError, Xoshiro256,
 };
 use options::{Invalid, Size};
 
@@ -124,6 +124,7 @@ fn part(stream: &MixStream, index: usize, context: &Context) -> Result<Part, Bui
         workload: stream.workload.build(&inner)?,
         first,
         first_queue: 0,
+        handle: stream.handle.map_or(Handle::NONE, |it| Handle::new(it.into())),
         weight: stream.weight,
         outstanding: 0,
         held: None,
@@ -146,6 +147,8 @@ struct Part {
     first: u64,
     /// The submission queue that is its queue 0: each stream has its own.
     first_queue: u16,
+    /// The placement handle of its writes, if it names one.
+    handle: Handle,
     /// `None` at its own pace; removed when the stream has ended.
     weight: Option<f64>,
     outstanding: u64,
@@ -233,7 +236,13 @@ impl Workload for Mixture {
         let id = self.in_flight.issue((index, request.id));
         let lba = Lba(part.first + request.lba.0);
         let queue = part.first_queue + request.queue;
-        Ok(Some(Arrival { at: at.max(now), request: Request { id, lba, queue, ..request } }))
+        let handle = match part.handle {
+            Handle::NONE => request.handle,
+            named if request.op == Op::Write => named,
+            _ => Handle::NONE,
+        };
+        let request = Request { id, lba, queue, handle, ..request };
+        Ok(Some(Arrival { at: at.max(now), request }))
     }
 
     fn completed(&mut self, completion: &Completion) {

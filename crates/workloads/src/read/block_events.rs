@@ -96,7 +96,8 @@ impl EventFlags {
             EventFlags { read: true, .. } => Op::Read,
             _ => return EventRequest::Nothing,
         };
-        let record = Record { at, device, op, sector, sectors, fua: self.fua };
+        let record =
+            Record { at, device, op, sector, sectors, fua: self.fua, handle: engine::Handle::NONE };
         if self.flush { EventRequest::AfterFlush(record) } else { EventRequest::One(record) }
     }
 }

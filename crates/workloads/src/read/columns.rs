@@ -16,6 +16,7 @@ pub struct Columns {
     pub(crate) size: (usize, u64),
     pub(crate) op: Option<(usize, Directions)>,
     pub(crate) device: Option<usize>,
+    pub(crate) handle: Option<usize>,
 }
 
 /// How a column tells reads from writes.
@@ -34,7 +35,8 @@ impl Columns {
     /// What a config value of this type must look like.
     pub const EXPECTED: &'static str = "columns such as \"time=1:us,op=3,offset=4:bytes,size=5\": \
         time with its unit (ns, us, ms, s, filetime), offset and size with theirs (bytes, sectors, \
-        KiB), and if there are any op (words, or :0=read or :1=read for numbers) and device";
+        KiB), and if there are any op (words, or :0=read or :1=read for numbers), device and handle \
+        (of placement)";
 
     /// Nanoseconds in the unit of the times.
     pub(crate) fn time_ns(&self) -> Time {
@@ -75,9 +77,10 @@ impl FromStr for Columns {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        const NAMES: [&str; 5] = ["time", "op", "offset", "size", "device"];
+        const NAMES: [&str; 6] = ["time", "op", "offset", "size", "device", "handle"];
         let refuse = |problem: String| Err(format!("{problem}; expected {}", Columns::EXPECTED));
-        let (mut time, mut offset, mut size, mut op, mut device) = (None, None, None, None, None);
+        let (mut time, mut offset, mut size, mut op) = (None, None, None, None);
+        let (mut device, mut handle) = (None, None);
         for part in text.split(',').map(str::trim) {
             let Some((name, value)) = part.split_once('=') else {
                 return refuse(format!("\"{part}\" is no column"));
@@ -94,7 +97,8 @@ impl FromStr for Columns {
                 "size" => size_unit(unit).map(|unit| size.replace((column, Some(unit))).is_some()),
                 "op" => directions(unit).map(|unit| op.replace((column, unit)).is_some()),
                 "device" if unit.is_empty() => Some(device.replace(column).is_some()),
-                "device" => None,
+                "handle" if unit.is_empty() => Some(handle.replace(column).is_some()),
+                "device" | "handle" => None,
                 _ => {
                     let hint = nearest(name, NAMES)
                         .map(|near| format!(" (did you mean \"{near}\"?)"))
@@ -113,7 +117,7 @@ impl FromStr for Columns {
             return refuse(format!("\"{text}\" lacks time, offset or size"));
         };
         let size = (size, unit.unwrap_or(offset.1));
-        Ok(Columns { time, offset, size, op, device })
+        Ok(Columns { time, offset, size, op, device, handle })
     }
 }
 
@@ -126,8 +130,10 @@ mod tests {
         let columns: Columns = "time=1:us, op=3,offset=4:sectors,size=5:bytes".parse().unwrap();
         assert_eq!((columns.time, columns.offset, columns.size), ((1, 1000), (4, 512), (5, 1)));
         assert_eq!((columns.op, columns.device), (Some((3, Directions::Words)), None));
-        let columns: Columns = "time=1:s,op=2:1=read,offset=4:KiB,size=5,device=9".parse().unwrap();
+        let columns: Columns =
+            "time=1:s,op=2:1=read,offset=4:KiB,size=5,device=9,handle=7".parse().unwrap();
         assert_eq!((columns.size, columns.device), ((5, 1024), Some(9)));
+        assert_eq!(columns.handle, Some(7));
         assert_eq!(columns.op, Some((2, Directions::ReadIs(1))));
     }
 

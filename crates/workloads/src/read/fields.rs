@@ -234,7 +234,8 @@ impl Extent {
     /// The request of this extent.
     pub(crate) fn line(self, at: Time, device: u32, op: Op) -> Line {
         let Extent { sector, sectors, rounded } = self;
-        let record = Record { at, device, op, sector, sectors, fua: false };
+        let record =
+            Record { at, device, op, sector, sectors, fua: false, handle: engine::Handle::NONE };
         if rounded { Line::Rounded(record) } else { Line::Record(record) }
     }
 }

@@ -215,7 +215,15 @@ pub(crate) fn of_bytes(at: u64, device: u32, op: Op, offset: u64, bytes: u64) ->
     let whole = (offset | bytes).is_multiple_of(SECTOR_BYTES) && bytes > 0;
     let sectors = u32::try_from(bytes / SECTOR_BYTES).ok().filter(|_| whole)?;
     offset.checked_add(bytes)?;
-    Some(Record { at, device, op, sector: offset / SECTOR_BYTES, sectors, fua: false })
+    Some(Record {
+        at,
+        device,
+        op,
+        sector: offset / SECTOR_BYTES,
+        sectors,
+        fua: false,
+        handle: engine::Handle::NONE,
+    })
 }
 
 #[cfg(test)]

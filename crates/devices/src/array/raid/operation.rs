@@ -5,7 +5,7 @@ use super::stripes::{Claim, Use};
 use crate::array::redundancy::{HoleRule, ReadCopy, WriteRule};
 use crate::kit::slots::Slot;
 use crate::latency::UNIT_WAIT;
-use engine::{Breakdown, Request, Status, Time};
+use engine::{Breakdown, Handle, Request, Status, Time};
 
 /// What of the keys decides how it is read and written.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +47,7 @@ pub struct Operation {
     to: u64,
     /// What its request says of the queue that it came from, and of durability.
     queue: u16,
+    handle: Handle,
     fua: bool,
     /// Whether it has claimed its stripe.
     is_queued: bool,
@@ -75,6 +76,7 @@ impl Operation {
             from: start.from,
             to: start.to,
             queue: 0,
+            handle: Handle::NONE,
             fua: false,
             is_queued: false,
             joined: NONE,
@@ -91,7 +93,8 @@ impl Operation {
 
     /// One of a request.
     pub fn asked(self, request: &Request) -> Self {
-        Operation { queue: request.queue, fua: request.fua, ..self }
+        let Request { queue, fua, handle, .. } = *request;
+        Operation { queue, fua, handle, ..self }
     }
 
     // ---- what it is for -----------------------------------------------------------------------
@@ -119,9 +122,9 @@ impl Operation {
         self.from >= self.to
     }
 
-    /// The queue of its request, and whether that is to be durable.
-    pub fn demands(&self) -> (u16, bool) {
-        (self.queue, self.fua)
+    /// The queue of its request, whether that is to be durable, and its placement handle.
+    pub fn demands(&self) -> (u16, bool, Handle) {
+        (self.queue, self.fua, self.handle)
     }
 
     /// Whether it has claimed its stripe.

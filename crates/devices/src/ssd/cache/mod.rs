@@ -136,8 +136,8 @@ impl Cache {
             again: false,
             filling: vec![NONE; (geometry.domains * streams) as usize],
             streams,
-            cold: Stream(config.frontiers().count()),
-            apart: config.frontiers() == Frontiers::SeparateMoved,
+            cold: Stream(config.open_blocks()),
+            apart: config.frontiers() == Frontiers::SeparateMoved || config.fdp.chooses(),
             durable: Vec::new(),
             turn: 0,
             owned: config.persistence.recovers().then(Owned::default),
@@ -158,7 +158,8 @@ impl Cache {
         ftl.end_untimed(flash);
         if !self.pace.has_begun() {
             let domains = 0..ftl.geometry().domains;
-            let room = domains.map(|domain| ftl.room_of(domain).cast_signed()).collect();
+            let others = ftl.left_on_other_handles();
+            let room = domains.map(|domain| ftl.room_of(domain).cast_signed() - others).collect();
             let geometry = ftl.geometry();
             let least = i64::from(geometry.reserved_pages() + geometry.data_pages);
             self.pace.begin(room, least);
@@ -256,7 +257,8 @@ impl Cache {
                 self.writes.pop_front();
                 return Turn::Through { write, refused };
             }
-            let (slot, lpn) = (write.slot, Lpn(write.next));
+            let (slot, lpn, handle) = (write.slot, Lpn(write.next), write.request.handle);
+            ftl.write_with(handle);
             let (pages, bytes) = front::part(ftl.geometry(), &write.request, lpn);
             if ftl.has_ended() {
                 ftl.counters.page_refused(pages, u64::from(bytes));
@@ -268,6 +270,7 @@ impl Cache {
                 let request = self.writes[0].request.id;
                 self.note_owner(ftl, slot, request, lpn, &is_open);
                 ftl.counters.pages_replaced(1, pages, u64::from(bytes));
+                ftl.count_host(handle, 0, u64::from(bytes));
                 self.writes[0].next += 1;
                 continue;
             }
@@ -286,6 +289,7 @@ impl Cache {
             self.writes[0].next += 1;
             ftl.counters.host_wrote(pages, u64::from(bytes));
             ftl.counters.host_programs += 1;
+            ftl.count_host(handle, 1, u64::from(bytes));
             self.pace.wrote(clock.now);
             return Turn::Page { domain, stream, slot, lpn };
         }
@@ -358,6 +362,9 @@ impl Cache {
     /// Whether a page replaces one of the host that is in the buffer and not yet on its way to a die.
     fn replaces(&self, ftl: &Ftl, lpn: Lpn) -> bool {
         let Some(ppn) = ftl.lookup(lpn) else { return false };
+        if !ftl.is_of_same_handle(lpn) {
+            return false;
+        }
         let Some(group) = self.gather.holding(ppn) else { return false };
         let group = self.gather.group(group);
         matches!(group.stage, Stage::Filling | Stage::Waiting) && group.is_hosts()
@@ -712,7 +719,7 @@ impl Cache {
 
     /// Pages that may be filled with nothing for a victim: a group of each frontier, of the host and of copies.
     fn most_padding(&self) -> u32 {
-        2 * self.config.frontiers().of_each_class() * self.shape.units
+        2 * self.config.frontiers_of_host() * self.shape.units
     }
 
     /// Pages with which the groups of a domain that fill may yet be padded, where they take of the room that

@@ -11,7 +11,7 @@ use crate::ssd::die::{OpKind, Units};
 use crate::ssd::ids::{Lpn, Ppn, Unit};
 use crate::ssd::page::{PageDone, PageRequest, PageWork, Spent};
 use crate::ssd::shape::{Geometry, Granule};
-use engine::{Status, Time};
+use engine::{Handle, Status, Time};
 use std::collections::VecDeque;
 
 /// No set of bound units.
@@ -44,6 +44,8 @@ pub struct PageOp {
     /// Flash pages that the request touches, and its bytes in them.
     pub touched: u32,
     pub bytes: u32,
+    /// Of a write: its placement handle.
+    pub handle: Handle,
     enqueued: Time,
     /// The unit's cleaning time when the page was queued; the difference is what it waited for.
     cleaning_mark: Time,
@@ -65,6 +67,7 @@ impl PageOp {
             range,
             touched: request.touched.1,
             bytes: request.bytes,
+            handle: request.handle,
             enqueued: 0,
             cleaning_mark: 0,
             cleaning_wait: 0,

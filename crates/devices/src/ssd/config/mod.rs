@@ -9,6 +9,8 @@ mod block_buffer;
 mod capacitors;
 mod cleaning;
 mod energy;
+mod fdp;
+mod fdp_rule;
 mod log_blocks;
 mod media;
 pub mod parts;
@@ -24,6 +26,8 @@ pub use capacitors::*;
 pub(super) use cleaning::cleaners;
 pub use cleaning::*;
 pub use energy::*;
+pub use fdp::*;
+pub use fdp_rule::*;
 pub use log_blocks::*;
 pub use media::*;
 pub use persistence::*;
@@ -238,6 +242,8 @@ options! {
         power: Capacitors where CAPACITORS = Capacitors::default(),
         /// The SLC cache.
         slc_cache: SlcCache where BUFFERED = SlcCache::default(),
+        /// Flexible data placement (FDP).
+        fdp: Fdp = Fdp::default(),
         /// Parity over the dies.
         parity: Parity where BUFFERED = Parity::default(),
         /// Cleaning.
@@ -285,12 +291,18 @@ impl SsdConfig {
     }
 
     /// Blocks of a domain that may be open at a time, but for that of cold data: with log blocks these, and the
-    /// one that a merge fills.
+    /// one that a merge fills; with FDP one for each handle and each destination of copies.
     pub fn open_blocks(&self) -> u32 {
         match self.log_blocks.slots() {
+            0 if self.fdp.chooses() => self.fdp.handles + self.fdp.destinations(),
             0 => self.frontiers().count(),
             slots => slots + 1,
         }
+    }
+
+    /// Frontiers of a domain that pages of the host may go to.
+    pub(in crate::ssd) fn frontiers_of_host(&self) -> u32 {
+        if self.fdp.chooses() { self.fdp.handles } else { self.frontiers().of_each_class() }
     }
 
     /// Whether cold data moves into worn blocks by the write buffer, which takes a frontier of its own.

@@ -92,5 +92,6 @@ pub fn page_request(
         touched,
         whole,
         covered: high - low == u64::from(geometry.sectors_per_page),
+        handle: request.handle,
     }
 }

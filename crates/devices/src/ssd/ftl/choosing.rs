@@ -2,7 +2,7 @@
 
 use super::Ftl;
 use super::placement::Reserve;
-use crate::ssd::ids::{Block, Domain, Lpn, PoolId, Stream, Unit};
+use crate::ssd::ids::{Block, Domain, Lpn, PoolId, Unit};
 use std::cmp::Reverse;
 
 impl Ftl {
@@ -49,7 +49,7 @@ impl Ftl {
         if !self.streams.apart() {
             return self.room(domain);
         }
-        let left = self.left_on(domain, Stream::SECOND);
+        let left = self.left_for_copies(domain);
         self.pages_of(self.free.count(domain)) + u64::from(left)
     }
 
@@ -75,11 +75,11 @@ impl Ftl {
     /// The same where the host's pages and those that are moved have frontiers of their own: the host's
     /// has room, or takes a block that the moves do not need.
     fn accepts_apart(&self, domain: Domain, reserved: u32) -> bool {
-        if self.left_on(domain, Stream::FIRST) > 0 {
+        if self.left_on(domain, self.streams.host) > 0 {
             return true;
         }
         let free = self.free.count(domain);
-        let moves = self.left_on(domain, Stream::SECOND);
+        let moves = self.left_for_copies(domain);
         free > 0 && self.pages_of(free - 1) + u64::from(moves) >= u64::from(reserved)
     }
 

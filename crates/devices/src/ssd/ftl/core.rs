@@ -3,6 +3,7 @@
 use super::ageing::Ageing;
 use super::ahead::Ahead;
 use super::blocks::{Blocks, LowMarks};
+use super::fdp::Fdp;
 use super::free::FreeBlocks;
 use super::logs::Logs;
 use super::map::PageMap;
@@ -59,6 +60,8 @@ pub struct Ftl {
     pub(super) ahead: Ahead,
     /// The SLC cache, if there is one.
     pub(super) slc: Option<Box<Slc>>,
+    /// Placement handles, if there are some.
+    pub(super) fdp: Option<Box<Fdp>>,
     /// Pages whose programming was ever begun.
     pub(super) programs: u64,
     /// What was done.
@@ -96,6 +99,7 @@ impl Ftl {
             window: None,
             ahead: Ahead::new(geometry.domains),
             slc: Slc::new(config, geometry),
+            fdp: Fdp::new(config, geometry),
             programs: 0,
             counters: Counters::default(),
         };
@@ -109,6 +113,7 @@ impl Ftl {
             ftl.fill_pool(&mut flash, PoolId(pool), config, random, asking)?;
         }
         ftl.counters = Counters::default();
+        ftl.reset_handles();
         ControlFlow::Continue((ftl, flash))
     }
 

@@ -103,5 +103,6 @@ impl Ftl {
         if let Some(logs) = &mut self.logs {
             logs.forget_copied();
         }
+        self.reset_handles();
     }
 }

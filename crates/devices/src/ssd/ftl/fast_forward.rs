@@ -6,7 +6,7 @@ use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Domain, Lpn, PoolId, Ppn, Stream, Unit};
 use crate::ssd::media::planted::Mistake;
 use crate::ssd::page::{Need, PageRequest, PageWork};
-use engine::{SECTOR_BYTES, Status};
+use engine::{Handle, SECTOR_BYTES, Status};
 
 /// A logical page that the host writes.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +18,7 @@ struct HostPage {
     bytes: u64,
     /// It is merged in the registers of a synchronous gang: best in the plane of the old copy.
     near: bool,
+    handle: Handle,
 }
 
 /// Pages of a victim that are looked at together.
@@ -47,7 +48,8 @@ impl Ftl {
             if is_plain {
                 self.prefetch_victim(flash, Lpn(*page));
             }
-            let page = HostPage { lpn: Lpn(*page), pages: pages_of_each, bytes, near: false };
+            let (lpn, handle) = (Lpn(*page), Handle::NONE);
+            let page = HostPage { lpn, pages: pages_of_each, bytes, near: false, handle };
             if !self.write_untimed(flash, page) {
                 return;
             }
@@ -89,7 +91,8 @@ impl Ftl {
             return Status::Ok;
         }
         let near = work == PageWork::Merge;
-        if !self.write_untimed(flash, HostPage { lpn, pages, bytes, near }) {
+        let handle = request.handle;
+        if !self.write_untimed(flash, HostPage { lpn, pages, bytes, near, handle }) {
             self.counters.page_refused(pages, bytes);
             return Status::ReadOnly;
         }
@@ -102,7 +105,9 @@ impl Ftl {
     /// Writes a logical page in no time; whether the drive took it.
     fn write_untimed(&mut self, flash: &mut Flash, page: HostPage) -> bool {
         let lpn = page.lpn;
-        if self.is_waiting(lpn) && !self.has_ended() {
+        self.write_with(page.handle);
+        if self.is_waiting(lpn) && !self.has_ended() && self.is_of_same_handle(lpn) {
+            self.count_host(page.handle, 0, page.bytes);
             self.counters.pages_replaced(1, page.pages, page.bytes);
             return true;
         }
@@ -112,6 +117,7 @@ impl Ftl {
         self.complete_program(flash, programming);
         self.note_place(programming.block, self.geometry.page_in_block(programming.ppn));
         self.counters.page_written(page.pages, page.bytes);
+        self.count_host(page.handle, 1, page.bytes);
         true
     }
 
@@ -221,7 +227,12 @@ impl Ftl {
         let into = if !self.blocks.moved_age.is_empty() {
             None
         } else if self.streams.apart() {
-            Some(self.streams.of(job.domain, Stream::SECOND))
+            let stream = if self.tells_handles() {
+                self.stream_of_copies_from(job.source)
+            } else {
+                Stream::SECOND
+            };
+            Some(self.streams.of(job.domain, stream))
         } else {
             let told_nothing = self.streams.told == Told::Nothing && self.window.is_none();
             told_nothing.then_some(FrontierId(job.domain.0))
@@ -247,6 +258,9 @@ impl Ftl {
             self.count_folded(job.source, valid as u64);
             job.moved += valid as u32;
             first += count;
+            if self.tells_handles() {
+                pages[..valid].iter().for_each(|lpn| self.count_copy(Lpn(*lpn)));
+            }
             if let Some(frontier) = into {
                 self.move_run(flash, job, frontier, &pages[..valid]);
                 continue;

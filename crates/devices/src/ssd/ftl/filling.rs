@@ -60,7 +60,8 @@ impl Ftl {
                 asking.done(run.len() as u64)?;
             }
         }
-        if self.logs.is_some() {
+        if self.logs.is_some() || self.tells_handles() {
+            // A block is opened by who writes to it.
             return ControlFlow::Continue(());
         }
         for domain in domains {

@@ -20,7 +20,8 @@ pub struct Gathered {
 impl Ftl {
     /// Whether all pages of the host gather on one frontier that nothing else is written to.
     pub fn gathers_in_one_place(&self) -> bool {
-        self.window.is_some() && self.streams.apart() && !self.placement.pools_span_units
+        let alone = self.streams.apart() && !self.tells_handles();
+        self.window.is_some() && alone && !self.placement.pools_span_units
     }
 
     /// Host writes that the group which fills takes before the next thing happens: it is full, cleaning is due. Its

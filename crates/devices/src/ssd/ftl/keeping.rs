@@ -36,6 +36,9 @@ pub struct FtlState {
     write_pointer: Vec<u32>,
     clean_pointer: Vec<u32>,
     random: Xoshiro256,
+    /// With placement handles: the handle of each page, and the stream of each block.
+    writers: Vec<u8>,
+    streams: Vec<u8>,
 }
 
 read_within!(FtlState {
@@ -51,6 +54,8 @@ read_within!(FtlState {
     write_pointer: list,
     clean_pointer: list,
     random: any,
+    writers: list,
+    streams: list,
 });
 
 impl FtlState {
@@ -74,6 +79,7 @@ impl Ftl {
                 Some(block) => (block.0, it.next, self.blocks.sequence[block.at()]),
                 None => (NO_BLOCK, it.next, 0),
             });
+        let (writers, streams) = self.keep_handles();
         FtlState {
             map: self.map.clone(),
             opened: self.blocks.opened,
@@ -87,6 +93,8 @@ impl Ftl {
             write_pointer: self.placement.write_pointer.clone(),
             clean_pointer: self.marks.clean_pointer.clone(),
             random: self.random.clone(),
+            writers,
+            streams,
         }
     }
 
@@ -96,10 +104,11 @@ impl Ftl {
     }
 
     /// No list of the state is longer than this, nor of the flash: they are of blocks, of what blocks make, of
-    /// frontiers, or what the detector of hot pages remembers.
+    /// frontiers, or what the detector of hot pages remembers, or the handle of each page.
     pub(in crate::ssd) fn longest_list(&self) -> usize {
         let blocks = self.geometry.blocks() as usize;
-        blocks + self.streams.frontier.len() + self.streams.heat.entries()
+        let others = self.streams.frontier.len() + self.streams.heat.entries();
+        blocks + others + self.handle_entries()
     }
 
     /// Whether every block is free, open, closed or retired: none is being cleaned.
@@ -132,12 +141,14 @@ impl Ftl {
             && state.moved_age.len() == self.blocks.moved_age.len()
             && state.write_pointer.len() == self.placement.write_pointer.len()
             && state.clean_pointer.len() == self.marks.clean_pointer.len()
+            && self.handles_fit(&state.writers, &state.streams)
             && numbers().all(|block| block < blocks);
         if !fits {
             return Err("its state does not fit this drive".to_owned());
         }
         self.forget_untimed();
         self.find_slc(flash, &vec![crate::looks::UNKNOWN_STREAM; blocks as usize]);
+        self.restore_handles(state.writers, &state.streams);
         self.map = state.map;
         self.blocks.valid.fill(0);
         let (valid, geometry) = (&mut self.blocks.valid, &self.geometry);
@@ -224,6 +235,7 @@ impl Ftl {
         // Blocks that were open without a page have taken numbers too.
         let unseen = self.streams.frontier.len() as u64;
         let opened = flash.openings().iter().copied().max().unwrap_or(0) + unseen;
+        let (writers, kept) = self.keep_handles();
         let state = FtlState {
             map,
             opened,
@@ -237,6 +249,8 @@ impl Ftl {
             write_pointer: vec![0; self.placement.write_pointer.len()],
             clean_pointer: vec![0; self.marks.clean_pointer.len()],
             random: self.random.clone(),
+            writers,
+            streams: kept,
         };
         self.victim.fill(None);
         let streams = self.blocks.stream.clone();

@@ -12,6 +12,7 @@ mod choosing;
 mod core;
 mod ending;
 mod fast_forward;
+mod fdp;
 mod filling;
 mod free;
 mod gathered;
@@ -37,6 +38,7 @@ mod window;
 mod writing;
 
 pub use core::Ftl;
+pub use fdp::{Fdp, HandleAccount};
 pub use map::{PageMap, Place};
 pub use moving::{Reason, Relocation};
 pub use programming::Programming;

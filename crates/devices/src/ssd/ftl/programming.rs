@@ -105,6 +105,7 @@ impl Ftl {
 
     /// Forgets a logical page; reading it finds nothing until it is written again.
     pub fn trim(&mut self, lpn: Lpn) {
+        self.note_trimmed(lpn);
         self.supersede(self.map.get(lpn));
         self.map.clear(lpn);
         self.unmapped += 1;

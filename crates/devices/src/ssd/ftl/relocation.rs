@@ -198,6 +198,7 @@ impl Ftl {
 
     /// Completes a move that [`next_step`](Ftl::next_step) began.
     pub fn complete_move(&mut self, flash: &mut Flash, programming: Programming) {
+        self.count_copy(programming.lpn);
         if self.is_filling(programming.block) {
             self.counters.migrations += 1;
         } else if programming.lpn == Lpn::PADDING {
@@ -244,6 +245,7 @@ impl Ftl {
         self.counters.erases += 1;
         self.counters.migrated_blocks += u64::from(job.levels_wear());
         self.counters.victim_moves += u64::from(job.moved);
+        self.count_victim(victim, job.moved);
         self.release_victim(&job);
         self.blocks.sequence[victim.at()] = 0;
         if flash.life(victim) == 0 {

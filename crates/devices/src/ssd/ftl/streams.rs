@@ -34,6 +34,8 @@ pub(super) enum Told {
     Heat,
     /// Those of each log block, and what merges move.
     Logs,
+    /// Those of each placement handle, and what is moved of them.
+    Handles,
 }
 
 /// The frontiers of every domain, and what tells hot pages from cold ones.
@@ -42,6 +44,8 @@ pub(super) struct Streams {
     /// Of each domain, but for that of cold data.
     pub(super) count: u32,
     pub(super) told: Told,
+    /// The stream of what the host writes now, with placement handles.
+    pub(super) host: Stream,
     /// Pages gather in a write buffer, in groups of a frontier.
     pub(super) gather: bool,
     /// By domain, and behind them of each domain that of cold data, if cold data gathers in a write buffer on its way
@@ -57,6 +61,7 @@ impl Streams {
         let none = Frontier { block: None, next: geometry.data_pages };
         let told = match config.frontiers() {
             _ if config.log_blocks.are_used() => Told::Logs,
+            _ if config.fdp.chooses() => Told::Handles,
             Frontiers::Auto | Frontiers::Single => Told::Nothing,
             Frontiers::SeparateMoved => Told::Moved,
             Frontiers::HotCold => Told::Heat,
@@ -65,17 +70,24 @@ impl Streams {
         Streams {
             count,
             told,
+            host: Stream::FIRST,
             gather: geometry.groups.is_some(),
             frontier: vec![none; (geometry.domains * geometry.frontiers) as usize],
             heat: Heat::new(hot_cold, told == Told::Heat, geometry.exported_pages()),
         }
     }
 
-    /// Behind a write buffer the host's pages and those that are moved have frontiers of their own, each of which
-    /// takes its own pages only.
+    /// Behind a write buffer, and with placement handles, the host's pages and those that are moved have frontiers of
+    /// their own, each of which takes its own pages only.
     #[inline]
     pub(super) fn apart(&self) -> bool {
-        self.gather && self.told == Told::Moved
+        self.gather && self.told == Told::Moved || self.told == Told::Handles
+    }
+
+    /// What the host writes now goes to a stream.
+    #[inline]
+    pub fn write_to(&mut self, stream: Stream) {
+        self.host = stream;
     }
 
     /// The frontier of a stream.

@@ -197,7 +197,7 @@ impl Ftl {
         }
         if is_last {
             window.victims[domain.at()] = None;
-            self.victim_moved(flash, domain, job.moved);
+            self.victim_moved(flash, domain, job.source, job.moved);
             if let Some(job) = self.complete_erase(flash, job) {
                 self.migrate_gathered(flash, job);
             }
@@ -218,6 +218,7 @@ impl Ftl {
                 }
                 self.carry_temperature(job.source, programming);
                 self.counters.migrations += 1;
+                self.count_copy(lpn);
                 self.complete_program(flash, programming);
             }
         }
@@ -234,14 +235,16 @@ impl Ftl {
 
     /// All that was valid in a victim has been moved: what that means for the groups. Before an erasure a buffer
     /// that a power cut empties is padded: of copies, and of what supersedes the rest.
-    fn victim_moved(&mut self, flash: &mut Flash, domain: Domain, moved: u32) {
+    fn victim_moved(&mut self, flash: &mut Flash, domain: Domain, source: Block, moved: u32) {
+        let copies = self.tells_handles().then(|| self.stream_of_copies_from(source));
         let Some(window) = &mut self.window else { return };
         let pages = self.geometry.data_pages;
         window.valid += LAST_VICTIM * (f64::from(moved) / f64::from(pages) - window.valid);
         window.measure();
         let is_volatile = window.room.volatile;
         if self.streams.apart() {
-            let frontier = self.streams.of(domain, Stream::SECOND);
+            let stream = copies.unwrap_or(Stream::SECOND);
+            let frontier = self.streams.of(domain, stream);
             let end = u64::from(self.streams.frontier[frontier.at()].next) + u64::from(pages);
             let begin = end - u64::from(moved);
             self.counters.groups += window.groups_in(end) - window.groups_in(begin);
@@ -249,9 +252,10 @@ impl Ftl {
         if !is_volatile {
             return;
         }
-        let copies = u32::from(self.streams.apart());
-        for stream in (copies..self.streams.count).map(Stream) {
-            self.pad_frontier(flash, domain, stream);
+        for stream in (0..self.streams.count).map(Stream) {
+            if self.is_of_copies(stream) || !self.streams.apart() {
+                self.pad_frontier(flash, domain, stream);
+            }
         }
         self.pad_untimed(flash);
     }
@@ -281,7 +285,11 @@ impl Ftl {
         }
         let pages = self.geometry.data_pages;
         let units = self.window.as_ref().map_or(0, |window| window.shape.units);
-        let frontiers = if self.streams.told == Told::Heat { 2 } else { 1 };
+        let frontiers = match self.streams.told {
+            Told::Heat => 2,
+            Told::Handles => self.other_handles() + 1,
+            _ => 1,
+        };
         pages - self.least_valid(domain).min(pages) <= 2 * frontiers * units
     }
 }

@@ -22,6 +22,10 @@ impl Ftl {
             Told::Moved => {}
             Told::Logs => return self.append_to_log(domain, lpn),
             Told::Heat => self.streams.heat.note_written(lpn),
+            Told::Handles => {
+                self.tag(lpn);
+                return self.program_for(domain, stream, lpn);
+            }
         }
         self.program_in(stream, domain, lpn)
     }
@@ -32,6 +36,7 @@ impl Ftl {
         match self.streams.told {
             Told::Nothing => self.program_on(FrontierId(domain.0), domain, lpn),
             Told::Logs => self.program_on(self.merge_frontier(domain), domain, lpn),
+            Told::Handles => self.program_for(domain, self.stream_of_copy(lpn), lpn),
             _ => self.program_in(self.stream_of_copy(lpn), domain, lpn),
         }
     }
@@ -43,6 +48,10 @@ impl Ftl {
             Told::Nothing => {
                 self.move_on(FrontierId(job.domain.0), job.domain, lpn, (job.source, from))
             }
+            Told::Handles => {
+                let to = self.streams.of(job.domain, self.stream_of_copies_from(job.source));
+                self.move_on(to, job.domain, lpn, (job.source, from))
+            }
             _ => self.begin_move(job.domain, lpn),
         }
     }
@@ -50,7 +59,7 @@ impl Ftl {
     /// The stream of a page that the host writes, if there is room on it.
     #[inline]
     pub(in crate::ssd) fn stream_of_host(&self, lpn: Lpn) -> Stream {
-        if self.streams.told == Told::Heat { self.stream_by_heat(lpn) } else { Stream::FIRST }
+        if self.streams.told == Told::Heat { self.stream_by_heat(lpn) } else { self.streams.host }
     }
 
     /// The same of one that is moved.
@@ -59,6 +68,7 @@ impl Ftl {
         match self.streams.told {
             Told::Nothing | Told::Logs => Stream::FIRST,
             Told::Moved => Stream::SECOND,
+            Told::Handles => self.stream_of_copy_by_handle(lpn),
             Told::Heat => self.stream_by_heat(lpn),
         }
     }
@@ -70,9 +80,17 @@ impl Ftl {
     /// The host writes a page, which goes into the write buffer.
     #[inline]
     pub(in crate::ssd) fn note_written(&mut self, lpn: Lpn) {
-        if self.streams.told == Told::Heat {
-            self.streams.heat.note_written(lpn);
+        match self.streams.told {
+            Told::Heat => self.streams.heat.note_written(lpn),
+            Told::Handles => self.tag(lpn),
+            _ => {}
         }
+    }
+
+    /// The stream of a page that is moved out of a block.
+    #[inline]
+    pub(in crate::ssd) fn stream_of_moved(&self, lpn: Lpn, from: Block) -> Stream {
+        if self.tells_handles() { self.stream_of_copies_from(from) } else { self.stream_of_copy(lpn) }
     }
 
     /// The stream that a page goes to behind a write buffer: its own, or where that has no room another. What has

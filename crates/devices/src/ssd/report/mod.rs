@@ -1,10 +1,12 @@
 //! The report of a drive after a run: counts, cleaning, wear, and utilisation of its units.
 
+mod fdp;
 mod health;
 mod lifetime;
 mod slc;
 mod wear_map;
 
+pub use fdp::{FdpReport, HandleReport};
 pub use health::{HealthReport, SPARE_THRESHOLD, data_units};
 pub use lifetime::{LifetimeReport, Milestone};
 pub use slc::{SlcReport, SlcStretch};
@@ -41,6 +43,8 @@ pub struct SsdReport {
     pub media: MediaBytes,
     /// The SLC cache, of a drive that has one.
     pub slc_cache: Option<SlcReport>,
+    /// Placement handles, of a drive that has some.
+    pub fdp: Option<FdpReport>,
     /// Wear.
     pub wear: WearReport,
     /// Health, in the words of `NVMe`.
@@ -232,6 +236,7 @@ impl Ssd {
             cleaning: self.cleaning(&units),
             media: self.account_now().media(),
             slc_cache: self.slc_report(end),
+            fdp: self.fdp_report(),
             spare: self.spare(),
             wear: self.wear(),
             health: self.health(),

@@ -7,6 +7,7 @@
 mod block_buffer;
 mod check;
 pub mod divisor;
+mod fdp;
 pub mod granule;
 pub mod groups;
 mod log_blocks;
@@ -14,6 +15,7 @@ mod memory;
 mod recovery;
 mod today;
 
+pub use fdp::{MOST_TAKEN, SpareInOpen};
 pub use granule::Granule;
 pub use groups::Groups;
 
@@ -155,6 +157,7 @@ impl Geometry {
     /// hold the blocks kept erased.
     pub fn new(config: &SsdConfig) -> Result<Geometry, Invalid> {
         check::counts(config)?;
+        fdp::check(config)?;
         today::check(config)?;
         let groups = config.is_buffered().then(|| Groups::new(config)).transpose()?;
         if let Some(groups) = &groups {
@@ -233,6 +236,7 @@ impl Geometry {
         geometry.low_blocks = (share as u32).max(1);
         geometry.keep_room_for_cuts(config)?;
         geometry.check_log_blocks(config)?;
+        geometry.check_handles(config)?;
         geometry.pages_per_pool = geometry.exported_per_pool(config)?;
         geometry.check_block_buffer(config)?;
         geometry.check_filled(config)?;

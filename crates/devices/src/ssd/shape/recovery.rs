@@ -21,7 +21,7 @@ impl Geometry {
     /// with nothing takes room that copies need.
     fn keep_room_for_padding(&mut self, config: &SsdConfig) {
         let Some(groups) = &self.groups else { return };
-        if config.frontiers() != Frontiers::SeparateMoved {
+        if config.frontiers() != Frontiers::SeparateMoved && !config.fdp.chooses() {
             self.kept_for_padding = self.frontiers * groups.units;
             self.low_blocks = self.low_blocks.max(1 + self.kept_pages().div_ceil(self.data_pages));
         }

@@ -250,16 +250,28 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
         let keys = ["device.buffer.power_loss_protected", "device.cell.program"];
         return Err(Invalid::new(&keys, problem));
     }
-    let frontiers = u64::from(config.frontiers().of_each_class());
+    let handles = u64::from(config.fdp.handles.max(1));
+    // With handles one group of each may be filling; between two passes are word lines of each.
+    let frontiers = match config.fdp.chooses() {
+        true if two_pass => handles,
+        true => 1,
+        false => u64::from(config.frontiers().of_each_class()),
+    };
     // Those of the word lines between the passes, and the one that fills.
     let held = frontiers * if two_pass { u64::from(config.cell.distance) + 2 } else { 1 };
     let dies = u64::from(groups.dies);
     // Copies have one more frontier for cold data that moves into worn blocks.
-    let of_copies = frontiers + u64::from(config.gathers_cold());
+    let of_copies = if config.fdp.chooses() {
+        u64::from(config.fdp.destinations())
+    } else {
+        frontiers + u64::from(config.gathers_cold())
+    };
     // Of each part that is cleaned by itself a group of copies of each frontier may be filling, and another is read.
     let filling = of_copies * dies / u64::from(groups.width);
-    let mut needed = vec![("device.buffer.size", config.buffer.size, dies * held)];
-    let copies = (dies * held / frontiers * of_copies).max(filling + 1);
+    let fill = if config.fdp.chooses() { handles - 1 } else { 0 };
+    let mut needed = vec![("device.buffer.size", config.buffer.size, dies * held + fill)];
+    let between = if two_pass || !config.fdp.chooses() { of_copies } else { 1 };
+    let copies = (dies * held / frontiers * between).max(filling + 1);
     needed.push(match config.buffer.copies {
         Some(size) => ("device.buffer.copies", size, copies),
         None => ("device.buffer.size", config.buffer.size, copies),
@@ -298,7 +310,11 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
                 config.page_size,
                 Size::from_bytes(least)
             );
-            let keys = [key, "device.planes_per_die", "device.cell.bits", "device.page_size"];
+            let mut keys =
+                vec![key, "device.planes_per_die", "device.cell.bits", "device.page_size"];
+            if config.fdp.chooses() {
+                keys.insert(1, "device.fdp.handles");
+            }
             return Err(Invalid::new(&keys, problem));
         }
     }
@@ -314,7 +330,7 @@ pub(super) fn gains(
     spare_key: &'static str,
 ) -> Result<(), Invalid> {
     let gained = f64::from(groups.per_block) * (1.0 - valid);
-    let padded = 2 * config.frontiers().of_each_class();
+    let padded = 2 * config.frontiers_of_host();
     if !config.is_volatile() || gained >= f64::from(padded + 1) {
         return Ok(());
     }
@@ -341,7 +357,7 @@ pub(super) fn held_programs(
     let waits = config.cell.program == Program::TwoPass;
     let page = u64::from(groups.unit_bytes);
     let mut room = config.buffer.size.bytes() / page;
-    if config.frontiers() != Frontiers::SeparateMoved {
+    if config.frontiers() != Frontiers::SeparateMoved && !config.fdp.chooses() {
         // Copies are between their passes where the host's pages are.
         room += config.buffer.copies.unwrap_or(config.buffer.size).bytes() / page;
     }

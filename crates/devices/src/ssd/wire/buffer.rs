@@ -268,12 +268,23 @@ impl Ssd {
         match why {
             Why::Room | Why::Meter | Why::Cleaning => self.due.push(Due::CleanOn),
             Why::Blocks => {
+                if self.ftl.has_room_elsewhere() {
+                    // The blocks of other handles have room, and this one needs a block.
+                    self.ask_all();
+                }
                 let begins = self.cache.pace().begins_burst(true, self.clock.now);
                 self.then(&[Due::CleanAll, Due::Stuck]);
                 if begins {
                     self.due.push(Due::PaceChanged);
                 }
             }
+        }
+    }
+
+    /// A victim of each domain is to be cleaned, whatever room there is.
+    fn ask_all(&mut self) {
+        for domain in 0..self.ftl.geometry().domains {
+            self.cache.pace().ask(domain, true);
         }
     }
 
@@ -404,7 +415,7 @@ impl Ssd {
         }
         // One that is asked for does not wait until the last block before it is low is full.
         let asked = u32::from(self.cache.pace().is_asked(domain.0));
-        let threshold = self.ftl.geometry().low_blocks + asked;
+        let threshold = self.ftl.geometry().low_blocks + asked + self.ftl.other_handles();
         let job = self.ftl.begin_cleaning_below(&self.flash, Unit(domain.0), threshold);
         let Some(job) = job else { return false };
         if job.reason == Reason::Fold {
@@ -474,13 +485,14 @@ impl Ssd {
                     self.cache.place_cold(&mut self.ftl, domain, lpn, &mut self.clock);
                     self.give_jobs();
                 } else {
-                    let stream = self.ftl.stream_of_copy(lpn);
+                    let stream = self.ftl.stream_of_moved(lpn, source);
                     self.put((domain, stream, Class::Copies), lpn);
                 }
                 if is_lost {
                     self.poison(lpn);
                 }
                 self.ftl.note_moved(lpn, source);
+                self.ftl.count_copy(lpn);
             }
         }
         let counters = &mut self.ftl.counters;

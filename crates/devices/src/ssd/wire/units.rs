@@ -13,7 +13,7 @@ use crate::ssd::ids::{Lpn, PoolId, Ppn, Unit};
 use crate::ssd::page::{Access, Need, PageDone, PageRequest, PageWork, Spent};
 use crate::ssd::power::planted::Bug;
 use crate::ssd::timeline::{Finished, Word};
-use engine::Status;
+use engine::{Handle, Status};
 
 /// A class of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -349,7 +349,9 @@ impl Ssd {
                 Ok(id) => id,
                 Err(id) => {
                     // It comes next, unless it must wait for cleaning anyway.
-                    let pool = self.ftl.geometry().pool_of(self.queues.page(id).lpn);
+                    let PageOp { lpn, handle, .. } = *self.queues.page(id);
+                    let pool = self.ftl.geometry().pool_of(lpn);
+                    self.ftl.write_with(handle);
                     return self.ftl.room_for(pool, unit) == 0;
                 }
             };
@@ -409,8 +411,9 @@ impl Ssd {
     /// here.
     #[inline]
     fn start_write(&mut self, unit: Unit, id: PageId) -> Started {
-        let PageOp { work, lpn, .. } = *self.queues.page(id);
+        let PageOp { work, lpn, handle, .. } = *self.queues.page(id);
         let pool = self.ftl.geometry().pool_of(lpn);
+        self.ftl.write_with(handle);
         if work == PageWork::Restore {
             return self.start_restore(unit, id, lpn);
         }
@@ -820,13 +823,14 @@ impl Ssd {
     #[inline]
     fn page_ended(&mut self, id: PageId, finished: Finished) -> Option<PageDone> {
         let page = self.queues.spend(id, finished.bus_ns, finished.cell_ns);
-        let PageOp { work, range: (_, count), touched, bytes, .. } = *page;
+        let PageOp { work, range: (_, count), touched, bytes, handle, .. } = *page;
         self.ftl.counters.page_read(work, count, self.units.granule());
         let mut status = Status::Ok;
         match work {
             PageWork::Read | PageWork::Restore | PageWork::System => {}
             PageWork::Write | PageWork::Merge | PageWork::MergeAcross => {
                 self.ftl.counters.page_written(touched, u64::from(bytes));
+                self.ftl.count_host(handle, 1, u64::from(bytes));
             }
             PageWork::ReadForWrite if self.ftl.has_ended() => {
                 self.ftl.counters.page_refused(touched, u64::from(bytes));
@@ -897,6 +901,7 @@ impl Ssd {
             touched: (0, pages),
             whole: (0, pages),
             covered: true,
+            handle: Handle::NONE,
         };
         let page = self.queues.insert(&request, work, (0, pages));
         let now = self.clock.now;

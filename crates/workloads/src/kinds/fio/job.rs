@@ -2,6 +2,7 @@
 
 use super::keys::{HONOURED, IGNORED, synchronous, unknown};
 use super::parse::{BadLine, JobSection};
+use super::placement::Placement;
 use super::units::{
     Amount, DIRECTIONS, amount, block, count, flag, number, percentage, sectors_in_bytes, three,
     time_ns,
@@ -94,6 +95,8 @@ pub(super) struct Job {
     pub(super) stonewall: bool,
     /// Flush after this many writes; 0 is never.
     pub(super) flush_after: u64,
+    /// Which handles writes name, and how.
+    pub(super) placement: Placement,
     /// Keys that were read over, as indices of [`IGNORED`].
     pub(super) ignored: Vec<usize>,
 }
@@ -130,6 +133,7 @@ impl Job {
             think_after: 1,
             stonewall: false,
             flush_after: 0,
+            placement: Placement::default(),
             ignored: Vec::new(),
         }
     }
@@ -141,6 +145,9 @@ impl Job {
             job.set(&entry.key, entry.value.as_deref())
                 .map_err(|problem| BadLine::new(entry.line, problem))?;
         }
+        let placement = job.placement.check();
+        placement
+            .map_err(|problem| BadLine::new(job.line, format!("job {}: {problem}", job.name)))?;
         if job.time_based && job.runtime_ns.is_none() {
             let problem = format!("job {}: time_based needs a runtime", job.name);
             return Err(BadLine::new(job.line, problem));
@@ -160,6 +167,7 @@ impl Job {
         match key {
             "time_based" => self.time_based = flag(value)?,
             "norandommap" => self.map = !flag(value)?,
+            "fdp" => self.placement.turn(flag(value)?),
             "stonewall" | "wait_for_previous" => self.stonewall = flag(value)?,
             _ if !HONOURED.contains(&key) => return Err(unknown(key)),
             _ => {
@@ -188,6 +196,9 @@ impl Job {
             "offset" => self.offset = amount(text)?,
             "offset_increment" => self.offset_increment = amount(text)?,
             "io_size" | "io_limit" => self.io_size = Some(total(text)?),
+            "fdp_pli" | "plids" => self.placement.list(text)?,
+            "fdp_pli_select" | "plid_select" => self.placement.select(text)?,
+            "dataplacement" => self.placement.kind(text)?,
             _ => return self.set_pace(key, text),
         }
         Ok(())

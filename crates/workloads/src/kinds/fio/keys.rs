@@ -10,7 +10,8 @@ pub(super) const HONOURED: &[&str] = &[
     "offset_increment", "io_size", "io_limit", "number_ios", "loops", "runtime", "timeout",
     "time_based", "startdelay", "rate", "rate_iops", "rate_process", "random_distribution",
     "percentage_random", "norandommap", "thinktime", "thinktime_blocks", "stonewall",
-    "wait_for_previous", "fsync", "fdatasync",
+    "wait_for_previous", "fsync", "fdatasync", "fdp", "fdp_pli", "plids", "fdp_pli_select", "plid_select",
+    "dataplacement",
 ];
 
 /// Declares the keys that are read over, each with the notice that counts it.

@@ -1,11 +1,12 @@
 //! One clone of a job while it runs: its next request, and the earliest time for it.
 
 use super::job::{Job, OPS, READ, WRITE};
+use super::placement::Placing;
 use super::places::Places;
 use super::units::{Amount, DIRECTIONS};
 use crate::chance::Chance;
 use crate::streams;
-use engine::{Distribution, Op, Random, SECTOR_BYTES, Time, Xoshiro256};
+use engine::{Distribution, Handle, Op, Random, SECTOR_BYTES, Time, Xoshiro256};
 
 /// A request in bytes; of a flush the range does not matter.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +16,7 @@ pub(super) struct Drawn {
     pub(super) bytes: u64,
     /// Not before, because of the rate.
     not_before: Time,
+    pub(super) handle: Handle,
 }
 
 /// A clone of a job while it runs.
@@ -26,6 +28,7 @@ pub(super) struct Runner {
     origin: Xoshiro256,
     places: Places,
     round: Round,
+    placing: Placing,
     flushes: Flushes,
     pending: Option<Drawn>,
     /// The request submitted last.
@@ -130,6 +133,7 @@ impl Runner {
             random,
             places,
             round: Round { budget, loops_left: job.loops - 1, bytes: 0, requests: 0 },
+            placing: Placing::new(&job.placement, draws),
             flushes: Flushes::default(),
             pending: None,
             submitted: None,
@@ -216,7 +220,8 @@ impl Runner {
     /// Draws the next request; `None` at the end of the job.
     fn draw(&mut self, now: Time) -> Option<Drawn> {
         if std::mem::take(&mut self.flushes.due) {
-            return Some(Drawn { op: Op::Flush, at: 0, bytes: 0, not_before: now });
+            let handle = Handle::NONE;
+            return Some(Drawn { op: Op::Flush, at: 0, bytes: 0, not_before: now, handle });
         }
         let spent = self.job.most_requests.is_some_and(|most| self.round.requests >= most);
         if (spent || self.round.bytes >= self.round.budget) && !self.again(spent) {
@@ -236,7 +241,8 @@ impl Runner {
             self.flushes.due = after > 0 && self.flushes.writes.is_multiple_of(after);
         }
         let not_before = self.pace(direction, bytes);
-        Some(Drawn { op: OPS[direction], at, bytes, not_before })
+        let handle = if direction == WRITE { self.placing.next() } else { Handle::NONE };
+        Some(Drawn { op: OPS[direction], at, bytes, not_before, handle })
     }
 
     /// Whether there is more to do, which then begins anew: the bytes, the blocks or (`spent`) the

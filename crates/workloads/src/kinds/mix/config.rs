@@ -22,6 +22,9 @@ pub struct MixStream {
     /// Where its part of the device ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Footprint>,
+    /// The placement handle of its writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handle: Option<u32>,
 }
 
 /// The workloads of a mix.
@@ -32,7 +35,8 @@ impl MixStreams {
     /// What a config value of this type must look like.
     pub const EXPECTED: &'static str = "tables `[[workload.streams]]`, each with the `kind` of a \
          workload and its keys; and where wanted a `weight` (a number: the streams with weights \
-         take turns), and `from` and `to`, the part of the device (shares of it or sizes)";
+         take turns), `from` and `to`, the part of the device (shares of it or sizes), and the placement `handle` of \
+         its writes";
 }
 
 impl<'de> Deserialize<'de> for MixStreams {
@@ -56,6 +60,9 @@ pub fn stream_keys() -> Vec<KeyInfo> {
     for (name, doc) in [("from", from), ("to", to)] {
         Footprint::describe(name, doc, &Footprint::WHOLE, &mut rows);
     }
+    let handle =
+        "The placement handle of its writes; without it, the drive's rule (device.fdp.place).";
+    <Option<u32> as Setting>::describe("handle", handle, &None, &mut rows);
     // Whatever it is that a stream does without them, none of these values says it.
     for row in &mut rows {
         row.default.clear();
@@ -81,6 +88,7 @@ fn stream(table: Value) -> Result<MixStream, String> {
         return Err("it is not a table of keys".to_owned());
     };
     let from = take(&mut table, "from")?;
+    let handle = take(&mut table, "handle")?;
     let kind: Option<String> = take(&mut table, "kind")?;
     let to = take(&mut table, "to")?;
     let weight = take(&mut table, "weight")?;
@@ -89,7 +97,7 @@ fn stream(table: Value) -> Result<MixStream, String> {
         ResolveError::Kind(invalid) => invalid.to_string(),
         ResolveError::Layer { error, .. } => with_nearest(error.message()),
     })?;
-    Ok(MixStream { workload, weight, from, to })
+    Ok(MixStream { workload, weight, from, to, handle })
 }
 
 /// Takes a key out of a table.

@@ -1,0 +1,60 @@
+//! Flexible data placement (FDP, TP4146): handles with which the host says what belongs together.
+//!
+//! A reclaim unit is what the drive cleans at once: a superblock behind a write buffer, or a block. The rule that
+//! places requests which name no handle stands in [`rule`](super::fdp_rule).
+
+use super::fdp_rule::PlaceRule;
+use options::{choices, conditions, options};
+
+choices! {
+    /// Where cleaning puts what it moves.
+    pub enum Isolation {
+        /// Copies of all handles share reclaim units (initially isolated).
+        Initial = "initial",
+        /// Copies of each handle go to reclaim units of their own (persistently isolated).
+        Persistent = "persistent",
+    }
+}
+
+/// Handles at most: the frontier of a block is noted in 8 bits, and each handle may have two.
+pub const MOST_HANDLES: u32 = 64;
+
+conditions! {
+    Fdp:
+    PLACES = "with FDP (device.fdp.handles)", |c| c.handles > 0;
+    CHOOSES = "with two handles or more (device.fdp.handles)", |c| c.handles > 1;
+}
+
+options! {
+    /// Flexible data placement (FDP): reclaim unit handles of the host, each with an open reclaim unit of its own.
+    pub struct Fdp as FdpPartial {
+        /// Reclaim unit handles, from 1 to 64; 0: no FDP. One handle places as a drive without FDP does.
+        handles: u32 = 0,
+        /// Where cleaning puts what it moves.
+        isolation: Isolation where CHOOSES = Isolation::Initial,
+        /// The handle of writes that name none: `none` (handle 0), `queue` (the number of the submission queue),
+        /// by address such as `address(0-4%:1)`, or by size such as `size(<=4KiB:1)`; what no part covers has
+        /// handle 0.
+        place: PlaceRule where CHOOSES = PlaceRule::None,
+    }
+}
+
+impl Fdp {
+    /// Whether the host may tell what belongs together.
+    pub fn is_on(&self) -> bool {
+        self.handles > 0
+    }
+
+    /// Whether there is a choice: blocks are open for each handle.
+    pub fn chooses(&self) -> bool {
+        self.handles > 1
+    }
+
+    /// Reclaim units of a domain that copies go to.
+    pub fn destinations(&self) -> u32 {
+        match self.isolation {
+            Isolation::Initial => 1,
+            Isolation::Persistent => self.handles,
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What placement handles came to.
+
+use crate::ssd::Ssd;
+use crate::ssd::ftl::HandleAccount;
+use engine::SECTOR_BYTES;
+
+/// Flexible data placement in a run. Sizes are bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FdpReport {
+    /// Bytes of a reclaim unit.
+    pub unit: u64,
+    /// Reclaim units of the drive.
+    pub units: u64,
+    /// Spare space, in units.
+    pub spare: f64,
+    /// Units that may be open at once beyond those of a drive without FDP, and the share of the spare space that they
+    /// take in effect.
+    pub open: u64,
+    /// See `open`.
+    pub open_share: f64,
+    /// Handles of which the open units would take no more of the spare space than is tolerated.
+    pub fitting: u32,
+    /// Each handle.
+    pub handles: Vec<HandleReport>,
+    /// Bytes moved out of units that copies of all handles share.
+    pub moved_from_shared: u64,
+    /// Writes that named a handle which there is not; they have handle 0.
+    pub invalid: u64,
+    /// Units out of which data of the host were moved.
+    pub reallocated: u64,
+}
+
+/// What was done for one handle, in bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HandleReport {
+    /// Written by the host with it.
+    pub host: u64,
+    /// Programmed for that, and to move it: without padding and parity.
+    pub media: u64,
+    /// Of that, moved.
+    pub moved: u64,
+    /// Moved because a unit of it was cleaned.
+    pub moved_because: u64,
+    /// Superseded or trimmed, of what was written with it.
+    pub invalidated: u64,
+    /// Of these, superseded by a write with another handle.
+    pub foreign: u64,
+    /// Units opened for writes of the host.
+    pub opened: u64,
+}
+
+impl HandleReport {
+    /// Programmed / written by the host; `None` without host writes.
+    pub fn amplification(&self) -> Option<f64> {
+        (self.host > 0).then(|| self.media as f64 / self.host as f64)
+    }
+
+    /// The share of what was superseded that a write with another handle superseded.
+    pub fn foreign_share(&self) -> Option<f64> {
+        (self.invalidated > 0).then(|| self.foreign as f64 / self.invalidated as f64)
+    }
+}
+
+impl std::ops::AddAssign for HandleReport {
+    fn add_assign(&mut self, other: HandleReport) {
+        self.host += other.host;
+        self.media += other.media;
+        self.moved += other.moved;
+        self.moved_because += other.moved_because;
+        self.invalidated += other.invalidated;
+        self.foreign += other.foreign;
+        self.opened += other.opened;
+    }
+}
+
+impl FdpReport {
+    /// Adds what another drive with as many handles did.
+    pub fn add(&mut self, other: &FdpReport) {
+        self.units += other.units;
+        self.spare += other.spare;
+        self.open += other.open;
+        self.handles.iter_mut().zip(&other.handles).for_each(|(one, other)| *one += *other);
+        self.moved_from_shared += other.moved_from_shared;
+        self.invalid += other.invalid;
+        self.reallocated += other.reallocated;
+    }
+}
+
+impl Ssd {
+    /// What placement handles came to, of a drive that has some.
+    pub(super) fn fdp_report(&self) -> Option<FdpReport> {
+        let fdp = self.ftl.fdp()?;
+        let geometry = self.geometry();
+        let page = u64::from(geometry.sectors_per_page) * SECTOR_BYTES;
+        let of = |it: &HandleAccount| HandleReport {
+            host: it.host_bytes,
+            media: (it.programs + it.moved) * page,
+            moved: it.moved * page,
+            moved_because: it.moved_because * page,
+            invalidated: it.invalidated * page,
+            foreign: it.foreign * page,
+            opened: it.opened,
+        };
+        let mut handles: Vec<HandleReport> = fdp.accounts().iter().map(of).collect();
+        if handles.is_empty() {
+            // Everything is of the only handle.
+            let counters = &self.ftl.counters;
+            let moved = counters.moves + counters.migrations;
+            handles.push(HandleReport {
+                host: counters.host_bytes,
+                media: (counters.host_programs + moved) * page,
+                moved: moved * page,
+                moved_because: counters.victim_moves * page,
+                ..HandleReport::default()
+            });
+        }
+        let data = f64::from(geometry.data_pages);
+        let spare = f64::from(geometry.blocks()) - geometry.exported_pages() as f64 / data;
+        let open = geometry.spare_in_open(&self.config);
+        let (invalid, reallocated) = fdp.events();
+        Some(FdpReport {
+            unit: u64::from(geometry.data_pages) * page,
+            units: u64::from(geometry.blocks()),
+            spare,
+            open: open.map_or(0, |it| u64::from(it.open)),
+            open_share: open.map_or(0.0, |it| it.share),
+            fitting: open.map_or(1, |it| it.fitting),
+            handles,
+            moved_from_shared: fdp.moved_from_shared() * page,
+            invalid,
+            reallocated,
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! What cannot stand together with handles is refused, with its keys and a remedy.
+
+use super::{Keys, buffered, plane};
+use crate::common::configured;
+use devices::DeviceConfig;
+use devices::ssd::Ssd;
+use serde_json::{Value, json};
+
+fn refused(mut keys: Keys, more: &[(&'static str, Value)]) -> String {
+    keys.extend(more.iter().cloned());
+    let DeviceConfig::Ssd(config) = configured(&keys) else { panic!("an SSD") };
+    Ssd::new(&config, 1).map(|_| ()).unwrap_err().to_string()
+}
+
+#[test]
+fn contradictions_name_keys_values_and_a_remedy() {
+    let three = ("device.fdp.handles", json!(3));
+    let plain = || plane(96, 32, 0.3);
+    let rows: Vec<(Keys, Vec<(&'static str, Value)>, &[&str])> = vec![
+        (
+            plain(),
+            vec![("device.fdp.handles", json!(65))],
+            &["device.fdp.handles", "65", "at most 64"],
+        ),
+        (
+            plain(),
+            vec![three.clone(), ("device.fdp.place", json!("address(0-4%:3)"))],
+            &["device.fdp.place", "names handle 3", "handles 0 to 2"],
+        ),
+        (
+            plain(),
+            vec![three.clone(), ("device.cleaning.frontiers", json!("hot-cold"))],
+            &["device.cleaning.frontiers", "use \"auto\""],
+        ),
+        (
+            plain(),
+            vec![three.clone(), ("device.cleaning.levelling.rule", json!("migrate"))],
+            &["device.cleaning.levelling.rule", "use \"none\" or \"rate-limit\""],
+        ),
+        (
+            plain(),
+            vec![three.clone(), ("device.log_blocks.scheme", json!("fast"))],
+            &["device.log_blocks.scheme", "use \"none\""],
+        ),
+        (
+            buffered(),
+            vec![
+                three.clone(),
+                ("device.slc_cache.dynamic", json!(0.5)),
+                ("device.slc_cache.program", json!("0.3ms")),
+                ("device.slc_cache.read", json!("20us")),
+            ],
+            &["device.slc_cache.dynamic", "use 0"],
+        ),
+        (
+            plain(),
+            vec![
+                three.clone(),
+                ("device.channels", json!(1)),
+                ("device.packages_per_channel", json!(2)),
+                ("device.pool", json!("gang")),
+                ("device.cleaning.stream", json!(true)),
+            ],
+            &["device.cleaning.stream", "use false"],
+        ),
+        (
+            plane(69, 32, 0.13),
+            vec![("device.fdp.handles", json!(5)), ("device.fdp.isolation", json!("persistent"))],
+            &[
+                "device.fdp.handles",
+                "5 handles keep 10 reclaim units open",
+                "use at most 3 handles",
+            ],
+        ),
+        (
+            buffered(),
+            vec![("device.fdp.handles", json!(64)), ("device.spare_factor", json!(0.6))],
+            &["device.fdp.handles"],
+        ),
+    ];
+    for (keys, more, words) in rows {
+        let error = refused(keys, &more);
+        for word in words {
+            assert!(error.contains(word), "{word:?} is not in {error:?}");
+        }
+    }
+}

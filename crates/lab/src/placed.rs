@@ -1,0 +1,111 @@
+//! Placement handles in the results, and the warnings about them.
+
+use crate::warnings::{Warning, percent};
+use devices::ssd::shape::MOST_TAKEN;
+use devices::ssd::{FdpReport, HandleReport, SsdReport};
+use serde_json::{Value, json};
+
+/// Of what is superseded of a handle, the share above which others who write to its addresses are worth a word.
+const MUCH_FOREIGN: f64 = 0.1;
+
+/// The section `fdp`: the statistics of flexible data placement, and each handle by what it wrote.
+pub fn section(report: &FdpReport) -> Value {
+    let handles = report.handles.iter().enumerate().map(|(number, it)| {
+        json!({
+            "handle": number,
+            "host_bytes": it.host,
+            "media_bytes": it.media,
+            "moved_bytes": it.moved,
+            "moved_because_bytes": it.moved_because,
+            "write_amplification": it.amplification(),
+            "superseded_bytes": it.invalidated,
+            "superseded_by_others": it.foreign_share(),
+            "units_opened": it.opened,
+        })
+    });
+    let sum = |of: fn(&HandleReport) -> u64| report.handles.iter().map(of).sum::<u64>();
+    json!({
+        "unit_bytes": report.unit,
+        "units": report.units,
+        "spare_units": report.spare,
+        "open_units": report.open,
+        "spare_in_open_units": report.open_share,
+        "host_bytes": sum(|it| it.host),
+        "media_bytes": sum(|it| it.media),
+        "moved_from_shared_bytes": report.moved_from_shared,
+        "events": {
+            "invalid_handle": report.invalid,
+            "media_reallocated": report.reallocated,
+        },
+        "handles": handles.collect::<Vec<Value>>(),
+    })
+}
+
+/// What is to be said about the handles of a run.
+pub fn warnings(flash: &SsdReport) -> Vec<Warning> {
+    let Some(report) = &flash.fdp else { return Vec::new() };
+    let found = [spare_in_open_units(report), unused(report), foreign(report)];
+    found.into_iter().flatten().collect()
+}
+
+/// Open units take so much of the spare space that placement may raise write amplification.
+fn spare_in_open_units(report: &FdpReport) -> Option<Warning> {
+    if report.open_share <= MOST_TAKEN {
+        return None;
+    }
+    let handles = report.handles.len();
+    let message = format!(
+        "{} reclaim units are open for {handles} handles beyond those of a drive without FDP, and take {} of the \
+         spare space of {:.1} units: placement can raise write amplification; {} would not (device.fdp.handles), nor \
+         would smaller units or more spare space",
+        report.open,
+        percent(report.open_share),
+        report.spare,
+        if report.fitting == 1 {
+            "1 handle".to_owned()
+        } else {
+            format!("{} handles", report.fitting)
+        },
+    );
+    let figures = json!({
+        "open_units": report.open,
+        "spare_units": report.spare,
+        "share": report.open_share,
+        "handles_that_fit": report.fitting,
+    });
+    Some(Warning::new("spare_in_open_units", message, figures))
+}
+
+/// Handles that nothing was written with.
+fn unused(report: &FdpReport) -> Option<Warning> {
+    let all = || report.handles.iter().enumerate();
+    let unused: Vec<usize> = all().filter(|it| it.1.host == 0).map(|it| it.0).collect();
+    if unused.is_empty() || report.handles.iter().all(|it| it.host == 0) {
+        return None;
+    }
+    let count = report.handles.len();
+    let names: Vec<String> = unused.iter().map(ToString::to_string).collect();
+    let message = format!(
+        "of {count} placement handles nothing was written with {}: requests name a handle, or device.fdp.place gives \
+         them one",
+        names.join(", ")
+    );
+    Some(Warning::new("handles_unused", message, json!({ "handles": count, "unused": unused })))
+}
+
+/// Others overwrite what a handle wrote.
+fn foreign(report: &FdpReport) -> Option<Warning> {
+    let share = |it: &HandleReport| it.foreign_share().unwrap_or(0.0);
+    let (number, worst) =
+        report.handles.iter().enumerate().max_by(|a, b| share(a.1).total_cmp(&share(b.1)))?;
+    if share(worst) <= MUCH_FOREIGN {
+        return None;
+    }
+    let message = format!(
+        "{} of what handle {number} had written was superseded by writes with other handles: what ends together is \
+         not written together",
+        percent(share(worst))
+    );
+    let figures = json!({ "handle": number, "share": share(worst) });
+    Some(Warning::new("foreign_invalidation", message, figures))
+}

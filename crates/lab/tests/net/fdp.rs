@@ -1,0 +1,18 @@
+//! Placement handles: keys that no experiment draws by itself, so that those of other seeds stay as they were. Their
+//! laws are among the tests of the devices (`devices/tests/fdp/laws.rs`), on drives of each kind.
+
+use super::dice::Dice;
+
+/// Whether a key is of placement.
+pub fn is_own(path: &str) -> bool {
+    path.starts_with("device.fdp.")
+}
+
+/// A value of a key of placement.
+pub fn of_fdp(path: &str, dice: &mut Dice) -> Option<String> {
+    Some(match path.strip_prefix("device.fdp.")? {
+        "handles" => dice.whole(&[0, 1, 2, 3, 8, 64]),
+        "isolation" => dice.text(&["initial", "persistent"]),
+        _ => dice.text(&["none", "queue", "address(0-10%:1)", "size(<=4KiB:1)"]),
+    })
+}

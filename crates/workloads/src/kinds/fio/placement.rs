@@ -1,0 +1,108 @@
+//! Placement handles of a job: `fdp=1` or `dataplacement=fdp|streams`, with the handles in `plids`.
+
+use super::units::count;
+use crate::streams;
+use engine::{Handle, Random, Xoshiro256};
+
+/// Handles that a job may list at most, as fio has it.
+const MOST: usize = 128;
+
+/// Which handles the writes of a job name, as it is written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Placement {
+    is_on: bool,
+    handles: Vec<u8>,
+    is_random: bool,
+}
+
+impl Placement {
+    /// `fdp`.
+    pub fn turn(&mut self, on: bool) {
+        self.is_on = on;
+    }
+
+    /// `dataplacement`.
+    pub fn kind(&mut self, text: &str) -> Result<(), String> {
+        self.is_on = match text {
+            "none" => false,
+            "fdp" | "streams" => true,
+            _ => return Err("the kinds of placement are none, fdp and streams".to_owned()),
+        };
+        Ok(())
+    }
+
+    /// `plids` or `fdp_pli`: numbers with commas between.
+    pub fn list(&mut self, text: &str) -> Result<(), String> {
+        let numbers: Result<Vec<u64>, String> =
+            text.split(',').map(|number| count(number.trim(), 0)).collect();
+        let numbers = numbers?;
+        if let Some(large) = numbers.iter().find(|it| **it > u64::from(Handle::LARGEST)) {
+            return Err(format!("{large} is no handle; they are 0 to {}", Handle::LARGEST));
+        }
+        if numbers.len() > MOST {
+            return Err(format!("{} handles are too many; at most {MOST}", numbers.len()));
+        }
+        self.handles = numbers.into_iter().map(|it| it as u8).collect();
+        Ok(())
+    }
+
+    /// `plid_select` or `fdp_pli_select`.
+    pub fn select(&mut self, text: &str) -> Result<(), String> {
+        self.is_random = match text {
+            "random" => true,
+            "roundrobin" => false,
+            "scheme" => {
+                return Err(
+                    "files of schemes are not read; use device.fdp.place = \"address(...)\""
+                        .to_owned(),
+                );
+            }
+            _ => return Err("handles are selected by random or roundrobin".to_owned()),
+        };
+        Ok(())
+    }
+
+    /// A job that places says with what.
+    pub fn check(&self) -> Result<(), String> {
+        if self.is_on && self.handles.is_empty() {
+            return Err("fdp without plids uses all handles of a drive, which a job does not know; list them, such as \
+                        plids=0,1,2"
+                .to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// The handles of a job while it runs.
+pub struct Placing {
+    handles: Vec<u8>,
+    next: usize,
+    /// Where they are selected at random.
+    random: Option<Xoshiro256>,
+}
+
+impl Placing {
+    /// Of a clone of a job, whose randomness is its own.
+    pub fn new(placement: &Placement, seed: u64) -> Placing {
+        let handles = if placement.is_on { placement.handles.clone() } else { Vec::new() };
+        let random = placement.is_random.then(|| Xoshiro256::new(seed, streams::FIO_HANDLES));
+        Placing { handles, next: 0, random }
+    }
+
+    /// The handle of the next write.
+    pub fn next(&mut self) -> Handle {
+        if self.handles.is_empty() {
+            return Handle::NONE;
+        }
+        let count = self.handles.len();
+        let at = match &mut self.random {
+            Some(random) => random.below(count as u64) as usize,
+            None => {
+                let at = self.next;
+                self.next = (at + 1) % count;
+                at
+            }
+        };
+        Handle::new(self.handles[at].into())
+    }
+}
