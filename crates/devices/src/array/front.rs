@@ -84,6 +84,12 @@ impl Front {
         self.link.is_clear()
     }
 
+    /// Whether nothing can cross the link now.
+    #[inline]
+    pub fn is_idle(&self, now: Time) -> bool {
+        self.link.is_idle(now)
+    }
+
     /// The host sends a request while the link is [clear](Front::is_clear): it has reached the members.
     #[inline]
     pub fn receive(&mut self, request: Request, capacity: u64, now: Time) -> Slot {

@@ -55,6 +55,8 @@ pub struct Array {
     clock: Clock,
     /// What members have completed; empty between calls.
     completed: Vec<Completion>,
+    /// Sectors that the host may address.
+    capacity: u64,
     layout: Layout,
     /// No member is unlike the others.
     alike: bool,
@@ -123,12 +125,17 @@ impl Array {
             duplex: config.host_link.duplex,
             ..HostLink::default()
         };
+        let capacity = match &body {
+            Body::Spread(spread) => spread.capacity(),
+            Body::Raid(raid) => raid.capacity(),
+        };
         let mut array = Array {
             front: Front::new(&link),
             members: Members::new(drives, config.members, steering),
             body,
             clock: Clock::default(),
             completed: Vec::new(),
+            capacity,
             layout: config.layout,
             alike: config.each.0.is_empty(),
             shape: config::shape(config),
@@ -161,6 +168,9 @@ impl Array {
     /// Lets the link take its turns until nothing can cross it now.
     #[inline]
     fn pump(&mut self, now: Time) {
+        if self.front.is_idle(now) {
+            return;
+        }
         while let Some(slot) = self.front.turn(now, |end| self.clock.push(end, Event::LinkFree)) {
             self.arrive(slot, now);
         }
@@ -261,11 +271,10 @@ fn spread_out(spread: Spread, slot: Slot, front: &mut Front, members: &mut Membe
 
 impl Device for Array {
     fn submit(&mut self, now: Time, request: Request) {
-        let capacity = self.capacity_sectors();
         if self.front.is_clear() {
-            let slot = self.front.receive(request, capacity, now);
+            let slot = self.front.receive(request, self.capacity, now);
             self.arrive(slot, now);
-        } else if let Some(at) = self.front.submit(request, capacity, now) {
+        } else if let Some(at) = self.front.submit(request, self.capacity, now) {
             self.clock.push(at, Event::Arrival);
         }
         self.pump(now);
@@ -344,10 +353,7 @@ impl Device for Array {
     }
 
     fn capacity_sectors(&self) -> u64 {
-        match &self.body {
-            Body::Spread(spread) => spread.capacity(),
-            Body::Raid(raid) => raid.capacity(),
-        }
+        self.capacity
     }
 }
 
