@@ -121,10 +121,29 @@ pub struct EventId(u128);
 const PAYLOAD_BITS: u32 = 24;
 const TIME_SHIFT: u32 = 64;
 
+/// When an event happens: the upper half of its key.
+#[inline]
+fn time_of(key: u128) -> Time {
+    (key >> TIME_SHIFT) as Time
+}
+
+/// Whether an event comes before one that was inserted earlier: of equal times that is first, so that half of the
+/// keys tells.
+#[inline]
+fn is_before(key: u128, older: u128) -> bool {
+    time_of(key) < time_of(older)
+}
+
+/// Whether two keys are of one event: insertion numbers differ.
+#[inline]
+fn is_same(key: u128, other: u128) -> bool {
+    key as u64 == other as u64
+}
+
 /// The interval of an event, as counted from the beginning of time.
 #[inline]
 fn interval_of(key: u128) -> u64 {
-    ((key >> TIME_SHIFT) as Time) >> INTERVAL_SHIFT
+    time_of(key) >> INTERVAL_SHIFT
 }
 
 /// The place of a number in the table of places: all are within it.
@@ -162,14 +181,17 @@ impl EventQueue {
         if self.are_few {
             return self.insert_few(key);
         }
-        let of = &mut self.lines[line];
-        if of.count == 0 {
+        let Line { count, last, .. } = self.lines[line];
+        if count == 0 {
             self.heads[line] = key;
-            self.beside = self.beside.min(key);
-            self.first = self.first.min(key);
-        } else if key < of.last || of.count == IN_LINE {
+            if is_before(key, self.beside) {
+                self.beside = key;
+            }
+            self.note_first(key);
+        } else if is_before(key, last) || count == IN_LINE {
             return self.insert(key);
         }
+        let of = &mut self.lines[line];
         of.keys[of.from.wrapping_add(of.count) % IN_LINE] = key;
         of.count += 1;
         of.last = key;
@@ -178,6 +200,7 @@ impl EventQueue {
     #[inline]
     fn next_key(&mut self, at: Time, payload: u32) -> u128 {
         debug_assert!(payload < 1 << PAYLOAD_BITS);
+        debug_assert!(at < Time::MAX, "nothing happens at the end of time");
         // 2^40 insertions wrap after more than 10^12 events; ties then only lose their order.
         let low = self.inserted << PAYLOAD_BITS | u64::from(payload);
         self.inserted = self.inserted.wrapping_add(1);
@@ -189,7 +212,15 @@ impl EventQueue {
         if !self.few.push(key) && !self.few.insert(key) {
             return self.become_many(key);
         }
-        self.first = self.first.min(key);
+        self.note_first(key);
+    }
+
+    /// An event that was inserted last may be the earliest.
+    #[inline]
+    fn note_first(&mut self, key: u128) {
+        if is_before(key, self.first) {
+            self.first = key;
+        }
     }
 
     /// The list is full: its events and one more go to the wheel.
@@ -233,7 +264,7 @@ impl EventQueue {
             self.wheel[place] = node;
             self.used[place / 64] |= 1 << (place % 64);
             self.used_words |= 1 << (place / 64);
-        } else if self.keys[at(last)] < key {
+        } else if !is_before(key, self.keys[at(last)]) {
             let first = std::mem::replace(&mut self.next[at(last)], node);
             self.free = std::mem::replace(&mut self.next[at(node)], first);
             self.wheel[place] = node;
@@ -241,9 +272,9 @@ impl EventQueue {
             return self.insert_late(key);
         }
         self.keys[at(node)] = key;
-        if key < self.soon {
+        if is_before(key, self.soon) {
             self.soon = key;
-            self.first = self.first.min(key);
+            self.note_first(key);
         }
     }
 
@@ -252,7 +283,7 @@ impl EventQueue {
         let mut before = last;
         for _ in 0..MOST_PASSED {
             let next = self.next[at(before)];
-            if self.keys[at(next)] > key {
+            if is_before(key, self.keys[at(next)]) {
                 self.free = std::mem::replace(&mut self.next[at(node)], next);
                 self.next[at(before)] = node;
                 return true;
@@ -286,7 +317,7 @@ impl EventQueue {
         }
         self.left = self.left.wrapping_add(1);
         if self.take_out(key) {
-            if self.soon == key {
+            if is_same(self.soon, key) {
                 self.find_soon();
             }
         } else {
@@ -309,7 +340,7 @@ impl EventQueue {
         let mut before = last;
         loop {
             let node = self.next[at(before)];
-            if self.keys[at(node)] == key {
+            if is_same(self.keys[at(node)], key) {
                 self.unlink(place, before, node);
                 return true;
             }
@@ -384,15 +415,16 @@ impl EventQueue {
     /// When the earliest event happens.
     #[inline]
     pub fn next_at(&self) -> Option<Time> {
-        (self.first != NEVER).then_some((self.first >> TIME_SHIFT) as Time)
+        let at = time_of(self.first);
+        (at < Time::MAX).then_some(at)
     }
 
     /// Removes the earliest event if it happens at or before `to`.
     #[inline]
     pub fn pop_until(&mut self, to: Time) -> Option<(Time, u32)> {
         let key = self.first;
-        let at_time = (key >> TIME_SHIFT) as Time;
-        if at_time > to || key == NEVER {
+        let at_time = time_of(key);
+        if at_time > to || at_time == Time::MAX {
             return None;
         }
         if self.are_few {
@@ -410,14 +442,14 @@ impl EventQueue {
     fn take(&mut self, key: u128) -> bool {
         self.left = self.left.wrapping_add(1);
         let mut ran_empty = false;
-        if key == self.soon {
+        if is_same(key, self.soon) {
             self.base = interval_of(key);
             let place = self.base as usize % INTERVALS;
             let last = self.wheel[place];
             self.unlink(place, last, self.next[at(last)]);
             ran_empty = self.used_words == 0;
             self.find_soon();
-        } else if let Some(line) = self.heads.iter().position(|head| *head == key) {
+        } else if let Some(line) = self.heads.iter().position(|head| is_same(*head, key)) {
             let of = &mut self.lines[line];
             of.from = of.from.wrapping_add(1) % IN_LINE;
             of.count -= 1;

@@ -78,6 +78,28 @@ impl Front {
         self.link.send(slot, inward_bytes(&request), now)
     }
 
+    /// Whether nothing is on the link, and whatever is put on it is across at once.
+    #[inline]
+    pub fn is_clear(&self) -> bool {
+        self.link.is_clear()
+    }
+
+    /// Whether nothing can cross the link now.
+    #[inline]
+    pub fn is_idle(&self, now: Time) -> bool {
+        self.link.is_idle(now)
+    }
+
+    /// The host sends a request while the link is [clear](Front::is_clear): it has reached the members.
+    #[inline]
+    pub fn receive(&mut self, request: Request, capacity: u64, now: Time) -> Slot {
+        check(&request, capacity);
+        let slot = self.insert(request, now);
+        self.active[slot].number = self.arrivals;
+        self.arrivals += 1;
+        slot
+    }
+
     /// Takes in a request that goes to its members without the link.
     #[inline]
     pub fn insert(&mut self, request: Request, now: Time) -> Slot {
@@ -158,6 +180,29 @@ impl Front {
         active.breakdown = path;
         self.answer(slot, now);
         true
+    }
+
+    /// A part of a request is done, as a member has answered it.
+    #[inline]
+    pub fn part_answered(&mut self, slot: Slot, part: &Completion, now: Time) {
+        let active = &self.active[slot];
+        if active.left == 1 && active.status.is_ok() {
+            self.pass_on(slot, part, now);
+        } else {
+            self.part_done(slot, part.status, part.breakdown, now);
+        }
+    }
+
+    /// The last part of a request that no flush waits for is done, and all others went well: its answer passes by
+    /// the link while that is clear.
+    #[inline]
+    pub fn pass_on(&mut self, slot: Slot, part: &Completion, now: Time) {
+        if !self.link.is_clear() {
+            self.part_done(slot, part.status, part.breakdown, now);
+            return;
+        }
+        let Active { request, submitted, .. } = self.active.remove(slot);
+        self.done.push(Completion { request, submitted, at: now, ..*part });
     }
 
     /// Puts an answer on the link.

@@ -57,6 +57,11 @@ impl Part {
     ) -> Part {
         Part { operation, purpose, place, span, drive: 0, before, is_live: true }
     }
+
+    /// The same on a drive.
+    pub fn on(self, drive: u32) -> Part {
+        Part { drive, ..self }
+    }
 }
 
 /// Whether drives have ended.
@@ -190,15 +195,34 @@ impl Members {
         self.due.set(member, drive.next_event());
     }
 
+    /// Gives a member a request that is all of one of the host; it [leaves](Members::left) by itself.
+    #[inline]
+    pub fn pass(&mut self, member: usize, request: Request, now: Time) {
+        self.count(member, &request);
+        self.submit(member, request, now);
+    }
+
+    /// A member has answered a request that was passed on to it.
+    #[inline]
+    pub fn left(&mut self, member: usize) {
+        self.each[member].queue -= 1;
+    }
+
+    /// A member is asked something; its drive.
+    #[inline]
+    fn count(&mut self, member: usize, request: &Request) -> u32 {
+        let asked = &mut self.each[member];
+        asked.queue += 1;
+        asked.head = request.lba.0 + u64::from(request.sectors);
+        self.asked[member] += 1;
+        asked.drive
+    }
+
     /// Gives a member a part of an operation, whose time went there before; the part's number.
     #[inline]
     pub fn issue(&mut self, issue: &Issue, before: Breakdown, now: Time) -> Slot {
         let Issue { slot: operation, purpose, place, span, member, request } = *issue;
-        let asked = &mut self.each[member];
-        let drive = asked.drive;
-        asked.queue += 1;
-        asked.head = request.lba.0 + u64::from(request.sectors);
-        self.asked[member] += 1;
+        let drive = self.count(member, &request);
         let part = Part { operation, purpose, place, span, drive, before, is_live: true };
         let id = self.parts.insert(part);
         self.submit(member, Request { id: u64::from(id), ..request }, now);
@@ -300,6 +324,8 @@ impl Members {
         let ids = 0..self.parts.len() as Slot;
         let is_lost = |id: &Slot| self.parts[*id].is_live && self.parts[*id].drive == drive;
         let lost: Vec<Slot> = ids.filter(is_lost).collect();
+        // What was passed on has no operation that could go on elsewhere.
+        assert_eq!(lost.len(), self.each[member].queue as usize, "all are parts of operations");
         lost.into_iter().map(|id| self.take(id)).collect()
     }
 

@@ -55,6 +55,8 @@ pub struct Array {
     clock: Clock,
     /// What members have completed; empty between calls.
     completed: Vec<Completion>,
+    /// Sectors that the host may address.
+    capacity: u64,
     layout: Layout,
     /// No member is unlike the others.
     alike: bool,
@@ -123,12 +125,17 @@ impl Array {
             duplex: config.host_link.duplex,
             ..HostLink::default()
         };
+        let capacity = match &body {
+            Body::Spread(spread) => spread.capacity(),
+            Body::Raid(raid) => raid.capacity(),
+        };
         let mut array = Array {
             front: Front::new(&link),
             members: Members::new(drives, config.members, steering),
             body,
             clock: Clock::default(),
             completed: Vec::new(),
+            capacity,
             layout: config.layout,
             alike: config.each.0.is_empty(),
             shape: config::shape(config),
@@ -161,20 +168,25 @@ impl Array {
     /// Lets the link take its turns until nothing can cross it now.
     #[inline]
     fn pump(&mut self, now: Time) {
+        if self.front.is_idle(now) {
+            return;
+        }
         while let Some(slot) = self.front.turn(now, |end| self.clock.push(end, Event::LinkFree)) {
-            match &mut self.body {
-                Body::Spread(spread) => {
-                    spread_out(*spread, slot, &mut self.front, &mut self.members, now);
+            self.arrive(slot, now);
+        }
+    }
+
+    /// A request has reached the members.
+    #[inline]
+    fn arrive(&mut self, slot: Slot, now: Time) {
+        let Array { front, members, body, clock, .. } = self;
+        match body {
+            Body::Spread(spread) => spread_out(*spread, slot, front, members, now),
+            Body::Raid(raid) => {
+                let desk = &mut Desk { front, members, clock, now };
+                if !raid.pass(slot, desk) {
+                    raid.arrive(slot, desk);
                 }
-                Body::Raid(raid) => raid.arrive(
-                    slot,
-                    &mut Desk {
-                        front: &mut self.front,
-                        members: &mut self.members,
-                        clock: &mut self.clock,
-                        now,
-                    },
-                ),
             }
         }
     }
@@ -204,16 +216,19 @@ impl Array {
         while let Some(member) = members.advance(from, now, completed) {
             match body {
                 Body::Spread(_) => {
-                    for part in completed.drain(..) {
-                        let slot = part.request.id as Slot;
-                        front.part_done(slot, part.status, part.breakdown, now);
+                    for part in completed.iter() {
+                        front.part_answered(part.request.id as Slot, part, now);
                     }
+                    completed.clear();
                 }
                 Body::Raid(raid) => {
                     let mut desk = Desk { front, members, clock, now };
-                    for part in completed.drain(..) {
-                        raid.answered(member, &part, &mut desk);
+                    for part in completed.iter() {
+                        if !raid.passed(member, part, &mut desk) {
+                            raid.answered(member, part, &mut desk);
+                        }
                     }
+                    completed.clear();
                 }
             }
             from = member + 1;
@@ -243,6 +258,11 @@ fn spread_out(spread: Spread, slot: Slot, front: &mut Front, members: &mut Membe
         (0..members.len()).for_each(|member| members.submit(member, request, now));
         return;
     }
+    if let Some((member, part)) = spread.only_part(&request) {
+        front.expect(slot, 1);
+        members.submit(member, part, now);
+        return;
+    }
     front.expect(slot, spread.parts(request).count() as u64);
     for (member, part) in spread.parts(request) {
         members.submit(member, part, now);
@@ -251,8 +271,10 @@ fn spread_out(spread: Spread, slot: Slot, front: &mut Front, members: &mut Membe
 
 impl Device for Array {
     fn submit(&mut self, now: Time, request: Request) {
-        let capacity = self.capacity_sectors();
-        if let Some(at) = self.front.submit(request, capacity, now) {
+        if self.front.is_clear() {
+            let slot = self.front.receive(request, self.capacity, now);
+            self.arrive(slot, now);
+        } else if let Some(at) = self.front.submit(request, self.capacity, now) {
             self.clock.push(at, Event::Arrival);
         }
         self.pump(now);
@@ -273,6 +295,19 @@ impl Device for Array {
             self.members.steer(now);
         }
         completions.append(self.front.done());
+    }
+
+    fn advance_to_answer(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
+        let before = completions.len();
+        let mut at = self.next_event().filter(|at| *at <= to)?;
+        loop {
+            self.advance(at, completions);
+            if completions.len() > before || self.has_ended() {
+                return Some(at);
+            }
+            let Some(next) = self.next_inside().filter(|next| *next <= to) else { return Some(at) };
+            at = next;
+        }
     }
 
     fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {
@@ -318,10 +353,7 @@ impl Device for Array {
     }
 
     fn capacity_sectors(&self) -> u64 {
-        match &self.body {
-            Body::Spread(spread) => spread.capacity(),
-            Body::Raid(raid) => raid.capacity(),
-        }
+        self.capacity
     }
 }
 

@@ -49,6 +49,19 @@ impl Spread {
         sector / row * self.unit + rest
     }
 
+    /// The one part of a request that lies within a stripe unit: its member, and what that is asked.
+    #[inline]
+    pub fn only_part(self, request: &Request) -> Option<(usize, Request)> {
+        let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
+        let unit = start / self.unit;
+        if end > (unit + 1) * self.unit {
+            return None;
+        }
+        let (row, member) = (unit / self.members, unit % self.members);
+        let lba = Lba(row * self.unit + start % self.unit);
+        Some((member as usize, Request { lba, ..*request }))
+    }
+
     /// The members that hold a range, each once, in order of its addresses.
     fn touched(&self, start: u64, end: u64) -> impl Iterator<Item = u64> + use<> {
         let (first, last) = (start / self.unit, (end - 1) / self.unit);

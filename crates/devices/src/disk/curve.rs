@@ -106,8 +106,9 @@ impl Curve {
 
 /// The nearest whole number of one that is not negative, as `round` has it, which is a call.
 fn nearest(time: f64) -> Time {
-    let whole = time as Time;
-    whole + Time::from(time - whole as f64 >= 0.5)
+    // With a sign, which processors convert in one instruction.
+    let whole = time as i64;
+    whole.cast_unsigned() + Time::from(time - whole as f64 >= 0.5)
 }
 
 /// Fewer cylinders have no curve, only a table.

@@ -125,6 +125,10 @@ impl Disk {
 
     /// Asks again which requests need no heads where that may have changed.
     fn ask_again(&mut self) {
+        if !self.queue.has_reads() {
+            self.buffer.forget_changes();
+            return;
+        }
         while let Some(range) = self.buffer.next_change() {
             self.queue.ask_again(range, |it| needs_no_heads(&self.buffer, &self.config, it));
         }

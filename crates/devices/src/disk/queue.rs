@@ -20,6 +20,8 @@ pub struct Queue {
     waiting: Slots<Waiting>,
     spots: Spots,
     behind: VecDeque<Waiting>,
+    /// Reads among those of which one is chosen.
+    reads: usize,
     /// Among how many the scheduler chooses.
     depth: usize,
     max_wait: Option<Time>,
@@ -34,6 +36,7 @@ impl Queue {
             waiting: Slots::new(),
             spots: Spots::default(),
             behind: VecDeque::new(),
+            reads: 0,
             depth,
             max_wait,
             arrivals: 0,
@@ -42,6 +45,12 @@ impl Queue {
 
     pub fn is_empty(&self) -> bool {
         self.spots.is_empty()
+    }
+
+    /// Whether a read waits among those of which one is chosen: only then what the buffer has matters.
+    #[inline]
+    pub fn has_reads(&self) -> bool {
+        self.reads > 0
     }
 
     /// Whether a request waits for the heads.
@@ -73,6 +82,7 @@ impl Queue {
         let sector = request.lba.0.min(mechanics.geometry.sectors() - 1);
         let is_free = is_free(request);
         let is_write = request.op == Op::Write;
+        self.reads += usize::from(request.op == Op::Read);
         let slot = self.waiting.insert(waiting);
         self.arrivals += 1;
         self.spots.insert(Spot::new((sector, self.arrivals), slot, is_write, mechanics), is_free);
@@ -109,6 +119,7 @@ impl Queue {
         let place = overdue.unwrap_or_else(|| order.choose(&self.spots, None, from, mechanics));
         let spot = self.spots.remove(place);
         let taken = self.waiting.remove(spot.slot);
+        self.reads -= usize::from(taken.request.op == Op::Read);
         if let Some(next) = self.behind.pop_front() {
             self.place(next, mechanics, is_free);
         }

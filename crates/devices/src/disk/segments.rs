@@ -159,7 +159,9 @@ impl Segments {
 
     /// Empties the clean segments with data of a range; `tell` which.
     pub fn forget(&mut self, start: u64, end: u64, mut tell: impl FnMut(usize)) {
-        let mut place = self.by_start.partition_point(|(first, _)| first + self.size <= start);
+        // Those that begin before this end before the range.
+        let from = start.saturating_sub(self.size - 1);
+        let mut place = self.by_start.partition_point(|(first, _)| *first < from);
         while let Some((first, number)) = self.by_start.get(place).copied()
             && first < end
         {
@@ -205,10 +207,12 @@ impl Segments {
             return;
         }
         let number = number as u32;
-        let from = before.map(|first| {
-            self.by_start.binary_search(&(first, number)).expect("it holds something")
-        });
-        let to = after.map(|first| self.by_start.partition_point(|it| *it < (first, number)));
+        let from = before.map(|first| self.place_of(first, number));
+        let to = after.map(|first| self.place_of(first, number));
+        debug_assert!(
+            from.is_none_or(|from| self.by_start[from].1 == number),
+            "what holds anything is in order"
+        );
         match (from, to) {
             (Some(from), Some(to)) => {
                 // Most often it is the same place.
@@ -227,6 +231,16 @@ impl Segments {
             }
             (None, None) => {}
         }
+    }
+
+    /// Where a segment that begins with a sector is in their order, or belongs.
+    #[inline]
+    fn place_of(&self, first: u64, number: u32) -> usize {
+        let mut place = self.by_start.partition_point(|it| it.0 < first);
+        while self.by_start.get(place).is_some_and(|it| *it < (first, number)) {
+            place += 1;
+        }
+        place
     }
 
     /// What a segment has, and what follows it, may be asked again.

@@ -51,21 +51,39 @@ impl Spindle {
     #[inline]
     pub fn wait_from(&self, angle: u64, after: Time, there: u64) -> Time {
         let now = (angle + after * self.rpm) % TURN;
-        let ahead = if there < now { there + TURN - now } else { there - now };
-        if ahead > TURN - LATE * self.rpm { 0 } else { ahead.div_ceil(self.rpm) }
+        self.ahead(now, there).div_ceil(self.rpm)
+    }
+
+    /// How far it turns from an angle to another; not at all to one that is still reached.
+    #[inline]
+    pub fn ahead(&self, angle: u64, there: u64) -> u64 {
+        let ahead = if there < angle { there + TURN - angle } else { there - angle };
+        if ahead > TURN - LATE * self.rpm { 0 } else { ahead }
+    }
+
+    /// How far it turns in a time.
+    #[inline]
+    pub fn turned(&self, time: Time) -> u64 {
+        time.saturating_mul(self.rpm)
     }
 
     /// The transfer time of a number of sectors of a track.
     pub(super) fn pass(&self, sectors: u64, on_track: u32) -> Time {
-        (u128::from(sectors) * u128::from(TURN) / (u128::from(on_track) * u128::from(self.rpm)))
-            as Time
+        let each = u64::from(on_track) * self.rpm;
+        match sectors.checked_mul(TURN) {
+            Some(angle) => angle / each,
+            None => (u128::from(sectors) * u128::from(TURN) / u128::from(each)) as Time,
+        }
     }
 
     /// How many whole sectors of a track pass in a time.
     pub(super) fn sectors_in(&self, time: Time, on_track: u32) -> u64 {
         // One nanosecond more, for what `pass` rounds down.
-        (u128::from(time + 1) * u128::from(on_track) * u128::from(self.rpm) / u128::from(TURN))
-            as u64
+        let each = u64::from(on_track) * self.rpm;
+        match (time + 1).checked_mul(each) {
+            Some(angle) => angle / TURN,
+            None => (u128::from(time + 1) * u128::from(each) / u128::from(TURN)) as u64,
+        }
     }
 
     /// The time of a turn.

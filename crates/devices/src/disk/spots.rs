@@ -1,8 +1,8 @@
 //! Where the things lie that wait for the heads: placed once when they come, and kept in the order of the
 //! disk, so that the next of them is found from where the heads are.
 //!
-//! A search for the nearest goes outwards from the heads and ends where the seek alone takes longer
-//! than the best that was found. Of equals the one that came first is taken.
+//! A search for the nearest goes outwards from the heads, past what comes round later than the best that was
+//! found, and ends where the seek alone takes longer than that. Of equals the one that came first is taken.
 
 use super::config::Scheduler;
 use super::mechanics::Mechanics;
@@ -87,7 +87,10 @@ impl Spots {
 
     /// Takes in a spot; it is the youngest of all, if it needs no heads.
     pub fn insert(&mut self, spot: Spot, is_free: bool) {
-        let place = self.all.partition_point(|other| other.key() < spot.key());
+        let mut place = self.all.partition_point(|other| other.sector < spot.sector);
+        while self.all.get(place).is_some_and(|other| other.key() < spot.key()) {
+            place += 1;
+        }
         self.all.insert(place, Spot { is_free, ..spot });
         if is_free {
             self.free.push_back((spot.age, spot.sector));
@@ -163,7 +166,7 @@ impl Order {
         from: From,
         mechanics: &Mechanics,
     ) -> usize {
-        let all = Among { spots: &spots.all, except };
+        let all = Among { spots: &spots.all, except: except.unwrap_or(NOBODY) };
         let count = spots.len() - usize::from(except.is_some());
         if count == 1 || self.scheduler == Scheduler::Fcfs {
             return all.oldest();
@@ -190,16 +193,19 @@ impl Order {
     }
 }
 
+/// No age.
+const NOBODY: u64 = u64::MAX;
+
 /// Spots in the order of the disk, one of which may not be chosen.
 #[derive(Clone, Copy)]
 struct Among<'a> {
     spots: &'a [Spot],
-    except: Option<u64>,
+    except: u64,
 }
 
 impl Among<'_> {
     fn may_be(&self, spot: &Spot) -> bool {
-        Some(spot.age) != self.except
+        spot.age != self.except
     }
 
     fn oldest(&self) -> usize {
@@ -223,12 +229,12 @@ impl Among<'_> {
     /// By distance in cylinders.
     fn nearest(&self, cylinder: u32) -> usize {
         let mut best = (u32::MAX, u64::MAX, 0);
-        for (place, distance) in Outwards::new(self.spots, cylinder) {
+        for (place, spot, distance) in Outwards::new(self.spots, cylinder) {
             if distance > best.0 {
                 break;
             }
-            if self.may_be(&self.spots[place]) {
-                best = best.min((distance, self.spots[place].age, place));
+            if self.may_be(spot) {
+                best = best.min((distance, spot.age, place));
             }
         }
         best.2
@@ -249,61 +255,71 @@ impl Among<'_> {
             best = (now, age, place);
         }
         let earliest = from.read.min(from.write);
-        let angles = [from.read, from.write].map(|at| mechanics.spindle.at(at));
-        for (place, distance) in Outwards::new(self.spots, mechanics.cylinder) {
-            let spot = &self.spots[place];
+        if earliest > best.0 {
+            return best.2;
+        }
+        let spindle = mechanics.spindle;
+        let starts = [from.read, from.write];
+        let angles = starts.map(|at| spindle.at(at));
+        // How far the disk turns until the best is there.
+        let until = |best: Time| starts.map(|at| spindle.turned(best.saturating_sub(at)));
+        let mut most = until(best.0);
+        for (place, spot, distance) in Outwards::new(self.spots, mechanics.cylinder) {
+            let which = usize::from(spot.is_write);
+            // However fast the heads are, this one comes round later.
+            let is_late = spindle.ahead(angles[which], spot.angle) > most[which];
+            if is_late || spot.is_free || !self.may_be(spot) {
+                continue;
+            }
             let seek = mechanics.curve.time(distance);
             if earliest + mechanics.curve.least(distance, seek) > best.0 {
                 break;
             }
-            if spot.is_free || !self.may_be(spot) {
-                continue;
-            }
-            let start = if spot.is_write { from.write } else { from.read };
-            let angle = angles[usize::from(spot.is_write)];
             let seek = mechanics.with_switch(seek, spot.surface, spot.is_write);
-            let begin = start + seek + mechanics.spindle.wait_from(angle, seek, spot.angle);
+            let begin = starts[which] + seek + spindle.wait_from(angles[which], seek, spot.angle);
             if (begin, spot.age) < (best.0, best.1) {
                 best = (begin, spot.age, place);
+                most = until(begin);
             }
         }
         best.2
     }
 }
 
-/// Places of spots, those on the nearest cylinders first, with the distance.
+/// Spots with their places, those on the nearest cylinders first, and how far these are.
 struct Outwards<'a> {
-    spots: &'a [Spot],
     cylinder: u32,
-    /// What lies before `below` and from `above` on has not been told.
-    below: usize,
-    above: usize,
+    /// What has not been told.
+    below: &'a [Spot],
+    above: &'a [Spot],
+    /// The place of the first of those above.
+    place: usize,
 }
 
 impl Outwards<'_> {
     fn new(spots: &[Spot], cylinder: u32) -> Outwards<'_> {
-        let above = spots.partition_point(|spot| spot.cylinder < cylinder);
-        Outwards { spots, cylinder, below: above, above }
+        let place = spots.partition_point(|spot| spot.cylinder < cylinder);
+        let (below, above) = spots.split_at(place);
+        Outwards { cylinder, below, above, place }
     }
 }
 
-impl Iterator for Outwards<'_> {
-    type Item = (usize, u32);
+impl<'a> Iterator for Outwards<'a> {
+    type Item = (usize, &'a Spot, u32);
 
     #[inline]
-    fn next(&mut self) -> Option<(usize, u32)> {
-        let below = self.below.checked_sub(1).map(|it| self.cylinder - self.spots[it].cylinder);
-        let above = self.spots.get(self.above).map(|it| it.cylinder - self.cylinder);
-        match (below, above) {
-            (Some(below), above) if above.is_none_or(|above| below <= above) => {
-                self.below -= 1;
-                Some((self.below, below))
+    fn next(&mut self) -> Option<(usize, &'a Spot, u32)> {
+        let above = self.above.split_first();
+        if let Some((spot, rest)) = self.below.split_last() {
+            let distance = self.cylinder - spot.cylinder;
+            if above.is_none_or(|(other, _)| distance <= other.cylinder - self.cylinder) {
+                self.below = rest;
+                return Some((rest.len(), spot, distance));
             }
-            (_, Some(above)) => {
-                self.above += 1;
-                Some((self.above - 1, above))
-            }
-            (_, None) => None,
         }
+        let (spot, rest) = above?;
+        let place = self.place;
+        (self.above, self.place) = (rest, place + 1);
+        Some((place, spot, spot.cylinder - self.cylinder))
     }
 }

@@ -1,4 +1,6 @@
-//! Few events in order: a short list.
+//! Few events in order: a short list. What is added was inserted later than all that is in it.
+
+use super::{is_before, is_same};
 
 /// Events in order of time, in a ring.
 #[derive(Debug, Clone)]
@@ -47,7 +49,7 @@ impl Few {
     pub fn push(&mut self, key: u128) -> bool {
         // Of an empty list this is one that was there before: wherever the new one goes is right.
         let last = self.place(self.count.wrapping_sub(1));
-        if self.keys[last] > key || self.count >= MOST {
+        if is_before(key, self.keys[last]) || self.count >= MOST {
             return false;
         }
         let place = last.wrapping_add(1) % PLACES;
@@ -63,11 +65,11 @@ impl Few {
             return false;
         }
         // The shorter half makes room.
-        if count > 0 && key < self.keys[self.place(count / 2)] {
+        if count > 0 && is_before(key, self.keys[self.place(count / 2)]) {
             self.from = from.wrapping_sub(1) % PLACES;
             let mut place = self.from;
             let mut next = from;
-            while self.keys[next] < key {
+            while !is_before(key, self.keys[next]) {
                 self.keys[place] = self.keys[next];
                 place = next;
                 next = next.wrapping_add(1) % PLACES;
@@ -77,7 +79,7 @@ impl Few {
             let mut place = self.place(count);
             for _ in 0..count {
                 let before = place.wrapping_sub(1) % PLACES;
-                if self.keys[before] < key {
+                if !is_before(key, self.keys[before]) {
                     break;
                 }
                 self.keys[place] = self.keys[before];
@@ -106,8 +108,8 @@ impl Few {
 
     /// Removes an event; whether it was there.
     pub fn remove(&mut self, key: u128) -> bool {
-        let Some(number) = (0..self.count).find(|number| self.keys[self.place(*number)] == key)
-        else {
+        let is_it = |number: &usize| is_same(self.keys[self.place(*number)], key);
+        let Some(number) = (0..self.count).find(is_it) else {
             return false;
         };
         for number in number..self.count - 1 {

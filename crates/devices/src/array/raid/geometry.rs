@@ -30,7 +30,14 @@ pub struct Geometry {
     pub rows: u64,
     /// Of members that hold parity by shares: where on the circle each share ends.
     ends: Option<Vec<u64>>,
+    /// Stripes of a row: members divided by those that hold the same stripes.
+    groups: u64,
+    /// Of few members whose places repeat: the one at each place of the stripes of a period. Else nothing.
+    places: Vec<u32>,
 }
+
+/// As many members as have a table of their places.
+const FEW: u64 = 64;
 
 impl Geometry {
     /// How members of `member_sectors` sectors each share the addresses.
@@ -68,7 +75,27 @@ impl Geometry {
         let rows = member_sectors / chunk;
         let rotation = config.parity_rotation;
         let ends = ends(config)?;
-        Ok(Geometry { redundancy, rotation, members, width, data, chunk, rows, ends })
+        let groups = members / width;
+        let places = Vec::new();
+        let mut geometry = Geometry {
+            redundancy,
+            rotation,
+            members,
+            width,
+            data,
+            chunk,
+            rows,
+            ends,
+            groups,
+            places,
+        };
+        if let Some(period) = geometry.period().filter(|_| !geometry.is_mirror() && members <= FEW)
+        {
+            let of = |stripe| (0..width).map(move |place| (stripe, place));
+            let all = (0..period).flat_map(of);
+            geometry.places = all.map(|it| geometry.computed_member(it.0, it.1) as u32).collect();
+        }
+        Ok(geometry)
     }
 
     /// The same layout over members of `member_units` units, with chunks of `chunk` units.
@@ -101,12 +128,8 @@ impl Geometry {
         self.redundancy == Redundancy::Mirror
     }
 
-    fn groups(&self) -> u64 {
-        self.members / self.width
-    }
-
     pub fn stripes(&self) -> u64 {
-        self.rows * self.groups()
+        self.rows * self.groups
     }
 
     /// Sectors of data in a stripe.
@@ -120,12 +143,12 @@ impl Geometry {
 
     /// The chunk that a stripe takes of each of its members.
     pub fn row(&self, stripe: u64) -> u64 {
-        stripe / self.groups()
+        stripe / self.groups
     }
 
     /// The stripe of a chunk of a member.
     pub fn stripe_of(&self, member: u64, row: u64) -> u64 {
-        row * self.groups() + if self.is_mirror() { member / self.width } else { 0 }
+        row * self.groups + if self.is_mirror() { member / self.width } else { 0 }
     }
 
     /// The member of the first parity chunk, where there is parity.
@@ -143,10 +166,17 @@ impl Geometry {
     }
 
     /// The member at a place of a stripe.
+    #[inline]
     pub fn member(&self, stripe: u64, place: u64) -> u64 {
         if self.is_mirror() {
-            return stripe % self.groups() * self.width + place;
+            return stripe % self.groups * self.width + place;
         }
+        let known = self.places.get((stripe % self.members * self.width + place) as usize);
+        known.map_or_else(|| self.computed_member(stripe, place), |member| u64::from(*member))
+    }
+
+    /// The same of parity, computed.
+    fn computed_member(&self, stripe: u64, place: u64) -> u64 {
         let (n, p) = (self.members, self.parity(stripe));
         if place >= self.data {
             return (p + place - self.data) % n;
@@ -278,6 +308,21 @@ mod tests {
             assert_eq!(seen.len() as u64, n * ROWS, "{n} {kind} {rotation}: a bijection");
             assert_eq!(it.capacity(), n / it.width * ROWS * CHUNK * it.data);
         }
+    }
+
+    /// Those of many members are computed, those of few are looked up.
+    #[test]
+    fn the_table_of_places_has_what_is_computed() {
+        for (n, kind, rotation, it) in all().filter(|it| !it.3.is_mirror()) {
+            assert_eq!(it.places.len() as u64, n * n);
+            let places = (0..it.stripes()).flat_map(|stripe| (0..n).map(move |it| (stripe, it)));
+            for (stripe, place) in places {
+                let computed = it.computed_member(stripe, place);
+                assert_eq!(it.member(stripe, place), computed, "{n} {kind} {rotation}");
+            }
+        }
+        let many = geometry(FEW + 1, Redundancy::Parity, Rotation::LeftSymmetric, "equal");
+        assert!(many.places.is_empty() && many.member(0, FEW) == FEW);
     }
 
     #[test]

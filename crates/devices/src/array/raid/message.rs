@@ -69,9 +69,10 @@ impl Span {
 }
 
 /// What of a data chunk the sectors `from` to `to` of a stripe's data touch.
+#[inline]
 pub fn span(from: u64, to: u64, place: u64, chunk: u64) -> Span {
-    let (first, end) = (place * chunk, (place + 1) * chunk);
-    let within = |sector: u64| sector.clamp(first, end) - first;
+    let first = place * chunk;
+    let within = |sector: u64| sector.saturating_sub(first).min(chunk);
     Span { from: within(from), to: within(to) }
 }
 

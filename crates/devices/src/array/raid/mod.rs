@@ -18,6 +18,7 @@ mod hole_property;
 mod log;
 pub mod message;
 mod operation;
+mod pass;
 mod plans;
 mod power;
 #[cfg(test)]
@@ -69,6 +70,8 @@ pub struct Raid {
     failures: u64,
     lost_sectors: u64,
     host_sectors_written: u64,
+    /// Failures to come. While there are any, all requests are operations, which go on without a member.
+    failures_ahead: usize,
     /// All that the array did, for the tests.
     #[cfg(test)]
     events: Vec<symbolic::Event>,
@@ -113,6 +116,7 @@ impl Raid {
             failures: 0,
             lost_sectors: 0,
             host_sectors_written: 0,
+            failures_ahead: config.failed.0.len(),
             geometry,
             #[cfg(test)]
             events: Vec::new(),
@@ -224,14 +228,19 @@ impl Raid {
     /// All members have gone on.
     #[inline]
     pub fn end_step(&mut self, desk: &mut Desk<'_>) {
-        self.agenda.push(Message::Units);
-        self.hand_on(desk);
+        if self.rebuilds.are_done() || self.recovery.is_going_on() {
+            self.agenda.push(Message::Units);
+            self.hand_on(desk);
+        }
     }
 
     /// An event other than those of the link.
     pub fn happen(&mut self, event: Event, desk: &mut Desk<'_>) {
         match event {
-            Event::Failure(member) => self.fail(member, desk),
+            Event::Failure(member) => {
+                self.failures_ahead = self.failures_ahead.saturating_sub(1);
+                self.fail(member, desk);
+            }
             Event::Rebuild(member) => {
                 if let Some((drive, rows)) = self.rebuilds.next_unit(member, desk.now) {
                     let stripes = rows.map(|row| self.geometry.stripe_of(member as u64, row));

@@ -121,6 +121,7 @@ impl Run {
 
     /// Submits `requests` more requests, a few at a time; fails members at the given event numbers.
     pub fn go(&mut self, requests: u64, failures: &[(u64, u64)]) -> u64 {
+        self.array.raid_mut().failures_ahead = failures.len();
         let (end, mut events) = (self.asked + requests, 0);
         loop {
             for (_, member) in failures.iter().filter(|it| it.0 == events) {

@@ -112,6 +112,12 @@ impl Rebuilds {
         true
     }
 
+    /// Whether a unit of a member is there.
+    #[inline]
+    pub fn are_done(&self) -> bool {
+        !self.units_done.is_empty()
+    }
+
     /// A member of which a unit is there, each once.
     pub fn next_done(&mut self) -> Option<usize> {
         self.units_done.pop()

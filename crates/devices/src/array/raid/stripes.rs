@@ -5,7 +5,6 @@
 
 use super::message::{Message, NONE};
 use crate::kit::slots::Slot;
-use std::collections::BTreeMap;
 
 /// What an operation does to its stripe, as far as others are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,14 +35,20 @@ struct Waiting {
     claim: Claim,
     /// The next one of its stripe.
     next: Slot,
+    /// Of the first one, the first of another stripe in the same list.
+    beside: Slot,
     has_turn: bool,
 }
+
+/// Lists of the first operations of stripes; the low bits of its number say in which one a stripe is.
+const LISTS: usize = 1024;
 
 /// The queues of the stripes in use.
 #[derive(Debug)]
 pub struct Stripes {
-    /// The first operation of each; each names the next.
-    first: BTreeMap<u64, Slot>,
+    /// The first operations of all, which name the next of their stripes; and how many stripes these are.
+    lists: Vec<Slot>,
+    in_use: usize,
     /// By operation; what is in those without a claim is worthless.
     waiting: Vec<Waiting>,
     /// Copies, of which only the sectors claimed are in use; of parity, it is all of the stripe.
@@ -58,12 +63,36 @@ pub struct Stripes {
 impl Stripes {
     pub fn new(is_mirror: bool, most_joined: u32) -> Stripes {
         let most_joined = if is_mirror { 0 } else { most_joined };
-        let (first, waiting) = (BTreeMap::new(), Vec::new());
-        Stripes { first, waiting, is_mirror, most_joined, waits: 0, joins: 0 }
+        let (lists, waiting) = (vec![NONE; LISTS], Vec::new());
+        Stripes { lists, in_use: 0, waiting, is_mirror, most_joined, waits: 0, joins: 0 }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.first.is_empty()
+        self.in_use == 0
+    }
+
+    /// The first operation of a stripe, or `NONE`.
+    #[inline]
+    fn first(&self, stripe: u64) -> Slot {
+        let mut at = self.lists[stripe as usize % LISTS];
+        while at != NONE && self.at(at).claim.stripe != stripe {
+            at = self.at(at).beside;
+        }
+        at
+    }
+
+    /// Puts the one that `follows` in the place of the first of a stripe.
+    fn replace_first(&mut self, stripe: u64, first: Slot, follows: Slot) {
+        let list = stripe as usize % LISTS;
+        let mut at = self.lists[list];
+        if at == first {
+            self.lists[list] = follows;
+            return;
+        }
+        while self.at(at).beside != first {
+            at = self.at(at).beside;
+        }
+        self.at_mut(at).beside = follows;
     }
 
     /// Operations that waited for another one, and that were done with another one.
@@ -100,16 +129,19 @@ impl Stripes {
 
     /// Puts an operation behind those of its stripe; whether it has its turn.
     pub fn claim(&mut self, slot: Slot, claim: Claim) -> bool {
-        let waiting = Waiting { claim, next: NONE, has_turn: false };
+        let waiting = Waiting { claim, next: NONE, beside: NONE, has_turn: false };
         if self.waiting.len() <= slot as usize {
             self.waiting.resize(slot as usize + 1, waiting);
         }
         *self.at_mut(slot) = waiting;
-        let Some(first) = self.first.get(&claim.stripe).copied() else {
-            self.first.insert(claim.stripe, slot);
-            self.at_mut(slot).has_turn = true;
+        let first = self.first(claim.stripe);
+        if first == NONE {
+            self.in_use += 1;
+            let others = std::mem::replace(&mut self.lists[claim.stripe as usize % LISTS], slot);
+            let own = self.at_mut(slot);
+            (own.beside, own.has_turn) = (others, true);
             return true;
-        };
+        }
         let (mut waits, mut last) = (false, first);
         let mut at = first;
         while at != NONE {
@@ -124,14 +156,16 @@ impl Stripes {
 
     /// Takes out an operation that is over; whether others of its stripe are left, who may have their turn.
     pub fn leave(&mut self, slot: Slot) -> Option<u64> {
-        let Waiting { claim: Claim { stripe, .. }, next, .. } = *self.at(slot);
-        let first = self.first[&stripe];
+        let Waiting { claim: Claim { stripe, .. }, next, beside, .. } = *self.at(slot);
+        let first = self.first(stripe);
         if first == slot {
             if next == NONE {
-                self.first.remove(&stripe);
+                self.in_use -= 1;
+                self.replace_first(stripe, slot, beside);
                 return None;
             }
-            self.first.insert(stripe, next);
+            self.at_mut(next).beside = beside;
+            self.replace_first(stripe, slot, next);
             return Some(stripe);
         }
         let mut before = first;
@@ -153,7 +187,7 @@ impl Stripes {
     }
 
     fn ready(&self, stripe: u64) -> Option<Slot> {
-        let first = self.first.get(&stripe).copied()?;
+        let first = self.first(stripe);
         let mut at = first;
         while at != NONE {
             if !self.at(at).has_turn {
@@ -177,7 +211,7 @@ impl Stripes {
             if next == NONE || !matches!(one.what, Use::Write { .. }) {
                 return;
             }
-            let Waiting { claim: other, next: behind, has_turn } = *self.at(next);
+            let Waiting { claim: other, next: behind, has_turn, .. } = *self.at(next);
             let is_alike = other.what == one.what && !has_turn;
             if !is_alike || other.from > one.to || other.to < one.from {
                 return;
@@ -193,7 +227,8 @@ impl Stripes {
 
     /// The power goes: nobody waits any more.
     pub fn clear(&mut self) {
-        self.first.clear();
+        self.lists.fill(NONE);
+        self.in_use = 0;
     }
 }
 
@@ -235,6 +270,32 @@ mod tests {
         assert_eq!(left(&mut stripes, 1), [Message::Begin(3)]);
         assert_eq!((left(&mut stripes, 3), stripes.leave(4)), (vec![], None));
         assert!(stripes.is_empty());
+    }
+
+    /// Whatever leaves first: each stripe keeps its own queue.
+    #[test]
+    fn stripes_of_one_list_do_not_meet() {
+        let write = Use::Write { fua: false };
+        for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [1, 0, 2]] {
+            let mut stripes = Stripes::new(false, 0);
+            for slot in 0..6 {
+                let stripe = STRIPE + u64::from(slot % 3) * LISTS as u64;
+                let is_first = stripes.claim(slot, Claim { stripe, ..claim(write, 0, 4) });
+                assert_eq!(is_first, slot < 3);
+            }
+            for slot in order {
+                let stripe = STRIPE + u64::from(slot) * LISTS as u64;
+                assert_eq!(stripes.leave(slot), Some(stripe));
+                let mut out = Vec::new();
+                stripes.turn(stripe, &mut out);
+                assert_eq!(out, [Message::Begin(slot + 3), Message::Turn(stripe)]);
+            }
+            for slot in order {
+                assert!(!stripes.is_empty());
+                assert_eq!(stripes.leave(slot + 3), None);
+            }
+            assert!(stripes.is_empty());
+        }
     }
 
     #[test]

@@ -161,12 +161,10 @@ impl Plans {
     fn begin_read(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) -> bool {
         let operation = &mut self.operations[slot];
         if sight.geometry.is_mirror() {
-            let (copies, chunk) = (&mut (&mut self.random, &mut self.turn), sight.geometry.chunk);
-            let span = operation.span(0, chunk);
-            let rule = self.rules.read_copy;
-            match reads::choose_copy(rule, copies, sight, operation.stripe(), span) {
+            let (stripe, span) = (operation.stripe(), operation.span(0, sight.geometry.chunk));
+            match self.choose_copy(stripe, span, sight) {
                 Some(copy) => self.wants.push((Purpose::Own, copy, span)),
-                None => operation.refuse(),
+                None => self.operations[slot].refuse(),
             }
             self.issue(slot, sight, out);
             return true;
@@ -185,6 +183,13 @@ impl Plans {
         }
         self.issue(slot, sight, out);
         true
+    }
+
+    /// The copy from which something of a stripe of a mirror is read, if there is one.
+    #[inline]
+    pub fn choose_copy(&mut self, stripe: u64, span: Span, sight: Sight<'_>) -> Option<u64> {
+        let copies = &mut (&mut self.random, &mut self.turn);
+        reads::choose_copy(self.rules.read_copy, copies, sight, stripe, span)
     }
 
     fn begin_write(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
@@ -217,14 +222,11 @@ impl Plans {
             return;
         };
         if sight.geometry.is_mirror() {
-            let copies = &mut (&mut self.random, &mut self.turn);
-            let whole = sight.whole();
+            let (stripe, whole) = (operation.stripe(), sight.whole());
             if reads::missing(operation, sight).is_too_much(sight) {
                 operation.go_to(Stage::Ending);
                 out.push(Message::Stop(drive));
-            } else if let Some(copy) =
-                reads::choose_copy(self.rules.read_copy, copies, sight, operation.stripe(), whole)
-            {
+            } else if let Some(copy) = self.choose_copy(stripe, whole, sight) {
                 self.wants.push((Purpose::Other, copy, whole));
             }
         } else if !repairs::rebuild(operation, member, sight, &mut self.wants) {
