@@ -80,6 +80,7 @@ fn write(path: &std::path::Path, name: &str, count: u64) {
         sector: (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 34) * 8,
         sectors: 8 << (number % 4),
         fua: false,
+        handle: engine::Handle::NONE,
     });
     match (format_named(name).expect("a format").write, name) {
         (Some(write), _) => drop(write(&mut records, &mut out).expect("a written file")),

@@ -459,13 +459,31 @@ impl BlockBuffer {
 /// A read of pages of the flash that the buffer asks for.
 pub fn read(lpn: Lpn, pages: (u32, u32)) -> PageRequest {
     let (access, touched, whole) = (Access::Read, pages, (0, 0));
-    PageRequest { owner: None, access, lpn, bytes: 0, touched, whole, covered: false }
+    PageRequest {
+        owner: None,
+        access,
+        lpn,
+        bytes: 0,
+        touched,
+        whole,
+        covered: false,
+        handle: engine::Handle::NONE,
+    }
 }
 
 /// A write of a page, whose data the host has been counted for.
 fn write(lpn: Lpn, flash_pages: u32) -> PageRequest {
     let (access, touched, whole) = (Access::Write, (0, 0), (0, flash_pages));
-    PageRequest { owner: None, access, lpn, bytes: 0, touched, whole, covered: true }
+    PageRequest {
+        owner: None,
+        access,
+        lpn,
+        bytes: 0,
+        touched,
+        whole,
+        covered: true,
+        handle: engine::Handle::NONE,
+    }
 }
 
 /// The sectors of a request.
