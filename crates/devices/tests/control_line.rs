@@ -91,7 +91,7 @@ fn shared_control_is_nearly_as_good_as_own_pins_and_better_than_a_shared_bus() {
     println!(
         "held {held:.0}, command {command:.0}, shared bus {bus:.0}, own pins {own:.0} a second"
     );
-    assert!(held < bus && 1.5 * bus < command, "{held}, {bus}, {command}");
+    assert!(held < 0.9 * command && 1.5 * bus < command, "{held}, {bus}, {command}");
     assert!((command / own - 1.0).abs() < 0.03, "{command} and {own}");
 }
 

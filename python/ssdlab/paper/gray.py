@@ -233,7 +233,7 @@ def _mix(study: Study) -> dict[str, Any]:
     streams = [stream(1.0), stream(0.0)]
     return {
         "device": {"preset": "samsung-2007"},
-        "workload": {"kind": "streams", "streams": streams},
+        "workload": {"kind": "mix", "streams": streams},
         "run": USED,
     }
 

@@ -377,11 +377,11 @@ counters! {
         complete_blocks: "Of these, blocks that were complete: nothing was read for them.",
             Times, terminal "complete blocks", counts complete_blocks;
         pages_filled_up: "Pages read to fill up blocks that left the block buffer.",
-            FlashPages, terminal "pages read to fill up", counts block_fills;
+            FlashPages, counts block_fills;
         buffered_reads: "Page reads served from the block buffer.",
-            FlashPages, terminal "block buffer hits (reads)", counts block_hits;
+            FlashPages, counts block_hits;
         read_ahead_hits: "Page reads of which the page had been read ahead, or was on its way.",
-            FlashPages, terminal "read-ahead hits", counts ahead_hits;
+            FlashPages, counts ahead_hits;
         pages_read_ahead: "Pages read ahead.", FlashPages, counts ahead_reads;
     }
     Levels {
