@@ -107,7 +107,7 @@ def test_aged_data_of_a_live_drive_fail_until_they_are_written(live):
     for page in range(pages):
         client.write(page * PAGE, bytes([page % 251]) * PAGE)
     assert lost(client, pages) == set()
-    said = say("age 1y at 40C")
+    said = say("age 1y at 40C")  # what waits in the write buffer, less than 6 MiB, stays young
     assert said["done"] == "age 1y at 40C"
     assert said["clock_days"] == pytest.approx(365.25 * 3.83, rel=0.01)
     assert said["retried_share"] > 0.9
