@@ -134,5 +134,5 @@ def test_an_aged_run_says_so_and_a_new_one_is_as_without_a_model():
     assert "media" not in plain
     aged = run(device="tlc-enterprise", workload=load, set=on | {"run.age": "90d at 40C"}).to_dict()
     assert aged["media"]["clock_days"] == pytest.approx(90 * 3.83, rel=0.01)
-    assert aged["host"]["read"]["latency_us"]["mean"] > plain["host"]["read"]["latency_us"]["mean"]
+    assert aged["host"]["read"]["mean_us"] > plain["host"]["read"]["mean_us"]
     assert aged["health"]["media_errors"] == 0

@@ -30,6 +30,7 @@ def test_a_worker_is_called_a_worker_everywhere():
 #: Options whose value is not the same in every command, and what says which.
 SEVERAL_VALUES = {
     "--check": "a flag; the command that checks an image after a crash",
+    "--for": "how long data are kept; the figure that why improves",
     "--format": "names of the command's own formats",
     "--json": "schema and keys print JSON alone",
     "--out": "what the command makes",

@@ -42,6 +42,8 @@ ROLES = {
     "suspend": ("#7d5130", "#b98a63"),
     "bus": ("#3f9bd4", "#7cc7f5"),
     "cell": ("#0b5a94", "#3585c9"),
+    "retry": ("#8c2f6b", "#cf6fae"),
+    "rebuild": ("#4d1a3b", "#e3a6cf"),
     "idle": ("#f5f6f8", "#1b1f26"),
 }
 #: The roles of series without one, in their order.

@@ -23,6 +23,8 @@ BLOCK, OUTSTANDING = 128 * 1024, 32
 #: Retries of the two ways differ by no more than this, as a share and as a number: word lines and
 #: blocks of the scaled drive are few, and differ.
 AGREES, AGREES_AT_LEAST = 0.1, 0.3
+#: Keys that apply to drives whose data age.
+AGEING = ("device.media.", "device.ecc.", "device.retry.", "device.parity.stagger")
 #: Cells of four bits age as QLC does, all others as TLC: no other law is at hand.
 QLC_BITS = 4
 
@@ -136,7 +138,11 @@ def keep(
     """
     keys: dict[str, Any] = dict(set or {})
     how: dict[str, Any] = {"device": device, "seed": seed, "allow_code": allow_code}
-    plain = Experiment(**how, set=keys).to_dict()["device"]
+    # Keys of ageing apply only with a law, which the device need not name.
+    others = {key: value for key, value in keys.items() if not key.startswith(AGEING)}
+    if "device.media.model" in keys:
+        others["device.media.model"] = keys["device.media.model"]
+    plain = Experiment(**how, set=others).to_dict()["device"]
     if plain.get("kind") != "ssd":
         raise InputError(f'keep: {_name(device)}: only a device of kind "ssd" keeps data that age')
     assumed = plain.get("media", {}).get("model", "none") == "none"

@@ -1,4 +1,4 @@
-//! Orders that age a drive while it is idle: untimed random overwrites, and time that passes.
+//! Orders that age a drive: untimed random overwrites while it is idle, and time that passes.
 
 use super::order::Order;
 use super::{FAULT_STREAM, Faulty};
@@ -47,9 +47,7 @@ impl Faulty<'_> {
     /// Ages the drive; returns the order as executed, with fewer writes if the server was stopped.
     pub(super) fn age(&mut self, order: &Order) -> Result<Order, String> {
         if let Order::Lie(age) = order {
-            if !self.is_at_rest() {
-                return Err(format!("{order}: the drive is at work; ask again when it rests"));
-            }
+            // What waits in the write buffer is written afterwards, and young.
             self.device.age(*age).map_err(|problem| format!("{order}: {problem}"))?;
             return Ok(order.clone());
         }

@@ -296,7 +296,7 @@ impl<'a> Faulty<'a> {
     /// Gives the next order of the script.
     fn go_by_script(&mut self, now: Time) {
         let Some((_, order)) = self.script.pop_front() else { return };
-        if order.is_age() && !self.is_at_rest() {
+        if order.waits_for_rest() && !self.is_at_rest() {
             return self.waiting.push_back(order);
         }
         self.do_scripted(now, order);

@@ -55,6 +55,11 @@ impl Order {
     pub(crate) fn is_age(&self) -> bool {
         matches!(self, Order::Age(_) | Order::AgeSteady | Order::Lie(_))
     }
+
+    /// Whether it waits until the drive is at rest: it overwrites the drive.
+    pub(crate) fn waits_for_rest(&self) -> bool {
+        matches!(self, Order::Age(_) | Order::AgeSteady)
+    }
 }
 
 impl FromStr for Order {

@@ -5,7 +5,7 @@ use super::cell::{Cell, rounded, stepped, unstepped};
 use super::ladder::{Ladder, Outcome, Rebuilt};
 use super::law::{Law, acceleration};
 use super::losses::Losses;
-use super::normal::{mix, of_hash};
+use super::normal::{exceeded_with, mix, of_hash};
 use super::place::{FlashPage, Spreads};
 use super::planted::Mistake;
 use super::report::MediaReport;
@@ -68,7 +68,7 @@ pub struct Media {
     blocks: u32,
     resumed: Resumed,
     /// Of each word line how far its drift and errors deviate.
-    layers: Vec<[f32; 2]>,
+    layers: [Vec<f32>; 2],
     quantiles: Vec<f32>,
     drift: Spreads,
     errors: Spreads,
@@ -94,9 +94,8 @@ impl Media {
         let ladder = Ladder::new(&config.ecc, &config.retry, law.errors_of_new());
         let spread_errors = spread_of(config, &law);
         let seed = mix(seed, MEDIA_STREAM);
-        let layer = |number: u32| {
-            let hash = mix(seed, 1 << 62 | u64::from(number));
-            [of_hash(hash) as f32, of_hash(mix(hash, 1)) as f32]
+        let of_layers = |which: u64| {
+            spread_evenly(shape.rounds(), |it| mix(mix(seed, 1 << 62 | u64::from(it)), which))
         };
         let quantile = |place: usize| of_hash((place as u64) << 52 | 1 << 51) as f32;
         let begins_last = config.retry.reference == Reference::Last;
@@ -115,7 +114,7 @@ impl Media {
             cells: vec![Cell::default(); blocks as usize],
             blocks,
             resumed: Resumed::default(),
-            layers: (0..shape.rounds()).map(layer).collect(),
+            layers: [of_layers(0), of_layers(1)],
             quantiles: (0..QUANTILES).map(quantile).collect(),
             drift: Spreads {
                 layer: media.spread_layer,
@@ -360,7 +359,8 @@ impl Media {
         let quantile = |bits: u64| f64::from(self.quantiles[bits as usize % QUANTILES]);
         // Staggered, the pages of a stripe lie on other word lines of each die.
         let round = round + self.stagger * (die - first);
-        let layer = self.layers[round as usize % self.layers.len()];
+        let round = round as usize % self.layers[0].len();
+        let layer = [self.layers[0][round], self.layers[1][round]];
         let row = u64::from(page.group * shape.rows + page.row);
         let in_block = row * u64::from(shape.planes) + u64::from(page.plane);
         let number = u64::from(page.block.0) << 32 | in_block;
@@ -541,6 +541,19 @@ pub fn spread_of(config: &SsdConfig, law: &Law) -> f64 {
         let rated = f64::from(config.wear.rated_cycles);
         spread::of_rating(law, limit, rated, config.parity.of).unwrap_or(OUT_OF_REACH)
     })
+}
+
+/// Normal quantiles of word lines, whose order a hash decides. They are spread evenly: a drive that is simulated in part
+/// has few word lines, whose mean is to be that of many.
+fn spread_evenly(count: u32, hash: impl Fn(u32) -> u64) -> Vec<f32> {
+    let mut order: Vec<u32> = (0..count).collect();
+    order.sort_by_key(|line| hash(*line));
+    let mut quantiles = vec![0.0; count as usize];
+    for (rank, line) in order.into_iter().enumerate() {
+        let above = (rank as f64 + 0.5) / f64::from(count);
+        quantiles[line as usize] = exceeded_with(above) as f32;
+    }
+    quantiles
 }
 
 /// Steps of the clock in a second at a temperature.

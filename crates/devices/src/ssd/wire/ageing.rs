@@ -21,7 +21,7 @@ impl Ssd {
 
     /// Logical pages are trimmed: whoever reads them finds nothing that could be lost.
     pub fn note_trimmed(&mut self, pages: Range<u64>) {
-        if let Some(media) = self.flash.media_mut() {
+        if let Some(media) = self.flash.media_mut().filter(|media| media.knows_losses()) {
             pages.for_each(|lpn| media.losses_mut().heal(lpn, None));
         }
     }
