@@ -61,11 +61,7 @@ impl Prepare for Ssd {
                 status = self.ftl.trim_all(covered);
             }
             Op::Read | Op::Write => {
-                let mut request = *request;
-                if request.op == Op::Write {
-                    self.ftl.placed(&mut request);
-                }
-                let request = &request;
+                let request = &self.ftl.placed(*request);
                 for page in front::touched(self.geometry(), request) {
                     let page = front::page_request(self.geometry(), request, Lpn(page), None);
                     let (ftl, flash) = (&mut self.ftl, &mut self.flash);
