@@ -40,11 +40,7 @@ mod wire;
 
 pub use config::SsdConfig;
 pub use conformance::{Check, conformance, conformance_of};
-pub use report::{
-    CleaningReport, FdpReport, HandleReport, HealthReport, LifetimeReport, Milestone,
-    REMAINING_STEPS, SPARE_THRESHOLD, SlcReport, SlcStretch, SpareReport, SsdReport, UnitReport,
-    WearMap, WearReport, data_units,
-};
+pub use report::*;
 pub use {numbers::PageTable, room::Room, shape::Geometry, snapshot::Snapshot};
 
 use cache::{Cache, Queues};

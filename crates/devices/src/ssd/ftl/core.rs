@@ -117,6 +117,12 @@ impl Ftl {
         ControlFlow::Continue((ftl, flash))
     }
 
+    /// Its placement handles, where there are some.
+    #[inline]
+    pub fn fdp_mut(&mut self) -> Option<&mut Fdp> {
+        self.fdp.as_deref_mut()
+    }
+
     /// Its log blocks, where there are some.
     pub fn logs_mut(&mut self) -> &mut Logs {
         self.logs.as_mut().expect("it has log blocks")

@@ -24,13 +24,13 @@ impl Ftl {
     /// A write with the handle that it has here.
     #[inline]
     pub fn placed(&mut self, request: Request) -> Request {
-        self.fdp.as_mut().map_or(request, |fdp| fdp.place(request))
+        self.fdp_mut().map_or(request, |fdp| fdp.place(request))
     }
 
     /// Where there are several, the handles.
     #[inline]
     fn told_handles(&mut self) -> Option<&mut Fdp> {
-        if self.streams.told == Told::Handles { self.fdp.as_deref_mut() } else { None }
+        if self.streams.told == Told::Handles { self.fdp_mut() } else { None }
     }
 
     /// What is written next has this handle, if there is a choice.
@@ -53,7 +53,7 @@ impl Ftl {
     pub fn tag(&mut self, lpn: Lpn) {
         let is_mapped = self.is_mapped(lpn);
         let handle = self.streams.host.0;
-        if let Some(fdp) = &mut self.fdp {
+        if let Some(fdp) = self.fdp_mut() {
             fdp.tag(lpn, handle, is_mapped);
         }
     }
@@ -90,14 +90,14 @@ impl Ftl {
     /// A victim is erased, out of which pages were moved.
     pub fn count_victim(&mut self, block: Block, moved: u32) {
         let stream = self.stream(block);
-        if let Some(fdp) = &mut self.fdp {
+        if let Some(fdp) = self.fdp_mut() {
             fdp.cleaned(stream, moved);
         }
     }
 
     /// A block is opened for a stream.
     pub fn count_opened(&mut self, stream: u8) {
-        if let Some(fdp) = &mut self.fdp {
+        if let Some(fdp) = self.fdp_mut() {
             fdp.opened(stream);
         }
     }
@@ -154,7 +154,7 @@ impl Ftl {
 
     /// Handles count from zero.
     pub fn reset_handles(&mut self) {
-        if let Some(fdp) = &mut self.fdp {
+        if let Some(fdp) = self.fdp_mut() {
             fdp.reset();
         }
     }
@@ -183,7 +183,7 @@ impl Ftl {
 
     /// Takes up what was kept.
     pub fn restore_handles(&mut self, writer: Vec<u8>, streams: &[u8]) {
-        if let Some(fdp) = &mut self.fdp
+        if let Some(fdp) = self.fdp_mut()
             && !writer.is_empty()
         {
             fdp.restore(writer);

@@ -60,6 +60,9 @@ impl SsdReport {
     pub fn add(&mut self, other: &SsdReport) {
         self.counts += other.counts;
         self.media += other.media;
+        if let (Some(own), Some(other)) = (&mut self.fdp, &other.fdp) {
+            own.add(other);
+        }
         self.cleaning.busy_ns += other.cleaning.busy_ns;
         self.cleaning.mean_block_ns = ratio(self.cleaning.busy_ns, self.counts.blocks_cleaned);
         self.derive();
