@@ -99,12 +99,6 @@ const SKEWED_WRITES: Load = |_, pages, random| {
     let hot = random.below(10) > 0;
     (Op::Write, if hot { random.below(pages / 10) } else { random.below(pages) }, 1)
 };
-/// Half of the writes go to a tenth of the pages at random, the others to the rest in sequence.
-const TWO_KINDS: Load = |n, pages, random| {
-    let small = pages / 10;
-    let page = if n % 2 == 0 { random.below(small) } else { small + n / 2 % (pages - small) };
-    (Op::Write, page, 1)
-};
 /// The same few pages again and again.
 const IN_PLACE: Load = |n, _, _| (Op::Write, n % 4, 1);
 /// Every second page of a drive: with narrow pools on two channels, always the same one.
@@ -182,6 +176,9 @@ mod blocks;
 #[path = "options_power.rs"]
 mod power;
 
+#[path = "options_fdp.rs"]
+mod fdp;
+
 /// A small drive of two packages that cleans soon.
 fn base() -> Vec<(&'static str, Value)> {
     vec![
@@ -200,13 +197,6 @@ fn shape() -> Vec<Row> {
             .given("device.spare_factor", json!(0.3))
             .given("device.log_blocks.scheme", json!("bast"))
             .given("device.log_blocks.count", json!(3))
-    };
-    let placed = |key, values| {
-        row(key, values, TWO_KINDS, (AMPLIFICATION, Less))
-            .given("device.spare_factor", json!(0.25))
-            .given("device.fdp.handles", json!(2))
-            .given("device.fdp.place", json!("address(0-10%:1)"))
-            .requests(20_000)
     };
     let more: (Figure, Direction) = (MEAN_LATENCY, More);
     vec![
@@ -255,10 +245,6 @@ fn shape() -> Vec<Row> {
             (AMPLIFICATION, More),
         ),
         logs("device.log_blocks.count", [json!(1), json!(6)], SKEWED_WRITES, (AMPLIFICATION, Less)),
-        // What is written at random and what in sequence, or all together.
-        placed("device.fdp.handles", [json!(1), json!(2)]),
-        placed("device.fdp.isolation", words("initial", "persistent")),
-        placed("device.fdp.place", words("none", "address(0-10%:1)")),
         row("device.stripe", words("4KiB", "64KiB"), LARGE_READS, (MEAN_LATENCY, More))
             .given("device.host_link.queue_depth", json!(1)),
     ]
@@ -515,7 +501,7 @@ fn verdict(row: &Row) -> Result<(), String> {
 #[test]
 fn every_key_changes_a_result_in_the_right_direction() {
     let own = [shape(), space(), times(), frontiers(), wear(), energy()];
-    let parts = [blocks::rows(), buffered::rows(), buffered::ageing(), power::rows()];
+    let parts = [blocks::rows(), buffered::rows(), buffered::ageing(), power::rows(), fdp::rows()];
     let table: Vec<Row> = own.into_iter().chain(parts).flatten().collect();
     let failed: Vec<String> = table.iter().filter_map(|row| verdict(row).err()).collect();
     assert!(failed.is_empty(), "{failed:#?}");

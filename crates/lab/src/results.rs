@@ -331,7 +331,7 @@ impl Results {
             let last = offered.last.saturating_sub(collected.start?);
             collected.backlog.overload(last)
         });
-        warnings::warnings(&warnings::Facts {
+        let mut found = warnings::warnings(&warnings::Facts {
             capacity_bytes: self.capacity_bytes,
             written_bytes: collected.answers.bytes(Op::Write),
             pieces: &collected.pieces(self.flash.is_some()),
@@ -341,7 +341,9 @@ impl Results {
             notices: &self.ran.notices,
             prepared: self.prepared.as_ref(),
             was_prepared: self.was_prepared,
-        })
+        });
+        found.extend(self.flash.iter().flat_map(placed::warnings));
+        found
     }
 }
 

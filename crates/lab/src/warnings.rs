@@ -6,7 +6,6 @@
 //! `crates/lab/tests/warnings.rs` repeats.
 
 use crate::overload::Overload;
-use crate::placed;
 use crate::steady::Prepared;
 use devices::ssd::account::FlashCounts;
 use devices::ssd::{SpareReport, SsdReport};
@@ -26,12 +25,15 @@ pub(crate) const WARNINGS: &[(&str, &str)] = &[
     ("scaled_buffer", "the write buffer absorbed requests that it would not on the whole drive"),
     ("effective_spare", "blocks kept free or open use most of the spare space"),
     (
+        "spare_in_open_units",
+        "open reclaim units use so much spare space that FDP may raise write amplification",
+    ),
+    ("handles_unused", "nothing was written with some placement handles"),
+    ("foreign_invalidation", "data of a placement handle was superseded by other handles"),
+    (
         "buffer_untimed",
         "pages were overwritten in the write buffer of an untimed run, as many as at saturation",
     ),
-    ("spare_in_open_units", "open reclaim units use so much spare space that FDP may raise write amplification"),
-    ("handles_unused", "nothing was written with some placement handles"),
-    ("foreign_invalidation", "data of a placement handle was superseded by other handles"),
     ("wrapped", "trace requests beyond the capacity were wrapped around"),
     ("remapped", "addresses of a trace were scaled, compacted or shifted"),
     ("clipped", "long gaps of a trace were shortened"),
@@ -61,7 +63,7 @@ pub(crate) struct Warning {
 }
 
 impl Warning {
-    pub(crate) fn new(name: &'static str, message: String, figures: Value) -> Warning {
+    pub fn new(name: &'static str, message: String, figures: Value) -> Warning {
         debug_assert!(WARNINGS.iter().any(|(known, _)| *known == name), "{name}");
         let Value::Object(figures) = figures else { unreachable!("figures are named") };
         Warning { name, message, figures }
@@ -126,7 +128,6 @@ pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     let untimed = run.flash.filter(|_| run.is_untimed).and_then(buffer_untimed);
     let found = [uncleaned, unsettled, changing, overload, scaled, spare, untimed];
     let found = found.into_iter().flatten();
-    let found = found.chain(run.flash.map(placed::warnings).unwrap_or_default());
     found.chain(of_trace(run.notices)).collect()
 }
 
@@ -462,7 +463,7 @@ fn of_trace(notices: &[(&'static str, u64)]) -> Vec<Warning> {
 }
 
 /// A share in percent, with two significant digits below ten.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {
         10.0.. => format!("{percent:.0} %"),

@@ -115,15 +115,9 @@ fn each_is_raised_where_it_applies_and_not_beside() {
             vec!["device.over_provisioning=0.07", "cleaning.min_free=0.01"],
         ),
         (
-            "buffer_untimed",
-            &buffered,
-            vec!["run.timed=false", "workload.locality=zipf(1.2)"],
-            vec!["run.timed=false"],
-        ),
-        (
             "spare_in_open_units",
             &writes,
-            vec!["device.fdp.handles=4", "device.fdp.place=address(0-5%:1, 5-50%:2, 50-80%:3)"],
+            vec!["device.fdp.handles=16", "device.fdp.place=address(0-5%:1, 5-50%:2, 50-80%:3)"],
             vec!["device.fdp.handles=1"],
         ),
         (
@@ -137,6 +131,12 @@ fn each_is_raised_where_it_applies_and_not_beside() {
             &writes,
             vec!["device.fdp.handles=2", "workload.threads=2", "device.fdp.place=queue"],
             vec!["device.fdp.handles=2", "device.fdp.place=address(0-50%:1)"],
+        ),
+        (
+            "buffer_untimed",
+            &buffered,
+            vec!["run.timed=false", "workload.locality=zipf(1.2)"],
+            vec!["run.timed=false"],
         ),
         ("wrapped", &server, vec!["workload.beyond=wrap"], vec![]),
         ("remapped", &server, vec!["workload.beyond=dense"], vec![]),

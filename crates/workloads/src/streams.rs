@@ -39,7 +39,7 @@ pub(crate) const THREAD_GAPS: u64 = 25;
 pub(crate) const THREAD_DURABILITY: u64 = 26;
 
 /// Which handle a write of a fio job names.
-pub(crate) const FIO_HANDLES: u64 = 27;
+pub const FIO_HANDLES: u64 = 27;
 
 /// Which requests of a trace without directions read.
 pub(crate) const TRACE_DIRECTIONS: u64 = 32;

@@ -60,6 +60,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _health(results.get("health")),
         _ageing(results.get("media")),
         _buffer(results),
+        _handles(results.get("fdp")),
         _power(results.get("power")),
         _disk(results),
         _array(results),
@@ -250,6 +251,23 @@ def _flash(results: Results) -> Part | None:
 def _buffer(results: Results) -> Part | None:
     rows = _counts("buffer", results.get("buffer") or {})
     return Facts("Write buffer", rows) if rows else None
+
+
+def _handles(fdp: Record | None) -> Part | None:
+    """What was written with each placement handle, and moved of it."""
+    if not fdp:
+        return None
+    rows = []
+    for handle in fdp["handles"]:
+        if handle["host_bytes"]:
+            written = decimal_size(handle["host_bytes"])
+            words = f"WA {handle['write_amplification']:.3f}, {written} written"
+            rows.append((f"handle {handle['handle']}", words))
+    if fdp["open_units"]:
+        rows.append(("spare in open units", percent(fdp["spare_in_open_units"])))
+    if invalid := fdp["events"]["invalid_handle"]:
+        rows.append(("writes with no such handle", count(invalid)))
+    return Facts("Placement handles", rows) if rows else None
 
 
 def _power(power: Record | None) -> Part | None:

@@ -20,9 +20,6 @@ pub(super) fn together(all: Vec<Option<SsdReport>>) -> Option<SsdReport> {
     let mut all =
         SsdReport { wear, spare, power: power(&members), slc_cache: None, ..members[0].clone() };
     for member in &members[1..] {
-        if let (Some(all), Some(other)) = (&mut all.fdp, &member.fdp) {
-            all.add(other);
-        }
         all.add(member);
         all.health = all.health.together(member.health);
     }

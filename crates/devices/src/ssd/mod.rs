@@ -41,16 +41,13 @@ mod wire;
 
 pub use config::SsdConfig;
 pub use conformance::{Check, conformance, conformance_of};
-pub use report::{
-    CleaningReport, FdpReport, HandleReport, HealthReport, LifetimeReport, Milestone, REMAINING_STEPS, SPARE_THRESHOLD,
-    SlcReport, SlcStretch, SpareReport, SsdReport, UnitReport, WearMap, WearReport, data_units,
-};
+pub use report::*;
 pub use {numbers::PageTable, room::Room, shape::Geometry, snapshot::Snapshot};
 
 use cache::{Cache, Queues};
 use die::{Dies, Units};
 use due::{Answer, Due};
-use engine::{Completion, Device, Followed, Op, Request, Time};
+use engine::{Completion, Device, Followed, Request, Time};
 use mover::{Jobs, Mover};
 use {blocks::BlockBuffer, clock::Clock, timeline::Recorder};
 use {flash::Flash, front::Front, ftl::Ftl};
@@ -94,13 +91,11 @@ impl Ssd {
 }
 
 impl Device for Ssd {
-    fn submit(&mut self, now: Time, mut request: Request) {
+    fn submit(&mut self, now: Time, request: Request) {
         assert!(now >= self.clock.now, "time does not go backwards");
         front::check(&request, self.capacity_sectors());
         self.clock.now = now;
-        if request.op == Op::Write {
-            self.ftl.placed(&mut request);
-        }
+        let request = self.ftl.placed(request);
         match self.front.submit(request, &mut self.clock) {
             Some(slot) => self.arrive_at_once(slot, &request),
             None => self.pump_unless_at_rest(),

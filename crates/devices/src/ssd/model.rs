@@ -83,11 +83,7 @@ impl Prepare for Ssd {
                 status = self.ftl.trim_all(covered);
             }
             Op::Read | Op::Write => {
-                let mut request = *request;
-                if request.op == Op::Write {
-                    self.ftl.placed(&mut request);
-                }
-                let request = &request;
+                let request = &self.ftl.placed(*request);
                 if self.way == Way::Aged {
                     status = self.meet_age_untimed(request);
                 }

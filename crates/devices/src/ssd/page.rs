@@ -31,7 +31,7 @@ pub(in crate::ssd) struct PageRequest {
     /// The logical page is covered whole.
     pub(in crate::ssd) covered: bool,
     /// Of a write: its placement handle.
-    pub(in crate::ssd) handle: Handle,
+    pub handle: Handle,
 }
 
 /// A page request has been served, or refused.

@@ -1,4 +1,4 @@
-//! Placement handles: laws (one handle, permuted numbers, sums, both gears), equations, refusals.
+//! Placement handles: laws (one handle, permuted numbers, sums, with time and without), equations, refusals.
 
 mod equations;
 mod laws;

@@ -12,7 +12,7 @@ const NOT_READ_OR_WRITE: &str = "trims_and_flushes";
 /// What formats without forced unit access lose.
 pub(super) const FUA_LOST: &str = "fua_flags";
 /// What formats without placement handles lose.
-pub(super) const HANDLE_LOST: &str = "placement_handles";
+pub const HANDLE_LOST: &str = "placement_handles";
 /// Requests whose place in bytes is no number of 64 bits.
 pub(super) const TOO_FAR: &str = "unaddressable_requests";
 /// What formats with coarse times lose.

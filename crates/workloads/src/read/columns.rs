@@ -16,7 +16,8 @@ pub struct Columns {
     pub(crate) size: (usize, u64),
     pub(crate) op: Option<(usize, Directions)>,
     pub(crate) device: Option<usize>,
-    pub(crate) handle: Option<usize>,
+    /// The placement handle.
+    pub handle: Option<usize>,
 }
 
 /// How a column tells reads from writes.

@@ -301,7 +301,7 @@ impl SsdConfig {
     }
 
     /// Frontiers of a domain that pages of the host may go to.
-    pub(in crate::ssd) fn frontiers_of_host(&self) -> u32 {
+    pub fn frontiers_of_host(&self) -> u32 {
         if self.fdp.chooses() { self.fdp.handles } else { self.frontiers().of_each_class() }
     }
 

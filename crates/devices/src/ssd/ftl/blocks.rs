@@ -71,6 +71,11 @@ impl Blocks {
         self.order.push(domain, block.0);
     }
 
+    /// For which stream each block was opened, as it was kept.
+    pub fn restore_streams(&mut self, streams: &[u8]) {
+        self.stream.copy_from_slice(streams);
+    }
+
     /// For which stream a block was opened.
     pub fn opened_for(&mut self, block: Block, stream: u8) {
         self.stream[block.at()] = stream;

@@ -3,8 +3,8 @@
 use super::ageing::Ageing;
 use super::ahead::Ahead;
 use super::blocks::{Blocks, LowMarks};
-use super::fdp::Fdp;
 use super::free::FreeBlocks;
+use super::handles::Fdp;
 use super::logs::Logs;
 use super::map::PageMap;
 use super::placement::{Placement, Reserve};
@@ -61,7 +61,7 @@ pub struct Ftl {
     /// The SLC cache, if there is one.
     pub(super) slc: Option<Box<Slc>>,
     /// Placement handles, if there are some.
-    pub(super) fdp: Option<Box<Fdp>>,
+    pub fdp: Option<Box<Fdp>>,
     /// Pages whose programming was ever begun.
     pub(super) programs: u64,
     /// What was done.
@@ -115,6 +115,12 @@ impl Ftl {
         ftl.counters = Counters::default();
         ftl.reset_handles();
         ControlFlow::Continue((ftl, flash))
+    }
+
+    /// Its placement handles, where there are some.
+    #[inline]
+    pub fn fdp_mut(&mut self) -> Option<&mut Fdp> {
+        self.fdp.as_deref_mut()
     }
 
     /// Its log blocks, where there are some.

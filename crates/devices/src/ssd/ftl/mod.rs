@@ -16,6 +16,7 @@ mod fdp;
 mod filling;
 mod free;
 mod gathered;
+mod handles;
 mod heat;
 mod keeping;
 mod levelling;
@@ -38,7 +39,7 @@ mod window;
 mod writing;
 
 pub use core::Ftl;
-pub use fdp::{Fdp, HandleAccount};
+pub use handles::{Fdp, HandleAccount};
 pub use map::{PageMap, Place};
 pub use moving::{Reason, Relocation};
 pub use programming::Programming;

@@ -45,7 +45,7 @@ pub(super) struct Streams {
     pub(super) count: u32,
     pub(super) told: Told,
     /// The stream of what the host writes now, with placement handles.
-    pub(super) host: Stream,
+    pub host: Stream,
     /// Pages gather in a write buffer, in groups of a frontier.
     pub(super) gather: bool,
     /// By domain, and behind them of each domain that of cold data, if cold data gathers in a write buffer on its way

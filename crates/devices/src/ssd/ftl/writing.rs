@@ -89,8 +89,12 @@ impl Ftl {
 
     /// The stream of a page that is moved out of a block.
     #[inline]
-    pub(in crate::ssd) fn stream_of_moved(&self, lpn: Lpn, from: Block) -> Stream {
-        if self.tells_handles() { self.stream_of_copies_from(from) } else { self.stream_of_copy(lpn) }
+    pub fn stream_of_moved(&self, lpn: Lpn, from: Block) -> Stream {
+        if self.tells_handles() {
+            self.stream_of_copies_from(from)
+        } else {
+            self.stream_of_copy(lpn)
+        }
     }
 
     /// The stream that a page goes to behind a write buffer: its own, or where that has no room another. What has

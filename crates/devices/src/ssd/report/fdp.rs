@@ -88,7 +88,7 @@ impl FdpReport {
 
 impl Ssd {
     /// What placement handles came to, of a drive that has some.
-    pub(super) fn fdp_report(&self) -> Option<FdpReport> {
+    pub fn fdp_report(&self) -> Option<FdpReport> {
         let fdp = self.ftl.fdp()?;
         let geometry = self.geometry();
         let page = u64::from(geometry.sectors_per_page) * SECTOR_BYTES;

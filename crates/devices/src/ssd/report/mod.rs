@@ -70,6 +70,9 @@ impl SsdReport {
         if let Some((aged, other)) = self.aged.as_mut().zip(other.aged.as_ref()) {
             aged.add(other);
         }
+        if let (Some(own), Some(other)) = (&mut self.fdp, &other.fdp) {
+            own.add(other);
+        }
         self.cleaning.busy_ns += other.cleaning.busy_ns;
         self.cleaning.mean_block_ns = ratio(self.cleaning.busy_ns, self.counts.blocks_cleaned);
         self.derive();

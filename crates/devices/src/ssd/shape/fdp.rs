@@ -2,95 +2,79 @@
 
 use super::Geometry;
 use super::check::spare;
+use super::spare_in_open::{MOST_TAKEN, SpareInOpen, TAKEN_BY_OPEN};
 use crate::ssd::config::{Frontiers, LevellingRule, MOST_HANDLES, SsdConfig};
 use engine::SECTOR_BYTES;
 use options::Invalid;
 
 const HANDLES: &str = "device.fdp.handles";
 
-/// Reclaim units that each open one takes from the spare space in effect, on average: an open unit is filled by half,
-/// and what it holds of superseded pages cannot be cleaned yet. Measured with an untimed model: 0.59, 0.64 and 0.66.
-const TAKEN_BY_OPEN: f64 = 0.6;
-
-/// The share of the spare space that open units may take before placement is likely to cost more than it gains.
-pub const MOST_TAKEN: f64 = 0.2;
-
-/// What open reclaim units take of the spare space.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SpareInOpen {
-    /// Units that may be open at once beyond those of a drive without FDP.
-    pub open: u32,
-    /// Spare space, in units.
-    pub spare: f64,
-    /// The share of it that they take.
-    pub share: f64,
-    /// Handles that take no more than [`MOST_TAKEN`]; at least 1.
-    pub fitting: u32,
-}
-
-/// Keys that cannot stand together with handles.
-pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
-    let fdp = &config.fdp;
-    if fdp.handles > MOST_HANDLES {
-        let problem = format!("{} is too many; at most {MOST_HANDLES}", fdp.handles);
-        return Err(Invalid::new(&[HANDLES], problem));
-    }
-    if let Some(largest) = fdp.place.largest()
-        && u32::from(largest) >= fdp.handles
-        && fdp.chooses()
-    {
-        let problem = format!(
-            "\"{}\" names handle {largest}, and there are handles 0 to {}",
-            fdp.place,
-            fdp.handles - 1
-        );
-        return Err(Invalid::new(&["device.fdp.place", HANDLES], problem));
-    }
-    if !fdp.chooses() {
-        return Ok(());
-    }
-    let frontiers = config.cleaning.frontiers;
-    let contradictions = [
-        (
-            matches!(frontiers, Frontiers::Single | Frontiers::HotCold),
-            "device.cleaning.frontiers",
-            "handles say which data go to which block, and copies have blocks of their own; use \"auto\"",
-        ),
-        (
-            config.log_blocks.are_used(),
-            "device.log_blocks.scheme",
-            "log blocks are of addresses, not of handles; use \"none\"",
-        ),
-        (
-            config.slc_cache.is_on(),
-            "device.slc_cache.dynamic",
-            "the SLC cache takes data of all handles alike; use 0",
-        ),
-        (
-            config.cleaning.levelling.rule == LevellingRule::Migrate,
-            "device.cleaning.levelling.rule",
-            "cold data that follow into a worn block would leave their handle; use \"none\" or \"rate-limit\"",
-        ),
-        (
-            config.cleaning.stream,
-            "device.cleaning.stream",
-            "pages that move to another package would leave their handle; use false",
-        ),
-    ];
-    for (holds, key, problem) in contradictions {
-        if holds {
-            return Err(Invalid::new(&[key, HANDLES], problem.to_owned()));
-        }
-    }
-    Ok(())
-}
-
 impl Geometry {
+    /// Keys that cannot stand together with handles are refused.
+    ///
+    /// # Errors
+    /// [`Invalid`], which names them.
+    pub fn check_fdp(config: &SsdConfig) -> Result<(), Invalid> {
+        let fdp = &config.fdp;
+        if fdp.handles > MOST_HANDLES {
+            let problem = format!("{} is too many; at most {MOST_HANDLES}", fdp.handles);
+            return Err(Invalid::new(&[HANDLES], problem));
+        }
+        if let Some(largest) = fdp.place.largest()
+            && u32::from(largest) >= fdp.handles
+            && fdp.chooses()
+        {
+            let problem = format!(
+                "\"{}\" names handle {largest}, and there are handles 0 to {}",
+                fdp.place,
+                fdp.handles - 1
+            );
+            return Err(Invalid::new(&["device.fdp.place", HANDLES], problem));
+        }
+        if !fdp.chooses() {
+            return Ok(());
+        }
+        let frontiers = config.cleaning.frontiers;
+        let contradictions = [
+            (
+                matches!(frontiers, Frontiers::Single | Frontiers::HotCold),
+                "device.cleaning.frontiers",
+                "handles say which data go to which block, and copies have blocks of their own; use \"auto\"",
+            ),
+            (
+                config.log_blocks.are_used(),
+                "device.log_blocks.scheme",
+                "log blocks are of addresses, not of handles; use \"none\"",
+            ),
+            (
+                config.slc_cache.is_on(),
+                "device.slc_cache.dynamic",
+                "the SLC cache takes data of all handles alike; use 0",
+            ),
+            (
+                config.cleaning.levelling.rule == LevellingRule::Migrate,
+                "device.cleaning.levelling.rule",
+                "cold data that follow into a worn block would leave their handle; use \"none\" or \"rate-limit\"",
+            ),
+            (
+                config.cleaning.stream,
+                "device.cleaning.stream",
+                "pages that move to another package would leave their handle; use false",
+            ),
+        ];
+        for (holds, key, problem) in contradictions {
+            if holds {
+                return Err(Invalid::new(&[key, HANDLES], problem.to_owned()));
+            }
+        }
+        Ok(())
+    }
+
     /// The spare space holds the units of all handles, those of copies, and what cleaning keeps erased.
     ///
     /// # Errors
     /// [`Invalid`], which names the handles and how many there may be.
-    pub(super) fn check_handles(&self, config: &SsdConfig) -> Result<(), Invalid> {
+    pub fn check_handles(&self, config: &SsdConfig) -> Result<(), Invalid> {
         if !config.fdp.chooses() {
             return Ok(());
         }
@@ -111,6 +95,7 @@ impl Geometry {
             u64::from(domains) * (u64::from(*handles) + copies + u64::from(self.low_blocks)) < left
         });
         let remedy = match most {
+            Some(1) => "use 1 handle, or more spare space".to_owned(),
             Some(most) => format!("use at most {most} handles, or more spare space"),
             None => "use more spare space".to_owned(),
         };

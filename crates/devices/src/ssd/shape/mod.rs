@@ -13,11 +13,12 @@ pub mod groups;
 mod log_blocks;
 mod memory;
 mod recovery;
+mod spare_in_open;
 mod today;
 
-pub use fdp::{MOST_TAKEN, SpareInOpen};
 pub use granule::Granule;
 pub use groups::Groups;
+pub use spare_in_open::{MOST_TAKEN, SpareInOpen};
 
 use crate::ssd::config::{ActiveBlocks, Gang, Interleave, Pool, Reclaim, SsdConfig};
 use crate::ssd::ids::{Block, Domain, Lpn, PoolId, Ppn, Unit};
@@ -157,7 +158,7 @@ impl Geometry {
     /// hold the blocks kept erased.
     pub fn new(config: &SsdConfig) -> Result<Geometry, Invalid> {
         check::counts(config)?;
-        fdp::check(config)?;
+        Geometry::check_fdp(config)?;
         today::check(config)?;
         let groups = config.is_buffered().then(|| Groups::new(config)).transpose()?;
         if let Some(groups) = &groups {

@@ -96,7 +96,7 @@ pub(super) struct Job {
     /// Flush after this many writes; 0 is never.
     pub(super) flush_after: u64,
     /// Which handles writes name, and how.
-    pub(super) placement: Placement,
+    pub placement: Placement,
     /// Keys that were read over, as indices of [`IGNORED`].
     pub(super) ignored: Vec<usize>,
 }

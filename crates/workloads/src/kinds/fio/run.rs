@@ -16,7 +16,7 @@ pub(super) struct Drawn {
     pub(super) bytes: u64,
     /// Not before, because of the rate.
     not_before: Time,
-    pub(super) handle: Handle,
+    pub handle: Handle,
 }
 
 /// A clone of a job while it runs.

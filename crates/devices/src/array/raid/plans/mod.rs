@@ -371,10 +371,10 @@ impl Plans {
                 _ => Op::Read,
             };
             let lba = Lba(sight.geometry.row(stripe) * sight.geometry.chunk + span.from);
-            let mut request = Request::new(0, op, lba, span.sectors() as u32);
             let (queue, fua, handle) = operation.demands();
-            (request.queue, request.fua) = (queue, fua && op == Op::Write);
-            request.handle = handle;
+            let fua = fua && op == Op::Write;
+            let sectors = span.sectors() as u32;
+            let request = Request { queue, fua, handle, ..Request::new(0, op, lba, sectors) };
             if place >= sight.geometry.data && !sight.geometry.is_mirror() && kind == Kind::Write {
                 self.counts.parity_reads += u64::from(op == Op::Read);
                 self.counts.parity_writes += u64::from(op == Op::Write);

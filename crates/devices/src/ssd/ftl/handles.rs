@@ -1,0 +1,212 @@
+//! Placement handles apart from the drive: who wrote what, whose a stream is, and the account of each.
+//!
+//! A stream of a domain is a handle, and behind these are the destinations of copies: one that all handles share, or
+//! one for each. So a block only ever has pages of one destination, and a victim's copies go to one. Which handle
+//! wrote a page is kept by logical page, as a controller keeps it beside the data.
+
+use crate::ssd::config::{Isolation, PlaceRule, SsdConfig};
+use crate::ssd::ids::{Lpn, Stream};
+use crate::ssd::shape::Geometry;
+use engine::{Handle, Op, Request};
+
+/// What was done for one handle, in logical pages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HandleAccount {
+    /// Bytes that the host wrote with it.
+    pub host_bytes: u64,
+    /// Programmed for the host.
+    pub programs: u64,
+    /// Moved, of what was written with it.
+    pub moved: u64,
+    /// Moved because a unit of it was cleaned.
+    pub moved_because: u64,
+    /// Superseded or trimmed, of what was written with it.
+    pub invalidated: u64,
+    /// Of these, superseded by a write with another handle.
+    pub foreign: u64,
+    /// Units opened for writes of the host.
+    pub opened: u64,
+}
+
+/// Handles, and their accounts. With one handle only events are counted here.
+#[derive(Debug, Clone)]
+pub struct Fdp {
+    handles: u32,
+    isolation: Isolation,
+    rule: PlaceRule,
+    sectors: u64,
+    /// The handle that wrote each logical page; empty with one handle.
+    writer: Vec<u8>,
+    /// By handle; empty with one.
+    accounts: Vec<HandleAccount>,
+    /// Pages moved out of units that copies of all handles share.
+    moved_from_shared: u64,
+    /// Writes that named a handle which there is not.
+    invalid: u64,
+    /// Units out of which data of the host were moved.
+    reallocated: u64,
+}
+
+impl Fdp {
+    /// The handles of a drive that has some.
+    pub fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<Fdp>> {
+        let keys = &config.fdp;
+        let tells = keys.chooses();
+        let pages = geometry.exported_pages();
+        keys.is_on().then(|| {
+            Box::new(Fdp {
+                handles: keys.handles,
+                isolation: keys.isolation,
+                rule: keys.place.clone(),
+                sectors: pages * u64::from(geometry.sectors_per_page),
+                writer: vec![0; if tells { pages as usize } else { 0 }],
+                accounts: vec![
+                    HandleAccount::default();
+                    if tells { keys.handles as usize } else { 0 }
+                ],
+                moved_from_shared: 0,
+                invalid: 0,
+                reallocated: 0,
+            })
+        })
+    }
+
+    /// Pages moved out of units that copies of all handles share.
+    pub fn moved_from_shared(&self) -> u64 {
+        self.moved_from_shared
+    }
+
+    /// Writes that named a handle which there is not, and units out of which data of the host were moved.
+    pub fn events(&self) -> (u64, u64) {
+        (self.invalid, self.reallocated)
+    }
+
+    /// By handle, where there are several.
+    pub fn accounts(&self) -> &[HandleAccount] {
+        &self.accounts
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.handles
+    }
+
+    /// The handle for which the host or cleaning filled the blocks of a stream; none of copies that all share.
+    fn owner(&self, stream: u8) -> Option<usize> {
+        let stream = u32::from(stream);
+        match self.isolation {
+            _ if stream < self.handles => Some(stream as usize),
+            Isolation::Persistent if stream < 2 * self.handles => {
+                Some((stream - self.handles) as usize)
+            }
+            Isolation::Initial if stream == self.handles => None,
+            // What the drive held at first.
+            _ => Some(0),
+        }
+    }
+
+    /// The stream that copies of pages in a block of a stream go to.
+    pub fn destination_from(&self, stream: u8) -> Stream {
+        self.destination(self.owner(stream).unwrap_or(0) as u32)
+    }
+
+    /// The same of a page, by the handle that wrote it.
+    pub fn destination_of(&self, lpn: Lpn) -> Stream {
+        self.destination(self.writer(lpn).into())
+    }
+
+    /// The handle that wrote a page, where there are several.
+    #[inline]
+    pub fn writer(&self, lpn: Lpn) -> u8 {
+        self.writer[lpn.at()]
+    }
+
+    /// The handle of each page, to be kept.
+    pub fn writers(&self) -> &[u8] {
+        &self.writer
+    }
+
+    /// Takes up the handles of all pages.
+    pub fn restore(&mut self, writer: Vec<u8>) {
+        self.writer = writer;
+    }
+
+    /// A write with the handle that it has here: what it names, or what the rule says; handle 0 where there is no
+    /// such handle, which is an event.
+    #[inline]
+    pub fn place(&mut self, request: Request) -> Request {
+        if request.op != Op::Write {
+            return request;
+        }
+        let named = request.handle.number();
+        let number =
+            named.unwrap_or_else(|| self.rule.handle(&request, self.sectors, self.handles));
+        let is_valid = u32::from(number) < self.handles;
+        self.invalid += u64::from(!is_valid);
+        Request { handle: Handle::new(if is_valid { number.into() } else { 0 }), ..request }
+    }
+
+    /// A page is forgotten.
+    pub fn trimmed(&mut self, lpn: Lpn) {
+        self.accounts[usize::from(self.writer[lpn.at()])].invalidated += 1;
+    }
+
+    /// The host wrote with a handle: pages that were programmed, and bytes.
+    #[inline]
+    pub fn wrote(&mut self, handle: Handle, programs: u64, bytes: u64) {
+        let account = &mut self.accounts[usize::from(handle.number().unwrap_or(0))];
+        account.programs += programs;
+        account.host_bytes += bytes;
+    }
+
+    /// A page was moved.
+    #[inline]
+    pub fn moved(&mut self, lpn: Lpn) {
+        self.accounts[usize::from(self.writer[lpn.at()])].moved += 1;
+    }
+
+    /// A victim of a stream is erased, out of which pages were moved.
+    pub fn cleaned(&mut self, stream: u8, moved: u32) {
+        self.reallocated += u64::from(moved > 0);
+        if self.accounts.is_empty() {
+            return;
+        }
+        match self.owner(stream) {
+            Some(handle) => self.accounts[handle].moved_because += u64::from(moved),
+            None => self.moved_from_shared += u64::from(moved),
+        }
+    }
+
+    /// A block is opened for a stream.
+    pub fn opened(&mut self, stream: u8) {
+        if let Some(account) = self.accounts.get_mut(usize::from(stream)) {
+            account.opened += 1;
+        }
+    }
+
+    /// The stream that copies of pages of a handle go to.
+    fn destination(&self, handle: u32) -> Stream {
+        match self.isolation {
+            Isolation::Initial => Stream(self.handles),
+            Isolation::Persistent => Stream(self.handles + handle),
+        }
+    }
+
+    /// Counts from zero.
+    pub fn reset(&mut self) {
+        self.accounts.fill(HandleAccount::default());
+        (self.moved_from_shared, self.invalid, self.reallocated) = (0, 0, 0);
+    }
+
+    /// The host writes a logical page with a handle; `is_mapped` says whether it had been written.
+    #[inline]
+    pub fn tag(&mut self, lpn: Lpn, handle: u32, is_mapped: bool) {
+        let Some(writer) = self.writer.get_mut(lpn.at()) else { return };
+        let before = std::mem::replace(writer, handle as u8);
+        if is_mapped {
+            let account = &mut self.accounts[usize::from(before)];
+            account.invalidated += 1;
+            account.foreign += u64::from(u32::from(before) != handle);
+        }
+    }
+}
