@@ -1,11 +1,13 @@
 //! The event queue: the earliest event first, equal times in order of insertion.
 
 mod few;
+mod key;
 #[cfg(test)]
 mod tests;
 
 use crate::Time;
 use few::Few;
+use key::{PAYLOAD_BITS, TIME_SHIFT, is_before, is_same, time_of};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -116,29 +118,6 @@ impl Default for EventQueue {
 /// One event of a queue, for as long as it has not happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventId(u128);
-
-/// From the highest bit: when, the insertion number in 40 bits, the payload.
-const PAYLOAD_BITS: u32 = 24;
-const TIME_SHIFT: u32 = 64;
-
-/// When an event happens: the upper half of its key.
-#[inline]
-fn time_of(key: u128) -> Time {
-    (key >> TIME_SHIFT) as Time
-}
-
-/// Whether an event comes before one that was inserted earlier: of equal times that is first, so that half of the
-/// keys tells.
-#[inline]
-fn is_before(key: u128, older: u128) -> bool {
-    time_of(key) < time_of(older)
-}
-
-/// Whether two keys are of one event: insertion numbers differ.
-#[inline]
-fn is_same(key: u128, other: u128) -> bool {
-    key as u64 == other as u64
-}
 
 /// The interval of an event, as counted from the beginning of time.
 #[inline]

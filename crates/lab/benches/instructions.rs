@@ -34,11 +34,11 @@
 //!
 //! ```text
 //! load                                        a request
-//! nearline-24tb: random 4 KiB reads, one at a time  3459
+//! nearline-24tb: random 4 KiB reads, one at a time  3361
 //! closed loop of 32, sptf                           6329
 //! random 4 KiB writes, closed loop of 32            9091
-//! five of agrawal2008: random 4 KiB reads           4231
-//! random 4 KiB writes                              16840
+//! five of agrawal2008: random 4 KiB reads           2773
+//! random 4 KiB writes                              15216
 //! ```
 //!
 //! The disk alone, without statistics and workload, in the build of a release: 2,406 and 4,613 a read,

@@ -48,10 +48,10 @@ const BUDGETS: [Budget; 18] = [
     (SAMSUNG, "random-write", [10_000, 30_000], FULL, 5_650),
     (DIES, "random-read", [10_000, 40_000], "", 3_360),
     (DISK, "random-read", [2_000, 8_000], "", 6_960),
-    (DISK, "random-read", [2_000, 8_000], "[workload]\noutstanding = 1", 3_800),
+    (DISK, "random-read", [2_000, 8_000], "[workload]\noutstanding = 1", 3_700),
     (DISK, "random-write", [2_000, 8_000], "", 10_000),
-    (PARITY, "random-read", [10_000, 30_000], "[workload]\noutstanding = 160", 4_650),
-    (PARITY, "random-write", [10_000, 30_000], "[workload]\noutstanding = 160", 18_520),
+    (PARITY, "random-read", [10_000, 30_000], "[workload]\noutstanding = 160", 3_050),
+    (PARITY, "random-write", [10_000, 30_000], "[workload]\noutstanding = 160", 16_740),
 ];
 
 fn counted(load: usize, run: usize) -> u64 {

@@ -58,7 +58,8 @@ impl Dirties {
     pub fn add(&mut self, Dirty { segment, sector, end }: Dirty, mechanics: &Mechanics) {
         if self.ends[segment] == 0 {
             self.arrivals += 1;
-            let spot = Spot::new((sector, self.arrivals), segment as Slot, true, mechanics);
+            let place = mechanics.geometry.place(sector);
+            let spot = Spot::new((sector, self.arrivals), segment as Slot, true, &place);
             self.spots.insert(spot, false);
         }
         self.ends[segment] = end;

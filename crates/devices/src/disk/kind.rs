@@ -53,6 +53,7 @@ impl DiskConfig {
             cylinder: 0,
             surface: 0,
             track: (0, 0, 0),
+            known: None,
         })
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Mechanics {
     /// The track on which they are, once they have moved: its first sector, the one after its last, and its
     /// sectors.
     pub(super) track: (u64, u64, u32),
+    /// A sector whose place was looked up before, and its place.
+    pub known: Option<(u64, Place)>,
 }
 
 /// The heads are at a sector.
@@ -58,10 +60,19 @@ impl Mechanics {
 
     /// When the heads, free from `at` on, would be at a sector.
     pub(super) fn estimate(&self, at: Time, sector: u64, is_write: bool) -> Arrival {
-        let place = self.geometry.place(sector);
+        let place = match self.known {
+            Some((known, place)) if known == sector => place,
+            _ => self.geometry.place(sector),
+        };
         let settled = at + self.seek(&place, is_write);
         let begin = settled + self.spindle.wait(settled, place.turn, place.on_track);
         Arrival { place, settled, begin }
+    }
+
+    /// Where a sector lies to which the heads may go next.
+    #[inline]
+    pub fn note_place(&mut self, sector: u64, place: Place) {
+        self.known = Some((sector, place));
     }
 
     /// Moves the heads to a sector.

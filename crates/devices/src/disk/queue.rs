@@ -1,6 +1,7 @@
 //! Requests that wait for a disk, and which of them is next.
 
 use super::config::Scheduler;
+use super::geometry::Place;
 use super::mechanics::Mechanics;
 use super::spots::{From, Order, Spot, Spots};
 use crate::kit::slots::Slots;
@@ -19,6 +20,8 @@ pub struct Waiting {
 pub struct Queue {
     waiting: Slots<Waiting>,
     spots: Spots,
+    /// By slot, where a request begins.
+    places: Vec<Place>,
     behind: VecDeque<Waiting>,
     /// Reads among those of which one is chosen.
     reads: usize,
@@ -35,6 +38,7 @@ impl Queue {
         Queue {
             waiting: Slots::new(),
             spots: Spots::default(),
+            places: Vec::new(),
             behind: VecDeque::new(),
             reads: 0,
             depth,
@@ -85,7 +89,13 @@ impl Queue {
         self.reads += usize::from(request.op == Op::Read);
         let slot = self.waiting.insert(waiting);
         self.arrivals += 1;
-        self.spots.insert(Spot::new((sector, self.arrivals), slot, is_write, mechanics), is_free);
+        let place = mechanics.geometry.place(sector);
+        if self.places.len() == slot as usize {
+            self.places.push(place);
+        } else {
+            self.places[slot as usize] = place;
+        }
+        self.spots.insert(Spot::new((sector, self.arrivals), slot, is_write, &place), is_free);
     }
 
     /// Which reads need no heads may have changed in a range of sectors, and behind it.
@@ -113,11 +123,12 @@ impl Queue {
         overdue: Option<usize>,
         order: &mut Order,
         from: From,
-        mechanics: &Mechanics,
+        mechanics: &mut Mechanics,
         is_free: impl Fn(&Request) -> bool,
     ) -> Waiting {
         let place = overdue.unwrap_or_else(|| order.choose(&self.spots, None, from, mechanics));
         let spot = self.spots.remove(place);
+        mechanics.note_place(spot.sector, self.places[spot.slot as usize]);
         let taken = self.waiting.remove(spot.slot);
         self.reads -= usize::from(taken.request.op == Op::Read);
         if let Some(next) = self.behind.pop_front() {

@@ -207,12 +207,10 @@ impl Segments {
             return;
         }
         let number = number as u32;
-        let from = before.map(|first| self.place_of(first, number));
-        let to = after.map(|first| self.place_of(first, number));
-        debug_assert!(
-            from.is_none_or(|from| self.by_start[from].1 == number),
-            "what holds anything is in order"
-        );
+        let from = before.map(|first| {
+            self.by_start.binary_search(&(first, number)).expect("it holds something")
+        });
+        let to = after.map(|first| self.by_start.partition_point(|it| *it < (first, number)));
         match (from, to) {
             (Some(from), Some(to)) => {
                 // Most often it is the same place.
@@ -231,16 +229,6 @@ impl Segments {
             }
             (None, None) => {}
         }
-    }
-
-    /// Where a segment that begins with a sector is in their order, or belongs.
-    #[inline]
-    fn place_of(&self, first: u64, number: u32) -> usize {
-        let mut place = self.by_start.partition_point(|it| it.0 < first);
-        while self.by_start.get(place).is_some_and(|it| *it < (first, number)) {
-            place += 1;
-        }
-        place
     }
 
     /// What a segment has, and what follows it, may be asked again.

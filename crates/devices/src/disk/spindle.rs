@@ -56,9 +56,16 @@ impl Spindle {
 
     /// How far it turns from an angle to another; not at all to one that is still reached.
     #[inline]
-    pub fn ahead(&self, angle: u64, there: u64) -> u64 {
-        let ahead = if there < angle { there + TURN - angle } else { there - angle };
+    fn ahead(&self, angle: u64, there: u64) -> u64 {
+        let ahead = between(angle, there);
         if ahead > TURN - LATE * self.rpm { 0 } else { ahead }
+    }
+
+    /// Whether it turns farther from an angle to another than `most`, and the other is not still reached.
+    #[inline]
+    pub fn is_beyond(&self, angle: u64, there: u64, most: u64) -> bool {
+        let ahead = between(angle, there);
+        ahead > most && ahead <= TURN - LATE * self.rpm
     }
 
     /// How far it turns in a time.
@@ -90,6 +97,13 @@ impl Spindle {
     pub(super) fn turn(&self) -> Time {
         TURN.div_ceil(self.rpm)
     }
+}
+
+/// From an angle forward to another.
+#[inline]
+fn between(angle: u64, there: u64) -> u64 {
+    let ahead = there.wrapping_sub(angle);
+    if there < angle { ahead.wrapping_add(TURN) } else { ahead }
 }
 
 #[cfg(test)]

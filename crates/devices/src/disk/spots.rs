@@ -1,10 +1,11 @@
 //! Where the things lie that wait for the heads: placed once when they come, and kept in the order of the
 //! disk, so that the next of them is found from where the heads are.
 //!
-//! A search for the nearest goes outwards from the heads, past what comes round later than the best that was
-//! found, and ends where the seek alone takes longer than that. Of equals the one that came first is taken.
+//! A search goes outwards from the heads, past what comes round later than the best that was found, and ends
+//! where the seek alone takes longer than that. Of equals the one that came first is taken.
 
 use super::config::Scheduler;
+use super::geometry::Place;
 use super::mechanics::Mechanics;
 use super::spindle::Spindle;
 use crate::kit::slots::Slot;
@@ -29,14 +30,8 @@ pub struct Spot {
 }
 
 impl Spot {
-    /// The spot of what begins at a sector.
-    pub fn new(
-        (sector, age): (u64, u64),
-        slot: Slot,
-        is_write: bool,
-        mechanics: &Mechanics,
-    ) -> Spot {
-        let place = mechanics.geometry.place(sector);
+    /// The spot of what begins at a sector, which lies at that place.
+    pub fn new((sector, age): (u64, u64), slot: Slot, is_write: bool, place: &Place) -> Spot {
         let (cylinder, surface) = (place.cylinder, place.surface);
         let angle = Spindle::angle(place.turn, place.on_track);
         Spot { sector, age, slot, is_write, is_free: false, surface, cylinder, angle }
@@ -254,35 +249,66 @@ impl Among<'_> {
             let place = self.spots.partition_point(|spot| spot.key() < (sector, age));
             best = (now, age, place);
         }
-        let earliest = from.read.min(from.write);
-        if earliest > best.0 {
-            return best.2;
-        }
-        let spindle = mechanics.spindle;
-        let starts = [from.read, from.write];
-        let angles = starts.map(|at| spindle.at(at));
-        // How far the disk turns until the best is there.
-        let until = |best: Time| starts.map(|at| spindle.turned(best.saturating_sub(at)));
-        let mut most = until(best.0);
+        let mut search = Search::new(best, from, mechanics);
         for (place, spot, distance) in Outwards::new(self.spots, mechanics.cylinder) {
-            let which = usize::from(spot.is_write);
-            // However fast the heads are, this one comes round later.
-            let is_late = spindle.ahead(angles[which], spot.angle) > most[which];
-            if is_late || spot.is_free || !self.may_be(spot) {
-                continue;
-            }
-            let seek = mechanics.curve.time(distance);
-            if earliest + mechanics.curve.least(distance, seek) > best.0 {
+            let is_out = search.is_late(spot) || spot.is_free || !self.may_be(spot);
+            if !is_out && !search.look(place, spot, distance) {
                 break;
             }
-            let seek = mechanics.with_switch(seek, spot.surface, spot.is_write);
-            let begin = starts[which] + seek + spindle.wait_from(angles[which], seek, spot.angle);
-            if (begin, spot.age) < (best.0, best.1) {
-                best = (begin, spot.age, place);
-                most = until(begin);
-            }
         }
-        best.2
+        search.best.2
+    }
+}
+
+/// A search for what comes under the head first.
+struct Search<'a> {
+    mechanics: &'a Mechanics,
+    /// Of reads and of writes: from when on the heads may move, and where the disk is then.
+    starts: [Time; 2],
+    angles: [u64; 2],
+    /// The best so far: when it is there, its age and place; and how far the disk turns until then.
+    best: (Time, u64, usize),
+    most: [u64; 2],
+}
+
+impl Search<'_> {
+    fn new(best: (Time, u64, usize), from: From, mechanics: &Mechanics) -> Search<'_> {
+        let starts = [from.read, from.write];
+        let angles = starts.map(|at| mechanics.spindle.at(at));
+        let mut search = Search { mechanics, starts, angles, best, most: [0; 2] };
+        search.find_most();
+        search
+    }
+
+    fn find_most(&mut self) {
+        let (until, spindle) = (self.best.0, self.mechanics.spindle);
+        self.most = self.starts.map(|at| spindle.turned(until.saturating_sub(at)));
+    }
+
+    /// Whether a spot comes round later than the best, however fast the heads are.
+    #[inline]
+    fn is_late(&self, spot: &Spot) -> bool {
+        let which = usize::from(spot.is_write);
+        self.mechanics.spindle.is_beyond(self.angles[which], spot.angle, self.most[which])
+    }
+
+    /// Looks at a spot; whether those that are no nearer may be better than the best.
+    #[inline]
+    fn look(&mut self, place: usize, spot: &Spot, distance: u32) -> bool {
+        let (mechanics, which) = (self.mechanics, usize::from(spot.is_write));
+        let seek = mechanics.curve.time(distance);
+        let earliest = self.starts[0].min(self.starts[1]);
+        if earliest + mechanics.curve.least(distance, seek) > self.best.0 {
+            return false;
+        }
+        let seek = mechanics.with_switch(seek, spot.surface, spot.is_write);
+        let wait = mechanics.spindle.wait_from(self.angles[which], seek, spot.angle);
+        let begin = self.starts[which] + seek + wait;
+        if (begin, spot.age) < (self.best.0, self.best.1) {
+            self.best = (begin, spot.age, place);
+            self.find_most();
+        }
+        true
     }
 }
 
@@ -321,5 +347,63 @@ impl<'a> Iterator for Outwards<'a> {
         let place = self.place;
         (self.above, self.place) = (rest, place + 1);
         Some((place, spot, spot.cylinder - self.cylinder))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::DiskConfig;
+    use engine::{Random as _, Xoshiro256};
+
+    /// The same by a search through all: what needs no heads is there now, all else when its first sector comes.
+    fn searched(spots: &Spots, except: Option<u64>, from: From, mechanics: &Mechanics) -> u64 {
+        let may_be = spots.iter().filter(|spot| Some(spot.age) != except);
+        let when = may_be.map(|spot| {
+            let start = if spot.is_write { from.write } else { from.read };
+            let begin = mechanics.estimate(start, spot.sector, spot.is_write).begin;
+            (if spot.is_free { from.now } else { begin }, spot.age)
+        });
+        when.min().expect("something waits").1
+    }
+
+    /// Few sectors and cylinders, so that things meet: equal angles, heads that are there, sectors that begin now
+    /// or began within the last nanoseconds.
+    #[test]
+    fn what_is_passed_over_is_never_the_first_under_the_head() {
+        let mut random = Xoshiro256::new(7, 0);
+        let mut below = |count: u64| random.below(count);
+        for (cylinders, zones, table) in [
+            (40, "0-19: 8 skew 1 2, 20-39: 5", "1: 400us, 20: 3ms, 30: 2ms"),
+            (1000, "0-999: 700", "none"),
+        ] {
+            let zones = zones.parse().expect("zones");
+            let mut config = DiskConfig { cylinders, zones, surfaces: 2, ..DiskConfig::default() };
+            config.seek.table = table.parse().expect("seek times");
+            for round in 0..3_000 {
+                let mut mechanics = config.mechanics(round % 5).expect("a disk");
+                let sectors = mechanics.geometry.sectors();
+                let mut spots = Spots::default();
+                let with_free = below(3) == 0;
+                for age in 1..3 + below(30) {
+                    let is_write = below(2) == 0;
+                    let sector = below(sectors);
+                    let place = mechanics.geometry.place(sector);
+                    let spot = Spot::new((sector, age), age as Slot, is_write, &place);
+                    spots.insert(spot, with_free && below(9) == 0);
+                }
+                let near = *spots.spot(below(spots.len() as u64) as usize);
+                mechanics.cylinder = if below(2) == 0 { near.cylinder } else { below(40) as u32 };
+                mechanics.surface = below(2) as u32;
+                let at = mechanics.estimate(below(1 << 30), near.sector, false).begin;
+                let read = at + below(6);
+                let write = read.saturating_sub(2) + below(5) * below(2_000_000);
+                let from = From { now: read.min(write) - below(2), read, write };
+                let except = (!with_free && below(2) == 0).then_some(near.age);
+                let mut order = Order::new(Scheduler::Sptf);
+                let chosen = spots.spot(order.choose(&spots, except, from, &mechanics)).age;
+                assert_eq!(chosen, searched(&spots, except, from, &mechanics), "round {round}");
+            }
+        }
     }
 }

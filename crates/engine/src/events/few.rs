@@ -1,6 +1,6 @@
 //! Few events in order: a short list. What is added was inserted later than all that is in it.
 
-use super::{is_before, is_same};
+use super::key::{is_before, is_same};
 
 /// Events in order of time, in a ring.
 #[derive(Debug, Clone)]

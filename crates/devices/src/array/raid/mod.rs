@@ -3,7 +3,7 @@
 //! A request is cut into an operation for each stripe that it touches, and an operation into parts, each
 //! a request to a member: reads, and then writes of what follows from them. No data are kept: only that the right
 //! chunks are read and written at the right time, which the tests hold by giving each write a number
-//! (`symbolic.rs`).
+//! (`symbolic.rs`). A read of one chunk for which nothing can be in the way passes straight to a member (`pass.rs`).
 //!
 //! Each machine has its state to itself: `stripes.rs` who may use a stripe, `plans/` what an operation reads and
 //! writes, `log.rs` the room in logs, `rebuilds.rs` and `recovery.rs` what is made again after failures and power
