@@ -155,8 +155,9 @@ def _losses(study: Study, found: Mapping[str, Results]) -> list[Row]:
             note="2,800 cycles and a year"),
         Row("pages beyond correction, if all were alike", None, lost("alike"),
             note="the spread between pages is what loses data", holds=lost("alike") == 0 < alone),
-        Row("pages lost with parity over the dies / (k - 1) p^2", 1, staggered / two, 40,
-            note="stripes of 16 pages, each on another word line"),
+        Row("pages lost with staggered parity / (k - 1) p^2", None, staggered / two,
+            note="no more than of independent pages: a stripe has good word lines and bad ones",
+            holds=0.1 < staggered / two < 1.4),
         Row("pages lost with parity along word lines / staggered", None, along / staggered,
             note="LI-RAID: pages of a word line fail together", holds=along > staggered),
     ]  # fmt: skip
