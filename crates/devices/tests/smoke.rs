@@ -8,9 +8,9 @@ use crate::common::{Closed, configured, reference, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
     ActiveBlocks, CleaningTime, ControlLine, Detector, Duplex, FillOrder, Fold, FreeOrder,
-    Frontiers, Gang, HostOrder, Interleave, Isolation, LevellingRule, LogScheme, Pace, Pairing,
-    PairingGuard, Planes, Pool, Program, ReadOrder, Reclaim, Recovery, Temperature, TieBreak,
-    Trims,
+    Frontiers, Gang, HostOrder, Interleave, Isolation, LevellingRule, LogScheme, MediaModel, Pace,
+    Pairing, PairingGuard, Planes, Pool, Program, ReadOrder, Reclaim, Recovery, Temperature,
+    TieBreak, Trims,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -53,7 +53,7 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
 
 #[test]
 fn every_word_of_every_choice_runs() {
-    let choices: [(&str, &[(&str, &str)]); 28] = [
+    let choices: [(&str, &[(&str, &str)]); 29] = [
         ("device.gang", Gang::WORDS),
         ("device.interleave", Interleave::WORDS),
         ("device.active_blocks", ActiveBlocks::WORDS),
@@ -79,13 +79,14 @@ fn every_word_of_every_choice_runs() {
         ("device.log_blocks.scheme", LogScheme::WORDS),
         ("device.fdp.isolation", Isolation::WORDS),
         ("device.slc_cache.fold", Fold::WORDS),
+        ("device.media.model", MediaModel::WORDS),
         ("device.persistence.trims", Trims::WORDS),
         ("device.cell.pairing", Pairing::WORDS),
         ("device.cell.pairing_guard", PairingGuard::WORDS),
     ];
     let is_of_a_buffer = |key: &str| {
         let last = key.rsplit('.').next().unwrap_or(key);
-        ["program", "planes", "reclaim", "pace", "read_order"].contains(&last)
+        ["program", "planes", "reclaim", "pace", "read_order", "model"].contains(&last)
     };
     for (key, words) in choices {
         for (word, meaning) in words {
@@ -99,6 +100,10 @@ fn every_word_of_every_choice_runs() {
                     ("device.channels", json!(2)),
                     ("device.buffer.size", json!("1536KiB")),
                 ]);
+            }
+            if *word == "qlc-3d" {
+                keys.push(("device.cell.bits", json!(4)));
+                keys.push(("device.pages_per_block", json!(4)));
             }
             if key == "device.persistence.trims" || key.starts_with("device.cell.pairing") {
                 keys.push(("device.persistence.recovery", json!("summary")));

@@ -13,10 +13,10 @@ const SPARE: [&str; 4] =
     ["spare_factor", "over_provisioning", "spare_blocks_per_plane", "capacity"];
 /// What part of a refusal is answered by a value of a key.
 const ANSWERS: [(&str, &str, &str); 4] = [
-    ("do not fit", "workload.file_size", "\"16KiB\""),
+    ("inode do not fit", "workload.file_size", "\"64KiB\""),
     ("workload.beyond = \"error\" refuses", "workload.beyond", "\"wrap\""),
     ("in which unit their times are", "workload.time_unit", "\"us\""),
-    ("is nothing", "device.size", "\"1MiB\""),
+    ("files of up to", "workload.files", "4"),
 ];
 /// An experiment of fewer keys than this many steps is refused for good.
 const STEPS: u64 = 24;
@@ -65,6 +65,10 @@ fn mended(config: &Config, message: &str, step: u64, dice: &mut Dice) -> Config 
     let mut mended = config.clone();
     if let Some((_, key, value)) = ANSWERS.iter().find(|(part, ..)| message.contains(part)) {
         mended.set(key, *value);
+        return mended;
+    }
+    if message.starts_with("device.seek.") || message.contains(": device.seek.") {
+        mended.0.retain(|(key, _)| !key.contains(".seek.") && !key.contains("cylinders"));
         return mended;
     }
     // A buffer is told its least size, at the end.
