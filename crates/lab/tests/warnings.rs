@@ -77,6 +77,12 @@ fn each_is_raised_where_it_applies_and_not_beside() {
     let writes = [DRIVE, WRITES].concat();
     let buffered =
         format!("[device]\nkind = 'ssd'\nblocks_per_plane = 256\nbuffer.size = '1MiB'\n{WRITES}");
+    // Two handles write to the same addresses.
+    let stream = |handle: u32| {
+        format!("[[workload.streams]]\nkind = 'closed'\nread_share = 0.0\nhandle = {handle}\n")
+    };
+    let both =
+        format!("{DRIVE}[workload]\nkind = 'mix'\nrequests = 20000\n{}{}", stream(0), stream(1));
     let raised: Vec<(&str, &str, Vec<&str>, Vec<&str>)> = vec![
         (
             "nothing_cleaned",
@@ -126,12 +132,7 @@ fn each_is_raised_where_it_applies_and_not_beside() {
             vec!["device.fdp.handles=2"],
             vec!["device.fdp.handles=2", "device.fdp.place=address(0-50%:1)"],
         ),
-        (
-            "foreign_invalidation",
-            &writes,
-            vec!["device.fdp.handles=2", "workload.threads=2", "device.fdp.place=queue"],
-            vec!["device.fdp.handles=2", "device.fdp.place=address(0-50%:1)"],
-        ),
+        ("foreign_invalidation", &both, vec!["device.fdp.handles=2"], vec!["device.fdp.handles=1"]),
         (
             "buffer_untimed",
             &buffered,

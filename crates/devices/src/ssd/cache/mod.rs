@@ -592,7 +592,13 @@ impl Cache {
             let group = self.filling[(domain.0 * self.streams + stream.0) as usize];
             group != NONE && self.gather.group(group).has(class)
         };
-        (0..self.streams).map(Stream).filter(fills).collect()
+        let mut found: Vec<Stream> = (0..self.streams).map(Stream).filter(fills).collect();
+        if self.config.fdp.chooses() {
+            // By age, for the numbers of handles mean nothing.
+            let fills = |stream: &Stream| (domain.0 * self.streams + stream.0) as usize;
+            found.sort_by_key(|stream| self.gather.group(self.filling[fills(stream)]).number);
+        }
+        found
     }
 
     /// A group has had its time to fill, if it is still the one that it was.

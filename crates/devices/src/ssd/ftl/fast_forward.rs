@@ -48,7 +48,8 @@ impl Ftl {
             if is_plain {
                 self.prefetch_victim(flash, Lpn(*page));
             }
-            let (lpn, handle) = (Lpn(*page), Handle::NONE);
+            let lpn = Lpn(*page);
+            let handle = self.handle_of_page(lpn);
             let page = HostPage { lpn, pages: pages_of_each, bytes, near: false, handle };
             if !self.write_untimed(flash, page) {
                 return;

@@ -7,7 +7,7 @@ use super::Ftl;
 use super::handles::Fdp;
 use super::streams::Told;
 use crate::ssd::ids::{Block, Domain, Lpn, Stream};
-use engine::{Handle, Request};
+use engine::{Handle, Lba, Op, Request};
 
 impl Ftl {
     /// Its handles, if it has FDP.
@@ -25,6 +25,16 @@ impl Ftl {
     #[inline]
     pub fn placed(&mut self, request: Request) -> Request {
         self.fdp_mut().map_or(request, |fdp| fdp.place(request))
+    }
+
+    /// The handle of a page that is overwritten without a request: as the rule has it.
+    pub fn handle_of_page(&mut self, lpn: Lpn) -> Handle {
+        if !self.tells_handles() {
+            return Handle::NONE;
+        }
+        let sectors = self.geometry.sectors_per_page;
+        let first = Lba(lpn.0 * u64::from(sectors));
+        self.placed(Request::new(0, Op::Write, first, sectors)).handle
     }
 
     /// Where there are several, the handles.
@@ -169,16 +179,13 @@ impl Ftl {
     }
 
     /// The lists of [`keep_handles`](Ftl::keep_handles) fit this drive.
-    pub fn handles_fit(&self, writer: &[u8], streams: &[u8]) -> bool {
-        let (pages, blocks, handles) = match &self.fdp {
+    pub fn handles_fit(&self, writers: &[u8], streams: &[u8]) -> bool {
+        match &self.fdp {
             Some(fdp) if self.tells_handles() => {
-                (fdp.writers().len(), self.blocks.stream.len(), fdp.count())
+                fdp.fits(writers) && streams.len() == self.blocks.stream.len()
             }
-            _ => (0, 0, 1),
-        };
-        writer.len() == pages
-            && streams.len() == blocks
-            && writer.iter().all(|handle| u32::from(*handle) < handles)
+            _ => writers.is_empty() && streams.is_empty(),
+        }
     }
 
     /// Takes up what was kept.

@@ -9,6 +9,10 @@ use crate::ssd::ids::{Lpn, Stream};
 use crate::ssd::shape::Geometry;
 use engine::{Handle, Op, Request};
 
+/// Who wrote what the drive held at first: no host, so that it is nobody's loss when it is superseded. To everything
+/// else it is of handle 0.
+const NOBODY: u8 = u8::MAX;
+
 /// What was done for one handle, in logical pages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HandleAccount {
@@ -59,7 +63,7 @@ impl Fdp {
                 isolation: keys.isolation,
                 rule: keys.place.clone(),
                 sectors: pages * u64::from(geometry.sectors_per_page),
-                writer: vec![0; if tells { pages as usize } else { 0 }],
+                writer: vec![NOBODY; if tells { pages as usize } else { 0 }],
                 accounts: vec![
                     HandleAccount::default();
                     if tells { keys.handles as usize } else { 0 }
@@ -112,7 +116,20 @@ impl Fdp {
 
     /// The same of a page, by the handle that wrote it.
     pub fn destination_of(&self, lpn: Lpn) -> Stream {
-        self.destination(self.writer(lpn).into())
+        self.destination(self.owner_of(lpn) as u32)
+    }
+
+    /// The handle to which a page is counted.
+    #[inline]
+    fn owner_of(&self, lpn: Lpn) -> usize {
+        let writer = self.writer(lpn);
+        if writer == NOBODY { 0 } else { usize::from(writer) }
+    }
+
+    /// Whether these can be the handles of all pages.
+    pub fn fits(&self, writers: &[u8]) -> bool {
+        let is_known = |it: &u8| *it == NOBODY || u32::from(*it) < self.handles;
+        writers.len() == self.writer.len() && writers.iter().all(is_known)
     }
 
     /// The handle that wrote a page, where there are several.
@@ -148,7 +165,10 @@ impl Fdp {
 
     /// A page is forgotten.
     pub fn trimmed(&mut self, lpn: Lpn) {
-        self.accounts[usize::from(self.writer[lpn.at()])].invalidated += 1;
+        if self.writer(lpn) != NOBODY {
+            let owner = self.owner_of(lpn);
+            self.accounts[owner].invalidated += 1;
+        }
     }
 
     /// The host wrote with a handle: pages that were programmed, and bytes.
@@ -162,7 +182,8 @@ impl Fdp {
     /// A page was moved.
     #[inline]
     pub fn moved(&mut self, lpn: Lpn) {
-        self.accounts[usize::from(self.writer[lpn.at()])].moved += 1;
+        let owner = self.owner_of(lpn);
+        self.accounts[owner].moved += 1;
     }
 
     /// A victim of a stream is erased, out of which pages were moved.
@@ -203,7 +224,7 @@ impl Fdp {
     pub fn tag(&mut self, lpn: Lpn, handle: u32, is_mapped: bool) {
         let Some(writer) = self.writer.get_mut(lpn.at()) else { return };
         let before = std::mem::replace(writer, handle as u8);
-        if is_mapped {
+        if is_mapped && before != NOBODY {
             let account = &mut self.accounts[usize::from(before)];
             account.invalidated += 1;
             account.foreign += u64::from(u32::from(before) != handle);
