@@ -104,6 +104,7 @@ fn every_word_of_every_choice_runs() {
             if *word == "qlc-3d" {
                 keys.push(("device.cell.bits", json!(4)));
                 keys.push(("device.pages_per_block", json!(4)));
+                keys.push(("device.timing.program", json!("6ms")));
             }
             if key == "device.persistence.trims" || key.starts_with("device.cell.pairing") {
                 keys.push(("device.persistence.recovery", json!("summary")));
