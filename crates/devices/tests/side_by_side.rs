@@ -184,7 +184,7 @@ fn drives_that_cannot_be_divided_name_the_shared_state() {
     let ties = Cleaning { tie_break: TieBreak::Random, ..Cleaning::default() };
     let rule = |rule| levelling(Levelling { rule, ..Levelling::default() });
     let aggregate = Levelling { temperature: Temperature::Aggregate, ..Levelling::default() };
-    let rows = [
+    let rows = vec![
         (base(), "nothing"),
         (SsdConfig { channels: 1, ..base() }, "the drive is one unit"),
         (SsdConfig { pool: Pool::Ssd, ..base() }, "pools span several units"),

@@ -42,7 +42,8 @@ pub fn keep(experiment: &Experiment, asked: &Keeping) -> Result<Value, InputErro
         let problem = "drives age by writes, not by days, unless device.media.model is set";
         return Err(experiment.blame(&Invalid::new(&["device.media.model"], problem.to_owned())));
     };
-    let celsius = age.at.map_or(config.media.temperature.celsius(), |at| at.celsius());
+    let celsius =
+        age.at.map_or(config.media.temperature.celsius(), devices::ssd::config::Celsius::celsius);
     let wall = age.seconds as f64 / HOUR;
     let page = config.page_size.bytes() as f64;
     let pages = asked.data_bytes as f64 / page;

@@ -64,7 +64,7 @@ fn amplification(alpha: f64) -> f64 {
     let (mut low, mut high) = (1e-9_f64, 1.0 - 1e-9);
     for _ in 0..200 {
         let v = 0.5 * (low + high);
-        if (1.0 - v) / -v.ln() < alpha {
+        if (1.0 - v) / -libm::log(v) < alpha {
             low = v;
         } else {
             high = v;
@@ -96,7 +96,7 @@ fn uniform_streams_in_handles_of_their_own_have_what_one_stream_has() {
 fn lambert(x: f64) -> f64 {
     let mut w = if x < -0.25 { -0.5 } else { x };
     for _ in 0..60 {
-        let e = w.exp();
+        let e = libm::exp(w);
         w -= (w * e - x) / (e * (w + 1.0));
     }
     w
@@ -121,7 +121,7 @@ fn a_random_handle_beside_one_that_dies_in_order_has_all_the_spare_space() {
     let blocks = f64::from(BLOCKS);
     let (s, usable) = (0.1 * share * blocks, blocks - 1.0 - 0.6 * 2.0);
     let p = s + usable - share * blocks;
-    let d = -(s / p) * lambert(-(p / s) * (-p / s).exp());
+    let d = -(s / p) * lambert(-(p / s) * libm::exp(-p / s));
     // What is written in sequence is moved a little: a unit of it is emptier than the best of the others before it is
     // empty.
     let moved = each[0] - 1.0;

@@ -12,11 +12,14 @@ fn refused(mut keys: Keys, more: &[(&'static str, Value)]) -> String {
     Ssd::new(&config, 1).map(|_| ()).unwrap_err().to_string()
 }
 
+/// A drive, the keys that contradict it, and the words of the refusal.
+type Row = (Keys, Vec<(&'static str, Value)>, &'static [&'static str]);
+
 #[test]
 fn contradictions_name_keys_values_and_a_remedy() {
     let three = ("device.fdp.handles", json!(3));
     let plain = || plane(96, 32, 0.3);
-    let rows: Vec<(Keys, Vec<(&'static str, Value)>, &[&str])> = vec![
+    let rows: Vec<Row> = vec![
         (
             plain(),
             vec![("device.fdp.handles", json!(65))],

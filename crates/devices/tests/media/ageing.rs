@@ -168,7 +168,10 @@ pub fn one_bit_a_cell_ages_less() {
     ]);
     let mut drive = new(&config);
     let some = pages(&drive) / 8;
-    write(&mut drive, (0..some).map(|n| (Op::Write, n * SECTORS, SECTORS as u32)).collect());
+    write(
+        &mut drive,
+        &(0..some).map(|n| (Op::Write, n * SECTORS, SECTORS as u32)).collect::<Vec<_>>(),
+    );
     drive.age("1mo at 30C".parse().unwrap()).unwrap();
     let at_once = retried(&mut drive);
     assert!(drive.account(1).slc_cache.unwrap().held > 0);
@@ -176,7 +179,10 @@ pub fn one_bit_a_cell_ages_less() {
     assert_eq!(at_once, 0);
     assert!(media(&drive).drift[1] < 1.5, "{:?}", media(&drive).drift);
     let mut native = new(&self::config(&[("device.fill", json!("empty"))]));
-    write(&mut native, (0..some).map(|n| (Op::Write, n * SECTORS, SECTORS as u32)).collect());
+    write(
+        &mut native,
+        &(0..some).map(|n| (Op::Write, n * SECTORS, SECTORS as u32)).collect::<Vec<_>>(),
+    );
     native.age("1mo at 30C".parse().unwrap()).unwrap();
     assert!(retried(&mut native) > 0);
 }
@@ -203,7 +209,7 @@ pub fn a_good_first_reference_saves_retries() {
         let config = config(&[("device.retry.reference", json!(reference))]);
         let mut drive = aged(&config, &["1y at 40C"]);
         let first = retried(&mut drive);
-        write(&mut drive, vec![(Op::Write, 0, SECTORS as u32)]);
+        write(&mut drive, &[(Op::Write, 0, SECTORS as u32)]);
         (first, retried(&mut drive))
     };
     let (table, last, model) = (of("table"), of("last"), of("model"));
@@ -224,12 +230,12 @@ pub fn a_block_that_was_open_has_an_old_and_a_young_part() {
         [0..48, 48..96, 96..144].map(|pages| all[pages].iter().filter(|it| of(it)).count())
     };
     // Two groups, a year, two more, a year, and two more.
-    write(&mut drive, (0..48).map(of).collect());
+    write(&mut drive, &(0..48).map(of).collect::<Vec<_>>());
     drive.age("1y at 30C".parse().unwrap()).unwrap();
-    write(&mut drive, (48..96).map(of).collect());
+    write(&mut drive, &(48..96).map(of).collect::<Vec<_>>());
     assert_eq!(retries(&mut drive), [48, 0, 0]);
     drive.age("1y at 30C".parse().unwrap()).unwrap();
-    write(&mut drive, (96..144).map(of).collect());
+    write(&mut drive, &(96..144).map(of).collect::<Vec<_>>());
     assert_eq!(retries(&mut drive), [48, 48, 0]);
     let mut restored = new(&config);
     restored.restore(drive.save().unwrap()).unwrap();

@@ -125,7 +125,7 @@ fn lost_of(ssd: &mut Drive) -> BTreeSet<u64> {
     lost(&read_all(ssd))
 }
 
-fn write(drive: &mut Drive, requests: Vec<(Op, u64, u32)>) {
+fn write(drive: &mut Drive, requests: &[(Op, u64, u32)]) {
     let make = |n: u64| {
         let (op, lba, sectors) = requests[n as usize];
         Request::new(n, op, Lba(lba), sectors)

@@ -172,7 +172,7 @@ impl<'a> Faulty<'a> {
                 self.off_until = Some(now + off);
             }
             Order::Age(_) | Order::AgeSteady | Order::Lie(_) => {
-                text = self.age(&order)?.to_string()
+                text = self.age(&order)?.to_string();
             }
             Order::Reset => {
                 let has_ended = self.wrong.has_ended;

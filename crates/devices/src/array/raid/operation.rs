@@ -94,7 +94,7 @@ impl Operation {
     /// One of a request.
     pub fn asked(self, request: &Request) -> Self {
         let Request { queue, fua, handle, .. } = *request;
-        Operation { queue, fua, handle, ..self }
+        Operation { queue, handle, fua, ..self }
     }
 
     // ---- what it is for -----------------------------------------------------------------------

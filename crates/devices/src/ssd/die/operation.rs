@@ -399,9 +399,8 @@ fn commanded(stages: &[Stage], control_ns: u64) -> Vec<Stage> {
     let mut before = None;
     for stage in stages {
         let begins = match (stage, before) {
-            (Stage::Cell(_), _) => true,
             (Stage::Bus(_), Some(Stage::Cell(_))) => false,
-            (Stage::Bus(_), _) => true,
+            (Stage::Cell(_) | Stage::Bus(_), _) => true,
             (_, before) => matches!(before, None | Some(Stage::Write(_))),
         };
         if begins {

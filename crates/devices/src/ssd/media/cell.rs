@@ -48,7 +48,7 @@ impl Cell {
 
     /// Its class, and the age and the reads up to which it is that.
     pub fn set_class(&mut self, (drift, errors): (i16, i16), (until_age, until_reads): (u32, u32)) {
-        *self = Cell { drift, errors, until_age, until_reads, ..*self };
+        *self = Cell { until_age, until_reads, drift, errors, ..*self };
     }
 
     /// Another flash page is read.

@@ -76,7 +76,8 @@ impl Geometry {
         }
         let block = Size::from_bytes(self.gathered_pages(config) * page.bytes());
         let blocks = keys.size.bytes() / block.bytes();
-        if keys.size.bytes() % block.bytes() != 0 || !(2..=MOST_BLOCKS).contains(&blocks) {
+        if !keys.size.bytes().is_multiple_of(block.bytes()) || !(2..=MOST_BLOCKS).contains(&blocks)
+        {
             let problem = format!(
                 "{} is not possible; a multiple of the blocks of {block} that gather, from 2 to {MOST_BLOCKS}",
                 keys.size

@@ -95,13 +95,12 @@ impl Placing {
             return Handle::NONE;
         }
         let count = self.handles.len();
-        let at = match &mut self.random {
-            Some(random) => random.below(count as u64) as usize,
-            None => {
-                let at = self.next;
-                self.next = (at + 1) % count;
-                at
-            }
+        let at = if let Some(random) = &mut self.random {
+            random.below(count as u64) as usize
+        } else {
+            let at = self.next;
+            self.next = (at + 1) % count;
+            at
         };
         Handle::new(self.handles[at].into())
     }
