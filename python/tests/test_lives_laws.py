@@ -272,3 +272,68 @@ def test_the_words_about_a_need_are_these():
     assert str(refused.value).endswith("latencies may begin with read. or write.")
     found = parse(("iops=1, p99=20ms", " read.p99=1us"))
     assert found == need.Need({"iops": 1.0}, {"p99": 20_000.0, "read.p99": 1.0})
+
+
+def test_a_trace_is_repeated_until_the_drive_ends(tmp_path, monkeypatch):
+    trace = tmp_path / "w.csv"
+    trace.write_text("0,0,4096,write\n1,8192,4096,write\n")
+    load = layers.from_mapping("--trace w.csv", {"workload": {"kind": "trace", "path": str(trace)}})
+    columns = "time=1:ms,offset=2:bytes,size=3,op=4"
+    named = layers.from_assignments({"workload.columns": columns})
+    below = [sources.from_name("device", "enterprise-ssd", "DEVICE"), *load, *named]
+    who = Subject.of("it", "--trace w.csv", below, layers.from_assignments(QUICK))
+    assert who.workload == "w.csv" and who.scale == 1
+    resolved = running.Experiment._from_layers(who.stack).to_dict()["workload"]
+    assert resolved["loops"] == ENDLESS
+    endless = [it for it in who.stack if str(ENDLESS) in it.text]
+    assert [it.source for it in endless] == ["ssdlab endurance"]
+    assert [it.source for it in who.stack if "timed" in it.text] == ["ssdlab endurance"]
+    run = []
+    monkeypatch.setattr(lives, "run_layers", lambda it: run.append(it) or running.run_layers(it))
+    who.refuse_without_writes()
+    ((*rest, last),) = run
+    assert rest == list(who.stack) and last.source == "ssdlab endurance"
+    assert last.text == '"workload" = {"loops" = 1}'
+    trace.write_text("0,0,4096,read\n")
+    with pytest.raises(InputError, match="workload w.csv: none of its first 1 requests writes"):
+        who.refuse_without_writes()
+
+
+def test_what_is_not_there_is_named_as_it_was_asked_for():
+    for ask, name in (
+        (lambda: rate("nosuch", "client", []), "DEVICE"),
+        (lambda: read("nosuch"), "ARRAY"),
+    ):
+        with pytest.raises(InputError) as refused:
+            ask()
+        assert str(refused.value).startswith(f"{name} nosuch"), refused.value
+    with pytest.raises(InputError, match="no-such-trace"):
+        endurance("enterprise-ssd", trace="no-such-trace")
+    with pytest.raises(InputError, match=r"device.rebuild.rate"):
+        read("agrawal2008-array-6", layers.from_assignments({"device.rebuild.rate": "fast"}))
+
+
+def test_the_first_life_says_how_long_the_others_will_be(monkeypatch):
+    asked = []
+
+    def none(*arguments):
+        asked.append(arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rating, "several", none)
+    load = [sources.from_name("workload", "random-write")]
+    changes = layers.from_assignments(QUICK)
+    for drives in (1, rating.MAX_DRIVES):
+        with pytest.raises(KeyboardInterrupt):
+            rate("enterprise-ssd", "client", load, changes, drives=drives, seed=3)
+    who, cycles, seeds, expected, progress = asked[0]
+    short = live(who, 10, 3)
+    assert (cycles, seeds, progress) == (40, [3], None)
+    assert expected == pytest.approx(short.requests * 40 / 10)
+    assert asked[1][2] == list(range(3, 3 + rating.MAX_DRIVES))
+
+
+def test_shares_of_an_array_are_whole_numbers():
+    changes = layers.from_assignments({"device.redundancy": "mirror"})
+    found = read("agrawal2008-array-6", changes)
+    assert isinstance(found.groups, int) and isinstance(found.member_bytes, int)

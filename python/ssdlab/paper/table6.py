@@ -155,9 +155,9 @@ def _experiments(part: int) -> dict[str, dict[str, Any]]:
 def _mixed(part: int) -> dict[str, dict[str, Any]]:
     """Half reads, half writes on eight packages, by what they share."""
     load = {"kind": "closed", "outstanding": 32, "read_share": 0.5, "requests": 20_000 // part}
-    gang = {"channels": 1, "packages_per_channel": 8}
+    gang: dict[str, Any] = {"channels": 1, "packages_per_channel": 8}
     control = {"gang": "shared-control-async", "control_line": "command"}
-    drives = {"own": {}, "bus": gang, "control": gang | control}
+    drives: dict[str, dict[str, Any]] = {"own": {}, "bus": gang, "control": gang | control}
     timing = {"timing": {"command": COMMAND}}
     return {
         f"mixed, {name}": {"device": SMALL | timing | keys, "workload": load}
