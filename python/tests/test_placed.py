@@ -31,7 +31,9 @@ def test_a_run_shows_its_handles(ssdlab):
     drive = {f"device.{key}": value for key, value in DRIVE.items() if key != "preset"}
     more = {"device.fdp.handles": 2, "device.fdp.place": "queue"}
     sets = {**LOAD, **drive, **more}.items()
-    done = ssdlab("run", "agrawal2008", *(f"--set={key}={str(it).lower()}" for key, it in sets))
+    done = ssdlab(
+        "run", "--device", "agrawal2008", *(f"--set={key}={str(it).lower()}" for key, it in sets)
+    )
     assert done.returncode == 0, done
     shown = " ".join(done.stdout.split())
     assert "Placement handles" in shown

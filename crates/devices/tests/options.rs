@@ -169,6 +169,8 @@ impl Row {
 
 #[path = "options_buffered.rs"]
 mod buffered;
+#[path = "options_energy.rs"]
+mod energy;
 
 #[path = "options_blocks.rs"]
 mod blocks;
@@ -430,24 +432,6 @@ fn wear() -> Vec<Row> {
     ]
 }
 
-fn energy() -> Vec<Row> {
-    let more =
-        |key, from: &str, to: &str, load| row(key, [json!(from), json!(to)], load, (JOULES, More));
-    vec![
-        more("device.energy.voltage", "1.8V", "3.3V", READS)
-            .given("device.energy.read", json!("25mA")),
-        more("device.energy.read", "15mA", "25mA", READS),
-        more("device.energy.program", "15mA", "25mA", WRITES),
-        more("device.energy.erase", "15mA", "25mA", WRITES),
-        more("device.energy.bus", "15mA", "25mA", READS),
-        more("device.energy.standby", "50uA", "100uA", READS),
-        more("device.energy.controller", "100mW", "1W", READS),
-        more("device.energy.page_read", "1uJ", "2uJ", READS),
-        more("device.energy.page_program", "10uJ", "20uJ", WRITES),
-        more("device.energy.block_erase", "10uJ", "20uJ", WRITES),
-    ]
-}
-
 // ---- running it -----------------------------------------------------------------------------
 
 fn outcome(
@@ -500,7 +484,7 @@ fn verdict(row: &Row) -> Result<(), String> {
 
 #[test]
 fn every_key_changes_a_result_in_the_right_direction() {
-    let own = [shape(), space(), times(), frontiers(), wear(), energy()];
+    let own = [shape(), space(), times(), frontiers(), wear(), energy::rows()];
     let parts = [blocks::rows(), buffered::rows(), buffered::ageing(), power::rows(), fdp::rows()];
     let table: Vec<Row> = own.into_iter().chain(parts).flatten().collect();
     let failed: Vec<String> = table.iter().filter_map(|row| verdict(row).err()).collect();

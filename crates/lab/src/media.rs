@@ -1,7 +1,8 @@
 //! What was programmed and why, and the SLC cache: their part of the results.
 
+use crate::{aged, placed, power};
 use devices::ssd::{SlcReport, SsdReport};
-use engine::Time;
+use engine::{PowerCuts, Time};
 use serde_json::{Map, Value, json};
 
 /// Bytes programmed by cause.
@@ -9,8 +10,24 @@ pub fn bytes(report: &SsdReport) -> Value {
     report.media.rows().iter().map(|(cause, bytes)| ((*cause).to_owned(), json!(bytes))).collect()
 }
 
+/// Adds the sections of what only some drives have, in the order of the schema.
+pub fn sections(flash: &SsdReport, cuts: Option<&PowerCuts>, results: &mut Value) {
+    let power = flash.power.as_ref().and_then(|it| power::section(it, cuts));
+    let found = [
+        ("slc_cache", flash.slc_cache.as_ref().map(slc_cache)),
+        ("media", aged::section(flash)),
+        ("fdp", flash.fdp.as_ref().map(placed::section)),
+        ("power", power.map(|section| json!(section))),
+    ];
+    for (name, section) in found {
+        if let Some(section) = section {
+            results[name] = section;
+        }
+    }
+}
+
 /// The section `slc_cache`: what went through it, and its states in order.
-pub fn slc_cache(report: &SlcReport) -> Value {
+fn slc_cache(report: &SlcReport) -> Value {
     let seconds = |ns: Time| ns as f64 / 1e9;
     let states: Map<String, Value> = report
         .states

@@ -8,7 +8,6 @@
 //! `workload.asked = workload.warm_up + host.all.requests + host.all.failed + workload.unanswered`,
 //! where the first are those answered requests that came before the warm-up was over.
 
-use crate::aged;
 use crate::answers::{Answers, Classes};
 use crate::energy;
 use crate::health;
@@ -16,7 +15,6 @@ use crate::lifetime;
 use crate::media;
 use crate::overload::{Backlog, Offered};
 use crate::placed;
-use crate::power;
 use crate::steady::{Prepared, SteadyState};
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
@@ -283,18 +281,8 @@ impl Results {
             let cuts = ran.cuts.as_ref().map_or(0, |it| it.made.len());
             object.insert("health".to_owned(), health::section(&flash.health, read, cuts));
         }
-        if let Some(slc) = self.flash.as_ref().and_then(|flash| flash.slc_cache.as_ref()) {
-            results["slc_cache"] = media::slc_cache(slc);
-        }
-        if let Some(section) = self.flash.as_ref().and_then(aged::section) {
-            results["media"] = section;
-        }
-        if let Some(fdp) = self.flash.as_ref().and_then(|flash| flash.fdp.as_ref()) {
-            results["fdp"] = placed::section(fdp);
-        }
-        let power = self.flash.as_ref().and_then(|flash| flash.power.as_ref());
-        if let Some(section) = power.and_then(|it| power::section(it, ran.cuts.as_ref())) {
-            results["power"] = section;
+        if let Some(flash) = &self.flash {
+            media::sections(flash, ran.cuts.as_ref(), &mut results);
         }
         if let Some(disk) = &self.disk {
             results["disk"] = disk_section(disk);

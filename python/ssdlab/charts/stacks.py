@@ -18,6 +18,8 @@ LOOKS = (
     ("╫", "|", "bright_red"),
     ("═", "=", "cyan"),
     ("█", "#", "green"),
+    ("▞", "~", "bright_magenta"),
+    ("▤", "^", "bright_cyan"),
 )
 #: Look of all other parts.
 OTHER_LOOK = ("▪", "?", "magenta")

@@ -38,7 +38,8 @@ def promise_of(device: dict[str, Any]) -> Promise:
         return promise_of(device["member"])
     if device["kind"] != "ssd":
         return Promise(volatile=False, atom=SECTOR)
-    buffers = (device["buffer"], device["block_buffer"])
+    # A drive with a write buffer has no keys of a block buffer.
+    buffers = [device[name] for name in ("buffer", "block_buffer") if name in device]
     volatile = any(bytes_of(it["size"]) > 0 and not it["power_loss_protected"] for it in buffers)
     atom = bytes_of(device.get("logical_page") or device["page_size"])
     return Promise(volatile, atom)

@@ -151,7 +151,7 @@ def _losses(study: Study, found: Mapping[str, Results]) -> list[Row]:
     alone, staggered, along = lost("alone"), lost("staggered"), lost("along word lines")
     two = (STRIPE - 1) * alone**2
     return [
-        Row("pages beyond correction, simulated / integral", 1, alone / form, 30,
+        Row("pages beyond correction, simulated / integral", 1, alone / form, 15,
             note="2,800 cycles and a year"),
         Row("pages beyond correction, if all were alike", None, lost("alike"),
             note="the spread between pages is what loses data", holds=lost("alike") == 0 < alone),

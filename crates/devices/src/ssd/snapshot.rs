@@ -156,6 +156,11 @@ fn shape(config: &SsdConfig, geometry: &Geometry) -> Vec<(String, String)> {
         ("device.spare_factor, in pages exported", geometry.exported_pages().to_string()),
     ];
     let mut shape = pairs.map(|(key, value)| (key.to_owned(), value)).to_vec();
+    if config.fdp.chooses() {
+        let fdp = &config.fdp;
+        shape.push(("device.fdp.handles".to_owned(), fdp.handles.to_string()));
+        shape.push(("device.fdp.isolation".to_owned(), fdp.isolation.to_string()));
+    }
     if config.log_blocks.are_used() {
         // States of other drives are as they were before there were log blocks.
         let logs = &config.log_blocks;

@@ -46,6 +46,11 @@ fn contradictions_name_keys_values_and_a_remedy() {
             &["device.log_blocks.scheme", "use \"none\""],
         ),
         (
+            plain(),
+            vec![three.clone(), ("device.block_buffer.size", json!("1MiB"))],
+            &["device.block_buffer.size", "use \"0B\""],
+        ),
+        (
             buffered(),
             vec![
                 three.clone(),

@@ -153,7 +153,11 @@ impl Parser {
         let bytes = SIZE.u64(length)?.checked_mul(size.1);
         let bytes = bytes.ok_or_else(|| SIZE.fault(Fault::TooLarge, length))?;
         let extent = Extent::of(first, bytes).map_err(|fault| SIZE.fault(fault, length))?;
-        let named = |number: usize| HANDLE.u64(column(number)?).map(Handle::new);
+        // Reads of a table mostly have none.
+        let named = |number: usize| match column(number)? {
+            b"" | b"-" => Ok(Handle::NONE),
+            text => HANDLE.u64(text).map(Handle::new),
+        };
         let handle = handle.map_or(Ok(Handle::NONE), named)?;
         Ok(match extent.line(at, device, op) {
             Line::Record(record) => Line::Record(Record { handle, ..record }),

@@ -10,6 +10,7 @@ mod chunks;
 mod words;
 
 use super::row::{Format, Reader};
+use super::writing::{HANDLE_LOST, Lost};
 use crate::error::BuildError;
 use crate::read::batch::Batch;
 use crate::read::fields::{DEVICE, Fault, Field, SECTORS};
@@ -17,7 +18,7 @@ use crate::read::inputs::reason;
 use crate::read::source::{BATCH_RECORDS, Opening, Source, Unreadable};
 use crate::record::{Clock, LineError, Losses, Record};
 use chunks::Chunks;
-use engine::{Op, SECTOR_BYTES};
+use engine::{Handle, Op, SECTOR_BYTES};
 use parquet::basic::{Compression, ConvertedType, Encoding, Type as Physical, ZstdLevel};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
@@ -65,6 +66,7 @@ fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::
     // The library wants to own what it writes to, so it writes to memory, group by group.
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build()))?;
     let mut rows: Vec<Record> = Vec::with_capacity(GROUP_ROWS);
+    let mut lost = Lost::default();
     loop {
         rows.clear();
         rows.extend(records.take(GROUP_ROWS));
@@ -73,13 +75,14 @@ fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::
         }
         let mut group = writer.next_row_group()?;
         write_group(&mut group, &rows)?;
+        rows.iter().for_each(|row| lost.count(HANDLE_LOST, row.handle != Handle::NONE));
         group.close()?;
         writer.flush()?;
         out.write_all(writer.inner())?;
         writer.inner_mut().clear();
     }
     out.write_all(&writer.into_inner()?)?;
-    Ok(Vec::new())
+    Ok(lost.0)
 }
 
 fn write_group(

@@ -47,6 +47,11 @@ impl Geometry {
                 "log blocks are of addresses, not of handles; use \"none\"",
             ),
             (
+                config.block_buffer.gathers(),
+                "device.block_buffer.size",
+                "the block buffer gathers by address, not by handle; use \"0B\"",
+            ),
+            (
                 config.slc_cache.is_on(),
                 "device.slc_cache.dynamic",
                 "the SLC cache takes data of all handles alike; use 0",

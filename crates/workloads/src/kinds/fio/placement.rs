@@ -11,6 +11,8 @@ const MOST: usize = 128;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Placement {
     is_on: bool,
+    /// Streams are counted from 1, and stream 1 is handle 0, as NVMe has it.
+    of_streams: bool,
     handles: Vec<u8>,
     is_random: bool,
 }
@@ -28,6 +30,7 @@ impl Placement {
             "fdp" | "streams" => true,
             _ => return Err("the kinds of placement are none, fdp and streams".to_owned()),
         };
+        self.of_streams = text == "streams";
         Ok(())
     }
 
@@ -69,6 +72,9 @@ impl Placement {
                         plids=0,1,2"
                 .to_owned());
         }
+        if self.is_on && self.of_streams && self.handles.contains(&0) {
+            return Err("streams are numbered from 1, and plids has 0".to_owned());
+        }
         Ok(())
     }
 }
@@ -84,7 +90,10 @@ pub struct Placing {
 impl Placing {
     /// Of a clone of a job, whose randomness is its own.
     pub fn new(placement: &Placement, seed: u64) -> Placing {
-        let handles = if placement.is_on { placement.handles.clone() } else { Vec::new() };
+        let mut handles = if placement.is_on { placement.handles.clone() } else { Vec::new() };
+        if placement.of_streams {
+            handles.iter_mut().for_each(|it| *it = it.saturating_sub(1));
+        }
         let random = placement.is_random.then(|| Xoshiro256::new(seed, streams::FIO_HANDLES));
         Placing { handles, next: 0, random }
     }
