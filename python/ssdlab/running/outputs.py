@@ -138,8 +138,9 @@ def diskspd(results: Results) -> str:
     for name in measured:
         every = apart[name].all
         seconds = every.requests / every.iops if every.iops else 0.0
-        title = "" if name == MEASURED else f"{name.removesuffix(MEASURED).strip().capitalize()}\n\n"
-        tables.append(title + _diskspd_table(apart[name], seconds))
+        title = name.removesuffix(MEASURED).strip().capitalize()
+        table = _diskspd_table(apart[name], seconds)
+        tables.append(f"{title}\n\n{table}" if title else table)
     return "\n".join(tables)
 
 
