@@ -12,38 +12,38 @@ const LARGEST_FILE: u64 = 1 << 20;
 
 /// A line that cannot be, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct BadLine {
-    pub(crate) line: usize,
-    pub(crate) problem: String,
+pub struct BadLine {
+    pub line: usize,
+    pub problem: String,
 }
 
 impl BadLine {
-    pub(crate) fn new(line: usize, problem: impl Into<String>) -> Self {
+    pub fn new(line: usize, problem: impl Into<String>) -> Self {
         BadLine { line, problem: problem.into() }
     }
 
     /// The refusal, with the name of the text.
-    pub(crate) fn of(self, name: &str) -> BuildError {
+    pub fn of(self, name: &str) -> BuildError {
         BuildError::Input(format!("{name}, line {}: {}", self.line, self.problem))
     }
 }
 
 /// What a kind of workload calls its text.
-pub(crate) struct Script {
+pub struct Script {
     /// In front of the path: "fio job".
-    pub(crate) named: &'static str,
+    pub named: &'static str,
     /// What a file of that language is: "job file".
-    pub(crate) what: &'static str,
+    pub what: &'static str,
     /// The key of the text, and with its section.
-    pub(crate) key: &'static str,
-    pub(crate) full_key: &'static str,
+    pub key: &'static str,
+    pub full_key: &'static str,
     /// What is missing where neither is given.
-    pub(crate) missing: &'static str,
+    pub missing: &'static str,
 }
 
 impl Script {
     /// The name of the text in messages, and the text.
-    pub(crate) fn read(
+    pub fn read(
         &self,
         path: &str,
         text: &str,

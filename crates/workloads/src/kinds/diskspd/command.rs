@@ -5,7 +5,7 @@ use options::nearest;
 
 /// In which order a thread goes over its target; bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pattern {
+pub enum Pattern {
     /// `-s`: each thread has a position of its own.
     Sequential { stride: u64 },
     /// `-si`: the threads of a target share one.
@@ -16,15 +16,15 @@ pub(super) enum Pattern {
 
 /// Seconds before, during and after the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Seconds {
-    pub(super) warm_up: u64,
-    pub(super) measured: u64,
-    pub(super) cool_down: u64,
+pub struct Seconds {
+    pub warm_up: u64,
+    pub measured: u64,
+    pub cool_down: u64,
 }
 
 /// Threads of a command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Threads {
+pub enum Threads {
     /// `-t`: so many for each target.
     PerTarget(u64),
     /// `-F`: so many, and each asks every target.
@@ -33,39 +33,39 @@ pub(super) enum Threads {
 
 /// Where a thread may ask within a target, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bounds {
+pub struct Bounds {
     /// `-c`.
-    pub(super) size: Option<u64>,
+    pub size: Option<u64>,
     /// `-f`.
-    pub(super) most: Option<u64>,
+    pub most: Option<u64>,
     /// `-B`.
-    pub(super) base: u64,
+    pub base: u64,
     /// `-T`.
-    pub(super) thread_stride: u64,
+    pub thread_stride: u64,
 }
 
 /// A command line with its values. Its fields are the options that decide requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Command {
-    pub(super) line: usize,
-    pub(super) block: u64,
-    pub(super) targets: Vec<String>,
-    pub(super) bounds: Bounds,
-    pub(super) threads: Threads,
+pub struct Command {
+    pub line: usize,
+    pub block: u64,
+    pub targets: Vec<String>,
+    pub bounds: Bounds,
+    pub threads: Threads,
     /// Of each thread on each target.
-    pub(super) outstanding: u64,
-    pub(super) pattern: Pattern,
-    pub(super) write_percent: u64,
+    pub outstanding: u64,
+    pub pattern: Pattern,
+    pub write_percent: u64,
     /// Writes are forced to the medium.
-    pub(super) durable: bool,
-    pub(super) seconds: Seconds,
+    pub durable: bool,
+    pub seconds: Seconds,
     /// Requests of a burst, and the pause after it, ns.
-    pub(super) burst: Option<(u64, u64)>,
+    pub burst: Option<(u64, u64)>,
     /// Bytes a second of each thread on each target.
-    pub(super) rate: Option<u64>,
-    pub(super) seed: u64,
+    pub rate: Option<u64>,
+    pub seed: u64,
     /// Notices of what is read over.
-    pub(super) ignored: Vec<&'static str>,
+    pub ignored: Vec<&'static str>,
 }
 
 /// The options that decide requests, as they are written.
@@ -115,7 +115,8 @@ enum Amount {
     Blocks(u64),
 }
 
-/// The options as they are written, before they are held against each other.
+/// The options as they are written, before they are held against each other. Its fields are those
+/// options.
 #[derive(Default)]
 struct Written {
     /// What was given, once each.
@@ -147,7 +148,7 @@ struct Written {
 
 impl Command {
     /// The command line; the error is a sentence.
-    pub(super) fn read(words: &Words) -> Result<Self, String> {
+    pub fn read(words: &Words) -> Result<Self, String> {
         let mut written = Written::default();
         let mut targets: Vec<String> = Vec::new();
         for word in &words.words {
@@ -467,6 +468,7 @@ fn unknown(option: &str) -> String {
         .collect();
     let all = || letters.iter().chain(&also).map(String::as_str);
     let near = all().find(|it| *it == other_case).or_else(|| nearest(option, all()));
+    let near = near.filter(|_| option.len() > 1);
     let hint = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
     format!(
         "unknown option{hint}; requests are decided by {}; read over are {}, -R and -ys",

@@ -4,16 +4,16 @@ use crate::script::BadLine;
 
 /// A command line: its words behind the name of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Words {
+pub struct Words {
     /// The line on which it begins.
-    pub(super) line: usize,
-    pub(super) words: Vec<String>,
+    pub line: usize,
+    pub words: Vec<String>,
     /// Its output goes to a file.
-    pub(super) redirected: bool,
+    pub redirected: bool,
 }
 
 /// The command lines of a text.
-pub(super) fn commands(text: &str) -> Result<Vec<Words>, BadLine> {
+pub fn commands(text: &str) -> Result<Vec<Words>, BadLine> {
     let mut found = Vec::new();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.lines().enumerate();

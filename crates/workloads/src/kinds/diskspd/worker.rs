@@ -10,7 +10,7 @@ const ALIGNMENT: u64 = 4096;
 
 /// The part of the device that a command line asks of one target, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Region {
+pub struct Region {
     /// Where it is asked first.
     base: u64,
     /// From the base to the last place of a request.
@@ -18,7 +18,7 @@ pub(super) struct Region {
 }
 
 /// The regions of the targets; the error is a sentence.
-pub(super) fn regions(command: &Command, capacity: u64) -> Result<Vec<Region>, String> {
+pub fn regions(command: &Command, capacity: u64) -> Result<Vec<Region>, String> {
     let Bounds { size, most, base, thread_stride } = command.bounds;
     let same = |index: usize| {
         let name = &command.targets[index];
@@ -69,7 +69,7 @@ pub(super) fn regions(command: &Command, capacity: u64) -> Result<Vec<Region>, S
 }
 
 /// A thread on a target while it runs.
-pub(super) struct Worker {
+pub struct Worker {
     /// The number of its target.
     target: usize,
     region: Region,
@@ -78,7 +78,7 @@ pub(super) struct Worker {
     /// Its next place in a row, from the base.
     next: u64,
     random: Xoshiro256,
-    pub(super) in_flight: u64,
+    pub in_flight: u64,
     issued: u64,
     /// Requests of this burst.
     burst: u64,
@@ -92,7 +92,7 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Thread `thread` on a target, with randomness of its own.
-    pub(super) fn new(
+    pub fn new(
         command: &Command,
         (target, region): (usize, Region),
         thread: u64,
@@ -115,7 +115,7 @@ impl Worker {
     }
 
     /// When it asks next, if nothing is answered before.
-    pub(super) fn ready(&self, command: &Command, started: Time, now: Time) -> Option<Time> {
+    pub fn ready(&self, command: &Command, started: Time, now: Time) -> Option<Time> {
         if self.in_flight >= command.outstanding {
             return None;
         }
@@ -129,7 +129,7 @@ impl Worker {
     }
 
     /// Its next request, which is submitted at `at`; `shared` are the positions of all targets.
-    pub(super) fn submit(
+    pub fn submit(
         &mut self,
         command: &Command,
         writes: Chance,
@@ -159,7 +159,7 @@ impl Worker {
     }
 
     /// The request submitted last was not submitted after all.
-    pub(super) fn take_back(&mut self, request: Request) {
+    pub fn take_back(&mut self, request: Request) {
         (self.burst, self.resume) = self.before;
         self.in_flight -= 1;
         self.issued -= 1;
@@ -195,7 +195,7 @@ impl Worker {
     }
 
     /// Requests that its rate made due before `now` and that were not asked.
-    pub(super) fn held_back(&self, command: &Command, started: Time, now: Time) -> u64 {
+    pub fn held_back(&self, command: &Command, started: Time, now: Time) -> u64 {
         let Some(rate) = command.rate else { return 0 };
         let bytes = u128::from(now.saturating_sub(started)) * u128::from(rate) / 1_000_000_000;
         let due = (bytes / u128::from(command.block)) as u64;
