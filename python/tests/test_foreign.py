@@ -1,4 +1,4 @@
-"""Results, fio jobs and MQSim's files as experiments."""
+"""Results, fio jobs, command lines of DiskSpd and MQSim's files as experiments."""
 
 import json
 
@@ -157,3 +157,35 @@ def test_results_that_name_code_need_permission(ssdlab, refused, tmp_path):
     assert ssdlab("run", *words, "--out", "out").returncode == 0
     assert "--allow-code" in refused("run", "out")
     assert ssdlab("run", "out", "--allow-code").returncode == 0
+
+
+DISKSPD = """@echo off
+rem two measurements
+diskspd -b4K -r -o1 -w50 -g100i -W1 -d2 -L -Sh a.dat > out.txt
+diskspd.exe -b8K -o1 -g50i -W0 -d2 ^
+   -Su a.dat
+"""
+
+
+@pytest.mark.parametrize("name", ["load.cmd", "load.bat", "load.diskspd"])
+def test_command_lines_of_diskspd_run(ssdlab, refused, tmp_path, name):
+    (tmp_path / name).write_text(DISKSPD)
+    for words in ([name], ["--workload", name]):
+        found = json.loads(ssdlab("run", *words, "--json", "-", "--quiet").stdout)
+        counts = {it: stats["all"]["requests"] for it, stats in found["classes"].items()}
+        assert counts == {"line 3 warm-up": 99, "line 3 measured": 200, "line 4 measured": 99}
+        assert found["host"]["all"]["requests"] == 398
+    noted = {"diskspd_ignored_L": 1, "diskspd_ignored_output_file": 1}
+    assert found["workload"]["notices"] == noted
+    (tmp_path / name).write_text("diskspd -b4K -q a.dat")
+    assert f"DiskSpd file {name}, line 1: -q: unknown option" in refused("run", name)
+    assert "is a directory" not in refused("run", f"no-{name}")
+
+
+def test_the_table_of_diskspd_is_of_what_it_measures(ssdlab, tmp_path):
+    (tmp_path / "load.cmd").write_text(DISKSPD)
+    both = ssdlab("run", "load.cmd", "--format", "diskspd").stdout
+    assert both.startswith("Line 3\n\nTotal IO") and "\nLine 4\n\nTotal IO" in both
+    (tmp_path / "one.cmd").write_text("diskspd -b4K -o1 -g100i -W1 -d2 -Su a.dat")
+    one = ssdlab("run", "one.cmd", "--format", "diskspd").stdout.splitlines()
+    assert one[0] == "Total IO" and one[3].split(" | ")[1].strip() == "200"

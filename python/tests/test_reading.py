@@ -359,6 +359,9 @@ def test_a_share_of_free_blocks_that_is_no_share_is_refused(refused):
 
 def test_foreign_readers_are_all_looked_at():
     assert {*foreign.READERS} == {
+        ".bat",
+        ".cmd",
+        ".diskspd",
         ".fio",
         ".ini",
         ".job",

@@ -149,6 +149,7 @@ workloads! {
     mix: Mix,
     threads: Threads,
     fio: Fio,
+    diskspd: Diskspd,
     iozone: Iozone,
     postmark: Postmark,
 }

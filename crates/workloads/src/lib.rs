@@ -28,6 +28,7 @@ mod read;
 mod record;
 mod records;
 mod replay;
+mod script;
 mod streams;
 mod time_scale;
 mod units;

@@ -41,6 +41,9 @@ pub(crate) const THREAD_DURABILITY: u64 = 26;
 /// Which handle a write of a fio job names.
 pub const FIO_HANDLES: u64 = 27;
 
+/// Every draw of a thread of DiskSpd.
+pub(crate) const DISKSPD: u64 = 28;
+
 /// Which requests of a trace without directions read.
 pub(crate) const TRACE_DIRECTIONS: u64 = 32;
 

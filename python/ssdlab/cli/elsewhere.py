@@ -31,7 +31,7 @@ COMMANDS: Mapping[str, str] = {
     "find": "`ssdlab keys WORD` finds a key; `ssdlab list` has the names",
     "graph": "`ssdlab report RESULTS` draws a page; compare, size and trace info have --plot",
     "help": "`ssdlab --help`, or `--help` after a command",
-    "import": "`ssdlab run` takes fio jobs and MQSim files; `ssdlab trace convert` takes traces",
+    "import": "`ssdlab run` takes fio, DiskSpd, MQSim files; `ssdlab trace convert` takes traces",
     "info": "`ssdlab show NAME` shows a device or key; `ssdlab trace info FILE` a trace",
     "init": "`ssdlab run --show > experiment.toml` writes an experiment to start from",
     "mount": "`ssdlab serve --mount FILE`",

@@ -1,4 +1,4 @@
-"""Files other than TOML that describe a run: results, fio jobs, MQSim's XML.
+"""Files other than TOML that describe a run: results, fio jobs, lines of DiskSpd, MQSim's XML.
 
 Each becomes layers, as an experiment file does. What could not be converted is kept in them
 as comments, which `notes` finds again.
@@ -27,6 +27,10 @@ def _fio(path: Path) -> list[Layer]:
     return layers.from_mapping(os.fspath(path), {"workload": {"kind": "fio", "path": path}})
 
 
+def _diskspd(path: Path) -> list[Layer]:
+    return layers.from_mapping(os.fspath(path), {"workload": {"kind": "diskspd", "path": path}})
+
+
 def _mqsim(path: Path) -> list[Layer]:
     from ssdlab.foreign import mqsim
 
@@ -34,6 +38,9 @@ def _mqsim(path: Path) -> list[Layer]:
 
 
 READERS: dict[str, Callable[[Path], list[Layer]]] = {
+    ".bat": _diskspd,
+    ".cmd": _diskspd,
+    ".diskspd": _diskspd,
     ".fio": _fio,
     ".ini": _fio,
     ".job": _fio,

@@ -55,7 +55,8 @@ def run(
     Everything is optional, and each argument overrides those before it in this list:
 
     - `experiment`: the path of a TOML file, its content as a dict, or an `Experiment`; also that of
-      results or their directory, of a fio job (.fio) or of a file of MQSim (.xml);
+      results or their directory, of a fio job (.fio), of command lines of DiskSpd (.cmd) or of a
+      file of MQSim (.xml);
     - `device`, `workload`: the name of a preset, the path of a TOML file, or the section's keys as
       a dict, such as `device={"preset": "agrawal2008", "channels": 4}`; a preset takes precedence
       over a file of the same name, which `./name` selects;

@@ -32,6 +32,10 @@ from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
         ("repeat the experiment of results", "ssdlab run out/results.json --set device.channels=4"),
         ("a fio job on a drive", "ssdlab run job.fio --device samsung-pm9a3"),
         (
+            "command lines of DiskSpd, and its table",
+            "ssdlab run --workload load.cmd --format diskspd",
+        ),
+        (
             "MQSim's files as an experiment, and which settings are not modelled",
             "ssdlab run ssdconfig.xml --workload workload.xml --show",
         ),
@@ -106,8 +110,8 @@ from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
 def run(**arguments: Any) -> None:
     """Simulate an experiment and print the results.
 
-    EXPERIMENT is a TOML file, results of ssdlab run or their directory, a fio job (.fio), or an
-    MQSim file (.xml), which --device and --workload take as well.
+    EXPERIMENT is a TOML file, results of ssdlab run or their directory, a fio job (.fio), command
+    lines of DiskSpd (.cmd), or an MQSim file (.xml), which --device and --workload take as well.
 
     Later options override earlier ones in this order: the experiment file, --device, --workload or
     --trace, all --set together, --seed, --timeline. The order of several --set does not matter;

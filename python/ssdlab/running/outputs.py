@@ -125,8 +125,36 @@ def _fio_direction(stats: Any, seconds: float) -> dict[str, Any]:
 
 
 def diskspd(results: Results) -> str:
-    """The results as DiskSpd prints them: totals, reads, writes, then percentiles, times in ms."""
-    host, seconds = results.host, results.simulated_seconds
+    """The results as DiskSpd prints them: totals, reads, writes, then percentiles, times in ms.
+
+    Of a load of DiskSpd without its warm-up and cool-down, and each command line with its name.
+    """
+    apart = results.get("classes") if results.experiment.workload.kind == "diskspd" else None
+    measured = [name for name in apart or () if name.endswith(MEASURED)]
+    if not apart or not measured:
+        return _diskspd_table(results.host, results.simulated_seconds)
+    measured.sort(key=_line_of)
+    tables = []
+    for name in measured:
+        every = apart[name].all
+        seconds = every.requests / every.iops if every.iops else 0.0
+        title = name.removesuffix(MEASURED).strip().capitalize()
+        table = _diskspd_table(apart[name], seconds)
+        tables.append(f"{title}\n\n{table}" if title else table)
+    return "\n".join(tables)
+
+
+#: How the classes of a load of DiskSpd are called that it prints.
+MEASURED = "measured"
+
+
+def _line_of(name: str) -> int:
+    """The line of a command line whose class is called so; 0 of the only one."""
+    found = re.search(r"\d+", name)
+    return int(found[0]) if found else 0
+
+
+def _diskspd_table(host: Any, seconds: float) -> str:
     lines = []
     for title, stats in ("Total IO", host.all), ("Read IO", host.read), ("Write IO", host.write):
         lines += [title, DISKSPD_HEAD, RULE, _diskspd_row(stats, seconds), ""]

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ssdlab import delivery, forms, layers, terminal
+from ssdlab import delivery, forms, layers, sources, terminal
 from ssdlab.cli import stack
 from ssdlab.cli.options import PATH, ExamplesFirst, no_cache, override_options
 from ssdlab.layers import Layer
@@ -157,7 +157,7 @@ def after_run(
 
 def _results(experiment: Path | None) -> Results | None:
     """The results that EXPERIMENT names; None of what was not run."""
-    if experiment is None or experiment.suffix in (".toml", ".fio", ".xml"):
+    if experiment is None or experiment.suffix in (".toml", *sources.OTHERS):
         return None
     return Results.load(experiment)
 

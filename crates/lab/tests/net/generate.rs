@@ -9,7 +9,7 @@ use super::dice::Dice;
 use super::redundancy;
 use super::today;
 use super::values::{job, page_size, value};
-use super::{blocks, energy, fdp, logs, media};
+use super::{blocks, diskspd, energy, fdp, logs, media};
 
 /// Keys that are given in every experiment, so that it is small.
 pub(super) const ALWAYS: [&str; 15] = [
@@ -31,7 +31,7 @@ pub(super) const ALWAYS: [&str; 15] = [
 ];
 
 /// Keys that are decided apart: one of three, by another law, or with the kind.
-pub const APART: [&str; 16] = [
+pub const APART: [&str; 17] = [
     "device.kind",
     "device.preset",
     "workload.kind",
@@ -48,6 +48,7 @@ pub const APART: [&str; 16] = [
     "run.faults",
     "workload.read_share",
     "workload.job",
+    "workload.command",
 ];
 
 /// The experiment of a seed.
@@ -73,7 +74,8 @@ pub fn experiment(seed: u64) -> Config {
             device(&mut config, "device.member.member", "ssd", given, &mut dice);
         }
     }
-    let kinds = workloads::kinds();
+    let all = workloads::kinds().iter();
+    let kinds: Vec<_> = all.filter(|(kind, _)| *kind != diskspd::KIND).collect();
     let kind = if dice.chance(0.6) {
         dice.pick(&["closed", "closed", "open"])
     } else {
@@ -99,6 +101,7 @@ pub fn experiment(seed: u64) -> Config {
     energy::draw(&mut config, seed);
     logs::draw(&mut config, seed);
     blocks::draw(&mut config, seed);
+    diskspd::draw(&mut config, seed);
     if config.get("run.timed") == Some("false") && dice.chance(0.9) {
         config.0.retain(|(key, _)| key != "run.timeline");
     }

@@ -83,8 +83,9 @@ fn mended(config: &Config, message: &str, step: u64, dice: &mut Dice) -> Config 
     }
     if message.contains("500 years") {
         // Requests come as they do where nothing is said.
-        let stays = ["workload.kind", "workload.requests", "workload.path", "workload.job"];
-        mended.0.retain(|(key, _)| !key.starts_with("workload.") || stays.contains(&&**key));
+        let stays =
+            ["kind", "requests", "path", "job", "command"].map(|it| format!("workload.{it}"));
+        mended.0.retain(|(key, _)| !key.starts_with("workload.") || stays.contains(key));
         return mended;
     }
     if named.is_empty() || step > STEPS / 2 && dice.chance(0.5) {

@@ -6,6 +6,7 @@
 mod blocks;
 pub mod dice;
 pub mod digest;
+mod diskspd;
 mod energy;
 mod fdp;
 pub mod generate;

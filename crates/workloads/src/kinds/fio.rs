@@ -35,15 +35,14 @@ mod units;
 use crate::error::BuildError;
 use crate::in_flight::InFlight;
 use crate::kind::{Context, WorkloadKind};
+use crate::script::{BadLine, Script};
 use crate::{checks, streams};
 use engine::{
     Arrival, Class, Completion, Lba, Request, SECTOR_BYTES, Time, Workload, WorkloadError,
 };
 use job::Job;
 use keys::IGNORED;
-use options::Invalid;
 use run::Runner;
-use std::io::Read;
 
 options::options! {
     /// A fio job file.
@@ -57,8 +56,7 @@ options::options! {
     }
 }
 
-/// The most bytes of a job file, and the most clones of all its jobs.
-const LARGEST_FILE: u64 = 1 << 20;
+/// The most clones of all jobs.
 const MOST_CLONES: u64 = 4096;
 
 impl WorkloadKind for Fio {
@@ -67,10 +65,8 @@ impl WorkloadKind for Fio {
 
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         let limit = checks::limit(self.requests)?;
-        let (name, text) = self.text(context)?;
-        let fault = |fault: parse::BadLine| {
-            BuildError::Input(format!("{name}, line {}: {}", fault.line, fault.problem))
-        };
+        let (name, text) = SCRIPT.read(&self.path, &self.job, context)?;
+        let fault = |fault: BadLine| fault.of(&name);
         let sections = parse::sections(&text).map_err(fault)?;
         let jobs = sections.iter().map(Job::read).collect::<Result<Vec<_>, _>>().map_err(fault)?;
         if jobs.iter().map(|job| job.clones).fold(0, u64::saturating_add) > MOST_CLONES {
@@ -92,7 +88,7 @@ impl WorkloadKind for Fio {
                 clones += 1;
                 let runner =
                     Runner::new(job, index, capacity, (seed, draws)).map_err(|problem| {
-                        fault(parse::BadLine::new(job.line, format!("job {}: {problem}", job.name)))
+                        fault(BadLine::new(job.line, format!("job {}: {problem}", job.name)))
                     })?;
                 phases.last_mut().expect("it was pushed").push(runner);
             }
@@ -110,37 +106,14 @@ impl WorkloadKind for Fio {
     }
 }
 
-impl Fio {
-    /// The name of the job file in messages, and its text.
-    fn text(&self, context: &Context) -> Result<(String, String), BuildError> {
-        match (self.path.as_str(), self.job.as_str()) {
-            ("", "") => {
-                let problem = "a fio workload needs the path of a job file, or its text as job";
-                Err(Invalid::new(&["workload.path", "workload.job"], problem).into())
-            }
-            ("", text) => Ok(("workload.job".to_owned(), text.to_owned())),
-            (path, "") => {
-                let name = format!("fio job {path}");
-                let mut bytes = Vec::new();
-                let opened = (context.inputs.open)(path);
-                opened
-                    .and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
-                    .map_err(|error| BuildError::Input(format!("cannot open {name}: {error}")))?;
-                if bytes.len() as u64 > LARGEST_FILE {
-                    let problem = format!("{name} is larger than 1 MiB, and so no job file");
-                    return Err(BuildError::Input(problem));
-                }
-                let text = String::from_utf8(bytes)
-                    .map_err(|_| BuildError::Input(format!("{name} is not text")))?;
-                Ok((name, text))
-            }
-            _ => {
-                let problem = "path and job exclude each other";
-                Err(Invalid::new(&["workload.path", "workload.job"], problem).into())
-            }
-        }
-    }
-}
+/// What its text is called.
+const SCRIPT: Script = Script {
+    named: "fio job",
+    what: "job file",
+    key: "job",
+    full_key: "workload.job",
+    missing: "a fio workload needs the path of a job file, or its text as job",
+};
 
 /// Options of the jobs that are not followed exactly, and in how many jobs.
 fn notices(jobs: &[Job]) -> Vec<(&'static str, u64)> {

@@ -1,13 +1,14 @@
 //! The keys of a job, with their meanings and fio's defaults.
 
 use super::keys::{HONOURED, IGNORED, synchronous, unknown};
-use super::parse::{BadLine, JobSection};
+use super::parse::JobSection;
 use super::placement::Placement;
 use super::units::{
     Amount, DIRECTIONS, amount, block, count, flag, number, percentage, sectors_in_bytes, three,
     time_ns,
 };
 use crate::locality::Zone;
+use crate::script::BadLine;
 use engine::Op;
 
 /// Directions in fio's order.

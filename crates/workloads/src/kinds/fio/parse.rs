@@ -1,5 +1,7 @@
 //! The syntax of a job file: sections in brackets, one key a line, comments after `;` and `#`.
 
+use crate::script::BadLine;
+
 /// A key as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -14,19 +16,6 @@ pub(super) struct JobSection {
     pub(super) line: usize,
     pub(super) name: String,
     pub(super) entries: Vec<Entry>,
-}
-
-/// A line that cannot be, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct BadLine {
-    pub(super) line: usize,
-    pub(super) problem: String,
-}
-
-impl BadLine {
-    pub(super) fn new(line: usize, problem: impl Into<String>) -> Self {
-        BadLine { line, problem: problem.into() }
-    }
 }
 
 /// The jobs of a file.

@@ -3,7 +3,7 @@ use super::*;
 use crate::WorkloadConfig;
 use crate::read::inputs::Inputs;
 use engine::Op;
-use std::io::Cursor;
+use std::io::{Cursor, Read};
 
 /// The workload of a job file on 1 GiB.
 pub(super) fn build(job: &str) -> Result<Box<dyn Workload>, BuildError> {
