@@ -258,6 +258,20 @@ mod tests {
 
     #[test]
     fn what_does_not_age_is_refused() {
+    #[test]
+    fn a_derived_spread_is_wider_with_staggered_parity_alone() {
+        let of = |sets: &[&str]| found(sets, "1y at 40C", 1500.0).unwrap();
+        let base = "device.media.model=tlc-3d";
+        let alone = of(&[base]);
+        let along = of(&[base, "device.parity.of=16"]);
+        let apart = of(&[base, "device.parity.of=16", "device.parity.stagger=true"]);
+        let lost = |found: &Value| found["kept"]["page_lost"].as_f64().unwrap();
+        let spread = |found: &Value| found["spread_errors"].as_f64().unwrap();
+        assert!(lost(&along) <= lost(&alone), "{} {}", lost(&along), lost(&alone));
+        assert_eq!(spread(&along), spread(&alone));
+        assert!(spread(&apart) > spread(&alone));
+    }
+
         let refusal = found(&[], "1y at 40C", 0.0).unwrap_err();
         assert!(refusal.0.contains("drives age by writes, not by days"), "{}", refusal.0);
         let refusal = found(&["device.media.model=tlc-3d"], "1y at 400C", 0.0).unwrap_err();

@@ -539,7 +539,9 @@ pub fn spread_of(config: &SsdConfig, law: &Law) -> f64 {
     config.media.spread_errors.unwrap_or_else(|| {
         let limit = config.ecc.soft.levels().last().map_or(config.ecc.hard, |(rate, _)| *rate);
         let rated = f64::from(config.wear.rated_cycles);
-        spread::of_rating(law, limit, rated, config.parity.of).unwrap_or(OUT_OF_REACH)
+        // Pages of one word line are lost together: parity over them bears no wider spread.
+        let parity_of = if config.parity.stagger { config.parity.of } else { 0 };
+        spread::of_rating(law, limit, rated, parity_of).unwrap_or(OUT_OF_REACH)
     })
 }
 
