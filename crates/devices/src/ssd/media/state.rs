@@ -140,6 +140,12 @@ impl Media {
     /// The drive's own time has come to `now`.
     #[inline]
     pub fn advance(&mut self, now: Time) {
+        self.minute = minutes(self.clock_at(now));
+    }
+
+    /// Steps of the clock when the drive's own time has come to `now`.
+    #[inline]
+    fn clock_at(&self, now: Time) -> u64 {
         let passed = u128::from(now.saturating_sub(self.since)) * u128::from(self.rate);
         let clock = self.clock.saturating_add((passed / 1_000_000_000) as u64);
         self.minute = minutes(clock);
@@ -147,9 +153,7 @@ impl Media {
 
     /// Time passes in which nothing is asked; so many logical pages of these blocks are programmed, which are open.
     pub fn age(&mut self, age: Age, now: Time, open: impl Iterator<Item = (Block, u32)>) {
-        self.advance(now);
-        let passed = u128::from(now.saturating_sub(self.since)) * u128::from(self.rate);
-        self.clock = self.clock.saturating_add((passed / 1_000_000_000) as u64);
+        self.clock = self.clock_at(now);
         self.since = now;
         let mut rate = age.at.map_or(self.rate, rate);
         if Mistake::AlwaysThirty.is_planted() {
@@ -504,10 +508,10 @@ impl Media {
         }
     }
 
-    /// The state, to be kept.
-    pub fn keep(&self) -> MediaState {
+    /// The state, to be kept when the drive's own time has come to `now`: with it the time since data aged last.
+    pub fn keep(&self, now: Time) -> MediaState {
         MediaState {
-            clock: self.clock,
+            clock: self.clock_at(now),
             cells: self.cells.clone(),
             resumed: self.resumed.clone(),
             losses: self.losses.clone(),
