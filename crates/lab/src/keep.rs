@@ -1,11 +1,12 @@
 //! Whether a drive keeps its data: the closed forms of `ssdlab keep`, and those that `ssdlab paper media` compares.
 
+use crate::aged::uber;
 use crate::config::Experiment;
 use crate::error::InputError;
 use devices::DeviceConfig;
 use devices::ssd::config::SsdConfig;
 use devices::ssd::media::{
-    Age, Aged, CODEWORD_BITS, Forecast, MONTH, YEAR, acceleration, days_at_fixed_references,
+    Age, Aged, Forecast, MONTH, YEAR, acceleration, days_at_fixed_references,
 };
 use options::Invalid;
 use serde_json::{Value, json};
@@ -172,7 +173,7 @@ fn classes(config: &SsdConfig, forecast: &Forecast) -> Value {
     let cycles = f64::from(config.wear.rated_cycles);
     let of = |hours: f64, most: f64| {
         let chance = lost(config, forecast, Aged { cycles, hours });
-        let uber = chance / CODEWORD_BITS;
+        let uber = uber(chance, 1.0);
         // The spread is found from the same sum.
         json!({ "uber": uber, "most": most, "kept": uber <= most * (1.0 + 1e-9) })
     };
@@ -194,6 +195,7 @@ pub fn media_forms() -> Value {
 mod tests {
     use super::*;
     use crate::{preset_layer, set_layers};
+    use devices::ssd::media::CODEWORD_BITS;
 
     fn found(sets: &[&str], age: &str, cycles: f64) -> Result<Value, InputError> {
         let sets: Vec<String> = sets.iter().map(|it| (*it).to_owned()).collect();
@@ -257,8 +259,6 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_age_is_refused() {
-    #[test]
     fn a_derived_spread_is_wider_with_staggered_parity_alone() {
         let of = |sets: &[&str]| found(sets, "1y at 40C", 1500.0).unwrap();
         let base = "device.media.model=tlc-3d";
@@ -272,6 +272,8 @@ mod tests {
         assert!(spread(&apart) > spread(&alone));
     }
 
+    #[test]
+    fn what_does_not_age_is_refused() {
         let refusal = found(&[], "1y at 40C", 0.0).unwrap_err();
         assert!(refusal.0.contains("drives age by writes, not by days"), "{}", refusal.0);
         let refusal = found(&["device.media.model=tlc-3d"], "1y at 400C", 0.0).unwrap_err();

@@ -147,8 +147,7 @@ impl Media {
     #[inline]
     fn clock_at(&self, now: Time) -> u64 {
         let passed = u128::from(now.saturating_sub(self.since)) * u128::from(self.rate);
-        let clock = self.clock.saturating_add((passed / 1_000_000_000) as u64);
-        self.minute = minutes(clock);
+        self.clock.saturating_add((passed / 1_000_000_000) as u64)
     }
 
     /// Time passes in which nothing is asked; so many logical pages of these blocks are programmed, which are open.
@@ -437,6 +436,11 @@ impl Media {
     /// The host could not read a logical page.
     pub fn count_unreadable(&mut self) {
         self.tally.count_unreadable();
+    }
+
+    /// The host read a copy of what could not be read, from a page that can be.
+    pub fn count_poisoned_read(&mut self) {
+        self.tally.count_uncorrectable();
     }
 
     /// Reads of logical pages that failed.
