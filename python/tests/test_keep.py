@@ -115,6 +115,17 @@ def test_what_is_wrong_is_refused_with_what_is_right(refused, words, part):
     assert part in refused("keep", "tlc-enterprise", *words)
 
 
+def test_the_wear_is_that_of_the_key_if_no_option_states_it():
+    worn = SMALL | {"device.media.model": "tlc-3d", "device.media.cycles": 1500}
+    found = keep("tlc-enterprise", "90d", set=worn | {"run.age": "1y at 40C"})
+    assert found.cycles == 1500
+    assert "device.media.cycles" in found.wear
+    assert found.new.mean_retries == 0, "new data are not aged by run.age"
+    for option in ({"worn": 0.5}, {"written": 1e15}):
+        with pytest.raises(InputError, match=r"device.media.cycles = 1500 and --w"):
+            keep("tlc-enterprise", "90d", set=worn, **option)
+
+
 def test_a_device_without_flash_is_refused():
     with pytest.raises(InputError, match="only a device of kind"):
         keep("sata-2008", "90d")

@@ -53,6 +53,19 @@ def test_a_disk_does_not_age():
                    set={"run.age": "90d"})  # fmt: skip
 
 
+def test_an_array_ages_only_without_redundancy():
+    def run(redundancy):
+        return ssdlab.run(
+            device={"kind": "array", "members": 3, "redundancy": redundancy,
+                    "member": {"preset": "tlc-enterprise", "media": {"model": "tlc-3d"}}},
+            workload={"kind": "closed", "requests": 100}, set={"run.age": "90d at 40C"},
+        )  # fmt: skip
+
+    assert run("none").to_dict()["media"]["clock_days"] > 90
+    with pytest.raises(InputError, match=r"device.redundancy.*not reconstructed yet"):
+        run("parity")
+
+
 def test_timed_and_untimed_runs_lose_the_same_pages():
     load = {"kind": "closed", "read_share": 1.0, "random_share": 0.0, "block_size": "4KiB",
             "requests": 20_000}  # fmt: skip

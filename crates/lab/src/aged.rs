@@ -1,12 +1,22 @@
 //! The section `media` of results: what age and wear did to data, and what reading them took.
 
 use devices::ssd::SsdReport;
+use devices::ssd::media::CODEWORD_BITS;
 use serde_json::{Value, json};
 
-/// Bits of a codeword of 1 KiB, which is lost as a whole.
-const CODEWORD_BITS: f64 = 8192.0;
 /// Upper bound with 95 % confidence of the mean of a count of 0 (Poisson), and what a count adds to it.
 const NONE_SEEN: f64 = 3.0;
+
+/// Uncorrectable bit error rate as JESD218 counts it: codewords beyond correction / bits read. What is read of a page
+/// is one codeword, as in the closed form.
+pub(crate) fn uber(lost: f64, reads: f64) -> f64 {
+    lost / (reads * CODEWORD_BITS)
+}
+
+/// Upper bound with 95 % confidence of the mean of a count; the normal bound is close enough above a few.
+fn most_of(count: f64) -> f64 {
+    if count > 0.0 { count + 2.0 * count.sqrt() + 2.0 } else { NONE_SEEN }
+}
 
 /// The section, of a drive whose data age.
 pub fn section(flash: &SsdReport) -> Option<Value> {
@@ -14,12 +24,10 @@ pub fn section(flash: &SsdReport) -> Option<Value> {
     let [reads, retried] = report.reads();
     let mean = report.retries.iter().enumerate().map(|(steps, count)| steps as u64 * count);
     let mean = (reads > 0).then(|| mean.sum::<u64>() as f64 / reads as f64);
-    let bits = reads as f64 * flash.page_bytes as f64 * 8.0;
     // Those that parity brings back reach the host.
     let lost = (report.uncorrectable - report.rebuilt) as f64;
-    // One codeword of a page; the normal bound is close enough above a few.
-    let most = if lost > 0.0 { lost + 2.0 * lost.sqrt() + 2.0 } else { NONE_SEEN };
-    let uber = |lost: f64| (bits > 0.0).then(|| lost * CODEWORD_BITS / bits);
+    let most = most_of(lost);
+    let uber = |lost: f64| (reads > 0).then(|| uber(lost, reads as f64));
     let [rber_mean, rber_p99, rber_max] = report.rber;
     let [drift_mean, drift_max] = report.drift;
     Some(json!({

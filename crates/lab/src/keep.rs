@@ -1,11 +1,12 @@
 //! Whether a drive keeps its data: the closed forms of `ssdlab keep`, and those that `ssdlab paper media` compares.
 
+use crate::aged::uber;
 use crate::config::Experiment;
 use crate::error::InputError;
 use devices::DeviceConfig;
 use devices::ssd::config::SsdConfig;
 use devices::ssd::media::{
-    Age, Aged, CODEWORD_BITS, Forecast, MONTH, YEAR, acceleration, days_at_fixed_references,
+    Age, Aged, Forecast, MONTH, YEAR, acceleration, days_at_fixed_references,
 };
 use options::Invalid;
 use serde_json::{Value, json};
@@ -172,7 +173,7 @@ fn classes(config: &SsdConfig, forecast: &Forecast) -> Value {
     let cycles = f64::from(config.wear.rated_cycles);
     let of = |hours: f64, most: f64| {
         let chance = lost(config, forecast, Aged { cycles, hours });
-        let uber = chance / CODEWORD_BITS;
+        let uber = uber(chance, 1.0);
         // The spread is found from the same sum.
         json!({ "uber": uber, "most": most, "kept": uber <= most * (1.0 + 1e-9) })
     };
@@ -194,6 +195,7 @@ pub fn media_forms() -> Value {
 mod tests {
     use super::*;
     use crate::{preset_layer, set_layers};
+    use devices::ssd::media::CODEWORD_BITS;
 
     fn found(sets: &[&str], age: &str, cycles: f64) -> Result<Value, InputError> {
         let sets: Vec<String> = sets.iter().map(|it| (*it).to_owned()).collect();
@@ -254,6 +256,20 @@ mod tests {
         assert!((with / (15.0 * alone * alone) - 1.0).abs() < 0.05, "{with} {alone}");
         let along = of(&parity[..3]);
         assert!(along > 2.0 * with, "pages of a word line are lost together: {along} {with}");
+    }
+
+    #[test]
+    fn a_derived_spread_is_wider_with_staggered_parity_alone() {
+        let of = |sets: &[&str]| found(sets, "1y at 40C", 1500.0).unwrap();
+        let base = "device.media.model=tlc-3d";
+        let alone = of(&[base]);
+        let along = of(&[base, "device.parity.of=16"]);
+        let apart = of(&[base, "device.parity.of=16", "device.parity.stagger=true"]);
+        let lost = |found: &Value| found["kept"]["page_lost"].as_f64().unwrap();
+        let spread = |found: &Value| found["spread_errors"].as_f64().unwrap();
+        assert!(lost(&along) <= lost(&alone), "{} {}", lost(&along), lost(&alone));
+        assert_eq!(spread(&along), spread(&alone));
+        assert!(spread(&apart) > spread(&alone));
     }
 
     #[test]

@@ -132,7 +132,9 @@ def keep(
 
     `device` is a preset, a file or keys. `worn` is a share of the rated cycles, `written` bytes
     written to the whole drive, at a write amplification of 1. `data` is what is asked about, bytes;
-    all of the drive if it is None. `set` changes single keys. Raises `InputError` for wrong input.
+    all of the drive if it is None. `set` changes single keys. Without `worn` and `written` the wear
+    is that of the key `device.media.cycles`, 0 if it is not given. Raises
+    `InputError` for wrong input.
 
     >>> found = ssdlab.keep("tlc-client", "1y at 40C", worn=0.5)  # doctest: +SKIP
     >>> found.verdict, found.form["kept"]["pages_lost"]  # doctest: +SKIP
@@ -153,7 +155,17 @@ def keep(
     scale = int(plain["scale"])
     capacity = _core.capacity_bytes(Experiment(**how, set=keys).layers)
     rated = int(plain["wear"]["rated_cycles"])
-    cycles, wear = _cycles(worn, written, rated, capacity * scale)
+    stated = Experiment(**how, set=keys).to_dict()["device"].get("media", {}).get("cycles", 0)
+    if worn is None and written is None and stated:
+        cycles, wear = float(stated), f"{stated:,} cycles (device.media.cycles)"
+    elif stated:
+        option = "--worn" if written is None else "--written"
+        problem = (
+            f"device.media.cycles = {stated} and {option} both state the wear: give one of them"
+        )
+        raise InputError(problem)
+    else:
+        cycles, wear = _cycles(worn, written, rated, capacity * scale)
     keys["device.media.cycles"] = round(cycles)
     load = {
         "kind": "closed",
@@ -169,7 +181,7 @@ def keep(
 
     asked = _data(data, capacity * scale)
     form = json.loads(_core.keep(experiment({}).layers, age, cycles, asked))
-    new = _reading(experiment({}).run())
+    new = _reading(experiment({"run.age": "none"}).run())
     aged = _reading(experiment({"run.age": age}).run())
     return Kept(_name(device), age, cycles, wear, assumed, scale, form, new, aged)
 

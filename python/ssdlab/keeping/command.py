@@ -37,7 +37,11 @@ from ssdlab.keeping import keep as keeping
 )  # fmt: skip
 @device_argument()
 @click.option("long", "--for", metavar="TIME", required=True, help="How long, such as 90d or 1y.")
-@click.option("--at", metavar="TEMPERATURE", help="How warm, such as 40C. [default: 30C]")
+@click.option(
+    "--at",
+    metavar="TEMPERATURE",
+    help="How warm, such as 40C. [default: device.media.temperature, 30C]",
+)
 @click.option("--worn", metavar="SHARE", help="Wear as a share of the rated cycles, such as 50%.")
 @click.option(
     "--written", metavar="SIZE", help="Wear as bytes written, at a write amplification of 1."

@@ -6,6 +6,10 @@ use crate::ssd::config::PolicyName;
 use crate::{DeviceConfig, DeviceKind, Model, Supplied, Tick, Unbuilt};
 use options::Invalid;
 
+/// Why data of an array with redundancy do not age: it would hand on, and rebuild from, what its members lost.
+pub(super) const NOT_RECONSTRUCTED: &str =
+    "an array with redundancy does not age: what its members cannot read is not reconstructed yet";
+
 impl DeviceKind for ArrayConfig {
     const SUMMARY: &'static str =
         "An array of devices behind one controller: RAID-0, concatenation, mirrors or parity.";
@@ -15,7 +19,12 @@ impl DeviceKind for ArrayConfig {
     }
 
     fn check_age(&self) -> Result<(), Invalid> {
-        self.all_members().try_for_each(DeviceConfig::check_age)
+        self.all_members().try_for_each(DeviceConfig::check_age)?;
+        if self.redundancy == Redundancy::None {
+            return Ok(());
+        }
+        let problem = format!("{NOT_RECONSTRUCTED}; use redundancy = \"none\"");
+        Err(Invalid::new(&["device.redundancy", "run.age"], problem))
     }
 
     /// With redundancy, of SSDs that recover and keep what they have answered.

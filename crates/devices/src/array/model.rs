@@ -1,6 +1,7 @@
 //! Untimed operation, saved state and reports of an array: those of its members.
 
 use super::config::in_member;
+use super::kind::NOT_RECONSTRUCTED;
 use super::{Array, Body, Layout, report};
 use crate::array_report::ArrayReport;
 use crate::disk::DiskReport;
@@ -56,6 +57,9 @@ impl Prepare for Array {
     }
 
     fn age(&mut self, age: Age) -> Result<(), &'static str> {
+        if let Body::Raid(_) = self.body {
+            return Err(NOT_RECONSTRUCTED);
+        }
         self.members.change(|drives| drives.iter_mut().try_for_each(|drive| drive.age(age)))
     }
 

@@ -199,10 +199,10 @@ impl Ssd {
             ftl.fold_all(&mut flash);
             return Snapshot {
                 shape,
-                drives: vec![Drive { flash: flash.keep(), ftl: ftl.keep() }],
+                drives: vec![Drive { flash: flash.keep(self.clock.now), ftl: ftl.keep() }],
             };
         }
-        let drive = Drive { flash: self.flash.keep(), ftl: self.ftl.keep() };
+        let drive = Drive { flash: self.flash.keep(self.clock.now), ftl: self.ftl.keep() };
         Snapshot { shape, drives: vec![drive] }
     }
 

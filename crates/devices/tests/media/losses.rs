@@ -115,6 +115,22 @@ pub fn a_saved_drive_is_as_old_when_it_is_restored() {
     assert!(refusal.contains("device.media.model is tlc-3d there and qlc-3d here"), "{refusal}");
 }
 
+#[test]
+pub fn a_saved_drive_has_the_time_that_it_was_used() {
+    const HOUR: u64 = 3_600_000_000_000;
+    let config = config(&[]);
+    let mut used = new(&config);
+    for hour in 0..5 {
+        used.at = 20 * hour * HOUR;
+        write(&mut used, &[(Op::Read, 0, SECTORS as u32)]);
+    }
+    let days = media(&used).clock_days;
+    assert!((days - 80.0 / 24.0).abs() < 1e-2, "{days}");
+    let mut restored = new(&config);
+    restored.restore(used.save().unwrap()).unwrap();
+    assert!((media(&restored).clock_days - days).abs() < 1e-2, "{}", media(&restored).clock_days);
+}
+
 /// Share of pages that are lost of a drive that is old.
 fn share(config: &SsdConfig) -> (f64, Drive) {
     let mut drive = aged(config, &["1y at 40C"]);

@@ -63,8 +63,8 @@ options! {
         /// The same between pages. A guess.
         spread_page: f64 as Ratio where MODELLED = 0.1,
         /// Variation of the error rate between pages, as the standard deviation of its logarithm. If not given,
-        /// the widest with which the drive loses 1e-15 of the bits that are read after a year at 30 C and its rated
-        /// cycles (JESD218, client), or 0.1 where no spread does.
+        /// the widest with which the drive has one codeword beyond correction in 1e15 bits read after a year at 30 C
+        /// and its rated cycles (JESD218, client), or 0.1 where no spread does.
         spread_errors: Option<f64> as Ratio where MODELLED = None,
     }
 

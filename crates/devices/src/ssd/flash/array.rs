@@ -475,8 +475,8 @@ impl Flash {
         [&mut self.stamp, &mut self.order]
     }
 
-    /// The state, to be kept.
-    pub(in crate::ssd) fn keep(&self) -> FlashState {
+    /// The state, to be kept when the drive's own time has come to `now`.
+    pub(in crate::ssd) fn keep(&self, now: Time) -> FlashState {
         FlashState {
             stamp: self.stamp.clone(),
             order: self.order.clone(),
@@ -487,7 +487,7 @@ impl Flash {
             erases: self.erases.to_vec(),
             ratings: self.ratings.clone(),
             damage: self.damage.as_deref().cloned(),
-            media: self.media.as_deref().map(Media::keep),
+            media: self.media.as_deref().map(|media| media.keep(now)),
         }
     }
 

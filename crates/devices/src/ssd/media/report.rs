@@ -20,7 +20,7 @@ pub struct MediaReport {
     pub soft_reads: u64,
     /// Searched.
     pub searched: u64,
-    /// Beyond correction.
+    /// Beyond correction, or copies of what was.
     pub uncorrectable: u64,
     /// Those that parity brought back.
     pub rebuilt: u64,

@@ -4,9 +4,9 @@
 use super::law::{Law, YEAR, acceleration};
 use super::normal::{chance_above, exceeded_with};
 
-/// Bits of a page of 1 KiB codewords that are lost together: an unreadable KiB counts as 8,192 bits.
+/// Bits of a codeword of 1 KiB: a page that is read counts as one of them.
 pub const CODEWORD_BITS: f64 = 8192.0;
-/// Losses that the class of consumer drives allows, bits of those read.
+/// Codewords beyond correction that the class of consumer drives allows, of the bits read.
 pub const UBER: f64 = 1e-15;
 
 /// Widest spread that is looked for: pages that differ by more make no drive.

@@ -140,16 +140,19 @@ impl Media {
     /// The drive's own time has come to `now`.
     #[inline]
     pub fn advance(&mut self, now: Time) {
+        self.minute = minutes(self.clock_at(now));
+    }
+
+    /// Steps of the clock when the drive's own time has come to `now`.
+    #[inline]
+    fn clock_at(&self, now: Time) -> u64 {
         let passed = u128::from(now.saturating_sub(self.since)) * u128::from(self.rate);
-        let clock = self.clock.saturating_add((passed / 1_000_000_000) as u64);
-        self.minute = minutes(clock);
+        self.clock.saturating_add((passed / 1_000_000_000) as u64)
     }
 
     /// Time passes in which nothing is asked; so many logical pages of these blocks are programmed, which are open.
     pub fn age(&mut self, age: Age, now: Time, open: impl Iterator<Item = (Block, u32)>) {
-        self.advance(now);
-        let passed = u128::from(now.saturating_sub(self.since)) * u128::from(self.rate);
-        self.clock = self.clock.saturating_add((passed / 1_000_000_000) as u64);
+        self.clock = self.clock_at(now);
         self.since = now;
         let mut rate = age.at.map_or(self.rate, rate);
         if Mistake::AlwaysThirty.is_planted() {
@@ -435,6 +438,11 @@ impl Media {
         self.tally.count_unreadable();
     }
 
+    /// The host read a copy of what could not be read, from a page that can be.
+    pub fn count_poisoned_read(&mut self) {
+        self.tally.count_uncorrectable();
+    }
+
     /// Reads of logical pages that failed.
     pub fn unreadable(&self) -> u64 {
         self.tally.unreadable
@@ -504,10 +512,10 @@ impl Media {
         }
     }
 
-    /// The state, to be kept.
-    pub fn keep(&self) -> MediaState {
+    /// The state, to be kept when the drive's own time has come to `now`: with it the time since data aged last.
+    pub fn keep(&self, now: Time) -> MediaState {
         MediaState {
-            clock: self.clock,
+            clock: self.clock_at(now),
             cells: self.cells.clone(),
             resumed: self.resumed.clone(),
             losses: self.losses.clone(),
@@ -539,7 +547,9 @@ pub fn spread_of(config: &SsdConfig, law: &Law) -> f64 {
     config.media.spread_errors.unwrap_or_else(|| {
         let limit = config.ecc.soft.levels().last().map_or(config.ecc.hard, |(rate, _)| *rate);
         let rated = f64::from(config.wear.rated_cycles);
-        spread::of_rating(law, limit, rated, config.parity.of).unwrap_or(OUT_OF_REACH)
+        // Pages of one word line are lost together: parity over them bears no wider spread.
+        let parity_of = if config.parity.stagger { config.parity.of } else { 0 };
+        spread::of_rating(law, limit, rated, parity_of).unwrap_or(OUT_OF_REACH)
     })
 }
 

@@ -32,6 +32,11 @@ impl Tally {
         self.uncorrectable += u64::from(outcome.lost || rebuilt);
     }
 
+    /// A flash page is beyond correction by what was copied to it.
+    pub fn count_uncorrectable(&mut self) {
+        self.uncorrectable += 1;
+    }
+
     /// The host could not read a logical page.
     pub fn count_unreadable(&mut self) {
         self.unreadable += 1;

@@ -15,6 +15,8 @@ struct Worst {
     longer: [Time; 2],
     /// The flash page that was looked at last: logical pages may share it.
     last: Option<(FlashPage, Outcome)>,
+    /// It was counted as a copy of what could not be read.
+    counted: bool,
 }
 
 impl Ssd {
@@ -48,6 +50,9 @@ impl Ssd {
                 self.ftl.counters.page_read(PageWork::Read, page.touched.1, granule);
                 let bytes = (self.skipped(request, lpn), page.bytes);
                 let (longer, lost) = self.climb(place, bytes, &mut worst);
+                if was_lost && !lost && !std::mem::replace(&mut worst.counted, true) {
+                    self.count_poisoned_read();
+                }
                 is_page_lost |= lost;
                 if let Some(row) = rows.add(place, bytes, owner, self.dies.costs()) {
                     self.issue(slot, row, std::mem::take(&mut worst.longer));
@@ -90,7 +95,10 @@ impl Ssd {
         for page in pages {
             let outcome = match worst.last {
                 Some((last, outcome)) if last == page => outcome,
-                _ => self.flash.look(page, true),
+                _ => {
+                    worst.counted = false;
+                    self.flash.look(page, true)
+                }
             };
             worst.last = Some((page, outcome));
             is_lost |= outcome.lost;
@@ -167,6 +175,13 @@ impl Ssd {
         let Some(media) = self.flash.media() else { return false };
         let poisoned = |ppn: Ppn| media.losses().is_poisoned(ppn.0);
         media.losses().is_partial(lpn.0) || self.ftl.lookup(lpn).is_some_and(poisoned)
+    }
+
+    /// The host read such a copy from a flash page.
+    pub(super) fn count_poisoned_read(&mut self) {
+        if let Some(media) = self.flash.media_mut() {
+            media.count_poisoned_read();
+        }
     }
 
     /// Whether a logical page cannot be read.

@@ -46,6 +46,8 @@ impl Ssd {
             return Status::Ok;
         }
         let (mut last, mut status) = (None, Status::Ok);
+        // The last flash page was counted as a copy of what could not be read.
+        let mut counted = false;
         for lpn in front::touched(self.geometry(), request).map(Lpn) {
             let Some(ppn) = self.ftl.lookup(lpn) else { continue };
             let geometry = self.ftl.geometry();
@@ -54,17 +56,25 @@ impl Ssd {
             let skipped = (request.lba.0.saturating_sub(start) * engine::SECTOR_BYTES) as u32;
             let (block, number) = (geometry.block_of(ppn), geometry.page_in_block(ppn));
             let Some(media) = self.flash.media() else { return status };
-            let mut is_lost = media.losses().is_partial(lpn.0) || media.losses().is_poisoned(ppn.0);
+            let was_lost = media.losses().is_partial(lpn.0) || media.losses().is_poisoned(ppn.0);
+            let mut is_lost = false;
             if !self.ftl.is_waiting(lpn) {
                 for page in media.pages_in(block, number, (skipped, page.bytes)) {
                     let outcome = match last {
                         Some((seen, outcome)) if seen == page => outcome,
-                        _ => self.flash.look(page, true),
+                        _ => {
+                            counted = false;
+                            self.flash.look(page, true)
+                        }
                     };
                     last = Some((page, outcome));
                     is_lost |= outcome.lost;
                 }
+                if was_lost && !is_lost && !std::mem::replace(&mut counted, true) {
+                    self.count_poisoned_read();
+                }
             }
+            is_lost |= was_lost;
             if is_lost && let Some(media) = self.flash.media_mut() {
                 media.count_unreadable();
                 if !Mistake::UntimedNeverFails.is_planted() {
