@@ -7,10 +7,10 @@ use crate::{buffered, common};
 use crate::common::{Closed, configured, reference, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
-    ActiveBlocks, CleaningTime, ControlLine, Detector, Duplex, FillOrder, Fold, FreeOrder,
-    Frontiers, Gang, HostOrder, Interleave, Isolation, LevellingRule, LogScheme, MediaModel, Pace,
-    Pairing, PairingGuard, Planes, Pool, Program, ReadOrder, Reclaim, Recovery, Temperature,
-    TieBreak, Trims,
+    ActiveBlocks, CleaningTime, ControlLine, Detector, DriftLaw, Duplex, FillOrder, Fold,
+    FreeOrder, Frontiers, Gang, HostOrder, Interleave, Isolation, LevellingRule, LogScheme,
+    MediaModel, Pace, Pairing, PairingGuard, Planes, Pool, Program, ReadOrder, Reclaim, Recovery,
+    Temperature, TieBreak, Trims,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -53,7 +53,7 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
 
 #[test]
 fn every_word_of_every_choice_runs() {
-    let choices: [(&str, &[(&str, &str)]); 29] = [
+    let choices: [(&str, &[(&str, &str)]); 30] = [
         ("device.gang", Gang::WORDS),
         ("device.interleave", Interleave::WORDS),
         ("device.active_blocks", ActiveBlocks::WORDS),
@@ -80,13 +80,14 @@ fn every_word_of_every_choice_runs() {
         ("device.fdp.isolation", Isolation::WORDS),
         ("device.slc_cache.fold", Fold::WORDS),
         ("device.media.model", MediaModel::WORDS),
+        ("device.media.drift", DriftLaw::WORDS),
         ("device.persistence.trims", Trims::WORDS),
         ("device.cell.pairing", Pairing::WORDS),
         ("device.cell.pairing_guard", PairingGuard::WORDS),
     ];
     let is_of_a_buffer = |key: &str| {
         let last = key.rsplit('.').next().unwrap_or(key);
-        ["program", "planes", "reclaim", "pace", "read_order", "model"].contains(&last)
+        ["program", "planes", "reclaim", "pace", "read_order", "model", "drift"].contains(&last)
     };
     for (key, words) in choices {
         for (word, meaning) in words {
@@ -100,6 +101,9 @@ fn every_word_of_every_choice_runs() {
                     ("device.channels", json!(2)),
                     ("device.buffer.size", json!("1536KiB")),
                 ]);
+            }
+            if key == "device.media.drift" {
+                keys.push(("device.media.model", json!("tlc-3d")));
             }
             if *word == "qlc-3d" {
                 keys.push(("device.cell.bits", json!(4)));

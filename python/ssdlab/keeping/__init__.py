@@ -82,8 +82,8 @@ class Kept:
         if off > max(AGREES * expected, AGREES_AT_LEAST):
             return False
         lost, found = self.expected_lost, self.aged.lost
-        # Pages of a word line or block are lost together, and of a drive that is simulated in part few
-        # word lines stand for many, without the worst of them: the factor of ten of the evidence.
+        # Pages of a word line or block are lost together, and of a drive that is simulated in part
+        # few word lines stand for many, without the worst: the factor of ten of the evidence.
         return lost / 10 - 3 <= found <= 10 * lost + 10
 
     def to_dict(self) -> dict[str, Any]:

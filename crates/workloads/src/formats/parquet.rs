@@ -75,7 +75,9 @@ fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::
         }
         let mut group = writer.next_row_group()?;
         write_group(&mut group, &rows)?;
-        rows.iter().for_each(|row| lost.count(HANDLE_LOST, row.handle != Handle::NONE));
+        for row in &rows {
+            lost.count(HANDLE_LOST, row.handle != Handle::NONE);
+        }
         group.close()?;
         writer.flush()?;
         out.write_all(writer.inner())?;

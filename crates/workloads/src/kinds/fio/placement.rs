@@ -11,7 +11,7 @@ const MOST: usize = 128;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Placement {
     is_on: bool,
-    /// Streams are counted from 1, and stream 1 is handle 0, as NVMe has it.
+    /// Streams are counted from 1, and stream 1 is handle 0, as `NVMe` has it.
     of_streams: bool,
     handles: Vec<u8>,
     is_random: bool,
@@ -92,7 +92,9 @@ impl Placing {
     pub fn new(placement: &Placement, seed: u64) -> Placing {
         let mut handles = if placement.is_on { placement.handles.clone() } else { Vec::new() };
         if placement.of_streams {
-            handles.iter_mut().for_each(|it| *it = it.saturating_sub(1));
+            for handle in &mut handles {
+                *handle = handle.saturating_sub(1);
+            }
         }
         let random = placement.is_random.then(|| Xoshiro256::new(seed, streams::FIO_HANDLES));
         Placing { handles, next: 0, random }
