@@ -223,6 +223,18 @@ pub fn a_good_first_reference_saves_retries() {
     assert!(last.1 <= last.0, "{last:?}");
 }
 
+#[test]
+pub fn a_restored_drive_begins_where_it_read_last() {
+    let config = config(&[("device.retry.reference", json!("last"))]);
+    let mut drive = aged(&config, &["1y at 40C"]);
+    let first = retried(&mut drive);
+    let mut restored = new(&config);
+    restored.restore(drive.save().unwrap()).unwrap();
+    let again = retried(&mut restored);
+    assert!(again < first, "{again} {first}");
+    assert_eq!(again, retried(&mut drive));
+}
+
 /// What is written to a block that was open while the drive lay unused is young, and what the block held before is
 /// old.
 #[test]
