@@ -9,7 +9,7 @@ const NONE_SEEN: f64 = 3.0;
 
 /// Uncorrectable bit error rate as JESD218 counts it: codewords beyond correction / bits read. What is read of a page
 /// is one codeword, as in the closed form.
-pub(crate) fn uber(lost: f64, reads: f64) -> f64 {
+pub fn uber(lost: f64, reads: f64) -> f64 {
     lost / (reads * CODEWORD_BITS)
 }
 

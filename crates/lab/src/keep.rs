@@ -73,7 +73,8 @@ pub fn keep(experiment: &Experiment, asked: &Keeping) -> Result<Value, InputErro
         "data_bytes": asked.data_bytes,
         "page_bytes": page,
         "spread_errors": forecast.spread_errors(),
-        "spread_is_derived": config.media.spread_errors.is_none(),
+        "spread_origin": forecast.spread_origin().name(),
+        "retries_compare": !forecast.is_of_first_reads(),
         "kept": case(asked.cycles, wall, celsius),
         "first_loss_days": first_loss(is_lost).map(|hours| hours / 24.0),
         "verdict": verdict(pages * lost(config, &forecast, Aged {
@@ -270,6 +271,17 @@ mod tests {
         assert!(lost(&along) <= lost(&alone), "{} {}", lost(&along), lost(&alone));
         assert_eq!(spread(&along), spread(&alone));
         assert!(spread(&apart) > spread(&alone));
+    }
+
+    #[test]
+    fn the_spread_says_where_it_comes_from() {
+        let of = |sets: &[&str]| {
+            found(sets, "1y at 40C", 1500.0).unwrap()["spread_origin"].as_str().unwrap().to_owned()
+        };
+        let on = "device.media.model=tlc-3d";
+        assert_eq!(of(&[on]), "rating");
+        assert_eq!(of(&[on, "device.media.spread_errors=0.2"]), "given");
+        assert_eq!(of(&[on, "device.wear.rated_cycles=6000"]), "out of reach");
     }
 
     #[test]

@@ -8,7 +8,7 @@ from typing import IO, Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from ssdlab.keeping import EVIDENCE, Kept
+from ssdlab.keeping import Kept
 from ssdlab.numbers import size
 from ssdlab.readable import throughput
 from ssdlab.terminal import console_for, fact_table, rendered
@@ -62,7 +62,7 @@ def table(found: Kept, file: IO[str]) -> str:
         fact_table("Losses", losses),
         fact_table("One read of the scaled drive", [*speed, *both]),
         fact_table("What would help", helps),
-        Text(f"Closed form and simulation {agree}. {EVIDENCE}", style="dim"),
+        Text(f"Closed form and simulation {agree}. {found.evidence}", style="dim"),
     ]
     return rendered(console, sections)
 

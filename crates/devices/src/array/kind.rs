@@ -7,7 +7,7 @@ use crate::{DeviceConfig, DeviceKind, Model, Supplied, Tick, Unbuilt};
 use options::Invalid;
 
 /// Why data of an array with redundancy do not age: it would hand on, and rebuild from, what its members lost.
-pub(super) const NOT_RECONSTRUCTED: &str =
+pub const NOT_RECONSTRUCTED: &str =
     "an array with redundancy does not age: what its members cannot read is not reconstructed yet";
 
 impl DeviceKind for ArrayConfig {

@@ -29,8 +29,8 @@ impl Prepare for Ssd {
         if let Some(blocks) = self.blocks.as_mut().filter(|it| it.gathers()) {
             return blocks.overwrite_untimed((ftl, flash), pages);
         }
-        ftl.overwrite_untimed(flash, pages);
-        self.note_overwritten(pages);
+        let accepted = ftl.overwrite_untimed(flash, pages);
+        self.note_overwritten(&pages[..accepted]);
     }
 
     fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
@@ -79,8 +79,10 @@ impl Prepare for Ssd {
             }
             Op::Trim => {
                 let covered = front::covered(self.geometry(), request);
-                self.note_trimmed(covered.clone());
-                status = self.ftl.trim_all(covered);
+                status = self.ftl.trim_all(covered.clone());
+                if status.is_ok() {
+                    self.note_trimmed(covered);
+                }
             }
             Op::Read | Op::Write => {
                 let request = &self.ftl.placed(*request);

@@ -110,9 +110,15 @@ pub fn what_contradicts_itself_is_refused_with_both_numbers() {
     refuse(&[("device.media.spread_page", json!(1.5))], "not a spread from 0 to 1");
     refuse(&[("device.retry.window", json!(0.0))], "steps above 0");
     refuse(&[("device.retry.steps", json!(1001))], "at most 1000");
+    let last = ("device.retry.reference", json!("last"));
+    refuse(&[last, ("device.retry.search", json!("none"))], "depends on what was read before");
+    refuse(&[("device.retry.search", json!("5s"))], "at most 4.29");
     let mut ageless = Ssd::new(&config(&[("device.media.model", json!("none"))]), 0).unwrap();
     let age: Age = "90d at 40C".parse().unwrap();
     assert!(ageless.age(age).unwrap_err().contains("device.media.model"));
+    let mut old = new(&config(&[]));
+    assert!(old.age("1000y at 125C".parse().unwrap()).unwrap_err().contains("8,000 years"));
+    assert_eq!(media(&old).clock_days, 0.0);
 }
 
 /// A block that was written again is young, whenever the drive was first written.
@@ -215,6 +221,18 @@ pub fn a_good_first_reference_saves_retries() {
     let (table, last, model) = (of("table"), of("last"), of("model"));
     assert!(last.0 < table.0 / 3 && model.0 < table.0 / 2, "{table:?} {last:?} {model:?}");
     assert!(last.1 <= last.0, "{last:?}");
+}
+
+#[test]
+pub fn a_restored_drive_begins_where_it_read_last() {
+    let config = config(&[("device.retry.reference", json!("last"))]);
+    let mut drive = aged(&config, &["1y at 40C"]);
+    let first = retried(&mut drive);
+    let mut restored = new(&config);
+    restored.restore(drive.save().unwrap()).unwrap();
+    let again = retried(&mut restored);
+    assert!(again < first, "{again} {first}");
+    assert_eq!(again, retried(&mut drive));
 }
 
 /// What is written to a block that was open while the drive lay unused is young, and what the block held before is

@@ -93,7 +93,11 @@ pub fn cleaning_moves_what_is_lost_as_lost_and_the_rest_is_young_again() {
         assert!(!before.is_empty());
         churn(&mut ssd, timed);
         assert!(media(&ssd).poisoned > before.len() as u64 / 2, "most of them were moved");
+        let until = media(&ssd);
         assert_eq!(lower(lost_of(&mut ssd)), before, "timed: {timed}");
+        let counted = media(&ssd).uncorrectable - until.uncorrectable;
+        let failed = media(&ssd).unreadable - until.unreadable;
+        assert!(5 * counted > 4 * failed, "copies count as lost: {counted} {failed}");
         let share = media(&ssd).retries[0] as f64 / media(&ssd).reads()[0] as f64;
         assert!(share > 0.3, "what was moved reads at once: {share}");
         ssd.audit().unwrap();
@@ -168,6 +172,23 @@ pub fn parity_brings_back_what_is_lost_alone() {
     // Seven pages of 16 KiB cross the bus, after a sense.
     let least = 45_000 + 7 * 16_384;
     assert!(rebuilt.iter().all(|it| it.breakdown[latency::REBUILD] >= least));
+}
+
+/// The last groups of a stripe are not written yet, and neither is its parity.
+#[test]
+pub fn an_open_stripe_brings_nothing_back() {
+    let config = tall(&[
+        ("device.parity.of", json!(8)),
+        ("device.fill", json!("empty")),
+        ("device.retry.steps", json!(20)),
+        ("device.media.spread_page", json!(0.27)),
+    ]);
+    let mut drive = new(&config);
+    let of = |page: u64| (Op::Write, page * SECTORS, SECTORS as u32);
+    write(&mut drive, &(0..144).map(of).collect::<Vec<_>>());
+    drive.age("1y at 40C".parse().unwrap()).unwrap();
+    assert!(!lost_of(&mut drive).is_empty());
+    assert_eq!(media(&drive).rebuilt, 0);
 }
 
 /// Where word lines differ, a stripe along one loses several pages at once; staggered over word lines it does not.

@@ -140,6 +140,13 @@ fn serve(
     let mut keeper = keeper_of(experiment, backing, &mut session)?;
     let found =
         keeper.as_ref().map(|it| it.find(session.device(), &mut || wanted_still())).transpose()?;
+    if found == Some(true)
+        && let Some(age) = experiment.run.age.0
+    {
+        let problem =
+            format!("{age}: the drive is restored, as old as it was; use the order `age {age}`");
+        return Err(experiment.blame(&Invalid::new(&["run.age"], problem)).into());
+    }
     if found != Some(true) {
         session.prepare(&mut |_, _, _| wanted_still())?;
     }

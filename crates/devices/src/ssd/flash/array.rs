@@ -10,7 +10,7 @@ use super::damage::{Damage, Loose, Torn};
 use super::ratings::Ratings;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::ids::{Block, Lpn, Ppn};
-use crate::ssd::media::{Age, FlashPage, Media, MediaState, Outcome};
+use crate::ssd::media::{Age, FlashPage, Media, MediaState, Outcome, Written};
 use crate::ssd::numbers::Numbers;
 use crate::ssd::room::read_within;
 use crate::ssd::shape::Geometry;
@@ -239,21 +239,30 @@ impl Flash {
         self.media.as_deref_mut()
     }
 
-    /// Time passes in which nothing is asked; whether data age at all.
-    pub fn lie(&mut self, age: Age, now: Time) -> bool {
-        let Some(media) = &mut self.media else { return false };
+    /// Time passes in which nothing is asked; nothing where data do not age.
+    pub fn lie(&mut self, age: Age, now: Time) -> Option<Result<(), &'static str>> {
+        let media = self.media.as_mut()?;
         let pages = self.pages_per_block;
         let all = self.programmed.iter().enumerate();
         let open = all.filter(|(_, programmed)| (1..pages).contains(*programmed));
-        media.age(age, now, open.map(|(block, programmed)| (Block(block as u32), *programmed)));
-        true
+        Some(media.age(
+            age,
+            now,
+            open.map(|(block, programmed)| (Block(block as u32), *programmed)),
+        ))
     }
 
     /// What a read of a page comes to; that of the host counts.
     pub fn look(&mut self, page: FlashPage, of_host: bool) -> Outcome {
-        let erases = self.erases[page.block.at()];
+        let written = self.written(page.block);
         let media = self.media.as_mut();
-        media.map_or_else(Outcome::default, |media| media.look(page, erases, of_host))
+        media.map_or_else(Outcome::default, |media| media.look(page, written, of_host))
+    }
+
+    /// What the media do not know of a block.
+    #[inline]
+    pub fn written(&self, block: Block) -> Written {
+        Written { erases: self.erases[block.at()], programmed: self.programmed[block.at()] }
     }
 
     /// A block that has just been opened holds one bit a cell.
@@ -275,14 +284,12 @@ impl Flash {
 
     /// Whether a logical page cannot be read where it was written.
     pub fn is_lost(&mut self, ppn: Ppn) -> bool {
-        let Some(media) = &mut self.media else { return false };
-        if media.losses().is_poisoned(ppn.0) {
-            return true;
-        }
         let pages = u64::from(self.pages_per_block);
         let (block, page) = (Block((ppn.0 / pages) as u32), (ppn.0 % pages) as u32);
-        let erases = self.erases[block.at()];
-        media.pages_at(block, page).any(|page| media.would_be_lost(page, erases))
+        let written = self.written(block);
+        let Some(media) = &mut self.media else { return false };
+        media.losses().is_poisoned(ppn.0)
+            || media.pages_at(block, page).any(|page| media.would_be_lost(page, written))
     }
 
     /// The same of logical pages from one on: which of them.

@@ -25,8 +25,9 @@ struct HostPage {
 pub(super) const BATCH: u32 = 64;
 
 impl Ftl {
-    /// Overwrites pages in no time, cleaning first where the timed drive would: fast-forward.
-    pub fn overwrite_untimed(&mut self, flash: &mut Flash, pages: &[u64]) {
+    /// Overwrites pages in no time, cleaning first where the timed drive would: fast-forward. Returns how many the
+    /// drive accepted.
+    pub fn overwrite_untimed(&mut self, flash: &mut Flash, pages: &[u64]) -> usize {
         let pages_of_each = self.geometry.granule.flash_pages;
         let bytes = u64::from(self.geometry.sectors_per_page) * SECTOR_BYTES;
         let is_plain = self.has_one_place_for_each();
@@ -44,7 +45,7 @@ impl Ftl {
                 self.counters.pages_replaced(done.replaced, pages_of_each, bytes);
                 rest = &rest[(done.programmed + done.replaced) as usize..];
             }
-            let Some((page, others)) = rest.split_first() else { return };
+            let Some((page, others)) = rest.split_first() else { return pages.len() };
             if is_plain {
                 self.prefetch_victim(flash, Lpn(*page));
             }
@@ -52,11 +53,12 @@ impl Ftl {
             let handle = self.handle_of_page(lpn);
             let page = HostPage { lpn, pages: pages_of_each, bytes, near: false, handle };
             if !self.write_untimed(flash, page) {
-                return;
+                return pages.len() - rest.len();
             }
             self.prefetch_ahead(rest, 0);
             rest = others;
         }
+        pages.len()
     }
 
     /// Does at once what a page request does in time.

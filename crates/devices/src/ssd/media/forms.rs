@@ -3,8 +3,7 @@
 use super::ladder::Ladder;
 use super::law::Law;
 use super::normal::{chance_above, mean_over};
-use super::spread::chance_lost;
-use super::state::spread_of;
+use super::spread::{SpreadOrigin, chance_lost, spread_of};
 use crate::ssd::config::{Ecc, Reference, Retry, SsdConfig};
 
 /// How worn and how old data are.
@@ -46,6 +45,7 @@ pub struct Forecast {
     /// Total spreads of drift and errors.
     drift: f64,
     errors: f64,
+    origin: SpreadOrigin,
 }
 
 impl Forecast {
@@ -53,7 +53,15 @@ impl Forecast {
     pub fn new(law: Law, ecc: &Ecc, retry: &Retry, drift: f64, errors: f64) -> Forecast {
         let ladder = Ladder::new(ecc, retry, law.errors_of_new());
         let searches = retry.search.ns().is_some();
-        Forecast { law, ladder, most_steps: retry.steps, searches, drift, errors }
+        Forecast {
+            law,
+            ladder,
+            most_steps: retry.steps,
+            searches,
+            drift,
+            errors,
+            origin: SpreadOrigin::Given,
+        }
     }
 
     /// Of a drive whose data age.
@@ -62,13 +70,24 @@ impl Forecast {
         let law = Law::new(media.model, media.drift)?;
         let parts = [media.spread_layer, media.spread_block, media.spread_page];
         let drift = parts.iter().map(|it| it * it).sum::<f64>().sqrt();
-        let errors = spread_of(config, &law);
-        Some(Forecast::new(law, &config.ecc, &config.retry, drift, errors))
+        let (errors, origin) = spread_of(config, &law);
+        let forecast = Forecast::new(law, &config.ecc, &config.retry, drift, errors);
+        Some(Forecast { origin, ..forecast })
     }
 
     /// The spread of the error rates between pages.
     pub fn spread_errors(&self) -> f64 {
         self.errors
+    }
+
+    /// Where that comes from.
+    pub fn spread_origin(&self) -> SpreadOrigin {
+        self.origin
+    }
+
+    /// Whether the retries of a read depend on what was read before, so that these are those of a first read.
+    pub fn is_of_first_reads(&self) -> bool {
+        self.ladder.reference == Reference::Last
     }
 
     /// The mean drift and error rate.

@@ -3,14 +3,15 @@
 
 use super::planted::Mistake;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// What is known to be lost.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Losses {
     poisoned: BTreeSet<u64>,
-    partial: BTreeSet<u64>,
+    /// With the number of such writes.
+    partial: BTreeMap<u64, u32>,
 }
 
 impl Losses {
@@ -27,19 +28,24 @@ impl Losses {
 
     /// A logical page that cannot be read is about to be written in part: the rest of it stays lost.
     pub fn begin_part(&mut self, lpn: u64) {
-        self.partial.insert(lpn);
+        *self.partial.entry(lpn).or_default() += 1;
     }
 
     /// Whether that is so of a logical page.
     #[inline]
     pub fn is_partial(&self, lpn: u64) -> bool {
-        !self.partial.is_empty() && self.partial.contains(&lpn)
+        !self.partial.is_empty() && self.partial.contains_key(&lpn)
     }
 
     /// A write that covers a logical page in part has taken it to a page of the flash: if it was lost, that is a copy
     /// of what could not be read.
     pub fn end_part(&mut self, lpn: u64, ppn: u64) {
-        if self.partial.remove(&lpn) && !Mistake::PartHeals.is_planted() {
+        let Some(under_way) = self.partial.get_mut(&lpn) else { return };
+        *under_way -= 1;
+        if *under_way == 0 {
+            self.partial.remove(&lpn);
+        }
+        if !Mistake::PartHeals.is_planted() {
             self.poisoned.insert(ppn);
         }
     }
@@ -83,5 +89,30 @@ impl Losses {
     /// Copies in the flash of what could not be read.
     pub fn poisoned(&self) -> u64 {
         self.poisoned.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_writes_in_part_none_heals_a_page() {
+        let mut losses = Losses::default();
+        losses.begin_part(7);
+        losses.begin_part(7);
+        losses.end_part(7, 100);
+        assert!(losses.is_partial(7) && losses.is_poisoned(100));
+        losses.end_part(7, 101);
+        assert!(!losses.is_partial(7) && losses.is_poisoned(101));
+    }
+
+    #[test]
+    fn a_write_in_full_heals_what_writes_in_part_have_begun() {
+        let mut losses = Losses::default();
+        losses.begin_part(7);
+        losses.heal(7, Some(100));
+        losses.end_part(7, 101);
+        assert!(!losses.are_known());
     }
 }

@@ -26,6 +26,15 @@ impl Spreads {
     }
 }
 
+/// What is known of a block beside its age: how often it was erased, and its logical pages that are programmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Erasures.
+    pub erases: u32,
+    /// Programmed logical pages, from the first on.
+    pub programmed: u32,
+}
+
 /// A page of the flash: its block, the group in that, its row in the group, and its plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlashPage {

@@ -3,6 +3,7 @@
 
 use super::law::{Law, YEAR, acceleration};
 use super::normal::{chance_above, exceeded_with};
+use crate::ssd::config::SsdConfig;
 
 /// Bits of a codeword of 1 KiB: a page that is read counts as one of them.
 pub const CODEWORD_BITS: f64 = 8192.0;
@@ -47,6 +48,43 @@ pub fn widest(errors: f64, limit: f64, chance: f64) -> Option<f64> {
 pub fn of_rating(law: &Law, limit: f64, rated_cycles: f64, parity_of: u32) -> Option<f64> {
     let errors = law.errors(rated_cycles, YEAR * acceleration(30.0), 0.0);
     widest(errors, limit, allowed(UBER, parity_of))
+}
+
+/// Where the spread of a drive comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpreadOrigin {
+    /// It is stated.
+    Given,
+    /// It is the widest that the rating allows.
+    Rating,
+    /// No spread meets the rating.
+    OutOfReach,
+}
+
+impl SpreadOrigin {
+    /// As a word of results.
+    pub fn name(self) -> &'static str {
+        match self {
+            SpreadOrigin::Given => "given",
+            SpreadOrigin::Rating => "rating",
+            SpreadOrigin::OutOfReach => "out of reach",
+        }
+    }
+}
+
+/// The spread of the error rates between pages, and where it comes from.
+pub fn spread_of(config: &SsdConfig, law: &Law) -> (f64, SpreadOrigin) {
+    /// Where no spread meets the rating.
+    const OUT_OF_REACH: f64 = 0.1;
+    if let Some(given) = config.media.spread_errors {
+        return (given, SpreadOrigin::Given);
+    }
+    let limit = config.ecc.soft.levels().last().map_or(config.ecc.hard, |(rate, _)| *rate);
+    let rated = f64::from(config.wear.rated_cycles);
+    // Pages of one word line are lost together: parity over them bears no wider spread.
+    let parity_of = if config.parity.stagger { config.parity.of } else { 0 };
+    of_rating(law, limit, rated, parity_of)
+        .map_or((OUT_OF_REACH, SpreadOrigin::OutOfReach), |found| (found, SpreadOrigin::Rating))
 }
 
 #[cfg(test)]

@@ -6,11 +6,11 @@ use super::ladder::{Ladder, Outcome, Rebuilt};
 use super::law::{Law, acceleration};
 use super::losses::Losses;
 use super::normal::{exceeded_with, mix, of_hash};
-use super::place::{FlashPage, Spreads};
+use super::place::{FlashPage, Spreads, Written};
 use super::planted::Mistake;
 use super::report::MediaReport;
 use super::resumed::Resumed;
-use super::spread;
+use super::spread::spread_of;
 use super::tally::Tally;
 use crate::ssd::config::{Celsius, Reference, SsdConfig};
 use crate::ssd::ids::Block;
@@ -22,6 +22,8 @@ use serde::{Deserialize, Serialize};
 const MEDIA_STREAM: u64 = 21;
 /// Steps of the clock in a second at 30 degrees, as a power of two: sums of times are exact.
 const CLOCK_BITS: u32 = 20;
+/// The last minute of the clock: 8,000 years.
+const LAST_MINUTE: u32 = 8000 * 525_960;
 /// The drift of a class whose pages are all read at once, but for one of 1e9.
 const CLEAN: i16 = i16::MIN;
 /// How far from the mean the worst page of 1e9 lies.
@@ -44,6 +46,7 @@ pub struct MediaState {
     cells: Vec<Cell>,
     resumed: Resumed,
     losses: Losses,
+    last: Vec<u8>,
 }
 
 /// The media of a drive. Its fields are the law and the ladder, the clock, what is kept of blocks, and what was counted.
@@ -92,7 +95,7 @@ impl Media {
         let shape = *groups?;
         let (blocks, blocks_per_domain) = counts;
         let ladder = Ladder::new(&config.ecc, &config.retry, law.errors_of_new());
-        let spread_errors = spread_of(config, &law);
+        let (spread_errors, _) = spread_of(config, &law);
         let seed = mix(seed, MEDIA_STREAM);
         let of_layers = |which: u64| {
             spread_evenly(shape.rounds(), |it| mix(mix(seed, 1 << 62 | u64::from(it)), which))
@@ -151,15 +154,25 @@ impl Media {
     }
 
     /// Time passes in which nothing is asked; so many logical pages of these blocks are programmed, which are open.
-    pub fn age(&mut self, age: Age, now: Time, open: impl Iterator<Item = (Block, u32)>) {
-        self.clock = self.clock_at(now);
-        self.since = now;
+    ///
+    /// # Errors
+    /// The clock has no such time.
+    pub fn age(
+        &mut self,
+        age: Age,
+        now: Time,
+        open: impl Iterator<Item = (Block, u32)>,
+    ) -> Result<(), &'static str> {
         let mut rate = age.at.map_or(self.rate, rate);
         if Mistake::AlwaysThirty.is_planted() {
             rate = 1 << CLOCK_BITS;
         }
-        let more = u128::from(age.seconds) * u128::from(rate);
-        self.clock = self.clock.saturating_add(u64::try_from(more).unwrap_or(u64::MAX));
+        let clock = u128::from(self.clock_at(now)) + u128::from(age.seconds) * u128::from(rate);
+        let clock = u64::try_from(clock).ok().filter(|clock| minutes(*clock) < LAST_MINUTE);
+        self.clock = clock.ok_or(
+            "the clock of retention ends after 8,000 years at 30 C; use less time, or less heat",
+        )?;
+        self.since = now;
         self.minute = minutes(self.clock);
         for (block, programmed) in open {
             let part = self.resumed.split(block, programmed.div_ceil(self.shape.units));
@@ -168,6 +181,7 @@ impl Media {
             self.cells.resize(self.cells.len().max(at + 1), Cell::default());
             self.cells[at] = Cell::begun(self.minute, is_one_bit);
         }
+        Ok(())
     }
 
     /// Days on the clock.
@@ -234,18 +248,18 @@ impl Media {
         self.pages_in(block, page, (0, self.shape.unit_bytes))
     }
 
-    /// What a read of a page comes to, whose block was erased so often. That of the host counts.
+    /// What a read of a page comes to. That of the host counts.
     #[inline]
-    pub fn look(&mut self, page: FlashPage, erases: u32, of_host: bool) -> Outcome {
+    pub fn look(&mut self, page: FlashPage, block: Written, of_host: bool) -> Outcome {
         let at = self.cell_of(page);
         if of_host {
             self.cells[at].count_read();
         }
-        let outcome = if self.is_clean_now(at, erases) {
+        let outcome = if self.is_clean_now(at, block.erases) {
             Outcome::default()
         } else {
-            let outcome = self.climb(page, erases);
-            if outcome.lost { self.rebuild(page, erases, outcome) } else { outcome }
+            let outcome = self.climb(page, block.erases);
+            if outcome.lost { self.rebuild(page, block, outcome) } else { outcome }
         };
         if of_host {
             self.tally.count(outcome);
@@ -254,14 +268,14 @@ impl Media {
     }
 
     /// Whether a page would be beyond correction, if it were read now.
-    pub fn would_be_lost(&mut self, page: FlashPage, erases: u32) -> bool {
-        !self.is_clean_now(self.cell_of(page), erases) && self.climb_alone(page, erases).lost
+    pub fn would_be_lost(&mut self, page: FlashPage, block: Written) -> bool {
+        !self.is_clean_now(self.cell_of(page), block.erases) && self.climb_alone(page, block).lost
     }
 
     /// What a read of a page would come to, with its stripe.
-    fn climb_alone(&mut self, page: FlashPage, erases: u32) -> Outcome {
-        let (outcome, _) = self.judge(page, erases);
-        if outcome.lost { self.rebuild(page, erases, outcome) } else { outcome }
+    fn climb_alone(&mut self, page: FlashPage, block: Written) -> Outcome {
+        let (outcome, _) = self.judge(page, block.erases);
+        if outcome.lost { self.rebuild(page, block, outcome) } else { outcome }
     }
 
     /// The place of what is kept of the block of a page, or of the part of it.
@@ -284,8 +298,13 @@ impl Media {
         self.cells[at].drift == CLEAN
     }
 
-    /// Brings a page back from the others of its stripe, if none of them is beyond correction too.
-    fn rebuild(&mut self, page: FlashPage, erases: u32, outcome: Outcome) -> Outcome {
+    /// Brings a page back from the others of its stripe, if all of them have been programmed and none is beyond
+    /// correction too.
+    fn rebuild(&mut self, page: FlashPage, block: Written, outcome: Outcome) -> Outcome {
+        if block.programmed < self.shape.stripe_end(page.group) {
+            return outcome;
+        }
+        let erases = block.erases;
         let Some(others) = self.shape.stripe_of(page.group) else { return outcome };
         let (mut pages, mut steps) = (0, 0);
         for group in others.filter(|group| *group != page.group) {
@@ -460,8 +479,8 @@ impl Media {
         self.tally = Tally::default();
     }
 
-    /// What it came to; `programmed` says how many logical pages of a block are, and how often it was erased.
-    pub fn report(&mut self, programmed: impl Fn(Block) -> (u32, u32)) -> MediaReport {
+    /// What it came to; `written` says what is known of a block.
+    pub fn report(&mut self, written: impl Fn(Block) -> Written) -> MediaReport {
         let mut rates = Vec::new();
         let mut drifts = Vec::new();
         let mut seen = [0; 3];
@@ -472,17 +491,17 @@ impl Media {
             // Spread evenly, but not in step with planes and rows.
             let number = if all <= SAMPLE { sample } else { mix(self.seed ^ 5, sample) % all };
             let (group, page) = (number / pages_of_group, (number % pages_of_group) as u32);
-            let block = Block((group / u64::from(shape.per_block)) as u32);
+            let number = Block((group / u64::from(shape.per_block)) as u32);
             let group = (group % u64::from(shape.per_block)) as u32;
-            let (pages, erases) = programmed(block);
-            if pages <= group * shape.units {
+            let block = written(number);
+            if block.programmed <= group * shape.units {
                 continue;
             }
-            let page =
-                FlashPage { block, group, row: page / shape.planes, plane: page % shape.planes };
-            self.classify(self.cell_of(page), erases);
-            let (drift, errors, _) = self.state_of(page, erases);
-            let outcome = self.climb_alone(page, erases);
+            let (row, plane) = (page / shape.planes, page % shape.planes);
+            let page = FlashPage { block: number, group, row, plane };
+            self.classify(self.cell_of(page), block.erases);
+            let (drift, errors, _) = self.state_of(page, block.erases);
+            let outcome = self.climb_alone(page, block);
             seen[0] += 1;
             seen[1] += u64::from(!outcome.is_plain());
             seen[2] += u64::from(outcome.lost);
@@ -519,6 +538,7 @@ impl Media {
             cells: self.cells.clone(),
             resumed: self.resumed.clone(),
             losses: self.losses.clone(),
+            last: self.last.clone(),
         }
     }
 
@@ -533,24 +553,15 @@ impl Media {
             self.clock = 0;
         }
         self.losses = state.losses;
+        // A drive whose reads began elsewhere has none.
+        if state.last.len() == self.last.len() {
+            self.last = state.last;
+        }
         self.minute = minutes(self.clock);
         // What it was is found again: the cycles may be others.
         self.cells.iter_mut().for_each(|cell| cell.set_class((0, 0), (0, 0)));
         true
     }
-}
-
-/// The spread of the error rates between pages: stated, or as the rating allows it.
-pub fn spread_of(config: &SsdConfig, law: &Law) -> f64 {
-    /// Where no spread meets the rating.
-    const OUT_OF_REACH: f64 = 0.1;
-    config.media.spread_errors.unwrap_or_else(|| {
-        let limit = config.ecc.soft.levels().last().map_or(config.ecc.hard, |(rate, _)| *rate);
-        let rated = f64::from(config.wear.rated_cycles);
-        // Pages of one word line are lost together: parity over them bears no wider spread.
-        let parity_of = if config.parity.stagger { config.parity.of } else { 0 };
-        spread::of_rating(law, limit, rated, parity_of).unwrap_or(OUT_OF_REACH)
-    })
 }
 
 /// Normal quantiles of word lines, whose order a hash decides. They are spread evenly: a drive that is simulated in part
@@ -572,5 +583,5 @@ fn rate(at: Celsius) -> u64 {
 }
 
 fn minutes(clock: u64) -> u32 {
-    u32::try_from((clock >> CLOCK_BITS) / 60).unwrap_or(u32::MAX - 1)
+    u32::try_from((clock >> CLOCK_BITS) / 60).unwrap_or(u32::MAX).min(LAST_MINUTE)
 }

@@ -272,6 +272,17 @@ impl Groups {
         Some((stripe * data..end).chain([self.per_block + stripe]))
     }
 
+    /// Logical pages of a block up to the end of the stripe of a group: from then on its parity is there.
+    pub fn stripe_end(&self, group: u32) -> u32 {
+        let data = self.parity_of.max(2) - 1;
+        let end = (group / data + 1) * data;
+        if end < self.per_block {
+            end * self.units
+        } else {
+            (self.per_block - 1) * self.units + self.last_units
+        }
+    }
+
     /// The first die of the dies of a block.
     #[inline]
     pub fn first_die(&self, block: Block, blocks_per_domain: u32) -> u32 {

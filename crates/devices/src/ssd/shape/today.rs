@@ -2,8 +2,8 @@
 //! their rows say (`config/applies.rs`).
 
 use super::groups::Groups;
-use crate::ssd::config::{Frontiers, LevellingRule, Pace, Program, Reclaim, SsdConfig};
-use crate::ssd::media::Law;
+use crate::ssd::config::{Frontiers, LevellingRule, Pace, Program, Reclaim, Reference, SsdConfig};
+use crate::ssd::media::{Ladder, Law, Outcome, Rebuilt};
 use engine::Time;
 use options::{Invalid, Size};
 
@@ -179,7 +179,38 @@ fn media(config: &SsdConfig) -> Result<(), Invalid> {
         let problem = format!("{} is too many; at most 1000", retry.steps);
         return Err(Invalid::new(&["device.retry.steps"], problem));
     }
-    Ok(())
+    if retry.reference == Reference::Last && retry.search.ns().is_none() {
+        let problem = "from the last good reference on, with search = \"none\", it depends on what was read before \
+                       which pages are lost; use a time to search, or reference = \"table\" or \"model\"";
+        let keys = ["device.retry.reference", "device.retry.search"];
+        return Err(Invalid::new(&keys, problem));
+    }
+    longest_read(config, &Ladder::new(ecc, retry, new))
+}
+
+/// What a read takes beyond its first sense is counted in 32 bits.
+fn longest_read(config: &SsdConfig, ladder: &Ladder) -> Result<(), Invalid> {
+    let types = 0..config.cell.bits as usize;
+    let sense = types.map(|kind| config.timing.read.of_type(kind).ns()).max().unwrap_or(0);
+    let sense = sense.max(config.slc_cache.read.map_or(0, options::Duration::ns));
+    let page = config.page_size.bytes() + config.spare_size.bytes();
+    let bus = config.timing.command.ns() + config.timing.transfer_ns(page);
+    let steps = config.retry.steps;
+    let pages = config.parity.of.max(1) - 1;
+    let rebuilt = (pages > 0).then_some(Rebuilt { pages, steps });
+    let soft = config.ecc.soft.levels().len() as u32;
+    let worst = Outcome { steps, soft, searched: true, lost: false, rebuilt };
+    let longest = ladder.time(worst, sense, bus).max(ladder.rebuild_time(worst, sense, bus));
+    if u32::try_from(longest).is_ok() {
+        return Ok(());
+    }
+    let problem = format!(
+        "a read with {steps} retries, a search and soft decoding takes up to {}; at most {}",
+        options::Duration::from_ns(longest),
+        options::Duration::from_ns(u64::from(u32::MAX))
+    );
+    let keys = ["device.retry.steps", "device.retry.search", "device.ecc.decode"];
+    Err(Invalid::new(&keys, problem))
 }
 
 /// The capacitors of the buffer.

@@ -178,7 +178,7 @@ impl Ssd {
     }
 
     /// The host read such a copy from a flash page.
-    pub(super) fn count_poisoned_read(&mut self) {
+    pub fn count_poisoned_read(&mut self) {
         if let Some(media) = self.flash.media_mut() {
             media.count_poisoned_read();
         }

@@ -13,10 +13,8 @@ impl Ssd {
     /// # Errors
     /// Why this drive does not age by days.
     pub fn lie(&mut self, age: Age) -> Result<(), &'static str> {
-        if !self.flash.lie(age, self.clock.now) {
-            return Err("drives age by writes, not by days, unless device.media.model is set");
-        }
-        Ok(())
+        let problem = "drives age by writes, not by days, unless device.media.model is set";
+        self.flash.lie(age, self.clock.now).unwrap_or(Err(problem))
     }
 
     /// Logical pages are trimmed: whoever reads them finds nothing that could be lost.
@@ -87,8 +85,6 @@ impl Ssd {
 
     /// What the media came to, where data age.
     pub fn media_report(&self) -> Option<MediaReport> {
-        let erases = self.flash.erases();
-        let programmed = |block| (self.flash.programmed(block), erases[block.at()]);
-        Some(self.flash.media()?.clone().report(programmed))
+        Some(self.flash.media()?.clone().report(|block| self.flash.written(block)))
     }
 }

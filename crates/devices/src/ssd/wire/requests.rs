@@ -152,8 +152,10 @@ impl Ssd {
 
     /// Trims pages, of which the block buffer has nothing any more; how long that took.
     pub(super) fn trim_pages(&mut self, slot: Slot, covered: Range<u64>, held: Time) {
-        self.note_trimmed(covered.clone());
         let status = self.ftl.trim_all(covered.clone());
+        if status.is_ok() {
+            self.note_trimmed(covered.clone());
+        }
         if !(status.is_ok() && self.note_trim(slot, covered)) {
             self.front.answer(slot, status, [0, held], &mut self.clock);
         }
