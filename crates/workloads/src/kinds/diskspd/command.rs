@@ -128,6 +128,7 @@ struct Written {
     thread_stride: Option<Amount>,
     /// Whether it is shared, and its stride.
     sequential: Option<(bool, Option<Amount>)>,
+    #[expect(clippy::option_option, reason = "it is given or not, with or without its amount")]
     align: Option<Option<Amount>>,
     random_percent: Option<u64>,
     per_target: Option<u64>,
@@ -151,7 +152,7 @@ impl Command {
     pub fn read(words: &Words) -> Result<Self, String> {
         let mut written = Written::default();
         let mut targets: Vec<String> = Vec::new();
-        for word in &words.words {
+        for word in &words.list {
             match option(word) {
                 Some(rest) if targets.is_empty() => {
                     written.take(rest).map_err(|problem| format!("{word}: {problem}"))?;
@@ -243,7 +244,8 @@ impl Written {
             'T' => self.thread_stride = Some(amount(value)?),
             // As DiskSpd has it, -w alone only reads.
             'w' => {
-                self.write_percent = Some(if value.is_empty() { 0 } else { within(value, 0, 100)? })
+                self.write_percent =
+                    Some(if value.is_empty() { 0 } else { within(value, 0, 100)? });
             }
             'W' => self.warm_up = Some(count(value, 0)?),
             'z' if value.is_empty() => {

@@ -7,7 +7,7 @@ use crate::script::BadLine;
 pub struct Words {
     /// The line on which it begins.
     pub line: usize,
-    pub words: Vec<String>,
+    pub list: Vec<String>,
     /// Its output goes to a file.
     pub redirected: bool,
 }
@@ -83,7 +83,7 @@ fn command(line: usize, text: &str) -> Result<Words, BadLine> {
             words.push(word);
         }
     }
-    Ok(Words { line, words, redirected })
+    Ok(Words { line, list: words, redirected })
 }
 
 /// The words of a line, where quotation marks hold spaces; nothing if one is not closed.
@@ -114,9 +114,9 @@ mod tests {
         let text = "@echo off\r\nrem a test\r\n:: another\r\n\r\nDiskSpd.exe -b4K ^\r\n  -r \
                     \"C:\\my files\\a.dat\" > out.txt\r\n# more\r\n@C:\\tools\\diskspd #1 2>&1\r\n";
         let found = commands(text).unwrap();
-        assert_eq!(found[0].words, ["-b4K", "-r", "C:\\my files\\a.dat"]);
+        assert_eq!(found[0].list, ["-b4K", "-r", "C:\\my files\\a.dat"]);
         assert_eq!((found[0].line, found[0].redirected), (5, true));
-        assert_eq!((found[1].line, &found[1].words[..]), (8, &["#1".to_owned()][..]));
+        assert_eq!((found[1].line, &found[1].list[..]), (8, &["#1".to_owned()][..]));
         assert!(!commands("diskspd a.dat").unwrap()[0].redirected);
     }
 

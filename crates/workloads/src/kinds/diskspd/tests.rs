@@ -204,7 +204,9 @@ fn times_have_classes_of_their_own() {
         let names: Vec<String> =
             build(&text).unwrap().classes().into_iter().map(|it| it.name).collect();
         let mut counts = vec![0; build(&text).unwrap().queues() as usize];
-        run(&text, 0, 1000).iter().for_each(|a| counts[usize::from(a.request.queue)] += 1);
+        for answered in &run(&text, 0, 1000) {
+            counts[usize::from(answered.request.queue)] += 1;
+        }
         (names.join(" "), counts)
     };
     // One a second, from the first second on, and none at the end.
