@@ -38,7 +38,8 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
     /// # Errors
     /// Why not, with the keys to blame.
     fn check_age(&self) -> Result<(), Invalid> {
-        let problem = "data of this kind of device do not age; only those of a device of kind \"ssd\" do";
+        let problem =
+            "data of this kind of device do not age; only those of a device of kind \"ssd\" do";
         Err(Invalid::new(&["run.age", "device.kind"], problem))
     }
 

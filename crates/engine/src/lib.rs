@@ -21,8 +21,8 @@ pub use power::PowerCuts;
 pub use random::{Distribution, Drand48, Random, Xoshiro256};
 pub use ranks::Between;
 pub use request::{
-    Arrival, Breakdown, Class, Completion, Device, Followed, Handle, Lba, Op, Part, Request, SECTOR_BYTES,
-    Status, Workload, WorkloadError,
+    Arrival, Breakdown, Class, Completion, Device, Followed, Handle, Lba, Op, Part, Request,
+    SECTOR_BYTES, Status, Workload, WorkloadError,
 };
 pub use stats::{Bin, LatencyStats, TimeSeries};
 

@@ -112,6 +112,14 @@ impl Live {
     }
 }
 
+/// A drive that is restored has its age.
+fn refuse_age(experiment: &Experiment) -> Result<bool, RunError> {
+    let Some(age) = experiment.run.age.0 else { return Ok(true) };
+    let problem =
+        format!("{age}: the drive is restored, as old as it was; use the order `age {age}`");
+    Err(experiment.blame(&Invalid::new(&["run.age"], problem)).into())
+}
+
 /// The thread of a live device, from its beginning to its results.
 fn serve(
     experiment: &Experiment,
@@ -140,14 +148,8 @@ fn serve(
     let mut keeper = keeper_of(experiment, backing, &mut session)?;
     let found =
         keeper.as_ref().map(|it| it.find(session.device(), &mut || wanted_still())).transpose()?;
-    if found == Some(true)
-        && let Some(age) = experiment.run.age.0
-    {
-        let problem =
-            format!("{age}: the drive is restored, as old as it was; use the order `age {age}`");
-        return Err(experiment.blame(&Invalid::new(&["run.age"], problem)).into());
-    }
-    if found != Some(true) {
+    let is_restored = found == Some(true) && refuse_age(experiment)?;
+    if !is_restored {
         session.prepare(&mut |_, _, _| wanted_still())?;
     }
     if settings.realtime {
