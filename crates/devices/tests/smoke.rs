@@ -10,7 +10,7 @@ use devices::ssd::config::{
     ActiveBlocks, CleaningTime, ControlLine, Detector, DriftLaw, Duplex, FillOrder, Fold,
     FreeOrder, Frontiers, Gang, HostOrder, Interleave, Isolation, LevellingRule, LogScheme,
     MediaModel, Pace, Pairing, PairingGuard, Planes, Pool, Program, ReadOrder, Reclaim, Recovery,
-    Temperature, TieBreak, Trims,
+    Reference, Temperature, TieBreak, Trims,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -53,7 +53,7 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
 
 #[test]
 fn every_word_of_every_choice_runs() {
-    let choices: [(&str, &[(&str, &str)]); 30] = [
+    let choices: [(&str, &[(&str, &str)]); 31] = [
         ("device.gang", Gang::WORDS),
         ("device.interleave", Interleave::WORDS),
         ("device.active_blocks", ActiveBlocks::WORDS),
@@ -81,13 +81,15 @@ fn every_word_of_every_choice_runs() {
         ("device.slc_cache.fold", Fold::WORDS),
         ("device.media.model", MediaModel::WORDS),
         ("device.media.drift", DriftLaw::WORDS),
+        ("device.retry.reference", Reference::WORDS),
         ("device.persistence.trims", Trims::WORDS),
         ("device.cell.pairing", Pairing::WORDS),
         ("device.cell.pairing_guard", PairingGuard::WORDS),
     ];
     let is_of_a_buffer = |key: &str| {
         let last = key.rsplit('.').next().unwrap_or(key);
-        ["program", "planes", "reclaim", "pace", "read_order", "model", "drift"].contains(&last)
+        ["program", "planes", "reclaim", "pace", "read_order", "model", "drift", "reference"]
+            .contains(&last)
     };
     for (key, words) in choices {
         for (word, meaning) in words {
@@ -102,7 +104,7 @@ fn every_word_of_every_choice_runs() {
                     ("device.buffer.size", json!("1536KiB")),
                 ]);
             }
-            if key == "device.media.drift" {
+            if key == "device.media.drift" || key == "device.retry.reference" {
                 keys.push(("device.media.model", json!("tlc-3d")));
             }
             if *word == "qlc-3d" {

@@ -130,7 +130,7 @@ def _retries(study: Study, aged: Mapping[str, Any], found: Mapping[str, Results]
     shorter = 100 * (1 - retry["pipelined"] / retry["one by one"])
     return [
         *rows,
-        Row("0 cycles, 6 months: 7 retries and more, %", 54, share, 20, note=PARK, fitted=True),
+        Row("0 cycles, 6 months: 7 retries and more, %", 54, share, 15, note=PARK, fitted=True),
         Row("2,000 cycles, 1 year: mean retries", 19.9, worn, 10, note=PARK, fitted=True),
         Row("2,000 cycles, 1 year: retries, if wear did not count / with it", None, unworn / worn,
             note="wear doubles the drift in 1,780 cycles", holds=unworn / worn < 0.6),
