@@ -200,6 +200,7 @@ impl Job {
             "fdp_pli" | "plids" => self.placement.list(text)?,
             "fdp_pli_select" | "plid_select" => self.placement.select(text)?,
             "dataplacement" => self.placement.kind(text)?,
+            "write_hint" => self.placement.hint(text)?,
             _ => return self.set_pace(key, text),
         }
         Ok(())

@@ -11,7 +11,7 @@ pub(super) const HONOURED: &[&str] = &[
     "time_based", "startdelay", "rate", "rate_iops", "rate_process", "random_distribution",
     "percentage_random", "norandommap", "thinktime", "thinktime_blocks", "stonewall",
     "wait_for_previous", "fsync", "fdatasync", "fdp", "fdp_pli", "plids", "fdp_pli_select", "plid_select",
-    "dataplacement",
+    "dataplacement", "write_hint",
 ];
 
 /// Declares the keys that are read over, each with the notice that counts it.
@@ -38,7 +38,7 @@ pub(super) const IGNORED: &[(&str, &str)] = ignored! {
     "prio", "prioclass", "random_generator", "randrepeat", "randseed", "refill_buffers",
     "registerfiles", "scramble_buffers", "significant_figures", "slat_percentiles",
     "softrandommap", "sqthread_poll", "stats", "thinktime_spin", "thread", "uid",
-    "unified_rw_reporting", "unlink", "write_bw_log", "write_hint", "write_hist_log",
+    "unified_rw_reporting", "unlink", "write_bw_log", "write_hist_log",
     "write_iolog", "write_iops_log", "write_lat_log", "zero_buffers",
 };
 
