@@ -1,5 +1,6 @@
 //! An FTL with placement handles in flat arrays: map, reclaim units, greedy cleaning, and who did what.
 
+use crate::study::Medium;
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -9,7 +10,7 @@ const NONE: u32 = u32::MAX;
 const DEAD: u8 = u8::MAX;
 /// Units that are erased before the host takes another: one for it, one for the copies of the next victim. A
 /// victim has copies for one unit more at most, because those of it that go to one destination fill less than one.
-const KEPT: usize = 2;
+pub(crate) const KEPT: usize = 2;
 
 /// Where cleaning puts what it moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +118,11 @@ pub struct Account {
 }
 
 impl Account {
+    /// Cleaning has moved a page of that handle.
+    pub(crate) fn add_moved(&mut self, handle: u8) {
+        self.handles[usize::from(handle)].moved += 1;
+    }
+
     /// Pages written by the host.
     pub fn host(&self) -> u64 {
         self.handles.iter().map(|it| it.host).sum()
@@ -194,66 +200,12 @@ impl Drive {
         &self.shape
     }
 
-    /// Counts from here on.
-    pub fn reset_account(&mut self) {
-        let handles = vec![HandleAccount::default(); usize::from(self.shape.handles)];
-        self.account = Account { handles, ..Account::default() };
-    }
-
-    /// What was done since then.
-    pub fn account(&self) -> &Account {
-        &self.account
-    }
-
-    /// Begins to fetch where a logical page lies.
-    #[inline]
-    pub fn prefetch(&self, page: u32) {
-        memory::prefetch(&self.map, page as usize);
-    }
-
-    /// Begins to fetch what is known of the flash page on which a logical page lies.
-    #[inline]
-    pub fn prefetch_old(&self, page: u32) {
-        if let Some(old) = self.map.get(page as usize) {
-            memory::prefetch(&self.writer, *old as usize);
-        }
-    }
-
     #[inline]
     fn unit_of(&self, page: u32) -> usize {
         if self.shape.unit_pages == 1 {
             return page as usize;
         }
         ((u128::from(self.inverse) * u128::from(page)) >> 64) as usize
-    }
-
-    /// The host writes a page with a handle.
-    #[inline]
-    pub fn write(&mut self, page: u32, handle: u8) {
-        let old = self.map[page as usize];
-        if old != NONE {
-            let before = self.supersede(old);
-            let account = &mut self.account.handles[usize::from(before)];
-            account.invalidated += 1;
-            account.foreign += u64::from(before != handle);
-        }
-        let stream = usize::from(handle);
-        if self.open[stream].next == self.open[stream].end {
-            self.clean();
-            self.open_unit(stream, handle);
-            self.account.handles[stream].opened += 1;
-        }
-        self.account.handles[stream].host += 1;
-        self.put(stream, page, handle);
-    }
-
-    /// A page holds nothing any more.
-    pub fn trim(&mut self, page: u32) {
-        let old = std::mem::replace(&mut self.map[page as usize], NONE);
-        if old != NONE {
-            let before = self.supersede(old);
-            self.account.handles[usize::from(before)].invalidated += 1;
-        }
     }
 
     /// A flash page is valid no more; who wrote it.
@@ -345,6 +297,56 @@ impl Drive {
         assert_eq!(valid, self.valid);
         let alive = self.writer.iter().filter(|writer| **writer != DEAD).count();
         assert_eq!(alive, self.map.iter().filter(|place| **place != NONE).count());
+    }
+}
+
+impl Medium for Drive {
+    fn reset_account(&mut self) {
+        let handles = vec![HandleAccount::default(); usize::from(self.shape.handles)];
+        self.account = Account { handles, ..Account::default() };
+    }
+
+    fn account(&self) -> &Account {
+        &self.account
+    }
+
+    #[inline]
+    fn prefetch(&self, page: u32) {
+        memory::prefetch(&self.map, page as usize);
+    }
+
+    #[inline]
+    fn prefetch_old(&self, page: u32) {
+        if let Some(old) = self.map.get(page as usize) {
+            memory::prefetch(&self.writer, *old as usize);
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, page: u32, handle: u8) {
+        let old = self.map[page as usize];
+        if old != NONE {
+            let before = self.supersede(old);
+            let account = &mut self.account.handles[usize::from(before)];
+            account.invalidated += 1;
+            account.foreign += u64::from(before != handle);
+        }
+        let stream = usize::from(handle);
+        if self.open[stream].next == self.open[stream].end {
+            self.clean();
+            self.open_unit(stream, handle);
+            self.account.handles[stream].opened += 1;
+        }
+        self.account.handles[stream].host += 1;
+        self.put(stream, page, handle);
+    }
+
+    fn trim(&mut self, page: u32) {
+        let old = std::mem::replace(&mut self.map[page as usize], NONE);
+        if old != NONE {
+            let before = self.supersede(old);
+            self.account.handles[usize::from(before)].invalidated += 1;
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! cache of small and large objects.
 
 use crate::drive::{Account, Drive, Isolation, Shape, TooFew};
+use crate::study::Medium;
 
 /// Splitmix64 (Steele, Lea, Flood 2014): a generator of full period in one word of state.
 #[derive(Debug, Clone)]

@@ -2,6 +2,7 @@
 
 use crate::drive::{Account, Drive, Shape, TooFew};
 use crate::load::Load;
+use crate::zones::{HostLog, Victim, Zoned};
 use std::fmt;
 
 /// Parts of a pass whose counts are kept apart, for an interval.
@@ -22,6 +23,26 @@ const LOOK: usize = 1 << 14;
 
 /// Asked now and then how many requests have been replayed since; whether to stop.
 pub type Stop<'a> = &'a (dyn Fn(u64) -> bool + Sync);
+
+/// What a load is replayed on: a drive with handles, or a host log on zones.
+pub trait Medium {
+    /// The host writes a page with a handle, or to a stream.
+    fn write(&mut self, page: u32, handle: u8);
+    /// A page holds nothing any more.
+    fn trim(&mut self, page: u32);
+    /// Begins to fetch where a logical page lies.
+    fn prefetch(&self, page: u32);
+    /// Begins to fetch what is known of the place of a logical page.
+    fn prefetch_old(&self, page: u32);
+    /// What was done since the counts were reset.
+    fn account(&self) -> &Account;
+    /// Counts from here on.
+    fn reset_account(&mut self);
+    /// Whether it takes no more writes, because its policy gave none that is possible.
+    fn has_ended(&self) -> bool {
+        false
+    }
+}
 
 /// Why there are no figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +94,28 @@ pub struct Measured {
 /// # Errors
 /// When the drive has too few units, or `stop` says so.
 pub fn study(load: &Load, handles: &[u8], shape: Shape, stop: Stop<'_>) -> Result<Measured, Ended> {
-    let mut drive = Drive::new(shape).map_err(Ended::TooFew)?;
+    on(load, handles, Drive::new(shape).map_err(Ended::TooFew)?, stop)
+}
+
+/// The same with a host log on zones, of which `victim` chooses those that are cleaned.
+///
+/// # Errors
+/// When there are too few zones, or `stop` or `victim` says so.
+pub fn study_log(
+    load: &Load,
+    streams: &[u8],
+    (shape, victim): (Zoned, Victim<'_>),
+    stop: Stop<'_>,
+) -> Result<Measured, Ended> {
+    on(load, streams, HostLog::new(shape, victim).map_err(Ended::TooFew)?, stop)
+}
+
+fn on<M: Medium>(
+    load: &Load,
+    handles: &[u8],
+    mut drive: M,
+    stop: Stop<'_>,
+) -> Result<Measured, Ended> {
     (0..load.pages).for_each(|page| drive.write(page, 0));
     let mut run = Run { load, handles, drive, stop, replayed: 0, curve: Vec::new() };
     let (pass, data) = (u64::from(load.written), u64::from(load.pages));
@@ -103,16 +145,16 @@ pub fn study(load: &Load, handles: &[u8], shape: Shape, stop: Stop<'_>) -> Resul
     }
 }
 
-struct Run<'a> {
+struct Run<'a, M> {
     load: &'a Load,
     handles: &'a [u8],
-    drive: Drive,
+    drive: M,
     stop: Stop<'a>,
     replayed: u64,
     curve: Vec<f64>,
 }
 
-impl Run<'_> {
+impl<M: Medium> Run<'_, M> {
     /// Replays parts of the load, and counts each.
     fn stretch(&mut self, parts: &[(usize, usize)]) -> Result<(Account, Vec<Batch>), Ended> {
         self.drive.reset_account();
@@ -123,7 +165,7 @@ impl Run<'_> {
             while at < *to {
                 let end = (at + LOOK).min(*to);
                 self.replay(at, end);
-                if (self.stop)((end - at) as u64) {
+                if (self.stop)((end - at) as u64) || self.drive.has_ended() {
                     return Err(Ended::Stopped);
                 }
                 at = end;
@@ -138,6 +180,7 @@ impl Run<'_> {
         Ok((account, batches))
     }
 
+    #[inline]
     fn replay(&mut self, from: usize, to: usize) {
         for at in from..to {
             if at + 2 * AHEAD < to {
