@@ -1,6 +1,6 @@
 //! An FTL with placement handles in flat arrays: map, reclaim units, greedy cleaning, and who did what.
 
-use crate::study::Medium;
+use crate::account::{Account, Medium};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -86,57 +86,6 @@ impl Shape {
             return Err(TooFew { open: self.open(), spare: self.spare() });
         }
         Ok(())
-    }
-}
-
-/// What was done for one handle, in pages.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct HandleAccount {
-    /// Written by the host with this handle.
-    pub host: u64,
-    /// Moved by cleaning, of what was written with this handle.
-    pub moved: u64,
-    /// Moved because a unit of this handle was cleaned, whoever wrote the page.
-    pub moved_because: u64,
-    /// Superseded or deallocated, of what was written with this handle.
-    pub invalidated: u64,
-    /// Those of them that were superseded by a write with another handle.
-    pub foreign: u64,
-    /// Units opened for writes of the host.
-    pub opened: u64,
-}
-
-/// What was done since the counts were reset.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Account {
-    /// By handle.
-    pub handles: Vec<HandleAccount>,
-    /// Pages that were moved because a unit of copies was cleaned that belongs to no handle.
-    pub moved_from_copies: u64,
-    /// Units erased.
-    pub erased: u64,
-}
-
-impl Account {
-    /// Cleaning has moved a page of that handle.
-    pub(crate) fn add_moved(&mut self, handle: u8) {
-        self.handles[usize::from(handle)].moved += 1;
-    }
-
-    /// Pages written by the host.
-    pub fn host(&self) -> u64 {
-        self.handles.iter().map(|it| it.host).sum()
-    }
-
-    /// Pages moved by cleaning.
-    pub fn moved(&self) -> u64 {
-        self.handles.iter().map(|it| it.moved).sum()
-    }
-
-    /// Device-level write amplification: programmed / written by the host.
-    pub fn dlwa(&self) -> f64 {
-        let host = self.host();
-        if host == 0 { 1.0 } else { (host + self.moved()) as f64 / host as f64 }
     }
 }
 
@@ -253,10 +202,7 @@ impl Drive {
         let owner = usize::from(self.owner[victim as usize]);
         let first = victim * self.shape.unit_pages;
         let moved = u64::from(self.valid[victim as usize]);
-        match self.account.handles.get_mut(owner) {
-            Some(account) => account.moved_because += moved,
-            None => self.account.moved_from_copies += moved,
-        }
+        self.account.cleans(owner, moved);
         let handles = self.shape.handles;
         let mut left = moved;
         for place in first..first + self.shape.unit_pages {
@@ -277,11 +223,10 @@ impl Drive {
             if self.open[stream].next == self.open[stream].end {
                 self.open_unit(stream, owner);
             }
-            self.account.handles[usize::from(writer)].moved += 1;
+            self.account.moves(writer);
             self.put(stream, page, writer);
         }
         self.valid[victim as usize] = 0;
-        self.account.erased += 1;
         self.free.push_back(victim);
     }
 
@@ -302,8 +247,7 @@ impl Drive {
 
 impl Medium for Drive {
     fn reset_account(&mut self) {
-        let handles = vec![HandleAccount::default(); usize::from(self.shape.handles)];
-        self.account = Account { handles, ..Account::default() };
+        self.account = Account::new(self.shape.handles);
     }
 
     fn account(&self) -> &Account {
@@ -327,17 +271,15 @@ impl Medium for Drive {
         let old = self.map[page as usize];
         if old != NONE {
             let before = self.supersede(old);
-            let account = &mut self.account.handles[usize::from(before)];
-            account.invalidated += 1;
-            account.foreign += u64::from(before != handle);
+            self.account.lost(before, Some(handle));
         }
         let stream = usize::from(handle);
         if self.open[stream].next == self.open[stream].end {
             self.clean();
             self.open_unit(stream, handle);
-            self.account.handles[stream].opened += 1;
+            self.account.opened(stream);
         }
-        self.account.handles[stream].host += 1;
+        self.account.wrote(stream);
         self.put(stream, page, handle);
     }
 
@@ -345,7 +287,7 @@ impl Medium for Drive {
         let old = std::mem::replace(&mut self.map[page as usize], NONE);
         if old != NONE {
             let before = self.supersede(old);
-            self.account.handles[usize::from(before)].invalidated += 1;
+            self.account.lost(before, None);
         }
     }
 }

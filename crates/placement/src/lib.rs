@@ -8,17 +8,21 @@
 //! counts for the same load on every machine; it draws nothing at random. What the whole drive of `devices` does
 //! beyond that (buffers, superblocks of dies, wear) is left out, so that a write takes tens of nanoseconds.
 
+mod account;
 mod classes;
 mod drive;
 mod load;
+#[cfg(test)]
+mod pitfalls;
 pub mod published;
 mod study;
 #[cfg(test)]
 mod tests;
 mod zones;
 
+pub use account::{Account, HandleAccount, Medium};
 pub use classes::{ALL, ALWAYS, Classes, Policy, Rule, lifetimes};
-pub use drive::{Account, Drive, HandleAccount, Isolation, Shape, TooFew};
+pub use drive::{Drive, Isolation, Shape, TooFew};
 pub use load::{Builder, Load, LoadError, PAGE_BYTES, Write};
-pub use study::{Batch, Ended, Measured, Medium, Stop, study, study_log};
+pub use study::{Batch, Ended, Measured, Stop, study, study_log};
 pub use zones::{HostLog, Victim, Zoned, Zones, greedy};

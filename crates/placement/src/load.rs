@@ -158,7 +158,8 @@ impl Builder {
             self.touch(first, pages);
         }
         let named = handle.map_or(0, |it| u64::from(it) + 1);
-        let flags = if is_trim { TRIM } else { 0 } | if fua { FUA } else { 0 } | named << HANDLE_BIT;
+        let flags =
+            if is_trim { TRIM } else { 0 } | if fua { FUA } else { 0 } | named << HANDLE_BIT;
         while pages > 0 {
             let part = pages.min(MOST_PAGES);
             self.writes.push(Packed::new(first, part, flags));
@@ -225,7 +226,11 @@ impl Builder {
                 // Pages that are trimmed, and never read nor written, hold no data.
                 _ => place_of(&touched, &mut last, write.address() + write.pages()),
             };
-            *write = Packed::new(begin, end - begin, write.0 & !((1 << (ADDRESS_BITS + COUNT_BITS)) - 1));
+            *write = Packed::new(
+                begin,
+                end - begin,
+                write.0 & !((1 << (ADDRESS_BITS + COUNT_BITS)) - 1),
+            );
         }
         Ok(Load {
             writes: self.writes,
@@ -358,13 +363,14 @@ impl Load {
         times.fill(0);
         let mut now = 0;
         let writes = self.iter().filter(|write| !write.is_trim);
-        let early = writes.flat_map(|write| write.first..write.first + write.pages).filter(|page| {
-            let own = &mut times[*page as usize];
-            let early = u64::from(*own) > now / distinct;
-            *own += 1;
-            now += 1;
-            early
-        });
+        let early =
+            writes.flat_map(|write| write.first..write.first + write.pages).filter(|page| {
+                let own = &mut times[*page as usize];
+                let early = u64::from(*own) > now / distinct;
+                *own += 1;
+                now += 1;
+                early
+            });
         early.count() as u64 * 100 <= written
     }
 

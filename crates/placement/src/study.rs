@@ -1,6 +1,7 @@
 //! Replays a load on a drive until its write amplification settles, and measures it.
 
-use crate::drive::{Account, Drive, Shape, TooFew};
+use crate::account::{Account, Medium};
+use crate::drive::{Drive, Shape, TooFew};
 use crate::load::Load;
 use crate::zones::{HostLog, Victim, Zoned};
 use std::fmt;
@@ -23,26 +24,6 @@ const LOOK: usize = 1 << 14;
 
 /// Asked now and then how many requests have been replayed since; whether to stop.
 pub type Stop<'a> = &'a (dyn Fn(u64) -> bool + Sync);
-
-/// What a load is replayed on: a drive with handles, or a host log on zones.
-pub trait Medium {
-    /// The host writes a page with a handle, or to a stream.
-    fn write(&mut self, page: u32, handle: u8);
-    /// A page holds nothing any more.
-    fn trim(&mut self, page: u32);
-    /// Begins to fetch where a logical page lies.
-    fn prefetch(&self, page: u32);
-    /// Begins to fetch what is known of the place of a logical page.
-    fn prefetch_old(&self, page: u32);
-    /// What was done since the counts were reset.
-    fn account(&self) -> &Account;
-    /// Counts from here on.
-    fn reset_account(&mut self);
-    /// Whether it takes no more writes, because its policy gave none that is possible.
-    fn has_ended(&self) -> bool {
-        false
-    }
-}
 
 /// Why there are no figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 //! that of the host is what is counted here. Each stream has an open zone, and what cleaning moves goes to one more.
 //! Written apart from [`Drive`](crate::Drive), which it must agree with where both clean alike.
 
-use crate::drive::{Account, HandleAccount, KEPT, TooFew};
-use crate::study::Medium;
+use crate::account::{Account, Medium};
+use crate::drive::{KEPT, TooFew};
 use std::collections::VecDeque;
 
 const NONE: u32 = u32::MAX;
@@ -168,19 +168,19 @@ impl<'a> HostLog<'a> {
     fn clean_zone(&mut self, zone: u32) {
         let copies = usize::from(self.shape.streams);
         let first = zone * self.shape.zone_pages;
+        self.account.cleans(copies, u64::from(self.valid[zone as usize]));
         for place in first..first + self.shape.zone_pages {
             let writer = std::mem::replace(&mut self.writer[place as usize], DEAD);
             if writer == DEAD {
                 continue;
             }
             self.valid[zone as usize] -= 1;
-            self.account.add_moved(writer);
+            self.account.moves(writer);
             self.put(copies, self.back[place as usize], writer);
         }
         self.is_full[zone as usize] = false;
         self.full_at[zone as usize] = 0;
         self.resets += 1;
-        self.account.erased += 1;
         self.free.push_back(zone);
     }
 }
@@ -196,24 +196,23 @@ impl Medium for HostLog<'_> {
             if self.has_ended {
                 return;
             }
-            self.account.handles[own].opened += 1;
+            self.account.opened(own);
         }
         let old = self.map[page as usize];
         if old != NONE {
-            let before = usize::from(self.supersede(old));
-            self.account.handles[before].invalidated += 1;
-            self.account.handles[before].foreign += u64::from(before != own);
+            let before = self.supersede(old);
+            self.account.lost(before, Some(stream));
         }
         self.now += 1;
-        self.account.handles[own].host += 1;
+        self.account.wrote(own);
         self.put(own, page, stream);
     }
 
     fn trim(&mut self, page: u32) {
         let old = std::mem::replace(&mut self.map[page as usize], NONE);
         if old != NONE {
-            let before = usize::from(self.supersede(old));
-            self.account.handles[before].invalidated += 1;
+            let before = self.supersede(old);
+            self.account.lost(before, None);
         }
     }
 
@@ -232,8 +231,7 @@ impl Medium for HostLog<'_> {
     }
 
     fn reset_account(&mut self) {
-        let handles = vec![HandleAccount::default(); usize::from(self.shape.streams)];
-        self.account = Account { handles, ..Account::default() };
+        self.account = Account::new(self.shape.streams);
     }
 
     fn has_ended(&self) -> bool {

@@ -46,5 +46,8 @@ ITEMS: Mapping[str, ModuleType] = {
         "media",
         "raid",
         "cachelib-fdp",
+        "warp",
+        "lsm",
+        "kv-offload",
     )
 }
