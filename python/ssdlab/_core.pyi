@@ -187,6 +187,14 @@ class PlacementTrace:
         own: bytes | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> str: ...
+    def study_log(
+        self,
+        settings: str,
+        streams: bytes,
+        victim: Callable[
+            [builtins.list[int], builtins.list[int], builtins.list[int], int, int], int
+        ],
+    ) -> str: ...
 
 def permutation_passes(
     use_of: float, unit_pages: int, units: int, passes: int, seed: int

@@ -18,6 +18,7 @@ mod error;
 mod faults;
 mod figures;
 mod folder;
+mod guessed;
 mod health;
 mod inputs;
 mod keep;

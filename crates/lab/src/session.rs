@@ -321,6 +321,7 @@ pub(crate) fn run_gated(
         first: monitor.first,
         last: ended.driven.last,
         notices: workload.notices(),
+        guessed: experiment.workload.guessed(),
         offered: Offered::of(&*workload, &ended.driven),
         asked: ended.driven.asked,
         unanswered: ended.driven.unanswered,

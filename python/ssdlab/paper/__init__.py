@@ -48,5 +48,8 @@ ITEMS: Mapping[str, ModuleType] = {
         "media",
         "raid",
         "cachelib-fdp",
+        "warp",
+        "lsm",
+        "kv-offload",
     )
 }

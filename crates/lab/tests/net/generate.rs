@@ -9,7 +9,7 @@ use super::dice::Dice;
 use super::redundancy;
 use super::today;
 use super::values::{job, page_size, value};
-use super::{blocks, diskspd, energy, fdp, logs, media};
+use super::{blocks, diskspd, energy, fdp, generators, logs, media};
 
 /// Keys that are given in every experiment, so that it is small.
 pub(super) const ALWAYS: [&str; 15] = [
@@ -75,7 +75,8 @@ pub fn experiment(seed: u64) -> Config {
         }
     }
     let all = workloads::kinds().iter();
-    let kinds: Vec<_> = all.filter(|(kind, _)| *kind != diskspd::KIND).collect();
+    let is_apart = |kind: &str| kind == diskspd::KIND || generators::KINDS.contains(&kind);
+    let kinds: Vec<_> = all.filter(|(kind, _)| !is_apart(kind)).collect();
     let kind = if dice.chance(0.6) {
         dice.pick(&["closed", "closed", "open"])
     } else {
@@ -102,6 +103,7 @@ pub fn experiment(seed: u64) -> Config {
     logs::draw(&mut config, seed);
     blocks::draw(&mut config, seed);
     diskspd::draw(&mut config, seed);
+    generators::draw(&mut config, seed);
     if config.get("run.timed") == Some("false") && dice.chance(0.9) {
         config.0.retain(|(key, _)| key != "run.timeline");
     }

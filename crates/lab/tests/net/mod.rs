@@ -10,6 +10,7 @@ mod diskspd;
 mod energy;
 mod fdp;
 pub mod generate;
+mod generators;
 pub mod laws;
 mod logs;
 mod media;

@@ -1,7 +1,7 @@
 //! Values of every key that is no choice: one row each, small and odd ones first.
 
 use super::dice::Dice;
-use super::{Config, SAMPLES, blocks, energy, fdp, logs, media, today};
+use super::{Config, SAMPLES, blocks, energy, fdp, generators, logs, media, today};
 use options::KeyInfo;
 
 /// A value of a key, as TOML; empty where the key stays out. `None` when the key has no row here.
@@ -261,7 +261,7 @@ fn of_workload(kind: &str, path: &str, dice: &mut Dice) -> Option<String> {
         "min_size" => dice.text(&["1B", "500B", "4KiB"]),
         "max_size" => dice.text(&["4KiB", "10000B", "64KiB"]),
         "transactions" => dice.whole(&[0, 10, 500]),
-        _ => return None,
+        _ => return generators::value(path, dice),
     };
     Some(value)
 }
