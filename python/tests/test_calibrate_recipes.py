@@ -257,6 +257,16 @@ def test_the_command_prints_what_was_found(ssdlab, cliff):
     assert out["kind"] == "cliff"
 
 
+def test_it_is_found_from_python_too(cliff, tmp_path):
+    directory, found, _, _ = cliff
+    calibration = package.calibrate(directory, fit=["cliff"])
+    assert calibration.recipe.found.cache.value == found["cache"]["value"]
+    with pytest.raises(InputError, match="finds keys of a device, and no device"):
+        calibration.save(tmp_path / "device.toml")
+    with pytest.raises(InputError, match="stands alone"):
+        package.calibrate(directory, fit=["cliff", "age"])
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [
