@@ -76,6 +76,10 @@ pub fn keep(experiment: &Experiment, asked: &Keeping) -> Result<Value, InputErro
         "spread_origin": forecast.spread_origin().name(),
         "retries_compare": !forecast.is_of_first_reads(),
         "kept": case(asked.cycles, wall, celsius),
+        "simulated": of_its_lines(config, Aged {
+            cycles: asked.cycles,
+            hours: wall * acceleration(celsius),
+        }),
         "first_loss_days": first_loss(is_lost).map(|hours| hours / 24.0),
         "verdict": verdict(pages * lost(config, &forecast, Aged {
             cycles: asked.cycles,
@@ -166,6 +170,22 @@ fn of_case(config: &SsdConfig, forecast: &Forecast, aged: Aged, pages: f64) -> V
         "mean_retries": retries.mean(),
         "retried_share": retries.at_least(1),
         "retries": retries.chances,
+    })
+}
+
+/// What a read of the drive as it is simulated should come to. It has few word lines: so much less is lost than of the
+/// whole drive, and by how much that varies.
+fn of_its_lines(config: &SsdConfig, aged: Aged) -> Value {
+    let Some(forecast) = Forecast::of_its_lines(config) else { return Value::Null };
+    let Some(lines) = forecast.lines() else { return Value::Null };
+    json!({
+        "word_lines": lines.count(),
+        "pages_of_block": lines.pages_of_block(),
+        "page_lost": lost(config, &forecast, aged),
+        "mean_retries": forecast.retries(aged).mean(),
+        "variance_of_blocks": forecast.variance_of_blocks(aged),
+        // With parity none is lost alone.
+        "lost_together": if config.parity.of > 0 { 2 } else { 1 },
     })
 }
 

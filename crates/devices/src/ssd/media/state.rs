@@ -4,8 +4,9 @@ use super::age::Age;
 use super::cell::{Cell, rounded, stepped, unstepped};
 use super::ladder::{Ladder, Outcome, Rebuilt};
 use super::law::{Law, acceleration};
+use super::lines::{quantiles, stagger_of};
 use super::losses::Losses;
-use super::normal::{exceeded_with, mix, of_hash};
+use super::normal::{mix, of_hash};
 use super::place::{FlashPage, Spreads, Written};
 use super::planted::Mistake;
 use super::report::MediaReport;
@@ -108,7 +109,7 @@ impl Media {
             ladder,
             seed,
             blocks_per_domain,
-            stagger: if config.parity.stagger { (shape.rounds() / shape.width).max(1) } else { 0 },
+            stagger: stagger_of(config, &shape),
             cycles: media.cycles,
             clock: 0,
             rate: rate(media.temperature),
@@ -569,12 +570,11 @@ impl Media {
 fn spread_evenly(count: u32, hash: impl Fn(u32) -> u64) -> Vec<f32> {
     let mut order: Vec<u32> = (0..count).collect();
     order.sort_by_key(|line| hash(*line));
-    let mut quantiles = vec![0.0; count as usize];
-    for (rank, line) in order.into_iter().enumerate() {
-        let above = (rank as f64 + 0.5) / f64::from(count);
-        quantiles[line as usize] = exceeded_with(above) as f32;
+    let mut found = vec![0.0; count as usize];
+    for (line, quantile) in order.into_iter().zip(quantiles(count)) {
+        found[line as usize] = quantile as f32;
     }
-    quantiles
+    found
 }
 
 /// Steps of the clock in a second at a temperature.
