@@ -40,15 +40,29 @@ pub(in crate::ssd) enum Event {
     PowerLane(u32),
 }
 
-/// Events that stand in line: of the host link, of processors, and of buses or of reads on units.
+/// Events that stand in line: of the host link, of processors, of buses or of reads on units, and of dies that sense
+/// pages of a type, which all take equally long.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ssd) enum Line {
     Link,
     Cores,
     Buses,
+    Senses(u32),
 }
 
-const _: () = assert!(Line::Buses as usize + 1 == EventQueue::LINES);
+impl Line {
+    const SENSES: usize = EventQueue::LINES - 3;
+
+    #[inline]
+    fn number(self) -> usize {
+        match self {
+            Line::Link => 0,
+            Line::Cores => 1,
+            Line::Buses => 2,
+            Line::Senses(kind) => 3 + kind as usize % Line::SENSES,
+        }
+    }
+}
 
 /// The kinds of event: the queue holds a number below 2^24, the kind above that of the object.
 macro_rules! kinds {
@@ -70,7 +84,8 @@ macro_rules! kinds {
                 (kind as u32) << NUMBER_BITS | number
             }
 
-            #[inline]
+            #[expect(clippy::inline_always, reason = "every event passes here")]
+            #[inline(always)]
             fn unpacked(packed: u32) -> Event {
                 let number = packed & (MOST_LANES - 1);
                 match Kind::ALL[(packed >> NUMBER_BITS) as usize] {
@@ -127,7 +142,7 @@ impl Clock {
     /// ends takes the same time for most.
     #[inline]
     pub(in crate::ssd) fn call_in_line(&mut self, line: Line, at: Time, event: Event) {
-        self.events.push_in_line(line as usize, at, event.packed());
+        self.events.push_in_line(line.number(), at, event.packed());
     }
 
     /// Takes back an event that has not happened.
@@ -141,7 +156,8 @@ impl Clock {
     }
 
     /// Goes to the next event, if that is not after `to`.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every event passes here")]
+    #[inline(always)]
     pub(in crate::ssd) fn go_on(&mut self, to: Time) -> Option<Event> {
         let (at, number) = self.events.pop_until(to)?;
         self.now = at;

@@ -107,15 +107,12 @@ impl Device for Ssd {
     }
 
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
-        while let Some(event) = self.clock.go_on(to) {
-            self.happens(event);
-        }
+        self.go_on(to, false, completions);
         self.clock.now = to;
-        self.front.hand_over(completions);
     }
 
     fn advance_to_answer(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
-        self.go_to_answer(to, completions)
+        self.go_on(to, true, completions)
     }
 
     fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {

@@ -154,20 +154,26 @@ impl Cache {
 
     /// The rooms of the domains are counted when the first request comes: preconditioning is untimed and
     /// does not need them.
+    #[inline]
     pub fn begin(&mut self, ftl: &mut Ftl, flash: &mut Flash) {
         ftl.end_untimed(flash);
         if !self.pace.has_begun() {
-            let domains = 0..ftl.geometry().domains;
-            let others = ftl.left_on_other_handles();
-            let room = domains.map(|domain| ftl.room_of(domain).cast_signed() - others).collect();
-            let geometry = ftl.geometry();
-            let least = i64::from(geometry.reserved_pages() + geometry.data_pages);
-            self.pace.begin(room, least);
-            // Victims to come are as those that there are.
-            let pages = ftl.geometry().data_pages;
-            if let Some(valid) = ftl.least_valid_of(0).filter(|valid| *valid < pages) {
-                self.pace.note_victim(f64::from(valid) / f64::from(pages));
-            }
+            self.count_rooms(ftl);
+        }
+    }
+
+    #[cold]
+    fn count_rooms(&mut self, ftl: &Ftl) {
+        let domains = 0..ftl.geometry().domains;
+        let others = ftl.left_on_other_handles();
+        let room = domains.map(|domain| ftl.room_of(domain).cast_signed() - others).collect();
+        let geometry = ftl.geometry();
+        let least = i64::from(geometry.reserved_pages() + geometry.data_pages);
+        self.pace.begin(room, least);
+        // Victims to come are as those that there are.
+        let pages = ftl.geometry().data_pages;
+        if let Some(valid) = ftl.least_valid_of(0).filter(|valid| *valid < pages) {
+            self.pace.note_victim(f64::from(valid) / f64::from(pages));
         }
     }
 

@@ -46,7 +46,8 @@ pub(super) struct Read {
     pub(super) die: u32,
     /// The planes that take part.
     pub(super) planes: u32,
-    /// What it senses next, ns, and what of it crosses the bus.
+    /// The type of the pages that it senses next, how long that takes, ns, and what of it crosses the bus.
+    pub(super) kind: u32,
     pub(super) sense_ns: Time,
     pub(super) bus_ns: Time,
     /// When it began to wait, and how long the die had been cleaning and stopping then.

@@ -283,7 +283,12 @@ impl Flash {
     }
 
     /// Whether a logical page cannot be read where it was written.
+    #[inline]
     pub fn is_lost(&mut self, ppn: Ppn) -> bool {
+        self.media.is_some() && self.is_lost_with_age(ppn)
+    }
+
+    fn is_lost_with_age(&mut self, ppn: Ppn) -> bool {
         let pages = u64::from(self.pages_per_block);
         let (block, page) = (Block((ppn.0 / pages) as u32), (ppn.0 % pages) as u32);
         let written = self.written(block);

@@ -240,6 +240,17 @@ impl Front {
         }
     }
 
+    /// The link has finished a transfer. Where that was an answer, and the next turn is that of its end, the request
+    /// is answered, and the turns after it follow as far as the link does not [rest](Front::rests).
+    #[inline]
+    pub fn answer_crosses(&mut self, clock: &mut Clock) -> bool {
+        let crossed = self.link.take_crossed(clock.now);
+        if let Some(slot) = crossed {
+            self.complete(slot, clock);
+        }
+        crossed.is_some()
+    }
+
     /// A request has come to the controller: until when a processor works on it, and which; nothing where it waits
     /// for one, and also where it takes no time of any, so that it [goes on](Front::begin) at once.
     pub fn process(&mut self, slot: Slot, pages: u32, clock: &mut Clock) -> bool {

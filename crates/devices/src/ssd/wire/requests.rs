@@ -10,33 +10,24 @@ use engine::{Completion, Op, Request, Time};
 use std::ops::Range;
 
 impl Ssd {
-    /// Something happens.
-    #[inline]
-    pub(in crate::ssd) fn happens(&mut self, event: Event) {
-        if let Event::Lane(lane) = event {
-            self.lane_event(lane);
-        } else {
-            self.else_happens(event);
-        }
-    }
-
-    /// Goes from event to event, up to an instant, until something is answered or the drive is at its end; returns
-    /// the instant of the last event.
-    pub(in crate::ssd) fn go_to_answer(
+    /// Goes from event to event, up to an instant; where `stops`, until something is answered or the drive is at its
+    /// end. Returns the instant of the last event.
+    pub(in crate::ssd) fn go_on(
         &mut self,
         to: Time,
+        stops: bool,
         completions: &mut Vec<Completion>,
     ) -> Option<Time> {
         let (mut at, mut to) = (None, to);
         loop {
             // Some requests are answered when they are submitted. All of an instant belongs together.
-            if self.front.has_done() {
+            if stops && self.front.has_done() {
                 (at, to) = (Some(self.clock.now), self.clock.now);
             }
             let Some(event) = self.clock.go_on(to) else { break };
             self.happens(event);
             at = Some(self.clock.now);
-            if self.ftl.has_ended() {
+            if stops && self.ftl.has_ended() {
                 to = self.clock.now;
             }
         }
@@ -44,7 +35,10 @@ impl Ssd {
         at
     }
 
-    fn else_happens(&mut self, event: Event) {
+    /// Something happens.
+    #[expect(clippy::inline_always, reason = "every event passes here, from one place")]
+    #[inline(always)]
+    fn happens(&mut self, event: Event) {
         match event {
             Event::Lane(lane) => return self.lane_event(lane),
             Event::Die(event) => self.die_event(event),
@@ -58,7 +52,12 @@ impl Ssd {
             Event::Lingered(group) => self.lingered(group),
             Event::MeterOpens => self.meter_opens(),
             Event::Slc(timer) => self.slc_timer_ended(timer),
-            Event::LinkFree => return self.pump(),
+            Event::LinkFree => {
+                if self.front.answer_crosses(&mut self.clock) {
+                    return self.pump_unless_at_rest();
+                }
+                return self.pump();
+            }
             Event::RequestArrives => {
                 self.front.request_arrives();
                 return self.pump();
@@ -174,6 +173,7 @@ impl Ssd {
         any
     }
 
+    #[inline(never)]
     fn give_all_answers(&mut self) {
         if let [Answer::Done { slot, status, held }] = *self.answers {
             self.answers.clear();
