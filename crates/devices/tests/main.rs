@@ -39,5 +39,6 @@ mod smoke;
 mod snapshot;
 mod suite;
 mod theory;
+mod thermal;
 mod timeline;
 mod wear;

@@ -128,7 +128,7 @@ impl Dies {
             return self.start_read(id, clock);
         }
         match read.owner {
-            Owner::Batch(_) if self.host_first => die.later_reads.push_back(id),
+            owner if owner.is_drive() && self.host_first => die.later_reads.push_back(id),
             _ => die.reads.push_back(id),
         }
         self.run(row.die, sight, clock);
@@ -382,7 +382,7 @@ impl Dies {
                     queue.remove(place);
                     return Some(id);
                 }
-                if shared || matches!(read.owner, Owner::Batch(_)) {
+                if shared || read.owner.is_drive() {
                     return None;
                 }
                 place += 1;
@@ -397,7 +397,7 @@ impl Dies {
         let now = clock.now;
         let read = &mut self.reads[id];
         read.started = now;
-        let cleans = matches!(read.owner, Owner::Batch(_));
+        let cleans = read.owner.is_drive();
         let die = &mut self.each[read.die as usize];
         if !cleans {
             die.account.waited_ns += now - read.queued;
@@ -424,7 +424,7 @@ impl Dies {
         let read = &mut self.reads[id];
         read.sensed = clock.now;
         let (number, planes) = (read.die, read.planes);
-        let streams = self.cached && !matches!(read.owner, Owner::Batch(_));
+        let streams = self.cached && !read.owner.is_drive();
         if !streams {
             let ns = read.bus_ns;
             self.send(number, Cargo::Read(id), ns, clock);
@@ -458,7 +458,7 @@ impl Dies {
             return Ended::Row { read: id, owner: read.owner };
         }
         let read = self.reads.remove(id);
-        let cleans = matches!(read.owner, Owner::Batch(_));
+        let cleans = read.owner.is_drive();
         let die = &mut self.each[read.die as usize];
         die.account.end(cleans, now);
         if die.leaving & read.planes == read.planes {
@@ -556,7 +556,7 @@ impl Dies {
         clock.call(at, Event::Die(DieEvent::Stopped(number)));
         die.stops += 1;
         self.suspensions += 1;
-        let of_host = |id: &u32| !matches!(self.reads[*id].owner, Owner::Batch(_));
+        let of_host = |id: &u32| !self.reads[*id].owner.is_drive();
         let for_host = die.reads.iter().any(of_host);
         let left = left + self.stops.resume_ns(for_host);
         die.account.begin_stopping(now);

@@ -3,6 +3,7 @@
 use super::ageing::Ageing;
 use super::ahead::Ahead;
 use super::blocks::{Blocks, LowMarks};
+use super::caring::Caring;
 use super::free::FreeBlocks;
 use super::handles::Fdp;
 use super::logs::Logs;
@@ -60,6 +61,8 @@ pub struct Ftl {
     pub(super) ahead: Ahead,
     /// The SLC cache, if there is one.
     pub(super) slc: Option<Box<Slc>>,
+    /// Data that are moved for their own sake, if some are.
+    pub(super) caring: Option<Box<Caring>>,
     /// Placement handles, if there are some.
     pub fdp: Option<Box<Fdp>>,
     /// Pages whose programming was ever begun.
@@ -99,6 +102,7 @@ impl Ftl {
             window: None,
             ahead: Ahead::new(geometry.domains),
             slc: Slc::new(config, geometry),
+            caring: Caring::new(config, geometry),
             fdp: Fdp::new(config, geometry),
             programs: 0,
             counters: Counters::default(),

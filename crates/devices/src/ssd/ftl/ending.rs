@@ -65,6 +65,11 @@ impl Ftl {
         self.reserve = Reserve::Everything;
     }
 
+    /// The drive takes no more writes, whatever room it has.
+    pub fn give_up(&mut self) {
+        self.end_without_room();
+    }
+
     /// Stops writes and cleaning for now, or resumes.
     pub(in crate::ssd) fn hold(&mut self, holds: bool) {
         self.reserve = match self.ageing.end {

@@ -8,6 +8,7 @@
 pub(in crate::ssd) mod ageing;
 mod ahead;
 mod blocks;
+mod caring;
 mod choosing;
 mod core;
 mod ending;
@@ -38,6 +39,7 @@ mod untimed;
 mod window;
 mod writing;
 
+pub use caring::Care;
 pub use core::Ftl;
 pub use handles::{Fdp, HandleAccount};
 pub use map::{PageMap, Place};

@@ -242,6 +242,7 @@ impl Ftl {
         flash.erase(victim);
         self.note_erased(victim);
         self.note_slc_erased(victim, job.reason);
+        self.note_cared(victim);
         self.counters.erases += 1;
         self.counters.migrated_blocks += u64::from(job.levels_wear());
         self.counters.victim_moves += u64::from(job.moved);

@@ -18,6 +18,7 @@ use crate::ssd::ids::{Block, Domain};
 use crate::ssd::media::MediaReport;
 use crate::ssd::power::PowerReport;
 use crate::ssd::programmed::MediaBytes;
+use crate::ssd::thermal::ThermalReport;
 use engine::{SECTOR_BYTES, Time};
 
 /// Everything that a drive has to say: fields as there are sections of results.
@@ -59,6 +60,8 @@ pub struct SsdReport {
     pub page_bytes: u64,
     /// What its media came to, where data age.
     pub aged: Option<MediaReport>,
+    /// Its heat, where writes wait for it.
+    pub thermal: Option<ThermalReport>,
 }
 
 impl SsdReport {
@@ -248,6 +251,7 @@ impl Ssd {
             power: self.power_report().cloned(),
             page_bytes: u64::from(self.geometry().sectors_per_flash_page) * SECTOR_BYTES,
             aged: self.media_report(),
+            thermal: self.thermal.as_ref().map(|thermal| thermal.account(end)),
         };
         report.derive();
         report

@@ -57,6 +57,7 @@ impl Ssd {
             }
             Event::Lingered(group) => self.lingered(group),
             Event::MeterOpens => self.meter_opens(),
+            Event::Heat => self.cooled(),
             Event::Slc(timer) => self.slc_timer_ended(timer),
             Event::LinkFree => return self.pump(),
             Event::RequestArrives => {
