@@ -4,6 +4,7 @@ mod account;
 mod array;
 mod array_cleaning;
 mod array_unlike;
+mod bad_blocks;
 mod block_buffer;
 mod buffered;
 mod common;

@@ -39,6 +39,7 @@ const READ_LATER: Load = |n, pages, _| {
 const RETRY: Figure = |o| o.mean_of(|c| c.breakdown[latency::RETRY]);
 const LOST: Figure = |o| o.completions.iter().filter(|c| !c.status.is_ok()).count() as f64;
 const WARNED: Figure = |o| f64::from(o.report.health.critical_warning());
+const SPARE: Figure = |o| f64::from(o.report.wear.spare_blocks);
 const SOFT: Figure = |o| o.report.aged.as_ref().unwrap().soft_reads as f64;
 /// How far the slowest reads lie above the mean.
 const UNEVEN: Figure = |o| {
@@ -189,7 +190,13 @@ pub fn rows() -> Vec<Row> {
             .given("device.wear.rated_cycles", json!(24))
             .given("device.cleaning.levelling.rule", json!(rule))
     };
+    let spare = |key, values| of(key, values, WRITES, (SPARE, Less));
     vec![
+        spare("device.spares.factory_bad", [json!(0.0), json!(0.02)]),
+        spare("device.spares.grown", [json!(0.0), json!(1.0)])
+            .given("device.wear.rated_cycles", json!(30)),
+        spare("device.spares.program_fail", [json!(0.0), json!(2e-3)]),
+        spare("device.spares.erase_fail", [json!(0.0), json!(2e-3)]),
         levelling(
             "device.cleaning.levelling.rule",
             words("none", "migrate"),

@@ -305,6 +305,7 @@ counters! {
         refreshed_blocks: "Blocks whose data a patrol found too old, and that were erased.";
         reclaimed_blocks: "Blocks that were read too often, and erased.";
         patrol_reads: "Pages read on patrol.";
+        failed_programs: "Programs that failed.";
         pair_copies: "Pages copied before the other page of their cells was programmed.";
     }
     Flash {
@@ -481,9 +482,14 @@ impl Counters {
         self.folds += pages;
     }
 
-    /// Pages were moved because they were old, or their block was read often.
-    pub fn refreshed(&mut self, pages: u64) {
-        self.refreshes += pages;
+    /// Programs have failed.
+    pub fn programs_failed(&mut self, count: u32) {
+        self.failed_programs += u64::from(count);
+    }
+
+    /// A block was erased whose data were moved for their own sake.
+    pub fn cared(&mut self, refreshed: bool) {
+        *if refreshed { &mut self.refreshed_blocks } else { &mut self.reclaimed_blocks } += 1;
     }
 
     /// Blocks cleaned, without those whose cold data went into a worn one.

@@ -69,7 +69,7 @@ impl Ssd {
     }
 
     /// All that was taken up to an instant, with what is constant, joules.
-    pub(in crate::ssd) fn joules_at(&self, now: Time) -> f64 {
+    pub fn joules_at(&self, now: Time) -> f64 {
         let config = &self.config.energy;
         let taken = self.taken(&self.effort());
         let constant = config.standby_watts(&self.config) + config.controller.watts();

@@ -32,7 +32,8 @@ impl Prepare for Ssd {
         let bytes = u64::from(ftl.geometry().sectors_per_page) * engine::SECTOR_BYTES;
         let Some(stretch) = self.paced_pages(bytes) else {
             let accepted = self.ftl.overwrite_untimed(&mut self.flash, pages);
-            return self.note_overwritten(&pages[..accepted]);
+            self.note_overwritten(&pages[..accepted]);
+            return self.refresh_at_once();
         };
         for pages in pages.chunks(stretch) {
             let accepted = self.ftl.overwrite_untimed(&mut self.flash, pages);

@@ -15,7 +15,7 @@ pub struct PatrolState {
 
 /// The patrol of a drive.
 #[derive(Debug, Clone)]
-pub(in crate::ssd) struct Patrol {
+pub struct Patrol {
     /// Time from one block to the next, ns.
     each: Time,
     blocks: u32,

@@ -30,7 +30,7 @@ pub struct ThermalReport {
 
 /// The temperature of a drive.
 #[derive(Debug, Clone)]
-pub(in crate::ssd) struct Thermal {
+pub struct Thermal {
     limit: f64,
     resume: f64,
     resistance: f64,

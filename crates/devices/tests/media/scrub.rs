@@ -1,5 +1,6 @@
 //! Patrols, refreshed blocks, and blocks that are read often.
 
+use super::losses::cut;
 use super::{Drive, SECTORS, aged, config, media, new, pages, read_all};
 use crate::common::{Closed, run_closed};
 use devices::ssd::{Ssd, SsdConfig};
@@ -218,6 +219,29 @@ pub fn what_no_patrol_can_do_is_refused() {
     refuse(&[on.clone(), ("device.scrub.limit", json!(1.5))], "at most 1");
     refuse(&[on, ("device.scrub.drift_limit", json!(-1.0))], "steps above 0");
     refuse(&[("device.scrub.reclaim_reads", json!(0))], "at least 1");
+}
+
+/// A power cut takes what the controller counted, and not the clock of the flash; afterwards the drive is patrolled.
+#[test]
+pub fn a_cut_takes_what_was_counted_and_wakes_the_patrol() {
+    let config = scrubbed(&[
+        ("device.persistence.recovery", json!("spare")),
+        ("device.scrub.reclaim_reads", json!(10)),
+        ("device.scrub.period", json!("100y")),
+    ]);
+    let reads = |cuts: bool| {
+        let mut drive = new(&config);
+        read_one(&mut drive, 150, 0);
+        if cuts {
+            cut(&mut drive);
+        }
+        read_one(&mut drive, 100, 0);
+        drive.check().unwrap();
+        let found = media(&drive);
+        (found.moved_blocks[1], found.patrol_reads > 0)
+    };
+    assert_eq!(reads(false), (1, false));
+    assert_eq!(reads(true), (0, true));
 }
 
 /// What reads on patrol take, the host waits for.

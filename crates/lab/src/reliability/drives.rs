@@ -12,11 +12,13 @@ use std::ops::ControlFlow;
 /// What is asked beside what the keys of the drive say.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FleetSettings {
-    /// Drives, and years that each is watched.
+    /// Drives.
     pub drives: u64,
+    /// Years that each is watched.
     pub years: f64,
-    /// Isolated bad blocks of a drive in that time, a mean over drives, and the shape of their gamma distribution.
+    /// Isolated bad blocks of a drive in that time, a mean over drives.
     pub bad_blocks: f64,
+    /// The shape of their gamma distribution.
     pub bad_blocks_shape: f64,
     /// Seed of the first drive.
     pub seed: u64,

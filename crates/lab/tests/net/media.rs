@@ -33,6 +33,8 @@ pub fn of_media(path: &str, dice: &mut Dice) -> Option<String> {
         "thermal.time_constant" => dice.text(&["1ms", "60s"]),
         "thermal.ambient" => dice.text(&["0C", "25C"]),
         "thermal.floor" => dice.number(&[0.1, 0.5]),
+        "spares.factory_bad" => dice.number(&[0.0, 0.001]),
+        "spares.grown" | "spares.program_fail" | "spares.erase_fail" => dice.number(&[0.0, 1e-4]),
         "spares.sick_dies" => dice.number(&[0.0, 0.06]),
         "spares.defects" => dice.number(&[0.0, 2.0]),
         "spares.defects_shape" => dice.number(&[0.2, 0.5]),

@@ -269,7 +269,7 @@ options! {
         /// Reading data that nobody asks for, and moving them before they are lost.
         scrub: Scrub where AGES = Scrub::default(),
         /// Failures of flash that are not wear.
-        spares: Spares where AGES = Spares::default(),
+        spares: Spares where BUFFERED = Spares::default(),
         /// Its heat.
         thermal: Thermal where BUFFERED = Thermal::default(),
         /// When the drive warns, or gives up.
@@ -300,7 +300,7 @@ impl SsdConfig {
     }
 
     /// Whether its data age.
-    pub(in crate::ssd) fn ages(&self) -> bool {
+    pub fn ages(&self) -> bool {
         self.is_buffered() && self.media.model != MediaModel::None
     }
 

@@ -16,11 +16,13 @@ pub enum Care {
     Refresh,
     /// Their block was read too often.
     Reclaim,
+    /// A program of their block failed.
+    Failed,
 }
 
 /// What is to be moved.
 #[derive(Debug, Clone)]
-pub(super) struct Caring {
+pub struct Caring {
     /// Blocks that are to be moved, and those that are.
     due: BTreeMap<u32, Care>,
     moving: BTreeMap<u32, Care>,
@@ -30,10 +32,11 @@ pub(super) struct Caring {
 }
 
 impl Caring {
-    pub(super) fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<Caring>> {
-        let shape = geometry.groups.filter(|_| config.scrub.is_used() && config.ages())?;
+    pub fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<Caring>> {
+        let scrubs = config.scrub.is_used() && config.ages();
+        let shape = geometry.groups.filter(|_| scrubs || config.spares.program_fail > 0.0)?;
         let of_each = u64::from(shape.width) * u64::from(shape.planes);
-        let most = config.scrub.reclaim_reads;
+        let most = config.scrub.reclaim_reads.filter(|_| scrubs);
         Some(Box::new(Caring {
             due: BTreeMap::new(),
             moving: BTreeMap::new(),
@@ -166,16 +169,16 @@ impl Ftl {
         if let Some(caring) = &self.caring
             && caring.moving.contains_key(&source.0)
         {
-            self.counters.refreshed(pages);
+            self.counters.refreshes += pages;
         }
     }
 
     /// A block has been erased.
-    pub(super) fn note_cared(&mut self, block: Block) {
+    pub fn note_cared(&mut self, block: Block) {
         match self.caring_mut().and_then(|caring| caring.erased(block)) {
-            Some(Care::Refresh) => self.counters.refreshed_blocks += 1,
-            Some(Care::Reclaim) => self.counters.reclaimed_blocks += 1,
-            None => {}
+            Some(Care::Refresh) => self.counters.cared(true),
+            Some(Care::Reclaim) => self.counters.cared(false),
+            Some(Care::Failed) | None => {}
         }
     }
 

@@ -21,6 +21,11 @@ impl Ftl {
             self.release(domain, block, flash.erases()[block.at()]);
             return;
         }
+        self.retire(flash, domain, block);
+    }
+
+    /// A block is not used any more.
+    fn retire(&mut self, flash: &mut Flash, domain: Domain, block: Block) {
         self.blocks.state[block.at()] = BlockState::Retired;
         flash.retire(block);
         self.ageing.retired += 1;
@@ -28,6 +33,12 @@ impl Ftl {
             self.placement.reclaimable[self.geometry.unit_of(domain).at()] -=
                 u64::from(self.geometry.data_pages);
         }
+    }
+
+    /// A block is bad from the factory, and never used.
+    pub fn leave_out(&mut self, flash: &mut Flash, domain: Domain, block: Block) {
+        self.retire(flash, domain, block);
+        self.ageing.leave_out(self.geometry.domain_pool[domain.at()]);
     }
 
     /// A pool can lose one block less; the drive ends when it could lose none.

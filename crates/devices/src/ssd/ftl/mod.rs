@@ -7,6 +7,7 @@
 
 pub(in crate::ssd) mod ageing;
 mod ahead;
+mod bad_blocks;
 mod blocks;
 mod caring;
 mod choosing;
@@ -39,6 +40,7 @@ mod untimed;
 mod window;
 mod writing;
 
+pub use bad_blocks::BadReport;
 pub use caring::Care;
 pub use core::Ftl;
 pub use handles::{Fdp, HandleAccount};

@@ -249,7 +249,8 @@ impl Ftl {
         self.count_victim(victim, job.moved);
         self.release_victim(&job);
         self.blocks.sequence[victim.at()] = 0;
-        if flash.life(victim) == 0 {
+        let is_bad = self.goes_bad(flash, domain, victim);
+        if flash.life(victim) == 0 || is_bad {
             self.expire(flash, domain, victim, had_life);
             return None;
         }

@@ -15,6 +15,11 @@ impl Draws {
         Draws { seed, count: 0 }
     }
 
+    /// Any.
+    pub fn word(&mut self) -> u64 {
+        self.hash()
+    }
+
     fn hash(&mut self) -> u64 {
         self.count += 1;
         mix(self.seed, self.count)

@@ -25,6 +25,7 @@ mod tally;
 pub use age::{AGE_EXPECTED, Age};
 pub use failing::{Fleet, Lived};
 pub use forms::{Aged, Forecast, Retries};
+pub use frailty::Draws;
 pub use ladder::{Ladder, Outcome, Rebuilt};
 pub use law::{ACTIVATION, Law, MONTH, REFERENCE, YEAR, acceleration, days_at_fixed_references};
 pub use losses::Losses;

@@ -94,6 +94,7 @@ impl Ssd {
         let blocks = (0..flash.erases().len() as u32).map(Block);
         let rated: u64 = blocks.map(|block| u64::from(flash.ratings().of(block))).sum();
         let ageing = ftl.ageing();
+        // What the factory left.
         let losable = u64::from(self.geometry().losable_blocks());
         let spare = u64::from(ageing.spare.iter().copied().min().unwrap_or(0));
         // A pool that could lose none from the start has all of that until it lacks one.

@@ -112,7 +112,7 @@ impl Ssd {
     }
 
     /// The time that the outcome of reading a page takes beyond the first sense: in retries, and from parity.
-    pub(super) fn time_of(&self, row: u32, outcome: Outcome) -> [Time; 2] {
+    pub fn time_of(&self, row: u32, outcome: Outcome) -> [Time; 2] {
         let Some(media) = self.flash.media().filter(|_| !outcome.is_plain()) else { return [0; 2] };
         let (sense_ns, bus_ns) = self.dies.costs().row(row, 1);
         let mut rebuild_ns = media.rebuild_time(outcome, sense_ns, bus_ns);

@@ -15,7 +15,7 @@ const STEPS_OF_PATROL: u32 = 16;
 impl Ssd {
     /// A request begins: blocks that are due are read on patrol. The last of them takes its time; those before it were
     /// read while nobody asked for anything.
-    pub(super) fn patrol_in_time(&mut self) {
+    pub fn patrol_in_time(&mut self) {
         let Some(patrol) = &mut self.patrol else { return };
         let due = patrol.due(self.clock.now);
         for left in (0..due).rev() {
@@ -64,21 +64,21 @@ impl Ssd {
 
     /// The host reads a page of a block.
     #[inline]
-    pub(super) fn note_host_read(&mut self, block: Block) {
+    pub fn note_host_read(&mut self, block: Block) {
         if self.ftl.cares() && self.ftl.note_read_in(block) {
             self.move_soon(block, Care::Reclaim);
         }
     }
 
     /// A domain is about to be cleaned: what is to be moved for its own sake is asked for.
-    pub(super) fn care_for(&mut self, domain: Domain) {
+    pub fn care_for(&mut self, domain: Domain) {
         if !self.mover.has_victim(domain) && self.ftl.may_refresh(domain) {
             self.cache.pace().ask(domain.0, true);
         }
     }
 
     /// The drive takes no more writes when it has lost more dies than parity bears, or too many pages.
-    pub(super) fn give_up_in_time(&mut self) {
+    pub fn give_up_in_time(&mut self) {
         let Some(media) = self.flash.media() else { return };
         let most_dies = u32::from(self.config.parity.of > 0);
         let most_errors = self.config.health.fail_at_uncorrectable.map_or(u64::MAX, u64::from);
@@ -189,7 +189,7 @@ impl Ssd {
     }
 
     /// A copy takes the date of where it lay, if that mistake is planted.
-    pub(super) fn keep_date(&mut self, lpn: Lpn, source: Block) {
+    pub fn keep_date(&mut self, lpn: Lpn, source: Block) {
         if !Mistake::RefreshKeepsDate.is_planted() {
             return;
         }

@@ -7,7 +7,7 @@ use crate::ssd::due::Due;
 
 impl Ssd {
     /// Whether writes wait because of heat; an event then comes when they are looked at again.
-    pub(super) fn is_too_hot(&mut self) -> bool {
+    pub fn is_too_hot(&mut self) -> bool {
         let now = self.clock.now;
         if self.thermal.as_ref().is_some_and(|thermal| thermal.is_due(now)) {
             let joules = self.joules_at(now);
@@ -26,7 +26,7 @@ impl Ssd {
     }
 
     /// It is time to look again.
-    pub(super) fn cooled(&mut self) {
+    pub fn cooled(&mut self) {
         if let Some(thermal) = &mut self.thermal {
             thermal.was_called();
         }
