@@ -87,6 +87,9 @@ pub trait Prepare {
     /// Makes one of the parts again.
     fn unite(&mut self) {}
 
+    /// Each byte that is written without time takes so many nanoseconds in which data age; none: no time.
+    fn set_pace(&mut self, _ns_per_byte: Option<f64>) {}
+
     /// Time passes in which nothing is asked, and data age; the device is at rest.
     ///
     /// # Errors

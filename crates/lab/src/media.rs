@@ -1,7 +1,8 @@
 //! What was programmed and why, and the SLC cache: their part of the results.
 
 use crate::{aged, placed, power};
-use devices::ssd::{SlcReport, SsdReport};
+use devices::ssd::ftl::BadReport;
+use devices::ssd::{SlcReport, SsdReport, ThermalReport};
 use engine::{PowerCuts, Time};
 use serde_json::{Map, Value, json};
 
@@ -16,6 +17,8 @@ pub fn sections(flash: &SsdReport, cuts: Option<&PowerCuts>, results: &mut Value
     let found = [
         ("slc_cache", flash.slc_cache.as_ref().map(slc_cache)),
         ("media", aged::section(flash)),
+        ("bad_blocks", flash.bad.as_ref().map(bad_blocks)),
+        ("thermal", flash.thermal.as_ref().map(thermal)),
         ("fdp", flash.fdp.as_ref().map(placed::section)),
         ("power", power.map(|section| json!(section))),
     ];
@@ -24,6 +27,30 @@ pub fn sections(flash: &SsdReport, cuts: Option<&PowerCuts>, results: &mut Value
             results[name] = section;
         }
     }
+}
+
+/// The section `bad_blocks`: those that are not worn.
+fn bad_blocks(report: &BadReport) -> Value {
+    json!({
+        "factory": report.factory,
+        "grown": report.grown,
+        "superblocks_retired": report.superblocks,
+        "failed_programs": report.failed_programs,
+    })
+}
+
+/// The section `thermal`: temperatures, and what writes waited for them.
+fn thermal(report: &ThermalReport) -> Value {
+    let seconds = |ns: Time| ns as f64 / 1e9;
+    let series: Vec<Value> =
+        report.series.iter().map(|(at, celsius)| json!([seconds(*at), celsius])).collect();
+    json!({
+        "highest_celsius": report.highest,
+        "last_celsius": report.last,
+        "limit_reached": report.times,
+        "throttled_seconds": seconds(report.throttled_ns),
+        "celsius_over_seconds": series,
+    })
 }
 
 /// The section `slc_cache`: what went through it, and its states in order.

@@ -27,7 +27,8 @@ AGREES, AGREES_AT_LEAST = 0.02, 0.02
 #: Losses of the two ways differ by no more than so many standard deviations, and so many pages.
 DEVIATIONS, FEW_PAGES = 4.0, 3.0
 #: Keys that apply to drives whose data age.
-AGEING = ("device.media.", "device.ecc.", "device.retry.", "device.parity.stagger")
+AGEING = ("device.media.", "device.ecc.", "device.retry.", "device.scrub.", "device.spares.",
+          "device.health.", "device.parity.stagger")  # fmt: skip
 #: Cells of four bits age as QLC does, all others as TLC: no other law is at hand.
 QLC_BITS = 4
 
@@ -227,7 +228,8 @@ def keep(
     asked = _data(data, capacity * scale)
     form = json.loads(_core.keep(experiment({}).layers, age, cycles, asked))
     new = _reading(experiment({"run.age": "none"}).run())
-    aged = _reading(experiment({"run.age": age}).run())
+    # Nothing is refreshed meanwhile.
+    aged = _reading(experiment({"run.age": f"{age} off"}).run())
     return Kept(_name(device), age, cycles, wear, assumed, scale, form, new, aged)
 
 

@@ -269,8 +269,10 @@ impl Account {
         MediaBytes {
             host,
             merge: programmed - host,
-            copy: self.moved() * self.page_bytes - bytes(it.folds) + bytes(it.pair_copies),
+            copy: self.moved() * self.page_bytes - bytes(it.folds) - bytes(it.refreshes)
+                + bytes(it.pair_copies),
             fold: bytes(it.folds),
+            refresh: bytes(it.refreshes),
             pad: bytes(it.padding),
             parity: bytes(it.parity),
         }
@@ -299,6 +301,11 @@ counters! {
         host_programs: "Logical pages programmed for the host.";
         replaced_bytes: "Bytes that the host wrote over pages in the write buffer.";
         folds: "Of the logical pages moved, those out of the SLC cache.";
+        refreshes: "Of the logical pages moved, those that were old, or lay in a block that was read often.";
+        refreshed_blocks: "Blocks whose data a patrol found too old, and that were erased.";
+        reclaimed_blocks: "Blocks that were read too often, and erased.";
+        patrol_reads: "Pages read on patrol.";
+        failed_programs: "Programs that failed.";
         pair_copies: "Pages copied before the other page of their cells was programmed.";
     }
     Flash {
@@ -306,8 +313,8 @@ counters! {
             read-modify-write, and for cleaning.",
             FlashPages, terminal "pages read",
             is |it| {
-                let Counters { host_reads, idle_reads, merge_reads, .. } = it.counters;
-                host_reads + idle_reads + merge_reads + it.moved()
+                let Counters { host_reads, idle_reads, merge_reads, patrol_reads, .. } = it.counters;
+                host_reads + idle_reads + merge_reads + patrol_reads + it.moved()
             };
         page_programs: "Data pages programmed, for the host, cleaning and wear levelling.",
             FlashPages, terminal "pages programmed", over_time 2 "pages_programmed",
@@ -473,6 +480,16 @@ impl Counters {
     /// Pages were moved out of the SLC cache.
     pub fn folded(&mut self, pages: u64) {
         self.folds += pages;
+    }
+
+    /// Programs have failed.
+    pub fn programs_failed(&mut self, count: u32) {
+        self.failed_programs += u64::from(count);
+    }
+
+    /// A block was erased whose data were moved for their own sake.
+    pub fn cared(&mut self, refreshed: bool) {
+        *if refreshed { &mut self.refreshed_blocks } else { &mut self.reclaimed_blocks } += 1;
     }
 
     /// Blocks cleaned, without those whose cold data went into a worn one.

@@ -28,6 +28,8 @@ pub(in crate::ssd) enum Event {
     Lingered(u32),
     /// The write buffer may let in more.
     MeterOpens,
+    /// The temperature is looked at.
+    Heat,
     /// A timer of the SLC cache has ended.
     Slc(u32),
     /// The host link has finished a transfer.
@@ -105,6 +107,7 @@ kinds! {
     Core = Event::Core(core) => core, |core| Event::Core(core);
     Lingered = Event::Lingered(group) => group, |group| Event::Lingered(group);
     MeterOpens = Event::MeterOpens => 0, |_none| Event::MeterOpens;
+    Heat = Event::Heat => 0, |_none| Event::Heat;
     Slc = Event::Slc(timer) => timer, |timer| Event::Slc(timer);
     LinkFree = Event::LinkFree => 0, |_none| Event::LinkFree;
     RequestArrives = Event::RequestArrives => 0, |_none| Event::RequestArrives;

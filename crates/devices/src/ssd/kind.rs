@@ -9,8 +9,10 @@ use super::front::Front;
 use super::ftl::Ftl;
 use super::mover::{Jobs, Mover};
 use super::page::Way;
+use super::patrol::Patrol;
 use super::power::Power;
 use super::shape::Groups;
+use super::thermal::Thermal;
 use super::{Clock, Geometry, Ssd};
 use crate::building::go_on;
 use crate::{DeviceKind, Model, Tick, Unbuilt};
@@ -63,6 +65,19 @@ impl DeviceKind for SsdConfig {
         let problem = "drives age by writes, not by days, unless device.media.model is set; use \"tlc-3d\" or \
                        \"qlc-3d\"";
         Err(Invalid::new(&["run.age", "device.media.model"], problem))
+    }
+
+    fn check_pace(&self) -> Result<u32, Invalid> {
+        if self.ages() {
+            return Ok(self.scale);
+        }
+        let problem =
+            "data of this drive do not age, so that a pace changes nothing; set device.media.model";
+        Err(Invalid::new(&["run.pace", "device.media.model"], problem))
+    }
+
+    fn needs_pace(&self) -> bool {
+        self.ages() && self.scrub.period.0.is_some()
     }
 
     fn check_shape(&self) -> Result<(), Invalid> {
@@ -150,6 +165,9 @@ impl Ssd {
             is_buffered: geometry.groups.is_some(),
             way,
             blocks: BlockBuffer::new(config, geometry),
+            patrol: Patrol::new(config, geometry.blocks()).filter(|_| way == Way::Aged),
+            pace_ns: None,
+            thermal: Thermal::new(config, geometry.groups.as_ref()),
             puts_off: false,
             due: Vec::new(),
             answers: Vec::new(),

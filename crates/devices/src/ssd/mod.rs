@@ -27,6 +27,7 @@ mod mover;
 pub mod numbers;
 mod page;
 mod parts;
+mod patrol;
 pub mod power;
 mod programmed;
 mod report;
@@ -34,6 +35,7 @@ mod room;
 mod sets;
 pub mod shape;
 pub(crate) mod snapshot;
+mod thermal;
 pub mod timeline;
 #[cfg(test)]
 mod widths;
@@ -42,6 +44,7 @@ mod wire;
 pub use config::SsdConfig;
 pub use conformance::{Check, conformance, conformance_of};
 pub use report::*;
+pub use thermal::ThermalReport;
 pub use {numbers::PageTable, room::Room, shape::Geometry, snapshot::Snapshot};
 
 use cache::{Cache, Queues};
@@ -70,6 +73,11 @@ pub struct Ssd {
     /// Pages go through the write buffer; and the way of a request.
     is_buffered: bool,
     way: page::Way,
+    /// Data are read that nobody asks for, if they are; and the time that a byte written without time takes, ns.
+    patrol: Option<Box<patrol::Patrol>>,
+    pace_ns: Option<f64>,
+    /// Its heat, if writes wait for it.
+    thermal: Option<Box<thermal::Thermal>>,
     /// Cleaning waits as long as there is room.
     puts_off: bool,
     /// What is still to be done at this instant, and the answers of it; empty between events.

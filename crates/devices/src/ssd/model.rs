@@ -29,8 +29,17 @@ impl Prepare for Ssd {
         if let Some(blocks) = self.blocks.as_mut().filter(|it| it.gathers()) {
             return blocks.overwrite_untimed((ftl, flash), pages);
         }
-        let accepted = ftl.overwrite_untimed(flash, pages);
-        self.note_overwritten(&pages[..accepted]);
+        let bytes = u64::from(ftl.geometry().sectors_per_page) * engine::SECTOR_BYTES;
+        let Some(stretch) = self.paced_pages(bytes) else {
+            let accepted = self.ftl.overwrite_untimed(&mut self.flash, pages);
+            self.note_overwritten(&pages[..accepted]);
+            return self.refresh_at_once();
+        };
+        for pages in pages.chunks(stretch) {
+            let accepted = self.ftl.overwrite_untimed(&mut self.flash, pages);
+            self.note_overwritten(&pages[..accepted]);
+            self.pass_bytes(pages.len() as u64 * bytes);
+        }
     }
 
     fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
@@ -59,6 +68,10 @@ impl Prepare for Ssd {
         if let Some(parts) = self.parts.take() {
             parts.unite((&mut self.ftl, &mut self.flash));
         }
+    }
+
+    fn set_pace(&mut self, ns_per_byte: Option<f64>) {
+        self.pace(ns_per_byte);
     }
 
     fn age(&mut self, age: Age) -> Result<(), &'static str> {
@@ -94,8 +107,15 @@ impl Prepare for Ssd {
                     let (ftl, flash) = (&mut self.ftl, &mut self.flash);
                     status = status.and(ftl.serve_untimed(flash, &page));
                 }
-                if request.op == Op::Write && self.way == Way::Aged && status.is_ok() {
-                    self.end_over_losses(request);
+                if self.way == Way::Aged {
+                    if request.op == Op::Write {
+                        if status.is_ok() {
+                            self.end_over_losses(request);
+                        }
+                        self.pass_bytes(request.bytes());
+                    } else {
+                        self.refresh_at_once();
+                    }
                 }
                 if request.op == Op::Write && request.fua {
                     let (ftl, flash) = (&mut self.ftl, &mut self.flash);
@@ -197,6 +217,9 @@ impl Examine for Ssd {
 impl Apart for Ssd {
     /// A block is erased once in the time that an erasure takes, and one erasure may be under way.
     fn sound_until(&self, now: Time) -> Time {
+        if self.config.spares.fail() || self.config.health.fail_at_uncorrectable.is_some() {
+            return now;
+        }
         let flash = &self.flash;
         let used = (0..self.geometry().blocks()).map(Block).filter(|it| !flash.is_retired(*it));
         let least = used.map(|block| flash.life(block)).min().unwrap_or(0);

@@ -15,7 +15,10 @@ mod log_blocks;
 mod media;
 pub mod parts;
 mod persistence;
+mod scrub;
 mod slc_cache;
+mod spares;
+mod thermal;
 mod today;
 
 use applies::{AGES, BUFFERED, CAPACITORS, Facts, SUSPENDABLE, UNBUFFERED};
@@ -31,7 +34,10 @@ pub use fdp_rule::*;
 pub use log_blocks::*;
 pub use media::*;
 pub use persistence::*;
+pub use scrub::*;
 pub use slc_cache::*;
+pub use spares::*;
+pub use thermal::*;
 pub use today::*;
 
 use options::{
@@ -260,6 +266,14 @@ options! {
         ecc: Ecc where AGES = Ecc::default(),
         /// Reading with shifted references.
         retry: Retry where AGES = Retry::default(),
+        /// Reading data that nobody asks for, and moving them before they are lost.
+        scrub: Scrub where AGES = Scrub::default(),
+        /// Failures of flash that are not wear.
+        spares: Spares where BUFFERED = Spares::default(),
+        /// Its heat.
+        thermal: Thermal where BUFFERED = Thermal::default(),
+        /// When the drive warns, or gives up.
+        health: Health where AGES = Health::default(),
     }
 }
 
@@ -283,6 +297,11 @@ impl SsdConfig {
     /// Whether there is a write buffer, so that pages are programmed by groups.
     pub fn is_buffered(&self) -> bool {
         self.buffer.size.bytes() > 0
+    }
+
+    /// Whether its data age.
+    pub fn ages(&self) -> bool {
+        self.is_buffered() && self.media.model != MediaModel::None
     }
 
     /// The frontiers of a domain.

@@ -120,19 +120,19 @@ impl Dies {
             sensed: 0,
         };
         self.count_read(&read);
-        let is_batch = matches!(read.owner, Owner::Batch(_));
+        let is_drive = read.owner.is_drive();
         let die = &mut self.each[row.die as usize];
         let is_free = if self.shared { die.busy == 0 } else { die.busy & read.planes == 0 };
         if is_free && die.is_at_rest() {
             // What waits for nothing does not go through the queue.
             die.busy |= read.planes;
-            die.account.begin(is_batch, now);
+            die.account.begin(is_drive, now);
             let id = self.reads.insert(read);
             return self.sense(id, read.kind, now + read.sense_ns, clock);
         }
         read.marks = [die.account.cleaning_ns(now), die.account.stopping_ns(now)];
         let id = self.reads.insert(read);
-        let queue = if is_batch && self.host_first { &mut die.later_reads } else { &mut die.reads };
+        let queue = if is_drive && self.host_first { &mut die.later_reads } else { &mut die.reads };
         queue.push_back(id);
         self.run(row.die, sight, clock);
     }
@@ -401,7 +401,7 @@ impl Dies {
                     queue.remove(place);
                     return Some(id);
                 }
-                if shared || matches!(read.owner, Owner::Batch(_)) {
+                if shared || read.owner.is_drive() {
                     return None;
                 }
                 place += 1;
@@ -416,7 +416,7 @@ impl Dies {
         let now = clock.now;
         let read = &mut self.reads[id];
         read.started = now;
-        let cleans = matches!(read.owner, Owner::Batch(_));
+        let cleans = read.owner.is_drive();
         let die = &mut self.each[read.die as usize];
         if !cleans {
             die.account.waited_ns += now - read.queued;
@@ -450,7 +450,7 @@ impl Dies {
         let read = &mut self.reads[id];
         read.sensed = clock.now;
         let (number, planes) = (read.die, read.planes);
-        let streams = self.cached && !matches!(read.owner, Owner::Batch(_));
+        let streams = self.cached && !read.owner.is_drive();
         if !streams {
             let ns = read.bus_ns;
             self.send(number, Cargo::Read(id), ns, clock);
@@ -485,7 +485,7 @@ impl Dies {
             return Ended::Row { read: id, owner: read.owner };
         }
         let read = self.reads.remove(id);
-        let cleans = matches!(read.owner, Owner::Batch(_));
+        let cleans = read.owner.is_drive();
         let die = &mut self.each[read.die as usize];
         die.account.end(cleans, now);
         if die.leaving & read.planes == read.planes {
@@ -585,7 +585,7 @@ impl Dies {
         clock.call(at, Event::Die(DieEvent::Stopped(number)));
         die.stops += 1;
         self.suspensions += 1;
-        let of_host = |id: &u32| !matches!(self.reads[*id].owner, Owner::Batch(_));
+        let of_host = |id: &u32| !self.reads[*id].owner.is_drive();
         let for_host = die.reads.iter().any(of_host);
         let left = left + self.stops.resume_ns(for_host);
         die.account.begin_stopping(now);

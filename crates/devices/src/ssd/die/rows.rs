@@ -165,6 +165,20 @@ impl Rows {
         })
     }
 
+    /// A page of a group that is read on patrol.
+    pub fn patrol(
+        &self,
+        (block, group): (Block, u32),
+        kind: u32,
+        plane: u32,
+        costs: &Costs,
+    ) -> Row {
+        let first = self.shape.first_die(block, self.blocks_per_domain);
+        let (sense_ns, bus_ns) = costs.row(kind, 1);
+        let die = self.shape.place(first, group).die;
+        Row { owner: Owner::Patrol, die, planes: 1 << plane, sense_ns, bus_ns }
+    }
+
     /// A batch of rows of a victim, of the first of which this many pages cross the bus.
     pub fn batch(&self, batch: Batch, die: u32, (pages, slc): (u32, bool), costs: &Costs) -> Row {
         let kind = if slc { SLC_ROW } else { batch.row() };

@@ -37,6 +37,16 @@ pub(in crate::ssd) enum Owner {
     Aged { slot: Slot, pages: u32, retry_ns: u32, rebuild_ns: u32 },
     /// Cleaning.
     Batch(Batch),
+    /// A patrol.
+    Patrol,
+}
+
+impl Owner {
+    /// Whether the drive reads for itself.
+    #[inline]
+    pub fn is_drive(self) -> bool {
+        matches!(self, Owner::Batch(_) | Owner::Patrol)
+    }
 }
 
 /// A read that a die does in one go.

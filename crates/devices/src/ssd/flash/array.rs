@@ -10,7 +10,7 @@ use super::damage::{Damage, Loose, Torn};
 use super::ratings::Ratings;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::ids::{Block, Lpn, Ppn};
-use crate::ssd::media::{Age, FlashPage, Media, MediaState, Outcome, Written};
+use crate::ssd::media::{Age, FlashPage, Found, Media, MediaState, Outcome, Written};
 use crate::ssd::numbers::Numbers;
 use crate::ssd::room::read_within;
 use crate::ssd::shape::Geometry;
@@ -257,6 +257,19 @@ impl Flash {
         let written = self.written(page.block);
         let media = self.media.as_mut();
         media.map_or_else(Outcome::default, |media| media.look(page, written, of_host))
+    }
+
+    /// What a patrol finds in a block.
+    pub fn inspect(&mut self, block: Block) -> Found {
+        let written = self.written(block);
+        self.media.as_mut().map_or_else(Found::default, |media| media.inspect(block, written))
+    }
+
+    /// The pages that it reads there.
+    pub fn patrolled(&self, block: Block) -> Vec<FlashPage> {
+        let written = self.written(block);
+        let media = self.media.as_ref();
+        media.map_or_else(Vec::new, |media| media.patrolled(block, written).collect())
     }
 
     /// What the media do not know of a block.

@@ -2,7 +2,9 @@
 
 use super::ageing::Ageing;
 use super::ahead::Ahead;
+use super::bad_blocks::BadBlocks;
 use super::blocks::{Blocks, LowMarks};
+use super::caring::Caring;
 use super::free::FreeBlocks;
 use super::handles::Fdp;
 use super::logs::Logs;
@@ -60,6 +62,10 @@ pub struct Ftl {
     pub(super) ahead: Ahead,
     /// The SLC cache, if there is one.
     pub(super) slc: Option<Box<Slc>>,
+    /// Blocks that are bad and not worn, if some may be.
+    pub bad: Option<Box<BadBlocks>>,
+    /// Data that are moved for their own sake, if some are.
+    pub caring: Option<Box<Caring>>,
     /// Placement handles, if there are some.
     pub fdp: Option<Box<Fdp>>,
     /// Pages whose programming was ever begun.
@@ -99,6 +105,8 @@ impl Ftl {
             window: None,
             ahead: Ahead::new(geometry.domains),
             slc: Slc::new(config, geometry),
+            bad: BadBlocks::new(config, geometry, seed),
+            caring: Caring::new(config, geometry),
             fdp: Fdp::new(config, geometry),
             programs: 0,
             counters: Counters::default(),

@@ -7,7 +7,9 @@
 
 pub(in crate::ssd) mod ageing;
 mod ahead;
+mod bad_blocks;
 mod blocks;
+mod caring;
 mod choosing;
 mod core;
 mod ending;
@@ -38,6 +40,8 @@ mod untimed;
 mod window;
 mod writing;
 
+pub use bad_blocks::BadReport;
+pub use caring::Care;
 pub use core::Ftl;
 pub use handles::{Fdp, HandleAccount};
 pub use map::{PageMap, Place};

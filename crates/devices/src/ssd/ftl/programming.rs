@@ -185,6 +185,7 @@ impl Ftl {
         let relative = block.0 - self.geometry.first_block(domain).0;
         self.blocks.index.insert(domain.0, relative, self.blocks.valid[block.at()]);
         self.blocks.order.push(domain.0, block.0);
+        self.note_full(flash, block);
     }
 
     /// The first page of a block has been programmed. A block that takes another's place takes its

@@ -242,13 +242,15 @@ impl Ftl {
         flash.erase(victim);
         self.note_erased(victim);
         self.note_slc_erased(victim, job.reason);
+        self.note_cared(victim);
         self.counters.erases += 1;
         self.counters.migrated_blocks += u64::from(job.levels_wear());
         self.counters.victim_moves += u64::from(job.moved);
         self.count_victim(victim, job.moved);
         self.release_victim(&job);
         self.blocks.sequence[victim.at()] = 0;
-        if flash.life(victim) == 0 {
+        let is_bad = self.goes_bad(flash, domain, victim);
+        if flash.life(victim) == 0 || is_bad {
             self.expire(flash, domain, victim, had_life);
             return None;
         }

@@ -175,6 +175,18 @@ impl Ftl {
         }
     }
 
+    /// The victim of a domain, if it has one, is emptied and erased.
+    pub fn finish_victim(&mut self, flash: &mut Flash, domain: Domain) {
+        while self.clean_group(flash, domain) {}
+    }
+
+    /// Empties a block without waiting for the host, and erases it.
+    pub fn empty_at_once(&mut self, flash: &mut Flash, job: Relocation) {
+        let Some(window) = &mut self.window else { return self.clean_untimed(flash, job) };
+        window.victims[job.domain.at()] = Some(Victim { job, next: 0, gains: 0, written: 0 });
+        self.finish_victim(flash, job.domain);
+    }
+
     /// Moves what is valid in the next group of a domain's victim, and erases it behind the last; whether there is
     /// one.
     fn clean_group(&mut self, flash: &mut Flash, domain: Domain) -> bool {

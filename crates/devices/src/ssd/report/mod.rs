@@ -14,10 +14,12 @@ pub use wear_map::WearMap;
 
 use crate::ssd::Ssd;
 use crate::ssd::account::{Account, Counts, Spent, UnitAccount};
+use crate::ssd::ftl::BadReport;
 use crate::ssd::ids::{Block, Domain};
 use crate::ssd::media::MediaReport;
 use crate::ssd::power::PowerReport;
 use crate::ssd::programmed::MediaBytes;
+use crate::ssd::thermal::ThermalReport;
 use engine::{SECTOR_BYTES, Time};
 
 /// Everything that a drive has to say: fields as there are sections of results.
@@ -59,6 +61,10 @@ pub struct SsdReport {
     pub page_bytes: u64,
     /// What its media came to, where data age.
     pub aged: Option<MediaReport>,
+    /// Bad blocks that are not worn, where there may be some.
+    pub bad: Option<BadReport>,
+    /// Its heat, where writes wait for it.
+    pub thermal: Option<ThermalReport>,
 }
 
 impl SsdReport {
@@ -248,6 +254,8 @@ impl Ssd {
             power: self.power_report().cloned(),
             page_bytes: u64::from(self.geometry().sectors_per_flash_page) * SECTOR_BYTES,
             aged: self.media_report(),
+            bad: self.ftl.bad_report(),
+            thermal: self.thermal.as_ref().map(|thermal| thermal.account(end)),
         };
         report.derive();
         report

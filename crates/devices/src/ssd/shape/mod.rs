@@ -4,6 +4,7 @@
 //! Contradictory configurations end here, as an [`Invalid`] that names the keys; everything that
 //! is computed with a [`Geometry`] afterwards cannot fail.
 
+mod ageing;
 mod block_buffer;
 mod check;
 pub mod divisor;

@@ -195,6 +195,9 @@ impl Ssd {
     /// A turn of the writes that wait is taken, unless one is under way.
     #[inline]
     pub(super) fn take_turn(&mut self) {
+        if self.thermal.is_some() && self.is_too_hot() {
+            return;
+        }
         if self.cache.begin_turn() {
             self.cache.look();
             self.admit();
@@ -348,6 +351,9 @@ impl Ssd {
         if self.ftl.has_slc() {
             self.fold_on();
         }
+        if self.ftl.cares() {
+            self.care_for(domain);
+        }
         if !self.cache.pace().cleans(domain.0) || self.cache.room_for_copies() == 0 {
             return;
         }
@@ -356,7 +362,8 @@ impl Ssd {
                 // Cold data moves next.
                 return;
             }
-            if self.cache.gains_nothing(&self.ftl, domain) {
+            let refreshes = self.ftl.may_refresh(domain);
+            if !refreshes && self.cache.gains_nothing(&self.ftl, domain) {
                 if self.cache.holds_host() {
                     // Or the burst would come to no end.
                     self.cache.pace().settle_for_less(self.clock.now);
@@ -405,6 +412,12 @@ impl Ssd {
         let needed = u64::from(data_pages) + self.cache.padding_due(domain);
         if self.ftl.room_for_moves(domain) < needed {
             return false;
+        }
+        if self.ftl.may_refresh(domain)
+            && let Some(job) = self.ftl.begin_refresh(domain)
+        {
+            self.mover.begin(job);
+            return true;
         }
         let has_room = self.ftl.free_blocks(domain) > self.ftl.geometry().low_blocks + 1;
         if has_room
@@ -491,6 +504,7 @@ impl Ssd {
                 if is_lost {
                     self.poison(lpn);
                 }
+                self.keep_date(lpn, source);
                 self.ftl.note_moved(lpn, source);
                 self.ftl.count_copy(lpn);
             }
@@ -498,7 +512,7 @@ impl Ssd {
         let counters = &mut self.ftl.counters;
         let count = if levels_wear { &mut counters.migrations } else { &mut counters.moves };
         *count += u64::from(moved);
-        self.ftl.count_folded(source, u64::from(moved));
+        self.ftl.count_moved(source, u64::from(moved));
         self.mover.batch_moved(batch, moved);
         self.emptied(domain);
         self.then(&[Due::BurstOver, Due::Admit, Due::Clean(domain), Due::EndIdleBurst]);
@@ -614,6 +628,7 @@ impl Ssd {
                 self.due.push(Due::Run(die));
                 match owner {
                     Owner::Batch(batch) => self.batch_read(&batch, die),
+                    Owner::Patrol => {}
                     Owner::Request { slot, .. } | Owner::Aged { slot, .. } => {
                         self.row_read(slot, spent);
                     }

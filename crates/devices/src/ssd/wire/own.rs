@@ -141,6 +141,10 @@ impl Ssd {
         if let Some(media) = self.flash.media_mut() {
             media.reset_counts();
         }
+        let joules = self.joules_at(now);
+        if let Some(thermal) = &mut self.thermal {
+            thermal.reset(now, joules);
+        }
     }
 
     /// Notes the operations of a window from now on.

@@ -51,6 +51,7 @@ impl Ssd {
             }
             Event::Lingered(group) => self.lingered(group),
             Event::MeterOpens => self.meter_opens(),
+            Event::Heat => self.cooled(),
             Event::Slc(timer) => self.slc_timer_ended(timer),
             Event::LinkFree => {
                 if self.front.answer_crosses(&mut self.clock) {
