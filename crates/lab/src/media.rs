@@ -1,19 +1,23 @@
 //! What was programmed and why, and the SLC cache: their part of the results.
 
 use crate::{aged, placed, power};
+use devices::ssd::account::Section;
 use devices::ssd::{SlcReport, SsdReport};
 use engine::{PowerCuts, Time};
 use serde_json::{Map, Value, json};
 
-/// Bytes programmed by cause.
+/// Bytes programmed by cause; that of the map of drives with a map cache.
 pub fn bytes(report: &SsdReport) -> Value {
-    report.media.rows().iter().map(|(cause, bytes)| ((*cause).to_owned(), json!(bytes))).collect()
+    let is_of_drive = |cause: &str| cause != "map" || report.maps;
+    let rows = report.media.rows().into_iter().filter(|(cause, _)| is_of_drive(cause));
+    rows.map(|(cause, bytes)| (cause.to_owned(), json!(bytes))).collect()
 }
 
 /// Adds the sections of what only some drives have, in the order of the schema.
 pub fn sections(flash: &SsdReport, cuts: Option<&PowerCuts>, results: &mut Value) {
     let power = flash.power.as_ref().and_then(|it| power::section(it, cuts));
     let found = [
+        ("map", flash.maps.then(|| map(flash))),
         ("slc_cache", flash.slc_cache.as_ref().map(slc_cache)),
         ("media", aged::section(flash)),
         ("fdp", flash.fdp.as_ref().map(placed::section)),
@@ -24,6 +28,15 @@ pub fn sections(flash: &SsdReport, cuts: Option<&PowerCuts>, results: &mut Value
             results[name] = section;
         }
     }
+}
+
+/// The section `map`: look-ups in the map, of a drive that caches it.
+fn map(report: &SsdReport) -> Value {
+    let all = report.counts.hits + report.counts.misses;
+    let share = (all > 0).then(|| report.counts.hits as f64 / all as f64);
+    let counts = report.counts.rows().filter(|(row, _)| row.section == Section::Map);
+    let rows = counts.map(|(row, count)| (row.key.to_owned(), json!(count)));
+    std::iter::once(("hit_share".to_owned(), json!(share))).chain(rows).collect()
 }
 
 /// The section `slc_cache`: what went through it, and its states in order.

@@ -29,6 +29,9 @@ impl Prepare for Ssd {
         if let Some(blocks) = self.blocks.as_mut().filter(|it| it.gathers()) {
             return blocks.overwrite_untimed((ftl, flash), pages);
         }
+        if self.way == Way::Mapped {
+            pages.iter().for_each(|page| ftl.look_up_untimed(&(*page..page + 1), true));
+        }
         let accepted = ftl.overwrite_untimed(flash, pages);
         self.note_overwritten(&pages[..accepted]);
     }
@@ -86,7 +89,9 @@ impl Prepare for Ssd {
             }
             Op::Read | Op::Write => {
                 let request = &self.ftl.placed(*request);
-                if self.way == Way::Aged {
+                if self.way > Way::Buffer {
+                    let pages = front::touched(self.geometry(), request);
+                    self.ftl.look_up_untimed(&pages, request.op == Op::Write);
                     status = self.meet_age_untimed(request);
                 }
                 for page in front::touched(self.geometry(), request) {
@@ -94,7 +99,7 @@ impl Prepare for Ssd {
                     let (ftl, flash) = (&mut self.ftl, &mut self.flash);
                     status = status.and(ftl.serve_untimed(flash, &page));
                 }
-                if request.op == Op::Write && self.way == Way::Aged && status.is_ok() {
+                if request.op == Op::Write && self.way > Way::Buffer && status.is_ok() {
                     self.end_over_losses(request);
                 }
                 if request.op == Op::Write && request.fua {

@@ -15,19 +15,22 @@ pub struct MediaBytes {
     pub fold: u64,
     /// Padding of groups.
     pub pad: u64,
+    /// Pages of the map.
+    pub map: u64,
     /// Parity.
     pub parity: u64,
 }
 
 impl MediaBytes {
     /// Each cause with its bytes.
-    pub fn rows(&self) -> [(&'static str, u64); 6] {
+    pub fn rows(&self) -> [(&'static str, u64); 7] {
         [
             ("host", self.host),
             ("merge", self.merge),
             ("copy", self.copy),
             ("fold", self.fold),
             ("pad", self.pad),
+            ("map", self.map),
             ("parity", self.parity),
         ]
     }
@@ -40,6 +43,7 @@ impl AddAssign for MediaBytes {
         self.copy += other.copy;
         self.fold += other.fold;
         self.pad += other.pad;
+        self.map += other.map;
         self.parity += other.parity;
     }
 }

@@ -12,6 +12,7 @@ mod fdp;
 pub mod generate;
 pub mod laws;
 mod logs;
+mod maps;
 mod media;
 pub mod mend;
 mod redundancy;

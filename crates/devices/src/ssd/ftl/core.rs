@@ -7,6 +7,7 @@ use super::free::FreeBlocks;
 use super::handles::Fdp;
 use super::logs::Logs;
 use super::map::PageMap;
+use super::map_cache::MapCache;
 use super::placement::{Placement, Reserve};
 use super::slc_blocks::Slc;
 use super::streams::Streams;
@@ -60,6 +61,10 @@ pub struct Ftl {
     pub(super) ahead: Ahead,
     /// The SLC cache, if there is one.
     pub(super) slc: Option<Box<Slc>>,
+    /// The map cache, if there is one.
+    pub cached_map: Option<Box<MapCache>>,
+    /// Copies are counted one by one: by their handles, or in the map cache.
+    pub notes_copies: bool,
     /// Placement handles, if there are some.
     pub fdp: Option<Box<Fdp>>,
     /// Pages whose programming was ever begun.
@@ -99,6 +104,8 @@ impl Ftl {
             window: None,
             ahead: Ahead::new(geometry.domains),
             slc: Slc::new(config, geometry),
+            cached_map: MapCache::new(config, geometry),
+            notes_copies: config.fdp.chooses() || geometry.map_shape(config).is_some(),
             fdp: Fdp::new(config, geometry),
             programs: 0,
             counters: Counters::default(),
@@ -112,6 +119,7 @@ impl Ftl {
         for pool in 0..geometry.pools {
             ftl.fill_pool(&mut flash, PoolId(pool), config, random, asking)?;
         }
+        ftl.set_aside_for_slc();
         ftl.counters = Counters::default();
         ftl.reset_handles();
         ControlFlow::Continue((ftl, flash))

@@ -6,7 +6,7 @@ use crate::ssd::Ssd;
 use crate::ssd::blocks::{BlockBuffer, Job, Waiting, read, sectors};
 use crate::ssd::front;
 use crate::ssd::ids::Lpn;
-use crate::ssd::page::{OF_BLOCKS, PageDone, PageRequest, Spent};
+use crate::ssd::page::{OF_BLOCKS, OF_MAP, PageDone, PageRequest, Spent};
 use engine::{Op, Request, Status, Time};
 use std::ops::Range;
 
@@ -219,7 +219,9 @@ impl Ssd {
     /// A page is done: its owner, the host or the block buffer, is told.
     #[inline]
     pub(in crate::ssd) fn tell_owner(&mut self, page: &PageDone) {
-        if page.owner.is_some_and(|owner| owner >= OF_BLOCKS) {
+        if page.owner.is_some_and(|owner| owner >= OF_MAP) {
+            self.map_read(page.owner.unwrap_or(OF_MAP) ^ OF_MAP);
+        } else if page.owner.is_some_and(|owner| owner >= OF_BLOCKS) {
             self.page_of_blocks_done(page);
             if self.gathers_blocks() {
                 self.look_after_blocks();

@@ -10,6 +10,7 @@ mod ageing;
 mod blocks;
 mod buffer;
 mod due;
+mod map;
 mod own;
 mod requests;
 mod units;
