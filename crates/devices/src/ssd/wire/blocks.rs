@@ -219,9 +219,10 @@ impl Ssd {
     /// A page is done: its owner, the host or the block buffer, is told.
     #[inline]
     pub(in crate::ssd) fn tell_owner(&mut self, page: &PageDone) {
-        if page.owner.is_some_and(|owner| owner >= OF_MAP) {
-            self.map_read(page.owner.unwrap_or(OF_MAP) ^ OF_MAP);
-        } else if page.owner.is_some_and(|owner| owner >= OF_BLOCKS) {
+        if page.owner.is_some_and(|owner| owner >= OF_BLOCKS) {
+            if let Some(owner) = page.owner.filter(|owner| *owner >= OF_MAP) {
+                return self.map_read(owner ^ OF_MAP);
+            }
             self.page_of_blocks_done(page);
             if self.gathers_blocks() {
                 self.look_after_blocks();
