@@ -22,11 +22,14 @@ mod hole;
 mod large;
 mod log_blocks;
 mod look;
+mod map;
 mod media;
 mod one_drive;
 mod options;
 mod options_laws;
 mod parallelism;
+#[cfg(feature = "planted")]
+mod planted;
 mod policies;
 mod pools;
 mod probe;

@@ -175,6 +175,9 @@ mod energy;
 #[path = "options_blocks.rs"]
 mod blocks;
 
+#[path = "options_map.rs"]
+mod map;
+
 #[path = "options_power.rs"]
 mod power;
 
@@ -492,6 +495,7 @@ fn every_key_changes_a_result_in_the_right_direction() {
         buffered::heat(),
         power::rows(),
         fdp::rows(),
+        map::rows(),
     ];
     let table: Vec<Row> = own.into_iter().chain(parts).flatten().collect();
     let failed: Vec<String> = table.iter().filter_map(|row| verdict(row).err()).collect();

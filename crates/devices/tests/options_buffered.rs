@@ -13,6 +13,8 @@ const GROUPS: Figure = |o| o.report.counts.groups_programmed as f64;
 const PADDING: Figure = |o| o.report.counts.padding_pages as f64;
 const PARITY: Figure = |o| o.report.counts.parity_pages as f64;
 const IN_SLC: Figure = |o| o.report.slc_cache.as_ref().map_or(0, |it| it.written) as f64;
+/// Erasures as far as they wear.
+const WORN: Figure = |o| o.report.wear.mean_erases;
 const FOLDED: Figure = |o| o.report.slc_cache.as_ref().map_or(0, |it| it.folded) as f64;
 const SLOWEST_WRITE: Figure = |o| {
     let writes = o.completions.iter().filter(|c| c.request.op == Op::Write);
@@ -309,6 +311,15 @@ pub fn rows() -> Vec<Row> {
             SEQUENTIAL_WRITES,
             (IN_SLC, More),
         ),
+        slc("device.slc_cache.static", words("1MiB", "6MiB"), SEQUENTIAL_WRITES, (IN_SLC, More))
+            .given("device.slc_cache.dynamic", json!(0.0)),
+        slc("device.slc_cache.static", words("0B", "6MiB"), SEQUENTIAL_WRITES, (CAPACITY, Less)),
+        // All of it goes through the cache, or what is more than it holds does not.
+        full("device.slc_cache.when_full", words("direct", "fold"), (IN_SLC, More)).requests(6000),
+        full("device.slc_cache.reuse", words("any", "empty"), (IN_SLC, Less))
+            .given("device.slc_cache.fold_after", json!("1us")),
+        full("device.slc_cache.rated_cycles", [json!(100_000), json!(10_000_000)], (WORN, Less))
+            .given("device.slc_cache.fold", json!("eager")),
         slc("device.slc_cache.limit", words("2MiB", "9MiB"), SEQUENTIAL_WRITES, (IN_SLC, More)),
         slc(
             "device.slc_cache.gone_at",

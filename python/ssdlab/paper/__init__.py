@@ -42,6 +42,7 @@ ITEMS: Mapping[str, ModuleType] = {
         "ssdiq-gc",
         "ssdiq-load",
         "qlc-iu",
+        "cliff",
         "drives",
         "disks",
         "fiveminute",

@@ -16,6 +16,7 @@ from ssdlab.settings import changed as differing
 TABLES = {
     "flash": "Flash",
     "buffer": "Write buffer",
+    "map": "Map cache",
     "disk": "Disk",
     "wear": "Wear",
     "health": "Health",

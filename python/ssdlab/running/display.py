@@ -60,6 +60,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _health(results.get("health")),
         _ageing(results.get("media")),
         _buffer(results),
+        _map(results),
         _handles(results.get("fdp")),
         _power(results.get("power")),
         _disk(results),
@@ -246,6 +247,14 @@ def _flash(results: Results) -> Part | None:
     rows += _counts("flash.merges", flash.get("merges", {}))
     rows += _counts("flash.block_buffer", flash.get("block_buffer", {}))
     return Facts("Flash", rows)
+
+
+def _map(results: Results) -> Part | None:
+    found = results.get("map")
+    if not found:
+        return None
+    rows = [("hits of look-ups", percent(found["hit_share"]))] if found.get("hit_share") else []
+    return Facts("Map cache", rows + _counts("map", found))
 
 
 def _buffer(results: Results) -> Part | None:

@@ -32,6 +32,8 @@ pub(in crate::ssd) enum Event {
     Heat,
     /// A timer of the SLC cache has ended.
     Slc(u32),
+    /// A look-up of the map in memory of the host has ended.
+    MapLookedUp,
     /// The host link has finished a transfer.
     LinkFree,
     /// The device sees a request that the host has sent.
@@ -109,6 +111,7 @@ kinds! {
     MeterOpens = Event::MeterOpens => 0, |_none| Event::MeterOpens;
     Heat = Event::Heat => 0, |_none| Event::Heat;
     Slc = Event::Slc(timer) => timer, |timer| Event::Slc(timer);
+    MapLookedUp = Event::MapLookedUp => 0, |_none| Event::MapLookedUp;
     LinkFree = Event::LinkFree => 0, |_none| Event::LinkFree;
     RequestArrives = Event::RequestArrives => 0, |_none| Event::RequestArrives;
     Power = Event::Power(which) => which, |which| Event::Power(which);

@@ -1,7 +1,7 @@
 //! The device kind `ssd`: how its configuration is layered, and how it is built.
 
 use super::blocks::BlockBuffer;
-use super::cache::{Cache, Queues, untimed_room};
+use super::cache::{Cache, MapReads, Queues, untimed_room};
 use super::clean::Supplied;
 use super::config::{CellName, Fill, MediaModel, Policy, PolicyName, SsdConfig, SsdPartial};
 use super::die::{Dies, Units};
@@ -52,6 +52,12 @@ impl DeviceKind for SsdConfig {
     fn check_power_cuts(&self) -> Result<(), Invalid> {
         if self.persistence.recovers() {
             return Ok(());
+        }
+        if self.map.may_cost() {
+            let problem = "a power cut empties the map cache, and the map is found again only by a drive that recovers; \
+                           use recovery = \"spare\", \"summary\" or \"checkpoint\"";
+            let keys = ["device.persistence.recovery", "device.map.memory", "run.power_cut"];
+            return Err(Invalid::new(&keys, problem));
         }
         let problem = "a drive that does not recover cannot lose its power; use recovery = \"spare\", \
                        \"summary\", \"checkpoint\" or \"nvram\"";
@@ -148,10 +154,13 @@ impl Ssd {
         let alone = (queues.is_simple(), ftl.pools_span_units());
         let dies = Dies::new(config, shape);
         let way = match (geometry.groups, flash.media()) {
+            _ if ftl.caches_map() => Way::Mapped,
             (None, _) => Way::Units,
             (Some(_), None) => Way::Buffer,
             (Some(_), Some(_)) => Way::Aged,
         };
+        let places = geometry.groups.map_or(geometry.units, |groups| groups.dies);
+        let map = ftl.caches_map().then(|| Box::new(MapReads::new(config, places)));
         Ok(Ssd {
             front: Front::new(config),
             units: Units::new(config, geometry),
@@ -168,6 +177,7 @@ impl Ssd {
             patrol: Patrol::new(config, geometry.blocks()).filter(|_| way == Way::Aged),
             pace_ns: None,
             thermal: Thermal::new(config, geometry.groups.as_ref()),
+            map,
             puts_off: false,
             due: Vec::new(),
             answers: Vec::new(),

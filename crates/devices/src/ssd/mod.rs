@@ -47,13 +47,12 @@ pub use report::*;
 pub use thermal::ThermalReport;
 pub use {numbers::PageTable, room::Room, shape::Geometry, snapshot::Snapshot};
 
-use cache::{Cache, Queues};
+use cache::{Cache, MapReads, Queues};
 use die::{Dies, Units};
 use due::{Answer, Due};
 use engine::{Completion, Device, Followed, Request, Time};
 use mover::{Jobs, Mover};
-use {blocks::BlockBuffer, clock::Clock, timeline::Recorder};
-use {flash::Flash, front::Front, ftl::Ftl};
+use {blocks::BlockBuffer, clock::Clock, flash::Flash, front::Front, ftl::Ftl, timeline::Recorder};
 
 /// A simulated solid-state disk. Its fields are its machines, what they share, and what the wire has in hand.
 #[derive(Debug, Clone)]
@@ -63,6 +62,7 @@ pub struct Ssd {
     queues: Queues,
     cache: Cache,
     blocks: Option<Box<BlockBuffer>>,
+    map: Option<Box<MapReads>>,
     units: Units,
     dies: Dies,
     jobs: Jobs,

@@ -29,6 +29,9 @@ impl Prepare for Ssd {
         if let Some(blocks) = self.blocks.as_mut().filter(|it| it.gathers()) {
             return blocks.overwrite_untimed((ftl, flash), pages);
         }
+        if self.way == Way::Mapped {
+            pages.iter().for_each(|page| ftl.look_up_untimed(&(*page..page + 1), true));
+        }
         let bytes = u64::from(ftl.geometry().sectors_per_page) * engine::SECTOR_BYTES;
         let Some(stretch) = self.paced_pages(bytes) else {
             let accepted = self.ftl.overwrite_untimed(&mut self.flash, pages);
@@ -99,7 +102,9 @@ impl Prepare for Ssd {
             }
             Op::Read | Op::Write => {
                 let request = &self.ftl.placed(*request);
-                if self.way == Way::Aged {
+                if self.way > Way::Buffer {
+                    let pages = front::touched(self.geometry(), request);
+                    self.ftl.look_up_untimed(&pages, request.op == Op::Write);
                     status = self.meet_age_untimed(request);
                 }
                 for page in front::touched(self.geometry(), request) {
@@ -107,7 +112,7 @@ impl Prepare for Ssd {
                     let (ftl, flash) = (&mut self.ftl, &mut self.flash);
                     status = status.and(ftl.serve_untimed(flash, &page));
                 }
-                if self.way == Way::Aged {
+                if self.way > Way::Buffer {
                     if request.op == Op::Write {
                         if status.is_ok() {
                             self.end_over_losses(request);

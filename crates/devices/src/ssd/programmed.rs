@@ -17,6 +17,8 @@ pub struct MediaBytes {
     pub refresh: u64,
     /// Padding of groups.
     pub pad: u64,
+    /// Pages of the map.
+    pub map: u64,
     /// Parity.
     pub parity: u64,
 }
@@ -31,6 +33,7 @@ impl MediaBytes {
             ("fold", self.fold),
             ("refresh", self.refresh),
             ("pad", self.pad),
+            ("map", self.map),
             ("parity", self.parity),
         ];
         rows.into_iter().filter(|(cause, bytes)| *cause != "refresh" || *bytes > 0).collect()
@@ -45,6 +48,7 @@ impl AddAssign for MediaBytes {
         self.fold += other.fold;
         self.refresh += other.refresh;
         self.pad += other.pad;
+        self.map += other.map;
         self.parity += other.parity;
     }
 }

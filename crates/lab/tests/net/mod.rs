@@ -13,6 +13,7 @@ pub mod generate;
 mod generators;
 pub mod laws;
 mod logs;
+mod maps;
 mod media;
 pub mod mend;
 mod redundancy;

@@ -1,7 +1,7 @@
 //! Values of every key that is no choice: one row each, small and odd ones first.
 
 use super::dice::Dice;
-use super::{Config, SAMPLES, blocks, energy, fdp, generators, logs, media, today};
+use super::{Config, SAMPLES, blocks, energy, fdp, generators, logs, maps, media, today};
 use options::KeyInfo;
 
 /// A value of a key, as TOML; empty where the key stays out. `None` when the key has no row here.
@@ -14,6 +14,9 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
     }
     if fdp::is_own(&key.path) {
         return fdp::of_fdp(&key.path, dice);
+    }
+    if maps::is_own(&key.path) {
+        return maps::of_map(&key.path, dice);
     }
     if logs::is_own(&key.path) {
         return logs::of_logs(&key.path, dice);
@@ -172,6 +175,8 @@ fn of_today(path: &str, dice: &mut Dice) -> Option<String> {
         "firmware.per_page" => dice.text(&["0ns", "1ns", "460ns"]),
         "buffer.size" | "buffer.copies" => dice.text(&["1MiB", "2MiB", "8MiB"]),
         "buffer.linger" => dice.text(&["none", "0ns", "1us", "1ms", "100ms"]),
+        "slc_cache.static" => dice.text(&["0B", "64KiB", "1MiB", "1GiB"]),
+        "slc_cache.rated_cycles" => dice.whole(&[0, 10, 1000, 40_000]),
         "slc_cache.dynamic" => dice.number(&[0.0, 0.2, 0.5, 1.0]),
         "slc_cache.limit" => dice.text(&["64KiB", "1MiB", "100MiB"]),
         "slc_cache.gone_at" => dice.number(&[0.3, 0.75, 1.0]),

@@ -12,6 +12,7 @@ mod energy;
 mod fdp;
 mod fdp_rule;
 mod log_blocks;
+mod map;
 mod media;
 pub mod parts;
 mod persistence;
@@ -21,7 +22,7 @@ mod spares;
 mod thermal;
 mod today;
 
-use applies::{AGES, BUFFERED, CAPACITORS, Facts, SUSPENDABLE, UNBUFFERED};
+use applies::{AGES, BUFFERED, CAPACITORS, Facts, MAPS_PAGES, SUSPENDABLE, UNBUFFERED};
 
 pub use crate::kit::config::{Depth, Duplex, HostLink, HostOrder};
 pub use block_buffer::*;
@@ -32,6 +33,7 @@ pub use energy::*;
 pub use fdp::*;
 pub use fdp_rule::*;
 pub use log_blocks::*;
+pub use map::*;
 pub use media::*;
 pub use persistence::*;
 pub use scrub::*;
@@ -246,6 +248,8 @@ options! {
         buffer: Buffer = Buffer::default(),
         /// The capacitors of a protected write buffer.
         power: Capacitors where CAPACITORS = Capacitors::default(),
+        /// The map cache.
+        map: MapKeys where MAPS_PAGES = MapKeys::default(),
         /// The SLC cache.
         slc_cache: SlcCache where BUFFERED = SlcCache::default(),
         /// Flexible data placement (FDP).

@@ -175,6 +175,7 @@ impl Dies {
         let cell_ns = match job {
             Job::Program { slc: true, .. } => self.costs.slc_program,
             Job::Program { .. } | Job::Own => self.costs.program,
+            Job::Map => self.costs.map_program,
             Job::Parity { passes } => Time::from(passes) * self.costs.program,
             Job::Erase(_) => self.costs.erase,
         };
@@ -528,7 +529,7 @@ impl Dies {
             die.load = Some(Load { task, pages: 0 });
             return;
         }
-        let rows = if task.job.is_slc() { 1 } else { self.shape.rows };
+        let rows = self.costs.rows(task.job, self.shape.rows);
         let pages = self.shape.planes * rows;
         die.load = Some(Load { task, pages });
         die.account.begin(task.cleans, clock.now);
@@ -637,7 +638,7 @@ impl Dies {
 
     /// A program or an erase has ended.
     fn count_task(&mut self, task: &Task) {
-        let rows = if task.job.is_slc() { 1 } else { self.shape.rows };
+        let rows = self.costs.rows(task.job, self.shape.rows);
         let pages = u64::from(self.shape.planes * rows);
         let effort = &mut self.effort[0];
         match task.job {
@@ -646,7 +647,7 @@ impl Dies {
                 effort.program_ns += task.cell_ns;
                 effort.programs += if last { pages } else { 0 };
             }
-            Job::Parity { .. } => {
+            Job::Parity { .. } | Job::Map => {
                 effort.program_ns += task.cell_ns;
                 effort.programs += pages;
             }

@@ -59,6 +59,12 @@ impl Row {
         }
     }
 
+    /// A page of the map, on a plane of a die.
+    pub fn of_map(page: u32, (die, plane): (u32, u32), costs: &Costs) -> Row {
+        let (sense_ns, bus_ns) = (costs.map_read, costs.map_bus);
+        Row { owner: Owner::Map(page), die, planes: 1 << plane, kind: SLC_ROW, sense_ns, bus_ns }
+    }
+
     /// The same row, whose senses take this much longer.
     pub fn longer(self, more_ns: Time) -> Row {
         Row { sense_ns: self.sense_ns + more_ns, ..self }

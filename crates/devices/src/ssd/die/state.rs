@@ -17,6 +17,8 @@ pub(in crate::ssd) enum Job {
     Parity { passes: u32 },
     /// A page of the drive's own: of a record, or of a checkpoint.
     Own,
+    /// Pages of the map, as many as are programmed together.
+    Map,
     /// A block of a victim that is erased, given by the number of the erasure.
     Erase(u32),
 }
@@ -39,6 +41,8 @@ pub(in crate::ssd) enum Owner {
     Batch(Batch),
     /// A patrol.
     Patrol,
+    /// This page of the map.
+    Map(u32),
 }
 
 impl Owner {

@@ -109,6 +109,7 @@ impl Ftl {
     /// From now on blocks wear by a load of its own.
     pub(in crate::ssd) fn begin_load(&mut self, flash: &Flash) {
         self.ageing.erases_before_load = flash.erases().to_vec();
+        self.forget_map();
     }
 
     /// Counts from zero; what wear has done stays.

@@ -261,7 +261,7 @@ impl Ftl {
             self.count_moved(job.source, valid as u64);
             job.moved += valid as u32;
             first += count;
-            if self.tells_handles() {
+            if self.notes_copies {
                 pages[..valid].iter().for_each(|lpn| self.count_copy(Lpn(*lpn)));
             }
             if let Some(frontier) = into {

@@ -87,13 +87,14 @@ impl Ftl {
         }
     }
 
-    /// Counts a page that was moved, by the handle that wrote it.
+    /// Counts a page that was moved, by the handle that wrote it; and its entry in the map changes.
     #[inline]
     pub fn count_copy(&mut self, lpn: Lpn) {
-        if lpn != Lpn::PADDING
-            && let Some(fdp) = self.told_handles()
-        {
-            fdp.moved(lpn);
+        if self.notes_copies && lpn != Lpn::PADDING {
+            if let Some(fdp) = self.told_handles() {
+                fdp.moved(lpn);
+            }
+            self.note_map_moved(lpn);
         }
     }
 

@@ -194,6 +194,7 @@ impl Ftl {
             self.placement.reclaimable[unit as usize] = self.count_reclaimable(Unit(unit));
         }
         self.restore_lists(flash, &state.free, &state.closed);
+        self.set_aside_for_slc();
         self.find_logs(flash);
         Ok(())
     }

@@ -117,6 +117,7 @@ impl Ftl {
         if self.has_ended() {
             return Status::ReadOnly;
         }
+        self.note_map_trimmed(&pages);
         for page in pages {
             self.trim(Lpn(page));
         }

@@ -236,10 +236,14 @@ impl Ftl {
         let Relocation { domain, source: victim, .. } = job;
         assert!(self.blocks.valid[victim.at()] == 0, "a block with valid pages is never erased");
         let had_life = flash.life(victim) > 0;
-        if had_life {
+        let wears = job.reason != Reason::Fold || flash.wears_with_one_bit(victim);
+        if had_life && wears {
             self.ageing.erased(domain);
         }
         flash.erase(victim);
+        if !wears {
+            flash.count_no_wear(victim);
+        }
         self.note_erased(victim);
         self.note_slc_erased(victim, job.reason);
         self.note_cared(victim);
@@ -259,7 +263,11 @@ impl Ftl {
         {
             return Some(job);
         }
-        self.release(domain, victim, flash.erases()[victim.at()]);
+        if job.reason == Reason::Fold && self.keeps_for_slc() {
+            self.release_for_slc(victim, flash.erases()[victim.at()]);
+        } else {
+            self.release(domain, victim, flash.erases()[victim.at()]);
+        }
         None
     }
 }

@@ -31,6 +31,8 @@ pub struct SsdReport {
     pub merges: bool,
     /// It has a block buffer, or reads ahead.
     pub blocks: bool,
+    /// It has a map cache.
+    pub maps: bool,
     /// What it counted.
     pub counts: Counts,
     /// Pages programmed / pages the host wrote, whole or in part; `None` without host writes.
@@ -198,6 +200,7 @@ impl Ssd {
             granule: geometry.granule,
             data_pages: geometry.data_pages,
             page_bytes: u64::from(geometry.sectors_per_flash_page) * SECTOR_BYTES,
+            map_page_bytes: self.config.map.page.bytes(),
             copy_back: self.config.cleaning.copy_back,
             free_blocks,
         }
@@ -239,6 +242,7 @@ impl Ssd {
             buffered: self.geometry().groups.is_some(),
             merges: self.config.log_blocks.are_used(),
             blocks: self.config.block_buffer.is_used(),
+            maps: self.ftl.caches_map(),
             counts: self.counts_now(),
             write_amplification: None,
             write_amplification_bytes: None,

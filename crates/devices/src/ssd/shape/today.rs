@@ -65,7 +65,9 @@ fn slc_cache(config: &SsdConfig) -> Result<(), Invalid> {
         return Ok(());
     }
     let refuse = |key: &'static str, problem: String| {
-        Err(Invalid::new(&["device.slc_cache.dynamic", key], problem))
+        let on =
+            if slc.dynamic > 0.0 { "device.slc_cache.dynamic" } else { "device.slc_cache.static" };
+        Err(Invalid::new(&[on, key], problem))
     };
     let bits = config.cell.bits;
     if bits < 2 {
@@ -123,6 +125,18 @@ fn slc_times(config: &SsdConfig) -> Result<(), Invalid> {
     }
     let program = slc.program.map_or(0, options::Duration::ns);
     let native = config.timing.program.ns();
+    if slc.rated_cycles == Some(0) {
+        let problem = "0 is not possible; it must be at least 1";
+        return Err(Invalid::new(&["device.slc_cache.rated_cycles"], problem));
+    }
+    if let Some(rated) = slc.rated_cycles.filter(|rated| *rated < config.wear.rated_cycles) {
+        let problem = format!(
+            "{rated} is less than the {} cycles of native blocks: one bit a cell wears less, not more",
+            config.wear.rated_cycles
+        );
+        let keys = ["device.slc_cache.rated_cycles", "device.wear.rated_cycles"];
+        return Err(Invalid::new(&keys, problem));
+    }
     if program * u64::from(bits) > 2 * native {
         let most = options::Duration::from_ns(2 * native / u64::from(bits));
         let problem = format!(

@@ -30,6 +30,9 @@ impl Ssd {
 
     /// What a read or write without time meets where data age.
     pub fn meet_age_untimed(&mut self, request: &Request) -> Status {
+        if self.flash.media().is_none() {
+            return Status::Ok;
+        }
         if request.op == Op::Write {
             self.begin_over_losses(request);
             return Status::Ok;

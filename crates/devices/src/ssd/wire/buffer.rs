@@ -2,7 +2,7 @@
 //! their way to the dies.
 
 use crate::kit::slots::Slot;
-use crate::ssd::cache::{Asked, Class, Turn, Waiter, Why};
+use crate::ssd::cache::{Asked, Class, SlcState, Turn, Waiter, Why};
 use crate::ssd::clock::DieEvent;
 use crate::ssd::die::{Batch, Ended, Job, Operation, Owner, Place, Rows, Sight};
 use crate::ssd::due::{Answer, Due};
@@ -125,7 +125,7 @@ impl Ssd {
         let owner = |pages| Owner::Request { slot, pages, reads: false };
         rows.add(place, (0, shape.unit_bytes), owner, self.dies.costs());
         if let Some(mut row) = rows.finish(owner, self.dies.costs()) {
-            if self.way == Way::Aged {
+            if self.way > Way::Buffer {
                 row = row.longer(self.retries_of_merge(place));
             }
             self.front.expect_read(slot);
@@ -222,7 +222,7 @@ impl Ssd {
                 Turn::Over => return self.end_turn(),
                 Turn::Through { write, refused } => {
                     self.cache.hold(None, self.clock.now);
-                    if self.way == Way::Aged && !refused {
+                    if self.way > Way::Buffer && !refused {
                         self.end_over_losses(&write.request);
                     }
                     if !refused && self.config.is_volatile() && write.request.fua {
@@ -545,7 +545,12 @@ impl Ssd {
     fn fold_on(&mut self) {
         let domain = Domain(0);
         let wanted = self.cache.slc().is_some_and(|slc| slc.folds_now());
-        if wanted && !self.mover.has_victim(domain) && self.ftl.can_fold(domain) {
+        let cleans = self.mover.has_victim(domain);
+        // While the host rests, a victim that is half clean comes first: nothing else would go on with it.
+        let rests = || self.cache.slc_account().is_some_and(|slc| slc.state() == SlcState::Idle);
+        let next =
+            if cleans { rests() && self.ftl.slc_blocks() > 0 } else { self.ftl.can_fold(domain) };
+        if wanted && next {
             self.cache.pace().ask(domain.0, true);
         }
     }
@@ -629,6 +634,7 @@ impl Ssd {
                 match owner {
                     Owner::Batch(batch) => self.batch_read(&batch, die),
                     Owner::Patrol => {}
+                    Owner::Map(page) => self.map_read(page),
                     Owner::Request { slot, .. } | Owner::Aged { slot, .. } => {
                         self.row_read(slot, spent);
                     }
@@ -645,7 +651,9 @@ impl Ssd {
                         }
                     }
                     // It may be the last that a burst has waited for.
-                    Job::Parity { .. } => self.then(&[Due::AdmitIfStuck, Due::EndIdleBurst]),
+                    Job::Parity { .. } | Job::Map => {
+                        self.then(&[Due::AdmitIfStuck, Due::EndIdleBurst])
+                    }
                     Job::Own => self.answers.push(Answer::Own(Unit(die))),
                 }
             }

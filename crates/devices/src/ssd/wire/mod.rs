@@ -12,6 +12,7 @@ mod buffer;
 mod care;
 mod due;
 mod heat;
+mod map;
 mod own;
 mod requests;
 mod units;

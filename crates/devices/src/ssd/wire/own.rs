@@ -82,6 +82,10 @@ impl Ssd {
         if let Some(blocks) = &mut self.blocks {
             blocks.lose_power();
         }
+        if let Some(map) = &mut self.map {
+            map.lose_power();
+            self.ftl.forget_map();
+        }
         self.cache.lose_power(self.ftl.geometry(), self.dies.costs());
         self.dies.lose_power(now);
         self.mover.lose_power();
