@@ -242,6 +242,7 @@ class Results(Part):
     health: Record
     buffer: Record
     disk: Record
+    zones: Record
     array: Record
     energy: Record
     power: Record

@@ -41,3 +41,4 @@ mod suite;
 mod theory;
 mod timeline;
 mod wear;
+mod zoned;

@@ -46,5 +46,6 @@ ITEMS: Mapping[str, ModuleType] = {
         "media",
         "raid",
         "cachelib-fdp",
+        "zn540",
     )
 }

@@ -38,6 +38,7 @@ pub mod timeline;
 #[cfg(test)]
 mod widths;
 mod wire;
+pub mod zoned;
 
 pub use config::SsdConfig;
 pub use conformance::{Check, conformance, conformance_of};
@@ -49,8 +50,7 @@ use die::{Dies, Units};
 use due::{Answer, Due};
 use engine::{Completion, Device, Followed, Request, Time};
 use mover::{Jobs, Mover};
-use {blocks::BlockBuffer, clock::Clock, timeline::Recorder};
-use {flash::Flash, front::Front, ftl::Ftl};
+use {blocks::BlockBuffer, clock::Clock, flash::Flash, front::Front, ftl::Ftl, timeline::Recorder};
 
 /// A simulated solid-state disk. Its fields are its machines, what they share, and what the wire has in hand.
 #[derive(Debug, Clone)]

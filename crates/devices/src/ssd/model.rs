@@ -84,7 +84,7 @@ impl Prepare for Ssd {
                     self.note_trimmed(covered);
                 }
             }
-            Op::Read | Op::Write => {
+            _ => {
                 let request = &self.ftl.placed(*request);
                 if self.way == Way::Aged {
                     status = self.meet_age_untimed(request);

@@ -54,6 +54,7 @@ const DEVICES: &[Preset] = presets!(
     "tlc-enterprise",
     "usb-stick",
     "wd-sn850x",
+    "wd-zn540",
     "zeus-linear",
 );
 

@@ -81,7 +81,8 @@ impl PlacementLoad {
                     let is_trim = record.op == engine::Op::Trim;
                     builder.write(record.device, (offset, bytes), (is_trim, record.fua))
                 }
-                engine::Op::Flush => Ok(()),
+                // Of zones, appends are not placed by a drive either.
+                _ => Ok(()),
             }
             .map_err(wrong)?;
         }

@@ -366,7 +366,7 @@ impl Table {
             else {
                 break;
             };
-            if sectors == 0 && op != Op::Flush {
+            if sectors == 0 && op != Op::Flush && !op.is_zoned() {
                 break;
             }
             let record = Record {
@@ -423,7 +423,7 @@ impl Table {
             fua: fua[row],
             handle: engine::Handle::NONE,
         };
-        if record.sectors == 0 && op != Op::Flush {
+        if record.sectors == 0 && op != Op::Flush && !op.is_zoned() {
             return Err(SECTORS.fault(Fault::Zero, b"0"));
         }
         Ok(record)
@@ -431,7 +431,7 @@ impl Table {
 }
 
 const BYTES: Field = Field::new("offset or size", "bytes in whole sectors of 512");
-const OP: Field = Field::new("op", "read, write, trim or flush");
+const OP: Field = Field::new("op", "read, write, trim or flush, or of zones append, open, open_window, close, finish, reset, offline, commit, report");
 
 impl Source for Table {
     fn read(&mut self, batch: &mut Batch) -> Result<bool, Unreadable> {

@@ -29,6 +29,11 @@ pub(in crate::ssd) struct Row {
 }
 
 impl Row {
+    /// The same row on another die.
+    pub fn on(self, die: impl Fn(u32) -> u32) -> Row {
+        Row { die: die(self.die), ..self }
+    }
+
     /// The same row, whose senses take this much longer.
     pub fn longer(self, more_ns: Time) -> Row {
         Row { sense_ns: self.sense_ns + more_ns, ..self }
