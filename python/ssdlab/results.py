@@ -243,6 +243,7 @@ class Results(Part):
     buffer: Record
     map: Record
     disk: Record
+    zones: Record
     array: Record
     energy: Record
     power: Record

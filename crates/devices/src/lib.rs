@@ -36,6 +36,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use ssd::SsdConfig;
 use ssd::config::PolicyName;
+use ssd::zoned::ZonedConfig;
 
 /// Declares each kind's word in configurations, its variant and its options; and other words for it, with
 /// the defaults for which each stands.
@@ -221,6 +222,7 @@ devices! {
     },
     array: Array(ArrayConfig),
     disk: Disk(DiskConfig),
+    zoned: Zoned(ZonedConfig),
 }
 
 /// The kind that a word means, if it means one.

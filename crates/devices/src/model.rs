@@ -6,9 +6,10 @@ use crate::energy::EnergyReport;
 use crate::looks::Looks;
 use crate::ssd::media::Age;
 use crate::ssd::timeline::{Timeline, Window};
+use crate::ssd::zoned::ZonesReport;
 use crate::ssd::{PageTable, Room, Snapshot, SsdReport};
 use crate::together::{Run, Sides, Stretch, Told, Writes};
-use engine::{Device, Request, Status, Time};
+use engine::{Device, Request, Status, Time, ZoneShape};
 
 /// A device that can be prepared, kept and examined; wherever, as long as one at a time does.
 pub trait Model: Device + Prepare + Persist + Examine + Apart + Cleans + Send {}
@@ -55,6 +56,11 @@ pub trait Prepare {
     /// Into how many volumes of equal size, one behind the other, its addresses are divided.
     fn volumes(&self) -> u32 {
         1
+    }
+
+    /// Its zones, if it has such.
+    fn zones(&self) -> Option<ZoneShape> {
+        None
     }
 
     /// Overwrites pages, in order and in no time, to bring the device into a state; before the first
@@ -256,6 +262,11 @@ pub trait Examine {
 
     /// What the hard disks inside did during a run that ended at `end`.
     fn disk_report(&self, _end: Time) -> Option<DiskReport> {
+        None
+    }
+
+    /// What its zones did during a run that ended at `end`.
+    fn zones_report(&self, _end: Time) -> Option<ZonesReport> {
         None
     }
 

@@ -46,3 +46,4 @@ mod theory;
 mod thermal;
 mod timeline;
 mod wear;
+mod zoned;

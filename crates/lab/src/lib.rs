@@ -48,6 +48,7 @@ mod view;
 mod warm_up;
 mod warnings;
 mod wear;
+mod zones;
 
 pub use cache::{
     CacheEntry, CacheSettings, cache_clear, cache_entries, cache_json, cache_make_room,

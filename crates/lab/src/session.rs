@@ -171,6 +171,7 @@ impl<'a> Session<'a> {
             prepared: self.prepared.clone(),
             flash: figures.flash,
             disk: figures.disk,
+            zones: figures.zones,
             array: figures.array,
             energy: figures.energy,
             timeline: recorded.map(|(window, it)| operations::section(window, &it)),

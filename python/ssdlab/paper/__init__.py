@@ -52,5 +52,6 @@ ITEMS: Mapping[str, ModuleType] = {
         "warp",
         "lsm",
         "kv-offload",
+        "zn540",
     )
 }

@@ -156,6 +156,11 @@ impl Clock {
         self.events.cancel(event);
     }
 
+    /// Goes to an instant up to which all has happened.
+    pub fn go_to(&mut self, now: Time) {
+        self.now = now;
+    }
+
     /// When something happens next.
     pub(in crate::ssd) fn next_at(&self) -> Option<Time> {
         self.events.next_at()

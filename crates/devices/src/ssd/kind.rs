@@ -159,6 +159,7 @@ impl Ssd {
             (Some(_), None) => Way::Buffer,
             (Some(_), Some(_)) => Way::Aged,
         };
+        let ages = geometry.groups.is_some() && flash.media().is_some();
         let places = geometry.groups.map_or(geometry.units, |groups| groups.dies);
         let map = ftl.caches_map().then(|| Box::new(MapReads::new(config, places)));
         Ok(Ssd {
@@ -174,7 +175,7 @@ impl Ssd {
             is_buffered: geometry.groups.is_some(),
             way,
             blocks: BlockBuffer::new(config, geometry),
-            patrol: Patrol::new(config, geometry.blocks()).filter(|_| way == Way::Aged),
+            patrol: Patrol::new(config, geometry.blocks()).filter(|_| ages),
             pace_ns: None,
             thermal: Thermal::new(config, geometry.groups.as_ref()),
             map,

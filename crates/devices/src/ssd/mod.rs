@@ -40,6 +40,7 @@ pub mod timeline;
 #[cfg(test)]
 mod widths;
 mod wire;
+pub mod zoned;
 
 pub use config::SsdConfig;
 pub use conformance::{Check, conformance, conformance_of};

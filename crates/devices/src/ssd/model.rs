@@ -100,7 +100,7 @@ impl Prepare for Ssd {
                     self.note_trimmed(covered);
                 }
             }
-            Op::Read | Op::Write => {
+            _ => {
                 let request = &self.ftl.placed(*request);
                 if self.way > Way::Buffer {
                     let pages = front::touched(self.geometry(), request);

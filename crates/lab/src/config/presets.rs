@@ -57,6 +57,7 @@ const DEVICES: &[Preset] = presets!(
     "usb-stick",
     "wd-sn580",
     "wd-sn850x",
+    "wd-zn540",
     "zeus-linear",
 );
 

@@ -125,7 +125,7 @@ fn fail(op: &str, range: &str, often: Option<&str>) -> Result<Order, String> {
         ("flush", true) => ("all", Some(range)),
         _ => (range, often),
     };
-    let found = Op::ALL.into_iter().find(|it| it.name() == op);
+    let found = Op::BLOCK.into_iter().find(|it| it.name() == op);
     let op = found.ok_or_else(|| format!("fail {op}: read, write, trim or flush"))?;
     let bytes = |text: &str| text.parse::<Size>().map(Size::bytes).map_err(|e| format!("{e}"));
     let sectors = match range.split_once("..") {

@@ -83,7 +83,8 @@ impl PlacementLoad {
                     let handle = record.handle.number();
                     builder.write_with(record.device, (offset, bytes), (is_trim, record.fua), handle)
                 }
-                engine::Op::Flush => Ok(()),
+                // Of zones, appends are not placed by a drive either.
+                _ => Ok(()),
             }
             .map_err(wrong)?;
         }

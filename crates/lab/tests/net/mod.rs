@@ -20,6 +20,7 @@ mod redundancy;
 pub mod shrink;
 mod today;
 pub mod values;
+mod zones;
 
 use lab::{Experiment, Layer, RunError, RunSettings, run};
 use serde_json::Value;

@@ -1,13 +1,18 @@
 //! Values of every key that is no choice: one row each, small and odd ones first.
 
 use super::dice::Dice;
-use super::{Config, SAMPLES, blocks, energy, fdp, generators, logs, maps, media, today};
+use super::{
+    Config, SAMPLES, blocks, energy, fdp, generators, logs, maps, media, today, zones,
+};
 use options::KeyInfo;
 
 /// A value of a key, as TOML; empty where the key stays out. `None` when the key has no row here.
 pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Option<String> {
     if key.expected == "true or false" {
         return Some(dice.pick(&["true", "false"]).to_owned());
+    }
+    if kind.ends_with(zones::KIND) && key.path.starts_with("device.") {
+        return zones::of_zones(&key.path, dice).or_else(|| of_words(key, dice));
     }
     if blocks::is_own(&key.path) {
         return blocks::of_blocks(&key.path, dice);
@@ -21,11 +26,8 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
     if logs::is_own(&key.path) {
         return logs::of_logs(&key.path, dice);
     }
-    if key.expected.contains(" | ") {
-        // A map that survives costs something: it is drawn with that.
-        let is_word = |it: &&str| !it.contains(' ') && *it != "nvram";
-        let words: Vec<&str> = key.expected.split(" | ").filter(is_word).collect();
-        return Some(dice.text(&words));
+    if let Some(word) = of_words(key, dice) {
+        return Some(word);
     }
     match key.path.split('.').next() {
         Some("device") if energy::is_own(&key.path) => energy::of_energy(&key.path, dice),
@@ -36,6 +38,17 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
         Some("workload") => of_workload(kind, &key.path, dice),
         _ => of_run(&key.path, dice),
     }
+}
+
+/// One of the words that a key takes.
+fn of_words(key: &KeyInfo, dice: &mut Dice) -> Option<String> {
+    if !key.expected.contains(" | ") {
+        return None;
+    }
+    // A map that survives costs something: it is drawn with that.
+    let is_word = |it: &&str| !it.contains(' ') && *it != "nvram";
+    let words: Vec<&str> = key.expected.split(" | ").filter(is_word).collect();
+    Some(dice.text(&words))
 }
 
 fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option<String> {

@@ -300,7 +300,7 @@ impl Table {
             else {
                 break;
             };
-            if sectors == 0 && op != Op::Flush {
+            if sectors == 0 && op != Op::Flush && !op.is_zoned() {
                 break;
             }
             let record = Record {
@@ -357,7 +357,7 @@ impl Table {
             fua: fua[row],
             handle: named(numbers[HANDLE_AT][row]),
         };
-        if record.sectors == 0 && op != Op::Flush {
+        if record.sectors == 0 && op != Op::Flush && !op.is_zoned() {
             return Err(SECTORS.fault(Fault::Zero, b"0"));
         }
         Ok(record)
@@ -370,7 +370,7 @@ fn named(number: u64) -> Handle {
 }
 
 const BYTES: Field = Field::new("offset or size", "bytes in whole sectors of 512");
-const OP: Field = Field::new("op", "read, write, trim or flush");
+const OP: Field = Field::new("op", "read, write, trim or flush, or of zones append, open, open_window, close, finish, reset, offline, commit, report");
 
 impl Source for Table {
     fn read(&mut self, batch: &mut Batch) -> Result<bool, Unreadable> {

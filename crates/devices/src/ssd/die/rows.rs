@@ -65,6 +65,11 @@ impl Row {
         Row { owner: Owner::Map(page), die, planes: 1 << plane, kind: SLC_ROW, sense_ns, bus_ns }
     }
 
+    /// The same row on another die.
+    pub fn on(self, die: impl Fn(u32) -> u32) -> Row {
+        Row { die: die(self.die), ..self }
+    }
+
     /// The same row, whose senses take this much longer.
     pub fn longer(self, more_ns: Time) -> Row {
         Row { sense_ns: self.sense_ns + more_ns, ..self }

@@ -11,7 +11,8 @@ pub(super) const HONOURED: &[&str] = &[
     "time_based", "startdelay", "rate", "rate_iops", "rate_process", "random_distribution",
     "percentage_random", "norandommap", "thinktime", "thinktime_blocks", "stonewall",
     "wait_for_previous", "fsync", "fdatasync", "fdp", "fdp_pli", "plids", "fdp_pli_select", "plid_select",
-    "dataplacement", "write_hint",
+    "dataplacement", "write_hint", "zonemode", "zonesize", "zonecapacity", "max_open_zones",
+    "job_max_open_zones", "zone_reset_frequency", "zone_reset_threshold", "ignore_zone_limits",
 ];
 
 /// Declares the keys that are read over, each with the notice that counts it.
