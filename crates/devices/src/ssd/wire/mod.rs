@@ -11,5 +11,6 @@ mod blocks;
 mod buffer;
 mod due;
 mod own;
+mod placement;
 mod requests;
 mod units;
