@@ -275,8 +275,12 @@ def _handles(fdp: Record | None) -> Part | None:
             rows.append((f"handle {handle['handle']}", words))
     if fdp["open_units"]:
         rows.append(("spare in open units", percent(fdp["spare_in_open_units"])))
-    if invalid := fdp["events"]["invalid_handle"]:
-        rows.append(("writes with no such handle", count(invalid)))
+    for label, event in (
+        ("writes with no such handle", "invalid_handle"),
+        ("units given up", "unit_not_full"),
+    ):
+        if number := fdp["events"][event]:
+            rows.append((label, count(number)))
     return Facts("Placement handles", rows) if rows else None
 
 

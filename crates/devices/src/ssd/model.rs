@@ -6,7 +6,7 @@ use super::media::Age;
 use super::page::Way;
 use super::parts::Parts;
 use super::timeline::{Timeline, Window};
-use super::{PageTable, Room, Snapshot, Ssd, SsdReport, front};
+use super::{FdpReport, PageTable, Room, Snapshot, Ssd, SsdReport, front};
 use crate::energy::EnergyReport;
 use crate::{Apart, Cleans, Examine, Looks, Persist, Prepare, Run, Writes};
 use engine::{Op, Request, Status, Time};
@@ -214,6 +214,10 @@ impl Examine for Ssd {
         Some(self.account(end))
     }
 
+    fn fdp_report(&self) -> Option<FdpReport> {
+        self.placement_report()
+    }
+
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         self.energy(end)
     }
@@ -263,5 +267,10 @@ impl Cleans for Ssd {
     fn put_off_cleaning(&mut self, put_off: bool) {
         self.puts_off = put_off;
         self.cache.pace().put_off(put_off);
+    }
+
+    fn next_unit(&mut self, now: Time, handle: u32) -> Result<(), String> {
+        self.clock.now = now;
+        self.end_units(handle)
     }
 }

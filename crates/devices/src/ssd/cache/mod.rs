@@ -462,6 +462,20 @@ impl Cache {
         }
     }
 
+    /// Fills what is left of the open block of a stream of the host with nothing.
+    pub fn end_unit(
+        &mut self,
+        ftl: &mut Ftl,
+        (domain, stream): (Domain, Stream),
+        clock: &mut Clock,
+    ) {
+        while ftl.left_on(domain, stream) > 0 {
+            ftl.counters.padding += 1;
+            let programming = ftl.begin_padding(domain, stream);
+            self.put(ftl, (domain, stream, Class::Host), programming, clock);
+        }
+    }
+
     fn put(
         &mut self,
         ftl: &mut Ftl,

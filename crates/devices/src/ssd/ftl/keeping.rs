@@ -216,6 +216,7 @@ impl Ftl {
     /// the flash, in which every block that is not erased is closed. The detector of hot pages has
     /// forgotten, and pointers and free lists begin afresh; wear's account is kept with erase counts.
     pub(in crate::ssd) fn wake(&mut self, flash: &Flash, map: PageMap, programs: u64) {
+        self.note_reset();
         let full = self.geometry.data_pages;
         let count = self.streams.count as usize;
         let mut frontiers = vec![(NO_BLOCK, full, 0); self.kept_frontiers()];

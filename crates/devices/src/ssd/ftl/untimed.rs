@@ -139,12 +139,17 @@ impl Ftl {
     fn pad_untimed(&mut self, flash: &mut Flash) {
         for stream in (0..self.streams.count).map(Stream) {
             while let Some(domain) = self.filling_untimed(stream) {
-                let programming = self.begin_padding(domain, stream);
-                self.complete_program(flash, programming);
-                self.counters.padding += 1;
-                self.note_place(programming.block, self.geometry.page_in_block(programming.ppn));
+                self.pad_one_untimed(flash, domain, stream);
             }
         }
+    }
+
+    /// Writes the next page of a stream with nothing.
+    pub(super) fn pad_one_untimed(&mut self, flash: &mut Flash, domain: Domain, stream: Stream) {
+        let programming = self.begin_padding(domain, stream);
+        self.complete_program(flash, programming);
+        self.counters.padding += 1;
+        self.note_place(programming.block, self.geometry.page_in_block(programming.ppn));
     }
 
     /// Cleans a domain as far as untimed writes have come, and until the host has room.

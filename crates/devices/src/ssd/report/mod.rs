@@ -6,6 +6,7 @@ mod lifetime;
 mod slc;
 mod wear_map;
 
+pub use crate::ssd::ftl::{EventKind, FdpEvent};
 pub use fdp::{FdpReport, HandleReport};
 pub use health::{HealthReport, SPARE_THRESHOLD, data_units};
 pub use lifetime::{LifetimeReport, Milestone};
@@ -249,7 +250,7 @@ impl Ssd {
             cleaning: self.cleaning(&units),
             media: self.account_now().media(),
             slc_cache: self.slc_report(end),
-            fdp: self.fdp_report(),
+            fdp: self.placement_report(),
             spare: self.spare(),
             wear: self.wear(),
             health: self.health(),

@@ -14,5 +14,6 @@ mod due;
 mod heat;
 mod map;
 mod own;
+mod placement;
 mod requests;
 mod units;
