@@ -5,12 +5,13 @@ use super::writer::{GROUP_ROWS, write};
 use super::*;
 use crate::read::inputs::Inputs;
 use crate::read::stated::ReadOptions;
-use parquet::basic::{Compression, Encoding};
-use parquet::data_type::{ByteArray, ByteArrayType};
+use parquet::basic::Encoding;
+use parquet::data_type::ByteArray;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
+use std::io;
 use std::sync::Arc;
 
 fn written(records: &[Record]) -> Vec<u8> {

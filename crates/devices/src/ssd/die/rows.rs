@@ -187,7 +187,7 @@ impl Rows {
         let first = self.shape.first_die(block, self.blocks_per_domain);
         let (sense_ns, bus_ns) = costs.row(kind, 1);
         let die = self.shape.place(first, group).die;
-        Row { owner: Owner::Patrol, die, planes: 1 << plane, sense_ns, bus_ns }
+        Row { owner: Owner::Patrol, die, planes: 1 << plane, kind, sense_ns, bus_ns }
     }
 
     /// A batch of rows of a victim, of the first of which this many pages cross the bus.

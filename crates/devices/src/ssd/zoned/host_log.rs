@@ -88,6 +88,7 @@ pub struct HostLog {
 }
 
 impl HostLog {
+    /// An empty log over a drive.
     pub fn new(drive: ZonedDrive, options: &LogOptions) -> HostLog {
         let limits = *drive.zones().limits();
         let zone_pages = limits.capacity / PAGE;

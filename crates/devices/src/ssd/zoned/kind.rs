@@ -187,7 +187,7 @@ impl ZonedConfig {
     /// The groups of a zone.
     fn groups(&self) -> Result<Groups, Invalid> {
         let zones = &self.zones;
-        let groups = Groups::new(&self.with_dies(1, self.width())).map_err(|invalid| {
+        let mut groups = Groups::new(&self.with_dies(1, self.width())).map_err(|invalid| {
             let own = |key: &String| match key.as_str() {
                 "device.cell.bits" => "device.bits".to_owned(),
                 "device.parity.of" => "device.zones.parity_of".to_owned(),
@@ -197,7 +197,7 @@ impl ZonedConfig {
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
             Invalid::new(&keys, invalid.problem)
         })?;
-        let groups = Groups { dies: self.dies(), channels: self.channels, ..groups };
+        (groups.dies, groups.channels) = (self.dies(), self.channels);
         let most = u64::from(groups.per_block) * self.group_bytes();
         let capacity = zones.capacity_bytes();
         if capacity > most {
