@@ -4,7 +4,7 @@ use crate::buffered;
 use crate::common::{Closed, configured, run_closed, run_cut, seeds};
 use devices::ssd::{Ssd, SsdConfig, SsdReport};
 use devices::{DeviceConfig, DeviceKind, Examine, Persist, Prepare, latency};
-use engine::{Completion, Device, Lba, Op, Random, Request, Time, Xoshiro256};
+use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
 
 type Keys = Vec<(&'static str, Value)>;

@@ -40,6 +40,7 @@ pub fn value(path: &str, dice: &mut Dice) -> Option<String> {
         "degree_exponent" => dice.number(&[1.5, 2.1, 3.0]),
         "feature" => dice.text(&["100B", "512B", "4KiB", "5KiB"]),
         "fan_out" => dice.text(&["1", "3, 2", "15, 10, 5"]),
+        "batch" => dice.whole(&[1, 4, 30]),
         "sample" => dice.text(&["1B", "5000B", "16KiB"]),
         "samples" => dice.whole(&[1, 20, 90]),
         _ => return None,

@@ -138,8 +138,13 @@ mod tests {
 
     #[test]
     fn pages_of_one_line_are_lost_together() {
-        let lines =
-            |beside| Lines { quantiles: vec![-2.0, 2.0], drift: 0.2, pages_of_block: 1, beside };
+        let lines = |beside| Lines {
+            quantiles: vec![-2.0, 2.0],
+            drift: 0.2,
+            drift_of_blocks: 0.0,
+            pages_of_block: 1,
+            beside,
+        };
         let of = |z: f64| if z > 0.0 { 1e-3 } else { 1e-9 };
         let together = lines(1.0).mean_of_stripes(7.0, of);
         let apart = lines(0.0).mean_of_stripes(7.0, of);
