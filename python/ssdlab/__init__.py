@@ -12,8 +12,8 @@ from; `trace` looks at traces and converts them; `calibrate` makes a device from
 meeting a need costs, `endurance` how much may be written, `place` what placement (FDP) would gain;
 `view` shows a run as it happens; `serve` makes a simulated device a block device, and `crash` cuts
 its power under an application; `check_cleaner` checks a cleaning policy of your own, for which
-`cleaners` has the parts, and `check_placement` one that places writes (`Placement`), `check_host_log`
-a log on zones (`HostLog`).
+`cleaners` has the parts, `check_placement` one that places writes (`Placement`), and
+`check_host_log` a log on zones (`HostLog`).
 
 The user's mistakes raise `InputError`, whose message names the source, the key and the valid
 choices; a defect of ssdlab is an `InternalError`, which says how to report it.

@@ -1,4 +1,4 @@
-"""`ssdlab placement` on zones, by the handles of a trace, and its rules in a plain run; host logs in Python."""
+"""`ssdlab placement` on zones, by handles of a trace, and its rules in a plain run; host logs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_placement import PAGES, row, skewed, written  # noqa: F401
 
 import ssdlab
 from ssdlab import InputError
 from ssdlab._core import PolicyError
 from ssdlab.placement import Zones
-from test_placement import PAGES, row, skewed, written  # noqa: F401
 
 UNITS, ROWS = 256, 8
 FLASH = UNITS * ROWS * 3 * 16384

@@ -1,4 +1,4 @@
-"""Keys and values of language models on a drive, as LMCache keeps them: sizes, bytes written, and placement.
+"""Keys and values of language models on a drive, as LMCache keeps them.
 
 Sizes follow from the models. Write amplification of the drive is of untimed runs on a small drive
 with objects of as many sizes as in the measurements of LMCache, a sixteenth of their size.

@@ -1,4 +1,4 @@
-"""A log-structured merge tree beside its closed forms, and what placement makes of it on a drive with FDP.
+"""A log-structured merge tree beside its closed forms, and what placement makes of it.
 
 Write amplification of the tree is what the workload `lsm` counts; that of the drive is of untimed
 runs on a small drive with reclaim units smaller than the files of the tree.

@@ -1,8 +1,8 @@
-"""A cache of small objects on an FDP drive of 7.68 TB (WARP, Song et al., FAST 2026), by how much of it is small.
+"""A cache on an FDP drive of 7.68 TB (WARP, Song et al., FAST 2026), by how much of it is small.
 
-All figures are of the model of `ssdlab placement`. The share of the flash that holds data is that of
-`cachelib-fdp`, found from the passes of one stream on the same drive; the share of the bytes written
-that are of small objects is from the raw counters of the study (12.9 TB of pages).
+All figures are of the model of `ssdlab placement`. The share of the flash that holds data is that
+of `cachelib-fdp`, found from the passes of one stream on the same drive; the share of the bytes
+written that are of small objects is from the raw counters of the study (12.9 TB of pages).
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def run(study: Study) -> Item:
     ratios = [none / fdp for none, fdp in zip(gains, costs, strict=True)]
     falls = "the larger the share of small objects, the less placement gains"
     holds = ratios == sorted(ratios, reverse=True)
-    rows.append(Row("gain at 40 % over that at 4 %", None, ratios[-1] / ratios[0], None, falls, holds))
+    name = "gain at 40 % over that at 4 %"
+    rows.append(Row(name, None, ratios[-1] / ratios[0], None, falls, holds))
     figure = Figure(
         "Write amplification without FDP, by drive writes",
         Axis("drive writes", zero=False),

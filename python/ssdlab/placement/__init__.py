@@ -80,8 +80,9 @@ def place(
     is the share of the capacity that holds data, or several. `isolation` is "initial" (copies of
     all handles share units), "persistent" (each has its own), or both. `zones` also tries a host
     log on zones, each as large as a reclaim unit. `policy` is one of your own: where writes go
-    (`ssdlab.Placement`), or a host log on zones (`ssdlab.HostLog`). Further arguments say how the trace is read, as for
-    `ssdlab.trace.info`. Threads change no figure. Raises `InputError` for wrong input.
+    (`ssdlab.Placement`), or a host log on zones (`ssdlab.HostLog`). Further arguments say how the
+    trace is read, as for `ssdlab.trace.info`. Threads change no figure. Raises `InputError` for
+    wrong input.
 
     >>> import tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "it.parquet")

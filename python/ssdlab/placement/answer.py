@@ -139,7 +139,8 @@ class Placed:
 
     def none(self, utilisation: float) -> Row:
         """Without placement."""
-        return next(row for row in self.at(utilisation) if row.policy == "none" and not row.is_zoned)
+        rows = [row for row in self.at(utilisation) if not row.is_zoned]
+        return next(row for row in rows if row.policy == "none")
 
     def zoned(self, utilisation: float) -> Row | None:
         """The host log on zones that writes least, among policies that can be had."""
@@ -231,8 +232,8 @@ class Placed:
         if self.facts.get("is_permutation"):
             found["permutation"] = (
                 "the trace writes each page once before any is written again (random writes of fio "
-                "without norandommap): this is the write amplification of a permutation, about half "
-                "of that of independent draws"
+                "without norandommap): this is the write amplification of a permutation, about "
+                "half of that of independent draws"
             )
         for row in self.rows:
             for kind, text in _warnings(row):

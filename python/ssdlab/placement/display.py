@@ -86,7 +86,7 @@ def _rules(found: Placed) -> RenderableType:
     said = {row.policy: row.said_rule for row in _ordered(found.at(level)) if row.rule}
     pasted = ("address", "size", "hint")
     lines = [
-        f"{policy}: {f'device.fdp.place = ' if policy in pasted else ''}{rule}"
+        f"{policy}: {'device.fdp.place = ' if policy in pasted else ''}{rule}"
         for policy, rule in said.items()
     ]
     refused = {row.refused for row in found.rows if row.refused is not None}

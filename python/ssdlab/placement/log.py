@@ -11,7 +11,7 @@ from ssdlab._core import InputError, PolicyError
 from ssdlab.cleaners.conformance import Check, CheckReport
 from ssdlab.placement.own import Placement, _tried
 
-#: How the engine asks for a zone: valid pages, when each became full, which may be cleaned, pages of a zone, now.
+#: How the engine asks for a zone, with the fields of `Zones`.
 Ask = Callable[[list[int], list[int], list[int], int, int], int]
 
 
@@ -84,9 +84,10 @@ def _chosen(policy: Any, zones: Zones) -> int:
 
 
 def check_host_log(policy: Any) -> CheckReport:
-    """Check a host log, a class or an object: every write gets a stream, and it always chooses a zone that may be cleaned.
+    """Check a host log, a class or an object.
 
-    Raises `PolicyError` if a check fails; its message is the report.
+    Every write must get a stream, and a zone must be chosen that may be cleaned. Raises
+    `PolicyError` if a check fails; its message is the report.
 
     >>> print(check_host_log(HostLog))
     HostLog: conforms

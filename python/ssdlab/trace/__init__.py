@@ -118,7 +118,8 @@ def write(
     such trace, unless `force` is given.
     """
     given = {"at_ns": at_ns, "device": device, "op": op, "sector": sector, "sectors": sectors}
-    arrays = {name: it for name, it in (given | {"fua": fua, "handle": handle}).items() if it is not None}
+    given |= {"fua": fua, "handle": handle}
+    arrays = {name: it for name, it in given.items() if it is not None}
     if table is not None:
         if arrays:
             raise InputError(f"a table and {', '.join(arrays)} exclude each other")
