@@ -1,4 +1,4 @@
-//! The SLC cache: blocks that are always of it, what becomes of writes when it is full, and what it wears.
+//! The SLC cache: blocks that are always of it, writes while it is full, and its wear.
 
 use super::slc::{BLOCK, HELD, NATIVE_NS, PAGE, SLC_NS, cached, copy, near, rate, report, seconds};
 use super::{DIES, UNITS};
