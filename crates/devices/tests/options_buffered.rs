@@ -194,7 +194,7 @@ pub fn rows() -> Vec<Row> {
     vec![
         spare("device.spares.factory_bad", [json!(0.0), json!(0.02)]),
         spare("device.spares.grown", [json!(0.0), json!(1.0)])
-            .given("device.wear.rated_cycles", json!(30)),
+            .given("device.wear.rated_cycles", json!(12)),
         spare("device.spares.program_fail", [json!(0.0), json!(2e-3)]),
         spare("device.spares.erase_fail", [json!(0.0), json!(2e-3)]),
         levelling(
