@@ -492,7 +492,6 @@ fn every_key_changes_a_result_in_the_right_direction() {
         blocks::rows(),
         buffered::rows(),
         buffered::ageing(),
-        buffered::heat(),
         power::rows(),
         fdp::rows(),
         map::rows(),

@@ -49,7 +49,7 @@ const UNEVEN: Figure = |o| {
     o.mean_of(|c| c.breakdown[latency::RETRY].abs_diff(mean as Time))
 };
 
-/// The keys of ageing: a drive that was read after a year.
+/// The keys of ageing, of a drive that was read after a year; and of heat.
 pub fn ageing() -> Vec<Row> {
     let words = |a: &str, b: &str| [json!(a), json!(b)];
     let aged = |key, values, effect| {
@@ -77,7 +77,7 @@ pub fn ageing() -> Vec<Row> {
         row
     };
     let [none, little, much] = [0.0, 0.05, 0.4].map(|spread| json!(spread));
-    vec![
+    let rows = vec![
         aged("device.media.model", words("tlc-3d", "qlc-3d"), (RETRY, More)),
         aged("device.media.temperature", words("30C", "45C"), (RETRY, More)),
         aged("device.media.cycles", [json!(0), json!(2000)], (RETRY, More)),
@@ -123,11 +123,12 @@ pub fn ageing() -> Vec<Row> {
         .given("device.spares.defects", json!(1000))
         .given("device.spares.defects_shape", json!(100)),
         aged("device.scrub.reclaim_reads", [json!(1_000_000), json!(2)], (ERASES, More)),
-    ]
+    ];
+    rows.into_iter().chain(heat()).collect()
 }
 
 /// The keys of heat: a drive whose dies draw 1.3 W together, and which is 65 K warmer then.
-pub fn heat() -> Vec<Row> {
+fn heat() -> Vec<Row> {
     let words = |a: &str, b: &str| [json!(a), json!(b)];
     let hot = |key, values, effect| {
         let mut row = row(key, values, SEQUENTIAL_WRITES, effect).requests(60_000);
@@ -196,7 +197,7 @@ pub fn rows() -> Vec<Row> {
     vec![
         spare("device.spares.factory_bad", [json!(0.0), json!(0.02)]),
         spare("device.spares.grown", [json!(0.0), json!(1.0)])
-            .given("device.wear.rated_cycles", json!(30)),
+            .given("device.wear.rated_cycles", json!(12)),
         spare("device.spares.program_fail", [json!(0.0), json!(2e-3)]),
         spare("device.spares.erase_fail", [json!(0.0), json!(2e-3)]),
         levelling(

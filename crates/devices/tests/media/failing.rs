@@ -30,7 +30,11 @@ fn of(dies: &[(&'static str, Value)], chance: f64, age: &str) -> (u64, BTreeSet<
 /// The chance with which exactly so many of the dies are lost after 4 years at 30 C, for the seed of these tests.
 fn chance_of(lost: u64) -> f64 {
     let chances = (1..999).map(|n| f64::from(n) / 1000.0);
-    let mut fitting = chances.filter(|chance| of(&[], *chance, "4y at 30C").0 == lost);
+    let dies = |chance: f64| {
+        let drive = aged(&sound(&[("device.spares.sick_dies", json!(chance))]), &["4y at 30C"]);
+        media(&drive).failures.unwrap()[0]
+    };
+    let mut fitting = chances.filter(|chance| dies(*chance) == lost);
     fitting.next().expect("some chance has that many")
 }
 

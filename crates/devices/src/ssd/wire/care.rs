@@ -172,7 +172,8 @@ impl Ssd {
         let due = self.patrol.as_mut().map_or(0, |patrol| patrol.pass(ns));
         self.patrol_at_once(due);
         // What is found in the middle of requests is moved beside them.
-        if self.front.is_idle() && self.clock.next_at().is_none() {
+        let is_calm = self.front.is_idle() && self.clock.next_at().is_none();
+        if is_calm && self.mover.victims() == 0 {
             self.refresh_at_once();
         }
     }
