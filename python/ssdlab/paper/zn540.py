@@ -135,7 +135,7 @@ def _replayed(path: Path, lines: Iterable[str]) -> dict[str, Any]:
 
 
 def _kiops(results: Results, kind: str) -> float:
-    return results["host"][kind]["iops"] / 1e3
+    return float(results["host"][kind]["iops"]) / 1e3
 
 
 def _writes(found: dict[str, Results]) -> list[Row]:

@@ -17,6 +17,7 @@ ZONES = {
 
 
 def part(results: Results) -> Part | None:
+    """States of the zones, and what opened, filled and emptied them; None without zones."""
     zones = results.get("zones")
     if not zones:
         return None

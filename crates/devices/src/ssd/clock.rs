@@ -152,7 +152,7 @@ impl Clock {
     }
 
     /// Takes back an event that has not happened.
-    pub(in crate::ssd) fn take_back(&mut self, event: EventId) {
+    pub fn take_back(&mut self, event: EventId) {
         self.events.cancel(event);
     }
 
@@ -162,7 +162,7 @@ impl Clock {
     }
 
     /// When something happens next.
-    pub(in crate::ssd) fn next_at(&self) -> Option<Time> {
+    pub fn next_at(&self) -> Option<Time> {
         self.events.next_at()
     }
 

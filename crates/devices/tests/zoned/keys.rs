@@ -45,16 +45,20 @@ fn run(text: &str) -> Outcome {
         .map(|(zone, sector)| request(Op::Write, at(zone) + sector, 256))
         .collect();
     let (write_ns, _) = mean(&mut drive, &mut now, &writes);
-    // Reads beside what is still programmed.
+    // Reads of what is programmed, beside what is being programmed.
+    settle(&mut drive, &mut now);
+    let more: Vec<_> = (0..3).map(|number| request(Op::Write, at(2) + number * 256, 256)).collect();
+    mean(&mut drive, &mut now, &more);
     let reads: Vec<_> = (0..40)
         .map(|number| request(Op::Read, at(number % 2) + u64::from(number) / 2 * 8, 8))
         .collect();
     let (read_ns, _) = mean(&mut drive, &mut now, &reads);
-    let small: Vec<_> = (0..40).map(|number| request(Op::Write, at(2) + number * 8, 8)).collect();
+    let small: Vec<_> =
+        (0..40).map(|number| request(Op::Write, at(2) + 768 + number * 8, 8)).collect();
     let (_, spread_ns) = mean(&mut drive, &mut now, &small);
     let appends: Vec<_> = (0..40).map(|_| request(Op::Append, at(3), 8)).collect();
     let (append_ns, _) = mean(&mut drive, &mut now, &appends);
-    let opens: Vec<_> = (4..9).map(|zone| request(Op::Open, at(zone), 1)).collect();
+    let opens: Vec<_> = (4..7).map(|zone| request(Op::Open, at(zone), 1)).collect();
     let (manage_ns, _) = mean(&mut drive, &mut now, &opens);
     mean(&mut drive, &mut now, &[request(Op::Finish, at(1), 1)]);
     let (reset_ns, _) = mean(&mut drive, &mut now, &[request(Op::Reset, at(0), 1)]);
@@ -101,38 +105,24 @@ fn write_up_to_if(drive: &mut ZonedDrive, now: &mut Time, start: u64) {
     }
 }
 
+fn busy(it: &Outcome) -> f64 {
+    it.report.dies_busy.iter().sum()
+}
+
 /// Keys of a table, one of them with two values, a figure, and whether it rises from the first to the second.
 const ROWS: &[(&str, &str, [&str; 2], Load, bool)] = &[
     ("", "channels", ["2", "1"], Load { figure: |it| it.read_ns }, true),
-    (
-        "",
-        "dies_per_channel",
-        ["2", "4"],
-        Load { figure: |it| it.report.data_bytes as f64 + it.report.erases as f64 },
-        true,
-    ),
-    (
-        "",
-        "planes_per_die",
-        ["2", "4"],
-        Load { figure: |it| it.report.erases as f64 + it.report.data_bytes as f64 },
-        true,
-    ),
-    ("", "page_size", ["'16KiB'", "'32KiB'"], Load { figure: |it| it.read_ns }, true),
-    (
-        "zones.parity_of = 4\nzones.capacity = '512KiB'",
-        "pages_per_block",
-        ["6", "6000"],
-        Load { figure: |it| it.capacity },
-        false,
-    ),
-    ("", "bits", ["2", "3"], Load { figure: |it| it.report.data_bytes as f64 }, true),
+    ("", "dies_per_channel", ["2", "4"], Load { figure: |it| it.report.erases as f64 }, true),
+    ("", "planes_per_die", ["2", "4"], Load { figure: busy }, false),
+    ("", "page_size", ["'16KiB'", "'32KiB'"], Load { figure: busy }, false),
+    ("", "pages_per_block", ["6", "2"], Load { figure: |it| it.report.erases as f64 }, true),
+    ("", "bits", ["2", "3"], Load { figure: busy }, false),
     ("", "zones.count", ["16", "20"], Load { figure: |it| it.capacity }, true),
     ("", "zones.size", ["'1MiB'", "'2MiB'"], Load { figure: |it| it.capacity }, true),
     (
         "",
         "zones.capacity",
-        ["'768KiB'", "'640KiB'"],
+        ["'768KiB'", "'512KiB'"],
         Load { figure: |it| it.report.padding_bytes as f64 },
         false,
     ),
@@ -145,14 +135,7 @@ const ROWS: &[(&str, &str, [&str; 2], Load, bool)] = &[
     ),
     ("", "zones.active", ["6", "12"], Load { figure: |it| it.refused }, false),
     ("", "zones.append_limit", ["'128KiB'", "'64KiB'"], Load { figure: |it| it.refused }, true),
-    ("", "zones.width", ["4", "2"], Load { figure: |it| it.report.erases as f64 }, false),
-    (
-        "pages_per_block = 6",
-        "zones.blocks",
-        ["1", "2"],
-        Load { figure: |it| it.report.erases as f64 },
-        true,
-    ),
+    ("", "zones.width", ["4", "2"], Load { figure: |it| it.reset_ns }, true),
     (
         "pages_per_block = 12",
         "zones.parity_of",
@@ -185,7 +168,7 @@ const ROWS: &[(&str, &str, [&str; 2], Load, bool)] = &[
     ("", "zones.erase", ["'at-reset'", "'at-open'"], Load { figure: |it| it.reset_ns }, false),
     ("", "zones.fill", ["0.0", "0.25"], Load { figure: |it| it.report.states[4].1 as f64 }, true),
     (
-        "zones.active = 12",
+        "zones.active = 12\nzones.zrwa.size = '256KiB'",
         "zones.zrwa.resources",
         ["0", "1"],
         Load { figure: |it| it.refused },
@@ -206,7 +189,7 @@ const ROWS: &[(&str, &str, [&str; 2], Load, bool)] = &[
         true,
     ),
     (
-        "zones.erase = 'at-open'",
+        "suspend.step = '10us'",
         "timing.read",
         ["'50us'", "'90us'"],
         Load { figure: |it| it.read_ns },
@@ -214,7 +197,13 @@ const ROWS: &[(&str, &str, [&str; 2], Load, bool)] = &[
     ),
     ("", "timing.program", ["'2ms'", "'4ms'"], Load { figure: |it| it.read_ns }, true),
     ("", "timing.erase", ["'5ms'", "'9ms'"], Load { figure: |it| it.reset_ns }, true),
-    ("", "timing.bus_rate", ["'800MT/s'", "'200MT/s'"], Load { figure: |it| it.read_ns }, true),
+    (
+        "suspend.step = '10us'",
+        "timing.bus_rate",
+        ["'800MT/s'", "'200MT/s'"],
+        Load { figure: |it| it.read_ns },
+        true,
+    ),
     ("", "suspend.step", ["'none'", "'100us'"], Load { figure: |it| it.read_ns }, false),
     (
         "suspend.step = '100us'",
@@ -323,7 +312,6 @@ fn what_contradicts_itself_is_refused_with_its_keys() {
         ("zones.open = 8", "zones.open", "8 open zones are more than 6 active ones"),
         ("zones.open = 0", "zones.open", "0 zones can be open"),
         ("zones.capacity = '2MiB'", "zones.capacity", "is more than the size of a zone, 1MiB"),
-        ("zones.capacity = '1MiB'", "zones.capacity", "does not fit into"),
         ("zones.capacity = '5KiB'", "zones.capacity", "5KiB is no positive multiple of 4KiB"),
         (
             "zones.append_limit = '1MiB'",

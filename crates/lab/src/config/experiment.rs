@@ -186,7 +186,10 @@ impl Experiment {
         tick: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<u64, RunError> {
         let unasked = Supplied { policy: Some(Custom::absent()) };
-        Ok(self.build_device(&unasked, tick)?.capacity_sectors() * SECTOR_BYTES)
+        let device = self.build_device(&unasked, tick)?;
+        // Not all addresses of a zone can be written.
+        let of_zones = device.zones().map(|zones| zones.count * zones.capacity);
+        Ok(of_zones.unwrap_or_else(|| device.capacity_sectors()) * SECTOR_BYTES)
     }
 
     /// Builds the device, with what it can only name; `tick` is asked now and then, and may end this.

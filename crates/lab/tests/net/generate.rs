@@ -61,7 +61,11 @@ pub fn experiment(seed: u64) -> Config {
     let kind = match dice.pick(&kinds) {
         "other" => {
             let others = devices::kinds().iter().map(|(kind, _)| *kind);
-            dice.pick(&others.filter(|kind| !kinds.contains(kind) && *kind != zones::KIND).collect::<Vec<_>>())
+            dice.pick(
+                &others
+                    .filter(|kind| !kinds.contains(kind) && *kind != zones::KIND)
+                    .collect::<Vec<_>>(),
+            )
         }
         kind => kind,
     };

@@ -7,7 +7,7 @@ use super::dice::Dice;
 pub const KIND: &str = "zoned";
 
 /// Keys that are drawn, most of them seldom.
-const KEYS: [&str; 31] = [
+const KEYS: [&str; 30] = [
     "channels",
     "dies_per_channel",
     "planes_per_die",
@@ -16,7 +16,6 @@ const KEYS: [&str; 31] = [
     "zones.open",
     "zones.active",
     "zones.width",
-    "zones.blocks",
     "zones.parity_of",
     "zones.read_across",
     "zones.reset",
@@ -83,7 +82,6 @@ pub fn of_zones(path: &str, dice: &mut Dice) -> Option<String> {
         "zones.active" => dice.whole(&[4, 8, 14]),
         "zones.append_limit" => dice.text(&["4KiB", "128KiB"]),
         "zones.width" => dice.whole(&[1, 2]),
-        "zones.blocks" => dice.whole(&[1, 2, 4]),
         "zones.parity_of" => dice.whole(&[0, 4, 8]),
         "zones.fill" => dice.number(&[0.0, 0.5]),
         "zones.reset" | "zones.close" => dice.text(&["0ns", "1ms"]),
@@ -96,11 +94,17 @@ pub fn of_zones(path: &str, dice: &mut Dice) -> Option<String> {
         "timing.bus_rate" => dice.text(&["100MT/s", "800MT/s"]),
         "suspend.step" => dice.text(&["none", "10us", "256us"]),
         "suspend.limit" => dice.whole(&[1, 8]),
-        "firmware.write" | "firmware.append" | "firmware.path_write" | "firmware.path_append"
-        | "firmware.path_read" | "firmware.manage" | "link.command" | "link.page" => {
-            dice.text(&["0ns", "1ns", "5us"])
+        "firmware.write"
+        | "firmware.append"
+        | "firmware.path_write"
+        | "firmware.path_append"
+        | "firmware.path_read"
+        | "firmware.manage"
+        | "link.command"
+        | "link.page" => dice.text(&["0ns", "1ns", "5us"]),
+        "link.queue_depth" => {
+            dice.text(&["unlimited", "1", "8"]).replace("\"1\"", "1").replace("\"8\"", "8")
         }
-        "link.queue_depth" => dice.text(&["unlimited", "1", "8"]).replace("\"1\"", "1").replace("\"8\"", "8"),
         "firmware.spread" => dice.text(&["constant", "exponential"]),
         "zones.erase" => dice.text(&["at-reset", "at-open"]),
         "zones.read_across" | "buffer.power_loss_protected" | "wear.variable_capacity" => {

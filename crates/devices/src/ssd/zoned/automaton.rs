@@ -405,9 +405,15 @@ impl Zones {
     /// An erase of a zone has failed: it loses that much, and is offline when nothing is left.
     pub fn fail_erase(&mut self, zone: u32, lost: u64) {
         let it = &mut self.each[zone as usize];
-        it.capacity = it.capacity.saturating_sub(lost);
-        if it.capacity == 0 {
-            self.turn(zone, State::Offline);
+        let left = it.capacity.saturating_sub(lost);
+        if left == 0 {
+            it.capacity = 0;
+            return self.turn(zone, State::Offline);
+        }
+        // What is written already is there.
+        it.capacity = left.max(it.pointer);
+        if it.pointer == it.capacity && it.state.is_active() {
+            self.turn(zone, State::Full);
         }
     }
 
@@ -460,7 +466,8 @@ impl Zones {
             return Err(format!("zones open, active, with a window: {found:?}, limits {most:?}"));
         }
         for (number, it) in self.each.iter().enumerate() {
-            let is_wrong = it.pointer > it.capacity && it.state != State::Full
+            let takes_writes = it.state.is_active() || it.state == State::Empty;
+            let is_wrong = it.pointer > it.capacity && takes_writes
                 || it.state == State::Empty && it.pointer > 0
                 || it.window.is_some() && !it.state.is_active();
             if is_wrong {

@@ -75,8 +75,6 @@ options! {
         append_limit: Size = Size::from_bytes(1 << 20),
         /// Dies over which a zone is striped; all if not given.
         width: Option<u32> = None,
-        /// Blocks of a zone in each plane of its dies.
-        blocks: u32 = 1,
         /// One of every N groups of a zone is parity; 0: no parity.
         parity_of: u32 = 0,
         /// A read may go over the borders of zones.
@@ -182,7 +180,7 @@ options! {
         planes_per_die: u32 = 2,
         /// Data bytes of a page.
         page_size: Size = Size::from_bytes(16 << 10),
-        /// Pages in a block.
+        /// Pages in a block; a zone has as many blocks in each plane of its dies as it needs.
         pages_per_block: u32 = 48,
         /// Bits per cell, which is also the pages of a word line that are programmed at once.
         bits: u32 = 3,

@@ -108,7 +108,7 @@ pub struct ZonedDrive {
 
 impl ZonedDrive {
     /// A drive at rest.
-    pub fn new(
+    pub(super) fn new(
         config: &ZonedConfig,
         zones: Zones,
         media: Media,
@@ -263,7 +263,7 @@ impl ZonedDrive {
             let close = if closes { zones.close.ns() } else { 0 };
             zones.reset.ns() + zones.reset_page.ns() * pages + close
         });
-        each.sum()
+        each.sum::<Time>().max(self.config.firmware.manage.ns())
     }
 
     // ---- they go on --------------------------------------------------------------------------------
@@ -510,9 +510,18 @@ impl ZonedDrive {
                     let width = self.config.zones.width.unwrap_or(self.dies());
                     self.zones.limits().capacity.div_ceil(u64::from(width))
                 } else {
-                    u64::MAX
+                    self.zones.limits().capacity
                 };
                 self.zones.fail_erase(zone, lost.next_multiple_of(PAGE_SECTORS));
+                let look = self.zones.look(zone);
+                match look.state {
+                    State::Full => {
+                        let sight = self.sight();
+                        self.media.pad(zone, look.capacity, sight, &mut self.clock);
+                    }
+                    State::Offline => self.media.give_up(zone),
+                    _ => {}
+                }
                 self.counts.note_failure(false);
             }
         }
@@ -578,7 +587,8 @@ impl Device for ZonedDrive {
         if is_protected {
             // What the zones have decided is in the buffer, or counts as if it were: it was not answered.
             for zone in 0..zones {
-                self.media.take_at_once(zone, self.zones.look(zone).pointer);
+                let look = self.zones.look(zone);
+                self.media.take_at_once(zone, look.pointer, !look.state.is_active());
             }
         } else {
             self.zones.lose_windows();

@@ -88,7 +88,7 @@ pub struct HostLog {
 }
 
 impl HostLog {
-    /// An empty log over a drive.
+    /// A log on the zones of a drive that are empty.
     pub fn new(drive: ZonedDrive, options: &LogOptions) -> HostLog {
         let limits = *drive.zones().limits();
         let zone_pages = limits.capacity / PAGE;

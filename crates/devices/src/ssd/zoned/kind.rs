@@ -43,6 +43,18 @@ impl ZonedConfig {
         u64::from(self.planes_per_die) * u64::from(self.bits) * self.page_size.bytes()
     }
 
+    /// Blocks of a zone in each plane of its dies: those of its data and its parity.
+    fn blocks(&self) -> u32 {
+        let data = self.zones.capacity_bytes().div_ceil(self.group_bytes());
+        let parity = match self.zones.parity_of {
+            0 | 1 => 0,
+            of => data.div_ceil(u64::from(of) - 1),
+        };
+        let rounds = (data + parity).div_ceil(u64::from(self.width()));
+        let pages = rounds * u64::from(self.bits);
+        pages.div_ceil(u64::from(self.pages_per_block)).try_into().unwrap_or(u32::MAX)
+    }
+
     /// A drive with such dies, and nothing else of which matters here.
     fn with_dies(&self, channels: u32, dies_per_channel: u32) -> SsdConfig {
         let step = self.suspend.step;
@@ -54,7 +66,7 @@ impl ZonedConfig {
             packages_per_channel: dies_per_channel,
             dies_per_package: 1,
             planes_per_die: self.planes_per_die,
-            pages_per_block: self.pages_per_block.saturating_mul(self.zones.blocks),
+            pages_per_block: self.pages_per_block.saturating_mul(self.blocks()),
             page_size: self.page_size,
             spare_size: Size::from_bytes(0),
             summary_page: false,
@@ -96,7 +108,6 @@ impl ZonedConfig {
             ("device.planes_per_die", self.planes_per_die, 32),
             ("device.pages_per_block", self.pages_per_block, 1 << 20),
             ("device.bits", self.bits, options::MOST_PAGE_TYPES as u32),
-            ("device.zones.blocks", self.zones.blocks, 1 << 16),
             ("device.zones.count", self.zones.count, MOST_ZONES),
         ];
         for (key, count, most) in counts {
@@ -186,8 +197,7 @@ impl ZonedConfig {
 
     /// The groups of a zone.
     fn groups(&self) -> Result<Groups, Invalid> {
-        let zones = &self.zones;
-        let mut groups = Groups::new(&self.with_dies(1, self.width())).map_err(|invalid| {
+        let groups = Groups::new(&self.with_dies(1, self.width())).map_err(|invalid| {
             let own = |key: &String| match key.as_str() {
                 "device.cell.bits" => "device.bits".to_owned(),
                 "device.parity.of" => "device.zones.parity_of".to_owned(),
@@ -197,24 +207,7 @@ impl ZonedConfig {
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
             Invalid::new(&keys, invalid.problem)
         })?;
-        (groups.dies, groups.channels) = (self.dies(), self.channels);
-        let most = u64::from(groups.per_block) * self.group_bytes();
-        let capacity = zones.capacity_bytes();
-        if capacity > most {
-            let problem = format!(
-                "a zone of {} does not fit into {} of flash: {} dies x {} planes x {} blocks of {} pages of {}, \
-                 less the parity",
-                Size::from_bytes(capacity),
-                Size::from_bytes(most),
-                self.width(),
-                self.planes_per_die,
-                zones.blocks,
-                self.pages_per_block,
-                self.page_size
-            );
-            return refuse(&["device.zones.capacity", "device.pages_per_block"], problem);
-        }
-        Ok(groups)
+        Ok(groups.on(self.dies(), self.channels))
     }
 
     /// Sectors of the write buffer beside the windows.
@@ -338,7 +331,7 @@ impl ZonedDrive {
             groups,
             group_sectors: config.group_bytes() / SECTOR_BYTES,
             capacity: limits.capacity,
-            blocks: keys.blocks,
+            blocks: config.blocks(),
             rated: config.wear.rated_cycles,
             failures: config.wear.program_failures,
         };

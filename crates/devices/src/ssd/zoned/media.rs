@@ -525,7 +525,8 @@ impl Media {
         self.programs = Slots::new();
         self.outstanding.clear();
         self.held = 0;
-        for (stream, (pointer, _)) in self.streams.iter_mut().zip(&kept) {
+        for (stream, (pointer, is_torn)) in self.streams.iter_mut().zip(&kept) {
+            stream.is_sealed |= is_torn;
             (stream.taken, stream.durable) = (*pointer, *pointer);
             stream.is_used |= stream.erasing > 0;
             stream.first = if stream.is_sealed { pointer.div_ceil(size) } else { pointer / size };
@@ -538,9 +539,10 @@ impl Media {
     }
 
     /// Takes up a zone to there without time, which its protected buffer holds when the power goes.
-    pub fn take_at_once(&mut self, zone: u32, to: u64) {
+    pub fn take_at_once(&mut self, zone: u32, to: u64, is_whole: bool) {
         let stream = &mut self.streams[zone as usize];
         stream.taken = stream.taken.max(to);
+        stream.is_sealed |= is_whole && stream.taken > 0;
     }
 
     // ---- checked ---------------------------------------------------------------------------------
