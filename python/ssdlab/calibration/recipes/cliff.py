@@ -254,7 +254,8 @@ def _rests(
 
 def _own(rates: Sequence[float], samples: Samples) -> float:
     """The rate behind the cache after a rest: folds go on beside it, so it may be another."""
-    late = samples[-max(FEWEST, len(samples) // 4) :]
+    # Without the last sample, which may be cut short.
+    late = samples[-max(FEWEST, len(samples) // 4) - 1 : -1]
     own = rate(late)
     return own if own < math.sqrt(rates[0] * rates[1]) else rates[1]
 
