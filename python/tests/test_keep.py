@@ -64,7 +64,7 @@ def test_it_is_a_function_of_the_package():
 
 #: Conditions under which a small drive loses hundreds of pages, by several causes.
 LOSING = {
-    "a wide spread": ("1y at 40C", 0.8, {"device.media.spread_errors": 0.3}),
+    "a wide spread": ("1y at 40C", 1.0, {"device.media.spread_errors": 0.3}),
     "a narrow spread": ("1y at 40C", 1.25, {"device.media.spread_errors": 0.1}),
     "many word lines": ("1y at 40C", 0.8, {"device.media.spread_errors": 0.3, "device.scale": 8}),
     "no search": ("1y at 30C", 0.2, {"device.retry.steps": 18, "device.retry.search": "none"}),
@@ -94,12 +94,16 @@ def test_few_word_lines_lose_less_than_many():
     form = found.form
     assert form["simulated"]["page_lost"] < 0.6 * form["kept"]["page_lost"]
     fine = keep("tlc-enterprise", "1y at 40C", worn=0.6, set=wide | {"device.scale": 1})
-    assert fine.form["simulated"]["page_lost"] == pytest.approx(form["kept"]["page_lost"], rel=0.1)
+    # 384 lines have a worst one too.
+    few, all_lines, many = (
+        it["page_lost"] for it in (form["simulated"], fine.form["simulated"], form["kept"])
+    )
+    assert 1.3 * few < all_lines < many
 
 
 def test_a_wrong_closed_form_does_not_agree():
     wide = {**SMALL, "device.media.spread_errors": 0.3, "device.media.model": "tlc-3d"}
-    found = keep("tlc-enterprise", "1y at 40C", worn=0.8, set=wide)
+    found = keep("tlc-enterprise", "1y at 40C", worn=1.0, set=wide)
     for key, factor in (("page_lost", 1.5), ("page_lost", 0.6), ("mean_retries", 1.05)):
         form = dict(found.form)
         form["simulated"] = form["simulated"] | {key: factor * form["simulated"][key]}

@@ -337,6 +337,21 @@ mod tests {
     }
 
     #[test]
+    fn the_simulated_drive_has_few_word_lines_and_loses_less() {
+        for cycles in [0.0, 150.0, 1500.0, 3000.0] {
+            let form = found(&["device.media.model=tlc-3d"], "1y at 40C", cycles).unwrap();
+            let of = |key: &str| form["simulated"][key].as_f64().unwrap();
+            let whole = form["kept"]["page_lost"].as_f64().unwrap();
+            assert!(of("word_lines") == 6.0 && of("pages_of_block") % 18.0 == 0.0);
+            assert!(of("page_lost") <= whole, "{cycles}: {} {whole}", of("page_lost"));
+            // However small the chances are, they vary by a finite share.
+            assert!(of("variance_of_blocks") >= 0.0);
+            let retries = form["kept"]["mean_retries"].as_f64().unwrap();
+            assert!((of("mean_retries") / retries - 1.0).abs() < 0.02);
+        }
+    }
+
+    #[test]
     fn parity_squares_the_chance() {
         let of = |sets: &[&str]| {
             found(sets, "1y at 40C", 2500.0).unwrap()["kept"]["page_lost"].as_f64().unwrap()

@@ -138,7 +138,10 @@ def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Fo
     found.keys["device.slc_cache.limit"] = f"{values['cache'] / 1e6:.0f}MB"
     if "fold" in values:
         found.keys["device.slc_cache.fold_rate"] = f"{values['fold'] / 1e6:.4g}MB/s"
-        found.keys["device.slc_cache.fold_after"] = f"{max(0.0, values['fold_after']):.3g}s"
+        if values["fold_after"] > 0:
+            found.keys["device.slc_cache.fold_after"] = f"{values['fold_after']:.3g}s"
+        else:
+            found.notes.append("folds go on beside writes behind the cache: fold_after is unknown")
     return found
 
 
@@ -243,14 +246,16 @@ def _rests(
     )
     bounds = (slope, min(low, slope - half), max(high, slope + half))
     found.add("fold", bounds, "B/s", "f, what a rest gives back a second")
-    found.add(
-        "fold_after", interval(after, [it for _, it in drawn]), "s", "rest before that begins"
-    )
+    # The line turns about its middle.
+    centre = sum(rests) / len(rests)
+    afters = [centre - (centre - after) * slope / it for it in bounds if it > 0]
+    found.add("fold_after", interval(after, afters), "s", "rest before that begins")
 
 
 def _own(rates: Sequence[float], samples: Samples) -> float:
     """The rate behind the cache after a rest: folds go on beside it, so it may be another."""
-    late = samples[-max(FEWEST, len(samples) // 4) :]
+    # Without the last sample, which may be cut short.
+    late = samples[-max(FEWEST, len(samples) // 4) - 1 : -1]
     own = rate(late)
     return own if own < math.sqrt(rates[0] * rates[1]) else rates[1]
 

@@ -134,9 +134,11 @@ impl Forecast {
     pub fn variance_of_blocks(&self, aged: Aged) -> f64 {
         let Some(lines) = &self.lines else { return 0.0 };
         let (drift, errors) = self.means(aged);
+        // The mean, and the variance in squares of it: chances are so small that their squares are none.
         let moments = |of: &dyn Fn(f64) -> f64| {
             let mean = coarse(of);
-            (mean, (coarse(|z| of(z).powi(2)) - mean * mean).max(0.0))
+            let square = if mean > 0.0 { coarse(|z| (of(z) / mean).powi(2)) - 1.0 } else { 0.0 };
+            (mean, square.max(0.0))
         };
         // Errors: a half of the variance lies between word lines, a quarter each between blocks and pages.
         let (half, quarter) = (self.errors * std::f64::consts::FRAC_1_SQRT_2, self.errors / 2.0);
@@ -157,7 +159,11 @@ impl Forecast {
             })
         };
         let mean = by_errors.0 + by_drift.0;
-        if mean > 0.0 { (by_errors.1 + by_drift.1) / (mean * mean) } else { 0.0 }
+        if mean <= 0.0 {
+            return 0.0;
+        }
+        let of = |(part, variance): (f64, f64)| variance * (part / mean).powi(2);
+        of(by_errors) + of(by_drift)
     }
 
     /// The same where one of every `of` groups is parity: another page of the stripe must be lost too. Pages of a
