@@ -108,7 +108,7 @@ pub struct ZonedDrive {
 
 impl ZonedDrive {
     /// A drive at rest.
-    pub(super) fn new(
+    pub fn new(
         config: &ZonedConfig,
         zones: Zones,
         media: Media,
