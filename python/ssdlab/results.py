@@ -241,6 +241,7 @@ class Results(Part):
     elapsed: Elapsed
     health: Record
     buffer: Record
+    map: Record
     disk: Record
     zones: Record
     array: Record

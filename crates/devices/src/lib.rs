@@ -119,6 +119,20 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.check_age(),)* }
             }
 
+            /// Whether what is written to this device without time may have a pace, at which its data age; and how
+            /// many bytes of the whole device one of its own stands for.
+            ///
+            /// # Errors
+            /// Why not, with the keys to blame.
+            pub fn check_pace(&self) -> Result<u32, Invalid> {
+                match self { $(Self::$Variant(options) => options.check_pace(),)* }
+            }
+
+            /// Whether it must have one.
+            pub fn needs_pace(&self) -> bool {
+                match self { $(Self::$Variant(options) => options.needs_pace(),)* }
+            }
+
             /// Refuses what contradicts itself, without building the device: as far as its shape shows it.
             ///
             /// # Errors

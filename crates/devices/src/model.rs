@@ -7,7 +7,7 @@ use crate::looks::Looks;
 use crate::ssd::media::Age;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::zoned::ZonesReport;
-use crate::ssd::{PageTable, Room, Snapshot, SsdReport};
+use crate::ssd::{FdpReport, PageTable, Room, Snapshot, SsdReport};
 use crate::together::{Run, Sides, Stretch, Told, Writes};
 use engine::{Device, Request, Status, Time, ZoneShape};
 
@@ -38,6 +38,15 @@ pub trait Cleans {
 
     /// From now on units put cleaning off as long as they can, or no longer.
     fn put_off_cleaning(&mut self, _put_off: bool) {}
+
+    /// What is written next with a placement handle begins a reclaim unit. What happened before `now` has been
+    /// processed.
+    ///
+    /// # Errors
+    /// Why it cannot, at least now.
+    fn next_unit(&mut self, _now: Time, _handle: u32) -> Result<(), String> {
+        Err("the device has no placement handles (device.fdp.handles)".to_owned())
+    }
 }
 
 /// Work without time: bringing a device into a state, and serving it requests.
@@ -92,6 +101,9 @@ pub trait Prepare {
 
     /// Makes one of the parts again.
     fn unite(&mut self) {}
+
+    /// Each byte that is written without time takes so many nanoseconds in which data age; none: no time.
+    fn set_pace(&mut self, _ns_per_byte: Option<f64>) {}
 
     /// Time passes in which nothing is asked, and data age; the device is at rest.
     ///
@@ -254,6 +266,11 @@ pub trait Examine {
 
     /// What the flash inside did during a run that ended at `end`.
     fn report(&self, _end: Time) -> Option<SsdReport> {
+        None
+    }
+
+    /// What placement handles came to so far, of a device that has some.
+    fn fdp_report(&self) -> Option<FdpReport> {
         None
     }
 

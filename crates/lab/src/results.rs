@@ -10,6 +10,7 @@
 
 use crate::answers::{Answers, Classes};
 use crate::energy;
+use crate::guessed;
 use crate::health;
 use crate::lifetime;
 use crate::media;
@@ -208,6 +209,8 @@ pub(crate) struct Ran {
     pub(crate) first: Option<Time>,
     pub(crate) last: Time,
     pub(crate) notices: Vec<(&'static str, u64)>,
+    /// Keys of the workload that have no source.
+    pub(crate) guessed: Vec<&'static str>,
     /// How requests that come by the clock ended.
     pub(crate) offered: Option<Offered>,
     /// Requests submitted, and how many of them had no answer.
@@ -335,6 +338,7 @@ impl Results {
             was_prepared: self.was_prepared,
         });
         found.extend(self.flash.iter().flat_map(placed::warnings));
+        found.extend(guessed::warning(&self.ran.guessed));
         found
     }
 }

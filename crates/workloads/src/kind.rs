@@ -50,6 +50,11 @@ pub trait WorkloadKind: Setting + Default + Serialize + Clone {
         true
     }
 
+    /// The keys whose values are guesses that no publication states, as far as they have their defaults.
+    fn guessed(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// Builds the workload.
     ///
     /// # Errors

@@ -42,12 +42,16 @@ ITEMS: Mapping[str, ModuleType] = {
         "ssdiq-gc",
         "ssdiq-load",
         "qlc-iu",
+        "cliff",
         "drives",
         "disks",
         "fiveminute",
         "media",
         "raid",
         "cachelib-fdp",
+        "warp",
+        "lsm",
+        "kv-offload",
         "zn540",
     )
 }

@@ -66,6 +66,7 @@ impl Experiment {
             _ => device.check_power_cuts(),
         });
         let checked = checked.and_then(|()| run.age.0.map_or(Ok(()), |_| device.check_age()));
+        let checked = checked.and_then(|()| run.check_pace(&device));
         let checked = checked.and_then(|()| cost.check());
         checked.map_err(|invalid| blame(&invalid, &parsed))?;
         if !run.timed && !device.has_flash() {

@@ -1,7 +1,9 @@
 //! Values of every key that is no choice: one row each, small and odd ones first.
 
 use super::dice::Dice;
-use super::{Config, SAMPLES, blocks, energy, fdp, logs, media, today, zones};
+use super::{
+    Config, SAMPLES, blocks, energy, fdp, generators, logs, maps, media, today, zones,
+};
 use options::KeyInfo;
 
 /// A value of a key, as TOML; empty where the key stays out. `None` when the key has no row here.
@@ -17,6 +19,9 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
     }
     if fdp::is_own(&key.path) {
         return fdp::of_fdp(&key.path, dice);
+    }
+    if maps::is_own(&key.path) {
+        return maps::of_map(&key.path, dice);
     }
     if logs::is_own(&key.path) {
         return logs::of_logs(&key.path, dice);
@@ -183,6 +188,8 @@ fn of_today(path: &str, dice: &mut Dice) -> Option<String> {
         "firmware.per_page" => dice.text(&["0ns", "1ns", "460ns"]),
         "buffer.size" | "buffer.copies" => dice.text(&["1MiB", "2MiB", "8MiB"]),
         "buffer.linger" => dice.text(&["none", "0ns", "1us", "1ms", "100ms"]),
+        "slc_cache.static" => dice.text(&["0B", "64KiB", "1MiB", "1GiB"]),
+        "slc_cache.rated_cycles" => dice.whole(&[0, 10, 1000, 40_000]),
         "slc_cache.dynamic" => dice.number(&[0.0, 0.2, 0.5, 1.0]),
         "slc_cache.limit" => dice.text(&["64KiB", "1MiB", "100MiB"]),
         "slc_cache.gone_at" => dice.number(&[0.3, 0.75, 1.0]),
@@ -272,7 +279,7 @@ fn of_workload(kind: &str, path: &str, dice: &mut Dice) -> Option<String> {
         "min_size" => dice.text(&["1B", "500B", "4KiB"]),
         "max_size" => dice.text(&["4KiB", "10000B", "64KiB"]),
         "transactions" => dice.whole(&[0, 10, 500]),
-        _ => return None,
+        _ => return generators::value(path, dice),
     };
     Some(value)
 }
@@ -350,8 +357,8 @@ fn of_run(path: &str, dice: &mut Dice) -> Option<String> {
         "run.steady.range" => dice.number(&[0.01, 0.2, 1.0]),
         "run.steady.slope" => dice.number(&[0.01, 0.1]),
         cost if cost.starts_with("cost.") => String::new(),
-        "run.age" | "run.seed" | "run.load_drive" | "run.save_drive" | "run.power_cut"
-        | "run.power_off" | "run.faults" => String::new(),
+        "run.age" | "run.pace" | "run.seed" | "run.load_drive" | "run.save_drive"
+        | "run.power_cut" | "run.power_off" | "run.faults" => String::new(),
         _ => return None,
     };
     Some(value)

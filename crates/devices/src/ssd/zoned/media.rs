@@ -237,7 +237,7 @@ impl Media {
                 match job {
                     Job::Erase(zone) => self.erased(zone),
                     Job::Program { group, .. } => self.programmed(group, die, sight, clock),
-                    Job::Parity { .. } | Job::Own => unreachable!("they are not given"),
+                    Job::Parity { .. } | Job::Own | Job::Map => unreachable!("they are not given"),
                 }
                 self.dies.run(die, sight, clock);
             }

@@ -205,6 +205,7 @@ impl Job {
             "fdp_pli" | "plids" => self.placement.list(text)?,
             "fdp_pli_select" | "plid_select" => self.placement.select(text)?,
             "dataplacement" => self.placement.kind(text)?,
+            "write_hint" => self.placement.hint(text)?,
             "zonemode" => self.zones.mode(text)?,
             "zonesize" | "zonecapacity" | "max_open_zones" | "job_max_open_zones"
             | "zone_reset_frequency" | "zone_reset_threshold" => self.zones.set(key, text)?,

@@ -248,6 +248,29 @@ fn writes_are_flushed_now_and_then() {
 }
 
 #[test]
+fn a_lifetime_is_a_handle_of_its_own() {
+    let handles = |lines: &str| {
+        let job = format!("[a]\nrw=write\nsize=16k\n{lines}");
+        run(&job, 1_000).iter().map(|it| it.request.handle.number()).collect::<Vec<_>>()
+    };
+    for (hint, handle) in
+        [("none", None), ("not-set", None), ("short", Some(1)), ("extreme", Some(4))]
+    {
+        assert_eq!(handles(&format!("write_hint={hint}")), [handle; 4], "{hint}");
+    }
+    assert_eq!(handles(""), [None; 4]);
+    assert_eq!(handles("fdp=1\nplids=2,0"), [Some(2), Some(0), Some(2), Some(0)]);
+    let both = "[a]\nrw=write\nsize=16k\nfdp=1\nplids=2\nwrite_hint=long";
+    assert!(refusal(both).contains("keep one of them"), "{}", refusal(both));
+    let unknown = "[a]\nrw=write\nsize=16k\nwrite_hint=forever";
+    assert!(
+        refusal(unknown).contains("none, short, medium, long, extreme"),
+        "{}",
+        refusal(unknown)
+    );
+}
+
+#[test]
 fn skewed_distributions_are_skewed() {
     let top = |distribution: &str, blocks: usize| {
         let job = format!("[j]\nrw=randread\nsize=4m\nio_size=400m\n{distribution}");
