@@ -20,7 +20,8 @@ use std::collections::BinaryHeap;
 /// [cancel](EventQueue::cancel) one cost the same however many there are. All others are in a heap, from which
 /// they are taken when their turn comes; there a cancelled one is passed over. What its owner asks for nearly always
 /// in order of time, as after a delay that is always the same, stands in a [line](EventQueue::push_in_line). The many
-/// fields are these tables, with the earliest event of each, so that the next one is found by few comparisons.
+/// fields are these tables, with the earliest event of each, of which a tournament knows the first: an event that comes
+/// behind others in its line changes nothing there, and one that leaves is followed by three matches.
 #[derive(Debug, Clone)]
 pub struct EventQueue {
     /// While few events wait, all of them; all else is empty then.
@@ -37,12 +38,14 @@ pub struct EventQueue {
     free: u16,
     /// The interval of the event that was taken last: those in the wheel are of it and of those that follow.
     base: u64,
-    /// The earliest of all, of the wheel, of what is beside it, of the heap, and of each line.
+    /// The earliest of all, of the wheel, and of the heap.
     first: u128,
     soon: u128,
-    beside: u128,
     later: u128,
-    heads: [u128; EventQueue::LINES],
+    /// The earliest of each line, and of the wheel and the heap together; of sources 2n and 2n + 1 the earlier is at
+    /// place n + 4, of those of places 2n and 2n + 1 at place n.
+    heads: [u128; SOURCES],
+    winners: [u8; SOURCES],
     lines: [Line; EventQueue::LINES],
     heap: BinaryHeap<Reverse<u128>>,
     /// The cancelled ones of the heap, of which the earliest is not one.
@@ -76,6 +79,12 @@ const PLACES: usize = 1024;
 const NONE: u16 = u16::MAX;
 const NEVER: u128 = u128::MAX;
 
+/// Lines, and behind them what is in none.
+const SOURCES: usize = EventQueue::LINES + 1;
+const REST: usize = EventQueue::LINES;
+
+const _: () = assert!(SOURCES == 8, "the tournament has three rounds");
+
 /// No more than this many are few again. There is a good deal between this and the length of the list, so that events do
 /// not go to and fro.
 const FEW_AGAIN: u64 = 8;
@@ -98,9 +107,9 @@ impl Default for EventQueue {
             base: 0,
             first: NEVER,
             soon: NEVER,
-            beside: NEVER,
             later: NEVER,
-            heads: [NEVER; EventQueue::LINES],
+            heads: [NEVER; SOURCES],
+            winners: [0, 0, 0, 4, 0, 2, 4, 6],
             lines: std::array::from_fn(|_| Line {
                 keys: Box::new([0; IN_LINE]),
                 from: 0,
@@ -133,7 +142,7 @@ fn at(place: u16) -> usize {
 
 impl EventQueue {
     /// Lines that there are.
-    pub const LINES: usize = 3;
+    pub const LINES: usize = 7;
 
     /// An empty queue.
     pub fn new() -> Self {
@@ -163,10 +172,7 @@ impl EventQueue {
         let Line { count, last, .. } = self.lines[line];
         if count == 0 {
             self.heads[line] = key;
-            if is_before(key, self.beside) {
-                self.beside = key;
-            }
-            self.note_first(key);
+            self.play(line);
         } else if is_before(key, last) || count == IN_LINE {
             return self.insert(key);
         }
@@ -184,6 +190,32 @@ impl EventQueue {
         let low = self.inserted << PAYLOAD_BITS | u64::from(payload);
         self.inserted = self.inserted.wrapping_add(1);
         u128::from(at) << TIME_SHIFT | u128::from(low)
+    }
+
+    /// The earliest event of a source is another one: the matches on its way to the first of all are played again.
+    #[inline]
+    fn play(&mut self, source: usize) {
+        let heads = &self.heads;
+        let earlier = |one: u8, other: u8| {
+            let is_other = heads[usize::from(other) % SOURCES] < heads[usize::from(one) % SOURCES];
+            if is_other { other } else { one }
+        };
+        let pair = earlier(source as u8 & !1, source as u8 | 1);
+        let place = SOURCES / 2 + source / 2;
+        self.winners[place % SOURCES] = pair;
+        let half = earlier(pair, self.winners[(place ^ 1) % SOURCES]);
+        let place = place / 2;
+        self.winners[place % SOURCES] = half;
+        let all = earlier(half, self.winners[(place ^ 1) % SOURCES]);
+        self.winners[1] = all;
+        self.first = heads[usize::from(all) % SOURCES];
+    }
+
+    /// The earliest event of the wheel or of the heap is another one.
+    #[inline]
+    fn play_rest(&mut self) {
+        self.heads[REST] = self.soon.min(self.later);
+        self.play(REST);
     }
 
     #[inline]
@@ -253,7 +285,7 @@ impl EventQueue {
         self.keys[at(node)] = key;
         if is_before(key, self.soon) {
             self.soon = key;
-            self.note_first(key);
+            self.play_rest();
         }
     }
 
@@ -281,8 +313,7 @@ impl EventQueue {
         }
         self.heap.push(Reverse(key));
         self.later = self.later.min(key);
-        self.beside = self.beside.min(key);
-        self.first = self.first.min(key);
+        self.play_rest();
     }
 
     /// Takes back an event that has not happened yet.
@@ -303,9 +334,8 @@ impl EventQueue {
             debug_assert!(key >= self.later, "an event is cancelled once, and before it happens");
             self.cancelled.push(Reverse(key));
             self.find_later();
-            self.find_beside();
         }
-        self.first = self.soon.min(self.beside);
+        self.play_rest();
     }
 
     /// Takes an event out of the wheel, if it is there.
@@ -384,13 +414,6 @@ impl EventQueue {
         self.later = NEVER;
     }
 
-    /// Finds the earliest event of those that are not in the wheel.
-    #[inline]
-    fn find_beside(&mut self) {
-        let [a, b, c] = self.heads;
-        self.beside = a.min(b).min(c).min(self.later);
-    }
-
     /// When the earliest event happens.
     #[inline]
     pub fn next_at(&self) -> Option<Time> {
@@ -399,7 +422,8 @@ impl EventQueue {
     }
 
     /// Removes the earliest event if it happens at or before `to`.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every event passes here")]
+    #[inline(always)]
     pub fn pop_until(&mut self, to: Time) -> Option<(Time, u32)> {
         let key = self.first;
         let at_time = time_of(key);
@@ -420,27 +444,35 @@ impl EventQueue {
     #[inline(always)]
     fn take(&mut self, key: u128) -> bool {
         self.left = self.left.wrapping_add(1);
-        let mut ran_empty = false;
-        if is_same(key, self.soon) {
-            self.base = interval_of(key);
-            let place = self.base as usize % INTERVALS;
-            let last = self.wheel[place];
-            self.unlink(place, last, self.next[at(last)]);
-            ran_empty = self.used_words == 0;
-            self.find_soon();
-        } else if let Some(line) = self.heads.iter().position(|head| is_same(*head, key)) {
-            let of = &mut self.lines[line];
+        let source = usize::from(self.winners[1]) % SOURCES;
+        let ran_empty;
+        if source < EventQueue::LINES {
+            let of = &mut self.lines[source];
             of.from = of.from.wrapping_add(1) % IN_LINE;
             of.count -= 1;
             ran_empty = of.count == 0;
-            self.heads[line] = if ran_empty { NEVER } else { of.keys[of.from] };
-            self.find_beside();
+            self.heads[source] = if ran_empty { NEVER } else { of.keys[of.from] };
+            self.play(source);
         } else {
-            self.take_late(key);
-            self.find_beside();
+            ran_empty = self.take_rest(key);
+            self.play_rest();
         }
-        self.first = self.soon.min(self.beside);
         ran_empty
+    }
+
+    /// The same of one that is in no line.
+    #[inline]
+    fn take_rest(&mut self, key: u128) -> bool {
+        if !is_same(key, self.soon) {
+            self.take_late(key);
+            return false;
+        }
+        self.base = interval_of(key);
+        let place = self.base as usize % INTERVALS;
+        let last = self.wheel[place];
+        self.unlink(place, last, self.next[at(last)]);
+        self.find_soon();
+        self.used_words == 0
     }
 
     #[cold]

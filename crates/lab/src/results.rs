@@ -9,20 +9,15 @@
 //! where the first are those answered requests that came before the warm-up was over.
 
 use crate::answers::{Answers, Classes};
-use crate::energy;
-use crate::guessed;
-use crate::health;
-use crate::lifetime;
-use crate::media;
 use crate::overload::{Backlog, Offered};
-use crate::placed;
 use crate::steady::{Prepared, SteadyState};
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
 use crate::wear::blocks_by_erases;
+use crate::{energy, guessed, health, lifetime, media, placed, zones};
 use devices::disk::DiskReport;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
-use devices::ssd::{SsdReport, WearMap, WearReport};
+use devices::ssd::{SsdReport, WearMap, WearReport, zoned::ZonesReport};
 use devices::{ArrayReport, EnergyReport};
 use engine::{Class, Completion, Followed, Load, Op, PowerCuts, Time, TimeSeries};
 use serde::Serialize;
@@ -232,6 +227,7 @@ pub(crate) struct Results {
     pub(crate) ran: Ran,
     pub(crate) flash: Option<SsdReport>,
     pub(crate) disk: Option<DiskReport>,
+    pub zones: Option<ZonesReport>,
     pub(crate) array: Option<ArrayReport>,
     pub(crate) energy: Option<EnergyReport>,
     /// What was recorded of the flash operations.
@@ -287,11 +283,13 @@ impl Results {
         if let Some(flash) = &self.flash {
             media::sections(flash, ran.cuts.as_ref(), &mut results);
         }
-        if let Some(disk) = &self.disk {
-            results["disk"] = disk_section(disk);
-        }
-        if let Some(array) = &self.array {
-            results["array"] = json!(array);
+        let others = [
+            ("disk", self.disk.as_ref().map(disk_section)),
+            ("zones", self.zones.as_ref().map(zones::section)),
+            ("array", self.array.as_ref().map(|it| json!(it))),
+        ];
+        for (name, section) in others.into_iter().filter_map(|(name, it)| Some((name, it?))) {
+            results[name] = section;
         }
         if self.prepared.is_some() || ran.settled.is_some() {
             results["steady_state"] =

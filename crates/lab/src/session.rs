@@ -1,25 +1,22 @@
 //! The life of a device in an experiment: built, preconditioned, used, examined. It is the same for the
 //! workload of a run ([`run`]) and the clients of a live device.
 
-use crate::apart;
 use crate::cache::CacheSettings;
 use crate::config::{Experiment, Precondition, RunConfig, Until};
 use crate::error::{InputError, RunError, reason};
 use crate::faults::{self, Faulty};
 use crate::figures::Figures;
-use crate::operations;
 use crate::overload::Offered;
 use crate::own_load::{build, context};
-use crate::power;
 use crate::preparation::{PhaseTick, Preparation};
 use crate::requests::RequestLog;
 use crate::results::{Collected, Ran, Results};
-use crate::snapshot;
 use crate::steady::{Prepared, Rounds, Settling, SteadyState};
 use crate::threads::Threads;
 use crate::untimed::Untimed;
 use crate::view::{Gate, Gated};
 use crate::warm_up::WarmUp;
+use crate::{apart, operations, power, snapshot};
 use devices::{MOST_MEMORY, Model, Supplied, Tick};
 use engine::{
     Completion, Device, Driven, Followed, Load, Observer, PowerCuts, SECTOR_BYTES, Time, Workload,
@@ -109,6 +106,10 @@ impl<'a> Session<'a> {
         let run = &self.experiment.run;
         snapshot::load_drive(run, &mut *self.device, &mut || tick("loading", 0, None))?;
         refuse_memory(run, &*self.device).map_err(|invalid| self.experiment.blame(&invalid))?;
+        if let Ok(scale) = self.experiment.device.check_pace() {
+            let capacity = self.capacity_bytes();
+            self.device.set_pace(run.pace.ns_per_byte(capacity, scale));
+        }
         let (device, threads) = (&mut self.device, &mut self.threads);
         let prepared = self.preparation.prepare(device, threads, self.is_served, tick)?;
         self.check_supplied(0)?;
@@ -167,6 +168,7 @@ impl<'a> Session<'a> {
             prepared: self.prepared.clone(),
             flash: figures.flash,
             disk: figures.disk,
+            zones: figures.zones,
             array: figures.array,
             energy: figures.energy,
             timeline: recorded.map(|(window, it)| operations::section(window, &it)),

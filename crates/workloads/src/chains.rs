@@ -150,7 +150,7 @@ impl<S: Steps> Chains<S> {
         let piece = step.front_mut().expect("it has something to ask");
         let most = match piece.op {
             Op::Read | Op::Write => self.cut.largest,
-            Op::Trim | Op::Flush => u64::from(u32::MAX) / BLOCK_SECTORS * BLOCK_SECTORS,
+            _ => u64::from(u32::MAX) / BLOCK_SECTORS * BLOCK_SECTORS,
         };
         let sectors = piece.sectors.min(most);
         let request = Request::new(0, piece.op, Lba(piece.first), sectors as u32);

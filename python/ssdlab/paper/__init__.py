@@ -32,6 +32,8 @@ ITEMS: Mapping[str, ModuleType] = {
         "figure6",
         "figure7",
         "figure8",
+        "tradeoffs",
+        "tpcc",
         "slides",
         "gray",
         "diskspd",
@@ -40,6 +42,7 @@ ITEMS: Mapping[str, ModuleType] = {
         "ssdiq-gc",
         "ssdiq-load",
         "qlc-iu",
+        "cliff",
         "drives",
         "disks",
         "fiveminute",
@@ -49,5 +52,6 @@ ITEMS: Mapping[str, ModuleType] = {
         "warp",
         "lsm",
         "kv-offload",
+        "zn540",
     )
 }

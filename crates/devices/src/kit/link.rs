@@ -193,6 +193,17 @@ impl Link {
         !self.takes_turns && self.is_idle(now)
     }
 
+    /// Takes the next turn if it is the end of an answer's transfer, and nothing else is to be done at turns: whose.
+    #[inline]
+    pub fn take_crossed(&mut self, now: Time) -> Option<Slot> {
+        let Some((Transfer::Out(slot), end)) = self.ways[0] else { return None };
+        if end > now || self.takes_turns {
+            return None;
+        }
+        self.ways[0] = None;
+        Some(slot)
+    }
+
     /// Takes the next turn; to be called until it is `Idle`.
     #[inline]
     pub fn turn(&mut self, now: Time) -> Turn {

@@ -28,8 +28,12 @@ pub(in crate::ssd) enum Event {
     Lingered(u32),
     /// The write buffer may let in more.
     MeterOpens,
+    /// The temperature is looked at.
+    Heat,
     /// A timer of the SLC cache has ended.
     Slc(u32),
+    /// A look-up of the map in memory of the host has ended.
+    MapLookedUp,
     /// The host link has finished a transfer.
     LinkFree,
     /// The device sees a request that the host has sent.
@@ -40,15 +44,29 @@ pub(in crate::ssd) enum Event {
     PowerLane(u32),
 }
 
-/// Events that stand in line: of the host link, of processors, and of buses or of reads on units.
+/// Events that stand in line: of the host link, of processors, of buses or of reads on units, and of dies that sense
+/// pages of a type, which all take equally long.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ssd) enum Line {
     Link,
     Cores,
     Buses,
+    Senses(u32),
 }
 
-const _: () = assert!(Line::Buses as usize + 1 == EventQueue::LINES);
+impl Line {
+    const SENSES: usize = EventQueue::LINES - 3;
+
+    #[inline]
+    fn number(self) -> usize {
+        match self {
+            Line::Link => 0,
+            Line::Cores => 1,
+            Line::Buses => 2,
+            Line::Senses(kind) => 3 + kind as usize % Line::SENSES,
+        }
+    }
+}
 
 /// The kinds of event: the queue holds a number below 2^24, the kind above that of the object.
 macro_rules! kinds {
@@ -70,7 +88,8 @@ macro_rules! kinds {
                 (kind as u32) << NUMBER_BITS | number
             }
 
-            #[inline]
+            #[expect(clippy::inline_always, reason = "every event passes here")]
+            #[inline(always)]
             fn unpacked(packed: u32) -> Event {
                 let number = packed & (MOST_LANES - 1);
                 match Kind::ALL[(packed >> NUMBER_BITS) as usize] {
@@ -90,7 +109,9 @@ kinds! {
     Core = Event::Core(core) => core, |core| Event::Core(core);
     Lingered = Event::Lingered(group) => group, |group| Event::Lingered(group);
     MeterOpens = Event::MeterOpens => 0, |_none| Event::MeterOpens;
+    Heat = Event::Heat => 0, |_none| Event::Heat;
     Slc = Event::Slc(timer) => timer, |timer| Event::Slc(timer);
+    MapLookedUp = Event::MapLookedUp => 0, |_none| Event::MapLookedUp;
     LinkFree = Event::LinkFree => 0, |_none| Event::LinkFree;
     RequestArrives = Event::RequestArrives => 0, |_none| Event::RequestArrives;
     Power = Event::Power(which) => which, |which| Event::Power(which);
@@ -127,21 +148,27 @@ impl Clock {
     /// ends takes the same time for most.
     #[inline]
     pub(in crate::ssd) fn call_in_line(&mut self, line: Line, at: Time, event: Event) {
-        self.events.push_in_line(line as usize, at, event.packed());
+        self.events.push_in_line(line.number(), at, event.packed());
     }
 
     /// Takes back an event that has not happened.
-    pub(in crate::ssd) fn take_back(&mut self, event: EventId) {
+    pub fn take_back(&mut self, event: EventId) {
         self.events.cancel(event);
     }
 
+    /// Goes to an instant up to which all has happened.
+    pub fn go_to(&mut self, now: Time) {
+        self.now = now;
+    }
+
     /// When something happens next.
-    pub(in crate::ssd) fn next_at(&self) -> Option<Time> {
+    pub fn next_at(&self) -> Option<Time> {
         self.events.next_at()
     }
 
     /// Goes to the next event, if that is not after `to`.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every event passes here")]
+    #[inline(always)]
     pub(in crate::ssd) fn go_on(&mut self, to: Time) -> Option<Event> {
         let (at, number) = self.events.pop_until(to)?;
         self.now = at;

@@ -1,8 +1,8 @@
 //! The solid-state disk: requests in, flash operations in between, completions out.
 //!
 //! A drive is a few machines and the wire between them (`wire/`). The [`Front`] takes requests and gives answers;
-//! [`Queues`] and the [`Cache`] have the pages that wait for their place or program, [`Units`] and [`Dies`] operate,
-//! [`Jobs`] and the [`Mover`] relocate. Of each pair a page takes one. All share one [`Clock`], FTL and flash.
+//! [`Queues`] and the [`Cache`] have the pages that wait for their place or program, [`die::Units`] and [`die::Dies`] operate,
+//! [`mover::Jobs`] and the [`mover::Mover`] relocate. Of each pair a page takes one. All share one [`Clock`], FTL and flash.
 
 pub mod account;
 mod audit;
@@ -27,6 +27,7 @@ mod mover;
 pub mod numbers;
 mod page;
 mod parts;
+mod patrol;
 pub mod power;
 mod programmed;
 mod report;
@@ -34,23 +35,22 @@ mod room;
 mod sets;
 pub mod shape;
 pub(crate) mod snapshot;
+mod thermal;
 pub mod timeline;
 #[cfg(test)]
 mod widths;
 mod wire;
+pub mod zoned;
 
 pub use config::SsdConfig;
 pub use conformance::{Check, conformance, conformance_of};
 pub use report::*;
+pub use thermal::ThermalReport;
 pub use {numbers::PageTable, room::Room, shape::Geometry, snapshot::Snapshot};
 
-use cache::{Cache, Queues};
-use die::{Dies, Units};
-use due::{Answer, Due};
+use cache::{Cache, MapReads, Queues};
 use engine::{Completion, Device, Followed, Request, Time};
-use mover::{Jobs, Mover};
-use {blocks::BlockBuffer, clock::Clock, timeline::Recorder};
-use {flash::Flash, front::Front, ftl::Ftl};
+use {blocks::BlockBuffer, clock::Clock, flash::Flash, front::Front, ftl::Ftl, timeline::Recorder};
 
 /// A simulated solid-state disk. Its fields are its machines, what they share, and what the wire has in hand.
 #[derive(Debug, Clone)]
@@ -60,28 +60,31 @@ pub struct Ssd {
     queues: Queues,
     cache: Cache,
     blocks: Option<Box<BlockBuffer>>,
-    units: Units,
-    dies: Dies,
-    jobs: Jobs,
-    mover: Mover,
+    map: Option<Box<MapReads>>,
+    units: die::Units,
+    dies: die::Dies,
+    jobs: mover::Jobs,
+    mover: mover::Mover,
     ftl: Ftl,
     flash: Flash,
     clock: Clock,
-    /// Pages go through the write buffer; and the way of a request.
+    /// Pages go through the write buffer; the way of a request; cleaning waits as long as there is room.
     is_buffered: bool,
     way: page::Way,
-    /// Cleaning waits as long as there is room.
     puts_off: bool,
+    /// Where there are such: power cuts that it recovers from, the other parts while it is divided, patrols, and heat
+    /// for which writes wait; and the time that a byte written without time takes, ns.
+    power: Option<Box<power::Power>>,
+    parts: Option<Box<parts::Parts>>,
+    patrol: Option<Box<patrol::Patrol>>,
+    thermal: Option<Box<thermal::Thermal>>,
+    pace_ns: Option<f64>,
     /// What is still to be done at this instant, and the answers of it; empty between events.
-    due: Vec<Due>,
-    answers: Vec<Answer>,
+    due: Vec<due::Due>,
+    answers: Vec<due::Answer>,
     recorder: Option<Box<Recorder>>,
     /// What units and buses had done when the account began, where that was in the middle of a run.
     before: Option<Box<account::Spent>>,
-    /// What it does about power cuts, if it recovers from them.
-    power: Option<Box<power::Power>>,
-    /// The other parts, while it is divided.
-    parts: Option<Box<parts::Parts>>,
 }
 
 impl Ssd {
@@ -107,15 +110,12 @@ impl Device for Ssd {
     }
 
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
-        while let Some(event) = self.clock.go_on(to) {
-            self.happens(event);
-        }
+        self.go_on(to, false, completions);
         self.clock.now = to;
-        self.front.hand_over(completions);
     }
 
     fn advance_to_answer(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
-        self.go_to_answer(to, completions)
+        self.go_on(to, true, completions)
     }
 
     fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {

@@ -74,7 +74,8 @@ fn whatever_is_asked_for_leaves_in_order() {
                     let payload = random.below(1 << PAYLOAD_BITS) as u32;
                     // Some stand in line, or want to.
                     let event = if random.below(8) == 0 {
-                        queue.push_in_line(random.below(3) as usize, at, payload);
+                        let line = random.below(EventQueue::LINES as u64) as usize;
+                        queue.push_in_line(line, at, payload);
                         None
                     } else {
                         Some(queue.push(at, payload))

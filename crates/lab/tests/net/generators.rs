@@ -67,6 +67,7 @@ pub fn draw(config: &mut Config, seed: u64) {
             ("checkpoint", "placement") => Some(dice.text(&["none", "checkpoint"])),
             ("lsm", "placement") => Some(dice.text(&["none", "hints", "shifted", "level"])),
             ("kv_offload", "placement") => Some(dice.text(&["none", "worker", "size"])),
+            ("gnn", "fan_out") => Some(dice.text(&["1", "3, 2", "15, 10, 5"])),
             (_, "eviction") => Some(dice.text(&["lru", "fifo", "ttl"])),
             (_, "model") => Some(dice.text(&["unet3d", "resnet50", "cosmoflow"])),
             (_, "keys") => Some(dice.text(&["uniform", "sequential"])),

@@ -123,6 +123,7 @@ fn part(stream: &MixStream, index: usize, context: &Context) -> Result<Part, Bui
         capacity_sectors: end - first,
         // A part of the device has none of its own.
         volumes: 1,
+        zones: context.zones.filter(|_| first == 0 && end == context.capacity_sectors),
         seed,
         pass: context.pass,
         inputs: context.inputs.clone(),

@@ -182,8 +182,8 @@ impl Raid {
                 return;
             }
             Op::Read => Kind::Read,
-            Op::Write => Kind::Write,
             Op::Trim => Kind::Trim,
+            _ => Kind::Write,
         };
         let sectors = self.geometry.stripe_sectors();
         let (mut start, mut end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
@@ -225,10 +225,16 @@ impl Raid {
         self.hand_on(desk);
     }
 
+    /// Whether something may be to be done when members have gone on, whatever they have answered.
+    #[inline]
+    pub fn has_steps(&self) -> bool {
+        self.rebuilds.are_done() || self.recovery.is_going_on()
+    }
+
     /// All members have gone on.
     #[inline]
     pub fn end_step(&mut self, desk: &mut Desk<'_>) {
-        if self.rebuilds.are_done() || self.recovery.is_going_on() {
+        if self.has_steps() {
             self.agenda.push(Message::Units);
             self.hand_on(desk);
         }

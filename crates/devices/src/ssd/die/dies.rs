@@ -6,7 +6,7 @@
 
 use super::buses::{Buses, Cargo};
 use super::costs::Costs;
-use super::rows::{Place, Row, Rows};
+use super::rows::{Place, Row};
 use super::state::{Cell, Die, Job, Load, Owner, Read, Stops, Task};
 use crate::kit::slots::Slots;
 use crate::ssd::account::UnitAccount;
@@ -107,30 +107,33 @@ impl Dies {
     #[inline]
     pub fn read(&mut self, row: &Row, sight: Sight, clock: &mut Clock) {
         let now = clock.now;
-        let die = &mut self.each[row.die as usize];
-        let read = Read {
+        let mut read = Read {
             owner: row.owner,
             die: row.die,
             planes: row.planes,
+            kind: row.kind,
             sense_ns: row.sense_ns,
             bus_ns: row.bus_ns,
             queued: now,
-            marks: [die.account.cleaning_ns(now), die.account.stopping_ns(now)],
-            started: 0,
+            marks: [0; 2],
+            started: now,
             sensed: 0,
         };
         self.count_read(&read);
-        let id = self.reads.insert(read);
+        let is_drive = read.owner.is_drive();
         let die = &mut self.each[row.die as usize];
-        // What waits for nothing need not go through the queue.
         let is_free = if self.shared { die.busy == 0 } else { die.busy & read.planes == 0 };
         if is_free && die.is_at_rest() {
-            return self.start_read(id, clock);
+            // What waits for nothing does not go through the queue.
+            die.busy |= read.planes;
+            die.account.begin(is_drive, now);
+            let id = self.reads.insert(read);
+            return self.sense(id, read.kind, now + read.sense_ns, clock);
         }
-        match read.owner {
-            Owner::Batch(_) if self.host_first => die.later_reads.push_back(id),
-            _ => die.reads.push_back(id),
-        }
+        read.marks = [die.account.cleaning_ns(now), die.account.stopping_ns(now)];
+        let id = self.reads.insert(read);
+        let queue = if is_drive && self.host_first { &mut die.later_reads } else { &mut die.reads };
+        queue.push_back(id);
         self.run(row.die, sight, clock);
     }
 
@@ -143,8 +146,8 @@ impl Dies {
         sight: Sight,
         clock: &mut Clock,
     ) {
-        let mut rows = Rows::new(self.shape, blocks_per_domain);
-        let row = rows.one(place, (skipped, bytes), owner, &self.costs);
+        let page = (place, (skipped, bytes));
+        let row = Row::of_page(page, owner, (&self.shape, blocks_per_domain), &self.costs);
         self.read(&row, sight, clock);
     }
 
@@ -157,12 +160,12 @@ impl Dies {
         clock: &mut Clock,
     ) {
         let read = &mut self.reads[id];
+        read.kind = row;
         (read.sense_ns, read.bus_ns) = self.costs.row(row, pages);
         read.sense_ns += longer_ns;
         let read = *read;
         self.count_read(&read);
-        let number = self.sensing.insert(id);
-        clock.call(clock.now + read.sense_ns, Event::Die(DieEvent::Sensed(number)));
+        self.sense(id, row, clock.now + read.sense_ns, clock);
     }
 
     /// A die has one more thing to do.
@@ -172,6 +175,7 @@ impl Dies {
         let cell_ns = match job {
             Job::Program { slc: true, .. } => self.costs.slc_program,
             Job::Program { .. } | Job::Own => self.costs.program,
+            Job::Map => self.costs.map_program,
             Job::Parity { passes } => Time::from(passes) * self.costs.program,
             Job::Erase(_) => self.costs.erase,
         };
@@ -275,18 +279,27 @@ impl Dies {
     /// A die does what it can.
     #[inline]
     pub fn run(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
-        if !self.each[number as usize].is_quiet() {
+        let die = &self.each[number as usize];
+        if die.has_only_reads() {
+            if die.has_reads() {
+                self.run_reads(number, clock);
+            }
+        } else if !die.is_quiet() {
             self.run_on(number, sight, clock);
         }
     }
 
-    fn run_on(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
-        if self.each[number as usize].has_only_reads() {
-            while let Some(read) = self.next_read(number) {
-                self.start_read(read, clock);
+    /// The same of one for which nothing but reads waits.
+    fn run_reads(&mut self, number: u32, clock: &mut Clock) {
+        while let Some(read) = self.next_read(number) {
+            self.start_read(read, clock);
+            if !self.each[number as usize].has_reads() {
+                return;
             }
-            return;
         }
+    }
+
+    fn run_on(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
         loop {
             self.begin_load(number, sight, clock);
             let die = &self.each[number as usize];
@@ -373,6 +386,13 @@ impl Dies {
             return None;
         }
         let (reads, busy) = (&self.reads, die.busy);
+        // Most often that is the first.
+        if let Some(id) = die.reads.front().copied()
+            && reads[id].planes & busy == 0
+        {
+            die.reads.pop_front();
+            return Some(id);
+        }
         for queue in [&mut die.reads, &mut die.later_reads] {
             // Reads of other planes may go past one that waits for its own, not past one of all.
             let mut place = 0;
@@ -382,7 +402,7 @@ impl Dies {
                     queue.remove(place);
                     return Some(id);
                 }
-                if shared || matches!(read.owner, Owner::Batch(_)) {
+                if shared || read.owner.is_drive() {
                     return None;
                 }
                 place += 1;
@@ -397,7 +417,7 @@ impl Dies {
         let now = clock.now;
         let read = &mut self.reads[id];
         read.started = now;
-        let cleans = matches!(read.owner, Owner::Batch(_));
+        let cleans = read.owner.is_drive();
         let die = &mut self.each[read.die as usize];
         if !cleans {
             die.account.waited_ns += now - read.queued;
@@ -415,8 +435,15 @@ impl Dies {
         if die.has_waiting_task() {
             die.passed += 1;
         }
-        let end = now + read.sense_ns;
-        clock.call(end, Event::Die(DieEvent::Sensed(self.sensing.insert(id))));
+        let (kind, end) = (read.kind, now + read.sense_ns);
+        self.sense(id, kind, end, clock);
+    }
+
+    /// Cells are sensed for a read, pages of a type, up to an instant.
+    #[inline]
+    fn sense(&mut self, id: u32, kind: u32, end: Time, clock: &mut Clock) {
+        let event = Event::Die(DieEvent::Sensed(self.sensing.insert(id)));
+        clock.call_in_line(Line::Senses(kind), end, event);
     }
 
     /// A read has its data in the registers.
@@ -424,7 +451,7 @@ impl Dies {
         let read = &mut self.reads[id];
         read.sensed = clock.now;
         let (number, planes) = (read.die, read.planes);
-        let streams = self.cached && !matches!(read.owner, Owner::Batch(_));
+        let streams = self.cached && !read.owner.is_drive();
         if !streams {
             let ns = read.bus_ns;
             self.send(number, Cargo::Read(id), ns, clock);
@@ -439,6 +466,7 @@ impl Dies {
     }
 
     /// Data that were sensed leave by the cache registers, and the planes are free.
+    #[inline]
     fn leave(&mut self, id: u32, sight: Sight, clock: &mut Clock) {
         let Read { die: number, planes, bus_ns, .. } = self.reads[id];
         let die = &mut self.each[number as usize];
@@ -458,13 +486,15 @@ impl Dies {
             return Ended::Row { read: id, owner: read.owner };
         }
         let read = self.reads.remove(id);
-        let cleans = matches!(read.owner, Owner::Batch(_));
+        let cleans = read.owner.is_drive();
         let die = &mut self.each[read.die as usize];
         die.account.end(cleans, now);
         if die.leaving & read.planes == read.planes {
             die.leaving &= !read.planes;
             let free = |id: &u32| self.reads[*id].planes & die.leaving == 0;
-            if let Some(place) = die.sensed.iter().position(free) {
+            if !die.sensed.is_empty()
+                && let Some(place) = die.sensed.iter().position(free)
+            {
                 let next = die.sensed.remove(place).expect("it was found");
                 self.leave(next, sight, clock);
             }
@@ -499,7 +529,7 @@ impl Dies {
             die.load = Some(Load { task, pages: 0 });
             return;
         }
-        let rows = if task.job.is_slc() { 1 } else { self.shape.rows };
+        let rows = self.costs.rows(task.job, self.shape.rows);
         let pages = self.shape.planes * rows;
         die.load = Some(Load { task, pages });
         die.account.begin(task.cleans, clock.now);
@@ -556,7 +586,7 @@ impl Dies {
         clock.call(at, Event::Die(DieEvent::Stopped(number)));
         die.stops += 1;
         self.suspensions += 1;
-        let of_host = |id: &u32| !matches!(self.reads[*id].owner, Owner::Batch(_));
+        let of_host = |id: &u32| !self.reads[*id].owner.is_drive();
         let for_host = die.reads.iter().any(of_host);
         let left = left + self.stops.resume_ns(for_host);
         die.account.begin_stopping(now);
@@ -596,7 +626,9 @@ impl Dies {
     /// A row of pages must be sensed. What crosses the bus is counted where it does.
     #[inline]
     fn count_read(&mut self, read: &Read) {
-        let senses = u64::from(read.planes.count_ones());
+        // Most often of one plane, which costs less to find than to count.
+        let is_one = read.planes & (read.planes - 1) == 0;
+        let senses = if is_one { 1 } else { u64::from(read.planes.count_ones()) };
         let [all, of_host] = &mut self.effort;
         all.sense(senses, read.sense_ns, 0);
         if let Owner::Request { reads: true, .. } | Owner::Aged { .. } = read.owner {
@@ -606,7 +638,7 @@ impl Dies {
 
     /// A program or an erase has ended.
     fn count_task(&mut self, task: &Task) {
-        let rows = if task.job.is_slc() { 1 } else { self.shape.rows };
+        let rows = self.costs.rows(task.job, self.shape.rows);
         let pages = u64::from(self.shape.planes * rows);
         let effort = &mut self.effort[0];
         match task.job {
@@ -615,7 +647,7 @@ impl Dies {
                 effort.program_ns += task.cell_ns;
                 effort.programs += if last { pages } else { 0 };
             }
-            Job::Parity { .. } => {
+            Job::Parity { .. } | Job::Map => {
                 effort.program_ns += task.cell_ns;
                 effort.programs += pages;
             }

@@ -24,11 +24,52 @@ pub(in crate::ssd) struct Row {
     pub(super) owner: Owner,
     pub(super) die: u32,
     pub(super) planes: u32,
+    /// The type of the pages that are sensed.
+    pub(super) kind: u32,
     pub(super) sense_ns: Time,
     pub(super) bus_ns: Time,
 }
 
 impl Row {
+    /// The row of a single page, as adding it to [`Rows`] and finishing the row would make it.
+    #[inline]
+    pub(super) fn of_page(
+        (place, (skipped, bytes)): (Place, (u32, u32)),
+        owner: impl Fn(u32) -> Owner,
+        (shape, blocks_per_domain): (&Groups, u32),
+        costs: &Costs,
+    ) -> Row {
+        if skipped + bytes > shape.page_bytes {
+            let mut rows = Rows::new(*shape, blocks_per_domain);
+            let before = rows.add(place, (skipped, bytes), &owner, costs);
+            debug_assert!(before.is_none(), "it is alone");
+            return rows.finish(owner, costs).expect("it was added");
+        }
+        // What lies in one page of the flash.
+        let span = shape.span(place.unit);
+        let kind = if place.slc { SLC_ROW } else { span.row };
+        let first = shape.first_die(place.block, blocks_per_domain);
+        Row {
+            owner: owner(1),
+            die: shape.place(first, place.group).die,
+            planes: 1 << span.plane,
+            kind,
+            sense_ns: costs.sense(kind, bytes == shape.page_bytes),
+            bus_ns: costs.transfer(bytes),
+        }
+    }
+
+    /// A page of the map, on a plane of a die.
+    pub fn of_map(page: u32, (die, plane): (u32, u32), costs: &Costs) -> Row {
+        let (sense_ns, bus_ns) = (costs.map_read, costs.map_bus);
+        Row { owner: Owner::Map(page), die, planes: 1 << plane, kind: SLC_ROW, sense_ns, bus_ns }
+    }
+
+    /// The same row on another die.
+    pub fn on(self, die: impl Fn(u32) -> u32) -> Row {
+        Row { die: die(self.die), ..self }
+    }
+
     /// The same row, whose senses take this much longer.
     pub fn longer(self, more_ns: Time) -> Row {
         Row { sense_ns: self.sense_ns + more_ns, ..self }
@@ -111,34 +152,6 @@ impl Rows {
         before
     }
 
-    /// The row of a single page, as adding it and finishing the row would make it.
-    #[inline]
-    pub fn one(
-        &mut self,
-        place: Place,
-        (skipped, bytes): (u32, u32),
-        owner: impl Fn(u32) -> Owner,
-        costs: &Costs,
-    ) -> Row {
-        let span = self.shape.span(place.unit);
-        let page_bytes = self.shape.page_bytes;
-        if skipped + bytes > page_bytes {
-            let before = self.add(place, (skipped, bytes), &owner, costs);
-            debug_assert!(before.is_none(), "it is alone");
-            return self.finish(owner, costs).expect("it was added");
-        }
-        // What lies in one page of the flash.
-        let kind = if place.slc { SLC_ROW } else { span.row };
-        let first = self.shape.first_die(place.block, self.blocks_per_domain);
-        Row {
-            owner: owner(1),
-            die: self.shape.place(first, place.group).die,
-            planes: 1 << span.plane,
-            sense_ns: costs.sense(kind, bytes == page_bytes),
-            bus_ns: costs.transfer(bytes),
-        }
-    }
-
     /// The page that is being added to is complete.
     fn close_page(&self, row: &mut Open, costs: &Costs) {
         if row.bytes > 0 {
@@ -157,15 +170,31 @@ impl Rows {
             owner: owner(row.pages),
             die: self.shape.place(first, row.group).die,
             planes: row.planes,
+            kind: row.kind,
             sense_ns: costs.sense(row.kind, row.whole),
             bus_ns: row.bus_ns,
         })
     }
 
+    /// A page of a group that is read on patrol.
+    pub fn patrol(
+        &self,
+        (block, group): (Block, u32),
+        kind: u32,
+        plane: u32,
+        costs: &Costs,
+    ) -> Row {
+        let first = self.shape.first_die(block, self.blocks_per_domain);
+        let (sense_ns, bus_ns) = costs.row(kind, 1);
+        let die = self.shape.place(first, group).die;
+        Row { owner: Owner::Patrol, die, planes: 1 << plane, kind, sense_ns, bus_ns }
+    }
+
     /// A batch of rows of a victim, of the first of which this many pages cross the bus.
     pub fn batch(&self, batch: Batch, die: u32, (pages, slc): (u32, bool), costs: &Costs) -> Row {
-        let (sense_ns, bus_ns) = costs.row(if slc { SLC_ROW } else { batch.row() }, pages);
+        let kind = if slc { SLC_ROW } else { batch.row() };
+        let (sense_ns, bus_ns) = costs.row(kind, pages);
         let planes = u32::MAX >> (32 - self.shape.planes);
-        Row { owner: Owner::Batch(batch), die, planes, sense_ns, bus_ns }
+        Row { owner: Owner::Batch(batch), die, planes, kind, sense_ns, bus_ns }
     }
 }

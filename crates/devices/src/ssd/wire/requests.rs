@@ -10,33 +10,24 @@ use engine::{Completion, Op, Request, Time};
 use std::ops::Range;
 
 impl Ssd {
-    /// Something happens.
-    #[inline]
-    pub(in crate::ssd) fn happens(&mut self, event: Event) {
-        if let Event::Lane(lane) = event {
-            self.lane_event(lane);
-        } else {
-            self.else_happens(event);
-        }
-    }
-
-    /// Goes from event to event, up to an instant, until something is answered or the drive is at its end; returns
-    /// the instant of the last event.
-    pub(in crate::ssd) fn go_to_answer(
+    /// Goes from event to event, up to an instant; where `stops`, until something is answered or the drive is at its
+    /// end. Returns the instant of the last event.
+    pub(in crate::ssd) fn go_on(
         &mut self,
         to: Time,
+        stops: bool,
         completions: &mut Vec<Completion>,
     ) -> Option<Time> {
         let (mut at, mut to) = (None, to);
         loop {
             // Some requests are answered when they are submitted. All of an instant belongs together.
-            if self.front.has_done() {
+            if stops && self.front.has_done() {
                 (at, to) = (Some(self.clock.now), self.clock.now);
             }
             let Some(event) = self.clock.go_on(to) else { break };
             self.happens(event);
             at = Some(self.clock.now);
-            if self.ftl.has_ended() {
+            if stops && self.ftl.has_ended() {
                 to = self.clock.now;
             }
         }
@@ -44,7 +35,10 @@ impl Ssd {
         at
     }
 
-    fn else_happens(&mut self, event: Event) {
+    /// Something happens.
+    #[expect(clippy::inline_always, reason = "every event passes here, from one place")]
+    #[inline(always)]
+    fn happens(&mut self, event: Event) {
         match event {
             Event::Lane(lane) => return self.lane_event(lane),
             Event::Die(event) => self.die_event(event),
@@ -57,8 +51,20 @@ impl Ssd {
             }
             Event::Lingered(group) => self.lingered(group),
             Event::MeterOpens => self.meter_opens(),
+            Event::Heat => self.cooled(),
             Event::Slc(timer) => self.slc_timer_ended(timer),
-            Event::LinkFree => return self.pump(),
+            Event::MapLookedUp => {
+                self.map_looked_up();
+                if !self.is_buffered && !self.front.is_link_clear() {
+                    return self.pump();
+                }
+            }
+            Event::LinkFree => {
+                if self.front.answer_crosses(&mut self.clock) {
+                    return self.pump_unless_at_rest();
+                }
+                return self.pump();
+            }
             Event::RequestArrives => {
                 self.front.request_arrives();
                 return self.pump();
@@ -121,16 +127,22 @@ impl Ssd {
     #[inline]
     fn begin_request(&mut self, slot: Slot, request: &Request) {
         if self.way != Way::Units {
-            if self.way == Way::Aged {
-                self.begin_aged(slot, request);
-            } else {
-                self.begin_buffered(slot, request);
+            match self.way {
+                Way::Buffer => self.begin_buffered(slot, request),
+                Way::Mapped => self.begin_mapped(slot, request),
+                _ => self.begin_aged(slot, request),
             }
             return self.work_off();
         }
         if self.blocks.is_some() && self.begin_at_blocks(slot, request) {
             return;
         }
+        self.begin_on_units(slot, request);
+    }
+
+    /// The pages of a request go to the queues of their units.
+    #[inline]
+    pub fn begin_on_units(&mut self, slot: Slot, request: &Request) {
         let pages = front::touched(self.ftl.geometry(), request);
         self.front.expect(slot, (pages.end - pages.start) as u32);
         for page in pages {
@@ -174,6 +186,7 @@ impl Ssd {
         any
     }
 
+    #[inline(never)]
     fn give_all_answers(&mut self) {
         if let [Answer::Done { slot, status, held }] = *self.answers {
             self.answers.clear();
