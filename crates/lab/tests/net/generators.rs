@@ -7,7 +7,7 @@ use super::dice::Dice;
 pub const KINDS: [&str; 7] = ["cache", "checkpoint", "lsm", "kv_offload", "ann", "gnn", "training"];
 
 /// A value of a key of these kinds that no other kind has.
-pub fn value(kind: &str, path: &str, dice: &mut Dice) -> Option<String> {
+pub fn value(path: &str, dice: &mut Dice) -> Option<String> {
     let value = match path.strip_prefix("workload.")? {
         "small" | "small_share" | "overwrites" => dice.share(),
         "bucket" | "large_item" | "append" | "buffer" => dice.text(&["4KiB", "8KiB", "16KiB"]),
@@ -21,7 +21,6 @@ pub fn value(kind: &str, path: &str, dice: &mut Dice) -> Option<String> {
         "restarts" => dice.whole(&[0, 1, 3]),
         "data" => dice.number(&[0.05, 0.2, 0.4]),
         "l0_files" | "merges" => dice.whole(&[1, 2, 4]),
-        "fan_out" if kind == "gnn" => dice.text(&["1", "3, 2", "15, 10, 5"]),
         "fan_out" => dice.number(&[2.0, 4.0, 10.0]),
         "compression" => dice.number(&[0.3, 1.0]),
         "workers" | "prompt" | "accelerators" | "readers" | "prefetch" | "epochs" | "beam" => {
@@ -79,7 +78,7 @@ pub fn draw(config: &mut Config, seed: u64) {
             (_, "request_size") => Some(dice.text(&["4KiB", "16KiB"])),
             (_, "read_share") => Some(dice.share()),
             (_, "locality") => Some(dice.text(&["uniform", "zipf(0.99)"])),
-            _ => value(kind, &path, &mut dice),
+            _ => value(&path, &mut dice),
         };
         config.set(&path, words.expect("a row of a key"));
     }

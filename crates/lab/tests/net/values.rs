@@ -277,7 +277,7 @@ fn of_workload(kind: &str, path: &str, dice: &mut Dice) -> Option<String> {
         "min_size" => dice.text(&["1B", "500B", "4KiB"]),
         "max_size" => dice.text(&["4KiB", "10000B", "64KiB"]),
         "transactions" => dice.whole(&[0, 10, 500]),
-        _ => return generators::value(kind, path, dice),
+        _ => return generators::value(path, dice),
     };
     Some(value)
 }
