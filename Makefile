@@ -118,6 +118,10 @@ docs: dist/.stamp-tested ## build the docs as a site into site/
 	$(BIN)/zensical build --clean --strict
 	@echo "The first page: site/index.html"
 
+.PHONY: pictures
+pictures: dist/.stamp-tested ## draw the pictures of the docs that come from the simulator alone
+	$(BIN)/python packaging/pictures.py
+
 .PHONY: docs-versions
 docs-versions: docs ## put the site of this version beside those in dist/docs/
 	$(BIN)/python packaging/versions.py

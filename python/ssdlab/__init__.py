@@ -12,7 +12,8 @@ from; `trace` looks at traces and converts them; `calibrate` makes a device from
 meeting a need costs, `endurance` how much may be written, `place` what placement (FDP) would gain;
 `view` shows a run as it happens; `serve` makes a simulated device a block device, and `crash` cuts
 its power under an application; `check_cleaner` checks a cleaning policy of your own, for which
-`cleaners` has the parts, and `check_placement` one that places writes (`Placement`).
+`cleaners` has the parts, `check_placement` one that places writes (`Placement`), and
+`check_host_log` a log on zones (`HostLog`).
 
 The user's mistakes raise `InputError`, whose message names the source, the key and the valid
 choices; a defect of ssdlab is an `InternalError`, which says how to report it.
@@ -39,7 +40,14 @@ if TYPE_CHECKING:
     from ssdlab.keeping import Kept, keep
     from ssdlab.live import LiveDevice, serve
     from ssdlab.live.exports import LiveExports, serve_exports
-    from ssdlab.placement import Placed, Placement, check_placement, place
+    from ssdlab.placement import (
+        HostLog,
+        Placed,
+        Placement,
+        check_host_log,
+        check_placement,
+        place,
+    )
     from ssdlab.rating import Rating, endurance
     from ssdlab.reports import report
     from ssdlab.results import Record, Results
@@ -59,6 +67,7 @@ __all__ = [
     "Costs",
     "Experiment",
     "Findings",
+    "HostLog",
     "InputError",
     "InternalError",
     "Kept",
@@ -79,6 +88,7 @@ __all__ = [
     "__version__",
     "calibrate",
     "check_cleaner",
+    "check_host_log",
     "check_placement",
     "choose",
     "cleaners",
@@ -110,6 +120,7 @@ _PLACES = {
     "Comparison": "comparison:Comparison",
     "Costs": "costing.answer:Costs",
     "Experiment": "running:Experiment",
+    "HostLog": "placement:HostLog",
     "Findings": "crashes.perform:Findings",
     "InputError": "_core:InputError",
     "InternalError": "_core:InternalError",
@@ -131,6 +142,7 @@ _PLACES = {
     "__version__": "_core:version",
     "calibrate": "calibration:calibrate",
     "check_cleaner": "cleaners:check_cleaner",
+    "check_host_log": "placement:check_host_log",
     "check_placement": "placement:check_placement",
     "choose": "choosing:choose",
     "cleaners": "cleaners",

@@ -130,7 +130,18 @@ def reliability(
     progress: Callable[[int, int], object] | None = None,
 ) -> str: ...
 def keep(layers: Layers, age: str, cycles: float, data_bytes: int) -> str: ...
+def retention(layers: Layers, class_: str) -> str: ...
 def media_forms() -> str: ...
+def fleet(
+    layers: Layers,
+    *,
+    drives: int,
+    years: float,
+    bad_blocks: float,
+    bad_blocks_shape: float,
+    seed: int,
+    progress: Callable[[int, int], object] | None = None,
+) -> str: ...
 def resolve(layers: Layers) -> str: ...
 def resolve_json(layers: Layers) -> str: ...
 def capacity_bytes(layers: Layers) -> int: ...
@@ -186,6 +197,14 @@ class PlacementTrace:
         settings: str,
         own: bytes | None = None,
         progress: Callable[[int], object] | None = None,
+    ) -> str: ...
+    def study_log(
+        self,
+        settings: str,
+        streams: bytes,
+        victim: Callable[
+            [builtins.list[int], builtins.list[int], builtins.list[int], int, int], int
+        ],
     ) -> str: ...
 
 def permutation_passes(

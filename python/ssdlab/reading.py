@@ -113,7 +113,10 @@ def _check(data: Mapping[str, Any]) -> None:
     for name, section in data.items():
         if name not in ("experiment", "live"):
             _numbers(name, section)
-    for name in ("flash", "wear", "energy", "buffer", "disk", "array", "power", "elapsed"):
+    sections = (
+        "flash", "wear", "energy", "buffer", "map", "disk", "zones", "array", "power", "elapsed",
+    )  # fmt: skip
+    for name in sections:
         if name in data and not isinstance(data[name], dict | None):
             raise Broken(f"{name} is no section")
     for name, host in data["host"].items():

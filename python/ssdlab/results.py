@@ -241,7 +241,9 @@ class Results(Part):
     elapsed: Elapsed
     health: Record
     buffer: Record
+    map: Record
     disk: Record
+    zones: Record
     array: Record
     energy: Record
     power: Record

@@ -358,6 +358,8 @@ def every(tmp_path_factory):
             }
         },
     }
+    curve = [{"capacities": n / 10, "write_amplification": 1 + n / 9} for n in range(1, 9)]
+    placed = ssdlab.Results({"fdp": {"write_amplification_curve": curve}})
     return {
         of_run: [
             of_run.latency(named),
@@ -367,6 +369,7 @@ def every(tmp_path_factory):
             of_run.units(run),
             of_run.timeline(run),
             of_run.wear("", run),
+            of_run.placement(placed),
         ],
         of_trace: [of_trace.density(trace), of_trace.sizes(trace), of_trace.working_set(trace)],
         of_sweep: [

@@ -75,3 +75,46 @@ def test_a_disk_has_none(refused):
 
 def test_it_is_in_the_api():
     assert ssdlab.cliff is cliff
+
+
+def _written(**changes):
+    """Half a copy of a small part of the 980 PRO: 300 GB of 1 TB."""
+    set = {"device.slc_cache.limit": "100GB", "device.scale": 384}
+    set |= {f"device.{key.replace('__', '.')}": value for key, value in changes.items()}
+    return cliff("samsung-980pro", 300e9, set=set)
+
+
+def test_without_folds_beside_the_host_the_second_rate_is_that_of_native_cells():
+    rates = [
+        _written(slc_cache__fold_share=share).phases[1].bytes_per_s for share in (0.0, 0.2, 0.4)
+    ]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[0] == pytest.approx(2.0e9, rel=0.08)
+
+
+def test_folds_during_the_burst_would_move_the_cliff():
+    # A cache that folded while it fills would hold more than a review has found.
+    kept = _written().cliff_at_bytes
+    assert kept == pytest.approx(100e9, rel=0.05)
+    eager = _written(slc_cache__fold="eager", slc_cache__fold_rate="1500MB/s").cliff_at_bytes
+    assert eager is None or eager > 1.2 * kept
+
+
+def test_without_forced_folds_a_long_copy_would_be_fast_to_its_end():
+    def mean(rate):
+        set = {"device.scale": 384, "device.slc_cache.limit": "280GB"}
+        set |= {"device.slc_cache.fold_share": 0.0, "device.slc_cache.fold_rate": rate}
+        return cliff("samsung-980pro", set=set).bytes_per_s
+
+    assert mean("unlimited") > 2 * mean("330MB/s")
+
+
+def test_a_small_cache_of_the_map_makes_reads_of_a_wide_span_slower():
+    def mean_us(memory, span):
+        set = {"device.scale": 384, "device.fill": "full", "device.map.memory": memory}
+        load = {"kind": "closed", "requests": 20_000, "outstanding": 1, "footprint": span}
+        return ssdlab.run(device="wd-sn580", set=set, workload=load).host.read.mean_us
+
+    narrow, wide = mean_us("38MiB", 0.016), mean_us("38MiB", 0.064)
+    assert wide > 1.1 * narrow
+    assert mean_us("200MB", 0.064) < wide

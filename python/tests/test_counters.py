@@ -64,8 +64,22 @@ def gathering():
     )
 
 
+@pytest.fixture(scope="module")
+def mapping():
+    """A drive whose memory does not hold all of its map."""
+    return ssdlab.run(
+        set={
+            "device.blocks_per_plane": 64,
+            "device.map.memory": "64KiB",
+            "workload.kind": "closed",
+            "workload.requests": 3000,
+            "workload.read_share": 0.3,
+        }
+    )
+
+
 #: Sections that only some drives have, in the results of those.
-OWN = {"flash.merges": "merging", "flash.block_buffer": "gathering"}
+OWN = {"flash.merges": "merging", "flash.block_buffer": "gathering", "map": "mapping"}
 
 
 def section(results, path):
@@ -108,10 +122,11 @@ def test_the_terminal_shows_the_counters_that_have_words_for_it(drive, request):
     assert units == sorted(units, key=counters.UNITS.index), "pages first"
 
 
-def test_the_report_says_what_each_counter_means(buffered, merging, gathering):
+def test_the_report_says_what_each_counter_means(buffered, merging, gathering, mapping):
     pages = {
         "flash.merges": runs.page([merging]),
         "flash.block_buffer": runs.page([gathering]),
+        "map": runs.page([mapping]),
     }
     of_buffered = runs.page([buffered])
     for row in counters.table():

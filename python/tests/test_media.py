@@ -38,6 +38,29 @@ LOSING = ON | {"device.retry.steps": 22, "device.retry.search": "none"}
         ({"device.parity.of": 0, "device.parity.stagger": True}, "stagger.*device.parity.of"),
         ({"device.media.model": "none", "device.ecc.hard": 1e-2}, "device.ecc.*device.media.model"),
         ({"device.buffer.size": "0B"}, "device.media.*device.buffer.size"),
+        ({"device.scrub.period": "7 days"}, 'device.scrub.period.*such as "7d"'),
+        ({"device.scrub.period": "7d", "device.scrub.limit": 0}, "device.scrub.limit.*above 0"),
+        ({"device.scrub.limit": 0.5}, "device.scrub.limit.*device.scrub.period"),
+        (
+            {"device.media.model": "none", "device.scrub.period": "7d"},
+            "device.scrub.*device.media.model",
+        ),
+        (
+            {"device.scrub.period": "7d", "run.precondition": "sequential"},
+            "run.pace.*a patrol needs time.*0.3 DWPD",
+        ),
+        ({"run.timed": False}, "run.pace.*data age with time.*run.age"),
+        ({"run.pace": "0.3"}, "run.pace.*0.3 DWPD"),
+        ({"run.pace": "1 DWPD"}, "run.pace.*nothing is written without"),
+        (
+            {"device.media.model": "none", "run.pace": "1 DWPD", "run.precondition": "sequential"},
+            "run.pace.*device.media.model",
+        ),
+        ({"device.spares.sick_dies": 1.0}, "device.spares.sick_dies.*below 1"),
+        ({"device.spares.defects_shape": 0.5}, "defects_shape.*device.spares.defects"),
+        ({"device.health.fail_at_uncorrectable": 0}, "fail_at_uncorrectable.*at least 1"),
+        ({"device.thermal.limit": "70"}, "device.thermal.limit.*with its unit"),
+        ({"device.thermal.limit": "70C"}, "device.thermal.limit.*device.energy"),
     ],
 )
 def test_what_is_wrong_is_refused_with_key_and_value(changes, part):
@@ -64,6 +87,35 @@ def test_an_array_ages_only_without_redundancy():
     assert run("none").to_dict()["media"]["clock_days"] > 90
     with pytest.raises(InputError, match=r"device.redundancy.*not reconstructed yet"):
         run("parity")
+
+
+def test_a_pace_lets_data_age_that_are_written_without_time():
+    load = {"kind": "closed", "read_share": 1.0, "random_share": 0.0, "requests": 100}
+
+    def days(pace):
+        keys = ON | {"run.precondition": "sequential", "run.pace": pace}
+        media = ssdlab.run(device="tlc-enterprise", workload=load, set=keys).to_dict()["media"]
+        return media["clock_days"]
+
+    # One drive write at half of one a day; and 90 GB at a megabyte a second.
+    assert days("0.5 DWPD") == pytest.approx(2, rel=0.01)
+    assert days("1MB/s") == pytest.approx(90e9 / 1e6 / 86400, rel=0.02)
+    assert days("none") == pytest.approx(0, abs=1e-3)
+
+
+def test_a_patrol_keeps_data_young_that_are_written_slowly():
+    load = {"kind": "closed", "read_share": 1.0, "random_share": 0.0, "requests": 100}
+    keys = ON | {"run.precondition": 0.2, "run.pace": "0.001 DWPD"}
+
+    def media(**scrub):
+        more = {f"device.scrub.{key}": value for key, value in scrub.items()}
+        return ssdlab.run(device="tlc-enterprise", workload=load, set=keys | more).to_dict()[
+            "media"
+        ]
+
+    without, with_patrol = media(), media(period="7d", drift_limit=6)
+    assert without["refreshed_blocks"] == 0 < with_patrol["refreshed_blocks"]
+    assert with_patrol["drift"]["max"] < without["drift"]["max"]
 
 
 def test_timed_and_untimed_runs_lose_the_same_pages():

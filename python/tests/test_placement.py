@@ -245,3 +245,24 @@ def test_json_has_life_and_figures_on_a_known_drive(
     assert found["drive"]["units"] == 915 and 0.14 < found["drive"]["spare"] < 0.16
     for it in found["rows"]:
         assert 0 <= it["open_share_of_spare"] < 1 or "refused" in it
+
+
+def test_a_hint_of_the_lifetime_lowers_amplification_on_the_drive_of_2008(tmp_path):
+    """Section 5.2 of the 2008 paper: volatile data apart from the rest, as the host says."""
+    job = tmp_path / "hinted.fio"
+    job.write_text(
+        "[global]\nbs=4k\nrw=randwrite\nnorandommap\niodepth=4\nnumber_ios=60000\n"
+        "[volatile]\nsize=5%\nwrite_hint=short\n"
+        "[cold]\noffset=5%\nsize=95%\nnumber_ios=20000\nwrite_hint=long\n"
+    )
+    drive = {"preset": "agrawal2008", "blocks_per_plane": 32}
+    found = {
+        handles: ssdlab.run(
+            device=drive | ({"fdp": {"handles": handles}} if handles else {}),
+            workload=job,
+            run={"precondition": "random:1"},
+        ).flash.write_amplification
+        for handles in (0, 1, 5)
+    }
+    assert found[1] == found[0]
+    assert found[5] < 0.95 * found[0]

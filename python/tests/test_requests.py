@@ -8,7 +8,7 @@ import pytest
 
 import ssdlab as package
 
-PARTS = ["host_queue_ns", "host_link_ns", "firmware_ns", "buffer_ns", "unit_wait_ns"]
+PARTS = ["host_queue_ns", "host_link_ns", "firmware_ns", "map_ns", "buffer_ns", "unit_wait_ns"]
 PARTS += ["cleaning_wait_ns", "suspend_ns", "bus_ns", "cell_ns", "retry_ns", "rebuild_ns"]
 
 

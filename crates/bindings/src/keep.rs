@@ -23,6 +23,19 @@ pub fn keep(
     .map_err(InputError::new_err)
 }
 
+/// Up to how many cycles the drive of the experiment made of `layers` keeps its data as a class of JESD218 demands, as
+/// JSON text.
+#[pyfunction]
+pub fn retention(py: Python<'_>, layers: Vec<PyLayer>, class: String) -> PyResult<String> {
+    detached(py, || {
+        let experiment = experiment(layers)?;
+        lab::retention(&experiment, &class)
+            .map(|it| it.to_string())
+            .map_err(|error| error.to_string())
+    })?
+    .map_err(InputError::new_err)
+}
+
 /// The figures of the closed forms for which there are published ones, as JSON text.
 #[pyfunction]
 pub fn media_forms() -> String {

@@ -34,7 +34,7 @@ mod _core {
     #[pymodule_export]
     use super::errors::{CheckError, InputError, InternalError, PolicyError, panic};
     #[pymodule_export]
-    use super::keep::{keep, media_forms};
+    use super::keep::{keep, media_forms, retention};
     #[pymodule_export]
     use super::layers::{
         capacity_bytes, check_device, experiment_schema, list, list_categories, peers, permit_code,
@@ -46,7 +46,7 @@ mod _core {
     #[pymodule_export]
     use super::placement::{PlacementTrace, cache_amplification, permutation_passes};
     #[pymodule_export]
-    use super::reliability::reliability;
+    use super::reliability::{fleet, reliability};
     #[pymodule_export]
     use super::run::{check_cleaner, run};
     #[pymodule_export]

@@ -1,9 +1,10 @@
 //! What Python asks about placement: a trace that is read once, and studied.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 use ::placement::published::{CacheLoad, permutation};
-use ::placement::{Isolation, TooFew};
+use ::placement::{Isolation, TooFew, Zones};
 use lab::{PlacementLoad, TraceError};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -83,14 +84,39 @@ impl PlacementTrace {
                 )
             })
         })?;
-        outcome.map_err(|error| match error {
-            TraceError::Interrupted { .. } => {
-                raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))
+        outcome.map_err(|error| failed(error, raised))
+    }
+
+    /// A host log on zones, as JSON text of a list of one row: `streams` has the stream of each write or trim, and
+    /// `victim(valid, full_at, full, zone_pages, now)` the number of the zone that is cleaned next.
+    fn study_log(
+        &self,
+        settings: &str,
+        streams: &[u8],
+        victim: &Bound<'_, PyAny>,
+    ) -> PyResult<String> {
+        let raised = RefCell::new(None);
+        let choose = |zones: &Zones<'_>| {
+            let (valid, full_at, full) = (zones.valid, zones.full_at, zones.full);
+            let asked = victim.call1((valid, full_at, full, zones.zone_pages, zones.now));
+            match asked.and_then(|chosen| chosen.extract::<u32>()) {
+                Ok(zone) => Some(zone),
+                Err(error) => {
+                    *raised.borrow_mut() = Some(error);
+                    None
+                }
             }
-            TraceError::Input(message) | TraceError::Output(message) => {
-                InputError::new_err(message)
-            }
-        })
+        };
+        let found = self.load.study_log(settings, streams, Box::new(choose), &|_| false);
+        found.map_err(|error| failed(error, raised.take()))
+    }
+}
+
+/// What is raised where a study ends early.
+fn failed(error: TraceError, raised: Option<PyErr>) -> PyErr {
+    match error {
+        TraceError::Interrupted { .. } => raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())),
+        TraceError::Input(message) | TraceError::Output(message) => InputError::new_err(message),
     }
 }
 

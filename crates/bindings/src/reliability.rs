@@ -1,8 +1,9 @@
 //! The Monte Carlo of arrays over years.
 
 use crate::errors::{InputError, detached};
+use crate::layers::{PyLayer, experiment};
 use crate::visits::Visits;
-use lab::{ReliabilitySettings, RunError};
+use lab::{FleetSettings, ReliabilitySettings, RunError};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
@@ -45,12 +46,46 @@ pub(crate) fn reliability(
         groups,
         seed,
     };
+    watched(py, progress, groups, |visit| lab::reliability(&settings, visit).map(|it| it.to_json()))
+}
+
+/// Lets so many drives of the experiment made of `layers` live for years and returns what they came to as JSON text.
+///
+/// `progress(done, drives)` is called about ten times a second; what it raises, and Ctrl-C, ends it.
+#[pyfunction]
+#[pyo3(signature = (layers, *, drives, years, bad_blocks, bad_blocks_shape, seed, progress = None))]
+#[expect(clippy::too_many_arguments, reason = "each is an option of the command")]
+pub(crate) fn fleet(
+    py: Python<'_>,
+    layers: Vec<PyLayer>,
+    drives: u64,
+    years: f64,
+    bad_blocks: f64,
+    bad_blocks_shape: f64,
+    seed: u64,
+    progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let progress = progress.map(Bound::unbind);
+    let asked = FleetSettings { drives, years, bad_blocks, bad_blocks_shape, seed };
+    watched(py, progress, drives, |visit| {
+        let experiment = experiment(layers).map_err(RunError::Input)?;
+        lab::fleet(&experiment, &asked, visit).map(|it| it.to_string())
+    })
+}
+
+/// What a run comes to that is told of how far it is, and may be ended.
+fn watched(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    all: u64,
+    run: impl FnOnce(&mut dyn FnMut(u64) -> ControlFlow<()>) -> Result<String, RunError> + Send,
+) -> PyResult<String> {
     let mut raised = None;
     let outcome = detached(py, || {
         let mut visits = Visits::new();
-        lab::reliability(&settings, &mut |done| {
+        run(&mut |done| {
             let tell = |py: Python<'_>| match &progress {
-                Some(progress) => progress.call1(py, (done, groups)).map(drop),
+                Some(progress) => progress.call1(py, (done, all)).map(drop),
                 None => Ok(()),
             };
             match visits.visit(tell) {
@@ -63,7 +98,7 @@ pub(crate) fn reliability(
         })
     })?;
     match outcome {
-        Ok(found) => Ok(found.to_json()),
+        Ok(found) => Ok(found),
         Err(RunError::Interrupted { .. }) => {
             Err(raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())))
         }

@@ -43,6 +43,21 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         Err(Invalid::new(&["run.age", "device.kind"], problem))
     }
 
+    /// Whether what is written to this device without time may have a pace (`run.pace`), at which its data age; and how
+    /// many bytes of the whole device one of its own stands for.
+    ///
+    /// # Errors
+    /// Why not, with the keys to blame.
+    fn check_pace(&self) -> Result<u32, Invalid> {
+        let problem = "only what is written to a device of kind \"ssd\" has a pace";
+        Err(Invalid::new(&["run.pace", "device.kind"], problem))
+    }
+
+    /// Whether it must have one.
+    fn needs_pace(&self) -> bool {
+        false
+    }
+
     /// Refuses what contradicts itself, without building the device: as far as its shape shows it.
     ///
     /// # Errors

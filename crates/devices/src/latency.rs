@@ -48,6 +48,8 @@ latency_parts! {
         "transfer on the host link, waiting included";
     FIRMWARE: "firmware", "in the controller's firmware",
         "processing on a controller core, waiting included", may_be_left_out;
+    MAP: "map", "looking up the map",
+        "looking up pages in the map, of which memory does not hold all", may_be_left_out;
     BUFFER: "buffer", "waiting for the write buffer",
         "waiting for room in the write buffer", may_be_left_out;
     UNIT_WAIT: "unit_wait", "waiting for a busy unit",

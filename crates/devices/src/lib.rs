@@ -36,6 +36,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use ssd::SsdConfig;
 use ssd::config::PolicyName;
+use ssd::zoned::ZonedConfig;
 
 /// Declares each kind's word in configurations, its variant and its options; and other words for it, with
 /// the defaults for which each stands.
@@ -116,6 +117,20 @@ macro_rules! devices {
             /// Why not, with the keys to blame.
             pub fn check_age(&self) -> Result<(), Invalid> {
                 match self { $(Self::$Variant(options) => options.check_age(),)* }
+            }
+
+            /// Whether what is written to this device without time may have a pace, at which its data age; and how
+            /// many bytes of the whole device one of its own stands for.
+            ///
+            /// # Errors
+            /// Why not, with the keys to blame.
+            pub fn check_pace(&self) -> Result<u32, Invalid> {
+                match self { $(Self::$Variant(options) => options.check_pace(),)* }
+            }
+
+            /// Whether it must have one.
+            pub fn needs_pace(&self) -> bool {
+                match self { $(Self::$Variant(options) => options.needs_pace(),)* }
             }
 
             /// Refuses what contradicts itself, without building the device: as far as its shape shows it.
@@ -207,6 +222,7 @@ devices! {
     },
     array: Array(ArrayConfig),
     disk: Disk(DiskConfig),
+    zoned: Zoned(ZonedConfig),
 }
 
 /// The kind that a word means, if it means one.

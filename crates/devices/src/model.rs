@@ -6,9 +6,10 @@ use crate::energy::EnergyReport;
 use crate::looks::Looks;
 use crate::ssd::media::Age;
 use crate::ssd::timeline::{Timeline, Window};
-use crate::ssd::{PageTable, Room, Snapshot, SsdReport};
+use crate::ssd::zoned::ZonesReport;
+use crate::ssd::{FdpReport, PageTable, Room, Snapshot, SsdReport};
 use crate::together::{Run, Sides, Stretch, Told, Writes};
-use engine::{Device, Request, Status, Time};
+use engine::{Device, Request, Status, Time, ZoneShape};
 
 /// A device that can be prepared, kept and examined; wherever, as long as one at a time does.
 pub trait Model: Device + Prepare + Persist + Examine + Apart + Cleans + Send {}
@@ -37,6 +38,15 @@ pub trait Cleans {
 
     /// From now on units put cleaning off as long as they can, or no longer.
     fn put_off_cleaning(&mut self, _put_off: bool) {}
+
+    /// What is written next with a placement handle begins a reclaim unit. What happened before `now` has been
+    /// processed.
+    ///
+    /// # Errors
+    /// Why it cannot, at least now.
+    fn next_unit(&mut self, _now: Time, _handle: u32) -> Result<(), String> {
+        Err("the device has no placement handles (device.fdp.handles)".to_owned())
+    }
 }
 
 /// Work without time: bringing a device into a state, and serving it requests.
@@ -55,6 +65,11 @@ pub trait Prepare {
     /// Into how many volumes of equal size, one behind the other, its addresses are divided.
     fn volumes(&self) -> u32 {
         1
+    }
+
+    /// Its zones, if it has such.
+    fn zones(&self) -> Option<ZoneShape> {
+        None
     }
 
     /// Overwrites pages, in order and in no time, to bring the device into a state; before the first
@@ -86,6 +101,9 @@ pub trait Prepare {
 
     /// Makes one of the parts again.
     fn unite(&mut self) {}
+
+    /// Each byte that is written without time takes so many nanoseconds in which data age; none: no time.
+    fn set_pace(&mut self, _ns_per_byte: Option<f64>) {}
 
     /// Time passes in which nothing is asked, and data age; the device is at rest.
     ///
@@ -251,8 +269,18 @@ pub trait Examine {
         None
     }
 
+    /// What placement handles came to so far, of a device that has some.
+    fn fdp_report(&self) -> Option<FdpReport> {
+        None
+    }
+
     /// What the hard disks inside did during a run that ended at `end`.
     fn disk_report(&self, _end: Time) -> Option<DiskReport> {
+        None
+    }
+
+    /// What its zones did during a run that ended at `end`.
+    fn zones_report(&self, _end: Time) -> Option<ZonesReport> {
         None
     }
 

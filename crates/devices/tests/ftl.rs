@@ -212,7 +212,7 @@ impl Host {
         let range = match request.op {
             Op::Write => first / self.page_sectors..end.div_ceil(self.page_sectors),
             Op::Trim => first.div_ceil(self.page_sectors)..end / self.page_sectors,
-            Op::Read | Op::Flush => 0..0,
+            _ => 0..0,
         };
         range.start as usize..(range.end.max(range.start)) as usize
     }

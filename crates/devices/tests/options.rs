@@ -175,6 +175,9 @@ mod energy;
 #[path = "options_blocks.rs"]
 mod blocks;
 
+#[path = "options_map.rs"]
+mod map;
+
 #[path = "options_power.rs"]
 mod power;
 
@@ -486,6 +489,7 @@ fn verdict(row: &Row) -> Result<(), String> {
 fn every_key_changes_a_result_in_the_right_direction() {
     let own = [shape(), space(), times(), frontiers(), wear(), energy::rows()];
     let parts = [blocks::rows(), buffered::rows(), buffered::ageing(), power::rows(), fdp::rows()];
+    let parts = parts.into_iter().chain([map::rows()]);
     let table: Vec<Row> = own.into_iter().chain(parts).flatten().collect();
     let failed: Vec<String> = table.iter().filter_map(|row| verdict(row).err()).collect();
     assert!(failed.is_empty(), "{failed:#?}");

@@ -13,6 +13,8 @@ const GROUPS: Figure = |o| o.report.counts.groups_programmed as f64;
 const PADDING: Figure = |o| o.report.counts.padding_pages as f64;
 const PARITY: Figure = |o| o.report.counts.parity_pages as f64;
 const IN_SLC: Figure = |o| o.report.slc_cache.as_ref().map_or(0, |it| it.written) as f64;
+/// Erasures as far as they wear.
+const WORN: Figure = |o| o.report.wear.mean_erases;
 const FOLDED: Figure = |o| o.report.slc_cache.as_ref().map_or(0, |it| it.folded) as f64;
 const SLOWEST_WRITE: Figure = |o| {
     let writes = o.completions.iter().filter(|c| c.request.op == Op::Write);
@@ -38,6 +40,8 @@ const READ_LATER: Load = |n, pages, _| {
 
 const RETRY: Figure = |o| o.mean_of(|c| c.breakdown[latency::RETRY]);
 const LOST: Figure = |o| o.completions.iter().filter(|c| !c.status.is_ok()).count() as f64;
+const WARNED: Figure = |o| f64::from(o.report.health.critical_warning());
+const SPARE: Figure = |o| f64::from(o.report.wear.spare_blocks);
 const SOFT: Figure = |o| o.report.aged.as_ref().unwrap().soft_reads as f64;
 /// How far the slowest reads lie above the mean.
 const UNEVEN: Figure = |o| {
@@ -45,7 +49,7 @@ const UNEVEN: Figure = |o| {
     o.mean_of(|c| c.breakdown[latency::RETRY].abs_diff(mean as Time))
 };
 
-/// The keys of ageing: a drive that was read after a year.
+/// The keys of ageing, of a drive that was read after a year; and of heat.
 pub fn ageing() -> Vec<Row> {
     let words = |a: &str, b: &str| [json!(a), json!(b)];
     let aged = |key, values, effect| {
@@ -58,8 +62,22 @@ pub fn ageing() -> Vec<Row> {
             .given("device.media.cycles", json!(2500))
             .given("device.media.spread_errors", json!(0.5))
     };
+    let patrolled = |key, values, effect| {
+        let mut row = aged(key, values, effect);
+        if key == "device.scrub.on_power" {
+            row.age = Some("1y off");
+        }
+        let given = [("device.scrub.period", json!("7d")), ("device.scrub.drift_limit", json!(6))];
+        row.given.extend(given.into_iter().filter(|(given, _)| *given != key));
+        row
+    };
+    let failing = |key, values, effect| {
+        let mut row = aged(key, values, effect);
+        row.age = Some("4y");
+        row
+    };
     let [none, little, much] = [0.0, 0.05, 0.4].map(|spread| json!(spread));
-    vec![
+    let rows = vec![
         aged("device.media.model", words("tlc-3d", "qlc-3d"), (RETRY, More)),
         aged("device.media.temperature", words("30C", "45C"), (RETRY, More)),
         aged("device.media.cycles", [json!(0), json!(2000)], (RETRY, More)),
@@ -85,6 +103,57 @@ pub fn ageing() -> Vec<Row> {
             .given("device.retry.reference", json!("model")),
         aged("device.retry.pipelined", [json!(false), json!(true)], (RETRY, Less)),
         aged("device.retry.window", [json!(0.1), json!(3.0)], (RETRY, Less)),
+        patrolled("device.scrub.period", words("none", "7d"), (RETRY, Less)),
+        aged("device.scrub.limit", [json!(0.9), json!(0.2)], (RETRY, Less))
+            .given("device.scrub.period", json!("7d")),
+        patrolled("device.scrub.drift_limit", [json!(20), json!(3)], (RETRY, Less)),
+        patrolled("device.scrub.on_power", [json!(false), json!(true)], (RETRY, Less)),
+        failing("device.spares.sick_dies", [json!(0.0), json!(0.9)], (LOST, More)),
+        failing("device.spares.defects", [json!(0.0), json!(1000)], (LOST, More)),
+        failing("device.spares.defects_shape", [json!(1000), json!(0.01)], (LOST, Less))
+            .given("device.spares.defects", json!(1000)),
+        failing("device.health.rate", [json!(0.9), json!(1e-6)], (WARNED, More))
+            .given("device.spares.defects", json!(1000))
+            .given("device.spares.defects_shape", json!(100)),
+        failing(
+            "device.health.fail_at_uncorrectable",
+            [json!(1_000_000), json!(1)],
+            (WARNED, More),
+        )
+        .given("device.spares.defects", json!(1000))
+        .given("device.spares.defects_shape", json!(100)),
+        aged("device.scrub.reclaim_reads", [json!(1_000_000), json!(2)], (ERASES, More)),
+    ];
+    rows.into_iter().chain(heat()).collect()
+}
+
+/// The keys of heat: a drive whose dies draw 1.3 W together, and which is 65 K warmer then.
+fn heat() -> Vec<Row> {
+    let words = |a: &str, b: &str| [json!(a), json!(b)];
+    let hot = |key, values, effect| {
+        let mut row = row(key, values, SEQUENTIAL_WRITES, effect).requests(60_000);
+        row.buffered = true;
+        let given = [
+            ("device.energy.program", json!("50mA")),
+            ("device.thermal.limit", json!("60C")),
+            ("device.thermal.resume", json!("50C")),
+            ("device.thermal.resistance", json!(50)),
+            ("device.thermal.time_constant", json!("10ms")),
+        ];
+        row.given.extend(given.into_iter().filter(|(given, _)| *given != key));
+        row
+    };
+    vec![
+        hot("device.thermal.limit", words("90C", "55C"), (TOTAL_TIME, More)),
+        hot("device.thermal.resume", words("55C", "30C"), (TOTAL_TIME, More)),
+        hot("device.thermal.resistance", [json!(40), json!(90)], (TOTAL_TIME, More)),
+        hot("device.thermal.time_constant", words("10ms", "300ms"), (TOTAL_TIME, Less)),
+        hot("device.thermal.ambient", words("20C", "45C"), (TOTAL_TIME, More)),
+        // Both carry the same heat away: which is faster depends on where the temperature swings.
+        hot("device.thermal.action", words("stop", "slow"), (TOTAL_TIME, Different)),
+        hot("device.thermal.floor", [json!(0.1), json!(0.5)], (TOTAL_TIME, Less))
+            .given("device.thermal.action", json!("slow"))
+            .given("device.thermal.ambient", json!("45C")),
     ]
 }
 
@@ -124,7 +193,13 @@ pub fn rows() -> Vec<Row> {
             .given("device.wear.rated_cycles", json!(24))
             .given("device.cleaning.levelling.rule", json!(rule))
     };
+    let spare = |key, values| of(key, values, WRITES, (SPARE, Less));
     vec![
+        spare("device.spares.factory_bad", [json!(0.0), json!(0.02)]),
+        spare("device.spares.grown", [json!(0.0), json!(1.0)])
+            .given("device.wear.rated_cycles", json!(12)),
+        spare("device.spares.program_fail", [json!(0.0), json!(2e-3)]),
+        spare("device.spares.erase_fail", [json!(0.0), json!(2e-3)]),
         levelling(
             "device.cleaning.levelling.rule",
             words("none", "migrate"),
@@ -237,6 +312,15 @@ pub fn rows() -> Vec<Row> {
             SEQUENTIAL_WRITES,
             (IN_SLC, More),
         ),
+        slc("device.slc_cache.static", words("1MiB", "6MiB"), SEQUENTIAL_WRITES, (IN_SLC, More))
+            .given("device.slc_cache.dynamic", json!(0.0)),
+        slc("device.slc_cache.static", words("0B", "6MiB"), SEQUENTIAL_WRITES, (CAPACITY, Less)),
+        // All of it goes through the cache, or what is more than it holds does not.
+        full("device.slc_cache.when_full", words("direct", "fold"), (IN_SLC, More)).requests(6000),
+        full("device.slc_cache.reuse", words("any", "empty"), (IN_SLC, Less))
+            .given("device.slc_cache.fold_after", json!("1us")),
+        full("device.slc_cache.rated_cycles", [json!(100_000), json!(10_000_000)], (WORN, Less))
+            .given("device.slc_cache.fold", json!("eager")),
         slc("device.slc_cache.limit", words("2MiB", "9MiB"), SEQUENTIAL_WRITES, (IN_SLC, More)),
         slc(
             "device.slc_cache.gone_at",

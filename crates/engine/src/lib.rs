@@ -7,24 +7,28 @@
 mod drive;
 mod events;
 mod latencies;
+mod op;
 mod power;
 mod random;
 mod ranks;
 mod request;
 mod spread;
 mod stats;
+mod status;
 
 pub use drive::{Drive, Driven, Interrupt, Load, Never, Observer, drive, drive_with};
 pub use events::{EventId, EventQueue};
 pub use latencies::LatencyHistogram;
+pub use op::Op;
 pub use power::PowerCuts;
 pub use random::{Distribution, Drand48, Random, Xoshiro256};
 pub use ranks::Between;
 pub use request::{
-    Arrival, Breakdown, Class, Completion, Device, Followed, Handle, Lba, Op, Part, Request,
-    SECTOR_BYTES, Status, Workload, WorkloadError,
+    Arrival, Breakdown, Class, Completion, Device, Followed, Handle, Lba, Part, Request,
+    SECTOR_BYTES, Workload, WorkloadError, ZoneShape,
 };
 pub use stats::{Bin, LatencyStats, TimeSeries};
+pub use status::Status;
 
 /// A point in simulated time, or a span of it: integer nanoseconds since the start of the run.
 pub type Time = u64;

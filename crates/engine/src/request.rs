@@ -1,6 +1,6 @@
 //! Requests, completions, and the two traits between which they travel.
 
-use crate::Time;
+use crate::{Op, Status, Time};
 use std::fmt;
 use std::ops::{AddAssign, Index, IndexMut, Range};
 
@@ -10,34 +10,6 @@ pub const SECTOR_BYTES: u64 = 512;
 /// A logical block address in sectors of [`SECTOR_BYTES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Lba(pub u64);
-
-/// What the host asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Op {
-    /// Return the data of the range.
-    Read,
-    /// Replace the data of the range.
-    Write,
-    /// Declare the content of the range worthless.
-    Trim,
-    /// Complete once every write submitted before it is durable; the range is ignored.
-    Flush,
-}
-
-impl Op {
-    /// Every kind, in the order in which results list them.
-    pub const ALL: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
-
-    /// The name used in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Op::Read => "read",
-            Op::Write => "write",
-            Op::Trim => "trim",
-            Op::Flush => "flush",
-        }
-    }
-}
 
 /// The placement handle that a write names, if it names one: what the host says belongs together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -106,7 +78,7 @@ pub struct Breakdown([Time; Breakdown::PARTS]);
 
 impl Breakdown {
     /// As many as the devices' table has rows: it does not compile with another number.
-    pub const PARTS: usize = 11;
+    pub const PARTS: usize = 12;
 
     /// All of the time in one part.
     pub fn of(part: Part, time: Time) -> Breakdown {
@@ -148,48 +120,6 @@ impl AddAssign for Breakdown {
     fn add_assign(&mut self, other: Breakdown) {
         let pairs = self.0.iter_mut().zip(other.0);
         pairs.for_each(|(sum, time)| *sum += time);
-    }
-}
-
-/// How a request ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Status {
-    /// What was asked has been done.
-    #[default]
-    Ok,
-    /// The device takes no more writes: nothing, or only a part, of what was asked has been done.
-    ReadOnly,
-    /// The power went before the answer: nothing, a part, or all of what was asked has been done.
-    PowerLost,
-    /// What was asked for, or a part of it, is lost.
-    Unreadable,
-}
-
-impl Status {
-    /// Every status, in the order in which results list them.
-    pub const ALL: [Status; 4] =
-        [Status::Ok, Status::ReadOnly, Status::PowerLost, Status::Unreadable];
-
-    /// The name used in results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Ok => "ok",
-            Status::ReadOnly => "read_only",
-            Status::PowerLost => "power_lost",
-            Status::Unreadable => "unreadable",
-        }
-    }
-
-    /// Whether what was asked has been done.
-    #[inline]
-    pub fn is_ok(self) -> bool {
-        self == Status::Ok
-    }
-
-    /// The status of a whole of which one part ended so and another `other`: it fails with any part.
-    #[inline]
-    pub fn and(self, other: Status) -> Status {
-        if self.is_ok() { other } else { self }
     }
 }
 
@@ -300,6 +230,21 @@ impl AddAssign for Followed {
         let pairs = self.0.iter_mut().zip(other.0);
         pairs.for_each(|(sum, figure)| *sum += figure);
     }
+}
+
+/// How the addresses of a device are divided into zones; sectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ZoneShape {
+    /// From the beginning of one zone to that of the next.
+    pub size: u64,
+    /// What of a zone can be written, from its beginning on.
+    pub capacity: u64,
+    /// Zones.
+    pub count: u64,
+    /// Zones that may be open at a time.
+    pub open: u64,
+    /// Zones that are full before the first request, from the first one on.
+    pub full: u64,
 }
 
 /// A request together with the instant at which the workload wants it submitted.

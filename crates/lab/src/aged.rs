@@ -30,7 +30,7 @@ pub fn section(flash: &SsdReport) -> Option<Value> {
     let uber = |lost: f64| (reads > 0).then(|| uber(lost, reads as f64));
     let [rber_mean, rber_p99, rber_max] = report.rber;
     let [drift_mean, drift_max] = report.drift;
-    Some(json!({
+    let mut section = json!({
         "clock_days": report.clock_days,
         "rber": { "mean": rber_mean, "p99": rber_p99, "max": rber_max },
         "drift": { "mean": drift_mean, "max": drift_max },
@@ -50,7 +50,17 @@ pub fn section(flash: &SsdReport) -> Option<Value> {
         "unreadable": report.unreadable,
         "healed": report.healed,
         "poisoned": report.poisoned,
+        "patrol_reads": report.patrol_reads,
+        "refreshed_blocks": report.moved_blocks[0],
+        "refresh_bytes": flash.media.refresh,
+        "reclaimed_blocks": report.moved_blocks[1],
         "uber": uber(lost),
         "uber_upper95": uber(most),
-    }))
+    });
+    if let Some([dies, blocks, defects]) = report.failures {
+        section["lost_dies"] = json!(dies);
+        section["bad_blocks_of_sick_dies"] = json!(blocks);
+        section["defects"] = json!(defects);
+    }
+    Some(section)
 }

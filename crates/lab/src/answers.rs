@@ -59,14 +59,20 @@ impl Met {
 /// Statistics of requests by operation.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
-    by_op: [LatencyStats; 4],
+    by_op: [LatencyStats; Op::ALL.len()],
     /// What requests that succeeded waited for.
-    met: [Met; 4],
+    met: [Met; Op::ALL.len()],
     /// How the requests of each operation ended.
-    ended: [Ended; 4],
+    ended: [Ended; Op::ALL.len()],
 }
 
 impl Answers {
+    /// The kinds of request that are listed: those of every device, and of zones those that were asked.
+    fn listed(&self) -> impl Iterator<Item = Op> + '_ {
+        let was_asked = |op: Op| self.ended[op as usize].statuses.iter().any(|count| *count > 0);
+        Op::ALL.into_iter().filter(move |op| !op.is_zoned() || was_asked(*op))
+    }
+
     /// Counts a request. Returns whether what it asked has been done.
     pub(crate) fn record(&mut self, completion: &Completion) -> bool {
         let op = completion.request.op as usize;
@@ -96,16 +102,16 @@ impl Answers {
         let of = |op: Op| &self.by_op[op as usize];
         Answered {
             reads: of(Op::Read).requests(),
-            writes: of(Op::Write).requests(),
+            writes: of(Op::Write).requests() + of(Op::Append).requests(),
             requests: self.by_op.iter().map(LatencyStats::requests).sum(),
-            bytes: of(Op::Read).bytes() + of(Op::Write).bytes(),
+            bytes: of(Op::Read).bytes() + of(Op::Write).bytes() + of(Op::Append).bytes(),
         }
     }
 
     /// What was counted so far of each operation, small enough to be looked at several times a second:
     /// of the latencies, the bins in which there are some, each with its number and its count.
     pub(crate) fn so_far(&self) -> Value {
-        let each = Op::ALL.into_iter().map(|op| {
+        let each = self.listed().map(|op| {
             let (stats, ended) = (&self.by_op[op as usize], &self.ended[op as usize]);
             let counted = stats.bins().enumerate().filter(|(_, count)| *count > 0);
             let bins: Vec<u64> = counted.flat_map(|(bin, count)| [bin as u64, count]).collect();
@@ -127,7 +133,7 @@ impl Answers {
         let mut all_ended = Ended::default();
         let mut all_met = Met::default();
         let mut summaries = Map::new();
-        for op in Op::ALL {
+        for op in self.listed() {
             let stats = &self.by_op[op as usize];
             let ended = &self.ended[op as usize];
             let met = &self.met[op as usize];
@@ -210,11 +216,11 @@ fn latency(stats: &LatencyStats, ended: &Ended, met: &Met, simulated_ns: Time) -
         .filter(|(part, ns)| *ns > 0.0 || !part.may_be_left_out)
         .map(|(part, ns)| (part.key.to_owned(), json!(us(ns))))
         .collect();
-    // What a power cut or a lost member has cost is listed where there is some.
+    // What a power cut or a lost member has cost, and what zones refuse, is listed where there is some.
     let is_listed = |status: Status, count| match status {
         Status::Ok => false,
         Status::ReadOnly => true,
-        Status::PowerLost | Status::Unreadable => count > 0,
+        _ => count > 0,
     };
     let failed = Status::ALL.iter().zip(ended.statuses);
     let failed = failed.filter(|(status, count)| is_listed(**status, *count));

@@ -2,6 +2,7 @@
 
 use devices::disk::DiskReport;
 use devices::ssd::SsdReport;
+use devices::ssd::zoned::ZonesReport;
 use devices::{ArrayReport, EnergyReport, Model};
 use engine::{Followed, Time};
 
@@ -10,6 +11,7 @@ pub(crate) struct Figures {
     pub(crate) followed: Option<Followed>,
     pub(crate) flash: Option<SsdReport>,
     pub(crate) disk: Option<DiskReport>,
+    pub zones: Option<ZonesReport>,
     pub(crate) array: Option<ArrayReport>,
     pub(crate) energy: Option<EnergyReport>,
 }
@@ -21,6 +23,7 @@ impl Figures {
             followed: device.followed(),
             flash: device.report(end),
             disk: device.disk_report(end),
+            zones: device.zones_report(end),
             array: device.array_report(end),
             energy: timed.then(|| device.energy_report(end)).flatten(),
         }

@@ -18,6 +18,8 @@ const ENTERPRISE_UBER: f64 = 1e-16;
 const FIRST: f64 = 0.01;
 const MOST_YEARS: f64 = 1000.0;
 const HOUR: f64 = 3600.0;
+/// More cycles than any flash has.
+const MOST_CYCLES: f64 = 1e6;
 
 /// What is asked: how long, how warm, how worn the blocks are, and how much data.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,6 +78,10 @@ pub fn keep(experiment: &Experiment, asked: &Keeping) -> Result<Value, InputErro
         "spread_origin": forecast.spread_origin().name(),
         "retries_compare": !forecast.is_of_first_reads(),
         "kept": case(asked.cycles, wall, celsius),
+        "simulated": of_its_lines(config, Aged {
+            cycles: asked.cycles,
+            hours: wall * acceleration(celsius),
+        }),
         "first_loss_days": first_loss(is_lost).map(|hours| hours / 24.0),
         "verdict": verdict(pages * lost(config, &forecast, Aged {
             cycles: asked.cycles,
@@ -169,6 +175,22 @@ fn of_case(config: &SsdConfig, forecast: &Forecast, aged: Aged, pages: f64) -> V
     })
 }
 
+/// What a read of the drive as it is simulated should come to. It has few word lines: so much less is lost than of the
+/// whole drive, and by how much that varies.
+fn of_its_lines(config: &SsdConfig, aged: Aged) -> Value {
+    let Some(forecast) = Forecast::of_its_lines(config) else { return Value::Null };
+    let Some(lines) = forecast.lines() else { return Value::Null };
+    json!({
+        "word_lines": lines.count(),
+        "pages_of_block": lines.pages_of_block(),
+        "page_lost": lost(config, &forecast, aged),
+        "mean_retries": forecast.retries(aged).mean(),
+        "variance_of_blocks": forecast.variance_of_blocks(aged),
+        // With parity none is lost alone.
+        "lost_together": if config.parity.of > 0 { 2 } else { 1 },
+    })
+}
+
 /// Whether the drive keeps its data as the classes of JESD218 demand at the end of its rating.
 fn classes(config: &SsdConfig, forecast: &Forecast) -> Value {
     let cycles = f64::from(config.wear.rated_cycles);
@@ -182,6 +204,48 @@ fn classes(config: &SsdConfig, forecast: &Forecast) -> Value {
         "client": of(YEAR, CLIENT_UBER),
         "enterprise": of(3.0 * MONTH * acceleration(40.0), ENTERPRISE_UBER),
     })
+}
+
+/// Up to how many cycles a drive keeps its data without power as a class of JESD218 demands, beside its rating.
+///
+/// # Errors
+/// When data of this device do not age, or there is no such class.
+pub fn retention(experiment: &Experiment, class: &str) -> Result<Value, InputError> {
+    let DeviceConfig::Ssd(config) = &experiment.device else {
+        return Err(InputError("only a device of kind \"ssd\" keeps data that age".to_owned()));
+    };
+    let Some(forecast) = Forecast::of(config) else {
+        let problem = "drives age by writes, not by days, unless device.media.model is set";
+        return Err(experiment.blame(&Invalid::new(&["device.media.model"], problem.to_owned())));
+    };
+    let (hours, most) = match class {
+        "client" => (YEAR, CLIENT_UBER),
+        "enterprise" => (3.0 * MONTH * acceleration(40.0), ENTERPRISE_UBER),
+        _ => return Err(InputError(format!("class {class}: \"client\" or \"enterprise\""))),
+    };
+    let of = |cycles: f64| uber(lost(config, &forecast, Aged { cycles, hours }), 1.0);
+    // What the spread was found from is met exactly.
+    let keeps = |cycles: f64| of(cycles) <= most * (1.0 + 1e-9);
+    let rated = f64::from(config.wear.rated_cycles);
+    let (mut low, mut high) = (0.0, MOST_CYCLES);
+    if keeps(high) {
+        low = high;
+    }
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if keeps(middle) { low = middle } else { high = middle }
+    }
+    // The rating is met exactly where the spread of the pages follows from it.
+    let cycles = if keeps(rated) { low.max(rated) } else { low };
+    Ok(json!({
+        "model": config.media.model.to_string(),
+        "rated_cycles": rated,
+        "cycles": if keeps(0.0) { cycles } else { 0.0 },
+        "uber_at_rating": of(rated),
+        "uber_allowed": most,
+        "spread_errors": forecast.spread_errors(),
+        "spread_origin": forecast.spread_origin().name(),
+    }))
 }
 
 /// Days until the first retry of flash whose references never move, by cycles: what is published of it.
@@ -243,6 +307,48 @@ mod tests {
         }
         assert_eq!(over["days"][4], 365.25);
         assert_eq!(over["mean_retries"][4], of(1500.0)["kept"]["mean_retries"]);
+    }
+
+    #[test]
+    fn retention_allows_the_cycles_that_meet_the_class_and_no_more() {
+        let of = |sets: &[&str], class: &str| {
+            let sets: Vec<String> = sets.iter().map(|it| (*it).to_owned()).collect();
+            let layers =
+                [preset_layer("device", "tlc-client").unwrap(), set_layers(&sets).unwrap()];
+            retention(&Experiment::from_layers(&layers).unwrap(), class).unwrap()
+        };
+        let number = |found: &Value, key: &str| found[key].as_f64().unwrap();
+        let on = "device.media.model=tlc-3d";
+        // The spread follows from the rating of a client drive: that is what it keeps.
+        let rated = of(&[on], "client");
+        assert!((number(&rated, "cycles") / 1500.0 - 1.0).abs() < 1e-3, "{rated}");
+        // Pages that differ more, and the stricter class, allow fewer.
+        let uneven = of(&[on, "device.media.spread_errors=0.3"], "client");
+        let strict = of(&[on], "enterprise");
+        assert!(number(&uneven, "cycles") < 1200.0, "{uneven}");
+        assert!(number(&strict, "cycles") < 1500.0, "{strict}");
+        assert!(number(&uneven, "uber_at_rating") > CLIENT_UBER);
+        let again = number(&uneven, "cycles");
+        let sets = [on, "device.media.spread_errors=0.3"];
+        let kept = found(&sets, "1y at 30C", again).unwrap()["kept"]["page_lost"].as_f64().unwrap();
+        assert!((kept / CODEWORD_BITS / CLIENT_UBER - 1.0).abs() < 1e-3, "{kept}");
+        let equal = of(&[on, "device.media.spread_errors=0"], "client");
+        assert!(number(&equal, "cycles") > 2500.0, "{equal}");
+    }
+
+    #[test]
+    fn the_simulated_drive_has_few_word_lines_and_loses_less() {
+        for cycles in [0.0, 150.0, 1500.0, 3000.0] {
+            let form = found(&["device.media.model=tlc-3d"], "1y at 40C", cycles).unwrap();
+            let of = |key: &str| form["simulated"][key].as_f64().unwrap();
+            let whole = form["kept"]["page_lost"].as_f64().unwrap();
+            assert!(of("word_lines") == 6.0 && of("pages_of_block") % 18.0 == 0.0);
+            assert!(of("page_lost") <= whole, "{cycles}: {} {whole}", of("page_lost"));
+            // However small the chances are, they vary by a finite share.
+            assert!(of("variance_of_blocks") >= 0.0);
+            let retries = form["kept"]["mean_retries"].as_f64().unwrap();
+            assert!((of("mean_retries") / retries - 1.0).abs() < 0.02);
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod error;
 mod faults;
 mod figures;
 mod folder;
+mod guessed;
 mod health;
 mod inputs;
 mod keep;
@@ -47,6 +48,7 @@ mod view;
 mod warm_up;
 mod warnings;
 mod wear;
+mod zones;
 
 pub use cache::{
     CacheEntry, CacheSettings, cache_clear, cache_entries, cache_json, cache_make_room,
@@ -59,7 +61,7 @@ pub use config::{
 };
 pub use error::{InputError, RunError};
 pub use inputs::read_decompressed;
-pub use keep::{Keeping, keep, media_forms};
+pub use keep::{Keeping, keep, media_forms, retention};
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub use live::{
     Live, LiveAddress, LiveDoor, LiveNvme, LiveSettings, LiveStatus, LiveTarget, LiveTls, Ready,
@@ -67,7 +69,7 @@ pub use live::{
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub use nbd::Control as LiveControl;
 pub use placement::{PlacementLoad, PlacementSettings, PlacementWatch};
-pub use reliability::{Reliability, ReliabilitySettings, reliability};
+pub use reliability::{FleetSettings, Reliability, ReliabilitySettings, fleet, reliability};
 pub use results::SCHEMA;
 pub use session::{Progress, RunSettings, run, run_with};
 pub use table::{Column, to_parquet};

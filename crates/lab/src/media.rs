@@ -1,21 +1,28 @@
 //! What was programmed and why, and the SLC cache: their part of the results.
 
 use crate::{aged, placed, power};
-use devices::ssd::{SlcReport, SsdReport};
+use devices::ssd::account::Section;
+use devices::ssd::ftl::BadReport;
+use devices::ssd::{SlcReport, SsdReport, ThermalReport};
 use engine::{PowerCuts, Time};
 use serde_json::{Map, Value, json};
 
-/// Bytes programmed by cause.
+/// Bytes programmed by cause; that of the map of drives with a map cache.
 pub fn bytes(report: &SsdReport) -> Value {
-    report.media.rows().iter().map(|(cause, bytes)| ((*cause).to_owned(), json!(bytes))).collect()
+    let is_of_drive = |cause: &str| cause != "map" || report.maps;
+    let rows = report.media.rows().into_iter().filter(|(cause, _)| is_of_drive(cause));
+    rows.map(|(cause, bytes)| (cause.to_owned(), json!(bytes))).collect()
 }
 
 /// Adds the sections of what only some drives have, in the order of the schema.
 pub fn sections(flash: &SsdReport, cuts: Option<&PowerCuts>, results: &mut Value) {
     let power = flash.power.as_ref().and_then(|it| power::section(it, cuts));
     let found = [
+        ("map", flash.maps.then(|| map(flash))),
         ("slc_cache", flash.slc_cache.as_ref().map(slc_cache)),
         ("media", aged::section(flash)),
+        ("bad_blocks", flash.bad.as_ref().map(bad_blocks)),
+        ("thermal", flash.thermal.as_ref().map(thermal)),
         ("fdp", flash.fdp.as_ref().map(placed::section)),
         ("power", power.map(|section| json!(section))),
     ];
@@ -24,6 +31,39 @@ pub fn sections(flash: &SsdReport, cuts: Option<&PowerCuts>, results: &mut Value
             results[name] = section;
         }
     }
+}
+
+/// The section `bad_blocks`: those that are not worn.
+fn bad_blocks(report: &BadReport) -> Value {
+    json!({
+        "factory": report.factory,
+        "grown": report.grown,
+        "superblocks_retired": report.superblocks,
+        "failed_programs": report.failed_programs,
+    })
+}
+
+/// The section `thermal`: temperatures, and what writes waited for them.
+fn thermal(report: &ThermalReport) -> Value {
+    let seconds = |ns: Time| ns as f64 / 1e9;
+    let series: Vec<Value> =
+        report.series.iter().map(|(at, celsius)| json!([seconds(*at), celsius])).collect();
+    json!({
+        "highest_celsius": report.highest,
+        "last_celsius": report.last,
+        "limit_reached": report.times,
+        "throttled_seconds": seconds(report.throttled_ns),
+        "celsius_over_seconds": series,
+    })
+}
+
+/// The section `map`: look-ups in the map, of a drive that caches it.
+fn map(report: &SsdReport) -> Value {
+    let all = report.counts.hits + report.counts.misses;
+    let share = (all > 0).then(|| report.counts.hits as f64 / all as f64);
+    let counts = report.counts.rows().filter(|(row, _)| row.section == Section::Map);
+    let rows = counts.map(|(row, count)| (row.key.to_owned(), json!(count)));
+    std::iter::once(("hit_share".to_owned(), json!(share))).chain(rows).collect()
 }
 
 /// The section `slc_cache`: what went through it, and its states in order.

@@ -8,6 +8,7 @@ use crate::config::{Experiment, Precondition};
 use crate::error::RunError;
 use crate::inputs::{Opened, inputs, noting_inputs, repeatable_inputs};
 use crate::untimed::Amplification;
+use crate::zones::OnZones;
 use devices::Model;
 use engine::{
     Breakdown, Completion, Device, Observer, Op, Part, Request, Status, Time, Workload, drive,
@@ -38,6 +39,7 @@ pub(crate) fn context(experiment: &Experiment, device: &dyn Model) -> Context {
     Context {
         capacity_sectors: device.capacity_sectors(),
         volumes: device.volumes(),
+        zones: device.zones(),
         seed: experiment.run.seed,
         pass: 0,
         inputs: inputs(),
@@ -52,10 +54,11 @@ pub(crate) fn build(
     experiment: &Experiment,
     context: &Context,
 ) -> Result<Box<dyn Workload>, RunError> {
-    experiment.workload.build(context).map_err(|error| match error {
+    let built = experiment.workload.build(context).map_err(|error| match error {
         BuildError::Invalid(invalid) => experiment.blame(&invalid).into(),
         BuildError::Input(message) => RunError::Input(message),
-    })
+    })?;
+    Ok(if context.zones.is_some() { Box::new(OnZones::new(built)) } else { built })
 }
 
 /// Repeats the workload of an experiment to precondition a drive, or why that is not done. The inputs that it

@@ -2,8 +2,8 @@
 
 use crate::warnings::{Warning, percent};
 use devices::ssd::shape::MOST_TAKEN;
-use devices::ssd::{FdpReport, HandleReport, SsdReport};
-use serde_json::{Value, json};
+use devices::ssd::{EventKind, FdpEvent, FdpReport, HandleReport, SsdReport};
+use serde_json::{Map, Value, json};
 
 /// Of what is superseded of a handle, the share above which others who write to its addresses are worth a word.
 const MUCH_FOREIGN: f64 = 0.1;
@@ -21,8 +21,18 @@ pub fn section(report: &FdpReport) -> Value {
             "superseded_bytes": it.invalidated,
             "superseded_by_others": it.foreign_share(),
             "units_opened": it.opened,
+            "units_closed": it.closed,
+            "units_given_up": it.partly,
+            "left_bytes": it.left,
         })
     });
+    let curve = report.curve.iter();
+    let curve = curve.map(|(at, slope)| json!({ "capacities": at, "write_amplification": slope }));
+    let events: Map<String, Value> = EventKind::ALL
+        .iter()
+        .zip(report.events)
+        .map(|(kind, count)| (kind.name().to_owned(), json!(count)))
+        .collect();
     let sum = |of: fn(&HandleReport) -> u64| report.handles.iter().map(of).sum::<u64>();
     json!({
         "unit_bytes": report.unit,
@@ -30,14 +40,64 @@ pub fn section(report: &FdpReport) -> Value {
         "spare_units": report.spare,
         "open_units": report.open,
         "spare_in_open_units": report.open_share,
+        "isolation": if report.persistent { "persistent" } else { "initial" },
         "host_bytes": sum(|it| it.host),
         "media_bytes": sum(|it| it.media),
+        "erased_bytes": report.erased,
+        "write_amplification": ratio(sum(|it| it.media), sum(|it| it.host)),
+        "write_amplification_curve": curve.collect::<Vec<Value>>(),
         "moved_from_shared_bytes": report.moved_from_shared,
-        "events": {
-            "invalid_handle": report.invalid,
-            "media_reallocated": report.reallocated,
+        "events": events,
+        "last_events": {
+            "host": report.last[0].iter().map(event).collect::<Vec<Value>>(),
+            "controller": report.last[1].iter().map(event).collect::<Vec<Value>>(),
         },
         "handles": handles.collect::<Vec<Value>>(),
+    })
+}
+
+/// The same as a host sees it in the log pages of its drive.
+#[cfg(all(feature = "live", target_os = "linux"))]
+pub fn shown(report: &FdpReport) -> nbd::Placement {
+    let events = |all: &[FdpEvent]| {
+        let one = |it: &FdpEvent| nbd::PlacementEvent {
+            code: it.kind.code(),
+            handle: it.handle,
+            named: it.named,
+            sector: it.sector,
+            sectors: it.sectors,
+            after_bytes: it.after_bytes,
+        };
+        all.iter().map(one).collect()
+    };
+    let handle = |it: &HandleReport| nbd::PlacementHandle {
+        persistent: report.persistent,
+        left_bytes: it.left,
+    };
+    nbd::Placement {
+        handles: report.handles.iter().map(handle).collect(),
+        unit_bytes: report.unit,
+        host_bytes: report.handles.iter().map(|it| it.host).sum(),
+        media_bytes: report.handles.iter().map(|it| it.media).sum(),
+        erased_bytes: report.erased,
+        hosts_events: events(&report.last[0]),
+        own_events: events(&report.last[1]),
+    }
+}
+
+fn ratio(above: u64, below: u64) -> Option<f64> {
+    (below > 0).then(|| above as f64 / below as f64)
+}
+
+/// An event as the log page of events has it.
+fn event(it: &FdpEvent) -> Value {
+    json!({
+        "event": it.kind.name(),
+        "handle": it.handle,
+        "named_handle": it.named,
+        "sector": it.sector,
+        "sectors": it.sectors,
+        "after_bytes": it.after_bytes,
     })
 }
 

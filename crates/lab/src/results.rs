@@ -10,6 +10,7 @@
 
 use crate::answers::{Answers, Classes};
 use crate::energy;
+use crate::guessed;
 use crate::health;
 use crate::lifetime;
 use crate::media;
@@ -19,9 +20,10 @@ use crate::steady::{Prepared, SteadyState};
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
 use crate::wear::blocks_by_erases;
+use crate::zones;
 use devices::disk::DiskReport;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
-use devices::ssd::{SsdReport, WearMap, WearReport};
+use devices::ssd::{SsdReport, WearMap, WearReport, zoned::ZonesReport};
 use devices::{ArrayReport, EnergyReport};
 use engine::{Class, Completion, Followed, Load, Op, PowerCuts, Time, TimeSeries};
 use serde::Serialize;
@@ -207,6 +209,8 @@ pub(crate) struct Ran {
     pub(crate) first: Option<Time>,
     pub(crate) last: Time,
     pub(crate) notices: Vec<(&'static str, u64)>,
+    /// Keys of the workload that have no source.
+    pub(crate) guessed: Vec<&'static str>,
     /// How requests that come by the clock ended.
     pub(crate) offered: Option<Offered>,
     /// Requests submitted, and how many of them had no answer.
@@ -229,6 +233,7 @@ pub(crate) struct Results {
     pub(crate) ran: Ran,
     pub(crate) flash: Option<SsdReport>,
     pub(crate) disk: Option<DiskReport>,
+    pub zones: Option<ZonesReport>,
     pub(crate) array: Option<ArrayReport>,
     pub(crate) energy: Option<EnergyReport>,
     /// What was recorded of the flash operations.
@@ -284,11 +289,13 @@ impl Results {
         if let Some(flash) = &self.flash {
             media::sections(flash, ran.cuts.as_ref(), &mut results);
         }
-        if let Some(disk) = &self.disk {
-            results["disk"] = disk_section(disk);
-        }
-        if let Some(array) = &self.array {
-            results["array"] = json!(array);
+        let others = [
+            ("disk", self.disk.as_ref().map(disk_section)),
+            ("zones", self.zones.as_ref().map(zones::section)),
+            ("array", self.array.as_ref().map(|it| json!(it))),
+        ];
+        for (name, section) in others.into_iter().filter_map(|(name, it)| Some((name, it?))) {
+            results[name] = section;
         }
         if self.prepared.is_some() || ran.settled.is_some() {
             results["steady_state"] =
@@ -331,6 +338,7 @@ impl Results {
             was_prepared: self.was_prepared,
         });
         found.extend(self.flash.iter().flat_map(placed::warnings));
+        found.extend(guessed::warning(&self.ran.guessed));
         found
     }
 }

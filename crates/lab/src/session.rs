@@ -109,6 +109,10 @@ impl<'a> Session<'a> {
         let run = &self.experiment.run;
         snapshot::load_drive(run, &mut *self.device, &mut || tick("loading", 0, None))?;
         refuse_memory(run, &*self.device).map_err(|invalid| self.experiment.blame(&invalid))?;
+        if let Ok(scale) = self.experiment.device.check_pace() {
+            let capacity = self.capacity_bytes();
+            self.device.set_pace(run.pace.ns_per_byte(capacity, scale));
+        }
         let (device, threads) = (&mut self.device, &mut self.threads);
         let prepared = self.preparation.prepare(device, threads, self.is_served, tick)?;
         self.check_supplied(0)?;
@@ -167,6 +171,7 @@ impl<'a> Session<'a> {
             prepared: self.prepared.clone(),
             flash: figures.flash,
             disk: figures.disk,
+            zones: figures.zones,
             array: figures.array,
             energy: figures.energy,
             timeline: recorded.map(|(window, it)| operations::section(window, &it)),
@@ -321,6 +326,7 @@ pub(crate) fn run_gated(
         first: monitor.first,
         last: ended.driven.last,
         notices: workload.notices(),
+        guessed: experiment.workload.guessed(),
         offered: Offered::of(&*workload, &ended.driven),
         asked: ended.driven.asked,
         unanswered: ended.driven.unanswered,

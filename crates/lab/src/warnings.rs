@@ -34,6 +34,7 @@ pub(crate) const WARNINGS: &[(&str, &str)] = &[
         "buffer_untimed",
         "pages were overwritten in the write buffer of an untimed run, as many as at saturation",
     ),
+    ("guessed_parameters", "parameters of the workload are guesses that no publication states"),
     ("wrapped", "trace requests beyond the capacity were wrapped around"),
     ("remapped", "addresses of a trace were scaled, compacted or shifted"),
     ("clipped", "long gaps of a trace were shortened"),

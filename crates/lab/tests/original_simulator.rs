@@ -46,6 +46,7 @@ fn responses(mut device: Box<dyn Model>, trace: &Path) -> Vec<Time> {
     let context = Context {
         capacity_sectors: device.capacity_sectors(),
         volumes: 1,
+        zones: None,
         seed: 0,
         pass: 0,
         inputs: Inputs::streams(|path| Ok(open(&path.into()))),

@@ -139,6 +139,12 @@ fn each_is_raised_where_it_applies_and_not_beside() {
             vec!["run.timed=false", "workload.locality=zipf(1.2)"],
             vec!["run.timed=false"],
         ),
+        (
+            "guessed_parameters",
+            &server,
+            vec!["workload.kind=cache", "workload.requests=100"],
+            vec!["workload.kind=closed", "workload.requests=100"],
+        ),
         ("wrapped", &server, vec!["workload.beyond=wrap"], vec![]),
         ("remapped", &server, vec!["workload.beyond=dense"], vec![]),
         ("clipped", &server, vec!["workload.max_gap=1s"], vec![]),

@@ -1,6 +1,7 @@
 //! How other threads of this process reach the server.
 
 use crate::health::Health;
+use crate::placement::Placement;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,8 +15,15 @@ type Said = (String, Sender<String>);
 
 /// Maximum number of orders waiting for an answer.
 const MOST_SAID: usize = 64;
-/// How long who wants to know the health waits for it.
-const HEALTH_PATIENCE: Duration = Duration::from_secs(1);
+/// How long who wants to know of the device waits for it.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Who wants to know what of the device.
+#[derive(Debug)]
+pub(crate) enum Wish {
+    Health(Sender<Health>),
+    Placement(Sender<Option<Placement>>),
+}
 
 /// Wakes or ends a server from another thread.
 #[derive(Debug, Clone)]
@@ -24,8 +32,8 @@ pub struct Control {
     stop: Arc<AtomicBool>,
     /// Lines to be answered; `None` once the server has ended.
     said: Arc<Mutex<Option<Vec<Said>>>>,
-    /// Who wants to know the health of the device, likewise.
-    ailing: Arc<Mutex<Option<Vec<Sender<Health>>>>>,
+    /// Who wants to know of the device, likewise.
+    wishes: Arc<Mutex<Option<Vec<Wish>>>>,
 }
 
 /// Lines are answered as long as this lives. When it is dropped, waiting callers get no answer.
@@ -35,7 +43,7 @@ pub(crate) struct Hearing(Control);
 impl Drop for Hearing {
     fn drop(&mut self) {
         *self.0.said.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        *self.0.ailing.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.0.wishes.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
@@ -47,23 +55,35 @@ impl Control {
     pub fn new() -> io::Result<Self> {
         let wake = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         let said = Arc::new(Mutex::new(Some(Vec::new())));
-        let ailing = Arc::new(Mutex::new(Some(Vec::new())));
-        Ok(Control { wake: Arc::new(wake), stop: Arc::default(), said, ailing })
+        let wishes = Arc::new(Mutex::new(Some(Vec::new())));
+        Ok(Control { wake: Arc::new(wake), stop: Arc::default(), said, wishes })
     }
 
     /// The health of the device; `None` if the server has ended.
     pub fn health(&self) -> Option<Health> {
         let (sender, answer) = channel();
-        self.ailing.lock().unwrap_or_else(PoisonError::into_inner).as_mut()?.push(sender);
-        self.wake();
+        self.wish(Wish::Health(sender))?;
         // A server that does not run answers nobody.
-        answer.recv_timeout(HEALTH_PATIENCE).ok()
+        answer.recv_timeout(PATIENCE).ok()
     }
 
-    /// Who is to be told the health of the device.
-    pub fn take_health(&self) -> Vec<Sender<Health>> {
-        let mut ailing = self.ailing.lock().unwrap_or_else(PoisonError::into_inner);
-        ailing.as_mut().map(std::mem::take).unwrap_or_default()
+    /// The placement handles of the device, if it has some; likewise.
+    pub fn placement(&self) -> Option<Placement> {
+        let (sender, answer) = channel();
+        self.wish(Wish::Placement(sender))?;
+        answer.recv_timeout(PATIENCE).ok()?
+    }
+
+    fn wish(&self, wish: Wish) -> Option<()> {
+        self.wishes.lock().unwrap_or_else(PoisonError::into_inner).as_mut()?.push(wish);
+        self.wake();
+        Some(())
+    }
+
+    /// What is to be told of the device.
+    pub(crate) fn take_wishes(&self) -> Vec<Wish> {
+        let mut wishes = self.wishes.lock().unwrap_or_else(PoisonError::into_inner);
+        wishes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Gives an order, as at the control socket, and waits for the answer; `None` if the server has

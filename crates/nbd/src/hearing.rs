@@ -1,14 +1,17 @@
 //! Requests of clients within the process, on their way to the server.
 
 use crate::asking::From;
+use crate::attached::Background;
 use crate::floor::Floor;
 use crate::health::Health;
-use crate::local::{LocalClient, Waiting};
+use crate::local::{Errand, LocalClient, Waiting};
 use crate::nvme::{Namespace, QUEUES_IN_ALL};
-use crate::protocol::{Asked, Command};
+use crate::placement::Placement;
+use crate::protocol::{Asked, Command, Refusal};
 use crate::server::Server;
 use crate::setup::Witness;
 use engine::Device;
+use std::sync::PoisonError;
 
 /// Maximum number of requests of a client per turn.
 const STRETCH: usize = 64;
@@ -22,10 +25,26 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         self.locals.add(place, floor, self.control, seen)
     }
 
+    /// The placement handles of the device, if it has some.
+    pub fn placement(&mut self) -> Option<Placement> {
+        self.witness.placement(self.device.device_mut())
+    }
+
+    /// Begins other reclaim units for placement handles; whether that was done.
+    fn next_units(&mut self, handles: &[u16]) -> bool {
+        // Later than all submitted requests, so that it is the same in a replay.
+        let now = self.setup.scale.model(self.clock.now()).max(self.device.time() + 1);
+        self.advance(now, Background::Alone);
+        self.device.pass(now, self.witness);
+        let device = self.device.device_mut();
+        handles.iter().all(|handle| self.witness.next_unit(device, now, u32::from(*handle)))
+    }
+
     /// The namespace that a target of `NVMe` makes of the device: a client for each of its I/O queues.
     pub fn namespace(&mut self, name: &str, floor: &Floor) -> Namespace {
         let clients = (0..QUEUES_IN_ALL).map(|_| self.local(floor.clone())).collect();
-        Namespace::new(name, clients, self.control.clone())
+        let handles = self.placement().map(|it| it.handles.len());
+        Namespace::new(name, clients, self.control.clone(), handles)
     }
 
     /// What a look at the health of the device shows.
@@ -61,10 +80,21 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     }
 
     fn ask_locally(&mut self, place: usize, waiting: Waiting) {
-        let Waiting { asked, data, owed, received, held_back, peeks } = waiting;
-        if peeks {
-            let range = Some((asked.offset, asked.length));
-            return owed.answer(None, range, &self.setup.store, &mut Vec::new());
+        let Waiting { asked, data, owed, received, held_back, errand } = waiting;
+        match errand {
+            Errand::Request => {}
+            Errand::Peek => {
+                let range = Some((asked.offset, asked.length));
+                return owed.answer(None, range, &self.setup.store, &mut Vec::new());
+            }
+            Errand::NextUnits(handles) => {
+                let refusal = (!self.next_units(&handles)).then_some(Refusal::Invalid);
+                return owed.answer(refusal, None, &self.setup.store, &mut Vec::new());
+            }
+            Errand::SeePlacement(place) => {
+                *place.lock().unwrap_or_else(PoisonError::into_inner) = self.placement();
+                return owed.answer(None, None, &self.setup.store, &mut Vec::new());
+            }
         }
         self.punctuality.held_back += u64::from(held_back);
         self.clients.asked_locally(place, asked.charge());

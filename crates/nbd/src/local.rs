@@ -9,6 +9,7 @@ use crate::clock::WallClock;
 use crate::connection::{MOST_BYTES, MOST_OUTSTANDING};
 use crate::control::Control;
 use crate::floor::Floor;
+use crate::placement::Placement;
 use crate::protocol::{Asked, Command, MOST_DATA_BYTES, Refusal};
 use crate::room::Load;
 use crate::store::Store;
@@ -136,6 +137,22 @@ impl fmt::Debug for Owed {
     }
 }
 
+/// Where a client finds the placement handles that it has asked for.
+pub(crate) type Seen = Arc<Mutex<Option<Placement>>>;
+
+/// What is wanted of the server.
+#[derive(Debug)]
+pub(crate) enum Errand {
+    /// A request to the device.
+    Request,
+    /// Only the data, which the device has read before.
+    Peek,
+    /// That placement handles begin other reclaim units.
+    NextUnits(Vec<u16>),
+    /// To see the placement handles, which are put there.
+    SeePlacement(Seen),
+}
+
 /// A request on its way to the server.
 pub(crate) struct Waiting {
     pub(crate) asked: Asked,
@@ -144,8 +161,7 @@ pub(crate) struct Waiting {
     /// When it was asked, and whether it had to wait for room then.
     pub(crate) received: u64,
     pub(crate) held_back: bool,
-    /// Only the data are wanted, which the device has read before.
-    pub peeks: bool,
+    pub(crate) errand: Errand,
 }
 
 #[derive(Default)]
@@ -225,7 +241,7 @@ impl LocalClient {
             let woken = self.queue.room.wait_while(state, |state| state.is_full());
             state = woken.unwrap_or_else(PoisonError::into_inner);
         }
-        self.push(state, reply, (asked, wanted.data), (received, held_back, false));
+        self.push(state, reply, (asked, wanted.data), (received, held_back, Errand::Request));
     }
 
     /// Puts a request behind those that wait.
@@ -234,17 +250,17 @@ impl LocalClient {
         mut state: MutexGuard<'_, State>,
         reply: Reply,
         (asked, data): (Asked, Vec<u8>),
-        (received, held_back, peeks): (u64, bool, bool),
+        (received, held_back, errand): (u64, bool, Errand),
     ) {
         if state.closed {
             drop(state);
             return reply(Err(Refusal::Io));
         }
-        let bytes = if peeks { 0 } else { asked.charge() };
+        let bytes = if matches!(errand, Errand::Peek) { 0 } else { asked.charge() };
         state.before.add(bytes);
         let owed =
             Owed { reply: Some(reply), queue: Arc::clone(&self.queue), bytes, inside: false };
-        state.waiting.push_back(Waiting { asked, data, owed, received, held_back, peeks });
+        state.waiting.push_back(Waiting { asked, data, owed, received, held_back, errand });
         self.queue.has_waiting.store(true, Ordering::Release);
         drop(state);
         self.control.wake();
@@ -277,7 +293,7 @@ impl LocalClient {
                     self.queue.lock(),
                     reply,
                     (asked, wanted.data),
-                    (received, held_back, false),
+                    (received, held_back, Errand::Request),
                 );
             }
             Err(refusal) => reply(Err(refusal)),
@@ -286,16 +302,27 @@ impl LocalClient {
 
     /// Gets data that a request has read before: the device is not asked again.
     pub fn peek(&self, offset: u64, length: u32, reply: Reply) {
-        let asked = Asked {
-            command: Command::Read,
-            fua: false,
-            handle: engine::Handle::NONE,
-            cookie: 0,
-            offset,
-            length,
-            structured: false,
-        };
-        self.push(self.queue.lock(), reply, (asked, Vec::new()), (0, false, true));
+        let asked = nothing(offset, length);
+        self.push(self.queue.lock(), reply, (asked, Vec::new()), (0, false, Errand::Peek));
+    }
+
+    /// Tells the placement handles of the device, behind what was asked before; nothing if it cannot be told.
+    pub fn see_placement(&self, reply: Box<dyn FnOnce(Option<Placement>) + Send>) {
+        let seen = Arc::new(Mutex::new(None));
+        let to_tell = Arc::clone(&seen);
+        let reply: Reply = Box::new(move |_| {
+            let mut seen = to_tell.lock().unwrap_or_else(PoisonError::into_inner);
+            let seen = seen.take();
+            reply(seen);
+        });
+        let errand = Errand::SeePlacement(seen);
+        self.push(self.queue.lock(), reply, (nothing(0, 0), Vec::new()), (0, false, errand));
+    }
+
+    /// Has placement handles begin other reclaim units, behind what was asked before; without data.
+    pub fn next_units(&self, handles: Vec<u16>, reply: Reply) {
+        let errand = Errand::NextUnits(handles);
+        self.push(self.queue.lock(), reply, (nothing(0, 0), Vec::new()), (0, false, errand));
     }
 }
 
@@ -308,6 +335,12 @@ impl LocalClient {
             self.ask(one, answered);
         }
     }
+}
+
+/// A request that the device does not get, about some bytes.
+fn nothing(offset: u64, length: u32) -> Asked {
+    let (command, fua, handle) = (Command::Read, false, Handle::NONE);
+    Asked { command, fua, handle, cookie: 0, offset, length, structured: false }
 }
 
 /// The replies to `count` requests that are answered together, when the last of them is.
@@ -399,7 +432,7 @@ impl Locals {
         let mut state = queue.lock();
         queue.has_waiting.store(!state.waiting.is_empty(), Ordering::Release);
         let front = state.waiting.front()?;
-        if !front.peeks && !has_room(state.inside, &front.asked) {
+        if matches!(front.errand, Errand::Request) && !has_room(state.inside, &front.asked) {
             return None;
         }
         let mut next = state.waiting.pop_front()?;

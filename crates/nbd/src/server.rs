@@ -14,7 +14,7 @@ use crate::catalogue::Catalogue;
 use crate::clients::Clients;
 use crate::clock::{self, WallClock};
 use crate::connection::Connection;
-use crate::control::{Control, Hearing};
+use crate::control::{Control, Hearing, Wish};
 use crate::entrance::Entrance;
 use crate::error::Error;
 use crate::listen::ClientStream;
@@ -213,8 +213,11 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             // The caller may no longer wait for the answer.
             let _ = answer.send(self.told(&line));
         }
-        for answer in self.control.take_health() {
-            let _ = answer.send(self.health());
+        for wish in self.control.take_wishes() {
+            match wish {
+                Wish::Health(answer) => drop(answer.send(self.health())),
+                Wish::Placement(answer) => drop(answer.send(self.placement())),
+            }
         }
     }
 

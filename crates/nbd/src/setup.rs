@@ -5,6 +5,7 @@ use crate::clock::Scale;
 use crate::floor::Floor;
 use crate::health::Health;
 use crate::orders::Orders;
+use crate::placement::Placement;
 use crate::punctuality::Punctuality;
 use crate::recording::Recording;
 use crate::store::Store;
@@ -43,6 +44,17 @@ pub trait Witness<D: ?Sized> {
     /// The health of the device, if it knows one.
     fn health(&mut self, _device: &mut D, _now: Time) -> Option<Health> {
         None
+    }
+
+    /// The placement handles of the device, if it has some.
+    fn placement(&mut self, _device: &mut D) -> Option<Placement> {
+        None
+    }
+
+    /// What is written next with a placement handle begins a reclaim unit; all events up to `now` have happened.
+    /// Whether it does.
+    fn next_unit(&mut self, _device: &mut D, _now: Time, _handle: u32) -> bool {
+        false
     }
 
     /// A line from the control socket, or from this process; the answer, a line, if it is a query.

@@ -364,7 +364,7 @@ macro_rules! options {
                 let first = rows.len();
                 $(
                     let doc = concat!($($doc, "\n"),+);
-                    let key = format!("{path}.{}", stringify!($key));
+                    let key = format!("{path}.{}", stringify!($key).trim_start_matches("r#"));
                     let row = rows.len();
                     <$type as $crate::Setting>::describe(&key, doc, &default.$key, rows);
                     $( $crate::describe_share(rows, $crate::Values::$share); )?
@@ -386,7 +386,7 @@ macro_rules! options {
                     let why = [applies, $( $when.fails(self, whole) )?];
                     let why = why.into_iter().flatten().next();
                     let dot = if path.is_empty() { "" } else { "." };
-                    let key = format!("{path}{dot}{}", stringify!($key));
+                    let key = format!("{path}{dot}{}", stringify!($key).trim_start_matches("r#"));
                     $crate::Setting::idle(&self.$key, &default.$key, &key, why, whole, found);
                 )*
             }

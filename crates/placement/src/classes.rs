@@ -28,6 +28,8 @@ pub enum Policy {
     Size,
     /// By what the trace says of a request: its device, or that it is forced to the medium.
     Hint,
+    /// By the handle that the trace names.
+    Column,
     /// By the time between overwrites of the page until now; the borders are learned on the first half.
     Lifetime,
     /// By the time until the pages will be written again: a bound that needs the future.
@@ -35,11 +37,12 @@ pub enum Policy {
 }
 
 /// All of them, in the order of reports.
-pub const ALL: [Policy; 6] = [
+pub const ALL: [Policy; 7] = [
     Policy::None,
     Policy::Address,
     Policy::Size,
     Policy::Hint,
+    Policy::Column,
     Policy::Lifetime,
     Policy::Clairvoyant,
 ];
@@ -52,6 +55,7 @@ impl Policy {
             Policy::Address => "address",
             Policy::Size => "size",
             Policy::Hint => "hint",
+            Policy::Column => "column",
             Policy::Lifetime => "lifetime",
             Policy::Clairvoyant => "clairvoyant",
         }
@@ -64,6 +68,7 @@ impl Policy {
             Policy::Address => by_address(load, handles),
             Policy::Size => by_size(load, handles),
             Policy::Hint => by_hint(load, handles),
+            Policy::Column => by_column(load, handles),
             Policy::Lifetime => learned(load, handles),
             Policy::Clairvoyant => clairvoyant(load, handles),
         };
@@ -95,6 +100,8 @@ pub enum Rule {
     Devices(Vec<u32>),
     /// Whether the request is forced to the medium.
     Fua,
+    /// The handle in the trace with each handle.
+    Named(Vec<u8>),
     /// The longest lifetime, in pages written meanwhile, of each handle but the last.
     Lifetimes(Vec<u64>),
 }
@@ -141,6 +148,15 @@ fn by_hint(load: &Load, handles: u8) -> Classes {
     let mut of: Vec<u8> = load.iter().map(|write| u8::from(write.fua)).collect();
     let (used, _) = close_gaps(&mut of);
     Classes { of, rule: Rule::Fua, handles: used }
+}
+
+fn by_column(load: &Load, handles: u8) -> Classes {
+    let mut of: Vec<u8> = load.iter().map(|write| write.handle.unwrap_or(0)).collect();
+    let (used, kept) = close_gaps(&mut of);
+    for class in &mut of {
+        *class = (*class).min(handles - 1);
+    }
+    Classes { of, rule: Rule::Named(kept), handles: used.min(handles) }
 }
 
 /// Divides the address space where the rate of writes changes, so that the rates within each part differ least.

@@ -1,5 +1,6 @@
 //! An FTL with placement handles in flat arrays: map, reclaim units, greedy cleaning, and who did what.
 
+use crate::account::{Account, Medium};
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -9,7 +10,7 @@ const NONE: u32 = u32::MAX;
 const DEAD: u8 = u8::MAX;
 /// Units that are erased before the host takes another: one for it, one for the copies of the next victim. A
 /// victim has copies for one unit more at most, because those of it that go to one destination fill less than one.
-const KEPT: usize = 2;
+pub(crate) const KEPT: usize = 2;
 
 /// Where cleaning puts what it moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,52 +89,6 @@ impl Shape {
     }
 }
 
-/// What was done for one handle, in pages.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct HandleAccount {
-    /// Written by the host with this handle.
-    pub host: u64,
-    /// Moved by cleaning, of what was written with this handle.
-    pub moved: u64,
-    /// Moved because a unit of this handle was cleaned, whoever wrote the page.
-    pub moved_because: u64,
-    /// Superseded or deallocated, of what was written with this handle.
-    pub invalidated: u64,
-    /// Those of them that were superseded by a write with another handle.
-    pub foreign: u64,
-    /// Units opened for writes of the host.
-    pub opened: u64,
-}
-
-/// What was done since the counts were reset.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Account {
-    /// By handle.
-    pub handles: Vec<HandleAccount>,
-    /// Pages that were moved because a unit of copies was cleaned that belongs to no handle.
-    pub moved_from_copies: u64,
-    /// Units erased.
-    pub erased: u64,
-}
-
-impl Account {
-    /// Pages written by the host.
-    pub fn host(&self) -> u64 {
-        self.handles.iter().map(|it| it.host).sum()
-    }
-
-    /// Pages moved by cleaning.
-    pub fn moved(&self) -> u64 {
-        self.handles.iter().map(|it| it.moved).sum()
-    }
-
-    /// Device-level write amplification: programmed / written by the host.
-    pub fn dlwa(&self) -> f64 {
-        let host = self.host();
-        if host == 0 { 1.0 } else { (host + self.moved()) as f64 / host as f64 }
-    }
-}
-
 /// A unit that is being filled: its number, its next page and the end.
 #[derive(Debug, Clone, Copy)]
 struct Open {
@@ -194,66 +149,12 @@ impl Drive {
         &self.shape
     }
 
-    /// Counts from here on.
-    pub fn reset_account(&mut self) {
-        let handles = vec![HandleAccount::default(); usize::from(self.shape.handles)];
-        self.account = Account { handles, ..Account::default() };
-    }
-
-    /// What was done since then.
-    pub fn account(&self) -> &Account {
-        &self.account
-    }
-
-    /// Begins to fetch where a logical page lies.
-    #[inline]
-    pub fn prefetch(&self, page: u32) {
-        memory::prefetch(&self.map, page as usize);
-    }
-
-    /// Begins to fetch what is known of the flash page on which a logical page lies.
-    #[inline]
-    pub fn prefetch_old(&self, page: u32) {
-        if let Some(old) = self.map.get(page as usize) {
-            memory::prefetch(&self.writer, *old as usize);
-        }
-    }
-
     #[inline]
     fn unit_of(&self, page: u32) -> usize {
         if self.shape.unit_pages == 1 {
             return page as usize;
         }
         ((u128::from(self.inverse) * u128::from(page)) >> 64) as usize
-    }
-
-    /// The host writes a page with a handle.
-    #[inline]
-    pub fn write(&mut self, page: u32, handle: u8) {
-        let old = self.map[page as usize];
-        if old != NONE {
-            let before = self.supersede(old);
-            let account = &mut self.account.handles[usize::from(before)];
-            account.invalidated += 1;
-            account.foreign += u64::from(before != handle);
-        }
-        let stream = usize::from(handle);
-        if self.open[stream].next == self.open[stream].end {
-            self.clean();
-            self.open_unit(stream, handle);
-            self.account.handles[stream].opened += 1;
-        }
-        self.account.handles[stream].host += 1;
-        self.put(stream, page, handle);
-    }
-
-    /// A page holds nothing any more.
-    pub fn trim(&mut self, page: u32) {
-        let old = std::mem::replace(&mut self.map[page as usize], NONE);
-        if old != NONE {
-            let before = self.supersede(old);
-            self.account.handles[usize::from(before)].invalidated += 1;
-        }
     }
 
     /// A flash page is valid no more; who wrote it.
@@ -301,10 +202,7 @@ impl Drive {
         let owner = usize::from(self.owner[victim as usize]);
         let first = victim * self.shape.unit_pages;
         let moved = u64::from(self.valid[victim as usize]);
-        match self.account.handles.get_mut(owner) {
-            Some(account) => account.moved_because += moved,
-            None => self.account.moved_from_copies += moved,
-        }
+        self.account.cleans(owner, moved);
         let handles = self.shape.handles;
         let mut left = moved;
         for place in first..first + self.shape.unit_pages {
@@ -325,11 +223,10 @@ impl Drive {
             if self.open[stream].next == self.open[stream].end {
                 self.open_unit(stream, owner);
             }
-            self.account.handles[usize::from(writer)].moved += 1;
+            self.account.moves(writer);
             self.put(stream, page, writer);
         }
         self.valid[victim as usize] = 0;
-        self.account.erased += 1;
         self.free.push_back(victim);
     }
 
@@ -345,6 +242,53 @@ impl Drive {
         assert_eq!(valid, self.valid);
         let alive = self.writer.iter().filter(|writer| **writer != DEAD).count();
         assert_eq!(alive, self.map.iter().filter(|place| **place != NONE).count());
+    }
+}
+
+impl Medium for Drive {
+    fn reset_account(&mut self) {
+        self.account = Account::new(self.shape.handles);
+    }
+
+    fn account(&self) -> &Account {
+        &self.account
+    }
+
+    #[inline]
+    fn prefetch(&self, page: u32) {
+        memory::prefetch(&self.map, page as usize);
+    }
+
+    #[inline]
+    fn prefetch_old(&self, page: u32) {
+        if let Some(old) = self.map.get(page as usize) {
+            memory::prefetch(&self.writer, *old as usize);
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, page: u32, handle: u8) {
+        let old = self.map[page as usize];
+        if old != NONE {
+            let before = self.supersede(old);
+            self.account.lost(before, Some(handle));
+        }
+        let stream = usize::from(handle);
+        if self.open[stream].next == self.open[stream].end {
+            self.clean();
+            self.open_unit(stream, handle);
+            self.account.opened(stream);
+        }
+        self.account.wrote(stream);
+        self.put(stream, page, handle);
+    }
+
+    fn trim(&mut self, page: u32) {
+        let old = std::mem::replace(&mut self.map[page as usize], NONE);
+        if old != NONE {
+            let before = self.supersede(old);
+            self.account.lost(before, None);
+        }
     }
 }
 

@@ -26,6 +26,8 @@ pub enum LoadError {
     Devices,
     /// No request writes.
     NoWrites,
+    /// A request names a handle above 62.
+    Handle(u8),
     /// 2^32 - 1 or more pages are touched or written.
     TooMany,
 }
@@ -36,6 +38,9 @@ impl fmt::Display for LoadError {
             LoadError::Beyond => f.write_str("a request lies beyond 64 TiB, more than is supported"),
             LoadError::Devices => {
                 write!(f, "it has more than {DEVICES} devices: choose some with --devices")
+            }
+            LoadError::Handle(handle) => {
+                write!(f, "a request names placement handle {handle}; at most {LARGEST_HANDLE} is supported")
             }
             LoadError::NoWrites => f.write_str("no request writes: there is nothing to place"),
             LoadError::TooMany => f.write_str(
@@ -58,6 +63,8 @@ pub struct Write {
     pub is_trim: bool,
     /// It was forced to the medium.
     pub fua: bool,
+    /// The handle that the trace names.
+    pub handle: Option<u8>,
 }
 
 /// 40 bits of address, 16 of length, and flags.
@@ -66,6 +73,9 @@ struct Packed(u64);
 
 const TRIM: u64 = 1 << 56;
 const FUA: u64 = 1 << 57;
+/// Where the handle that a trace names is, one more than it, and the largest that it can be.
+const HANDLE_BIT: u32 = 58;
+const LARGEST_HANDLE: u8 = 62;
 
 impl Packed {
     fn new(address: u64, pages: u64, flags: u64) -> Packed {
@@ -114,6 +124,23 @@ impl Builder {
         (offset, bytes): (u64, u64),
         (is_trim, fua): (bool, bool),
     ) -> Result<(), LoadError> {
+        self.write_with(device, (offset, bytes), (is_trim, fua), None)
+    }
+
+    /// The same, with the handle that the trace names.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and when the handle is too large.
+    pub fn write_with(
+        &mut self,
+        device: u32,
+        (offset, bytes): (u64, u64),
+        (is_trim, fua): (bool, bool),
+        handle: Option<u8>,
+    ) -> Result<(), LoadError> {
+        if let Some(large) = handle.filter(|it| *it > LARGEST_HANDLE) {
+            return Err(LoadError::Handle(large));
+        }
         let (mut first, mut pages) = self.pages(device, offset, bytes)?;
         if is_trim {
             // What is deallocated in part only is kept.
@@ -130,7 +157,9 @@ impl Builder {
             self.devices |= 1 << (first >> DEVICE_BITS);
             self.touch(first, pages);
         }
-        let flags = if is_trim { TRIM } else { 0 } | if fua { FUA } else { 0 };
+        let named = handle.map_or(0, |it| u64::from(it) + 1);
+        let flags =
+            if is_trim { TRIM } else { 0 } | if fua { FUA } else { 0 } | named << HANDLE_BIT;
         while pages > 0 {
             let part = pages.min(MOST_PAGES);
             self.writes.push(Packed::new(first, part, flags));
@@ -197,7 +226,11 @@ impl Builder {
                 // Pages that are trimmed, and never read nor written, hold no data.
                 _ => place_of(&touched, &mut last, write.address() + write.pages()),
             };
-            *write = Packed::new(begin, end - begin, write.0 & (TRIM | FUA));
+            *write = Packed::new(
+                begin,
+                end - begin,
+                write.0 & !((1 << (ADDRESS_BITS + COUNT_BITS)) - 1),
+            );
         }
         Ok(Load {
             writes: self.writes,
@@ -293,12 +326,71 @@ impl Load {
             pages: packed.pages() as u32,
             is_trim: packed.0 & TRIM != 0,
             fua: packed.0 & FUA != 0,
+            handle: (packed.0 >> HANDLE_BIT).checked_sub(1).map(|it| it as u8),
         }
     }
 
     /// All of them.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Write> + ExactSizeIterator + '_ {
         (0..self.writes.len()).map(|at| self.get(at))
+    }
+
+    /// Whether the pages are written in passes, each once in a pass before any is written again, and not in order of
+    /// address: what fio does with random writes unless it is told `norandommap`. Two passes at least.
+    pub fn is_permutation(&self) -> bool {
+        if self.repeats_early() {
+            return false;
+        }
+        let mut times = vec![0u32; self.pages as usize];
+        let (mut written, mut jumps, mut requests, mut last) = (0u64, 0u64, 0u64, u32::MAX);
+        for write in self.iter().filter(|write| !write.is_trim) {
+            requests += 1;
+            jumps += u64::from(write.first != last);
+            last = write.first + write.pages;
+            for page in write.first..last {
+                times[page as usize] += 1;
+                written += 1;
+            }
+        }
+        let most = times.iter().copied().max().unwrap_or(0);
+        let distinct = times.iter().filter(|it| **it > 0).count() as u64;
+        // Of each page as many writes, but for the pass that is under way.
+        let least = times.iter().copied().filter(|it| *it > 0).min().unwrap_or(0);
+        if most < 2 || most > least + 1 || 2 * jumps < requests {
+            return false;
+        }
+        // And in this order: none of a pass before the last of the one before.
+        times.fill(0);
+        let mut now = 0;
+        let writes = self.iter().filter(|write| !write.is_trim);
+        let early =
+            writes.flat_map(|write| write.first..write.first + write.pages).filter(|page| {
+                let own = &mut times[*page as usize];
+                let early = u64::from(*own) > now / distinct;
+                *own += 1;
+                now += 1;
+                early
+            });
+        early.count() as u64 * 100 <= written
+    }
+
+    /// Whether pages are written again before half of them are written once; most loads show it soon.
+    fn repeats_early(&self) -> bool {
+        let mut is_written = vec![false; self.pages as usize];
+        let (mut repeats, mut written) = (0u64, 0u64);
+        for write in self.iter().filter(|write| !write.is_trim) {
+            for page in write.first..write.first + write.pages {
+                written += 1;
+                repeats += u64::from(std::mem::replace(&mut is_written[page as usize], true));
+            }
+            if 100 * repeats > written + 10_000 {
+                return true;
+            }
+            if 2 * written > u64::from(self.pages) {
+                break;
+            }
+        }
+        false
     }
 
     fn chunk_of(&self, place: u32) -> &Chunk {

@@ -1,7 +1,8 @@
 //! Loads of published measurements of FDP drives, without a trace: one stream written through a random map, and a
 //! cache of small and large objects.
 
-use crate::drive::{Account, Drive, Isolation, Shape, TooFew};
+use crate::account::{Account, Medium};
+use crate::drive::{Drive, Isolation, Shape, TooFew};
 
 /// Splitmix64 (Steele, Lea, Flood 2014): a generator of full period in one word of state.
 #[derive(Debug, Clone)]
@@ -33,6 +34,8 @@ pub struct Passes {
     pub passes: Vec<f64>,
     /// By tenth of a pass, mean of the passes behind the first three.
     pub tenths: Vec<f64>,
+    /// Of the first hundredth of a pass, mean of the same passes.
+    pub start: f64,
 }
 
 /// One stream that writes every page once a pass, in an order drawn anew each pass: what fio does with random writes
@@ -53,7 +56,7 @@ pub fn permutation(
         drive.write(*page, 0);
     }
     let mut random = Random(seed);
-    let (mut means, mut tenths) = (Vec::new(), vec![0.0; 10]);
+    let (mut means, mut tenths, mut start) = (Vec::new(), vec![0.0; 10], 0.0);
     for pass in 0..passes {
         for at in (1..order.len()).rev() {
             order.swap(at, random.below(at as u32 + 1) as usize);
@@ -61,7 +64,10 @@ pub fn permutation(
         let mut programmed = 0;
         for (tenth, part) in order.chunks(order.len().div_ceil(10)).enumerate() {
             drive.reset_account();
-            for page in part {
+            for (at, page) in part.iter().enumerate() {
+                if tenth == 0 && pass >= 3 && at == part.len() / 10 {
+                    start += drive.account().dlwa() / f64::from(passes - 3);
+                }
                 drive.write(*page, 0);
             }
             programmed += drive.account().host() + drive.account().moved();
@@ -71,7 +77,7 @@ pub fn permutation(
         }
         means.push(programmed as f64 / f64::from(shape.pages));
     }
-    Ok(Passes { passes: means, tenths })
+    Ok(Passes { passes: means, tenths, start })
 }
 
 /// A cache on flash: small objects in buckets that are overwritten at random, large ones in regions written in a ring
@@ -166,10 +172,14 @@ mod tests {
     #[test]
     fn permutation_passes_take_the_means_of_the_published_streams() {
         // Equation (e), and the two measured drives: 2.035 (7.68 TB) and 3.60 (3.84 TB).
-        for (use_of, expected) in [(0.845, 2.05), (0.873, 2.37), (0.92, 3.6)] {
+        for (use_of, expected) in
+            [(0.845, 2.05), (0.855, 2.16), (0.873, 2.37), (0.90, 2.91), (0.92, 3.6)]
+        {
             let found = permutation(use_of, UNITS, 7, 1).unwrap();
             let mean = found.passes[3..].iter().sum::<f64>() / 4.0;
-            assert!((mean / expected - 1.0).abs() < 0.04, "{use_of}: {mean:.3}, {expected}");
+            assert!((mean / expected - 1.0).abs() < 0.03, "{use_of}: {mean:.3}, {expected}");
+            // The units that are erased at the end of a pass hold nothing: each pass starts without copies.
+            assert!(found.start < 1.02, "{use_of}: {:.3}", found.start);
             assert!(found.tenths[0] < 0.7 * mean, "{:?}", found.tenths);
             let most = found.tenths.iter().copied().fold(0.0, f64::max);
             assert!(most > 1.5 * mean, "{:?}", found.tenths);

@@ -1,7 +1,9 @@
 //! Replays a load on a drive until its write amplification settles, and measures it.
 
-use crate::drive::{Account, Drive, Shape, TooFew};
+use crate::account::{Account, Medium};
+use crate::drive::{Drive, Shape, TooFew};
 use crate::load::Load;
+use crate::zones::{HostLog, Victim, Zoned};
 use std::fmt;
 
 /// Parts of a pass whose counts are kept apart, for an interval.
@@ -73,7 +75,28 @@ pub struct Measured {
 /// # Errors
 /// When the drive has too few units, or `stop` says so.
 pub fn study(load: &Load, handles: &[u8], shape: Shape, stop: Stop<'_>) -> Result<Measured, Ended> {
-    let mut drive = Drive::new(shape).map_err(Ended::TooFew)?;
+    on(load, handles, Drive::new(shape).map_err(Ended::TooFew)?, stop)
+}
+
+/// The same with a host log on zones, of which `victim` chooses those that are cleaned.
+///
+/// # Errors
+/// When there are too few zones, or `stop` or `victim` says so.
+pub fn study_log(
+    load: &Load,
+    streams: &[u8],
+    (shape, victim): (Zoned, Victim<'_>),
+    stop: Stop<'_>,
+) -> Result<Measured, Ended> {
+    on(load, streams, HostLog::new(shape, victim).map_err(Ended::TooFew)?, stop)
+}
+
+fn on<M: Medium>(
+    load: &Load,
+    handles: &[u8],
+    mut drive: M,
+    stop: Stop<'_>,
+) -> Result<Measured, Ended> {
     (0..load.pages).for_each(|page| drive.write(page, 0));
     let mut run = Run { load, handles, drive, stop, replayed: 0, curve: Vec::new() };
     let (pass, data) = (u64::from(load.written), u64::from(load.pages));
@@ -103,16 +126,16 @@ pub fn study(load: &Load, handles: &[u8], shape: Shape, stop: Stop<'_>) -> Resul
     }
 }
 
-struct Run<'a> {
+struct Run<'a, M> {
     load: &'a Load,
     handles: &'a [u8],
-    drive: Drive,
+    drive: M,
     stop: Stop<'a>,
     replayed: u64,
     curve: Vec<f64>,
 }
 
-impl Run<'_> {
+impl<M: Medium> Run<'_, M> {
     /// Replays parts of the load, and counts each.
     fn stretch(&mut self, parts: &[(usize, usize)]) -> Result<(Account, Vec<Batch>), Ended> {
         self.drive.reset_account();
@@ -123,7 +146,7 @@ impl Run<'_> {
             while at < *to {
                 let end = (at + LOOK).min(*to);
                 self.replay(at, end);
-                if (self.stop)((end - at) as u64) {
+                if (self.stop)((end - at) as u64) || self.drive.has_ended() {
                     return Err(Ended::Stopped);
                 }
                 at = end;
@@ -138,6 +161,7 @@ impl Run<'_> {
         Ok((account, batches))
     }
 
+    #[inline]
     fn replay(&mut self, from: usize, to: usize) {
         for at in from..to {
             if at + 2 * AHEAD < to {

@@ -373,3 +373,52 @@ fn a_study_can_be_stopped() {
     let host: u64 = found.batches.iter().map(|it| it.host).sum();
     assert_eq!(host, found.account.host());
 }
+
+#[test]
+fn handles_that_a_trace_names_are_a_policy() {
+    let mut builder = Builder::default();
+    for (page, handle) in [(0, Some(3)), (1, None), (2, Some(62)), (0, Some(3))] {
+        builder.write_with(0, (page * PAGE_BYTES, PAGE_BYTES), (false, false), handle).unwrap();
+    }
+    assert_eq!(
+        builder.write_with(0, (0, PAGE_BYTES), (false, false), Some(63)),
+        Err(LoadError::Handle(63))
+    );
+    let load = builder.finish().unwrap();
+    assert_eq!(
+        load.iter().map(|it| it.handle).collect::<Vec<_>>(),
+        [Some(3), None, Some(62), Some(3)]
+    );
+    let classes = Policy::Column.classes(&load, 8).unwrap();
+    assert_eq!((classes.of, classes.handles), (vec![1, 0, 2, 1], 3));
+    assert_eq!(classes.rule, classes::Rule::Named(vec![0, 3, 62]));
+    assert!(Policy::Column.classes(&skewed(1000, 1000), 8).is_none(), "no handle is named");
+}
+
+#[test]
+fn a_permutation_is_known_from_draws_and_from_sequences() {
+    let pages = 20_000u32;
+    let load = |next: &mut dyn FnMut(u32) -> u32| {
+        let mut builder = Builder::default();
+        for at in 0..5 * pages / 2 {
+            let page = u64::from(next(at));
+            builder.write(0, (page * PAGE_BYTES, PAGE_BYTES), (false, false)).unwrap();
+        }
+        builder.finish().unwrap().is_permutation()
+    };
+    // Multiplication by a number without a common factor visits each once, in an order that differs by pass.
+    let step = |at: u32| {
+        ((u64::from(at) * [7919, 104_729, 611_953][(at / pages) as usize]) % u64::from(pages))
+            as u32
+    };
+    assert!(load(&mut |at| step(at)));
+    assert!(!load(&mut |at| at % pages), "in order");
+    let mut random = Random(4);
+    assert!(!load(&mut |_| random.below(pages)));
+    // Once through is nobody's second write.
+    let mut builder = Builder::default();
+    for at in 0..pages {
+        builder.write(0, (u64::from(step(at)) * PAGE_BYTES, PAGE_BYTES), (false, false)).unwrap();
+    }
+    assert!(!builder.finish().unwrap().is_permutation());
+}

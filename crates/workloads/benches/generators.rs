@@ -34,6 +34,7 @@ fn best(kind: &str, text: &str) -> f64 {
     let context = Context {
         capacity_sectors: 64 << 21,
         volumes: 1,
+        zones: None,
         seed: 42,
         pass: 0,
         inputs: Inputs::streams(|_| Err(io::ErrorKind::NotFound.into())),

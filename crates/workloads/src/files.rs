@@ -7,8 +7,9 @@
 //! no cache: every operation reaches the device at once. What is read or written of a file are its
 //! whole blocks, in requests that end with their extent or with the largest request size.
 
+use crate::extents::{Allocator, Extent};
 use engine::{Lba, Op, Request};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Bytes in a block, the granularity of everything.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
@@ -18,66 +19,6 @@ pub(crate) const BLOCK_SECTORS: u64 = BLOCK_BYTES / engine::SECTOR_BYTES;
 
 /// Inodes in a block of the table: 256 bytes each.
 const INODES_A_BLOCK: u64 = 16;
-
-/// Consecutive blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Extent {
-    first: u64,
-    blocks: u64,
-}
-
-/// Free space, given out from its lowest address on.
-#[derive(Debug)]
-struct Allocator {
-    /// First block and number of each free extent; no two touch.
-    free: BTreeMap<u64, u64>,
-}
-
-impl Allocator {
-    /// Takes `blocks` blocks, in one extent where one is large enough, else in several.
-    ///
-    /// `None`, with nothing taken, if fewer blocks are free.
-    fn take(&mut self, blocks: u64) -> Option<Vec<Extent>> {
-        if let Some(first) = self.free.iter().find(|(_, free)| **free >= blocks).map(|(f, _)| *f) {
-            return Some(vec![self.cut(first, blocks)]);
-        }
-        if self.free.values().sum::<u64>() < blocks {
-            return None;
-        }
-        let (mut left, mut extents) = (blocks, Vec::new());
-        while left > 0 {
-            let (first, free) = self.free.first_key_value().map(|(f, n)| (*f, *n))?;
-            let extent = self.cut(first, free.min(left));
-            left -= extent.blocks;
-            extents.push(extent);
-        }
-        Some(extents)
-    }
-
-    /// Takes the first blocks of a free extent.
-    fn cut(&mut self, first: u64, blocks: u64) -> Extent {
-        let free = self.free.remove(&first).expect("it was free");
-        if free > blocks {
-            self.free.insert(first + blocks, free - blocks);
-        }
-        Extent { first, blocks }
-    }
-
-    /// Gives an extent back and joins it with its neighbours.
-    fn give(&mut self, extent: Extent) {
-        let Extent { mut first, mut blocks } = extent;
-        if let Some(after) = self.free.remove(&(first + blocks)) {
-            blocks += after;
-        }
-        if let Some((before, free)) = self.free.range(..first).next_back().map(|(f, n)| (*f, *n))
-            && before + free == first
-        {
-            first = before;
-            blocks += free;
-        }
-        self.free.insert(first, blocks);
-    }
-}
 
 /// A file: its size and where it lies.
 #[derive(Debug, Default)]
@@ -104,7 +45,7 @@ impl Files {
         let table = most.div_ceil(INODES_A_BLOCK);
         let data = blocks.checked_sub(table).filter(|data| *data > 0)?;
         Some(Files {
-            allocator: Allocator { free: BTreeMap::from([(table, data)]) },
+            allocator: Allocator::new(table, data),
             entries: Vec::new(),
             largest_blocks,
             trim,
@@ -307,8 +248,7 @@ mod tests {
             let mut owned = vec![0; 1000];
             let extents = files.entries.iter().flatten().flat_map(|file| &file.extents);
             let used = extents.map(|extent| (extent.first, extent.blocks));
-            let free = files.allocator.free.iter().map(|(first, blocks)| (*first, *blocks));
-            for (first, blocks) in used.chain(free) {
+            for (first, blocks) in used.chain(files.allocator.free()) {
                 assert!(blocks > 0);
                 for block in first..first + blocks {
                     owned[block as usize] += 1;

@@ -28,6 +28,9 @@ impl Footprint {
     /// The whole device.
     pub const WHOLE: Footprint = Footprint(Extent::Share(1.0));
 
+    /// What the data of a tree of files may have, so that there is room for files beside them.
+    pub(crate) const SHARE_OF_TREE: Footprint = Footprint(Extent::Share(0.6));
+
     /// A share of the device; `None` unless it is above 0 and at most 1.
     pub fn share(share: f64) -> Option<Self> {
         (share > 0.0 && share <= 1.0).then_some(Footprint(Extent::Share(share)))

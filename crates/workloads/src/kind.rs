@@ -5,7 +5,7 @@
 use crate::error::BuildError;
 use crate::read::inputs::Inputs;
 use crate::streams::derived;
-use engine::Workload;
+use engine::{Workload, ZoneShape};
 use options::Setting;
 use serde::Serialize;
 
@@ -15,6 +15,8 @@ pub struct Context {
     pub capacity_sectors: u64,
     /// Into how many volumes of equal size it is divided; 1 if it is one piece.
     pub volumes: u32,
+    /// Its zones, if it has such.
+    pub zones: Option<ZoneShape>,
     /// The seed of the run, from which every random draw derives.
     pub seed: u64,
     /// 0 for the run itself; from 1 on the repetitions of the workload that precondition a drive. What is
@@ -46,6 +48,11 @@ pub trait WorkloadKind: Setting + Default + Serialize + Clone {
     /// Whether another seed could ask for something else.
     fn draws(&self) -> bool {
         true
+    }
+
+    /// The keys whose values are guesses that no publication states, as far as they have their defaults.
+    fn guessed(&self) -> Vec<&'static str> {
+        Vec::new()
     }
 
     /// Builds the workload.

@@ -123,6 +123,11 @@ macro_rules! workloads {
                 match self { $(Self::$Options(options) => options.draws(),)* }
             }
 
+            /// The keys whose values are guesses that no publication states, as far as they have their defaults.
+            pub fn guessed(&self) -> Vec<&'static str> {
+                match self { $(Self::$Options(options) => options.guessed(),)* }
+            }
+
             /// Appends the reference of the kind's keys, with their defaults.
             pub fn describe(&self, rows: &mut Vec<KeyInfo>) {
                 match self {
@@ -152,6 +157,13 @@ workloads! {
     diskspd: Diskspd,
     iozone: Iozone,
     postmark: Postmark,
+    checkpoint: Checkpoint,
+    cache: Cache,
+    lsm: Lsm,
+    kv_offload: KvOffload,
+    ann: Ann,
+    gnn: Gnn,
+    training: Training,
 }
 
 /// The error for a kind that does not exist: names those that do, and the nearest.
@@ -181,7 +193,7 @@ pub(crate) mod tests {
     /// A context without inputs.
     pub(crate) fn context(capacity_sectors: u64, seed: u64) -> Context {
         let inputs = Inputs::streams(|_| Err(std::io::ErrorKind::NotFound.into()));
-        Context { capacity_sectors, volumes: 1, seed, pass: 0, inputs }
+        Context { capacity_sectors, volumes: 1, zones: None, seed, pass: 0, inputs }
     }
 
     /// The answer to a request at `at`.

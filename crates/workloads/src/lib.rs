@@ -9,11 +9,13 @@
 //! they do, `kinds/` builds. One thread may be started, which reads a trace ahead (`records/ahead.rs`); no
 //! request depends on it. `record.rs`, which they pass on, needs none of them.
 
+mod chains;
 mod chance;
 mod checks;
 mod closed_loop;
 mod distribution;
 mod error;
+mod extents;
 mod file_program;
 mod files;
 mod footprint;

@@ -49,6 +49,11 @@ impl Locality {
     /// Every block is equally likely.
     pub const UNIFORM: Locality = Locality(Shape::Uniform);
 
+    /// Zipf's law with that exponent, which is from 0 to 10.
+    pub(crate) const fn zipf(theta: f64) -> Locality {
+        Locality(Shape::Zipf(theta))
+    }
+
     /// What draws from `blocks` blocks, or `None` where all are equally likely; `scatter` puts what
     /// is frequent all over the footprint.
     ///

@@ -50,6 +50,7 @@ pub struct TraceReader {
     spread: Option<TickSpread<Placed>>,
     retiming: Retiming,
     scale: TimeScale,
+    has_zones: bool,
     /// Where each request waits for an answer.
     answered: Option<Answered>,
     issued: u64,
@@ -104,6 +105,7 @@ impl TraceReader {
             spread: spread(options, records)?,
             retiming: Retiming::new(recorded, max_gap, duration),
             scale,
+            has_zones: context.zones.is_some(),
             answered: waits.then(Answered::default),
             issued: 0,
             feed,
@@ -122,6 +124,14 @@ impl TraceReader {
         // A flush has no sectors, whatever its record says.
         let (place, sectors) = match op {
             Op::Flush => (Ok(Some(0)), 0),
+            _ if op.is_zoned() && !self.has_zones => {
+                return Err(self.error(&format!(
+                    "a request to {} a zone, and this device has none; use a device of kind \"zoned\"",
+                    op.name()
+                )));
+            }
+            // All zones.
+            _ if op.is_zoned() && record.sectors == 0 => (Ok(Some(0)), 0),
             _ => (self.targets.place(&record), record.sectors),
         };
         let taken = match place {

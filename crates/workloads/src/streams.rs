@@ -44,8 +44,23 @@ pub const FIO_HANDLES: u64 = 27;
 /// Every draw of a thread of DiskSpd.
 pub(crate) const DISKSPD: u64 = 28;
 
+/// What a cache looks up, and which buckets it overwrites.
+pub(crate) const CACHE: u64 = 29;
+
+/// Which nodes searches read, and how many hops they take.
+pub(crate) const ANN: u64 = 30;
+
+/// Which nodes of a graph are sampled.
+pub(crate) const GNN: u64 = 31;
+
 /// Which requests of a trace without directions read.
 pub(crate) const TRACE_DIRECTIONS: u64 = 32;
+
+/// The order of samples in an epoch.
+pub(crate) const TRAINING: u64 = 33;
+
+/// Which prompts are asked again.
+pub(crate) const KV_OFFLOAD: u64 = 34;
 
 /// The seed of part `index` of a workload, such as a thread or a stream. The first part has the
 /// seed itself, so that a workload of one part draws as if it had none.

@@ -38,6 +38,8 @@ class Calibration(Record):
         """The device file, which `ssdlab run --device` takes."""
         from ssdlab.calibration import device_file
 
+        if "recipe" in self._data:
+            raise InputError(f"--fit {self._data['kind']} finds keys of a device, and no device")
         return device_file.text(self._data)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -111,6 +113,8 @@ def calibrate(
       dict as `ssdlab.run` takes it, that are searched by simulation (needs scipy); a cleaning
       policy in Python that the file names is loaded only with `allow_code`. "model" searches the
       keys of a drive of today that no data sheet has, from fio's results, their percentiles too;
+      "cliff", "span" and "age" read a directory in which the scripts of that recipe were run, and
+      what they find is in `recipe`;
     - `time_scale`: that of a live device (`ssdlab serve --time-scale`) that was measured: all times
       are divided by it;
     - `reading`: how a trace is read, as for `ssdlab.trace.info`;
@@ -118,6 +122,7 @@ def calibrate(
 
     Raises `InputError` for what cannot be read, measured or fitted.
     """
+    from ssdlab.calibration import recipes
     from ssdlab.calibration.fit import KINDS, fitted
 
     for name, value, choices in (
@@ -132,6 +137,10 @@ def calibrate(
             raise InputError(f"{name} {value}: expected one of {known}")
     if device is not None and not fit:
         raise InputError("--device is what --fit changes; there is no --fit")
+    if any(map(recipes.is_fit, fit)):
+        if len(fit) > 1:
+            raise InputError(f"--fit {fit[0]} stands alone; give no other --fit")
+        return Calibration(recipes.fit(fit[0], Path(target), time_scale))
     if MODEL in fit:
         return _model(target, source, list(fit), device, allow_code, reading or {}, progress)
     if fit:

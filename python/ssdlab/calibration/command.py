@@ -10,12 +10,13 @@ from typing import Any
 import click
 
 from ssdlab import delivery, forms, terminal
-from ssdlab.calibration import MODEL, SOURCES
+from ssdlab.calibration import MODEL, SOURCES, recipes
 from ssdlab.calibration import calibrate as run_calibration
 from ssdlab.calibration.fit import KINDS
 from ssdlab.calibration.points import list_of_numbers, size_bytes
 from ssdlab.charts import matplotlib
-from ssdlab.cli.options import ALLOW_CODE, QUIET, ExamplesFirst
+from ssdlab.cli.options import ALLOW_CODE, FORCE, QUIET, ExamplesFirst
+from ssdlab.device.units import SIZE
 from ssdlab.trace.command import _errors, reading_options
 
 PATH = click.Path(path_type=Path)
@@ -38,16 +39,33 @@ PATH = click.Path(path_type=Path)
             "the model of a drive of today",
             "ssdlab calibrate results/ --device tlc-enterprise --fit model --out mine.toml",
         ),
+        ("scripts that measure an SLC cache", "ssdlab calibrate --recipe cliff --out cliff"),
+        ("what they found", "ssdlab calibrate cliff --fit cliff"),
     ],
 )
-@click.argument("target")
+@click.argument("target", required=False)
+@click.option(
+    "--recipe",
+    type=click.Choice(recipes.NAMES),
+    help="Print scripts for fio that measure this of a drive, or write them to directory --out.",
+)
+@click.option(
+    "--capacity",
+    metavar="SIZE",
+    help="Capacity of the drive of --recipe, such as 960GB.  [default: 1TB]",
+)
 @click.option(
     "source",
     "--as",
     type=click.Choice(SOURCES),
     help="Type of TARGET: a device to measure, results of fio, or a trace. [default: by content]",
 )
-@click.option("--out", metavar="DEVICE.toml", type=PATH, help="Write the device to FILE (TOML).")
+@click.option(
+    "--out",
+    metavar="DEVICE.toml",
+    type=PATH,
+    help="Write the device to FILE (TOML); with --recipe the scripts into a directory.",
+)
 @click.option("--plot", metavar="FILE.png", type=PATH, help="Plot measured and fitted times.")
 @click.option(
     "json_path", "--json", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
@@ -91,16 +109,21 @@ PATH = click.Path(path_type=Path)
 @click.option("--device", metavar="PRESET|FILE", help="The device whose keys --fit changes.")
 @click.option(
     "--fit",
-    metavar="KEY=LOW..HIGH|A,B|model",
+    metavar="KEY=LOW..HIGH|A,B|model|cliff|span|age",
     multiple=True,
     help="Fit this key by simulation; repeatable. model: the keys of a drive of today that no "
-    "data sheet has, from results of fio.",
+    "data sheet has, from results of fio. cliff, span, age: what the scripts of --recipe measured.",
 )
 @ALLOW_CODE
 @reading_options
 @QUIET
+@click.pass_context
 def calibrate(
-    target: str,
+    ctx: click.Context,
+    /,
+    target: str | None,
+    recipe: str | None,
+    capacity: str | None,
     source: str | None,
     out: Path | None,
     plot: Path | None,
@@ -117,6 +140,13 @@ def calibrate(
     (a file, a directory, a tar), or a trace with service times. The device is the linear model,
     A + n B for each of four patterns, or with --fit any device.
     """
+    if recipe is not None:
+        _recipe(ctx, recipe, capacity, out, target)
+        return
+    if capacity is not None:
+        raise click.UsageError("--capacity is that of the drive of --recipe; there is no --recipe")
+    if target is None:
+        raise click.UsageError("TARGET is missing: what to measure, or results; or --recipe NAME")
     if out is not None:
         delivery.refuse(out, forms.CALIBRATED)
     json_file = None if json_path in (None, "-") else Path(str(json_path))
@@ -133,6 +163,9 @@ def calibrate(
         sizes = [size_bytes(size, "--block-sizes") for size in block_sizes.split(",")]
         if sizes != sorted(set(sizes)):
             raise click.UsageError(f"--block-sizes {block_sizes}: the sizes must rise")
+    if any(map(recipes.is_fit, options["fit"])):
+        _fit_of_recipe(ctx, Path(target), out, plot, json_path, quiet, options)
+        return
     if plot is not None and MODEL in options["fit"]:
         raise click.UsageError(f"--plot draws points of a law; --fit {MODEL} has none")
     numbers = list_of_numbers(outstanding, "--outstanding")
@@ -161,3 +194,61 @@ def calibrate(
         from ssdlab.calibration import display
 
         click.echo(display.table(everything, sys.stdout), nl=False)
+
+
+def _given(ctx: click.Context) -> set[str]:
+    """The options of the command line."""
+    default = click.core.ParameterSource.DEFAULT
+    return {name for name in ctx.params if ctx.get_parameter_source(name) is not default}
+
+
+def _no_effect(ctx: click.Context, allowed: set[str], option: str) -> None:
+    """Refuse options that say nothing beside `option`."""
+    names = {it.name: it.opts[-1] for it in ctx.command.params if it.name}
+    for name in sorted(_given(ctx) - allowed):
+        raise click.UsageError(f"{names[name]} has no effect with {option}")
+
+
+def _recipe(
+    ctx: click.Context, name: str, capacity: str | None, out: Path | None, target: str | None
+) -> None:
+    """Print the scripts of a recipe, or write them."""
+    _no_effect(ctx, {"recipe", "capacity", "out", "quiet", "target", FORCE}, "--recipe")
+    if target is not None:
+        raise click.UsageError(
+            f"TARGET {target} has no effect with --recipe; its scripts are told the drive"
+        )
+    size = round(SIZE.parse("--capacity", capacity or "1TB"))
+    if out is None:
+        for file, text in recipes.scripts(name, size).items():
+            click.echo(f"==> {file} <==\n{text}")
+        return
+    for path in recipes.write(name, size, out):
+        click.echo(f"Written: {path}", err=True)
+
+
+def _fit_of_recipe(
+    ctx: click.Context,
+    target: Path,
+    out: Path | None,
+    plot: Path | None,
+    json_path: str | None,
+    quiet: bool,
+    options: dict[str, Any],
+) -> None:
+    """What the scripts of a recipe measured."""
+    words = options["fit"]
+    if len(words) > 1:
+        raise click.UsageError(f"--fit {words[0]} stands alone; give no other --fit")
+    allowed = {"target", "fit", "json_path", "time_scale", "quiet", FORCE}
+    _no_effect(ctx, allowed, f"--fit {words[0]}")
+    found = recipes.fit(words[0], target, options["time_scale"])
+    text = json.dumps(found, indent=2) + "\n"
+    if json_path not in (None, "-"):
+        delivery.write(Path(str(json_path)), text, forms.CALIBRATION)
+    if json_path == "-":
+        click.echo(text, nl=False)
+    elif not quiet:
+        from ssdlab.calibration import display
+
+        click.echo(display.table(found, sys.stdout), nl=False)

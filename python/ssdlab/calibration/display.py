@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ssdlab.calibration.points import size_text
-from ssdlab.numbers import duration
+from ssdlab.numbers import decimal_size, duration
 from ssdlab.terminal import console_for, rendered
 
 
@@ -23,6 +23,8 @@ def table(found: Mapping[str, Any], file: IO[str]) -> str:
     if "fit" in found:
         fit = found["fit"]
         sections.append(_model(fit) if "figures" in fit else _fit(fit))
+    if "recipe" in found:
+        sections.append(_recipe(found))
     if found["notes"]:
         notes = "\n".join(f"Note: {note}" for note in found["notes"])
         sections.append(Text(notes, style="yellow"))
@@ -93,6 +95,30 @@ def _model(fit: Mapping[str, Any]) -> RenderableType:
 
 def _figure(name: str, value: float) -> str:
     return f"{value:,.0f}/s" if name == "iops" else duration(value, 4)
+
+
+def _recipe(found: Mapping[str, Any]) -> RenderableType:
+    """What the scripts of a recipe measured, with intervals, and the keys that follow."""
+    grid = _columns("", "from", "to")
+    grid.add_column("", style="dim")
+    for name, it in found["recipe"]["found"].items():
+        values = [_quantity(it[which], it["unit"]) for which in ("value", "low", "high")]
+        grid.add_row(name, *values, it["what"])
+    title = Text(f"{found['kind']} from {found['source']}", style="bold")
+    title.append("  with intervals of 95 %", style="dim")
+    parts: list[RenderableType] = [title, grid]
+    if found["recipe"]["keys"]:
+        keys = [f'{key} = "{value}"' for key, value in found["recipe"]["keys"].items()]
+        parts += [Text(), Text("As keys", style="bold"), Text("\n".join(keys))]
+    return Group(*parts)
+
+
+def _quantity(value: float, unit: str) -> str:
+    if unit in ("B", "B/s"):
+        return decimal_size(value) + unit[1:]
+    if unit == "us":
+        return duration(value, 4)
+    return f"{value:.4g} {unit}".strip()
 
 
 def _fit(fit: Mapping[str, Any]) -> RenderableType:

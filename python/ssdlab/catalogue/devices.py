@@ -81,7 +81,7 @@ class Device:
     def cells(self) -> str:
         """Its cells, where it has any."""
         drive = self.resolved
-        cell = drive.get("member", drive).get("cell")
+        cell = drive if drive["kind"] == "zoned" else drive.get("member", drive).get("cell")
         if cell is None or self.group in (DISKS, LAWS):
             return "-"
         return BITS.get(int(cell["bits"]), f"{cell['bits']} bits")
@@ -99,6 +99,7 @@ _TODAY = (
     Device("samsung-pm9a3", TODAY, "PCIe 4 x4", MEASURED, Rated(170, 3.5, 11, 1)),
     Device("samsung-990pro", TODAY, "PCIe 4 x4", SHEET, Rated(100, 0.1, 5.4, 0.33)),
     Device("wd-sn850x", TODAY, "PCIe 4 x4", SHEET, Rated(85, 0.1, 6, 0.33)),
+    Device("wd-zn540", TODAY, "PCIe 3 x4", MEASURED),
     Device("samsung-980pro", TODAY, "PCIe 4 x4", SHEET),
     Device("samsung-970pro", TODAY, "PCIe 3 x4", SHEET, Rated(300, 0.1, 5.7, 0.64)),
     Device("samsung-983zet", TODAY, "PCIe 3 x4", MEASURED, Rated(1500, 5.5, 8.5, 10)),

@@ -26,6 +26,8 @@ DASHES = ("-", "--", ":")
 LETTERS_PER_INCH = 11
 #: Series whose legend has one column and letters of the usual size.
 MAX_PLAIN_LEGEND = 6
+#: Lines whose legend stands beside the picture, from so many on.
+FEWEST_BESIDE = 4
 DOTS_PER_INCH = 110
 #: What a picture says of the program that drew it, from which `forms` knows it again; where.
 MADE_BY = f"{forms.DRAWN} {_core.version}"
@@ -75,7 +77,7 @@ def sheet(
     drawn.suptitle(title, fontsize=10) if title else None
     for place, row in enumerate(rows):
         for axis, figure in zip(axes[place], row, strict=True):
-            _draw(drawn, axis, figure)
+            _draw(drawn, axis, figure, alone=len(row) == 1)
             if titled:
                 axis.set_title(figure.title, fontsize=10)
             if share_x and place + 1 < len(rows):
@@ -99,8 +101,8 @@ def _png(drawn: Any) -> bytes:
     return picture.getvalue()
 
 
-def _draw(whole: Any, axis: Any, figure: Figure) -> None:
-    """What is marked, then the axes and the legend."""
+def _draw(whole: Any, axis: Any, figure: Figure, alone: bool = True) -> None:
+    """What is marked, then the axes and the legend; `alone` where nothing else is in its row."""
     axis.set_axisbelow(True)
     first = figure.series[0] if figure.series else None
     if isinstance(first, Cells):
@@ -124,7 +126,7 @@ def _draw(whole: Any, axis: Any, figure: Figure) -> None:
             axis.grid(True, axis=values, which=which, alpha=0.2)
         if up.zero and not up.log and not up.words and up.low is None and figure.values():
             axis.set_ylim(bottom=min(0.0, *figure.values()) * 1.05)
-    _legend(axis, figure)
+    _legend(axis, figure, alone)
 
 
 def _colour(role: str, place: int) -> str:
@@ -132,12 +134,14 @@ def _colour(role: str, place: int) -> str:
     return ROLES[role or PALETTE[place % len(PALETTE)]][0]
 
 
-def _legend(axis: Any, figure: Figure) -> None:
+def _legend(axis: Any, figure: Figure, alone: bool) -> None:
     named = Series | Spans | Threads
     names = [mark.name for mark in figure.series if isinstance(mark, named) and mark.name]
     if not names or (len(figure.series) == 1 and isinstance(figure.series[0], Series)):
         return
-    if isinstance(figure.series[0], Spans):
+    # Among many lines there is no place that covers none of them.
+    crowded = alone and FEWEST_BESIDE <= len(figure.lines()) <= MAX_PLAIN_LEGEND
+    if isinstance(figure.series[0], Spans) or crowded and not figure.bars:
         axis.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
     elif len(names) > MAX_PLAIN_LEGEND:
         axis.legend(fontsize=7, ncols=2)

@@ -36,6 +36,7 @@ ROLES = {
     "host_queue": ("#8a929c", "#7c8590"),
     "host_link": ("#2b3038", "#dde2e8"),
     "firmware": ("#59636f", "#aab3bd"),
+    "map": ("#2f7d5b", "#7fd0a8"),
     "buffer": ("#e0a88a", "#c98a6c"),
     "unit": ("#c98600", "#f2b632"),
     "cleaning": ("#b23a0e", "#e8642f"),

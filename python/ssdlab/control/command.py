@@ -15,7 +15,7 @@ from ssdlab.control import order
 #: What may follow the words said so far.
 NEXT: Mapping[tuple[str, ...], str] = {
     (): "stats health counts map about save slow latency stall fail readonly end-of-life cut age "
-    "reset",
+    "placement next-unit reset",
     ("latency",): "add none",
     ("fail",): "read write trim flush",
     ("readonly",): "off",
@@ -58,10 +58,10 @@ def _next_word(context: click.Context, _: click.Parameter, begun: str) -> list[C
 def ctl(socket: Path, words: tuple[str, ...], wait: float, quiet: bool) -> int:
     """Send an order to the control SOCKET of `ssdlab serve --control SOCKET`.
 
-    The answer is a line of JSON. To look: stats; health; about; counts; map. To order: save; slow
+    The answer is a line of JSON. To look: stats; health; about; counts; map; placement. To order: save; slow
     X; latency add TIME [p=SHARE]; latency none; stall TIME; fail read|write|trim|flush
     all|FIRST..END [COUNT|rate=SHARE]; readonly [off]; end-of-life; cut [off TIME]; age steady; age
-    N writes; reset. docs/live.md says what each does.
+    N writes; next-unit HANDLE; reset. docs/live.md says what each does.
     """
     answer = order(socket, " ".join(words), wait)
     if "error" in answer:

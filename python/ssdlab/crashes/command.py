@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from ssdlab._core import InputError
 from ssdlab.cli.options import ALLOW_CODE, PATH, QUIET, ExamplesFirst
 from ssdlab.cli.signals import SigtermInterrupts
 from ssdlab.cli.stack import above
-from ssdlab.crashes import EXT4, OK, PLACES, apps, controls, run
+from ssdlab.crashes import EXT4, LOOP, NBD, OK, PLACES, apps, controls, run
 from ssdlab.crashes.record import Case, Recorded, case_of_app, workplace
+
+#: Drives whose data age, if `--points` does not say how many.
+DRIVES = 20
 
 
 @click.command(
@@ -31,6 +35,10 @@ from ssdlab.crashes.record import Case, Recorded, case_of_app, workplace
             "ssdlab crash --run './app $dir' --check './check $dir $acked' --keep found",
         ),
         ("judge a failed image again", "ssdlab crash --recorded found --image 120:torn-2"),
+        (
+            "what it makes of data that its drive has lost",
+            "ssdlab crash --app sqlite --unreadable 1% --points 20",
+        ),
         ("control runs, whose losses are known", "ssdlab crash --controls"),
     ],
 )
@@ -118,6 +126,12 @@ from ssdlab.crashes.record import Case, Recorded, case_of_app, workplace
     help="With --recorded: only this image; shows the checker's full output.",
 )
 @click.option(
+    "--unreadable",
+    metavar="SHARE",
+    help="Instead of power cuts: drives whose data have aged until this share of their pages, such "
+    "as 1%, cannot be read. --points says how many drives: 20.",
+)
+@click.option(
     "--controls",
     "control",
     metavar="[NAME]",
@@ -147,6 +161,7 @@ def crash(
     keep: Path | None,
     recorded: Path | None,
     image: str | None,
+    unreadable: str | None,
     control: str | None,
     json_path: str | None,
     quiet: bool,
@@ -159,9 +174,11 @@ def crash(
     flight. The file system of each image is mounted and the checker run. The exit status is 1
     if an image failed. Needs root and the programs listed in docs/crash.md.
     """
-    _one_of(ctx)
+    given = _one_of(ctx)
+    share = None if unreadable is None else _share(unreadable)
     if json_path not in (None, "-"):
         form = forms.CRASHES if control is None else forms.CONTROLS
+        form = form if share is None else forms.DAMAGE
         delivery.refuse(Path(str(json_path)), form)
     if keep is not None:
         run.new_directory(keep)
@@ -181,6 +198,17 @@ def crash(
                 case.stack.extend(above(assignments, None))
                 if allow_code:
                     case.stack[:] = layers.permitting(case.stack)
+                if share is not None:
+                    drives = points if "points" in given else DRIVES
+                    return _damage(
+                        case,
+                        share,
+                        replace(search, points=drives),
+                        work,
+                        json_path,
+                        quiet,
+                        progress,
+                    )
                 found = run.record_and_judge(case, search, work, keep, progress)
     _write(json_path, found.to_dict(), forms.CRASHES)
     if json_path != "-" and not quiet:
@@ -190,8 +218,39 @@ def crash(
     return 1 if found.failed else 0
 
 
-def _one_of(ctx: click.Context) -> None:
-    """Refuse options that say nothing together."""
+def _share(text: str) -> float:
+    """A share such as 1% or 0.01."""
+    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
+    try:
+        share = float(number) / (100 if percent else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 0.5:
+        raise InputError(f'--unreadable {text}: a share from 0% to 50%, such as "1%"')
+    return share
+
+
+def _damage(
+    case: Case,
+    share: float,
+    search: run.Search,
+    work: Path,
+    json_path: str | None,
+    quiet: bool,
+    progress: run.Progress,
+) -> int:
+    """What the application makes of data that are lost; the exit status is 1 for silence."""
+    from ssdlab.crashes import damage, display
+
+    found = damage.damage(case, share, search, work, progress)
+    _write(json_path, found.to_dict(), forms.DAMAGE)
+    if json_path != "-" and not quiet:
+        click.echo(display.damage_text(found, sys.stdout), nl=False)
+    return 1 if found.is_silent else 0
+
+
+def _one_of(ctx: click.Context) -> set[str]:
+    """Refuse options that say nothing together; those that were given."""
     given = {
         name
         for name in ctx.params
@@ -206,15 +265,23 @@ def _one_of(ctx: click.Context) -> None:
     strange = {
         "app": {"check", "setup", "place", "image"},
         "run_command": {"image"},
-        "recorded": case | {"keep"},
-        "control": case | {"check", "image"},
+        "recorded": case | {"keep", "unreadable"},
+        "control": case | {"check", "image", "unreadable"},
     }[kind]
+    if of_cuts := given & {"draws", "workers", "timeout", "keep"}:
+        strange = strange | of_cuts if "unreadable" in given else strange
     if image_alone := given & {"points", "draws", "workers", "json_path"}:
         strange = strange | image_alone if "image" in given else strange
     for name in sorted(given & strange):
-        raise click.UsageError(f"--{names[name].lstrip('-')} has no effect with {names[kind]}")
+        other = "--unreadable" if name in of_cuts and "unreadable" in given else names[kind]
+        raise click.UsageError(f"--{names[name].lstrip('-')} has no effect with {other}")
+    if "unreadable" in given and ctx.params["place"] == NBD:
+        raise click.UsageError(
+            f"--unreadable needs --on {EXT4} or {LOOP}: the checker has a device"
+        )
     if kind == "run_command" and "check" not in given:
         raise click.UsageError("--run needs --check, the command that judges each image")
+    return given
 
 
 def _case(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -14,6 +14,10 @@ from ssdlab.crashes.controls import Outcome
 from ssdlab.crashes.run import Findings, worth_keeping
 from ssdlab.terminal import console_for, fact_table, rendered, warning_lines
 
+if TYPE_CHECKING:
+    from ssdlab.crashes.damage import Damage
+
+DAMAGED = {"noticed": "yellow", "refused": "yellow", "silent": "bold red", "repaired": "green"}
 STYLE = {OK: "green", LOST: "yellow", BROKEN: "bold red"}
 
 
@@ -40,6 +44,34 @@ def findings_text(found: Findings, file: IO[str]) -> str:
     if found.failed:
         sections.append(_failures(found))
     return rendered(console, sections) + _again(found)
+
+
+def damage_text(found: Damage, file: IO[str]) -> str:
+    """What an application made of lost data, as text for `file`."""
+    from ssdlab.crashes.damage import OUTCOMES
+
+    console, _ = console_for(file)
+    drives = found.drives
+    title = Text(f"{found.recorded.app or found.recorded.check}", style="bold")
+    title.append(
+        f"  {len(drives):,} drives ({found.recorded.device}), {found.share:.3g} of the pages "
+        "unreadable",
+        style="not bold dim",
+    )
+    table = Table(box=None, padding=(0, 1), pad_edge=False)
+    table.add_column("outcome", no_wrap=True)
+    table.add_column("drives", justify="right", header_style="dim")
+    table.add_column("what happened", header_style="dim")
+    table.add_column("an example", header_style="dim")
+    for outcome, what in OUTCOMES.items():
+        some = [it for it in drives if it.outcome == outcome]
+        said = next((it.reason for it in some if it.reason), "")
+        style = DAMAGED.get(outcome, "") if some else "dim"
+        table.add_row(Text(outcome, style=style), f"{len(some):,}", what, said)
+    failed = sum(it.unreadable for it in drives)
+    healed = sum(it.healed for it in drives)
+    facts = Text(f"{failed:,} reads failed; {healed:,} lost pages were written anew.", style="dim")
+    return rendered(console, [title, table, facts])
 
 
 def _again(found: Findings) -> str:

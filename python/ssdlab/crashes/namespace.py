@@ -29,6 +29,8 @@ PACKAGES = {
     "nbdfuse": "libnbd-bin",
     "fusermount3": "fuse3",
     "mkfs.ext4": "e2fsprogs",
+    "mkfs.btrfs": "btrfs-progs",
+    "btrfs": "btrfs-progs",
     "losetup": "mount",
     "mount": "mount",
     "unshare": "util-linux",

@@ -129,14 +129,14 @@ def record(case: Case, work: Path, say: Callable[[str], None]) -> Recorded:
             raise click.ClickException(f"--size {case.size}: {error}") from None
     if case.setup is not None:
         say("set up")
-        with _Stage(case, case.setup, work, initial, None) as stage:
+        with Stage(case, case.setup, work, initial, None) as stage:
             stage.perform(lambda: 0)
     namespace.copy(initial, served)
     say("record")
     began = time.monotonic()
-    live = _serve(case, work, served, size)
+    live = _serve(case, work, served, size, work / RECORDING)
     try:
-        with _Stage(case, case.run, work, served, live.uri) as stage:
+        with Stage(case, case.run, work, served, live.uri) as stage:
             first, last = stage.perform(lambda: live.events() or 0)
     finally:
         live.stop()
@@ -166,7 +166,12 @@ def _size(text: str) -> int:
     return size
 
 
-def _serve(case: Case, work: Path, served: Path, size: int) -> LiveDevice:
+def serve_again(case: Case, work: Path, served: Path) -> LiveDevice:
+    """Serve what is in the file `served`; nothing is recorded."""
+    return _serve(case, work, served, served.stat().st_size, None)
+
+
+def _serve(case: Case, work: Path, served: Path, size: int, recording: Path | None) -> LiveDevice:
     try:
         return serve_layers(
             case.stack,
@@ -177,7 +182,7 @@ def _serve(case: Case, work: Path, served: Path, size: int) -> LiveDevice:
             size=f"{size}B",
             backing=served,
             record=None,
-            record_data=work / RECORDING,
+            record_data=recording,
             time_scale=1.0,
             realtime=False,
         )
@@ -185,7 +190,15 @@ def _serve(case: Case, work: Path, served: Path, size: int) -> LiveDevice:
         raise click.ClickException(str(error)) from None
 
 
-class _Stage:
+class CommandFailed(click.ClickException):
+    """The command ended with a status above 0."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Stage:
     """A command at its place, with its output: lines, and how much had happened at each."""
 
     def __init__(self, case: Case, command: str, work: Path, image: Path, uri: str | None) -> None:
@@ -234,13 +247,18 @@ class _Stage:
             status = int(self._hear("ran"))
         last = events()
         if status:
-            raise click.ClickException(
-                f"the command ended with status {status}: {self._command}\n{self._complaint()}"
-            )
+            listener.join(timeout=10)
+            # What has ended so may still hold something, so the process is not waited for.
+            problem = f"the command ended with status {status}: {self._command}"
+            raise CommandFailed(f"{problem}\n{self._complaint()}", status)
         if self._process is not None:
             self._hear("done")
         listener.join(timeout=10)
         return first, last
+
+    def last_line(self) -> str:
+        """What the command printed last, on its output or else its errors."""
+        return self.lines[-1] if self.lines else self._complaint().rpartition("\n")[2]
 
     def _listen(self, events: Callable[[], int]) -> None:
         """A line counts from the first event after it was there, never from an earlier one."""
@@ -262,7 +280,7 @@ class _Stage:
         text = self._errors.read().decode(errors="replace")
         return "\n".join(text.splitlines()[-10:])
 
-    def __enter__(self) -> _Stage:
+    def __enter__(self) -> Stage:
         return self
 
     def __exit__(self, *_: object) -> None:

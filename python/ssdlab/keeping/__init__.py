@@ -1,8 +1,10 @@
 """Whether a drive keeps its data while it lies unused: `ssdlab keep`.
 
 Two ways to the same numbers. The closed form is the engine's: integrals over the pages of the whole
-drive. Beside it the scaled drive is aged and read once, which is a run like any other. They must
-agree on retries, and on losses where the scaled drive is large enough to have some.
+drive. Beside it the scaled drive is aged and read once, which is a run like any other. That drive
+has few word lines, and the worst of few is not as bad as the worst of many: so it is compared with
+the closed form over its own word lines. They must agree on retries, and on losses as far as these
+vary by chance.
 """
 
 from __future__ import annotations
@@ -20,11 +22,13 @@ from ssdlab.running import Experiment, Part
 
 #: Requests of the read of the whole drive, and how many are under way.
 BLOCK, OUTSTANDING = 128 * 1024, 32
-#: Retries of the two ways differ by no more than this, as a share and as a number: word lines and
-#: blocks of the scaled drive are few, and differ.
-AGREES, AGREES_AT_LEAST = 0.1, 0.3
+#: Retries of the two ways differ by no more than this, as a share and as a number: blocks differ.
+AGREES, AGREES_AT_LEAST = 0.02, 0.02
+#: Losses of the two ways differ by no more than so many standard deviations, and so many pages.
+DEVIATIONS, FEW_PAGES = 4.0, 3.0
 #: Keys that apply to drives whose data age.
-AGEING = ("device.media.", "device.ecc.", "device.retry.", "device.parity.stagger")
+AGEING = ("device.media.", "device.ecc.", "device.retry.", "device.scrub.", "device.spares.",
+          "device.health.", "device.parity.stagger")  # fmt: skip
 #: Cells of four bits age as QLC does, all others as TLC: no other law is at hand.
 QLC_BITS = 4
 
@@ -70,9 +74,23 @@ class Kept:
         return str(self.form["verdict"])
 
     @property
+    def expected_retries(self) -> float:
+        """Retries of a page that the closed form expects of the drive as it is simulated."""
+        return float(self.form["simulated"]["mean_retries"])
+
+    @property
     def expected_lost(self) -> float:
-        """Pages of the scaled drive that the closed form expects to be lost."""
-        return float(self.form["kept"]["page_lost"]) * self.aged.pages
+        """Pages of the scaled drive that the closed form expects to be lost, by its word lines."""
+        return float(self.form["simulated"]["page_lost"]) * self.aged.pages
+
+    @property
+    def deviation_of_lost(self) -> float:
+        """How far the number of lost pages lies from that by chance: a standard deviation."""
+        form, lost = self.form["simulated"], self.expected_lost
+        blocks = max(1.0, self.aged.pages / form["pages_of_block"])
+        # Pages are drawn one by one, and before them the blocks in which they lie.
+        of_blocks = lost**2 * form["variance_of_blocks"] / blocks
+        return math.sqrt(form["lost_together"] * lost + of_blocks)
 
     @property
     def compares_retries(self) -> bool:
@@ -82,14 +100,12 @@ class Kept:
     @property
     def agrees(self) -> bool:
         """Whether the two ways agree."""
-        expected = float(self.form["kept"]["mean_retries"])
+        expected = self.expected_retries
         off = abs(self.aged.mean_retries - expected)
         if self.compares_retries and off > max(AGREES * expected, AGREES_AT_LEAST):
             return False
-        lost, found = self.expected_lost, self.aged.lost
-        # Pages of a word line or block are lost together, and of a drive that is simulated in part
-        # few word lines stand for many, without the worst: the factor of ten of the evidence.
-        return lost / 10 - 3 <= found <= 10 * lost + 10
+        off = abs(self.aged.lost - self.expected_lost)
+        return off <= DEVIATIONS * self.deviation_of_lost + FEW_PAGES
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as `--json` has it."""
@@ -106,6 +122,7 @@ class Kept:
                 "new": asdict(self.new),
                 "aged": asdict(self.aged),
                 "expected_lost": self.expected_lost,
+                "deviation_of_lost": self.deviation_of_lost,
                 "agrees": self.agrees,
             },
             "evidence": self.evidence,
@@ -211,7 +228,8 @@ def keep(
     asked = _data(data, capacity * scale)
     form = json.loads(_core.keep(experiment({}).layers, age, cycles, asked))
     new = _reading(experiment({"run.age": "none"}).run())
-    aged = _reading(experiment({"run.age": age}).run())
+    # Nothing is refreshed meanwhile.
+    aged = _reading(experiment({"run.age": f"{age} off"}).run())
     return Kept(_name(device), age, cycles, wear, assumed, scale, form, new, aged)
 
 

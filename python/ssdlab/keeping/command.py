@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from ssdlab import delivery, forms, layers, terminal
+from ssdlab._core import InputError
 from ssdlab.charts import matplotlib
 from ssdlab.cli.options import (
     ALLOW_CODE,
@@ -89,7 +92,7 @@ def keep(
             delivery.refuse(path, form)
     if plot is not None:
         matplotlib.check("--plot", plot)
-    with terminal.steps(sys.stderr, "reading the aged drive", quiet):
+    with _named(long, at), terminal.steps(sys.stderr, "reading the aged drive", quiet):
         found = keeping(
             device,
             f"{long} at {at}" if at else long,
@@ -114,6 +117,21 @@ def keep(
         from ssdlab.keeping import display
 
         click.echo(display.table(found, sys.stdout), nl=False)
+
+
+@contextlib.contextmanager
+def _named(long: str, at: str | None) -> Iterator[None]:
+    """What is wrong with a time or temperature is said of its option."""
+    try:
+        yield
+    except InputError as error:
+        said = str(error)
+        of_temperature = at is not None and said.startswith(f'"{at}" is not a temperature')
+        option = "--at" if of_temperature else "--for"
+        whole = f"{long} at {at}" if at else long
+        if of_temperature or said.startswith(f'"{whole}" is not'):
+            raise InputError(f"{option} {at if of_temperature else long}: {said}") from None
+        raise
 
 
 def _share(text: str) -> float:

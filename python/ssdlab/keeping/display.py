@@ -45,26 +45,41 @@ def table(found: Kept, file: IO[str]) -> str:
         ("JESD218 enterprise, at its rating", _kept(form["jesd218"]["enterprise"])),
     ]
     simulated = [
-        ("retries a page", f"{kept['mean_retries']:.2f}", f"{found.aged.mean_retries:.2f}"),
-        ("pages lost of the scaled drive", _few(found.expected_lost),
-         f"{found.aged.lost:,}"),
-    ]  # fmt: skip
+        ("retries a page", f"{found.expected_retries:.2f}", f"{found.aged.mean_retries:.2f}"),
+        ("pages lost", _expected(found), f"{found.aged.lost:,}"),
+    ]
     both = [(name, f"{expected} expected, {seen} seen") for name, expected, seen in simulated]
     speed = [
         ("first read, new", throughput(found.new.mb_per_s)),
         ("first read, aged", throughput(found.aged.mb_per_s)),
     ]
     helps = [(it["what"], _help(it["found"])) for it in form["helps"]]
+    lines = form["simulated"]["word_lines"]
+    read = (
+        f"One read of {found.aged.pages:,} pages, one part in {found.scale} of each block"
+        if found.scale > 1
+        else f"One read of {found.aged.pages:,} pages"
+    )
     agree = "agree" if found.agrees else "DISAGREE: the closed form does not hold here"
     sections: list[RenderableType] = [
         head,
         fact_table("After that time", asked),
         fact_table("Losses", losses),
-        fact_table("One read of the scaled drive", [*speed, *both]),
+        fact_table(read, [*speed, *both]),
         fact_table("What would help", helps),
-        Text(f"Closed form and simulation {agree}. {found.evidence}", style="dim"),
+        Text(
+            f"Closed form and simulation {agree}; expected is what {lines} word lines come to, as "
+            f"many as a simulated block has. {found.evidence}",
+            style="dim",
+        ),
     ]
     return rendered(console, sections)
+
+
+def _expected(found: Kept) -> str:
+    if found.expected_lost < FEW:
+        return "none"
+    return f"{_few(found.expected_lost)} +- {_few(found.deviation_of_lost)}"
 
 
 def _few(number: float) -> str:

@@ -23,7 +23,8 @@ def losses(found: Kept) -> Figure:
         for row in over["losses"]
     ]
     title = f"{found.device} at {found.form['celsius']:g} °C: what is lost"
-    return Figure(title, Axis("Days", log=10), Axis("Pages lost, expected", log=10), series)
+    foot = f"Pages lost, expected (at least {NONE:g})"
+    return Figure(title, Axis("Days", log=10), Axis(foot, log=10), series)
 
 
 def retries(found: Kept) -> Figure:

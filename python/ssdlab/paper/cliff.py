@@ -5,7 +5,9 @@ nothing is folded while the cache fills, so that a cache without a limit holds t
 the bits of a cell; and what is forced in the end follows from the two rates before it. The rate of
 folding is a limit of the firmware and is fitted to each drive.
 
-All drives are one, `samsung-980pro`, with the capacity, the rates and the cache of each.
+All drives are one, `samsung-980pro`, with the capacity, the rates and the cache of each. Behind
+them come drives that have too little memory for their map: how much slower they read over a span
+that it does not cover follows from the size of that memory alone.
 """
 
 from __future__ import annotations
@@ -23,9 +25,15 @@ SUMMARY = "Reviews of client drives: where a long copy slows down (SLC caches)"
 
 DEVICE, SCALE = "samsung-980pro", 192
 GB = 1e9
-#: Bytes that are programmed at once on all dies of the drive, with one bit a cell and with three.
+#: Bytes that are programmed at once on all dies of the drive, with one bit a cell.
 SLC_STRIPE = 16 * 4 * 16384
-NATIVE_STRIPE = 3 * SLC_STRIPE
+#: Pages of a block of three bits a cell and of four: whole word lines of each in a part of a block.
+PAGES_PER_BLOCK = {3: 1152, 4: 1536}
+BLOCKS = {3: 910, 4: 683}
+
+#: The drives whose map does not fit their memory, and the device that stands for all.
+MAPPED = "wd-sn580"
+MAPPED_SCALE = 256
 
 
 @dataclass(frozen=True)
@@ -48,12 +56,99 @@ class Drive:
     falls_at: float = 0.0
     """Where the first rate ended."""
     tolerance: float = 12.0
+    mean_tolerance: float = 12.0
+    capacity: float = 1e12
+    bits: int = 3
+    when_full: str = "direct"
+    note: str = ""
 
 
 DRIVES = (
-    Drive("980 PRO 1 TB", 113 * GB, 4.0e9, 2.0e9, None, 1.9e9, share=0.25, falls_at=113 * GB),
+    Drive(
+        "980 PRO 1 TB",
+        113 * GB,
+        4.0e9,
+        2.0e9,
+        None,
+        1.9e9,
+        share=0.25,
+        falls_at=113 * GB,
+        mean_tolerance=7.0,
+    ),
     Drive("SN580 1 TB", None, 4.0e9, 0.9e9, 0.45e9, 0.596e9, falls_at=341 * GB),
-    Drive("Atom 50 1 TB", 280 * GB, 4.5e9, 2.0e9, 0.33e9, 0.80e9, 500 * GB, 0.5e9, 0.0, 280 * GB),
+    Drive(
+        "Atom 50 1 TB",
+        280 * GB,
+        4.5e9,
+        2.0e9,
+        0.33e9,
+        0.80e9,
+        500 * GB,
+        0.5e9,
+        falls_at=280 * GB,
+        mean_tolerance=10.0,
+    ),
+    Drive(
+        "Spatium M480 Play 2 TB",
+        200 * GB,
+        5.0e9,
+        3.5e9,
+        1.29e9,
+        3.1e9,
+        1600 * GB,
+        1.5e9,
+        falls_at=200 * GB,
+        capacity=2e12,
+        mean_tolerance=10.0,
+    ),
+    Drive(
+        "NM800 Pro 2 TB",
+        592 * GB,
+        5.0e9,
+        2.2e9,
+        0.92e9,
+        1.514e9,
+        falls_at=592 * GB,
+        capacity=2e12,
+        note="its rate in the cache is not published: taken for 5.0 GB/s",
+    ),
+    Drive("NV2 1 TB", 88 * GB, 2.8e9, 0.6e9, 0.6e9, None, 800 * GB, 0.4e9, falls_at=88 * GB),
+    Drive(
+        "A2000 1 TB",
+        150 * GB,
+        2.0e9,
+        0.5e9,
+        1.0e9,
+        0.48e9,
+        600 * GB,
+        0.4e9,
+        falls_at=150 * GB,
+        tolerance=25.0,
+        note="its rate in the cache is not published: taken for 2.0 GB/s",
+    ),
+    Drive(
+        "Rocket Q 1 TB, four bits a cell",
+        None,
+        1.7e9,
+        0.6e9,
+        0.0667e9,
+        None,
+        falls_at=250 * GB,
+        bits=4,
+        note="native cells taken for 0.6 GB/s",
+    ),
+    Drive(
+        "Crucial P1 1 TB, four bits a cell",
+        140 * GB,
+        1.6e9,
+        0.6e9,
+        0.1655e9,
+        None,
+        falls_at=140 * GB,
+        bits=4,
+        when_full="fold",
+        tolerance=10.0,
+    ),
 )
 
 
@@ -62,33 +157,50 @@ def run(study: Study) -> Item:
     scale = 4 * SCALE // 2 if study.quick else SCALE
     found = study.measure({it.name: _copy(it, scale) for it in DRIVES})
     rows = [row for it in DRIVES for row in _rows(it, found[it.name], scale)]
+    shrinking = study.measure({fill: _filled(fill, scale) for fill in INTEL_660P})
+    rows += [_shrinking(fill, results, scale) for fill, results in shrinking.items()]
+    spans = study.measure({key: _span(*key, study.quick) for key in SPANS})
+    rows += _mapped({key: _latency(results) for key, results in spans.items()})
     remarks = [
         f"simulated is {DEVICE} with the capacity, the rates and the cache of each drive",
         "the rate in the cache and that of native cells are given, the rate of folding is fitted",
     ]
-    return Item("cliff", "SLC caches", rows, [_figure(found, scale)], remarks)
+    title = "SLC caches, and maps that do not fit"
+    return Item("cliff", title, rows, [_figure(found, scale)], remarks)
 
 
 def _copy(drive: Drive, scale: int) -> dict[str, Any]:
     slc: dict[str, Any] = {"program": f"{SLC_STRIPE / drive.fast * 1e9:.0f}ns"}
-    slc["limit"] = f"{drive.cache:.0f}B" if drive.cache else "1TB"
-    slc["fold_share"] = drive.share
+    slc["limit"] = f"{drive.cache:.0f}B" if drive.cache else "2TB"
     slc["fold_rate"] = f"{drive.fold:.0f}B/s" if drive.fold else "unlimited"
+    if drive.when_full == "fold":
+        slc["when_full"] = "fold"
+    else:
+        slc["fold_share"] = drive.share
+    native = drive.bits * SLC_STRIPE
     return {
         "device": {
             "preset": DEVICE,
             "scale": scale,
+            "capacity": f"{drive.capacity:.0f}B",
+            "blocks_per_plane": int(BLOCKS[drive.bits] * drive.capacity / 1e12),
+            "pages_per_block": PAGES_PER_BLOCK[drive.bits],
+            "cell": {"bits": drive.bits},
             "slc_cache": slc,
-            "timing": {"program": f"{NATIVE_STRIPE / drive.native * 1e9:.0f}ns"},
+            "timing": {"program": f"{native / drive.native * 1e9:.0f}ns"},
         },
-        "workload": {
-            "kind": "closed",
-            "read_share": 0.0,
-            "random_share": 0.0,
-            "outstanding": 32,
-            "block_size": "128KiB",
-            "requests": int(1e12 / scale / 131072),
-        },
+        "workload": _writes(drive.capacity / scale),
+    }
+
+
+def _writes(size: float) -> dict[str, Any]:
+    return {
+        "kind": "closed",
+        "read_share": 0.0,
+        "random_share": 0.0,
+        "outstanding": 32,
+        "block_size": "128KiB",
+        "requests": int(size / 131072),
     }
 
 
@@ -97,9 +209,15 @@ def _rows(drive: Drive, results: Results, scale: int) -> list[Row]:
     simulated = slc["cliff_at_bytes"]
     at = None if simulated is None else simulated * scale / GB
     exact = "" if drive.cache is None else "given; that it is kept means that nothing is folded"
+    note = "; ".join(part for part in (exact, drive.note) if part)
     rows = [
-        Row(f"{drive.name}: written when it slows down, GB", drive.falls_at / GB, at, 5.0, exact)
+        Row(f"{drive.name}: written when it slows down, GB", drive.falls_at / GB, at, 5.0, note)
     ]
+    if drive.when_full == "fold":
+        direct = slc["direct_bytes"] * scale / GB
+        claim = "one rate behind the cache: all that is written goes through it"
+        name = f"{drive.name}: written past the cache, GB"
+        rows.append(Row(name, None, direct, note=claim, holds=direct == 0.0))
     if drive.second is not None:
         before = [it for it in slc["phases"] if it["state"] in ("fast", "direct")]
         second = sum(it["written_bytes"] for it in before) * scale / GB
@@ -107,8 +225,106 @@ def _rows(drive: Drive, results: Results, scale: int) -> list[Row]:
         rows.append(Row(name, drive.second / GB, second, drive.tolerance))
     if drive.mean is not None:
         mean = results.host.write.bytes / results.simulated_seconds / GB
-        rows.append(Row(f"{drive.name}: mean rate, GB/s", drive.mean / GB, mean, drive.tolerance))
+        name = f"{drive.name}: mean rate, GB/s"
+        rows.append(Row(name, drive.mean / GB, mean, drive.mean_tolerance))
     return rows
+
+
+#: The Intel 660p of 1 TB: what its cache holds, GB, by how much of the drive holds data.
+INTEL_660P = {0.0: 140.0, 0.75: 12.0}
+
+
+def _filled(fill: float, scale: int) -> dict[str, Any]:
+    """The 660p, filled in part, then written until the cache is full."""
+    slc = {"static": "12GB", "limit": "128GB", "gone_at": 0.75, "program": "617us"}
+    return {
+        "device": {
+            "preset": DEVICE,
+            "scale": scale,
+            "fill": fill,
+            "blocks_per_plane": BLOCKS[4],
+            "pages_per_block": PAGES_PER_BLOCK[4],
+            "cell": {"bits": 4},
+            "slc_cache": slc,
+            "timing": {"program": "7ms"},
+        },
+        "workload": {"kind": "fio", "job": _behind(fill * 1e12 / scale, 180e9 / scale)},
+    }
+
+
+def _behind(begin: float, size: float) -> str:
+    """A copy behind what the drive holds, as a job of fio."""
+    offset, length = (int(it) // 131072 * 131072 for it in (begin, size))
+    words = ("rw=write", "bs=131072", "iodepth=32", f"offset={offset}", f"size={length}")
+    return "\n".join(("[copy]", *words)) + "\n"
+
+
+def _shrinking(fill: float, results: Results, scale: int) -> Row:
+    simulated = results.to_dict()["slc_cache"]["cliff_at_bytes"]
+    at = None if simulated is None else simulated * scale / GB
+    name = f"660p 1 TB, {fill:.0%} full: written when it slows down, GB"
+    return Row(name, INTEL_660P[fill], at, 10.0, "the line between both is a guess")
+
+
+#: Memory for the map, memory in front of it, and the span that is read, GB.
+RC100, SN500 = ("38MiB", "0B"), ("8MiB", "4MiB")
+ALL, NONE = ("all", "0B"), ("1MiB", "0B")
+SPANS = [(RC100, 16), (RC100, 64), (SN500, 3), (SN500, 6), (SN500, 64), (ALL, 64), (NONE, 64)]
+
+
+def _span(memory: tuple[str, str], span: int, quick: bool) -> dict[str, Any]:
+    """Reads of 4 KiB one at a time over a part of the drive."""
+    size, sram = memory
+    keys: dict[str, Any] = {"memory": size, "place": "host", "sram": sram}
+    if size == "all":
+        # It is in memory of the controller.
+        keys = {"memory": size, "place": "sram"}
+    return {
+        "device": {"preset": MAPPED, "scale": MAPPED_SCALE, "fill": "full", "map": keys},
+        "workload": {
+            "kind": "closed",
+            "read_share": 1.0,
+            "outstanding": 1,
+            "block_size": "4KiB",
+            # Of 1 TB.
+            "footprint": span / 1000,
+            "requests": 20_000 if quick else 100_000,
+        },
+        "run": {"warm_up": "200ms"},
+    }
+
+
+def _latency(results: Results) -> float:
+    return float(results.host.read.mean_us)
+
+
+def _mapped(us: Mapping[tuple[tuple[str, str], int], float]) -> list[Row]:
+    slower = 100 * (1 - us[RC100, 16] / us[RC100, 64])
+    gain = 100 * (us[NONE, 64] / us[ALL, 64] - 1)
+    knees = [us[SN500, span] for span in (3, 6, 64)]
+    return [
+        Row(
+            "RC100, 38 MiB of the host: reads over 64 GB slower than over 16 GB, %",
+            None,
+            slower,
+            note="fast over 16 GB, last of its class over 64 GB: by a tenth at least",
+            holds=slower > 10.0,
+        ),
+        Row(
+            "SN500, 4 and 8 MiB: latency over 64 GB beyond that over 3 GB, %",
+            None,
+            100 * (knees[2] / knees[0] - 1),
+            note="a knee at 4 GB and one at 8 GB: each span is slower than the one before",
+            holds=knees == sorted(knees) and knees[0] < knees[1] < knees[2],
+        ),
+        Row(
+            "map in memory of the host (HPB): all of it against none, reads gain, %",
+            None,
+            gain,
+            note="58 to 67 in a phone: a read of the map is shorter than one of data",
+            holds=30.0 < gain < 100.0,
+        ),
+    ]
 
 
 def _figure(found: Mapping[str, Results], scale: int) -> Figure:

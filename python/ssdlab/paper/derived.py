@@ -164,3 +164,37 @@ FDP_USED = Derived(
         "cachelib-fdp: one stream, 3.84 TB, mean of a pass",
     ),
 )
+
+#: The constants of the controller, the dies and the laws of the zones.
+ZN540 = (
+    Derived(
+        "firmware times of wd-zn540",
+        (
+            "zn540: write 4 KiB *",
+            "zn540: append 4 KiB *",
+            "zn540: finish of an empty zone, us",
+        ),
+        preset="wd-zn540",
+    ),
+    Derived(
+        "dies, buses and the way to the host of wd-zn540",
+        (
+            "zn540: read 4 KiB, depth 1, K/s",
+            "zn540: read 4 KiB, depth 16, K/s",
+            "zn540: read 4 KiB, depth 256, K/s",
+            "zn540: read 4 KiB beside writes of 0 MiB/s, us",
+            "zn540: read 4 KiB beside writes of 500 MiB/s, us",
+        ),
+        preset="wd-zn540",
+    ),
+    Derived(
+        "times of programs and resets of wd-zn540",
+        (
+            "zn540: finish, one page written, ms",
+            "zn540: reset, open, nothing written, ms",
+            "zn540: reset, open, a sixteenth written, ms",
+            "zn540: reset, open, all written, ms",
+        ),
+        preset="wd-zn540",
+    ),
+)

@@ -16,6 +16,7 @@ from ssdlab import _core
 from ssdlab.charts import Axis, Figure, Series
 from ssdlab.paper.item import Item, Row
 from ssdlab.paper.study import Study
+from ssdlab.reliability import drives
 from ssdlab.results import Results
 from ssdlab.running import Experiment
 
@@ -44,6 +45,20 @@ STRIPE = 16
 #: The drive on which losses are counted: an eighth of each block, and fewer blocks. A 64th has six
 #: word lines, which are too few for the tails of what differs between them.
 TALL = {"scale": 8, "blocks_per_plane": 32, "capacity": "31331450880B"}
+#: Fleets of Schroeder et al., FAST 2016: a chip of 4,096 blocks, the share of them that fail, and
+#: defects of a drive and year, each with the shapes of its distribution between which drives lie.
+FLASH = "Schroeder et al., FAST 2016"
+FLEET_YEARS = 4.0
+CHIP = {
+    "device.channels": 1,
+    "device.packages_per_channel": 1,
+    "device.dies_per_package": 1,
+    "device.planes_per_die": 2,
+    "device.blocks_per_plane": 2048,
+    "device.capacity": "60GB",
+    "device.parity.of": 0,
+}
+SICK, DEFECTS, SHAPES = 0.06, 1.46, (0.05, 0.3)
 #: Times of Park's chip, us: a sense, a transfer, a decoding.
 SENSE, TRANSFER = "90us", "1024MT/s"
 
@@ -71,6 +86,7 @@ def run(study: Study) -> Item:
             arithmetic=True, note="published in whole days")
         for cycles, days in forms["first_retry_days"]
     ]  # fmt: skip
+    rows += _fleets(study)
     figure = Figure(
         title="Read speed by age, 1,000 cycles",
         x=Axis("Months at 30 °C"),
@@ -162,6 +178,51 @@ def _losses(study: Study, found: Mapping[str, Results]) -> list[Row]:
         Row("pages lost with parity along word lines / staggered", None, along / staggered,
             note="LI-RAID: pages of a word line fail together", holds=along > staggered),
     ]  # fmt: skip
+
+
+def _fleets(study: Study) -> list[Row]:
+    """Drives over years, without requests: what is published of large fleets."""
+    count = 10_000 if study.quick else 50_000
+
+    def fleet(name: str, bad_blocks: float = 0.0, **keys: float) -> dict[str, Any]:
+        changes = CHIP | {f"device.spares.{key}": value for key, value in keys.items()}
+        found = drives.fleet("tlc-enterprise", count, FLEET_YEARS, bad_blocks=bad_blocks,
+                             set=changes, seed=1)  # fmt: skip
+        return study.figures(name, found.to_dict())
+
+    def within(name: str, found: float, low: float, high: float, note: str) -> Row:
+        return Row(name, None, found, note=f"{note}: {low:g} to {high:g}",
+                   holds=low <= found <= high)  # fmt: skip
+
+    blocks = fleet("bad blocks", 0.5, sick_dies=SICK)["bad_blocks"]
+    alone = fleet("bad blocks without sick dies", 0.5)["bad_blocks"]
+    even = fleet("defects without frailty", defects=DEFECTS, defects_shape=1e4)["media_errors"]
+    rows = [
+        within("drives with bad blocks, %", 100 * blocks["drives_with"], 30, 80, FLASH),
+        within("bad blocks of drives that have any, median", blocks["median"], 2, 3, FLASH),
+        within("bad blocks of drives that have any, mean", blocks["mean"], 312, 772, FLASH),
+        within("drives with 3 bad blocks of which hundreds follow, %",
+               100 * blocks["hundreds_after_three"], 40, 60, f"{FLASH}, about half"),
+        Row("bad blocks of drives that have any, mean, without sick dies", None, alone["mean"],
+            note="isolated bad blocks alone are one or two", holds=alone["mean"] < 3),
+    ]  # fmt: skip
+    for shape in SHAPES:
+        errors = fleet(f"defects, shape {shape}", defects=DEFECTS, defects_shape=shape)
+        found = errors["media_errors"]
+        rows += [
+            within(f"drives with uncorrectable errors, shape {shape}, %",
+                   100 * found["drives_with"], 20, 63, FLASH),
+            within(f"uncorrectable errors again next month, shape {shape}, %",
+                   100 * found["next_month"], 15, 45, f"{FLASH}, 30 published"),
+            within(f"uncorrectable errors in 1,000 drive days, shape {shape}",
+                   found["per_thousand_days"], 2, 6, FLASH),
+        ]  # fmt: skip
+    rows.append(
+        Row("drives with uncorrectable errors if all were alike, %", None,
+            100 * even["drives_with"], note="without frailty nearly every drive has some",
+            holds=even["drives_with"] > 0.95)
+    )  # fmt: skip
+    return rows
 
 
 def _form(case: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from ssdlab._core import InputError
 from ssdlab.cleaners.conformance import Check, CheckReport
 from ssdlab.placement.answer import Placed, Row
 from ssdlab.placement.drive import Drive
+from ssdlab.placement.log import HostLog, Zones, check_host_log, victims_of
 from ssdlab.placement.own import (
     Placement,
     View,
@@ -34,18 +35,22 @@ __all__ = [
     "Check",
     "CheckReport",
     "Drive",
+    "HostLog",
     "Placed",
     "Placement",
     "Row",
     "View",
     "WriteRequest",
+    "Zones",
+    "check_host_log",
     "check_placement",
     "handles_of",
     "place",
+    "victims_of",
 ]
 
 #: The policies that are tried.
-POLICIES = ("none", "clairvoyant", "lifetime", "address", "size", "hint")
+POLICIES = ("none", "clairvoyant", "lifetime", "address", "size", "hint", "column")
 ISOLATIONS = ("initial", "persistent")
 
 #: Called about ten times a second with the requests replayed so far.
@@ -61,7 +66,8 @@ def place(
     isolation: str | Sequence[str] = "initial",
     units: int | None = None,
     spare: float | None = None,
-    policy: Placement | None = None,
+    zones: bool = False,
+    policy: Placement | HostLog | None = None,
     threads: int | None = None,
     reading: traces.Report | None = None,
     progress: Report | None = None,
@@ -72,9 +78,11 @@ def place(
     `device` gives spare space, reclaim units, rated P/E cycles and capacity; without it the drive
     has 7 % of spare space and 512 units. `units` and `spare` replace what it says. `utilisation`
     is the share of the capacity that holds data, or several. `isolation` is "initial" (copies of
-    all handles share units), "persistent" (each has its own), or both. `policy` is one of your
-    own (`ssdlab.Placement`). Further arguments say how the trace is read, as for
-    `ssdlab.trace.info`. Threads change no figure. Raises `InputError` for wrong input.
+    all handles share units), "persistent" (each has its own), or both. `zones` also tries a host
+    log on zones, each as large as a reclaim unit. `policy` is one of your own: where writes go
+    (`ssdlab.Placement`), or a host log on zones (`ssdlab.HostLog`). Further arguments say how the
+    trace is read, as for `ssdlab.trace.info`. Threads change no figure. Raises `InputError` for
+    wrong input.
 
     >>> import tempfile, os
     >>> path = os.path.join(tempfile.mkdtemp(), "it.parquet")
@@ -95,17 +103,22 @@ def place(
     policies = list(POLICIES)
     if policy is not None:
         own = handles_of(policy, loaded, handles, drive)
-        policies.append("own")
+        if not isinstance(policy, HostLog):
+            policies.append("own")
     settings = {
         "handles": handles,
         "units": drive.units,
         "spare": drive.spare,
         "utilisations": levels,
-        "isolations": isolations,
+        "isolations": [*isolations, *(["zones"] if zones else [])],
         "policies": policies,
         "threads": portable.cores() if threads is None else threads,
     }
-    rows = json.loads(loaded.study(json.dumps(settings), own, progress))
+    asked = None if isinstance(policy, HostLog) else own
+    rows = json.loads(loaded.study(json.dumps(settings), asked, progress))
+    if isinstance(policy, HostLog) and own is not None:
+        log = {**settings, "policies": []}
+        rows += json.loads(loaded.study_log(json.dumps(log), own, victims_of(policy)))
     return Placed(os.fspath(trace), drive, handles, facts, [Row(**row) for row in rows])
 
 

@@ -12,7 +12,7 @@ from ssdlab.placement.drive import Drive
 
 SECONDS_PER_YEAR = 365 * 86_400
 #: Policies that need no more than a rule, and those that can be had at all.
-RULES = ("address", "size", "hint")
+RULES = ("address", "size", "hint", "column")
 REAL = (*RULES, "lifetime", "own")
 #: A unit that is open holds so much of the spare space: measured 0.59 to 0.66 of a unit.
 OPEN_UNIT = 0.6
@@ -69,6 +69,11 @@ class Row:
         return _said(self.rule)
 
     @property
+    def is_zoned(self) -> bool:
+        """Whether a host log on zones did it, instead of a drive with handles."""
+        return self.isolation == "zones"
+
+    @property
     def noisy(self) -> Mapping[str, Any] | None:
         """The handle whose data cause most copies, if it causes more than its share of writes."""
         if self.handles_used < 2 or self.relocated_bytes == 0:
@@ -78,23 +83,37 @@ class Row:
         return worst if share > worst["host_bytes"] / max(self.host_bytes, 1) else None
 
 
+def exact(count: int) -> str:
+    """Bytes as a size of a config, without rounding.
+
+    >>> exact(12_537_856), exact(4096), exact(3 << 30)
+    ('12244KiB', '4KiB', '3GiB')
+    """
+    for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if count and count % 1024**power == 0:
+            return f"{count // 1024**power}{unit}"
+    return f"{count}B"
+
+
 def _said(rule: Mapping[str, Any] | None) -> str:
     if rule is None:
         return "-"
     by = rule["by"]
     if by == "address":
-        starts = ["0", *(size(it["offset_bytes"]) for it in rule["borders"])]
+        starts = ["0", *(exact(it["offset_bytes"]) for it in rule["borders"])]
         ends = [*starts[1:], ""]
         spans = zip(starts, ends, strict=True)
         parts = [f"{start}-{end}:{handle}" for handle, (start, end) in enumerate(spans)]
         return f"address({', '.join(parts)})"
     if by == "size":
-        parts = [f"<={size(it)}:{handle}" for handle, it in enumerate(rule["largest_bytes"])]
+        parts = [f"<={exact(it)}:{handle}" for handle, it in enumerate(rule["largest_bytes"])]
         return f"size({', '.join(parts)}, else {len(parts)})"
     if by == "device":
         return f"device({', '.join(f'{it}:{handle}' for handle, it in enumerate(rule['devices']))})"
     if by == "fua":
-        return "forced writes (FUA):1, else 0"
+        return "fua"
+    if by == "column":
+        return f"column({', '.join(f'{it}:{handle}' for handle, it in enumerate(rule['handles']))})"
     parts = [f"<={size(it)}:{handle}" for handle, it in enumerate(rule["longest_bytes"])]
     return f"bytes written until overwritten ({', '.join(parts)}, else {len(parts)})"
 
@@ -120,11 +139,19 @@ class Placed:
 
     def none(self, utilisation: float) -> Row:
         """Without placement."""
-        return next(row for row in self.at(utilisation) if row.policy == "none")
+        rows = [row for row in self.at(utilisation) if not row.is_zoned]
+        return next(row for row in rows if row.policy == "none")
+
+    def zoned(self, utilisation: float) -> Row | None:
+        """The host log on zones that writes least, among policies that can be had."""
+        rows = [row for row in self.at(utilisation) if row.is_zoned and row.dlwa is not None]
+        own = [row for row in rows if row.policy in ("none", *REAL)]
+        return min(own, key=lambda row: row.dlwa or 0.0, default=None)
 
     def best(self, utilisation: float, of: Sequence[str] = REAL) -> Row | None:
         """The row of these policies with the largest gain."""
-        found = [row for row in self.at(utilisation) if row.policy in of and row.gain is not None]
+        rows = [row for row in self.at(utilisation) if not row.is_zoned]
+        found = [row for row in rows if row.policy in of and row.gain is not None]
         return max(found, key=lambda row: row.gain or 0.0, default=None)
 
     def bound(self, utilisation: float) -> Row | None:
@@ -185,9 +212,29 @@ class Placed:
         )
 
     @cached_property
+    def zones(self) -> str | None:
+        """What a host log on zones comes to, where it was tried."""
+        level = max(self.utilisations)
+        none, best, log = self.none(level), self.best(level), self.zoned(level)
+        if log is None or none.dlwa is None:
+            return None
+        placed = none.dlwa if best is None or best.dlwa is None else min(best.dlwa, none.dlwa)
+        return (
+            f"On zones a host log writes {log.dlwa:.2f} times what its user writes (policy "
+            f"{log.policy}), and the drive moves nothing; a drive with handles programs "
+            f"{placed:.2f} times as much, one without {none.dlwa:.2f}."
+        )
+
+    @cached_property
     def warnings(self) -> list[tuple[str, str]]:
         """Where a figure does not mean what it seems to: names, and what to say."""
         found: dict[str, str] = {}
+        if self.facts.get("is_permutation"):
+            found["permutation"] = (
+                "the trace writes each page once before any is written again (random writes of fio "
+                "without norandommap): this is the write amplification of a permutation, about "
+                "half of that of independent draws"
+            )
         for row in self.rows:
             for kind, text in _warnings(row):
                 found.setdefault(kind, text)
@@ -213,6 +260,7 @@ class Placed:
             "rows": rows,
             "sentence": self.sentence,
             "fuller": self.fuller,
+            "zones": self.zones,
             "warnings": [{"kind": kind, "message": text} for kind, text in self.warnings],
         }
 
@@ -248,7 +296,7 @@ def _warnings(row: Row) -> list[tuple[str, str]]:
              f"amplification; {fit} handle{'s' if fit > 1 else ''} would hold less than "
              f"{percent(OPEN_SHARE)}")
         )  # fmt: skip
-    if row.policy in ("hint", "own"):
+    if row.policy in ("hint", "column", "own"):
         for it in row.handles:
             if it["foreign_invalidated"] > FOREIGN:
                 found.append(

@@ -27,6 +27,7 @@ from ssdlab.trace.command import _errors, _progress, reading_options
         ("how full may the drive be?", "ssdlab placement --trace FILE --utilisation 50..100"),
         ("with both kinds of isolation, two handles",
          "ssdlab placement --trace FILE --isolation both --handles 2"),
+        ("would zones, with a log of the host?", "ssdlab placement --trace FILE --zones"),
     ],
 )  # fmt: skip
 @click.option(
@@ -55,6 +56,9 @@ from ssdlab.trace.command import _errors, _progress, reading_options
     show_default=True,
     help="Whether copies of all handles share reclaim units, or each handle has its own.",
 )
+@click.option(
+    "--zones", is_flag=True, help="Also try a host log on zones, each as large as a reclaim unit."
+)
 @click.option("--units", metavar="N", type=int, help="Reclaim units of the drive.")
 @click.option(
     "--spare", metavar="SHARE", type=float, help="Flash beyond the capacity, as a share of it."
@@ -74,6 +78,7 @@ def placement(
     handles: int,
     utilisation: str,
     isolation: str,
+    zones: bool,
     units: int | None,
     spare: float | None,
     json_path: str | None,
@@ -101,6 +106,7 @@ def placement(
             handles=handles,
             utilisation=levels,
             isolation=ISOLATIONS if isolation == "both" else isolation,
+            zones=zones,
             units=units,
             spare=spare,
             reading=reading,

@@ -11,7 +11,7 @@ from ssdlab.numbers import count, percent, significant, size
 from ssdlab.placement.answer import Placed, Row
 from ssdlab.terminal import Columns, console_for, fact_table, rendered, warning_lines
 
-ORDER = ("none", "address", "size", "hint", "lifetime", "own", "clairvoyant")
+ORDER = ("none", "address", "size", "hint", "column", "lifetime", "own", "clairvoyant")
 
 
 def placed(found: Placed, file: IO[str]) -> str:
@@ -22,7 +22,8 @@ def placed(found: Placed, file: IO[str]) -> str:
     sections.append(_rules(found))
     if (warned := warning_lines([text for _, text in found.warnings])) is not None:
         sections.append(warned)
-    answer = [found.sentence, *([found.fuller] if found.fuller else [])]
+    more = [text for text in (found.fuller, found.zones) if text is not None]
+    answer = [found.sentence, *more]
     sections.append(Text("\n".join(answer), style="bold"))
     return rendered(console, sections)
 
@@ -83,7 +84,11 @@ def _noise(row: Row, noisy: object) -> str:
 def _rules(found: Placed) -> RenderableType:
     level = max(found.utilisations)
     said = {row.policy: row.said_rule for row in _ordered(found.at(level)) if row.rule}
-    lines = [f"{policy}: {rule}" for policy, rule in said.items()]
+    pasted = ("address", "size", "hint")
+    lines = [
+        f"{policy}: {'device.fdp.place = ' if policy in pasted else ''}{rule}"
+        for policy, rule in said.items()
+    ]
     refused = {row.refused for row in found.rows if row.refused is not None}
     lines += [f"Not possible: {reason}." for reason in sorted(refused)]
     lines.append("open units: share of the spare space that they hold; gain: with 95 % interval.")

@@ -2,8 +2,9 @@
 
 The standard writes drives with the workload of their class, stores them without power, reads all,
 and asks for four things: that the capacity is held, that few drives fail, that few bits are wrong,
-and that data is kept. Flash reads without errors here, so that the first two are tested: a drive
-fails when its spare space is gone, after which it refuses writes.
+and that data is kept. A drive fails when its spare space is gone, after which it refuses writes.
+The last two are tested where data age (device.media.model): the cycles up to which they are kept
+follow from a closed form, and the scaled drive is read with them behind it.
 
 The standard tries a TBW. Here each drive is written until it ends, once: the same seed gives the
 same requests, so that a run to a smaller TBW is the beginning of this one, and what a search would
@@ -12,6 +13,8 @@ find is known. At its end each drive is audited, page by page.
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -19,17 +22,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ssdlab import layers, sources
+from ssdlab import _core, layers, sources
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
 from ssdlab.rating import closed_form
 from ssdlab.rating.lives import Life, Subject, live, several
+from ssdlab.running import run_layers
 
 #: Share of the drives that may fail (JESD218, both classes).
 FAILURES = 0.03
 #: Erasures simulated per block; higher ratings are extrapolated.
 CYCLES = 100
 MAX_DRIVES = 1000
+#: Requests of the read of the whole drive, and bits of what counts as read of a page.
+READ = "128KiB"
+CODEWORD_BITS = 8192
 #: The default workload of the class for which the standard only gives a rule.
 ENTERPRISE = "jesd219"
 #: A short life shows how uneven wear grows; a shorter one would be dominated by chance.
@@ -43,11 +50,13 @@ class Class:
     name: str
     uber: str
     retention: str
+    age: str
+    """The retention as a key has it."""
 
 
 CLASSES = {
-    "client": Class("client", "1e-15", "1 year at 30 °C"),
-    "enterprise": Class("enterprise", "1e-16", "3 months at 40 °C"),
+    "client": Class("client", "1e-15", "1 year at 30 °C", "1y at 30C"),
+    "enterprise": Class("enterprise", "1e-16", "3 months at 40 °C", "3mo at 40C"),
 }
 
 
@@ -65,6 +74,9 @@ class Rating:
     #: Assumed loss by uneven wear; None if nothing was extrapolated.
     uneven: closed_form.Uneven | None
     lives: Sequence[Life]
+    #: The cycles up to which data are kept, and what was read of the scaled drive after them; None
+    #: where data do not age.
+    retention: Mapping[str, Any] | None = None
 
     @property
     def capacity_bytes(self) -> int:
@@ -100,10 +112,30 @@ class Rating:
         return own.mean_erasures(self.subject.rated)
 
     @property
-    def tbw_bytes(self) -> float:
-        """The most that may be written so that few enough drives fail."""
+    def capacity_bytes_written(self) -> float:
+        """The most that may be written so that few enough drives run out of spare space."""
         ends = sorted(self.written(life) for life in self.lives)
         return ends[int(FAILURES * len(ends))]
+
+    @property
+    def retention_bytes_written(self) -> float:
+        """The most that may be written so that data are kept as the class demands."""
+        if self.retention is None:
+            return math.inf
+        # The most worn blocks have had that share of their rating then.
+        share = self.retention["cycles"] / self.subject.rated
+        return math.inf if share >= 1 else share * self.capacity_bytes_written
+
+    @property
+    def decided(self) -> str:
+        """What decides the TBW: held capacity, or retention."""
+        retention, capacity = self.retention_bytes_written, self.capacity_bytes_written
+        return "retention" if retention < capacity else "capacity"
+
+    @property
+    def tbw_bytes(self) -> float:
+        """The most that may be written so that few enough drives fail, and data are kept."""
+        return min(self.capacity_bytes_written, self.retention_bytes_written)
 
     @property
     def closed_form_bytes(self) -> float:
@@ -116,8 +148,9 @@ class Rating:
         return sum(self.written(life) < tbw_bytes for life in self.lives)
 
     def passes(self, tbw_bytes: float) -> bool:
-        """Whether few enough drives end before so much is written."""
-        return self.failed(tbw_bytes) <= FAILURES * len(self.lives)
+        """Whether few enough drives end before so much is written, and data are kept then."""
+        few = self.failed(tbw_bytes) <= FAILURES * len(self.lives)
+        return few and tbw_bytes <= self.retention_bytes_written
 
     def per_day(self, tbw_bytes: float) -> float:
         """Drive writes a day over the years of service."""
@@ -126,6 +159,8 @@ class Rating:
 
     def left_out(self) -> list[str]:
         """What of the standard is not tested."""
+        if self.retention is not None:
+            return ["failures other than running out of spare space"]
         return [
             f"UBER <= {self.of.uber}: the flash model has no read errors",
             f"retention of {self.of.retention} without power: cells do not age",
@@ -141,6 +176,8 @@ class Rating:
             "workload": subject.workload,
             "drives": len(self.lives),
             "failures_allowed": FAILURES,
+            "decided_by": self.decided,
+            "retention": None if self.retention is None else dict(self.retention),
             "left_out": self.left_out(),
             "capacity_bytes": self.capacity_bytes,
             "physical_bytes": self.physical_bytes,
@@ -267,4 +304,29 @@ def rate(
     expected = short.requests * simulated / short.cycles
     lives = several(subject, simulated, seeds, expected, progress)
     uneven = None if is_whole else closed_form.uneven(short.wear, lives[0].wear)
-    return Rating(device, CLASSES[of], subject, simulated, uneven, lives)
+    kept = _retention(subject, CLASSES[of]) if subject.ages else None
+    return Rating(device, CLASSES[of], subject, simulated, uneven, lives, kept)
+
+
+def _retention(subject: Subject, of: Class) -> dict[str, Any]:
+    """Up to how many cycles data are kept, and a read of the scaled drive that old and worn."""
+    form = json.loads(_core.retention(list(subject.stack), of.name))
+    cycles = round(min(form["cycles"], subject.rated))
+    capacity = _core.capacity_bytes(list(subject.stack))
+    load = {"kind": "closed", "read_share": 1.0, "random_share": 0.0, "block_size": READ,
+            "requests": max(1, capacity // (128 * 1024))}  # fmt: skip
+    worn = {
+        "device": {"media": {"cycles": cycles}},
+        "workload": load,
+        "run": {"age": f"{of.age} off", "pace": "none"},
+    }
+    media = run_layers([*subject.stack, *layers.from_mapping("retention", worn)]).to_dict()["media"]
+    read = {
+        "cycles": cycles,
+        "age": of.age,
+        "pages": media["page_reads"],
+        "lost": media["uncorrectable"] - media["rebuilt"],
+        "expected_lost": form["uber_allowed"] * CODEWORD_BITS * media["page_reads"],
+        "uber_upper95": media["uber_upper95"],
+    }
+    return {**form, "read": read}

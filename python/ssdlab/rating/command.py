@@ -31,6 +31,9 @@ from ssdlab.rating import CLASSES, CYCLES, FAILURES, load_of, rate
          "ssdlab endurance samsung-pm9a3 --class enterprise --tbw 1752TB"),
         ("a client drive under your trace, replayed in a loop",
          "ssdlab endurance tlc-client --class client --trace FILE --set workload.beyond=scale"),
+        ("with retention: which of both decides",
+         "ssdlab endurance tlc-client --class client --workload zipf-mixed "
+         "--set device.media.model=tlc-3d --set device.media.spread_errors=0.3"),
         ("more drives, with blocks that differ in rated P/E cycles",
          "ssdlab endurance tlc-enterprise --class enterprise --drives 34 --set wear.spread=0.05"),
     ],
@@ -96,7 +99,7 @@ def endurance(
     """Write drives to end of life, and report the TBW of DEVICE (a preset or a TOML file).
 
     The terabytes written (TBW) of JESD218, as limited by wear and retained capacity, beside the
-    closed form. The flash model has no read errors: UBER and retention are not tested.
+    closed form. UBER and retention are tested where data age (device.media.model).
     The workload of class enterprise is JESD219's; that of class client is a recorded trace,
     given with --trace.
     """

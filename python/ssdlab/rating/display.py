@@ -47,6 +47,15 @@ def _tables(found: Rating) -> Group:
         ("drive writes", f"{simulated / found.capacity_bytes:,.0f}"),
         (f"a day, {years}", f"{found.per_day(simulated):.3g} drive writes"),
     ]
+    if (kept := found.retention) is not None:
+        read = kept["read"]
+        rows += [
+            ("decided by", found.decided),
+            (f"cycles that keep data {found.of.retention}", count(round(kept["cycles"]))),
+            ("UBER at the rating / allowed",
+             f"{kept['uber_at_rating']:.2g} / {kept['uber_allowed']:.0e}"),
+            ("pages lost of the scaled drive", f"{read['lost']:,} of {read['pages']:,}"),
+        ]  # fmt: skip
     form = [
         ("  physical", decimal_size(found.physical_bytes)),
         ("x rated P/E cycles", count(found.subject.rated)),

@@ -17,6 +17,8 @@ from ssdlab.running import Experiment, Progress, run_layers
 
 #: Requests of a workload, or repetitions of a trace, that wear out any drive.
 ENDLESS = 10**12
+#: How fast a drive is written whose data age.
+PACE = "1 DWPD"
 #: Requests in which a workload must write something.
 PROBE = 20_000
 
@@ -33,6 +35,8 @@ class Subject:
     scale: int
     years: float
     seed: int
+    #: Its data age (device.media.model), so that retention can be tested.
+    ages: bool = False
 
     @classmethod
     def of(
@@ -55,7 +59,12 @@ class Subject:
         for key in "precondition", "load_drive":
             if (given_as := found["run"].get(key)) not in (None, "none"):
                 raise InputError(f'run.{key} = "{given_as}": a life begins with a new drive')
-        untimed = layers.from_mapping("ssdlab endurance", {"run": {"timed": False}})
+        run: dict[str, Any] = {"timed": False}
+        ages = drive.get("media", {}).get("model", "none") != "none"
+        if ages and section == ("device",) and found["run"].get("pace", "none") == "none":
+            # Data that are written in a life age meanwhile.
+            run["pace"] = PACE
+        untimed = layers.from_mapping("ssdlab endurance", {"run": run})
         asked = found["workload"]
         key = "loops" if asked["kind"] == "trace" else "requests"
         endless = []
@@ -70,6 +79,7 @@ class Subject:
             int(drive.get("scale", 1)),
             float(drive["wear"]["service_years"]),
             int(found["run"]["seed"]),
+            ages and section == ("device",),
         )
 
     def refuse_without_writes(self) -> None:

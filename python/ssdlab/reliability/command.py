@@ -1,4 +1,4 @@
-"""`ssdlab reliability`: expected data losses of an array over years."""
+"""`ssdlab reliability`: expected data losses of an array, and failures of drives, over years."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import click
 from ssdlab import delivery, forms, layers, terminal
 from ssdlab.cli.options import QUIET, ExamplesFirst, device_argument, one_device
 from ssdlab.device.units import SIZE
-from ssdlab.reliability import LIFE, REPAIR, Times, outlook, read
+from ssdlab.reliability import LIFE, REPAIR, Times, drives, outlook, read
+
+#: Arrays that are simulated where nothing is said.
+GROUPS = 100_000
 
 
 @click.command(
@@ -26,19 +29,42 @@ from ssdlab.reliability import LIFE, REPAIR, Times, outlook, read
          "ssdlab reliability examples/raid5.toml --defects 9259h --scrub 'weibull(168h, 3, 6h)'"),
         ("the same array with double parity",
          "ssdlab reliability examples/raid5.toml --set device.redundancy=double-parity"),
+        ("a fleet of drives: dies that fail, bad blocks, defects and wear",
+         "ssdlab reliability tlc-enterprise --drives 10000 --years 5 --set "
+         "device.spares.sick_dies=0.001 --set device.spares.defects=1 --writes 1"),
     ],
 )  # fmt: skip
-@device_argument("ARRAY")
+@device_argument()
 @click.option(
-    "--years", metavar="NUMBER", type=float, default=10.0, show_default=True, help="Mission time."
+    "--years", metavar="NUMBER", type=float, help="Mission time. [default: 10; of drives 5]"
 )
 @click.option(
     "--groups",
     metavar="N",
     type=int,
-    default=100_000,
-    show_default=True,
-    help="Number of arrays to simulate.",
+    help=f"Number of arrays to simulate. [default: {GROUPS:,}]",
+)
+@click.option(
+    "count",
+    "--drives",
+    metavar="N",
+    type=int,
+    help=f"Number of drives to simulate, of a single drive. [default: {drives.DRIVES:,}]",
+)
+@click.option(
+    "--bad-blocks",
+    metavar="NUMBER",
+    type=float,
+    help="Isolated bad blocks of a drive in its mission, a mean over drives. [default: 0]",
+)
+@click.option(
+    "writes", "--writes", metavar="DWPD", type=float, help="Drive writes a day. [default: 0]"
+)
+@click.option(
+    "--amplification",
+    metavar="NUMBER",
+    type=float,
+    help="Write amplification, for the wear of drives. [default: 1]",
 )
 @click.option(
     "--life",
@@ -92,8 +118,12 @@ from ssdlab.reliability import LIFE, REPAIR, Times, outlook, read
 def reliability(
     positional: str | None,
     named: str | None,
-    years: float,
-    groups: int,
+    years: float | None,
+    groups: int | None,
+    count: int | None,
+    bad_blocks: float | None,
+    writes: float | None,
+    amplification: float | None,
     life: str,
     repair: str | None,
     repairs_together: bool,
@@ -105,16 +135,28 @@ def reliability(
     json_path: str | None,
     quiet: bool,
 ) -> None:
-    """Estimate the data losses of ARRAY (a preset or a TOML file) over years of operation.
+    """Estimate the data losses of an array, or the failures of drives, over years of operation.
 
-    Redundancy and members are as in the array; failures and repairs are simulated, no
-    requests. A TIME is "exponential(MEAN)", "weibull(SCALE, SHAPE)",
+    DEVICE is a preset or a TOML file. Of an array redundancy and members are its own; failures and
+    repairs are simulated, no requests. Of a single drive a fleet is: dies that fail, bad blocks
+    and defects (device.spares), and wear. A TIME is "exponential(MEAN)", "weibull(SCALE, SHAPE)",
     "weibull(SCALE, SHAPE, LOCATION)", "constant(12h)", or a mean alone, in h, d or y.
     """
-    array = one_device(positional, named, "ARRAY")
+    array = one_device(positional, named)
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
         delivery.refuse(json_file, forms.RELIABILITY)
+    of_drives = {"--drives": count, "--bad-blocks": bad_blocks, "--writes": writes,
+                 "--amplification": amplification}  # fmt: skip
+    if drives.is_drive(array):
+        if groups is not None:
+            raise click.UsageError(f"--groups {groups}: a single drive has --drives")
+        return _fleet(array, of_drives, years, assignments, seed, (json_path, json_file), quiet)
+    for option, value in of_drives.items():
+        if value is not None:
+            raise click.UsageError(f"{option} {value:g}: only of a single drive, not of an array")
+    years = 10.0 if years is None else years
+    groups = GROUPS if groups is None else groups
     if groups < 1:
         raise click.UsageError(f"--groups {groups}: at least 1")
     found_array = read(array, layers.from_options(assignments))
@@ -134,3 +176,40 @@ def reliability(
         from ssdlab.reliability import display
 
         click.echo(display.table(found, sys.stdout), nl=False)
+
+
+def _fleet(
+    device: str,
+    asked: dict[str, float | None],
+    years: float | None,
+    assignments: tuple[str, ...],
+    seed: int,
+    json_out: tuple[str | None, Path | None],
+    quiet: bool,
+) -> None:
+    layers.from_options(assignments)
+    pairs = (it.split("=", 1) for it in assignments)
+    changes = {key.strip(): value.strip().strip("\"'") for key, value in pairs}
+    count, bad, writes, amplification = asked.values()
+    with terminal.steps(sys.stderr, "living", quiet) as progress:
+        found = drives.fleet(
+            device,
+            drives.DRIVES if count is None else int(count),
+            drives.YEARS if years is None else years,
+            bad_blocks=0.0 if bad is None else bad,
+            writes_per_day=0.0 if writes is None else writes,
+            amplification=1.0 if amplification is None else amplification,
+            set=changes,
+            seed=seed,
+            progress=progress,
+        )
+    text = json.dumps(found.to_dict(), indent=2) + "\n"
+    json_path, json_file = json_out
+    if json_file is not None:
+        delivery.write(json_file, text, forms.RELIABILITY)
+    if json_path == "-":
+        click.echo(text, nl=False)
+    elif not quiet:
+        from ssdlab.reliability import display
+
+        click.echo(display.fleet(found, sys.stdout), nl=False)

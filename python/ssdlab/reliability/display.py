@@ -9,6 +9,7 @@ from rich.text import Text
 
 from ssdlab.numbers import size, study_number
 from ssdlab.reliability import HOURS_OF_YEAR, Outlook
+from ssdlab.reliability.drives import Fleet
 from ssdlab.terminal import console_for, fact_table, rendered
 
 #: Losses are stated per this number of groups.
@@ -43,6 +44,52 @@ def table(found: Outlook, file: IO[str]) -> str:
     if array.groups > 1:
         notes.append(f"Expected data losses of the array: {_few(found.of_array)}.")
     sections.append(Text("\n".join(notes), style="dim"))
+    return rendered(console, sections)
+
+
+def fleet(found: Fleet, file: IO[str]) -> str:
+    """What a fleet of drives comes to, as text for `file`."""
+    console, _ = console_for(file)
+    it, forms = found.found, found.found["closed_forms"]
+    head = Text(f"{found.device}: {found.drives:,} drives, {found.years:g} years", style="bold")
+    parity = "parity over the dies" if it["parity"] else "no parity over the dies"
+    head.append(f"\n{it['dies']} dies of {it['blocks_of_a_die']:,} blocks, {parity}", style="dim")
+    bad, errors = it["bad_blocks"], it["media_errors"]
+    fails = [
+        ("annual failure rate (AFR)", f"{100 * it['afr']:.3g} %"),
+        ("drives that failed", f"{100 * it['failed_share']:.3g} %"),
+        ("  expected, by dies", f"{100 * forms['failed_by_dies']:.3g} %"),
+        ("drives with a lost die", f"{100 * it['with_lost_die']:.3g} %"),
+        ("  expected", f"{100 * forms['with_lost_die']:.3g} %"),
+    ]
+    blocks = [
+        ("drives with any", f"{100 * bad['drives_with']:.3g} %"),
+        ("of these, median", "-" if bad["median"] is None else f"{bad['median']:,}"),
+        ("of these, mean", "-" if bad["mean"] is None else study_number(bad["mean"])),
+    ]
+    media = [
+        ("drives with any", f"{100 * errors['drives_with']:.3g} %"),
+        ("  expected", f"{100 * forms['with_defects']:.3g} %"),
+        ("in 1,000 drive days", study_number(errors["per_thousand_days"])),
+        ("reach the host", "yes" if errors["reach_the_host"] else "no: parity brings them back"),
+    ]
+    wear = [
+        ("drive writes a day", f"{found.writes_per_day:g}"),
+        ("rated P/E cycles used", f"{100 * found.wear:.3g} %"),
+    ]
+    agree = "agree" if found.agrees else "DISAGREE"
+    sections: list[RenderableType] = [
+        head,
+        fact_table("Failures", fails),
+        fact_table("Bad blocks", blocks),
+        fact_table("Defects", media),
+        fact_table("Wear at the end", wear),
+        Text(
+            f"Seed {found.seed}; simulated shares and closed forms {agree}. A drive fails when it "
+            "has lost more dies than parity bears, or too many pages (device.health).",
+            style="dim",
+        ),
+    ]
     return rendered(console, sections)
 
 

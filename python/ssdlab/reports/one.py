@@ -22,6 +22,7 @@ def page(it: Results) -> str:
     flash_heading, flash = parts.flash(it)
     wear_heading, wear = parts.wear("", it)
     units_heading, units = parts.units(it)
+    placement_heading, placement = parts.placement(it)
     named = [("", it)]
     tables = {part: parts.counted([""], [it], part) for part in parts.TABLES}
     beside = bool(flash and wear)
@@ -46,6 +47,14 @@ def page(it: Results) -> str:
             wear + tables["wear"] + tables["health"] if wear else "",
             "",
             "s5" if beside else "",
+        ),
+        Section(
+            "placement",
+            placement_heading,
+            placement,
+            "Bytes programmed for each byte that the host wrote, in steps of a tenth of the capacity."
+            if "<svg" in placement
+            else "",
         ),
         Section("disk", "Disk activity", tables["disk"].replace("<details>", "<details open>")),
         Section("energy", _energy_heading(it), tables["energy"]),

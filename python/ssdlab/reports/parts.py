@@ -16,6 +16,7 @@ from ssdlab.settings import changed as differing
 TABLES = {
     "flash": "Flash",
     "buffer": "Write buffer",
+    "map": "Map cache",
     "disk": "Disk",
     "wear": "Wear",
     "health": "Health",
@@ -275,3 +276,28 @@ def changed_keys(it: Results) -> dict[str, tuple[Any, Any]]:
     if any(mine[s].get("kind") != default[s].get("kind") for s in ("device", "workload")):
         return {}
     return differing(mine, default)
+
+
+def placement(it: Results) -> tuple[str, str]:
+    """Placement handles: the curve of write amplification, and each handle."""
+    found = it.get("fdp")
+    if not found or not found["host_bytes"]:
+        return "", ""
+    heading = f"Write amplification with {readable.counted(len(found['handles']), 'handle')} is "
+    heading += f"{found['write_amplification']:.2f}"
+    drawn = figures.placement(it)
+    body = "" if drawn.empty() else svg.draw(drawn, height=150)
+    rows = [
+        [
+            str(handle["handle"]),
+            readable.traffic(handle["host_bytes"]),
+            f"{handle['write_amplification']:.3f}" if handle["host_bytes"] else readable.ABSENT,
+            readable.traffic(handle["moved_because_bytes"]),
+            *(str(handle[f"units_{what}"]) for what in ("opened", "closed", "given_up")),
+        ]
+        for handle in found["handles"]
+    ]
+    head = ["handle", "written", "write amplification", "moved because of it"]
+    body += pages.table([*head, "units opened", "closed", "given up"], rows)
+    events = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in found["events"].items() if n)
+    return heading, body + (f"<p>Events: {escape(events)}.</p>" if events else "")

@@ -21,7 +21,7 @@ from ssdlab.layout import (
 )
 from ssdlab.numbers import count, decimal_size, duration, energy, percent, significant
 from ssdlab.results import PARTS, Host, Kind, Record, Results, part_labels
-from ssdlab.running import remarks
+from ssdlab.running import remarks, zones
 from ssdlab.running.verdict import Verdict, verdict
 
 if TYPE_CHECKING:
@@ -60,9 +60,11 @@ def results_table(results: Results, file: IO[str]) -> str:
         _health(results.get("health")),
         _ageing(results.get("media")),
         _buffer(results),
+        _map(results),
         _handles(results.get("fdp")),
         _power(results.get("power")),
         _disk(results),
+        zones.part(results),
         _array(results),
         _energy(results.get("energy")),
         _units(results.get("units") or [], width, plain),
@@ -248,6 +250,14 @@ def _flash(results: Results) -> Part | None:
     return Facts("Flash", rows)
 
 
+def _map(results: Results) -> Part | None:
+    found = results.get("map")
+    if not found:
+        return None
+    rows = [("hits of look-ups", percent(found["hit_share"]))] if found.get("hit_share") else []
+    return Facts("Map cache", rows + _counts("map", found))
+
+
 def _buffer(results: Results) -> Part | None:
     rows = _counts("buffer", results.get("buffer") or {})
     return Facts("Write buffer", rows) if rows else None
@@ -265,8 +275,12 @@ def _handles(fdp: Record | None) -> Part | None:
             rows.append((f"handle {handle['handle']}", words))
     if fdp["open_units"]:
         rows.append(("spare in open units", percent(fdp["spare_in_open_units"])))
-    if invalid := fdp["events"]["invalid_handle"]:
-        rows.append(("writes with no such handle", count(invalid)))
+    for label, event in (
+        ("writes with no such handle", "invalid_handle"),
+        ("units given up", "unit_not_full"),
+    ):
+        if number := fdp["events"][event]:
+            rows.append((label, count(number)))
     return Facts("Placement handles", rows) if rows else None
 
 

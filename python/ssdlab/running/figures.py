@@ -304,3 +304,13 @@ def erasures(results: Results) -> Figure:
         Axis(unit="count"),
         [Series("", words, [float(blocks) for blocks in found["blocks"]], "bars", role="cell")],
     )
+
+
+def placement(results: Results) -> Figure:
+    """Write amplification over what the host wrote, of a drive with placement handles."""
+    curve = (results.get("fdp") or {}).get("write_amplification_curve") or []
+    if len(curve) < 2:
+        return Figure("", Axis(), Axis())
+    at = [point["capacities"] for point in curve]
+    line = Series("", at, [point["write_amplification"] for point in curve], role="cell")
+    return Figure("", Axis("capacities written"), Axis("write amplification"), [line])

@@ -96,6 +96,7 @@ def write(
     sectors: Iterable[int] | None = None,
     device: Iterable[int] | None = None,
     fua: Iterable[bool] | None = None,
+    handle: Iterable[int] | None = None,
     columns: str | None = None,
     force: bool = False,
 ) -> None:
@@ -108,7 +109,8 @@ def write(
     - `at_ns`: when it arrives, ns;
     - `op`: "read", "write", "trim" or "flush";
     - `sector`, `sectors`: where it begins and how long it is, in sectors of 512 B;
-    - `device`, `fua`: which device it is for, and whether it is forced to the medium.
+    - `device`, `fua`: which device it is for, and whether it is forced to the medium;
+    - `handle`: the placement handle that a write names, 255 for none.
 
     Each is a NumPy array, an Arrow array, a pandas Series or any sequence, all of one length. The
     file is then a trace like any other: `ssdlab.run(trace=path)`. Raises `InputError` for values
@@ -116,7 +118,8 @@ def write(
     such trace, unless `force` is given.
     """
     given = {"at_ns": at_ns, "device": device, "op": op, "sector": sector, "sectors": sectors}
-    arrays = {name: it for name, it in (given | {"fua": fua}).items() if it is not None}
+    given |= {"fua": fua, "handle": handle}
+    arrays = {name: it for name, it in given.items() if it is not None}
     if table is not None:
         if arrays:
             raise InputError(f"a table and {', '.join(arrays)} exclude each other")

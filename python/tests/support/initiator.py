@@ -12,6 +12,7 @@ from typing import NamedTuple
 SUBSYSTEM = "nqn.2024-07.internal.ssdlab:drive"
 DISCOVERY = "nqn.2014-08.org.nvmexpress.discovery"
 FLUSH, WRITE, READ, COMPARE, ZEROES, DATASET, VERIFY = 0, 1, 2, 5, 8, 9, 12
+MANAGEMENT_RECEIVE, MANAGEMENT_SEND = 0x12, 0x1D
 LOG_PAGE, IDENTIFY, ABORT, SET, GET, EVENT, KEEP_ALIVE, FABRICS = 2, 6, 8, 9, 10, 12, 24, 127
 SECTOR = 512
 IN_CAPSULE = 8192
@@ -54,11 +55,12 @@ def command(opcode, namespace=0, words=(), fuse=0):
     return entry
 
 
-def blocks(opcode, offset, length, namespace=1, durable=False):
-    """A command on bytes of a namespace."""
+def blocks(opcode, offset, length, namespace=1, durable=False, directive=(0, 0)):
+    """A command on bytes of a namespace; a directive has a type and what it names."""
     first, count = offset // SECTOR, length // SECTOR - 1
-    words = [(10, first), (11, first >> 32), (12, count | durable << 30)]
-    return command(opcode, namespace, words)
+    kind, named = directive
+    words = [(10, first), (11, first >> 32), (12, count | durable << 30 | kind << 20)]
+    return command(opcode, namespace, [*words, (13, named << 16)])
 
 
 class Queue:
@@ -192,9 +194,10 @@ class Queue:
     def identify(self, what, namespace=0, words=()):
         return self.ask(command(IDENTIFY, namespace, [(10, what), *words]), room=4096)
 
-    def log(self, page, length, namespace=0xFFFFFFFF, offset=0):
-        first = page | (length // 4 - 1) << 16
-        words = [(10, first), (11, (length // 4 - 1) >> 16), (12, offset), (13, offset >> 32)]
+    def log(self, page, length, namespace=0xFFFFFFFF, offset=0, group=0, which=0):
+        first = page | which << 8 | (length // 4 - 1) << 16
+        second = (length // 4 - 1) >> 16 | group << 16
+        words = [(10, first), (11, second), (12, offset), (13, offset >> 32)]
         return self.ask(command(LOG_PAGE, namespace, words), room=length)
 
 

@@ -27,6 +27,10 @@ impl DeviceKind for ArrayConfig {
         Err(Invalid::new(&["device.redundancy", "run.age"], problem))
     }
 
+    fn needs_pace(&self) -> bool {
+        self.all_members().any(DeviceConfig::needs_pace)
+    }
+
     /// With redundancy, of SSDs that recover and keep what they have answered.
     fn check_power_cuts(&self) -> Result<(), Invalid> {
         let refuse = |key: &str, problem: &str| Err(Invalid::new(&[key, "run.power_cut"], problem));

@@ -65,7 +65,7 @@ fn needs_no_heads(buffer: &Buffer, config: &DiskConfig, request: &Request) -> bo
     match request.op {
         Op::Read => buffer.is_free(sector, end),
         Op::Write => is_cached(buffer, config, request),
-        Op::Trim | Op::Flush => true,
+        _ => true,
     }
 }
 
@@ -157,11 +157,11 @@ impl Disk {
         match request.op {
             Op::Read => self.read(&mut command),
             Op::Write => self.write(&mut command, now),
-            Op::Trim => command.end = Some(self.without_data(&mut command)),
             Op::Flush => {
                 let end = self.without_data(&mut command);
                 command.end = self.has_all().then_some(end);
             }
+            _ => command.end = Some(self.without_data(&mut command)),
         }
         if matches!(request.op, Op::Read | Op::Write) {
             self.order.served(request.lba.0);

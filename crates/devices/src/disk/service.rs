@@ -15,7 +15,7 @@ impl Disk {
         let (first, later) = match (op, is_hit) {
             (Op::Read, true) => (overhead.read_hit, overhead.read_hit_after_write),
             (Op::Read, false) => (overhead.read_miss, overhead.read_miss_after_write),
-            (Op::Write | Op::Trim | Op::Flush, _) => (overhead.write, overhead.write_after_write),
+            _ => (overhead.write, overhead.write_after_write),
         };
         if self.after_write { later.unwrap_or(first).ns() } else { first.ns() }
     }

@@ -252,6 +252,8 @@ pub(in crate::ssd) struct Account {
     pub(in crate::ssd) data_pages: u32,
     /// Bytes of a flash page, or of a logical page where that is smaller.
     pub(in crate::ssd) page_bytes: u64,
+    /// Bytes of a page of the map.
+    pub map_page_bytes: u64,
     /// Pages are moved within their plane.
     pub(in crate::ssd) copy_back: bool,
     /// Erased blocks that are free now.
@@ -269,9 +271,12 @@ impl Account {
         MediaBytes {
             host,
             merge: programmed - host,
-            copy: self.moved() * self.page_bytes - bytes(it.folds) + bytes(it.pair_copies),
+            copy: self.moved() * self.page_bytes - bytes(it.folds) - bytes(it.refreshes)
+                + bytes(it.pair_copies),
             fold: bytes(it.folds),
+            refresh: bytes(it.refreshes),
             pad: bytes(it.padding),
+            map: self.map_bytes(),
             parity: bytes(it.parity),
         }
     }
@@ -281,12 +286,16 @@ impl Account {
         Measure::LogicalPages.reported(logical, self.granule)
     }
 
+    fn map_bytes(&self) -> u64 {
+        self.counters.map_programs * self.map_page_bytes
+    }
+
     fn moved(&self) -> u64 {
         self.pages(self.counters.moves + self.counters.migrations)
     }
 
     /// Data pages programmed: for the host, to clean and to level wear; with padding and parity, which
-    /// the flash takes for data.
+    /// the flash takes for data, and without the map.
     fn programs(&self) -> u64 {
         let Counters { host_programs, padding, parity, pair_copies, .. } = self.counters;
         self.pages(host_programs + padding + parity + pair_copies) + self.moved()
@@ -299,21 +308,28 @@ counters! {
         host_programs: "Logical pages programmed for the host.";
         replaced_bytes: "Bytes that the host wrote over pages in the write buffer.";
         folds: "Of the logical pages moved, those out of the SLC cache.";
+        refreshes: "Of the logical pages moved, those that were old, or lay in a block that was read often.";
+        refreshed_blocks: "Blocks whose data a patrol found too old, and that were erased.";
+        reclaimed_blocks: "Blocks that were read too often, and erased.";
+        patrol_reads: "Pages read on patrol.";
+        failed_programs: "Programs that failed.";
+        map_reads: "Pages of the map read from the flash.";
         pair_copies: "Pages copied before the other page of their cells was programmed.";
     }
     Flash {
         page_reads: "Pages read from flash: for the host (with all pages of a synchronous gang), for \
-            read-modify-write, and for cleaning.",
+            read-modify-write, for cleaning, and of the map.",
             FlashPages, terminal "pages read",
             is |it| {
-                let Counters { host_reads, idle_reads, merge_reads, .. } = it.counters;
-                host_reads + idle_reads + merge_reads + it.moved()
+                let Counters { host_reads, idle_reads, merge_reads, patrol_reads, map_reads, .. } =
+                    it.counters;
+                host_reads + idle_reads + merge_reads + patrol_reads + map_reads + it.moved()
             };
-        page_programs: "Data pages programmed, for the host, cleaning and wear levelling.",
+        page_programs: "Data pages programmed, for the host, cleaning and wear levelling, and pages of the map.",
             FlashPages, terminal "pages programmed", over_time 2 "pages_programmed",
-            is Account::programs;
-        bytes_programmed: "Bytes of the data pages programmed.",
-            Bytes, over_time 3 "bytes_programmed", is |it| it.programs() * it.page_bytes;
+            is |it| it.programs() + it.map_bytes() / it.page_bytes;
+        bytes_programmed: "Bytes of the pages programmed.",
+            Bytes, over_time 3 "bytes_programmed", is |it| it.programs() * it.page_bytes + it.map_bytes();
         summary_programs: "Summary pages programmed.", WidePages, counts summaries;
         block_erases: "Blocks erased, each after cleaning or migration.",
             WideBlocks, terminal "blocks erased", over_time 4 "blocks_erased", counts erases;
@@ -384,6 +400,16 @@ counters! {
             FlashPages, counts ahead_hits;
         pages_read_ahead: "Pages read ahead.", FlashPages, counts ahead_reads;
     }
+    Map {
+        hits: "Look-ups in the map of entries in memory.", Times, terminal "map hits", counts map_hits;
+        sram_hits: "Of these, entries in memory of the controller.", Times, counts map_near_hits;
+        misses: "Look-ups that read a page of the map.", Times, terminal "map misses", counts map_misses;
+        joins: "Look-ups that waited for a page which another request has read.", Times, counts map_joins;
+        evictions: "Pages of the map that left memory for others.",
+            Times, terminal "map evictions", counts map_evictions;
+        programs: "Pages of the map programmed, because they had changed.",
+            Times, terminal "map programs", counts map_programs;
+    }
     Levels {
         free_blocks: "Free (erased) blocks.",
             WideBlocks, over_time 5 "free_blocks", is |it| it.free_blocks;
@@ -402,7 +428,7 @@ impl Counters {
             }
             PageWork::ReadForWrite => self.merge_reads += logical - pages,
             PageWork::Merge | PageWork::MergeAcross => self.merge_reads += logical,
-            PageWork::Write | PageWork::Restore | PageWork::System => {}
+            _ => {}
         }
     }
 
@@ -473,6 +499,16 @@ impl Counters {
     /// Pages were moved out of the SLC cache.
     pub fn folded(&mut self, pages: u64) {
         self.folds += pages;
+    }
+
+    /// Programs have failed.
+    pub fn programs_failed(&mut self, count: u32) {
+        self.failed_programs += u64::from(count);
+    }
+
+    /// A block was erased whose data were moved for their own sake.
+    pub fn cared(&mut self, refreshed: bool) {
+        *if refreshed { &mut self.refreshed_blocks } else { &mut self.reclaimed_blocks } += 1;
     }
 
     /// Blocks cleaned, without those whose cold data went into a worn one.

@@ -45,6 +45,7 @@ impl Ssd {
     pub fn check(&self) -> Result<(), String> {
         let begun = Begun::new(self.programming());
         self.audit_map(&begun)?;
+        self.ftl.check_map_cache()?;
         self.audit_free_lists()?;
         for block in 0..self.geometry().blocks() {
             self.audit_block(Block(block), &begun)?;
@@ -133,7 +134,8 @@ impl Ssd {
             let (d, empty) =
                 (domain.0, |block: &&Block| self.ftl.state(**block) != BlockState::Free);
             let opened = rebuilt.free(domain).iter().filter(empty).count();
-            let (free, known) = (rebuilt.free(domain).len(), self.ftl.free_blocks(domain) as usize);
+            let (free, known) =
+                (rebuilt.free(domain).len(), self.ftl.erased_blocks(domain) as usize);
             ensure!(
                 free == known + opened,
                 "domain {d} has {known} free blocks and {opened} opened ones without a page, and \
@@ -160,7 +162,7 @@ impl Ssd {
         let mut listed = vec![false; geometry.blocks() as usize];
         for domain in (0..geometry.domains).map(Domain) {
             let list = self.ftl.free_list(domain);
-            let (names, counted) = (list.len(), self.ftl.free_blocks(domain));
+            let (names, counted) = (list.len(), self.ftl.erased_blocks(domain));
             ensure!(
                 names == counted as usize,
                 "the free list of domain {} names {names} blocks, and counts {counted}",
@@ -278,7 +280,7 @@ impl Ssd {
                 pages[2] += u64::from(geometry.data_pages) - used;
                 free += u32::from(self.ftl.state(block) == BlockState::Free);
             }
-            let counted = self.ftl.free_blocks(domain);
+            let counted = self.ftl.erased_blocks(domain);
             ensure!(free == counted, "domain {} counts {counted} free blocks of {free}", domain.0);
         }
         let all = u64::from(geometry.blocks()) * u64::from(geometry.data_pages);

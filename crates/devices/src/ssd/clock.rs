@@ -28,8 +28,12 @@ pub(in crate::ssd) enum Event {
     Lingered(u32),
     /// The write buffer may let in more.
     MeterOpens,
+    /// The temperature is looked at.
+    Heat,
     /// A timer of the SLC cache has ended.
     Slc(u32),
+    /// A look-up of the map in memory of the host has ended.
+    MapLookedUp,
     /// The host link has finished a transfer.
     LinkFree,
     /// The device sees a request that the host has sent.
@@ -105,7 +109,9 @@ kinds! {
     Core = Event::Core(core) => core, |core| Event::Core(core);
     Lingered = Event::Lingered(group) => group, |group| Event::Lingered(group);
     MeterOpens = Event::MeterOpens => 0, |_none| Event::MeterOpens;
+    Heat = Event::Heat => 0, |_none| Event::Heat;
     Slc = Event::Slc(timer) => timer, |timer| Event::Slc(timer);
+    MapLookedUp = Event::MapLookedUp => 0, |_none| Event::MapLookedUp;
     LinkFree = Event::LinkFree => 0, |_none| Event::LinkFree;
     RequestArrives = Event::RequestArrives => 0, |_none| Event::RequestArrives;
     Power = Event::Power(which) => which, |which| Event::Power(which);
@@ -146,12 +152,17 @@ impl Clock {
     }
 
     /// Takes back an event that has not happened.
-    pub(in crate::ssd) fn take_back(&mut self, event: EventId) {
+    pub fn take_back(&mut self, event: EventId) {
         self.events.cancel(event);
     }
 
+    /// Goes to an instant up to which all has happened.
+    pub fn go_to(&mut self, now: Time) {
+        self.now = now;
+    }
+
     /// When something happens next.
-    pub(in crate::ssd) fn next_at(&self) -> Option<Time> {
+    pub fn next_at(&self) -> Option<Time> {
         self.events.next_at()
     }
 

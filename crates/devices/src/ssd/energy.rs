@@ -36,7 +36,7 @@ impl SsdEnergy {
     }
 
     /// What all dies draw together, watts.
-    fn standby_watts(&self, config: &SsdConfig) -> f64 {
+    pub fn standby_watts(&self, config: &SsdConfig) -> f64 {
         let dies = config.channels * config.packages_per_channel * config.dies_per_package;
         f64::from(dies) * self.voltage.volts() * self.standby.amperes()
     }
@@ -66,6 +66,14 @@ impl Ssd {
         }
         let taken = self.taken(&self.effort());
         energy::follow(figures, taken.flash + taken.bus)
+    }
+
+    /// All that was taken up to an instant, with what is constant, joules.
+    pub fn joules_at(&self, now: Time) -> f64 {
+        let config = &self.config.energy;
+        let taken = self.taken(&self.effort());
+        let constant = config.standby_watts(&self.config) + config.controller.watts();
+        taken.flash + taken.bus + constant * energy::seconds(now)
     }
 
     /// What it took during a run that ended at `end`, if that is known.

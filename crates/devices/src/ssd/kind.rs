@@ -1,7 +1,7 @@
 //! The device kind `ssd`: how its configuration is layered, and how it is built.
 
 use super::blocks::BlockBuffer;
-use super::cache::{Cache, Queues, untimed_room};
+use super::cache::{Cache, MapReads, Queues, untimed_room};
 use super::clean::Supplied;
 use super::config::{CellName, Fill, MediaModel, Policy, PolicyName, SsdConfig, SsdPartial};
 use super::die::{Dies, Units};
@@ -9,8 +9,10 @@ use super::front::Front;
 use super::ftl::Ftl;
 use super::mover::{Jobs, Mover};
 use super::page::Way;
+use super::patrol::Patrol;
 use super::power::Power;
 use super::shape::Groups;
+use super::thermal::Thermal;
 use super::{Clock, Geometry, Ssd};
 use crate::building::go_on;
 use crate::{DeviceKind, Model, Tick, Unbuilt};
@@ -51,6 +53,12 @@ impl DeviceKind for SsdConfig {
         if self.persistence.recovers() {
             return Ok(());
         }
+        if self.map.may_cost() {
+            let problem = "a power cut empties the map cache, and the map is found again only by a drive that recovers; \
+                           use recovery = \"spare\", \"summary\" or \"checkpoint\"";
+            let keys = ["device.persistence.recovery", "device.map.memory", "run.power_cut"];
+            return Err(Invalid::new(&keys, problem));
+        }
         let problem = "a drive that does not recover cannot lose its power; use recovery = \"spare\", \
                        \"summary\", \"checkpoint\" or \"nvram\"";
         Err(Invalid::new(&["device.persistence.recovery", "run.power_cut"], problem))
@@ -63,6 +71,19 @@ impl DeviceKind for SsdConfig {
         let problem = "drives age by writes, not by days, unless device.media.model is set; use \"tlc-3d\" or \
                        \"qlc-3d\"";
         Err(Invalid::new(&["run.age", "device.media.model"], problem))
+    }
+
+    fn check_pace(&self) -> Result<u32, Invalid> {
+        if self.ages() {
+            return Ok(self.scale);
+        }
+        let problem =
+            "data of this drive do not age, so that a pace changes nothing; set device.media.model";
+        Err(Invalid::new(&["run.pace", "device.media.model"], problem))
+    }
+
+    fn needs_pace(&self) -> bool {
+        self.ages() && self.scrub.period.0.is_some()
     }
 
     fn check_shape(&self) -> Result<(), Invalid> {
@@ -133,10 +154,14 @@ impl Ssd {
         let alone = (queues.is_simple(), ftl.pools_span_units());
         let dies = Dies::new(config, shape);
         let way = match (geometry.groups, flash.media()) {
+            _ if ftl.caches_map() => Way::Mapped,
             (None, _) => Way::Units,
             (Some(_), None) => Way::Buffer,
             (Some(_), Some(_)) => Way::Aged,
         };
+        let ages = geometry.groups.is_some() && flash.media().is_some();
+        let places = geometry.groups.map_or(geometry.units, |groups| groups.dies);
+        let map = ftl.caches_map().then(|| Box::new(MapReads::new(config, places)));
         Ok(Ssd {
             front: Front::new(config),
             units: Units::new(config, geometry),
@@ -150,6 +175,10 @@ impl Ssd {
             is_buffered: geometry.groups.is_some(),
             way,
             blocks: BlockBuffer::new(config, geometry),
+            patrol: Patrol::new(config, geometry.blocks()).filter(|_| ages),
+            pace_ns: None,
+            thermal: Thermal::new(config, geometry.groups.as_ref()),
+            map,
             puts_off: false,
             due: Vec::new(),
             answers: Vec::new(),

@@ -27,6 +27,7 @@ mod mover;
 pub mod numbers;
 mod page;
 mod parts;
+mod patrol;
 pub mod power;
 mod programmed;
 mod report;
@@ -34,23 +35,25 @@ mod room;
 mod sets;
 pub mod shape;
 pub(crate) mod snapshot;
+mod thermal;
 pub mod timeline;
 #[cfg(test)]
 mod widths;
 mod wire;
+pub mod zoned;
 
 pub use config::SsdConfig;
 pub use conformance::{Check, conformance, conformance_of};
 pub use report::*;
+pub use thermal::ThermalReport;
 pub use {numbers::PageTable, room::Room, shape::Geometry, snapshot::Snapshot};
 
-use cache::{Cache, Queues};
+use cache::{Cache, MapReads, Queues};
 use die::{Dies, Units};
 use due::{Answer, Due};
 use engine::{Completion, Device, Followed, Request, Time};
 use mover::{Jobs, Mover};
-use {blocks::BlockBuffer, clock::Clock, timeline::Recorder};
-use {flash::Flash, front::Front, ftl::Ftl};
+use {blocks::BlockBuffer, clock::Clock, flash::Flash, front::Front, ftl::Ftl, timeline::Recorder};
 
 /// A simulated solid-state disk. Its fields are its machines, what they share, and what the wire has in hand.
 #[derive(Debug, Clone)]
@@ -60,6 +63,7 @@ pub struct Ssd {
     queues: Queues,
     cache: Cache,
     blocks: Option<Box<BlockBuffer>>,
+    map: Option<Box<MapReads>>,
     units: Units,
     dies: Dies,
     jobs: Jobs,
@@ -70,6 +74,11 @@ pub struct Ssd {
     /// Pages go through the write buffer; and the way of a request.
     is_buffered: bool,
     way: page::Way,
+    /// Data are read that nobody asks for, if they are; and the time that a byte written without time takes, ns.
+    patrol: Option<Box<patrol::Patrol>>,
+    pace_ns: Option<f64>,
+    /// Its heat, if writes wait for it.
+    thermal: Option<Box<thermal::Thermal>>,
     /// Cleaning waits as long as there is room.
     puts_off: bool,
     /// What is still to be done at this instant, and the answers of it; empty between events.

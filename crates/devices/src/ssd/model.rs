@@ -6,7 +6,7 @@ use super::media::Age;
 use super::page::Way;
 use super::parts::Parts;
 use super::timeline::{Timeline, Window};
-use super::{PageTable, Room, Snapshot, Ssd, SsdReport, front};
+use super::{FdpReport, PageTable, Room, Snapshot, Ssd, SsdReport, front};
 use crate::energy::EnergyReport;
 use crate::{Apart, Cleans, Examine, Looks, Persist, Prepare, Run, Writes};
 use engine::{Op, Request, Status, Time};
@@ -29,8 +29,20 @@ impl Prepare for Ssd {
         if let Some(blocks) = self.blocks.as_mut().filter(|it| it.gathers()) {
             return blocks.overwrite_untimed((ftl, flash), pages);
         }
-        let accepted = ftl.overwrite_untimed(flash, pages);
-        self.note_overwritten(&pages[..accepted]);
+        if self.way == Way::Mapped {
+            pages.iter().for_each(|page| ftl.look_up_untimed(&(*page..page + 1), true));
+        }
+        let bytes = u64::from(ftl.geometry().sectors_per_page) * engine::SECTOR_BYTES;
+        let Some(stretch) = self.paced_pages(bytes) else {
+            let accepted = self.ftl.overwrite_untimed(&mut self.flash, pages);
+            self.note_overwritten(&pages[..accepted]);
+            return self.refresh_at_once();
+        };
+        for pages in pages.chunks(stretch) {
+            let accepted = self.ftl.overwrite_untimed(&mut self.flash, pages);
+            self.note_overwritten(&pages[..accepted]);
+            self.pass_bytes(pages.len() as u64 * bytes);
+        }
     }
 
     fn divide(&mut self, parts: u32) -> Result<u32, &'static str> {
@@ -61,6 +73,10 @@ impl Prepare for Ssd {
         }
     }
 
+    fn set_pace(&mut self, ns_per_byte: Option<f64>) {
+        self.pace(ns_per_byte);
+    }
+
     fn age(&mut self, age: Age) -> Result<(), &'static str> {
         self.lie(age)
     }
@@ -84,9 +100,11 @@ impl Prepare for Ssd {
                     self.note_trimmed(covered);
                 }
             }
-            Op::Read | Op::Write => {
+            _ => {
                 let request = &self.ftl.placed(*request);
-                if self.way == Way::Aged {
+                if self.way > Way::Buffer {
+                    let pages = front::touched(self.geometry(), request);
+                    self.ftl.look_up_untimed(&pages, request.op == Op::Write);
                     status = self.meet_age_untimed(request);
                 }
                 for page in front::touched(self.geometry(), request) {
@@ -94,8 +112,15 @@ impl Prepare for Ssd {
                     let (ftl, flash) = (&mut self.ftl, &mut self.flash);
                     status = status.and(ftl.serve_untimed(flash, &page));
                 }
-                if request.op == Op::Write && self.way == Way::Aged && status.is_ok() {
-                    self.end_over_losses(request);
+                if self.way > Way::Buffer {
+                    if request.op == Op::Write {
+                        if status.is_ok() {
+                            self.end_over_losses(request);
+                        }
+                        self.pass_bytes(request.bytes());
+                    } else {
+                        self.refresh_at_once();
+                    }
                 }
                 if request.op == Op::Write && request.fua {
                     let (ftl, flash) = (&mut self.ftl, &mut self.flash);
@@ -189,6 +214,10 @@ impl Examine for Ssd {
         Some(self.account(end))
     }
 
+    fn fdp_report(&self) -> Option<FdpReport> {
+        self.placement_report()
+    }
+
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         self.energy(end)
     }
@@ -197,6 +226,9 @@ impl Examine for Ssd {
 impl Apart for Ssd {
     /// A block is erased once in the time that an erasure takes, and one erasure may be under way.
     fn sound_until(&self, now: Time) -> Time {
+        if self.config.spares.fail() || self.config.health.fail_at_uncorrectable.is_some() {
+            return now;
+        }
         let flash = &self.flash;
         let used = (0..self.geometry().blocks()).map(Block).filter(|it| !flash.is_retired(*it));
         let least = used.map(|block| flash.life(block)).min().unwrap_or(0);
@@ -235,5 +267,10 @@ impl Cleans for Ssd {
     fn put_off_cleaning(&mut self, put_off: bool) {
         self.puts_off = put_off;
         self.cache.pace().put_off(put_off);
+    }
+
+    fn next_unit(&mut self, now: Time, handle: u32) -> Result<(), String> {
+        self.clock.now = now;
+        self.end_units(handle)
     }
 }

@@ -62,6 +62,9 @@ impl Spent {
 /// Owners from this number on are the jobs of the block buffer, those before it requests of the host.
 pub(in crate::ssd) const OF_BLOCKS: Slot = 1 << 31;
 
+/// Owners from this number on are pages of the map that are read, by their numbers; the last is nobody's.
+pub const OF_MAP: Slot = 3 << 30;
+
 /// What a page request needs of the flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ssd) enum Need {
@@ -89,17 +92,33 @@ pub(in crate::ssd) enum PageWork {
     /// The drive writes a page of its own, which lies outside of the blocks for data: of a checkpoint, of
     /// the record of trims or of a start.
     System,
+    /// The drive reads a page of the map, or programs some.
+    MapRead,
+    MapProgram,
 }
 
 impl PageWork {
+    /// Whether it is of a page that lies outside of the blocks for data.
+    #[inline]
+    pub fn is_of_drive(self) -> bool {
+        matches!(self, PageWork::System | PageWork::MapRead | PageWork::MapProgram)
+    }
+
     /// Whether it programs a logical page.
     pub(in crate::ssd) fn writes(self) -> bool {
-        !matches!(self, PageWork::Read | PageWork::ReadForWrite | PageWork::System)
+        !matches!(
+            self,
+            PageWork::Read
+                | PageWork::ReadForWrite
+                | PageWork::System
+                | PageWork::MapRead
+                | PageWork::MapProgram
+        )
     }
 }
 
-/// The way of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The way of a request; behind the first two its data may be lost, or what it looks up may be missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Way {
     /// To the queues of units.
     Units,
@@ -107,4 +126,6 @@ pub enum Way {
     Buffer,
     /// The same where data age.
     Aged,
+    /// Either, when what it looks up in the map is there.
+    Mapped,
 }

@@ -13,23 +13,30 @@ pub struct MediaBytes {
     pub copy: u64,
     /// Data moved out of the SLC cache.
     pub fold: u64,
+    /// Data that a patrol found too old, or that lay in a block that was read too often.
+    pub refresh: u64,
     /// Padding of groups.
     pub pad: u64,
+    /// Pages of the map.
+    pub map: u64,
     /// Parity.
     pub parity: u64,
 }
 
 impl MediaBytes {
-    /// Each cause with its bytes.
-    pub fn rows(&self) -> [(&'static str, u64); 6] {
-        [
+    /// Each cause with its bytes; those that only some drives know where there are some.
+    pub fn rows(&self) -> Vec<(&'static str, u64)> {
+        let rows = [
             ("host", self.host),
             ("merge", self.merge),
             ("copy", self.copy),
             ("fold", self.fold),
+            ("refresh", self.refresh),
             ("pad", self.pad),
+            ("map", self.map),
             ("parity", self.parity),
-        ]
+        ];
+        rows.into_iter().filter(|(cause, bytes)| *cause != "refresh" || *bytes > 0).collect()
     }
 }
 
@@ -39,7 +46,9 @@ impl AddAssign for MediaBytes {
         self.merge += other.merge;
         self.copy += other.copy;
         self.fold += other.fold;
+        self.refresh += other.refresh;
         self.pad += other.pad;
+        self.map += other.map;
         self.parity += other.parity;
     }
 }

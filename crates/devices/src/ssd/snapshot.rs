@@ -11,6 +11,7 @@ use super::config::SsdConfig;
 use super::flash::FlashState;
 use super::ftl::FtlState;
 use super::numbers::{Numbers, PageTable, Table};
+use super::patrol::PatrolState;
 use super::room::{List, Room, read_within};
 use super::{Geometry, Ssd};
 use serde::de::DeserializeSeed;
@@ -30,9 +31,11 @@ pub struct Snapshot {
 pub struct Drive {
     flash: FlashState,
     ftl: FtlState,
+    /// Nothing where no data are read on patrol.
+    patrol: Option<PatrolState>,
 }
 
-read_within!(Drive { flash: fields, ftl: fields });
+read_within!(Drive { flash: fields, ftl: fields, patrol: any });
 
 impl Snapshot {
     /// Takes up the tables that were written apart from the rest.
@@ -188,6 +191,7 @@ impl Ssd {
         let is_fresh = self.clock.now == 0 && self.front.is_idle() && self.parts.is_none();
         assert!(is_fresh || self.is_at_rest(), "a drive is kept while it rests, in one piece");
         let shape = shape(&self.config, self.geometry());
+        let patrol = self.patrol.as_ref().map(|patrol| patrol.keep());
         let gathered = self.blocks.as_ref().filter(|it| !it.is_empty());
         if !self.ftl.rests_untimed() || self.ftl.slc_blocks() > 0 || gathered.is_some() {
             // Kept is what the drive comes to once what it cleans without time is erased, and its caches are empty.
@@ -199,10 +203,10 @@ impl Ssd {
             ftl.fold_all(&mut flash);
             return Snapshot {
                 shape,
-                drives: vec![Drive { flash: flash.keep(self.clock.now), ftl: ftl.keep() }],
+                drives: vec![Drive { flash: flash.keep(self.clock.now), ftl: ftl.keep(), patrol }],
             };
         }
-        let drive = Drive { flash: self.flash.keep(self.clock.now), ftl: self.ftl.keep() };
+        let drive = Drive { flash: self.flash.keep(self.clock.now), ftl: self.ftl.keep(), patrol };
         Snapshot { shape, drives: vec![drive] }
     }
 
@@ -249,6 +253,9 @@ impl Ssd {
         let (ftl, flash) = (&mut self.ftl, &mut self.flash);
         flash.restore(drive.flash, derives)?;
         ftl.restore(flash, drive.ftl)?;
+        if let Some((patrol, state)) = self.patrol.as_mut().zip(drive.patrol) {
+            patrol.restore(state);
+        }
         if derives {
             ftl.derive_order(flash);
         }

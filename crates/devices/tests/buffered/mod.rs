@@ -8,7 +8,8 @@ mod random;
 mod rates;
 mod reads;
 mod refusals;
-mod slc;
+pub mod slc;
+mod slc_keys;
 
 use crate::common::{Closed, Script, Step, configured, run_closed, run_on};
 use devices::ssd::{Ssd, SsdConfig};

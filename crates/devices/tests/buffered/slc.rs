@@ -7,16 +7,16 @@ use devices::{DeviceConfig, Examine};
 use engine::{Device, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
 
-const PAGE: u64 = 4096;
+pub const PAGE: u64 = 4096;
 /// Logical pages of a block, and those that it holds with one bit a cell.
-const BLOCK: u64 = 4 * DIES * UNITS;
-const HELD: u64 = BLOCK / 3;
+pub const BLOCK: u64 = 4 * DIES * UNITS;
+pub const HELD: u64 = BLOCK / 3;
 /// Programming a group with three bits a cell, and a row with one, ns.
-const NATIVE_NS: f64 = 1.2e6;
-const SLC_NS: f64 = 0.3e6;
+pub const NATIVE_NS: f64 = 1.2e6;
+pub const SLC_NS: f64 = 0.3e6;
 
 /// An empty drive of three-bit cells with a cache, and changes.
-fn cached(changes: &[(&'static str, Value)]) -> SsdConfig {
+pub fn cached(changes: &[(&'static str, Value)]) -> SsdConfig {
     let mut keys = small();
     keys.extend([
         ("device.fill", json!("empty")),
@@ -32,14 +32,14 @@ fn cached(changes: &[(&'static str, Value)]) -> SsdConfig {
     }
 }
 
-fn report(ssd: &Ssd, end: Time) -> (SsdReport, SlcReport) {
+pub fn report(ssd: &Ssd, end: Time) -> (SsdReport, SlcReport) {
     let all = ssd.account(end);
     let slc = all.slc_cache.clone().expect("it has a cache");
     (all, slc)
 }
 
 /// Writes pages in sequence, from one on, 8 pages a request, and audits the drive; when the last was answered.
-fn copy(ssd: &mut Ssd, from: u64, pages: u64, at: Time) -> Time {
+pub fn copy(ssd: &mut Ssd, from: u64, pages: u64, at: Time) -> Time {
     let mut load = Closed::new(32, pages / 8, move |id| {
         Request::new(id, Op::Write, Lba((from + id * 8) * 8), 64)
     });
@@ -48,24 +48,24 @@ fn copy(ssd: &mut Ssd, from: u64, pages: u64, at: Time) -> Time {
 }
 
 /// Seconds of each state, by name.
-fn seconds(slc: &SlcReport, state: &str) -> f64 {
+pub fn seconds(slc: &SlcReport, state: &str) -> f64 {
     slc.states.iter().find(|it| it.0 == state).expect("a state").1 as f64 / 1e9
 }
 
 /// Bytes a second of the first phase of a state.
-fn rate(slc: &SlcReport, state: &str) -> f64 {
+pub fn rate(slc: &SlcReport, state: &str) -> f64 {
     let phase = slc.phases.iter().find(|it| it.state == state && it.written > 0);
     let phase = phase.unwrap_or_else(|| panic!("no {state} in {:?}", slc.phases));
     phase.written as f64 / (phase.time as f64 / 1e9)
 }
 
-fn near(found: f64, expected: f64, percent: f64) {
+pub fn near(found: f64, expected: f64, percent: f64) {
     let off = 100.0 * (found / expected - 1.0).abs();
     assert!(off <= percent, "{found} and not {expected}: {off:.2} %");
 }
 
 #[test]
-fn a_copy_falls_off_when_the_cache_is_full_to_a_block() {
+pub fn a_copy_falls_off_when_the_cache_is_full_to_a_block() {
     let mut fast = Vec::new();
     for limit in [10, 20] {
         let bytes = limit * HELD * PAGE;
@@ -92,7 +92,7 @@ fn a_copy_falls_off_when_the_cache_is_full_to_a_block() {
 
 /// A drive that uses all its free blocks holds as much of them as a cell has bits.
 #[test]
-fn a_cache_without_a_limit_holds_the_free_space_over_the_bits() {
+pub fn a_cache_without_a_limit_holds_the_free_space_over_the_bits() {
     let mut ssd = Ssd::new(&cached(&[]), 1).unwrap();
     let end = copy(&mut ssd, 0, 24 * BLOCK, 0);
     let at = report(&ssd, end).1.cliff_at.unwrap() / PAGE;
@@ -108,7 +108,7 @@ fn a_cache_without_a_limit_holds_the_free_space_over_the_bits() {
 
 /// A cache that is gone at half of the drive is half as large at a quarter.
 #[test]
-fn a_cache_shrinks_as_the_drive_fills() {
+pub fn a_cache_shrinks_as_the_drive_fills() {
     let at = |fill: f64| {
         let keys = [("device.slc_cache.gone_at", json!(0.5)), ("device.fill", json!(fill))];
         let mut ssd = Ssd::new(&cached(&keys), 1).unwrap();
@@ -167,6 +167,21 @@ fn a_rest_gives_back_what_was_folded() {
     assert!(all_after.media.fold + HELD * PAGE >= 20 * HELD * PAGE);
     assert!(all_after.media.fold > all.media.fold);
     assert_eq!(slc.phases.last().unwrap().state, "fast");
+}
+
+/// Everything that went to the cache and was folded was programmed twice, and only once for the host.
+#[test]
+pub fn all_that_is_folded_is_programmed_twice() {
+    let keys = [("device.slc_cache.fold", json!("eager"))];
+    let mut ssd = Ssd::new(&cached(&keys), 1).unwrap();
+    let bytes = 12 * HELD * PAGE;
+    let end = copy(&mut ssd, 0, 12 * HELD, 0);
+    let end = copy(&mut ssd, 0, 8, end + 2_000_000_000);
+    let (all, slc) = report(&ssd, end);
+    assert_eq!(all.media.host, bytes + 8 * PAGE, "what the host wrote");
+    assert_eq!(slc.written, bytes + 8 * PAGE);
+    // The last block may still be open.
+    assert!(all.media.fold <= bytes && all.media.fold + HELD * PAGE >= bytes, "{:?}", all.media);
 }
 
 /// What is superseded in the cache is not folded.
@@ -230,6 +245,12 @@ fn random_caches_pass_the_audit_and_cuts_lose_nothing() {
             ("device.spare_factor", pick(&[json!(0.3), json!(0.5)])),
             ("device.blocks_per_plane", pick(&[json!(40), json!(64)])),
             ("device.slc_cache.dynamic", pick(&[json!(0.2), json!(1.0)])),
+            ("device.slc_cache.static", pick(&[json!("0B"), json!("0B"), json!("600KiB")])),
+            (
+                "device.slc_cache.when_full",
+                pick(&[json!("direct"), json!("direct"), json!("fold")]),
+            ),
+            ("device.slc_cache.reuse", pick(&[json!("any"), json!("empty")])),
             ("device.slc_cache.fold", pick(&[json!("idle"), json!("lazy"), json!("eager")])),
             ("device.slc_cache.fold_after", pick(&[json!("1us"), json!("3ms")])),
             ("device.slc_cache.fold_rate", pick(&[json!("unlimited"), json!("200MB/s")])),

@@ -2,6 +2,7 @@
 
 mod equations;
 mod laws;
+mod logs;
 mod refusals;
 
 use crate::buffered;

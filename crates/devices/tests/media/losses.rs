@@ -272,7 +272,7 @@ fn script(seed: u64, timed: bool, cuts: bool) {
 }
 
 /// Flushes, and cuts the power; until the drive serves again.
-fn cut(drive: &mut Drive) {
+pub fn cut(drive: &mut Drive) {
     drive.serve(1, 1, |n| Request::new(n, Op::Flush, Lba(0), 0));
     let (at, mut done) = (drive.at + 1_000, Vec::new());
     drive.cut(at, &mut done);

@@ -1,9 +1,11 @@
 //! Drives whose data age: what is read with retries, what is lost, and what heals it.
 
 mod ageing;
+mod failing;
 mod losses;
 #[cfg(feature = "planted")]
 mod planted;
+mod scrub;
 
 use crate::buffered::small;
 use crate::common::{Closed, configured, run_closed};

@@ -1,6 +1,6 @@
 //! Mistakes that are planted in how data age are found by the laws beside this file.
 
-use super::{ageing, losses};
+use super::{ageing, failing, losses, scrub};
 use devices::ssd::media::planted::{Mistake, plant};
 use std::panic::{catch_unwind, set_hook, take_hook};
 
@@ -35,6 +35,10 @@ const LAWS: &[Law] = laws![
     losses::only_a_whole_write_or_a_trim_heals,
     losses::power_cuts_heal_nothing,
     losses::a_cut_makes_nothing_young,
+    failing::few_drives_have_nearly_all_defects,
+    failing::a_lost_die_takes_its_own_pages_and_parity_brings_them_back,
+    scrub::what_a_patrol_finds_old_is_as_new,
+    scrub::a_block_that_is_read_often_is_moved_and_counts_anew,
 ];
 
 /// Each is found by a law that holds without it.

@@ -99,7 +99,7 @@ impl Run {
             }
             Op::Trim => self.content.change(request.id, self.pages(&request), NOTHING, false),
             Op::Flush => self.content.flush(request.id),
-            Op::Read => {}
+            _ => {}
         }
         self.open += 1;
         self.ssd.submit(self.now, request);

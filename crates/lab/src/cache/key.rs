@@ -46,6 +46,7 @@ pub fn keys(experiment: &Experiment, load: PreparingLoad<'_>) -> Option<(Key, Ke
     text.insert("engine".to_owned(), json!(ENGINE));
     text.insert("device".to_owned(), deciding(whole.get("device")?.clone()));
     text.insert("precondition".to_owned(), json!(run.precondition.to_string()));
+    text.insert("pace".to_owned(), json!(run.pace.to_string()));
     if run.precondition == Precondition::Steady {
         let steady = &run.steady;
         let rules =

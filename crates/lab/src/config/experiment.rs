@@ -66,6 +66,7 @@ impl Experiment {
             _ => device.check_power_cuts(),
         });
         let checked = checked.and_then(|()| run.age.0.map_or(Ok(()), |_| device.check_age()));
+        let checked = checked.and_then(|()| run.check_pace(&device));
         let checked = checked.and_then(|()| cost.check());
         checked.map_err(|invalid| blame(&invalid, &parsed))?;
         if !run.timed && !device.has_flash() {
@@ -185,7 +186,10 @@ impl Experiment {
         tick: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<u64, RunError> {
         let unasked = Supplied { policy: Some(Custom::absent()) };
-        Ok(self.build_device(&unasked, tick)?.capacity_sectors() * SECTOR_BYTES)
+        let device = self.build_device(&unasked, tick)?;
+        // Not all addresses of a zone can be written.
+        let of_zones = device.zones().map(|zones| zones.count * zones.capacity);
+        Ok(of_zones.unwrap_or_else(|| device.capacity_sectors()) * SECTOR_BYTES)
     }
 
     /// Builds the device, with what it can only name; `tick` is asked now and then, and may end this.

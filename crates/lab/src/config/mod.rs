@@ -9,6 +9,7 @@ mod experiment;
 mod idle;
 mod keys;
 mod layer;
+mod pace;
 mod plain;
 mod power_cut;
 mod precondition;

@@ -32,6 +32,7 @@ const DEVICES: &[Preset] = presets!(
     "hp-c3323a",
     "intel-p4800x",
     "laptop-ssd",
+    "micron-5210-ion",
     "micron-5400-pro",
     "micron-7450-max",
     "micron-7450-pro",
@@ -46,6 +47,7 @@ const DEVICES: &[Preset] = presets!(
     "samsung-980pro",
     "samsung-983zet",
     "samsung-990pro",
+    "samsung-bm1743",
     "samsung-pm1743",
     "samsung-pm9a3",
     "sata-2008",
@@ -53,7 +55,9 @@ const DEVICES: &[Preset] = presets!(
     "tlc-client",
     "tlc-enterprise",
     "usb-stick",
+    "wd-sn580",
     "wd-sn850x",
+    "wd-zn540",
     "zeus-linear",
 );
 

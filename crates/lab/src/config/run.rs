@@ -1,10 +1,12 @@
 //! How an experiment is run: the keys under `[run]`.
 
 use super::age::RunAge;
+use super::pace::Pace;
 use super::power_cut::PowerCut;
 use super::precondition::Precondition;
 use super::steady::Steady;
 use super::window::TimelineWindow;
+use devices::DeviceConfig;
 use options::{Duration, Invalid, Values, options, text_setting};
 use std::fmt;
 use std::str::FromStr;
@@ -63,6 +65,9 @@ options! {
         /// Time that data age after preconditioning, before the first request, such as "90d at 40C"; without a
         /// temperature at that of the drive (`device.media.temperature`).
         age: RunAge = RunAge::NONE,
+        /// How fast is written what is written without time (`run.precondition`, `run.timed`), for the clock by which
+        /// data age: drive writes a day, or bytes a second; with "none" they do not age meanwhile.
+        pace: Pace = Pace::None,
         /// File to which the drive is saved after preconditioning and `run.age`, before the first request.
         save_drive: Option<String> = None,
         /// Whether requests take simulated time; if not, each completes at once and only flash activity
@@ -105,6 +110,29 @@ impl RunConfig {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses data that would age without time, or a pace of what takes time.
+    pub(crate) fn check_pace(&self, device: &DeviceConfig) -> Result<(), Invalid> {
+        let is_untimed = !self.timed || self.precondition != Precondition::None;
+        if self.pace != Pace::None {
+            if !is_untimed {
+                let problem = "everything takes its own time: nothing is written without (run.precondition, run.timed)";
+                return Err(Invalid::new(&["run.pace"], problem));
+            }
+            return device.check_pace().map(drop);
+        }
+        if is_untimed && device.needs_pace() {
+            let problem = "a patrol needs time, and what is written without time (run.precondition, run.timed) has none; \
+                           state its pace, such as \"0.3 DWPD\" or \"200MB/s\"";
+            return Err(Invalid::new(&["run.pace", "device.scrub.period"], problem));
+        }
+        if !self.timed && self.age.0.is_none() && device.check_pace().is_ok() {
+            let problem = "data age with time, and an untimed run (run.timed) has none; state its pace, such as \
+                           \"0.3 DWPD\" or \"200MB/s\", or run.age";
+            return Err(Invalid::new(&["run.pace", "device.media.model"], problem));
+        }
+        Ok(())
     }
 
     /// Refuses a cut that cannot be.

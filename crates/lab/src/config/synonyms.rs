@@ -20,7 +20,8 @@ const fn row(word: &'static str, terms: &'static [&'static str], note: &'static 
 const CLEANERS: &str = "ssdlab list cleaners";
 const LIFE: &str = "ssdlab endurance DEVICE, ssdlab size --trace FILE --years 5";
 const ZIPF: &str = "as in locality=zipf(0.9)";
-const NO_SLC: &str = "SLC caches are not modelled; the write buffer is device.buffer.size";
+const MAP: &[&str] = &["map.memory", "map.place", "device.map"];
+const SLC: &[&str] = &["slc_cache.dynamic", "slc_cache.static", "device.slc_cache"];
 const RESULT: &str = "a figure of the results, as in ssdlab sweep --minimize write_amplification";
 const DEPTH: &[&str] =
     &["workload.outstanding", "host_link.queue_depth", "device.queue_depth", "classes.*.depth"];
@@ -35,8 +36,9 @@ pub const SYNONYMS: &[Synonym] = &[
     row("buffer", &["device.buffer.size", "device.buffer"], ""),
     row("chunk", &["device.stripe"], ""),
     row("concurrency", DEPTH, ""),
+    row("dftl", MAP, ""),
     row("discard", &["trim"], ""),
-    row("dram", &["device.buffer.size"], ""),
+    row("dram", &["device.buffer.size", "map.memory"], ""),
     row("dwpd", &["rated_cycles", "service_years"], LIFE),
     row("endurance", &["rated_cycles", "service_years"], LIFE),
     row("erase latency", &["timing.erase"], ""),
@@ -45,10 +47,13 @@ pub const SYNONYMS: &[Synonym] = &[
     row("gc", &["device.cleaning"], CLEANERS),
     row("gc policy", &["cleaning.policy"], CLEANERS),
     row("gc threshold", &["cleaning.min_free"], ""),
+    row("hmb", MAP, ""),
+    row("host memory buffer", MAP, ""),
     row("invalid", &["superseded"], ""),
     row("io depth", DEPTH, ""),
     row("io size", &["workload.block_size", "block_size"], ""),
     row("latency", &["host_link.latency", "timing.read"], ""),
+    row("map cache", MAP, ""),
     row("ncq", &["queue_depth"], ""),
     row("numjobs", &["workload.threads", "classes.*.threads"], ""),
     row("op", SPARE, ""),
@@ -71,9 +76,9 @@ pub const SYNONYMS: &[Synonym] = &[
     row("runtime", &["run.until"], ""),
     row("rwmixread", &["read_share"], ""),
     row("skew", &["locality"], ZIPF),
-    row("slc", &[], NO_SLC),
-    row("slc cache", &[], NO_SLC),
-    row("slc cache size", &[], NO_SLC),
+    row("slc", SLC, ""),
+    row("slc cache", SLC, ""),
+    row("slc cache size", &["slc_cache.limit", "slc_cache.static"], ""),
     row("spare", SPARE, ""),
     row("stale", &["superseded"], ""),
     row("tbers", &["timing.erase"], ""),
@@ -93,7 +98,10 @@ pub const SYNONYMS: &[Synonym] = &[
     row("write cache", &["device.buffer.size", "device.buffer", "write_cache"], ""),
     row("write latency", WRITES, ""),
     row("write time", WRITES, ""),
+    row("zbd", &["device.zones", "device.kind"], "a drive of zones is kind = \"zoned\"; in fio jobs zonemode=zbd"),
     row("zipf", &["workload.locality", "locality"], ZIPF),
+    row("zns", &["device.zones", "device.kind"], "a drive of zones is kind = \"zoned\""),
+    row("zrwa", &["device.zones.zrwa"], "a window of random writes"),
 ];
 
 /// The word without what people write in different ways.
@@ -190,7 +198,7 @@ mod tests {
             ("overprovisioning", "device.over_provisioning"),
             ("gc", "device.cleaning;"),
             ("bs", "workload.block_size"),
-            ("slc_cache", "SLC caches are not modelled"),
+            ("slc", "device.slc_cache.dynamic"),
             ("waf", "a figure of the results"),
             ("read_latency", "device.timing.read"),
             ("write_latency", "device.timing.program"),

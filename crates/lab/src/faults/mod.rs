@@ -174,6 +174,12 @@ impl<'a> Faulty<'a> {
             Order::Age(_) | Order::AgeSteady | Order::Lie(_) => {
                 text = self.age(&order)?.to_string();
             }
+            Order::NextUnit(handle) => {
+                if self.off_until.is_some() || !self.device.is_ready() {
+                    return Err("next-unit: the drive has no power, or recovers".to_owned());
+                }
+                self.device.next_unit(now, handle)?;
+            }
             Order::Reset => {
                 let has_ended = self.wrong.has_ended;
                 self.wrong = Wrong { has_ended, ..Wrong::default() };

@@ -9,7 +9,8 @@ use std::str::FromStr;
 /// Every order with its form, as messages show them.
 const FORMS: &str = "slow X; latency add TIME [p=SHARE]; latency none; stall TIME; \
      fail read|write|trim|flush all|FIRST..END [COUNT|rate=SHARE]; readonly [off]; end-of-life; \
-     cut [off TIME]; age TIME [at TEMPERATURE]; age steady; age N writes; reset";
+     cut [off TIME]; age TIME [at TEMPERATURE]; age steady; age N writes; \
+     next-unit HANDLE; reset";
 
 /// Requests that are to fail.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +47,8 @@ pub(crate) enum Order {
     Age(u64),
     /// Time passes in which nothing is asked, and data age.
     Lie(Age),
+    /// What is written next with a placement handle begins a reclaim unit.
+    NextUnit(u32),
     /// All of this is over, but what has become of the drive.
     Reset,
 }
@@ -96,6 +99,10 @@ impl FromStr for Order {
                 let forms = "age 90d at 40C, age 1y, age steady or age N writes";
                 Err(format!("{line}: {forms}"))
             }
+            ["next-unit", handle] => match handle.parse() {
+                Ok(handle) => Ok(Order::NextUnit(handle)),
+                Err(_) => Err(format!("next-unit {handle}: the number of a placement handle")),
+            },
             ["reset"] => Ok(Order::Reset),
             _ => Err(format!("\"{line}\" is not an order; the orders are: {FORMS}")),
         }
@@ -125,7 +132,7 @@ fn fail(op: &str, range: &str, often: Option<&str>) -> Result<Order, String> {
         ("flush", true) => ("all", Some(range)),
         _ => (range, often),
     };
-    let found = Op::ALL.into_iter().find(|it| it.name() == op);
+    let found = Op::BLOCK.into_iter().find(|it| it.name() == op);
     let op = found.ok_or_else(|| format!("fail {op}: read, write, trim or flush"))?;
     let bytes = |text: &str| text.parse::<Size>().map(Size::bytes).map_err(|e| format!("{e}"));
     let sectors = match range.split_once("..") {
@@ -206,6 +213,7 @@ impl fmt::Display for Order {
             Order::AgeSteady => write!(f, "age steady"),
             Order::Age(writes) => write!(f, "age {writes} writes"),
             Order::Lie(age) => write!(f, "age {age}"),
+            Order::NextUnit(handle) => write!(f, "next-unit {handle}"),
             Order::Reset => write!(f, "reset"),
         }
     }
@@ -233,6 +241,7 @@ mod tests {
             "age 100 writes",
             "age 90d at 40C",
             "age 1y",
+            "next-unit 3",
             "reset",
         ] {
             assert_eq!(line.parse::<Order>().unwrap().to_string(), line);
@@ -254,6 +263,7 @@ mod tests {
             ("age 90 days", "age 90d at 40C"),
             ("age 90d at 40", "with its unit"),
             ("age 90d at 200C", "from -40C to 125C"),
+            ("next-unit hot", "the number of a placement handle"),
             ("age 90d off", "age 90d at 40C"),
             ("stall 8761h", "at most 8760h"),
             ("dance", "slow X"),

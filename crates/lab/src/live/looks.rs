@@ -2,6 +2,7 @@
 
 use super::{map, report};
 use crate::faults::Faulty;
+use crate::placed;
 use crate::results::Collected;
 use devices::Looks;
 use devices::ssd::account::Counter;
@@ -37,6 +38,7 @@ pub(super) fn look(
             device.device.blocks(&mut looks);
             Some(map::map(&looks).ok_or_else(|| "map: this device has no flash".to_owned()))
         }
+        "placement" => Some(placement(device)),
         "counts" => Some(Ok(counts(counted, device, now, timing))),
         _ => None,
     }
@@ -69,6 +71,14 @@ fn health(device: &Faulty<'_>, now: Time) -> Result<Value, String> {
         health["media_errors"] = json!(errors);
     }
     Ok(health)
+}
+
+/// The section `fdp` of the results as it is now.
+fn placement(device: &Faulty<'_>) -> Result<Value, String> {
+    let report = device.device.fdp_report();
+    let report =
+        report.ok_or("placement: this device has no placement handles (device.fdp.handles)")?;
+    Ok(placed::section(&report))
 }
 
 /// Adds how old data are, where they age: the clock, and the shares of pages that take retries and that are lost.

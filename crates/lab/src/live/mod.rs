@@ -204,6 +204,7 @@ fn serve(
         first: watcher.first,
         last: watcher.last,
         notices: Vec::new(),
+        guessed: Vec::new(),
         offered: None,
         unanswered: 0,
         settled: None,

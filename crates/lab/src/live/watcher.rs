@@ -5,9 +5,10 @@ use super::looks::{self, Counted};
 use super::settings::LiveStatus;
 use crate::faults::{Faulty, Order};
 use crate::figures::Figures;
+use crate::placed;
 use crate::results::Collected;
 use engine::{Completion, Followed, Load, Request, Time};
-use nbd::{Health, Punctuality, Witness};
+use nbd::{Health, Placement, Punctuality, Witness};
 use serde_json::{Value, json};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex};
@@ -116,6 +117,14 @@ impl Witness<Faulty<'_>> for Watcher {
             data_units_written: Some(health.data_units_written),
             ..Health::default()
         })
+    }
+
+    fn placement(&mut self, device: &mut Faulty<'_>) -> Option<Placement> {
+        device.device.fdp_report().map(|report| placed::shown(&report))
+    }
+
+    fn next_unit(&mut self, device: &mut Faulty<'_>, now: Time, handle: u32) -> bool {
+        device.order(now, Order::NextUnit(handle)).is_ok()
     }
 
     fn look(

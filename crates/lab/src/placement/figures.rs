@@ -1,7 +1,7 @@
 //! Figures of studies as JSON: gains beside the same drive without placement, with intervals.
 
-use super::row::Row;
-use ::placement::{Batch, Isolation, Load, Measured, PAGE_BYTES, Rule};
+use super::row::{Medium, Row};
+use ::placement::{Batch, Load, Measured, PAGE_BYTES, Rule};
 use serde_json::{Value, json};
 
 /// Two-sided 95 % of Student's t by degrees of freedom, from 1 on (any table of it).
@@ -9,9 +9,10 @@ const STUDENT: [f64; 9] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.3
 
 pub fn of_rows(load: &Load, rows: &[Row]) -> Value {
     let none = |utilisation: f64| {
-        let row = rows
-            .iter()
-            .find(|row| row.policy == "none" && row.utilisation.to_bits() == utilisation.to_bits());
+        let row = rows.iter().find(|row| {
+            let is_drive = row.medium != Medium::Zones;
+            is_drive && row.policy == "none" && row.utilisation.to_bits() == utilisation.to_bits()
+        });
         row.and_then(|row| row.found.as_ref().ok())
     };
     rows.iter().map(|row| of_row(load, row, none(row.utilisation))).collect()
@@ -21,14 +22,11 @@ fn of_row(load: &Load, row: &Row, none: Option<&Measured>) -> Value {
     let mut value = json!({
         "policy": row.policy,
         "utilisation": row.utilisation,
-        "isolation": match row.isolation {
-            Isolation::Initial => "initial",
-            Isolation::Persistent => "persistent",
-        },
+        "isolation": row.medium.name(),
         "handles_used": row.shape.handles,
         "unit_bytes": u64::from(row.shape.unit_pages) * PAGE_BYTES,
         "units": row.shape.units,
-        "open_units": row.shape.open(),
+        "open_units": row.open(),
         "spare_units": row.shape.spare(),
         "rule": rule(load, &row.rule),
     });
@@ -111,6 +109,7 @@ fn rule(load: &Load, rule: &Rule) -> Value {
         Rule::Sizes(sizes) => json!({ "by": "size", "largest_bytes": sizes }),
         Rule::Devices(devices) => json!({ "by": "device", "devices": devices }),
         Rule::Fua => json!({ "by": "fua" }),
+        Rule::Named(handles) => json!({ "by": "column", "handles": handles }),
         Rule::Lifetimes(pages) => {
             let bytes: Vec<u64> =
                 pages.iter().map(|pages| pages.saturating_mul(PAGE_BYTES)).collect();

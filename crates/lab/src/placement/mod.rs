@@ -8,9 +8,10 @@ mod row;
 
 use crate::trace::{Reading, TraceError, Watch};
 use ::placement::{
-    Builder, Classes, Ended, Isolation, Load, LoadError, PAGE_BYTES, Policy, Rule, Shape, study,
+    Builder, Classes, Ended, Isolation, Load, LoadError, Measured, PAGE_BYTES, Policy, Rule, Shape,
+    Victim, Zoned, greedy, study, study_log,
 };
-use row::Row;
+use row::{MEDIA, Medium, Row};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
@@ -33,7 +34,7 @@ pub struct PlacementSettings {
     pub spare: f64,
     /// Shares of the capacity that the data of the trace take.
     pub utilisations: Vec<f64>,
-    /// "initial" or "persistent".
+    /// "initial", "persistent" or "zones".
     pub isolations: Vec<String>,
     /// Names of policies; "own" is the one whose handles are given.
     pub policies: Vec<String>,
@@ -79,9 +80,11 @@ impl PlacementLoad {
                 engine::Op::Read => builder.read(record.device, offset, bytes),
                 engine::Op::Write | engine::Op::Trim => {
                     let is_trim = record.op == engine::Op::Trim;
-                    builder.write(record.device, (offset, bytes), (is_trim, record.fua))
+                    let handle = record.handle.number();
+                    builder.write_with(record.device, (offset, bytes), (is_trim, record.fua), handle)
                 }
-                engine::Op::Flush => Ok(()),
+                // Of zones, appends are not placed by a drive either.
+                _ => Ok(()),
             }
             .map_err(wrong)?;
         }
@@ -102,6 +105,7 @@ impl PlacementLoad {
             "written_pages": self.load.written,
             "footprint_bytes": u64::from(self.load.pages) * PAGE_BYTES,
             "devices": self.load.devices,
+            "is_permutation": self.load.is_permutation(),
             "skipped": self.skipped,
         })
         .to_string()
@@ -220,27 +224,80 @@ impl PlacementLoad {
         };
         let Some(classes) = classes else { return Vec::new() };
         let mut rows = Vec::new();
+        let mut has_drive = false;
         for utilisation in &settings.utilisations {
-            // With one handle there is nothing to isolate.
-            let isolations = if classes.handles == 1 { 1 } else { settings.isolations.len() };
-            for isolation in &settings.isolations[..isolations] {
-                let isolation = isolation_named(isolation);
-                let shape = self.shape(settings, *utilisation, classes.handles, isolation);
-                let found = study(&self.load, &classes.of, shape, stop);
+            for medium in settings.isolations.iter().filter_map(|name| Medium::named(name)) {
+                // With one handle there is nothing to isolate.
+                let is_drive = medium != Medium::Zones;
+                if is_drive && classes.handles == 1 && std::mem::replace(&mut has_drive, true) {
+                    continue;
+                }
+                let shape = self.shape(settings, *utilisation, classes.handles, medium.isolation());
+                let found = self.replayed(&classes.of, shape, medium, stop);
                 if found == Err(Ended::Stopped) {
                     return rows;
                 }
                 rows.push(Row {
                     policy: job.name.clone(),
                     utilisation: *utilisation,
-                    isolation,
+                    medium,
                     shape,
                     rule: classes.rule.clone(),
                     found,
                 });
             }
+            has_drive = false;
         }
         rows
+    }
+
+    /// What the writes come to on a drive, or on zones.
+    fn replayed(
+        &self,
+        of: &[u8],
+        shape: Shape,
+        medium: Medium,
+        stop: &(dyn Fn(u64) -> bool + Sync),
+    ) -> Result<Measured, Ended> {
+        match medium {
+            Medium::Drive(_) => study(&self.load, of, shape, stop),
+            Medium::Zones => {
+                study_log(&self.load, of, (zoned(shape), Box::new(greedy)), stop)
+            }
+        }
+    }
+
+    /// A host log of the caller's on zones, which has a stream for each write or trim, and chooses the zone that is
+    /// cleaned; as JSON text of one row. `watch` may end it.
+    ///
+    /// # Errors
+    /// When a setting is wrong, or `watch` or `victim` ends it.
+    pub fn study_log(
+        &self,
+        settings_json: &str,
+        streams: &[u8],
+        victim: Victim<'_>,
+        stop: &(dyn Fn(u64) -> bool + Sync),
+    ) -> Result<String, TraceError> {
+        let settings: PlacementSettings = serde_json::from_str(settings_json)
+            .map_err(|error| TraceError::Input(format!("the settings are wrong: {error}")))?;
+        jobs(&settings, Some(streams.len()), self.load.len())?;
+        let handles = streams.iter().max().map_or(1, |most| most + 1);
+        let utilisation = settings.utilisations.iter().copied().fold(0.01, f64::max);
+        let shape = self.shape(&settings, utilisation, handles, Isolation::Initial);
+        let found = study_log(&self.load, streams, (zoned(shape), victim), stop);
+        if found == Err(Ended::Stopped) {
+            return Err(TraceError::Interrupted { requests: self.requests });
+        }
+        let row = Row {
+            policy: "own".to_owned(),
+            utilisation,
+            medium: Medium::Zones,
+            shape,
+            rule: Rule::One,
+            found,
+        };
+        Ok(figures::of_rows(&self.load, &[row]).to_string())
     }
 
     /// The drive that the data of the trace fill to a share.
@@ -259,8 +316,10 @@ impl PlacementLoad {
     }
 }
 
-fn isolation_named(name: &str) -> Isolation {
-    if name == "persistent" { Isolation::Persistent } else { Isolation::Initial }
+/// Zones of the size of reclaim units, with a stream for each handle.
+fn zoned(shape: Shape) -> Zoned {
+    let Shape { pages, unit_pages, units, handles, .. } = shape;
+    Zoned { pages, zone_pages: unit_pages, zones: units, streams: handles }
 }
 
 /// The policies that are asked for, checked; `own` is how many handles are given for `requests` requests.
@@ -282,10 +341,9 @@ fn jobs(
     if let Some(it) = settings.utilisations.iter().find(|it| !(0.01..=1.0).contains(*it)) {
         return wrong(format!("utilisation = {it}: give a share of 0.01 to 1"));
     }
-    if let Some(it) =
-        settings.isolations.iter().find(|it| !["initial", "persistent"].contains(&it.as_str()))
-    {
-        return wrong(format!("isolation = \"{it}\": choose initial or persistent"));
+    if let Some(it) = settings.isolations.iter().find(|it| Medium::named(it).is_none()) {
+        let names: Vec<&str> = MEDIA.iter().map(|(name, _)| *name).collect();
+        return wrong(format!("isolation = \"{it}\": choose of {}", names.join(", ")));
     }
     if let Some(given) = own.filter(|given| *given != requests) {
         return wrong(format!("{given} handles were given for {requests} writes and trims"));

@@ -2,12 +2,53 @@
 
 use ::placement::{Ended, Isolation, Measured, Rule, Shape};
 
+/// What a policy is tried on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Medium {
+    /// A drive with handles.
+    Drive(Isolation),
+    /// A host log on zones, each as large as a reclaim unit.
+    Zones,
+}
+
+/// Their names in settings and figures.
+pub const MEDIA: [(&str, Medium); 3] = [
+    ("initial", Medium::Drive(Isolation::Initial)),
+    ("persistent", Medium::Drive(Isolation::Persistent)),
+    ("zones", Medium::Zones),
+];
+
+impl Medium {
+    pub fn named(name: &str) -> Option<Medium> {
+        MEDIA.iter().find(|(known, _)| *known == name).map(|(_, medium)| *medium)
+    }
+
+    pub fn name(self) -> &'static str {
+        MEDIA.iter().find(|(_, medium)| *medium == self).map_or("", |(name, _)| name)
+    }
+
+    /// Where a drive puts its copies; a host log has one zone for them.
+    pub fn isolation(self) -> Isolation {
+        match self {
+            Medium::Drive(isolation) => isolation,
+            Medium::Zones => Isolation::Initial,
+        }
+    }
+}
+
 /// What a policy came to on one drive.
 pub struct Row {
     pub policy: String,
     pub utilisation: f64,
-    pub isolation: Isolation,
+    pub medium: Medium,
     pub shape: Shape,
     pub rule: Rule,
     pub found: Result<Measured, Ended>,
+}
+
+impl Row {
+    /// Units, or zones, that are open at once.
+    pub fn open(&self) -> u32 {
+        self.shape.open()
+    }
 }

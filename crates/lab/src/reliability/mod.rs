@@ -5,10 +5,13 @@
 //! lose is weighed by how likely it was. The group itself continues unchanged, so its own losses are a
 //! check (`seen`). Each group has a generator of its own: results depend on the seed alone.
 
+mod drives;
 mod group;
 mod law;
 #[cfg(test)]
 mod tests;
+
+pub use drives::{FleetSettings, fleet};
 
 use crate::error::{InputError, RunError};
 use engine::Xoshiro256;

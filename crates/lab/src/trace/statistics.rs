@@ -28,17 +28,17 @@ const NS_PER_S: u64 = 1_000_000_000;
 
 /// How many requests of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct ByOp([u64; Op::ALL.len()]);
+struct ByOp([u64; Op::BLOCK.len()]);
 
 impl ByOp {
     fn add(&mut self, op: Op) {
-        for (count, known) in self.0.iter_mut().zip(Op::ALL) {
+        for (count, known) in self.0.iter_mut().zip(Op::BLOCK) {
             *count += u64::from(known == op);
         }
     }
 
     fn of(&self, op: Op) -> u64 {
-        Op::ALL.iter().position(|known| *known == op).map_or(0, |place| self.0[place])
+        Op::BLOCK.iter().position(|known| *known == op).map_or(0, |place| self.0[place])
     }
 }
 
@@ -143,6 +143,8 @@ impl Statistics {
     /// Takes the next request.
     pub(super) fn record(&mut self, record: &Record) {
         let Record { device, op, sector, sectors, fua, .. } = *record;
+        // An append is a write whose place the drive finds; other requests of zones move no data.
+        let op = if op == Op::Append { Op::Write } else { op };
         let bytes = u64::from(sectors) * SECTOR_BYTES;
         self.counts.add(op);
         self.fua += u64::from(fua);
@@ -150,7 +152,7 @@ impl Statistics {
         let since = self.arrivals.add(record);
         self.peak.add(since / NS_PER_S, bytes);
         let known = self.devices.entry(device).or_default();
-        if op == Op::Flush {
+        if op == Op::Flush || op.is_zoned() {
             return;
         }
         let end = sector.saturating_add(u64::from(sectors));

@@ -50,9 +50,10 @@ pub(super) struct Frames {
 fn place(op: Op) -> usize {
     match op {
         Op::Read => 0,
-        Op::Write => 1,
+        Op::Write | Op::Append => 1,
         Op::Trim => 2,
-        Op::Flush => 3,
+        // What moves no data.
+        _ => 3,
     }
 }
 

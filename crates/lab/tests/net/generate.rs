@@ -9,7 +9,7 @@ use super::dice::Dice;
 use super::redundancy;
 use super::today;
 use super::values::{job, page_size, value};
-use super::{blocks, diskspd, energy, fdp, logs, media};
+use super::{blocks, diskspd, energy, fdp, generators, logs, maps, media, zones};
 
 /// Keys that are given in every experiment, so that it is small.
 pub(super) const ALWAYS: [&str; 15] = [
@@ -61,7 +61,11 @@ pub fn experiment(seed: u64) -> Config {
     let kind = match dice.pick(&kinds) {
         "other" => {
             let others = devices::kinds().iter().map(|(kind, _)| *kind);
-            dice.pick(&others.filter(|kind| !kinds.contains(kind)).collect::<Vec<_>>())
+            dice.pick(
+                &others
+                    .filter(|kind| !kinds.contains(kind) && *kind != zones::KIND)
+                    .collect::<Vec<_>>(),
+            )
         }
         kind => kind,
     };
@@ -75,7 +79,8 @@ pub fn experiment(seed: u64) -> Config {
         }
     }
     let all = workloads::kinds().iter();
-    let kinds: Vec<_> = all.filter(|(kind, _)| *kind != diskspd::KIND).collect();
+    let is_apart = |kind: &str| kind == diskspd::KIND || generators::KINDS.contains(&kind);
+    let kinds: Vec<_> = all.filter(|(kind, _)| !is_apart(kind)).collect();
     let kind = if dice.chance(0.6) {
         dice.pick(&["closed", "closed", "open"])
     } else {
@@ -101,7 +106,10 @@ pub fn experiment(seed: u64) -> Config {
     energy::draw(&mut config, seed);
     logs::draw(&mut config, seed);
     blocks::draw(&mut config, seed);
+    maps::draw(&mut config, seed);
     diskspd::draw(&mut config, seed);
+    generators::draw(&mut config, seed);
+    zones::draw(&mut config, seed);
     if config.get("run.timed") == Some("false") && dice.chance(0.9) {
         config.0.retain(|(key, _)| key != "run.timeline");
     }
@@ -274,6 +282,7 @@ fn section(config: &mut Config, title: &str, kind: &str, given: f64, dice: &mut 
             today::is_own,
             energy::is_own,
             logs::is_own,
+            maps::is_own,
             media::is_own,
             blocks::is_own,
             fdp::is_own,

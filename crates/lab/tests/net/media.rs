@@ -5,7 +5,16 @@ use super::dice::Dice;
 
 /// Whether a key is of ageing.
 pub fn is_own(path: &str) -> bool {
-    let own = ["device.media.", "device.ecc.", "device.retry.", "device.parity.stagger"];
+    let own = [
+        "device.media.",
+        "device.ecc.",
+        "device.retry.",
+        "device.parity.stagger",
+        "device.scrub.",
+        "device.spares.",
+        "device.health.",
+        "device.thermal.",
+    ];
     own.iter().any(|own| path.starts_with(own))
 }
 
@@ -17,6 +26,23 @@ pub fn of_media(path: &str, dice: &mut Dice) -> Option<String> {
         "ecc.hard" => dice.number(&[8.8e-3, 6e-3]),
         "ecc.soft" => dice.text(&["none", "1.4e-2 in 6", "1.1e-2 in 2, 1.4e-2 in 6"]),
         "ecc.decode" => dice.text(&["0ns", "20us"]),
+        "scrub.period" => dice.text(&["none", "1s", "7d"]),
+        "thermal.limit" => dice.text(&["70C", "90C"]),
+        "thermal.resume" => dice.text(&["40C", "65C"]),
+        "thermal.resistance" => dice.number(&[1.0, 10.0]),
+        "thermal.time_constant" => dice.text(&["1ms", "60s"]),
+        "thermal.ambient" => dice.text(&["0C", "25C"]),
+        "thermal.floor" => dice.number(&[0.1, 0.5]),
+        "spares.factory_bad" => dice.number(&[0.0, 0.001]),
+        "spares.grown" | "spares.program_fail" | "spares.erase_fail" => dice.number(&[0.0, 1e-4]),
+        "spares.sick_dies" => dice.number(&[0.0, 0.06]),
+        "spares.defects" => dice.number(&[0.0, 2.0]),
+        "spares.defects_shape" => dice.number(&[0.2, 0.5]),
+        "health.rate" => dice.number(&[1e-6, 0.5]),
+        "health.fail_at_uncorrectable" => dice.whole(&[1, 1000]),
+        "scrub.limit" => dice.number(&[0.3, 0.7, 1.0]),
+        "scrub.drift_limit" => dice.number(&[1.0, 8.0]),
+        "scrub.reclaim_reads" => dice.whole(&[1000, 1_000_000]),
         "retry.steps" => dice.whole(&[0, 5, 40]),
         "retry.search" => dice.text(&["none", "1ms"]),
         "retry.window" => dice.number(&[0.1, 0.5, 2.0]),

@@ -10,14 +10,17 @@ mod diskspd;
 mod energy;
 mod fdp;
 pub mod generate;
+mod generators;
 pub mod laws;
 mod logs;
+mod maps;
 mod media;
 pub mod mend;
 mod redundancy;
 pub mod shrink;
 mod today;
 pub mod values;
+mod zones;
 
 use lab::{Experiment, Layer, RunError, RunSettings, run};
 use serde_json::Value;

@@ -218,6 +218,9 @@ fn buffered(own: &mut Config, given: f64, dice: &mut Dice) {
     slc_cache(own, &mut apart);
 }
 
+/// Keys of an SLC cache that are drawn behind the others.
+const LATER: [&str; 4] = ["cache.static", "cache.when_full", "cache.reuse", "cache.rated_cycles"];
+
 /// An SLC cache, with what it needs; other draws stay as they were.
 fn slc_cache(own: &mut Config, dice: &mut Dice) {
     let (bits, ..) = shape(own);
@@ -243,9 +246,20 @@ fn slc_cache(own: &mut Config, dice: &mut Dice) {
         let needed = ["dynamic", "program", "read"]
             .iter()
             .any(|it| key.path.strip_prefix("device.slc_cache.").is_some_and(|name| name == *it));
+        if LATER.iter().any(|it| key.path.ends_with(it)) {
+            continue;
+        }
         if key.path.starts_with("device.slc_cache.") && (needed || dice.chance(0.5)) {
             let text = value("ssd", key, own, dice).expect("a test holds that all have rows");
             own.set(&key.path, if key.path.ends_with("dynamic") { "0.8".to_owned() } else { text });
+        }
+    }
+    let mut later = Dice::new(dice.below(u64::MAX));
+    for (key, words) in
+        [("static", &["64KiB", "1MiB"][..]), ("when_full", &["fold"]), ("reuse", &["empty"])]
+    {
+        if later.chance(0.3) {
+            own.set(&format!("device.slc_cache.{key}"), later.text(words));
         }
     }
 }

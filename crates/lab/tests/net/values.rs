@@ -1,7 +1,9 @@
 //! Values of every key that is no choice: one row each, small and odd ones first.
 
 use super::dice::Dice;
-use super::{Config, SAMPLES, blocks, energy, fdp, logs, media, today};
+use super::{
+    Config, SAMPLES, blocks, energy, fdp, generators, logs, maps, media, today, zones,
+};
 use options::KeyInfo;
 
 /// A value of a key, as TOML; empty where the key stays out. `None` when the key has no row here.
@@ -9,20 +11,23 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
     if key.expected == "true or false" {
         return Some(dice.pick(&["true", "false"]).to_owned());
     }
+    if kind.ends_with(zones::KIND) && key.path.starts_with("device.") {
+        return zones::of_zones(&key.path, dice).or_else(|| of_words(key, dice));
+    }
     if blocks::is_own(&key.path) {
         return blocks::of_blocks(&key.path, dice);
     }
     if fdp::is_own(&key.path) {
         return fdp::of_fdp(&key.path, dice);
     }
+    if maps::is_own(&key.path) {
+        return maps::of_map(&key.path, dice);
+    }
     if logs::is_own(&key.path) {
         return logs::of_logs(&key.path, dice);
     }
-    if key.expected.contains(" | ") {
-        // A map that survives costs something: it is drawn with that.
-        let is_word = |it: &&str| !it.contains(' ') && *it != "nvram";
-        let words: Vec<&str> = key.expected.split(" | ").filter(is_word).collect();
-        return Some(dice.text(&words));
+    if let Some(word) = of_words(key, dice) {
+        return Some(word);
     }
     match key.path.split('.').next() {
         Some("device") if energy::is_own(&key.path) => energy::of_energy(&key.path, dice),
@@ -33,6 +38,17 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
         Some("workload") => of_workload(kind, &key.path, dice),
         _ => of_run(&key.path, dice),
     }
+}
+
+/// One of the words that a key takes.
+fn of_words(key: &KeyInfo, dice: &mut Dice) -> Option<String> {
+    if !key.expected.contains(" | ") {
+        return None;
+    }
+    // A map that survives costs something: it is drawn with that.
+    let is_word = |it: &&str| !it.contains(' ') && *it != "nvram";
+    let words: Vec<&str> = key.expected.split(" | ").filter(is_word).collect();
+    Some(dice.text(&words))
 }
 
 fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option<String> {
@@ -172,6 +188,8 @@ fn of_today(path: &str, dice: &mut Dice) -> Option<String> {
         "firmware.per_page" => dice.text(&["0ns", "1ns", "460ns"]),
         "buffer.size" | "buffer.copies" => dice.text(&["1MiB", "2MiB", "8MiB"]),
         "buffer.linger" => dice.text(&["none", "0ns", "1us", "1ms", "100ms"]),
+        "slc_cache.static" => dice.text(&["0B", "64KiB", "1MiB", "1GiB"]),
+        "slc_cache.rated_cycles" => dice.whole(&[0, 10, 1000, 40_000]),
         "slc_cache.dynamic" => dice.number(&[0.0, 0.2, 0.5, 1.0]),
         "slc_cache.limit" => dice.text(&["64KiB", "1MiB", "100MiB"]),
         "slc_cache.gone_at" => dice.number(&[0.3, 0.75, 1.0]),
@@ -261,7 +279,7 @@ fn of_workload(kind: &str, path: &str, dice: &mut Dice) -> Option<String> {
         "min_size" => dice.text(&["1B", "500B", "4KiB"]),
         "max_size" => dice.text(&["4KiB", "10000B", "64KiB"]),
         "transactions" => dice.whole(&[0, 10, 500]),
-        _ => return None,
+        _ => return generators::value(path, dice),
     };
     Some(value)
 }
@@ -339,8 +357,8 @@ fn of_run(path: &str, dice: &mut Dice) -> Option<String> {
         "run.steady.range" => dice.number(&[0.01, 0.2, 1.0]),
         "run.steady.slope" => dice.number(&[0.01, 0.1]),
         cost if cost.starts_with("cost.") => String::new(),
-        "run.age" | "run.seed" | "run.load_drive" | "run.save_drive" | "run.power_cut"
-        | "run.power_off" | "run.faults" => String::new(),
+        "run.age" | "run.pace" | "run.seed" | "run.load_drive" | "run.save_drive"
+        | "run.power_cut" | "run.power_off" | "run.faults" => String::new(),
         _ => return None,
     };
     Some(value)

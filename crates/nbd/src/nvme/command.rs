@@ -18,6 +18,8 @@ pub mod admin {
     pub const GET_FEATURES: u8 = 0x0a;
     pub const ASYNC_EVENT_REQUEST: u8 = 0x0c;
     pub const KEEP_ALIVE: u8 = 0x18;
+    pub const DIRECTIVE_SEND: u8 = 0x19;
+    pub const DIRECTIVE_RECEIVE: u8 = 0x1a;
 }
 
 /// Opcodes of an I/O queue.
@@ -29,6 +31,8 @@ pub mod io {
     pub const WRITE_ZEROES: u8 = 0x08;
     pub const DATASET_MANAGEMENT: u8 = 0x09;
     pub const VERIFY: u8 = 0x0c;
+    pub const MANAGEMENT_RECEIVE: u8 = 0x12;
+    pub const MANAGEMENT_SEND: u8 = 0x1d;
 }
 
 /// The opcode of commands of fabrics, and their types.
@@ -73,6 +77,8 @@ impl Status {
     pub const WRITE_PROTECTED: Status = Status(0x020);
     /// Data were damaged on their way.
     pub const TRANSIENT_TRANSPORT_ERROR: Status = Status(0x022);
+    /// The drive has no placement handles.
+    pub const FDP_DISABLED: Status = Status(0x029);
     /// Blocks beyond the end of the namespace.
     pub const LBA_OUT_OF_RANGE: Status = Status(0x080);
     /// There is no space for more data.

@@ -6,6 +6,7 @@ use super::limits::{DISCOVERY_NAME, MOST_BYTES, MOST_EVENTS, MOST_QUEUES, QUEUE_
 use super::logs::{self, Errors};
 use super::namespaces::Subsystem;
 use super::output::Output;
+use super::placement;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,6 +32,7 @@ const QUEUES: u8 = 0x07;
 const ATOMICITY: u8 = 0x0a;
 const EVENTS: u8 = 0x0b;
 const KEEP_ALIVE: u8 = 0x0f;
+const PLACEMENT: u8 = 0x1d;
 
 /// The warning of a drive that it accepts no more writes, as an event: of health, reliability, to be read
 /// in the log page of health; and the bit that asks for it.
@@ -134,7 +136,15 @@ impl Controller {
             }
             admin::ASYNC_EVENT_REQUEST => Err(Status::EVENT_LIMIT_EXCEEDED),
             admin::SET_FEATURES if !self.discovers || is_common(entry) => self.set(entry),
+            admin::GET_FEATURES if entry.word(10) as u8 == PLACEMENT && subsystem.places() => {
+                placement_in_use(entry, subsystem)
+            }
             admin::GET_FEATURES if !self.discovers || is_common(entry) => self.get(entry),
+            opcode @ (admin::DIRECTIVE_SEND | admin::DIRECTIVE_RECEIVE)
+                if !self.discovers && subsystem.places() =>
+            {
+                direct(entry, subsystem, opcode == admin::DIRECTIVE_RECEIVE)
+            }
             // Nothing is aborted: it all ends soon.
             admin::ABORT if !self.discovers => Ok(End::Result(1)),
             _ => Err(Status::INVALID_OPCODE),
@@ -203,10 +213,12 @@ impl Controller {
         Ok(End::Data(match what {
             identify::NAMESPACE => {
                 let it = found()?;
-                identify::namespace(it.export.bytes, it.export.read_only, &it.id)
+                let group = if subsystem.places() { number as u16 } else { 0 };
+                identify::namespace(it.export.bytes, it.export.read_only, &it.id, group)
             }
             identify::CONTROLLER => {
-                identify::controller(&self.named(subsystem), self.id, count, self.discovers)
+                let with = (self.discovers, subsystem.places());
+                identify::controller(&self.named(subsystem), self.id, count, with)
             }
             identify::ACTIVE | identify::ACTIVE_OF_SET if number >= EVERY_NAMESPACE - 1 => {
                 return Err(Status::INVALID_NAMESPACE);
@@ -245,13 +257,16 @@ impl Controller {
                 logs::discovery(&subsystem.name.subsystem, address, port)
             }
             _ if self.discovers => return Err(Status::INVALID_LOG_PAGE),
-            logs::SUPPORTED => logs::supported(&[
-                logs::SUPPORTED,
-                logs::ERRORS,
-                logs::HEALTH,
-                logs::FIRMWARE,
-                logs::EFFECTS,
-            ]),
+            logs::SUPPORTED => {
+                let of_placement = if subsystem.places() {
+                    placement::CONFIGURATIONS..=placement::EVENTS
+                } else {
+                    1..=0
+                };
+                let mut pages = logs::EVERYWHERE.to_vec();
+                pages.extend(of_placement);
+                logs::supported(&pages)
+            }
             logs::ERRORS => errors().page(),
             logs::HEALTH => {
                 let health = subsystem.health(entry.namespace())?;
@@ -261,8 +276,8 @@ impl Controller {
                 logs::health(&health, count)
             }
             logs::FIRMWARE => logs::firmware(identify::firmware()),
-            logs::EFFECTS => logs::effects(),
-            _ => return Err(Status::INVALID_LOG_PAGE),
+            logs::EFFECTS => logs::effects(subsystem.places()),
+            other => placement::page(other, entry, subsystem).ok_or(Status::INVALID_LOG_PAGE)??,
         };
         let Some(from) = usize::try_from(offset).ok().filter(|from| *from <= page.len()) else {
             return Err(Status::INVALID_FIELD);
@@ -284,7 +299,8 @@ impl Controller {
             }
             EVENTS => self.events = value,
             KEEP_ALIVE => self.patience_ms = value,
-            ARBITRATION | POWER | TEMPERATURE | ERROR_RECOVERY | WRITE_CACHE | ATOMICITY => {
+            ARBITRATION | POWER | TEMPERATURE | ERROR_RECOVERY | WRITE_CACHE | ATOMICITY
+            | PLACEMENT => {
                 return Err(Status::FEATURE_NOT_CHANGEABLE);
             }
             _ => return Err(Status::INVALID_FIELD),
@@ -306,6 +322,24 @@ impl Controller {
         };
         Ok(End::Result(value.into()))
     }
+}
+
+/// Whether an endurance group has placement handles.
+fn placement_in_use(entry: &Entry, subsystem: &Subsystem) -> Result<End, Status> {
+    let found = subsystem.namespace(entry.word(11) & 0xffff);
+    let namespace = found.map_err(|_| Status::INVALID_FIELD)?;
+    Ok(End::Result(u64::from(namespace.handles.is_some())))
+}
+
+/// Directives of a namespace are asked for or set.
+fn direct(entry: &Entry, subsystem: &Subsystem, receives: bool) -> Result<End, Status> {
+    let namespace = subsystem.namespace(entry.namespace())?;
+    let mut page = placement::directive(entry, namespace, receives)?;
+    if !receives {
+        return Ok(End::Result(0));
+    }
+    page.truncate((entry.word(10) as usize).saturating_add(1).saturating_mul(4));
+    Ok(End::Data(page))
 }
 
 /// Whether a feature is one that a discovery controller has too.

@@ -46,8 +46,13 @@ pub fn firmware() -> [u8; 8] {
     text
 }
 
-/// A controller with `namespaces`, or one for discovery.
-pub fn controller(name: &Name, id: u16, namespaces: usize, discovers: bool) -> Vec<u8> {
+/// A controller with `namespaces`, or one for discovery; with placement handles, if a namespace `places`.
+pub fn controller(
+    name: &Name,
+    id: u16,
+    namespaces: usize,
+    (discovers, places): (bool, bool),
+) -> Vec<u8> {
     let mut page = Page::default();
     page.text(4, 20, &name.serial);
     page.text(24, 40, "ssdlab");
@@ -83,14 +88,21 @@ pub fn controller(name: &Name, id: u16, namespaces: usize, discovers: bool) -> V
         page.u32(516, namespaces as u32);
         // Compare, dataset management, write zeroes, verify.
         page.u16(520, 1 | 1 << 2 | 1 << 3 | 1 << 7);
+        if places {
+            // Endurance groups and flexible data placement, beside traffic as keep alive; directives.
+            page.u32(96, 1 << 6 | 1 << 4 | 1 << 19);
+            page.u16(256, 1 << 5);
+            page.u16(340, namespaces as u16);
+        }
         // A write cache; a flush may be for all namespaces.
         page.byte(525, 1 | 3 << 1);
     }
     page.0
 }
 
-/// A namespace: its size in bytes, whether it is read-only, its id as 16 bytes.
-pub fn namespace(bytes: u64, read_only: bool, id: &[u8; 16]) -> Vec<u8> {
+/// A namespace: its size in bytes, whether it is read-only, its id as 16 bytes; its endurance group, if there are
+/// such.
+pub fn namespace(bytes: u64, read_only: bool, id: &[u8; 16], group: u16) -> Vec<u8> {
     let mut page = Page::default();
     let blocks = (bytes / SECTOR_BYTES).to_le_bytes();
     for at in [0, 8, 16] {
@@ -99,6 +111,7 @@ pub fn namespace(bytes: u64, read_only: bool, id: &[u8; 16]) -> Vec<u8> {
     // Deallocated blocks read as zeroes, and write zeroes may deallocate.
     page.byte(33, 1 | 1 << 3);
     page.byte(99, u8::from(read_only));
+    page.u16(102, group);
     page.bytes(104, id);
     page.byte(128 + 2, BLOCK_POWER);
     page.0

@@ -13,6 +13,9 @@ pub const FIRMWARE: u8 = 0x03;
 pub const EFFECTS: u8 = 0x05;
 pub const DISCOVERY: u8 = 0x70;
 
+/// Those that every controller of drives has.
+pub const EVERYWHERE: [u8; 5] = [SUPPORTED, ERRORS, HEALTH, FIRMWARE, EFFECTS];
+
 const ERROR_BYTES: usize = 64;
 /// The temperature that is reported, kelvin: none is modelled, so that of a room.
 const TEMPERATURE: u16 = 298;
@@ -123,8 +126,8 @@ pub fn firmware(revision: [u8; 8]) -> Vec<u8> {
     page
 }
 
-/// The page of commands and what they change.
-pub fn effects() -> Vec<u8> {
+/// The page of commands and what they change; with those of placement handles, if there are some.
+pub fn effects(places: bool) -> Vec<u8> {
     let mut page = vec![0; 4096];
     let mut set = |at: usize, bits: u32| page[at..at + 4].copy_from_slice(&bits.to_le_bytes());
     for opcode in [
@@ -142,6 +145,14 @@ pub fn effects() -> Vec<u8> {
         set(1024 + 4 * usize::from(opcode), 1);
     }
     // The second bit: the content of blocks changes.
+    if places {
+        for opcode in [admin::DIRECTIVE_SEND, admin::DIRECTIVE_RECEIVE] {
+            set(4 * usize::from(opcode), 1);
+        }
+        for opcode in [io::MANAGEMENT_RECEIVE, io::MANAGEMENT_SEND] {
+            set(1024 + 4 * usize::from(opcode), 1);
+        }
+    }
     for opcode in [io::WRITE, io::WRITE_ZEROES, io::DATASET_MANAGEMENT] {
         set(1024 + 4 * usize::from(opcode), 3);
     }

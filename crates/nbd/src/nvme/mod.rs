@@ -15,6 +15,7 @@ mod link;
 mod logs;
 mod namespaces;
 mod output;
+mod placement;
 mod requests;
 mod target;
 #[cfg(test)]

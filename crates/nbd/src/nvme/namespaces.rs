@@ -9,6 +9,7 @@ use crate::clock::WallClock;
 use crate::control::Control;
 use crate::health::Health;
 use crate::local::LocalClient;
+use crate::placement::Placement;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +28,8 @@ pub struct Namespace {
     pub export: Export,
     /// Its id as a UUID.
     pub id: [u8; 16],
+    /// Its placement handles, if it has some.
+    pub handles: Option<usize>,
     /// It has refused a write, because it takes no more.
     pub has_ended: Arc<AtomicBool>,
 }
@@ -38,16 +41,30 @@ impl fmt::Debug for Namespace {
 }
 
 impl Namespace {
-    /// A device with a name, that these clients and this control have.
-    pub fn new(name: &str, clients: Vec<LocalClient>, control: Control) -> Self {
+    /// A device with a name, that these clients and this control have, and with placement handles if it has some.
+    pub fn new(
+        name: &str,
+        clients: Vec<LocalClient>,
+        control: Control,
+        handles: Option<usize>,
+    ) -> Self {
         let export = clients.first().map_or_else(Export::default, LocalClient::export);
         let has_ended = Arc::default();
-        Namespace { name: name.to_owned(), clients, control, export, id: [0; 16], has_ended }
+        let (name, id) = (name.to_owned(), [0; 16]);
+        Namespace { name, clients, control, export, id, handles, has_ended }
     }
 
     /// The client of an I/O queue.
     pub fn client(&self, lane: usize) -> &LocalClient {
         &self.clients[lane]
+    }
+
+    /// What it has to say of its placement handles.
+    pub fn placement(&self) -> Result<Placement, Status> {
+        if self.handles.is_none() {
+            return Err(Status::FDP_DISABLED);
+        }
+        self.control.placement().ok_or(Status::INTERNAL_ERROR)
     }
 
     fn is_off(&self) -> bool {
@@ -92,6 +109,11 @@ impl Subsystem {
     pub fn namespace(&self, number: u32) -> Result<&Namespace, Status> {
         let place = number.checked_sub(1).ok_or(Status::INVALID_NAMESPACE)?;
         self.namespaces.get(place as usize).ok_or(Status::INVALID_NAMESPACE)
+    }
+
+    /// Whether a namespace has placement handles. Each is the one of an endurance group with its number.
+    pub fn places(&self) -> bool {
+        self.namespaces.iter().any(|it| it.handles.is_some())
     }
 
     /// Whether a drive has no power, and whether one is served no more.

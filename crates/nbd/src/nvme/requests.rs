@@ -5,6 +5,7 @@ use super::identify::MOST_RANGE_BLOCKS;
 use super::limits::MOST_BYTES;
 use super::namespaces::{Namespace, Subsystem};
 use super::output::{Output, Reading};
+use super::placement;
 use crate::local::{LocalClient, Reply, Wanted, together};
 use crate::protocol::{Command, Refusal};
 use engine::SECTOR_BYTES;
@@ -74,6 +75,8 @@ pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
         io::WRITE_ZEROES,
         io::DATASET_MANAGEMENT,
         io::VERIFY,
+        io::MANAGEMENT_RECEIVE,
+        io::MANAGEMENT_SEND,
     ];
     if !known.contains(&opcode) {
         return Err(Status::INVALID_OPCODE);
@@ -85,10 +88,15 @@ pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
     }
     match opcode {
         io::FLUSH => Ok(0),
+        io::MANAGEMENT_SEND => placement::sends(entry, namespace),
+        io::MANAGEMENT_RECEIVE => placement::check_receive(entry, namespace).map(|()| 0),
         io::DATASET_MANAGEMENT => Ok((entry.word(10) as usize & 0xff) * RANGE_BYTES + RANGE_BYTES),
         _ => {
             let (_, bytes) = extent(entry, namespace)?;
             let carries = matches!(opcode, io::WRITE | io::READ | io::COMPARE);
+            if opcode == io::WRITE {
+                placement::check_write(entry, namespace)?;
+            }
             if carries && bytes > MOST_BYTES {
                 return Err(Status::INVALID_FIELD);
             }
@@ -174,6 +182,23 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
             let wanted = Wanted::new(Command::Trim, *offset, *bytes);
             client.ask_at_once(wanted, held_back, reply);
         }
+        return Ok(());
+    }
+    if opcode == io::MANAGEMENT_SEND {
+        let handles = placement::to_update(&data, namespace)?;
+        client.next_units(handles, plain(entry, namespace, owed));
+        return Ok(());
+    }
+    if opcode == io::MANAGEMENT_RECEIVE {
+        let (output, entry) = (Arc::clone(&owed.output), *entry);
+        client.see_placement(Box::new(move |seen| {
+            // All of it is kept until now.
+            let _owed = owed;
+            match seen {
+                Some(it) => output.complete_with(entry.id(), &placement::receive(&entry, &it)),
+                None => output.complete(entry.id(), 0, Status::INTERNAL_ERROR),
+            }
+        }));
         return Ok(());
     }
     let (offset, bytes) = extent(entry, namespace)?;

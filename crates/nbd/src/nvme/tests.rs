@@ -1,6 +1,6 @@
 //! The transport alone, and a target between real sockets.
 
-use super::command::{ENTRY_BYTES, Status, admin, io};
+use super::command::{ENTRY_BYTES, Status, admin, io, le16, le64};
 use super::host::{NvmeHost, NvmeTerms, blocks, command};
 use super::limits::{QUEUES_IN_ALL, SUBSYSTEM_NAME};
 use super::target::NvmeTarget;
@@ -10,6 +10,7 @@ use crate::clock::Scale;
 use crate::control::Control;
 use crate::floor::Floor;
 use crate::listen::{Address, ClientStream};
+use crate::placement::{Placement, PlacementHandle};
 use crate::punctuality::Punctuality;
 use crate::server::Server;
 use crate::setup::{Setup, Witness};
@@ -57,6 +58,16 @@ impl Witness<Instant> for Seen {
     fn submitted(&mut self, _: Time, request: &Request, fua: bool) {
         self.0.push((request.op, request.lba.0, request.sectors, fua));
         self.1.0.push(request.handle.number());
+    }
+
+    fn placement(&mut self, _: &mut Instant) -> Option<Placement> {
+        let handles = vec![PlacementHandle { persistent: true, left_bytes: 8192 }; 4];
+        Some(Placement { handles, ..Placement::default() })
+    }
+
+    fn next_unit(&mut self, _: &mut Instant, _: Time, handle: u32) -> bool {
+        self.1.0.push(Some(100 + handle as u8));
+        true
     }
 
     fn completed(&mut self, _: &Completion) {}
@@ -131,15 +142,47 @@ fn a_write_names_its_placement_handle_by_a_directive() {
     let seen = serve(false, |path| {
         let terms = all_terms().next().unwrap();
         let (_admin, mut queue) = host(path, terms);
-        // Type and value of the directive: none, data placement, streams (from 1), and one that is neither.
-        for (kind, value) in [(0, 5), (2, 0), (2, 3), (1, 1), (1, 0), (7, 2), (2, 9000)] {
+        // Type and value of the directive: none, data placement, streams (from 1).
+        let named = [(0, 5), (2, 0), (2, 3), (1, 1), (1, 0), (2, 9000)];
+        for (kind, value, fits) in
+            named.map(|(kind, value)| (kind, value, true)).into_iter().chain([(7, 2, false)])
+        {
             let mut entry = blocks(io::WRITE, 4096, 512);
             entry[50] |= kind << 4;
             entry[54..56].copy_from_slice(&u16::to_le_bytes(value));
-            assert!(queue.ask(entry, &[7; 512], 0).unwrap().is_success());
+            let status = queue.ask(entry, &[7; 512], 0).unwrap().status;
+            assert_eq!(status, if fits { Status::SUCCESS } else { Status::INVALID_FIELD });
         }
     });
-    assert_eq!(seen.1.0, [None, Some(0), Some(3), Some(0), None, None, Some(Handle::LARGEST)]);
+    assert_eq!(seen.1.0, [None, Some(0), Some(3), Some(0), None, Some(Handle::LARGEST)]);
+}
+
+#[test]
+fn handles_are_shown_and_begin_other_units() {
+    let seen = serve(false, |path| {
+        let (_admin, mut queue) = host(path, NvmeTerms::default());
+        let mut status = command(io::MANAGEMENT_RECEIVE, 1);
+        (status[40], status[44]) = (1, 35);
+        let done = queue.ask(status, &[], 144).unwrap();
+        assert!(done.is_success());
+        let numbers = [0, 1].map(|at| le16(&done.data, 16 + 32 * at));
+        assert_eq!((le16(&done.data, 14), numbers, le64(&done.data, 24)), (4, [0, 1], 16));
+        // Less than all of it.
+        status[44] = 3;
+        assert_eq!(queue.ask(status, &[], 16).unwrap().data, done.data[..16]);
+        let mut update = command(io::MANAGEMENT_SEND, 1);
+        (update[40], update[42]) = (1, 1);
+        assert!(queue.ask(update, &[3, 0, 1, 0], 0).unwrap().is_success());
+        for (operation, count, data) in
+            [(2, 1, vec![0; 4]), (1, 1, vec![0, 0, 4, 0]), (1, 9, vec![0; 20])]
+        {
+            (update[40], update[42]) = (operation, count);
+            assert_eq!(queue.ask(update, &data, 0).unwrap().status, Status::INVALID_FIELD);
+        }
+        status[40] = 7;
+        assert_eq!(queue.ask(status, &[], 16).unwrap().status, Status::INVALID_FIELD);
+    });
+    assert_eq!(seen.1.0, [Some(103), Some(101)]);
 }
 
 #[test]

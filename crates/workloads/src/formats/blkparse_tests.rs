@@ -3,8 +3,6 @@
 use super::super::tests::{read, read_as, read_with, refused, skipped};
 use super::*;
 use crate::read::stated::BlockEvent;
-use crate::record::Record;
-use engine::Op;
 
 const DEVICE_259_2: u32 = (259 << 20) + 2;
 
@@ -29,6 +27,25 @@ fn each_request_counts_once_and_a_flush_before_it_is_kept() {
     assert_eq!(read(&FORMAT, SAMPLE), expected);
     let counted = [("remap_events", 1), ("get_events", 1), ("plug_events", 1), ("text_lines", 2)];
     assert_eq!(skipped(&FORMAT, SAMPLE), counted);
+}
+
+#[test]
+fn commands_of_zones_have_letters_of_their_own() {
+    let line = |letters: &str, place: &str| format!("8,0 0 1 1.000000000 7 Q {letters} {place} [a]\n");
+    let rows = [
+        ("ZA", "0 + 8", Op::Append, 0, 8),
+        ("ZR", "4096 + 0", Op::Reset, 4096, 1),
+        ("ZRA", "0 + 0", Op::Reset, 0, 0),
+        ("ZF", "8192 + 0", Op::Finish, 8192, 1),
+        ("ZO", "8192 + 0", Op::Open, 8192, 1),
+        ("ZC", "8192 + 0", Op::Close, 8192, 1),
+        ("WS", "64 + 8", Op::Write, 64, 8),
+    ];
+    for (letters, place, op, sector, sectors) in rows {
+        let all = read(&FORMAT, line(letters, place).as_bytes());
+        let found: Vec<_> = all.iter().map(|it| (it.op, it.sector, it.sectors)).collect();
+        assert_eq!(found, [(op, sector, sectors)], "{letters}");
+    }
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub const FORMAT: Format = Format {
 const LINE: &str = "a line with every column that is declared";
 const TIME: Field = Field::new("time", "a time as a number in the declared unit");
 const OP: Field =
-    Field::new("operation", "r, read, w, write, trim, discard, unmap, flush, sync or as declared");
+    Field::new("operation", "r, read, w, write, trim, discard, unmap, flush, sync, a command of zones or as declared");
 const SIZE: Field = Field::new("size", "a size above 0 in the declared unit");
 const HANDLE: Field = Field::new("handle", "a number of a placement handle");
 const OFFSET: Field = Field::new("offset", "an offset in the declared unit");
@@ -152,6 +152,11 @@ impl Parser {
         let first = first.ok_or_else(|| OFFSET.fault(Fault::TooLarge, start))?;
         let bytes = SIZE.u64(length)?.checked_mul(size.1);
         let bytes = bytes.ok_or_else(|| SIZE.fault(Fault::TooLarge, length))?;
+        if op.is_zoned() && bytes == 0 {
+            // A command of zones without a length concerns all of them.
+            let sector = first / engine::SECTOR_BYTES;
+            return Ok(Line::Record(Record { op, sector, ..Record::flush(at, device) }));
+        }
         let extent = Extent::of(first, bytes).map_err(|fault| SIZE.fault(fault, length))?;
         // Reads of a table mostly have none.
         let named = |number: usize| match column(number)? {
@@ -180,6 +185,8 @@ fn operation(text: &[u8], directions: Directions) -> Result<Op, LineError> {
         Ok(Op::Trim)
     } else if is(&["f", "flush", "sync"]) {
         Ok(Op::Flush)
+    } else if let Some(op) = Op::ALL.into_iter().filter(|op| op.is_zoned()).find(|op| is(&[op.name()])) {
+        Ok(op)
     } else {
         OP.direction(text)
     }
@@ -282,6 +289,17 @@ mod tests {
         let file_time = with("time=1:filetime,op=2,offset=3:bytes,size=4");
         let all = read_with(b"128166385295514663,TRIM,0,512", &file_time).unwrap();
         assert_eq!((all[0].at, all[0].op), (12_816_638_529_551_466_300, Op::Trim));
+    }
+
+    #[test]
+    fn commands_of_zones_have_words_and_concern_all_without_a_length() {
+        let options = with("time=1:us,op=2,offset=3:bytes,size=4");
+        let text = b"1,append,0,4096\n2,reset,4096,512\n3,reset,0,0\n4,OPEN_WINDOW,8192,512\n";
+        let all = read_with(text, &options).unwrap();
+        let found: Vec<_> = all.iter().map(|it| (it.op, it.sector, it.sectors)).collect();
+        let expected =
+            [(Op::Append, 0, 8), (Op::Reset, 8, 1), (Op::Reset, 0, 0), (Op::OpenWindow, 16, 1)];
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! file of a log is a device, numbered as files come up. A sync is a flush.
 
 use super::row::{Format, Reader};
-use super::writing::{FUA_LOST, HANDLE_LOST, Lost, TIMES_ROUNDED, TOO_FAR};
+use super::writing::{FUA_LOST, HANDLE_LOST, Lost, TIMES_ROUNDED, TOO_FAR, ZONES_LOST};
 use crate::read::fields::{Extent, Fault, Field, Names, US};
 use crate::read::head::Head;
 use crate::read::lines::LineParser;
@@ -173,6 +173,10 @@ fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::
             Op::Write => "write",
             Op::Trim => "trim",
             Op::Flush => "sync",
+            _ => {
+                lost.count(ZONES_LOST, true);
+                continue;
+            }
         };
         writeln!(out, "{time} device{device} {action} {offset} {bytes}")?;
     }

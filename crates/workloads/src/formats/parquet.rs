@@ -1,123 +1,55 @@
 //! Traces as Parquet, the format for storing them: compact, exact, read by any table tool.
 //!
 //! The columns, in any order: `at_ns` (time, ns), `op` (`read`, `write`, `trim` or `flush`),
-//! `sector` and `sectors` (of 512 B); and if there are any `device` (0 if not) and `fua` (false if
-//! not) and `end_ns` (when it was answered). Every row has a value in each; numbers may be 32 or 64 bits wide. Files may be compressed
-//! by Snappy or zstd, which is what is written. Reading goes from one group of rows to the next, so
+//! `sector` and `sectors` (of 512 B); and if there are any `device` (0 if not), `fua` (false if
+//! not), `handle` (the placement handle of a write, 255 of those that name none) and `end_ns` (when it was answered).
+//! Every row has a value in each; numbers may be 32 or 64 bits wide. Files may be compressed by Snappy or zstd, which is
+//! what is written. Reading goes from one group of rows to the next, so
 //! memory is bounded by a group.
 
 mod chunks;
 mod words;
+mod writer;
 
 use super::row::{Format, Reader};
-use super::writing::{HANDLE_LOST, Lost};
 use crate::error::BuildError;
 use crate::read::batch::Batch;
 use crate::read::fields::{DEVICE, Fault, Field, SECTORS};
 use crate::read::inputs::reason;
 use crate::read::source::{BATCH_RECORDS, Opening, Source, Unreadable};
-use crate::record::{Clock, LineError, Losses, Record};
+use crate::record::{Clock, LineError, Record};
 use chunks::Chunks;
 use engine::{Handle, Op, SECTOR_BYTES};
-use parquet::basic::{Compression, ConvertedType, Encoding, Type as Physical, ZstdLevel};
+use parquet::basic::{ConvertedType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::parser::parse_message_type;
-use std::io::{self, Read, Write};
-use std::sync::Arc;
+use std::io::Read;
 use words::Codes;
 
 pub const FORMAT: Format = Format {
     detect: Some(|head: &crate::read::head::Head| head.bytes.starts_with(MAGIC)),
     clock: Clock::Epoch,
-    write: Some(write),
+    write: Some(writer::write),
     ..Format::new(
         "parquet",
-        "Parquet with columns at_ns, op, sector, sectors and perhaps device, fua and end_ns",
+        "Parquet with columns at_ns, op, sector, sectors and perhaps device, fua, handle and end_ns",
         Reader::Bytes(open),
         sample,
     )
 };
 
 const MAGIC: &[u8] = b"PAR1";
-const SCHEMA: &str = "message trace {
-    required int64 at_ns (integer(64, false));
-    required int32 device (integer(32, false));
-    required binary op (string);
-    required int64 sector (integer(64, false));
-    required int32 sectors (integer(32, false));
-    required boolean fua;
-}";
-/// Rows in a group that is written: some MB in memory.
-const GROUP_ROWS: usize = 1 << 17;
 /// Rows decoded at once.
 const BATCH_ROWS: usize = BATCH_RECORDS;
 
-fn write(records: &mut dyn Iterator<Item = Record>, out: &mut dyn Write) -> io::Result<Losses> {
-    let schema = Arc::new(parse_message_type(SCHEMA)?);
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
-        .set_column_dictionary_enabled("at_ns".into(), false)
-        .set_column_encoding("at_ns".into(), Encoding::DELTA_BINARY_PACKED);
-    // The library wants to own what it writes to, so it writes to memory, group by group.
-    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build()))?;
-    let mut rows: Vec<Record> = Vec::with_capacity(GROUP_ROWS);
-    let mut lost = Lost::default();
-    loop {
-        rows.clear();
-        rows.extend(records.take(GROUP_ROWS));
-        if rows.is_empty() {
-            break;
-        }
-        let mut group = writer.next_row_group()?;
-        write_group(&mut group, &rows)?;
-        for row in &rows {
-            lost.count(HANDLE_LOST, row.handle != Handle::NONE);
-        }
-        group.close()?;
-        writer.flush()?;
-        out.write_all(writer.inner())?;
-        writer.inner_mut().clear();
-    }
-    out.write_all(&writer.into_inner()?)?;
-    Ok(lost.0)
-}
-
-fn write_group(
-    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
-    rows: &[Record],
-) -> Result<(), ParquetError> {
-    column::<Int64Type>(group, rows, |row| row.at.cast_signed())?;
-    column::<Int32Type>(group, rows, |row| row.device.cast_signed())?;
-    let words = Op::ALL.map(|op| ByteArray::from(op.name()));
-    let word = |op: Op| Op::ALL.iter().position(|other| *other == op).unwrap_or_default();
-    column::<ByteArrayType>(group, rows, |row| words[word(row.op)].clone())?;
-    column::<Int64Type>(group, rows, |row| row.sector.cast_signed())?;
-    column::<Int32Type>(group, rows, |row| row.sectors.cast_signed())?;
-    column::<BoolType>(group, rows, |row| row.fua)
-}
-
-/// Writes the next column.
-fn column<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
-    rows: &[Record],
-    value: impl Fn(&Record) -> T::T,
-) -> Result<(), ParquetError> {
-    let values: Vec<T::T> = rows.iter().map(value).collect();
-    if let Some(mut writer) = group.next_column()? {
-        writer.typed::<T>().write_batch(&values, None, None)?;
-        writer.close()?;
-    }
-    Ok(())
-}
-
 /// The columns, by their places.
-const COLUMNS: [&str; 7] = ["at_ns", "device", "op", "sector", "sectors", "fua", "end_ns"];
-const OPTIONAL: [&str; 3] = ["device", "fua", "end_ns"];
+const COLUMNS: [&str; 8] =
+    ["at_ns", "device", "op", "sector", "sectors", "fua", "handle", "end_ns"];
+const OPTIONAL: [&str; 4] = ["device", "fua", "handle", "end_ns"];
+/// The handle of a request that names none.
+const NO_HANDLE: u64 = 255;
 /// What the columns are called where a file says more of each request, such as the record of a run;
 /// its other columns are times too, and say nothing of what was asked.
 const OTHERWISE: [(&str, &str); 3] =
@@ -149,7 +81,8 @@ const DEVICE_AT: usize = 1;
 const OP_AT: usize = 2;
 const SECTOR_AT: usize = 3;
 const SECTORS_AT: usize = 4;
-const END_AT: usize = 6;
+const HANDLE_AT: usize = 6;
+const END_AT: usize = 7;
 
 struct Table {
     of_a_run: bool,
@@ -342,6 +275,7 @@ impl Table {
         // What is not there is 0 or false.
         rows.numbers[DEVICE_AT].resize(count, 0);
         rows.fua.resize(count, false);
+        rows.numbers[HANDLE_AT].resize(count, NO_HANDLE);
         self.left_in_group -= count;
         rows.count = count;
         Ok(true)
@@ -356,9 +290,9 @@ impl Table {
         let Rows { numbers, fua, .. } = &self.rows;
         let rest = |column: usize| numbers[column][self.next..].iter();
         let places = rest(AT).zip(rest(DEVICE_AT)).zip(rest(SECTOR_AT).zip(rest(SECTORS_AT)));
-        let rest = rest(OP_AT).zip(&fua[self.next..]);
+        let rest = rest(OP_AT).zip(&fua[self.next..]).zip(rest(HANDLE_AT));
         let before = batch.records.len();
-        for ((((at, device), (sector, sectors)), (code, fua)), number) in
+        for ((((at, device), (sector, sectors)), ((code, fua), handle)), number) in
             places.zip(rest).zip(self.given + 1..)
         {
             let Some(op) = Codes::operation(*code) else { break };
@@ -366,7 +300,7 @@ impl Table {
             else {
                 break;
             };
-            if sectors == 0 && op != Op::Flush {
+            if sectors == 0 && op != Op::Flush && !op.is_zoned() {
                 break;
             }
             let record = Record {
@@ -376,7 +310,7 @@ impl Table {
                 sector: *sector,
                 sectors,
                 fua: *fua,
-                handle: engine::Handle::NONE,
+                handle: named(*handle),
             };
             batch.push(record, number);
         }
@@ -421,17 +355,22 @@ impl Table {
             sector: of_sectors(SECTOR_AT)?,
             sectors: small(SECTORS, of_sectors(SECTORS_AT)?)?,
             fua: fua[row],
-            handle: engine::Handle::NONE,
+            handle: named(numbers[HANDLE_AT][row]),
         };
-        if record.sectors == 0 && op != Op::Flush {
+        if record.sectors == 0 && op != Op::Flush && !op.is_zoned() {
             return Err(SECTORS.fault(Fault::Zero, b"0"));
         }
         Ok(record)
     }
 }
 
+/// The handle of a number in the column.
+fn named(number: u64) -> Handle {
+    if number == NO_HANDLE { Handle::NONE } else { Handle::new(number) }
+}
+
 const BYTES: Field = Field::new("offset or size", "bytes in whole sectors of 512");
-const OP: Field = Field::new("op", "read, write, trim or flush");
+const OP: Field = Field::new("op", "read, write, trim or flush, or of zones append, open, open_window, close, finish, reset, offline, commit, report");
 
 impl Source for Table {
     fn read(&mut self, batch: &mut Batch) -> Result<bool, Unreadable> {
@@ -490,7 +429,7 @@ fn sample() -> Vec<u8> {
     let flush = Record { sector: 0, ..record(4, Op::Flush, 0) };
     let mut out = Vec::new();
     // Writing to memory does not fail; if it did, the test of samples would tell.
-    let _ = write(&mut records.into_iter().chain([flush]), &mut out);
+    let _ = writer::write(&mut records.into_iter().chain([flush]), &mut out);
     out
 }
 

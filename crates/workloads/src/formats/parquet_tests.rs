@@ -1,10 +1,18 @@
 //! Tests of Parquet: nothing is lost, wrong columns are named, broken files are errors.
 
 use super::super::tests::{read, read_inputs, read_with};
+use super::writer::{GROUP_ROWS, write};
 use super::*;
 use crate::read::inputs::Inputs;
 use crate::read::stated::ReadOptions;
+use parquet::basic::Encoding;
+use parquet::data_type::ByteArray;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
+use std::io;
+use std::sync::Arc;
 
 fn written(records: &[Record]) -> Vec<u8> {
     let mut out = Vec::new();
@@ -52,6 +60,25 @@ fn more_rows_than_a_group_and_a_batch_read_back() {
     let records: Vec<Record> = (0..GROUP_ROWS as u64 + 9000).map(record).collect();
     assert_eq!(read(&FORMAT, &written(&records)), records);
     assert!(read(&FORMAT, &written(&[])).is_empty());
+}
+
+#[test]
+fn handles_are_kept_where_a_trace_names_them() {
+    let record = |n: u64| Record {
+        at: n,
+        device: 0,
+        op: Op::Write,
+        sector: 8 * n,
+        sectors: 8,
+        fua: false,
+        handle: if n.is_multiple_of(3) { Handle::NONE } else { Handle::new(n % 5) },
+    };
+    let records: Vec<Record> = (0..1000).map(record).collect();
+    assert_eq!(read(&FORMAT, &written(&records)), records);
+    // Files without handles have no column of them.
+    let without: Vec<Record> = records.iter().map(|it| Record { handle: Handle::NONE, ..*it }).collect();
+    let has_column = |bytes: &[u8]| bytes.windows(6).any(|it| it == b"handle");
+    assert!(has_column(&written(&records)) && !has_column(&written(&without)));
 }
 
 /// Words in every encoding, in pages of both versions, there always or at times.

@@ -13,6 +13,8 @@ const NOT_READ_OR_WRITE: &str = "trims_and_flushes";
 pub(super) const FUA_LOST: &str = "fua_flags";
 /// What formats without placement handles lose.
 pub const HANDLE_LOST: &str = "placement_handles";
+/// What formats without zones lose.
+pub(super) const ZONES_LOST: &str = "zone_requests";
 /// Requests whose place in bytes is no number of 64 bits.
 pub(super) const TOO_FAR: &str = "unaddressable_requests";
 /// What formats with coarse times lose.
@@ -42,6 +44,10 @@ impl Lost {
             Op::Write => write,
             Op::Trim | Op::Flush => {
                 self.count(NOT_READ_OR_WRITE, true);
+                return None;
+            }
+            _ => {
+                self.count(ZONES_LOST, true);
                 return None;
             }
         };

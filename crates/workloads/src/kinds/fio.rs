@@ -20,7 +20,9 @@
 //! - `thinktime` waits for all requests, then thinks; `thinktime_blocks` are counted when issued.
 //! - A `rate` sets the earliest time of each request. fio also waits for all outstanding requests
 //!   whenever it is ahead (unless `io_submit_mode=offload`); that is left out.
-//! - Left out and refused: verification, zones of zoned devices, `rw=randread:8` and its like,
+//! - `zonemode=zbd` writes at the write pointers of zones, reads what is written, and resets zones that are full
+//!   (`fio/zbd.rs`); each zone is reset when all requests before it are answered.
+//! - Left out and refused: verification, `zonemode=strided`, `rw=randread:8` and its like,
 //!   `trimwrite`, `zoned_abs`, several files, batching of submissions, start delays from a range.
 
 mod job;
@@ -31,6 +33,7 @@ mod placement;
 mod places;
 mod run;
 mod units;
+mod zbd;
 
 use crate::error::BuildError;
 use crate::in_flight::InFlight;
@@ -43,6 +46,7 @@ use engine::{
 use job::Job;
 use keys::IGNORED;
 use run::Runner;
+use zbd::Zbd;
 
 options::options! {
     /// A fio job file.
@@ -74,6 +78,12 @@ impl WorkloadKind for Fio {
             return Err(BuildError::Input(problem));
         }
         let capacity = context.capacity_sectors.saturating_mul(SECTOR_BYTES);
+        for job in &jobs {
+            let checked = job.zones.check_device(context.zones.as_ref());
+            checked.map_err(|problem| {
+                fault(BadLine::new(job.line, format!("job {}: {problem}", job.name)))
+            })?;
+        }
         let mut phases: Vec<Vec<Runner>> = Vec::new();
         let mut names: Vec<String> = Vec::new();
         let mut clones = 0;
@@ -102,6 +112,7 @@ impl WorkloadKind for Fio {
             in_flight: InFlight::new(limit),
             notices: notices(&jobs),
             has_rate: jobs.iter().any(Job::has_rate),
+            zbd: context.zones.map(Zbd::new),
         }))
     }
 }
@@ -153,6 +164,8 @@ struct JobFile {
     notices: Vec<(&'static str, u64)>,
     /// A job has a rate.
     has_rate: bool,
+    /// What the jobs know of the zones of the device, if it has such.
+    zbd: Option<Zbd>,
 }
 
 impl Workload for JobFile {
@@ -161,8 +174,10 @@ impl Workload for JobFile {
             return Ok(None);
         }
         let (at, index) = loop {
+            let zbd = &mut self.zbd;
             let jobs = self.running.iter_mut().enumerate();
-            let ready = jobs.filter_map(|(index, job)| Some((job.ready(now)?, index)));
+            let ready =
+                jobs.filter_map(|(index, job)| Some((job.ready(now, zbd.as_mut())?, index)));
             if let Some(first) = ready.min() {
                 break first;
             }

@@ -38,6 +38,13 @@ const MOST_QUEUES: u32 = 1 << 16;
 impl WorkloadKind for Mix {
     const SUMMARY: &'static str = "several concurrent workloads, by weight or at their own rate, each on its part of the device";
 
+    fn guessed(&self) -> Vec<&'static str> {
+        let mut keys: Vec<_> = self.streams.0.iter().flat_map(|it| it.workload.guessed()).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         let limit = checks::limit(self.requests)?;
         let streams = &self.streams.0;
@@ -116,6 +123,7 @@ fn part(stream: &MixStream, index: usize, context: &Context) -> Result<Part, Bui
         capacity_sectors: end - first,
         // A part of the device has none of its own.
         volumes: 1,
+        zones: context.zones.filter(|_| first == 0 && end == context.capacity_sectors),
         seed,
         pass: context.pass,
         inputs: context.inputs.clone(),

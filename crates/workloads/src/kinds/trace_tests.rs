@@ -17,7 +17,7 @@ fn reader(text: &str, options: &Trace, capacity: u64) -> Result<TraceReader, Bui
 }
 
 fn on(capacity_sectors: u64, volumes: u32, inputs: Inputs) -> Context {
-    Context { capacity_sectors, volumes, seed: 1, pass: 0, inputs }
+    Context { capacity_sectors, volumes, zones: None, seed: 1, pass: 0, inputs }
 }
 
 fn replay(text: &str, options: &Trace, capacity: u64) -> (Vec<Arrival>, TraceReader) {

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ssdlab._core import InputError
 from ssdlab.crashes import EXT4, LOST_STATUS
 
-APPS = ("copy", "direct", "postgres", "sqlite")
+APPS = ("btrfs", "copy", "direct", "postgres", "sqlite")
 
 Settings = Mapping[str, str]
 
@@ -33,6 +33,14 @@ class Place(NamedTuple):
 
 class Lost(Exception):
     """Something that was acknowledged is missing; all else is well."""
+
+
+class Wrong(ValueError):
+    """Something else is there than was written, and nothing said so."""
+
+
+class Refused(Exception):
+    """What holds the data does not start any more, so that none of them can be read."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,27 @@ def load(spec: str) -> tuple[App, dict[str, str]]:
             raise InputError(f'--app {spec}: {key} is "{value}"; it can be {", ".join(values)}')
         settings[key] = value
     return app, settings
+
+
+#: The status of a checker of damaged data, for what the application does; another: it noticed.
+RIGHT, SILENT, REFUSED, NOTICED = 0, LOST_STATUS, 4, 1
+
+
+def check_damaged(spec: str, place: Place, lines: Sequence[str]) -> int:
+    """Ask the checker about data of which some cannot be read: what became of it, as a status."""
+    app, settings = load(spec)
+    try:
+        app.check(place, settings, lines)
+    except (Lost, Wrong) as error:
+        print(error)
+        return SILENT
+    except Refused as error:
+        print(" ".join(str(error).split()))
+        return REFUSED
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+        return NOTICED
+    return RIGHT
 
 
 def check(spec: str, place: Place, lines: Sequence[str]) -> int:

@@ -6,18 +6,21 @@ import os
 import sys
 from pathlib import Path
 
-from ssdlab.crashes.apps import Place, load
+from ssdlab.crashes.apps import Place, check_damaged, load
 
 
-def main(action: str, spec: str) -> None:
-    """Do as the command line says."""
+def main(action: str, spec: str) -> int:
+    """Do as the command line says; the exit status."""
     app, settings = load(spec)
     place = Place(*(Path(os.environ[name]) for name in ("dir", "dev", "tmp")))
+    if action == "damaged":
+        return check_damaged(spec, place, (place.tmp / "acked").read_text().splitlines())
     if action == "run":
         app.run(place, settings)
     elif app.setup is not None:
         app.setup(place, settings)
+    return 0
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(main(*sys.argv[1:]))

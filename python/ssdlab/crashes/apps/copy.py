@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from ssdlab.crashes.apps import App, Lost, Place, Settings
+from ssdlab.crashes.apps import App, Lost, Place, Settings, Wrong
 
 FILE_BYTES = 200_000
 
@@ -48,7 +48,7 @@ def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
         if len(found) < len(content) and content.startswith(found):
             short += 1
         elif found != content:
-            raise ValueError(f"{path.name} holds something else than what was copied")
+            raise Wrong(f"{path.name} holds something else than what was copied")
     if missing or short:
         raise Lost(
             f"of {len(lines)} files that were copied {missing} are missing, {short} too short"

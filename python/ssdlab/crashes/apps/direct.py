@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 
 from ssdlab.crashes import LOOP
-from ssdlab.crashes.apps import App, Lost, Place, Settings
+from ssdlab.crashes.apps import App, Lost, Place, Settings, Wrong
 
 RECORD = 4096
 
@@ -43,7 +43,7 @@ def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
             if found == bytes(RECORD):
                 missing += 1
             elif found != _content(number):
-                raise ValueError(f"record {number} is neither there nor missing")
+                raise Wrong(f"record {number} is neither there nor missing")
     if missing:
         raise Lost(f"{missing} of {len(lines)} records are missing")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssdlab.crashes import namespace
-from ssdlab.crashes.apps import App, Lost, Place, Settings
+from ssdlab.crashes.apps import App, Lost, Place, Refused, Settings, Wrong
 
 if TYPE_CHECKING:
     import pwd
@@ -188,23 +188,24 @@ def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
     )
     failed = [line for line in done.stderr.splitlines() if FAILED.search(line)]
     if failed or done.returncode:
-        raise ValueError(
-            failed[0].partition("] ")[2] if failed else f"the server ended with {done.returncode}"
-        )
+        said = failed[0].partition("] ")[2] if failed else ""
+        # It starts, or it ends before it is asked anything.
+        kind = Refused if done.returncode and said.startswith(("PANIC", "FATAL")) else ValueError
+        raise kind(said or f"the server ended with {done.returncode}")
     problems = (out / "tables").read_text().splitlines()
     if problems:
         raise ValueError(f"amcheck: {problems[0]}")
     logged = [int(line) for line in (out / "log").read_text().split()]
     count = len(logged)
     if logged != list(range(count)):
-        raise ValueError(f"of the transfers up to {logged[-1]}, some are not logged")
+        raise Wrong(f"of the transfers up to {logged[-1]}, some are not logged")
     balances = [0] * ACCOUNTS
     for number in logged:
         for amount, account in _transfer(number):
             balances[account] += amount
     rows = [line.split("\t") for line in (out / "account").read_text().splitlines()]
     if [(int(id), int(balance)) for id, balance in rows] != list(enumerate(balances)):
-        raise ValueError(f"the balances are not those after {count} transfers")
+        raise Wrong(f"the balances are not those after {count} transfers")
     if count < len(lines):
         raise Lost(f"{len(lines) - count} of {len(lines)} committed transfers are missing")
 

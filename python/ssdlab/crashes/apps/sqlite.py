@@ -10,7 +10,7 @@ import random
 import sqlite3
 from collections.abc import Sequence
 
-from ssdlab.crashes.apps import App, Lost, Place, Settings
+from ssdlab.crashes.apps import App, Lost, Place, Settings, Wrong
 
 ACCOUNTS = 300
 PAD = "x" * 150
@@ -68,7 +68,7 @@ def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
         raise ValueError("integrity_check: " + "; ".join(problems).replace("\n", " "))
     count, last = database.execute("SELECT count(*), max(n) FROM log").fetchone()
     if count and last != count - 1:
-        raise ValueError(f"of the transfers up to {last}, {last + 1 - count} are not logged")
+        raise Wrong(f"of the transfers up to {last}, {last + 1 - count} are not logged")
     balances = [0] * ACCOUNTS
     for number in range(count):
         for amount, account in _transfer(number):
@@ -76,7 +76,7 @@ def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
     found = [row[0] for row in database.execute("SELECT balance FROM account ORDER BY id")]
     if found != balances:
         wrong = sum(a != b for a, b in zip(found, balances, strict=False))
-        raise ValueError(f"{wrong} of {ACCOUNTS} balances are not those after {count} transfers")
+        raise Wrong(f"{wrong} of {ACCOUNTS} balances are not those after {count} transfers")
     database.close()
     if count < len(lines):
         raise Lost(f"{len(lines) - count} of {len(lines)} committed transfers are missing")

@@ -182,8 +182,8 @@ impl Raid {
                 return;
             }
             Op::Read => Kind::Read,
-            Op::Write => Kind::Write,
             Op::Trim => Kind::Trim,
+            _ => Kind::Write,
         };
         let sectors = self.geometry.stripe_sectors();
         let (mut start, mut end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));

@@ -414,7 +414,7 @@ impl Shadow {
             Op::Write => start..end,
             Op::Trim if array.geometry().is_mirror() => start..end,
             Op::Trim => start.next_multiple_of(sectors)..end / sectors * sectors,
-            Op::Read | Op::Flush => return,
+            _ => return,
         };
         for sector in range {
             self.expected[sector as usize] = number(request, sector);

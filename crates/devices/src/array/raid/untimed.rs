@@ -40,7 +40,7 @@ impl Raid {
         let kind = match request.op {
             Op::Read => Kind::Read,
             Op::Trim => Kind::Trim,
-            Op::Write | Op::Flush => Kind::Write,
+            _ => Kind::Write,
         };
         let mut status = Status::Ok;
         while start < end {

@@ -15,6 +15,8 @@ pub enum Section {
     Merges,
     /// What a block buffer did, in the results of drives that have one.
     Blocks,
+    /// What look-ups in the map took, in the results of drives with a map cache.
+    Map,
     /// How things stand: in none, but followed over time.
     Levels,
 }
@@ -29,6 +31,7 @@ impl Section {
             Section::Buffer => "buffer",
             Section::Merges => "flash.merges",
             Section::Blocks => "flash.block_buffer",
+            Section::Map => "map",
             Section::Levels => "",
         }
     }

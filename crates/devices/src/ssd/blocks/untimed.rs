@@ -140,7 +140,7 @@ impl Ssd {
                 blocks.flush_asked_untimed(state);
                 Some(Status::Ok)
             }
-            Op::Trim => {
+            _ => {
                 let covered = front::covered(state.0.geometry(), request);
                 let takes = blocks.trim(&covered);
                 debug_assert!(takes, "nothing is on its way");

@@ -8,6 +8,7 @@
 mod cut;
 mod gather;
 mod held;
+mod map_reads;
 mod owned;
 mod pace;
 mod queues;
@@ -18,6 +19,7 @@ mod tests;
 pub use cut::{CutGroup, CutProgram, Fate};
 pub use gather::Class;
 pub use held::{Reason, Write};
+pub use map_reads::MapReads;
 pub use queues::{PageId, PageOp, Phase, Queues};
 pub use slc::{SlcCacheState, SlcState};
 
@@ -283,7 +285,11 @@ impl Cache {
             if let Err(why) = self.admits(ftl, clock) {
                 return Turn::Held(why);
             }
-            let place = self.slc_place(ftl, clock).or_else(|| {
+            let in_slc = self.slc_place(ftl, clock);
+            if in_slc.is_none() && self.slc.as_ref().is_some_and(|slc| slc.holds_host()) {
+                return Turn::Held(Why::Cleaning);
+            }
+            let place = in_slc.or_else(|| {
                 let stream = ftl.stream_of_host(lpn);
                 self.host_domain(ftl, stream, &depth, clock).map(|domain| (domain, stream))
             });
@@ -453,6 +459,20 @@ impl Cache {
             ftl.counters.padding += 1;
             let programming = ftl.pad_cold(domain);
             self.put(ftl, (domain, self.cold, Class::Copies), programming, clock);
+        }
+    }
+
+    /// Fills what is left of the open block of a stream of the host with nothing.
+    pub fn end_unit(
+        &mut self,
+        ftl: &mut Ftl,
+        (domain, stream): (Domain, Stream),
+        clock: &mut Clock,
+    ) {
+        while ftl.left_on(domain, stream) > 0 {
+            ftl.counters.padding += 1;
+            let programming = ftl.begin_padding(domain, stream);
+            self.put(ftl, (domain, stream, Class::Host), programming, clock);
         }
     }
 

@@ -79,7 +79,8 @@ impl PageOp {
 
     #[inline]
     fn phase(&self) -> Phase {
-        if self.work.writes() || self.work == PageWork::System { Phase::Write } else { Phase::Read }
+        let programs = matches!(self.work, PageWork::System | PageWork::MapProgram);
+        if self.work.writes() || programs { Phase::Write } else { Phase::Read }
     }
 
     /// Flash pages that a lane reads for it; all lanes of a synchronous gang read alike.
@@ -100,11 +101,13 @@ impl PageOp {
     pub fn kind_on(&self, granule: Granule, lane: u32) -> Option<(OpKind, u32)> {
         let new_data = || granule.pages_in_lane(self.range.0, self.range.1, lane) > 0;
         let kind = match self.work {
-            PageWork::Read | PageWork::ReadForWrite => {
+            PageWork::Read | PageWork::ReadForWrite | PageWork::MapRead => {
                 let pages = self.pages_read(granule, lane);
                 return (pages > 0).then_some((OpKind::Read, pages));
             }
-            PageWork::Write | PageWork::Restore | PageWork::System => OpKind::Program,
+            PageWork::Write | PageWork::Restore | PageWork::System | PageWork::MapProgram => {
+                OpKind::Program
+            }
             PageWork::Merge if new_data() => OpKind::Merge,
             PageWork::Merge => OpKind::CopyBack,
             PageWork::MergeAcross => OpKind::Move,
@@ -124,8 +127,10 @@ impl PageOp {
     /// The lanes of a unit that cannot begin it now, as bits.
     fn lanes_refusing(&self, unit: Unit, units: &Units) -> u64 {
         let kind = match self.work {
-            PageWork::Read | PageWork::ReadForWrite => OpKind::Read,
-            PageWork::Write | PageWork::Restore | PageWork::System => OpKind::Program,
+            PageWork::Read | PageWork::ReadForWrite | PageWork::MapRead => OpKind::Read,
+            PageWork::Write | PageWork::Restore | PageWork::System | PageWork::MapProgram => {
+                OpKind::Program
+            }
             PageWork::Merge | PageWork::MergeAcross => OpKind::Merge,
         };
         units.refusing(unit, kind)
@@ -444,9 +449,11 @@ impl Queues {
         for queue in &mut self.each {
             let pages = &mut self.pages;
             let stalled = std::mem::take(&mut queue.stalled);
-            let (writes, reads): (Vec<_>, Vec<_>) = std::mem::take(&mut queue.waiting)
-                .into_iter()
-                .partition(|id| !matches!(pages[*id].work, PageWork::Read | PageWork::System));
+            let (writes, reads): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut queue.waiting).into_iter().partition(|id| {
+                    let work = pages[*id].work;
+                    work != PageWork::Read && !work.is_of_drive()
+                });
             queue.waiting = reads.into();
             for id in stalled.into_iter().chain(writes) {
                 let page = pages.remove(id);

@@ -5,7 +5,7 @@
 //! times of both add up.
 
 use crate::ssd::clock::{Clock, Event};
-use crate::ssd::config::{Fold, SsdConfig};
+use crate::ssd::config::{Fold, Reuse, SsdConfig, WhenFull};
 use crate::ssd::shape::Groups;
 use engine::Time;
 use options::Bandwidth;
@@ -61,6 +61,8 @@ pub const FOLD: u32 = 1;
 #[derive(Debug, Clone)]
 pub struct SlcCacheState {
     fold: Fold,
+    when_full: WhenFull,
+    reuse: Reuse,
     fold_after: Time,
     fold_rate: Bandwidth,
     /// Time for each byte that is folded beside the host, where that is done, ns.
@@ -73,6 +75,8 @@ pub struct SlcCacheState {
     fold_at: Time,
     /// A block is being folded because space is short, and the host waits for it.
     holds: bool,
+    /// It was full, and has not been empty since.
+    was_full: bool,
     phases: Vec<SlcPhase>,
     times: [Time; 4],
     pages: [u64; 4],
@@ -88,6 +92,8 @@ impl SlcCacheState {
         keys.is_on().then(|| {
             Box::new(SlcCacheState {
                 fold: keys.fold,
+                when_full: keys.when_full,
+                reuse: keys.reuse,
                 fold_after: keys.fold_after.ns() / u64::from(config.scale.max(1)),
                 fold_rate: keys.fold_rate,
                 beside,
@@ -96,6 +102,7 @@ impl SlcCacheState {
                 called: [false; 2],
                 fold_at: 0,
                 holds: false,
+                was_full: false,
                 phases: vec![SlcPhase { state: SlcState::Fast, from: 0, pages: 0, blocks: 0 }],
                 times: [0; 4],
                 pages: [0; 4],
@@ -133,14 +140,37 @@ impl SlcCacheState {
         if !std::mem::replace(&mut self.called[IDLE as usize], true) {
             clock.call(now + self.fold_after.max(1), Event::Slc(IDLE));
         }
-        match self.state() {
-            SlcState::Fast if !takes => self.enter(SlcState::Direct, blocks, now),
-            SlcState::Idle if takes => self.enter(SlcState::Fast, blocks, now),
-            SlcState::Idle => self.enter(SlcState::Direct, blocks, now),
-            SlcState::Forced if blocks == 0 => self.enter(SlcState::Direct, blocks, now),
-            _ => {}
+        self.was_full &= blocks > 0;
+        let may_begin = takes && (self.reuse == Reuse::Any || !self.was_full);
+        let next = match self.state() {
+            // It is full: what is folded first, or native blocks.
+            SlcState::Fast | SlcState::Idle if !takes && self.folds_when_full() && blocks > 0 => {
+                SlcState::Forced
+            }
+            SlcState::Fast if !takes => SlcState::Direct,
+            SlcState::Idle if may_begin => SlcState::Fast,
+            SlcState::Idle => SlcState::Direct,
+            SlcState::Direct if self.reuse == Reuse::Empty && may_begin && blocks == 0 => {
+                SlcState::Fast
+            }
+            SlcState::Forced if blocks == 0 && self.folds_when_full() && takes => SlcState::Fast,
+            SlcState::Forced if blocks == 0 => SlcState::Direct,
+            state => state,
+        };
+        if next != self.state() {
+            self.was_full |= !takes;
+            self.enter(next, blocks, now);
         }
-        self.state() == SlcState::Fast
+        if self.folds_when_full() && next == SlcState::Forced {
+            // The next block that has been folded takes it.
+            self.holds = !takes;
+            return takes;
+        }
+        next == SlcState::Fast
+    }
+
+    fn folds_when_full(&self) -> bool {
+        self.when_full == WhenFull::Fold
     }
 
     /// A page of the host has its place.
@@ -204,7 +234,8 @@ impl SlcCacheState {
 
     /// Whether blocks are folded as soon as they are full, or because the host rests.
     pub fn folds_now(&self) -> bool {
-        if self.state() == SlcState::Direct && self.beside.is_some() {
+        let beside = self.state() == SlcState::Direct && self.beside.is_some();
+        if beside || self.folds_when_full() && self.state() == SlcState::Forced {
             return true;
         }
         match self.fold {

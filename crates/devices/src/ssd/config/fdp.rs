@@ -33,8 +33,8 @@ options! {
         /// Where cleaning puts what it moves.
         isolation: Isolation where CHOOSES = Isolation::Initial,
         /// The handle of writes that name none: `none` (handle 0), `queue` (the number of the submission queue),
-        /// by address such as `address(0-4%:1)`, or by size such as `size(<=4KiB:1)`; what no part covers has
-        /// handle 0.
+        /// `fua` (1 of forced writes), by address such as `address(0-4%:1)` or `address(0-1GiB:1, 1GiB-:0)`, or by size
+        /// such as `size(<=4KiB:1, else 2)`; what no part covers has handle 0. `ssdlab placement` prints such rules.
         place: PlaceRule where CHOOSES = PlaceRule::None,
     }
 }

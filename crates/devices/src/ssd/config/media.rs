@@ -107,6 +107,11 @@ impl Celsius {
     const LOWEST: i32 = -40_000;
     const HIGHEST: i32 = 125_000;
 
+    /// So many degrees.
+    pub const fn of_degrees(degrees: i32) -> Celsius {
+        Celsius(degrees * 1000)
+    }
+
     /// In degrees Celsius.
     pub fn celsius(self) -> f64 {
         f64::from(self.0) / 1000.0

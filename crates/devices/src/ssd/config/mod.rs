@@ -12,13 +12,17 @@ mod energy;
 mod fdp;
 mod fdp_rule;
 mod log_blocks;
+mod map;
 mod media;
 pub mod parts;
 mod persistence;
+mod scrub;
 mod slc_cache;
+mod spares;
+mod thermal;
 mod today;
 
-use applies::{AGES, BUFFERED, CAPACITORS, Facts, SUSPENDABLE, UNBUFFERED};
+use applies::{AGES, BUFFERED, CAPACITORS, Facts, MAPS_PAGES, SUSPENDABLE, UNBUFFERED};
 
 pub use crate::kit::config::{Depth, Duplex, HostLink, HostOrder};
 pub use block_buffer::*;
@@ -29,9 +33,13 @@ pub use energy::*;
 pub use fdp::*;
 pub use fdp_rule::*;
 pub use log_blocks::*;
+pub use map::*;
 pub use media::*;
 pub use persistence::*;
+pub use scrub::*;
 pub use slc_cache::*;
+pub use spares::*;
+pub use thermal::*;
 pub use today::*;
 
 use options::{
@@ -240,6 +248,8 @@ options! {
         buffer: Buffer = Buffer::default(),
         /// The capacitors of a protected write buffer.
         power: Capacitors where CAPACITORS = Capacitors::default(),
+        /// The map cache.
+        map: MapKeys where MAPS_PAGES = MapKeys::default(),
         /// The SLC cache.
         slc_cache: SlcCache where BUFFERED = SlcCache::default(),
         /// Flexible data placement (FDP).
@@ -260,6 +270,14 @@ options! {
         ecc: Ecc where AGES = Ecc::default(),
         /// Reading with shifted references.
         retry: Retry where AGES = Retry::default(),
+        /// Reading data that nobody asks for, and moving them before they are lost.
+        scrub: Scrub where AGES = Scrub::default(),
+        /// Failures of flash that are not wear.
+        spares: Spares where BUFFERED = Spares::default(),
+        /// Its heat.
+        thermal: Thermal where BUFFERED = Thermal::default(),
+        /// When the drive warns, or gives up.
+        health: Health where AGES = Health::default(),
     }
 }
 
@@ -283,6 +301,11 @@ impl SsdConfig {
     /// Whether there is a write buffer, so that pages are programmed by groups.
     pub fn is_buffered(&self) -> bool {
         self.buffer.size.bytes() > 0
+    }
+
+    /// Whether its data age.
+    pub fn ages(&self) -> bool {
+        self.is_buffered() && self.media.model != MediaModel::None
     }
 
     /// The frontiers of a domain.

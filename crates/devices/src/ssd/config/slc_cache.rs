@@ -14,40 +14,70 @@ choices! {
     }
 }
 
+choices! {
+    /// What becomes of the writes of the host when the SLC cache is full.
+    pub enum WhenFull {
+        /// They go to native blocks.
+        Direct = "direct",
+        /// They wait for a block of the cache that is folded, and go there.
+        Fold = "fold",
+    }
+
+    /// When an SLC cache that was full is used again.
+    pub enum Reuse {
+        /// After a rest of `fold_after`, for as much as has been folded.
+        Any = "any",
+        /// When all of it has been folded.
+        Empty = "empty",
+    }
+}
+
 conditions! {
     SlcCache:
-    CACHES = "with an SLC cache (device.slc_cache.dynamic)", |c| c.dynamic > 0.0;
+    CACHES = "with an SLC cache (device.slc_cache.dynamic, static)", |c| c.is_on();
+    DYNAMIC = "where free blocks are part of the SLC cache (device.slc_cache.dynamic)", |c| c.dynamic > 0.0;
+    DIRECT = "with an SLC cache, and device.slc_cache.when_full = \"direct\"",
+        |c| c.is_on() && c.when_full == WhenFull::Direct;
 }
 
 options! {
     /// The SLC cache of a drive with a write buffer: free blocks that host writes use with one bit a cell, which is
     /// faster, until their data are folded into native blocks.
     pub struct SlcCache as SlcCachePartial {
-        /// Share of the free blocks that host writes may use with one bit a cell; 0: no SLC cache.
+        /// Data that blocks hold which are always of the SLC cache; they are not exported.
+        r#static: Size = Size::from_bytes(0),
+        /// Share of the free blocks that host writes may use with one bit a cell; 0: none of them.
         dynamic: f64 as Ratio = 0.0,
-        /// Most data that the cache holds; no limit but the free blocks if not given.
-        limit: Option<Size> where CACHES = None,
-        /// Share of the drive that holds data at which the cache is gone; it shrinks in proportion.
-        gone_at: f64 as Ratio where CACHES = 1.0,
+        /// Most data that free blocks hold for the cache; no limit but these if not given.
+        limit: Option<Size> where DYNAMIC = None,
+        /// Share of the drive that holds data at which only the static part is left; the rest shrinks in proportion.
+        gone_at: f64 as Ratio where DYNAMIC = 1.0,
         /// Programming a page of all planes with one bit a cell (tPROG SLC); needed with a cache.
         program: Option<Duration> where CACHES = None,
         /// Reading a page that was programmed so (tR SLC); needed with a cache.
         read: Option<Duration> where CACHES = None,
+        /// What becomes of the writes of the host when it is full.
+        when_full: WhenFull where CACHES = WhenFull::Direct,
+        /// When it is used again after that.
+        reuse: Reuse where DIRECT = Reuse::Any,
         /// When data are folded.
         fold: Fold where CACHES = Fold::Idle,
         /// Time without host writes after which data are folded, and the cache is used again.
         fold_after: Duration where CACHES = Duration::from_ns(1_000_000_000),
         /// Share of the time of the dies in which folded data are programmed beside the host's writes to native
         /// blocks, once the cache is full; what folds read and erase comes on top.
-        fold_share: f64 as Ratio where CACHES = 0.0,
+        fold_share: f64 as Ratio where DIRECT = 0.0,
         /// Most data folded per second: a limit of the firmware.
         fold_rate: Bandwidth where CACHES = Bandwidth::UNLIMITED,
+        /// Rated P/E cycles of a block with one bit a cell: it wears as much less as that is more than
+        /// `device.wear.rated_cycles`; as much if not given.
+        rated_cycles: Option<u32> where CACHES = None,
     }
 }
 
 impl SlcCache {
     /// Whether there is one.
     pub fn is_on(&self) -> bool {
-        self.dynamic > 0.0
+        self.dynamic > 0.0 || self.r#static.bytes() > 0
     }
 }

@@ -1,6 +1,7 @@
 //! Times of operations, ns, derived from the configuration once.
 
-use crate::ssd::config::{Program, SsdConfig};
+use super::state::Job;
+use crate::ssd::config::{MapCells, Program, SsdConfig};
 use crate::ssd::shape::Groups;
 use engine::Time;
 
@@ -18,6 +19,11 @@ pub(in crate::ssd) struct Costs {
     /// The same of the pages that cells of one bit hold, and sensing these.
     pub slc_program: Time,
     slc_read: Time,
+    /// Sensing a page of the map, moving it over the bus, and programming some; and whether its cells have one bit.
+    pub map_read: Time,
+    pub map_bus: Time,
+    pub map_program: Time,
+    map_in_slc: bool,
     pub(super) erase: Time,
     /// A whole page over the bus, with its spare area and its command.
     pub page: Time,
@@ -47,12 +53,20 @@ impl Costs {
             Program::PerPage => timing.program.ns() / bits,
         };
         let page = u64::from(groups.page_bytes) + config.spare_size.bytes();
+        let map_in_slc = config.map.cells == MapCells::Slc;
         Costs {
             read,
             read_part,
             program,
             slc_program: config.slc_cache.program.map_or(program, options::Duration::ns),
             slc_read: config.slc_cache.read.map_or(0, options::Duration::ns),
+            map_read: config.map_read().filter(|_| map_in_slc).map_or(mean, options::Duration::ns),
+            map_bus: timing.command.ns() + timing.transfer_ns(config.map.page.bytes()),
+            map_program: config
+                .map_program()
+                .filter(|_| map_in_slc)
+                .map_or(timing.program.ns(), options::Duration::ns),
+            map_in_slc,
             erase: config.erase_ns(),
             page: timing.command.ns() + timing.transfer_ns(page),
             unit: timing.command.ns() + timing.transfer_ns(u64::from(groups.unit_bytes)),
@@ -60,6 +74,12 @@ impl Costs {
             page_bytes: groups.page_bytes,
             unit_bytes: groups.unit_bytes,
         }
+    }
+
+    /// Rows of pages of each plane that a job programs, of the rows of a word line.
+    pub fn rows(&self, job: Job, all: u32) -> u32 {
+        let is_slc = job.is_slc() || self.map_in_slc && job == Job::Map;
+        if is_slc { 1 } else { all }
     }
 
     /// Sensing pages of a type, all or less than a whole page of them.

@@ -120,18 +120,18 @@ impl Dies {
             sensed: 0,
         };
         self.count_read(&read);
-        let is_batch = matches!(read.owner, Owner::Batch(_));
+        let is_drive = read.owner.is_drive();
         let die = &mut self.each[row.die as usize];
         let is_free = if self.shared { die.busy == 0 } else { die.busy & read.planes == 0 };
         if is_free && die.is_at_rest() {
             // What waits for nothing does not go through the queue.
-            die.begin_read(read.planes, is_batch, now);
+            die.begin_read(read.planes, is_drive, now);
             let id = self.reads.insert(read);
             return self.sense(id, read.kind, now + read.sense_ns, clock);
         }
         let marks = [die.account.cleaning_ns(now), die.account.stopping_ns(now)];
         let id = self.reads.insert(Read { marks, ..read });
-        let queue = if is_batch && self.host_first { &mut die.later_reads } else { &mut die.reads };
+        let queue = if is_drive && self.host_first { &mut die.later_reads } else { &mut die.reads };
         queue.push_back(id);
         self.run(row.die, sight, clock);
     }
@@ -173,6 +173,7 @@ impl Dies {
         let cell_ns = match job {
             Job::Program { slc: true, .. } => self.costs.slc_program,
             Job::Program { .. } | Job::Own => self.costs.program,
+            Job::Map => self.costs.map_program,
             Job::Parity { passes } => Time::from(passes) * self.costs.program,
             Job::Erase(_) => self.costs.erase,
         };
@@ -399,7 +400,7 @@ impl Dies {
                     queue.remove(place);
                     return Some(id);
                 }
-                if shared || matches!(read.owner, Owner::Batch(_)) {
+                if shared || read.owner.is_drive() {
                     return None;
                 }
                 place += 1;
@@ -414,7 +415,7 @@ impl Dies {
         let now = clock.now;
         let read = &mut self.reads[id];
         read.started = now;
-        let cleans = matches!(read.owner, Owner::Batch(_));
+        let cleans = read.owner.is_drive();
         let die = &mut self.each[read.die as usize];
         if !cleans {
             die.account.waited_ns += now - read.queued;
@@ -447,7 +448,7 @@ impl Dies {
         let read = &mut self.reads[id];
         read.sensed = clock.now;
         let (number, planes) = (read.die, read.planes);
-        let streams = self.cached && !matches!(read.owner, Owner::Batch(_));
+        let streams = self.cached && !read.owner.is_drive();
         if !streams {
             let ns = read.bus_ns;
             self.send(number, Cargo::Read(id), ns, clock);
@@ -482,7 +483,7 @@ impl Dies {
             return Ended::Row { read: id, owner: read.owner };
         }
         let read = self.reads.remove(id);
-        let cleans = matches!(read.owner, Owner::Batch(_));
+        let cleans = read.owner.is_drive();
         let die = &mut self.each[read.die as usize];
         die.account.end(cleans, now);
         if die.leaving & read.planes == read.planes {
@@ -525,7 +526,7 @@ impl Dies {
             die.load = Some(Load { task, pages: 0 });
             return;
         }
-        let rows = if task.job.is_slc() { 1 } else { self.shape.rows };
+        let rows = self.costs.rows(task.job, self.shape.rows);
         let pages = self.shape.planes * rows;
         die.load = Some(Load { task, pages });
         die.account.begin(task.cleans, clock.now);
@@ -582,7 +583,7 @@ impl Dies {
         clock.call(at, Event::Die(DieEvent::Stopped(number)));
         die.stops += 1;
         self.suspensions += 1;
-        let of_host = |id: &u32| !matches!(self.reads[*id].owner, Owner::Batch(_));
+        let of_host = |id: &u32| !self.reads[*id].owner.is_drive();
         let for_host = die.reads.iter().any(of_host);
         let left = left + self.stops.resume_ns(for_host);
         die.account.begin_stopping(now);
@@ -634,7 +635,7 @@ impl Dies {
 
     /// A program or an erase has ended.
     fn count_task(&mut self, task: &Task) {
-        let rows = if task.job.is_slc() { 1 } else { self.shape.rows };
+        let rows = self.costs.rows(task.job, self.shape.rows);
         let pages = u64::from(self.shape.planes * rows);
         let effort = &mut self.effort[0];
         match task.job {
@@ -643,7 +644,7 @@ impl Dies {
                 effort.program_ns += task.cell_ns;
                 effort.programs += if last { pages } else { 0 };
             }
-            Job::Parity { .. } => {
+            Job::Parity { .. } | Job::Map => {
                 effort.program_ns += task.cell_ns;
                 effort.programs += pages;
             }

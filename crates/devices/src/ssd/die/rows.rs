@@ -59,6 +59,17 @@ impl Row {
         }
     }
 
+    /// A page of the map, on a plane of a die.
+    pub fn of_map(page: u32, (die, plane): (u32, u32), costs: &Costs) -> Row {
+        let (sense_ns, bus_ns) = (costs.map_read, costs.map_bus);
+        Row { owner: Owner::Map(page), die, planes: 1 << plane, kind: SLC_ROW, sense_ns, bus_ns }
+    }
+
+    /// The same row on another die.
+    pub fn on(self, die: impl Fn(u32) -> u32) -> Row {
+        Row { die: die(self.die), ..self }
+    }
+
     /// The same row, whose senses take this much longer.
     pub fn longer(self, more_ns: Time) -> Row {
         Row { sense_ns: self.sense_ns + more_ns, ..self }
@@ -163,6 +174,20 @@ impl Rows {
             sense_ns: costs.sense(row.kind, row.whole),
             bus_ns: row.bus_ns,
         })
+    }
+
+    /// A page of a group that is read on patrol.
+    pub fn patrol(
+        &self,
+        (block, group): (Block, u32),
+        kind: u32,
+        plane: u32,
+        costs: &Costs,
+    ) -> Row {
+        let first = self.shape.first_die(block, self.blocks_per_domain);
+        let (sense_ns, bus_ns) = costs.row(kind, 1);
+        let die = self.shape.place(first, group).die;
+        Row { owner: Owner::Patrol, die, planes: 1 << plane, kind, sense_ns, bus_ns }
     }
 
     /// A batch of rows of a victim, of the first of which this many pages cross the bus.

@@ -17,6 +17,8 @@ pub(in crate::ssd) enum Job {
     Parity { passes: u32 },
     /// A page of the drive's own: of a record, or of a checkpoint.
     Own,
+    /// Pages of the map, as many as are programmed together.
+    Map,
     /// A block of a victim that is erased, given by the number of the erasure.
     Erase(u32),
 }
@@ -37,6 +39,18 @@ pub(in crate::ssd) enum Owner {
     Aged { slot: Slot, pages: u32, retry_ns: u32, rebuild_ns: u32 },
     /// Cleaning.
     Batch(Batch),
+    /// A patrol.
+    Patrol,
+    /// This page of the map.
+    Map(u32),
+}
+
+impl Owner {
+    /// Whether the drive reads for itself.
+    #[inline]
+    pub fn is_drive(self) -> bool {
+        matches!(self, Owner::Batch(_) | Owner::Patrol)
+    }
 }
 
 /// A read that a die does in one go.

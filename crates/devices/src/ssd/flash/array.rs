@@ -10,7 +10,7 @@ use super::damage::{Damage, Loose, Torn};
 use super::ratings::Ratings;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::ids::{Block, Lpn, Ppn};
-use crate::ssd::media::{Age, FlashPage, Media, MediaState, Outcome, Written};
+use crate::ssd::media::{Age, FlashPage, Found, Media, MediaState, Outcome, Written};
 use crate::ssd::numbers::Numbers;
 use crate::ssd::room::read_within;
 use crate::ssd::shape::Geometry;
@@ -82,6 +82,8 @@ pub struct Flash {
     damage: Option<Box<Damage>>,
     /// How data age, if they do.
     media: Option<Box<Media>>,
+    /// What an erasure of a block with one bit a cell is of a native one, as wear goes.
+    one_bit_wear: f64,
 }
 
 impl Flash {
@@ -109,6 +111,10 @@ impl Flash {
                 seed,
             )
             .map(Box::new),
+            one_bit_wear: config
+                .slc_cache
+                .rated_cycles
+                .map_or(1.0, |rated| f64::from(config.wear.rated_cycles) / f64::from(rated)),
         }
     }
 
@@ -129,6 +135,7 @@ impl Flash {
             ratings: self.ratings.clone(),
             damage: None,
             media: None,
+            one_bit_wear: self.one_bit_wear,
         }
     }
 
@@ -257,6 +264,19 @@ impl Flash {
         let written = self.written(page.block);
         let media = self.media.as_mut();
         media.map_or_else(Outcome::default, |media| media.look(page, written, of_host))
+    }
+
+    /// What a patrol finds in a block.
+    pub fn inspect(&mut self, block: Block) -> Found {
+        let written = self.written(block);
+        self.media.as_mut().map_or_else(Found::default, |media| media.inspect(block, written))
+    }
+
+    /// The pages that it reads there.
+    pub fn patrolled(&self, block: Block) -> Vec<FlashPage> {
+        let written = self.written(block);
+        let media = self.media.as_ref();
+        media.map_or_else(Vec::new, |media| media.patrolled(block, written).collect())
     }
 
     /// What the media do not know of a block.
@@ -474,6 +494,24 @@ impl Flash {
     /// Erasures that the blocks are rated for.
     pub fn ratings(&self) -> &Ratings {
         &self.ratings
+    }
+
+    /// Whether this erasure of a block with one bit a cell is one of those that wear it as much as a native one: a
+    /// share of them, told apart by the number of its opening, so that nothing has to be kept.
+    pub fn wears_with_one_bit(&self, block: Block) -> bool {
+        if self.one_bit_wear >= 1.0 {
+            return true;
+        }
+        let opening = self.opening[block.at()] ^ u64::from(block.0) << 40;
+        // The multiplier of SplitMix64.
+        let mixed = (opening ^ opening >> 31).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        f64::from((mixed >> 32) as u32) < self.one_bit_wear * f64::from(u32::MAX)
+    }
+
+    /// The last erasure of a block has not worn it.
+    pub fn count_no_wear(&mut self, block: Block) {
+        Arc::make_mut(&mut self.erases)[block.at()] -= 1;
     }
 
     /// Erasures that a block has left.

@@ -13,8 +13,8 @@ pub use cut::{check, covered, covers, page_request, part, touched};
 use crate::kit::link::{HostQueue, Link, Turn};
 use crate::kit::slots::{Slot, Slots};
 use crate::latency::{
-    BUFFER, BUS, CELL, CLEANING_WAIT, FIRMWARE, HOST_LINK, HOST_QUEUE, REBUILD, RETRY, SUSPEND,
-    UNIT_WAIT,
+    BUFFER, BUS, CELL, CLEANING_WAIT, FIRMWARE, HOST_LINK, HOST_QUEUE, MAP, REBUILD, RETRY,
+    SUSPEND, UNIT_WAIT,
 };
 use crate::ssd::clock::{Clock, Event, Line};
 use crate::ssd::config::{Recovery, SsdConfig};
@@ -296,6 +296,28 @@ impl Front {
     /// The answer to a request is decided: for whoever asks, it is answered.
     pub fn decide(&mut self, slot: Slot) {
         self.active[slot].answered = true;
+    }
+
+    /// A request waits from now on for so many look-ups in the map.
+    pub fn await_map(&mut self, slot: Slot, count: u32, now: Time) {
+        let active = &mut self.active[slot];
+        active.pages_left = count;
+        // The instant, until it is over.
+        active.breakdown[MAP] = now;
+    }
+
+    /// One of them is over; the request, if that was the last. To everything else it has come to the flash later.
+    pub fn map_came(&mut self, slot: Slot, now: Time) -> Option<Request> {
+        let active = &mut self.active[slot];
+        active.pages_left -= 1;
+        if active.pages_left > 0 {
+            return None;
+        }
+        let waited = now - active.breakdown[MAP];
+        active.breakdown[MAP] = waited;
+        active.sent += waited;
+        active.at_flash += waited;
+        Some(active.request)
     }
 
     /// A request waits for `pages` more page requests.

@@ -7,7 +7,7 @@
 //! or open, the drive has reached end of life: it takes no more writes.
 
 use crate::ssd::flash::Ratings;
-use crate::ssd::ids::{Block, Domain};
+use crate::ssd::ids::{Block, Domain, PoolId};
 use crate::ssd::shape::Geometry;
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +96,12 @@ impl Ageing {
     /// Copies the remaining erasures of some domains from the account of an identical drive.
     pub(in crate::ssd) fn take_part(&mut self, other: &Ageing, domains: std::ops::Range<usize>) {
         self.life[domains.clone()].copy_from_slice(&other.life[domains]);
+    }
+
+    /// A block of a pool is never used.
+    pub fn leave_out(&mut self, pool: PoolId) {
+        let spare = &mut self.spare[pool.at()];
+        *spare = spare.saturating_sub(1);
     }
 
     /// A block that had life left was erased.

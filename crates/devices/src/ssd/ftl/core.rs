@@ -2,11 +2,14 @@
 
 use super::ageing::Ageing;
 use super::ahead::Ahead;
+use super::bad_blocks::BadBlocks;
 use super::blocks::{Blocks, LowMarks};
+use super::caring::Caring;
 use super::free::FreeBlocks;
 use super::handles::Fdp;
 use super::logs::Logs;
 use super::map::PageMap;
+use super::map_cache::MapCache;
 use super::placement::{Placement, Reserve};
 use super::slc_blocks::Slc;
 use super::streams::Streams;
@@ -60,6 +63,14 @@ pub struct Ftl {
     pub(super) ahead: Ahead,
     /// The SLC cache, if there is one.
     pub(super) slc: Option<Box<Slc>>,
+    /// Blocks that are bad and not worn, if some may be.
+    pub bad: Option<Box<BadBlocks>>,
+    /// Data that are moved for their own sake, if some are.
+    pub caring: Option<Box<Caring>>,
+    /// The map cache, if there is one.
+    pub cached_map: Option<Box<MapCache>>,
+    /// Copies are counted one by one: by their handles, or in the map cache.
+    pub notes_copies: bool,
     /// Placement handles, if there are some.
     pub fdp: Option<Box<Fdp>>,
     /// Pages whose programming was ever begun.
@@ -99,6 +110,10 @@ impl Ftl {
             window: None,
             ahead: Ahead::new(geometry.domains),
             slc: Slc::new(config, geometry),
+            bad: BadBlocks::new(config, geometry, seed),
+            caring: Caring::new(config, geometry),
+            cached_map: MapCache::new(config, geometry),
+            notes_copies: config.fdp.chooses() || geometry.map_shape(config).is_some(),
             fdp: Fdp::new(config, geometry),
             programs: 0,
             counters: Counters::default(),
@@ -112,6 +127,7 @@ impl Ftl {
         for pool in 0..geometry.pools {
             ftl.fill_pool(&mut flash, PoolId(pool), config, random, asking)?;
         }
+        ftl.set_aside_for_slc();
         ftl.counters = Counters::default();
         ftl.reset_handles();
         ControlFlow::Continue((ftl, flash))

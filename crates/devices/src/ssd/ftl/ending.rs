@@ -21,6 +21,11 @@ impl Ftl {
             self.release(domain, block, flash.erases()[block.at()]);
             return;
         }
+        self.retire(flash, domain, block);
+    }
+
+    /// A block is not used any more.
+    fn retire(&mut self, flash: &mut Flash, domain: Domain, block: Block) {
         self.blocks.state[block.at()] = BlockState::Retired;
         flash.retire(block);
         self.ageing.retired += 1;
@@ -28,6 +33,12 @@ impl Ftl {
             self.placement.reclaimable[self.geometry.unit_of(domain).at()] -=
                 u64::from(self.geometry.data_pages);
         }
+    }
+
+    /// A block is bad from the factory, and never used.
+    pub fn leave_out(&mut self, flash: &mut Flash, domain: Domain, block: Block) {
+        self.retire(flash, domain, block);
+        self.ageing.leave_out(self.geometry.domain_pool[domain.at()]);
     }
 
     /// A pool can lose one block less; the drive ends when it could lose none.
@@ -65,6 +76,11 @@ impl Ftl {
         self.reserve = Reserve::Everything;
     }
 
+    /// The drive takes no more writes, whatever room it has.
+    pub fn give_up(&mut self) {
+        self.end_without_room();
+    }
+
     /// Stops writes and cleaning for now, or resumes.
     pub(in crate::ssd) fn hold(&mut self, holds: bool) {
         self.reserve = match self.ageing.end {
@@ -93,6 +109,7 @@ impl Ftl {
     /// From now on blocks wear by a load of its own.
     pub(in crate::ssd) fn begin_load(&mut self, flash: &Flash) {
         self.ageing.erases_before_load = flash.erases().to_vec();
+        self.forget_map();
     }
 
     /// Counts from zero; what wear has done stays.

@@ -258,10 +258,10 @@ impl Ftl {
                 valid += usize::from(self.map.holds(Lpn(lpn), Ppn(base.0 + at as u64)));
             }
             self.counters.moves += valid as u64;
-            self.count_folded(job.source, valid as u64);
+            self.count_moved(job.source, valid as u64);
             job.moved += valid as u32;
             first += count;
-            if self.tells_handles() {
+            if self.notes_copies {
                 pages[..valid].iter().for_each(|lpn| self.count_copy(Lpn(*lpn)));
             }
             if let Some(frontier) = into {

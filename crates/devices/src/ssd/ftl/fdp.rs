@@ -4,10 +4,12 @@
 //! handle's.
 
 use super::Ftl;
+use super::dlwa_curve::CurvePoint;
 use super::handles::Fdp;
 use super::streams::Told;
+use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, Domain, Lpn, Stream};
-use engine::{Handle, Lba, Op, Request};
+use engine::{Handle, Lba, Op, Request, SECTOR_BYTES};
 
 impl Ftl {
     /// Its handles, if it has FDP.
@@ -24,7 +26,69 @@ impl Ftl {
     /// A write with the handle that it has here.
     #[inline]
     pub fn placed(&mut self, request: Request) -> Request {
-        self.fdp_mut().map_or(request, |fdp| fdp.place(request))
+        let Some(fdp) = self.fdp_mut() else { return request };
+        let request = fdp.place(request);
+        if fdp.is_point_due() {
+            self.note_point();
+        }
+        request
+    }
+
+    /// A point of the curve of write amplification: what is written so far.
+    #[cold]
+    fn note_point(&mut self) {
+        let (host, media) = (self.counters.host_bytes, self.media_bytes());
+        if let Some(fdp) = self.fdp_mut() {
+            fdp.note_point(CurvePoint { host, media });
+        }
+    }
+
+    /// Bytes programmed with data of the host, and to move them.
+    pub fn media_bytes(&self) -> u64 {
+        let counters = &self.counters;
+        let pages = counters.host_programs + counters.moves + counters.migrations;
+        pages * u64::from(self.geometry.sectors_per_page) * SECTOR_BYTES
+    }
+
+    /// How many units of a handle are open, and the pages that can be written there before it needs another: a whole
+    /// unit where none is open. Of several domains the one with most.
+    pub fn open_units(&self, handle: u32) -> (u64, u32) {
+        let left = |domain| self.left_on(domain, Stream(handle));
+        let all = || (0..self.geometry.domains).map(Domain).map(left);
+        let open = all().filter(|left| *left > 0).count() as u64;
+        let most = all().max().filter(|left| *left > 0);
+        (open, most.unwrap_or(self.geometry.data_pages))
+    }
+
+    /// The open units of a handle are to be given up: the domains in which one is not full. It is told as an event of
+    /// each.
+    pub fn give_up_units(&mut self, handle: u32) -> Vec<Domain> {
+        let stream = Stream(handle);
+        let domains = (0..self.geometry.domains).map(Domain);
+        let open: Vec<Domain> = domains.filter(|it| self.left_on(*it, stream) > 0).collect();
+        if let Some(fdp) = self.fdp_mut() {
+            open.iter().for_each(|_| fdp.gave_up(handle));
+        }
+        open
+    }
+
+    /// Without time: what is left of a unit is written with nothing.
+    pub fn fill_up_untimed(&mut self, flash: &mut Flash, domain: Domain, handle: u32) {
+        while self.left_on(domain, Stream(handle)) > 0 {
+            self.pad_one_untimed(flash, domain, Stream(handle));
+        }
+    }
+
+    /// A reset closes the units that are open.
+    pub fn note_reset(&mut self) {
+        for handle in 0..self.fdp.as_ref().map_or(0, |fdp| fdp.count()) {
+            let (open, _) = self.open_units(handle);
+            if let Some(fdp) = self.fdp_mut()
+                && open > 0
+            {
+                fdp.closed_by_reset(handle, open);
+            }
+        }
     }
 
     /// The handle of a page that is overwritten without a request: as the rule has it.
@@ -87,21 +151,22 @@ impl Ftl {
         }
     }
 
-    /// Counts a page that was moved, by the handle that wrote it.
+    /// Counts a page that was moved, by the handle that wrote it; and its entry in the map changes.
     #[inline]
     pub fn count_copy(&mut self, lpn: Lpn) {
-        if lpn != Lpn::PADDING
-            && let Some(fdp) = self.told_handles()
-        {
-            fdp.moved(lpn);
+        if self.notes_copies && lpn != Lpn::PADDING {
+            if let Some(fdp) = self.told_handles() {
+                fdp.moved(lpn);
+            }
+            self.note_map_moved(lpn);
         }
     }
 
     /// A victim is erased, out of which pages were moved.
     pub fn count_victim(&mut self, block: Block, moved: u32) {
-        let stream = self.stream(block);
+        let (stream, sectors) = (self.stream(block), self.geometry.sectors_per_page);
         if let Some(fdp) = self.fdp_mut() {
-            fdp.cleaned(stream, moved);
+            fdp.cleaned(stream, moved, sectors);
         }
     }
 
@@ -164,9 +229,9 @@ impl Ftl {
 
     /// Handles count from zero.
     pub fn reset_handles(&mut self) {
-        if let Some(fdp) = self.fdp_mut() {
-            fdp.reset();
-        }
+        let Some(mut fdp) = self.fdp.take() else { return };
+        fdp.reset(|handle| self.open_units(handle).0);
+        self.fdp = Some(fdp);
     }
 
     /// Who wrote what, to be kept: the handle of each page, and the stream of each block.

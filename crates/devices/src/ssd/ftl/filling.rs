@@ -38,7 +38,11 @@ impl Ftl {
         for (domain, relative) in blocks {
             let block = Block(self.geometry.first_block(domain).0 + relative);
             let Some(start) = starts.next() else {
-                self.release(domain, block, 0);
+                if self.is_bad_from_factory(domain, relative) {
+                    self.leave_out(flash, domain, block);
+                } else {
+                    self.release(domain, block, 0);
+                }
                 asking.done(1)?;
                 continue;
             };

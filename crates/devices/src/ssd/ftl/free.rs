@@ -16,6 +16,8 @@ pub struct FreeBlocks {
     /// Blocks of each domain that were never erased and are free in the order of their numbers, before all
     /// others: the lists of `order` need not name what is most of a new drive.
     fresh: Vec<Range<u32>>,
+    /// Of the only domain: free blocks that are of the SLC cache, and count for nobody else.
+    aside: u32,
     order: Order,
 }
 
@@ -38,6 +40,7 @@ impl FreeBlocks {
             blocks_per_domain: geometry.blocks_per_domain,
             count: vec![0; domains],
             fresh: vec![0..0; domains],
+            aside: 0,
             order: match order {
                 FreeOrder::Rotating => Order::Rotating {
                     members: Sets::new(geometry.domains, 1, geometry.blocks_per_domain),
@@ -103,6 +106,29 @@ impl FreeBlocks {
             Order::Fifo(queues) => is_next && queues[domain.at()].is_empty(),
             Order::LeastWorn(heaps) => is_next && erases == 0 && heaps[domain.at()].is_empty(),
         }
+    }
+
+    /// Free blocks that are set aside for the SLC cache.
+    pub fn aside(&self) -> u32 {
+        self.aside
+    }
+
+    /// Of the free blocks of the only domain one more is set aside.
+    pub fn set_aside(&mut self) {
+        self.count[0] -= 1;
+        self.aside += 1;
+    }
+
+    /// Nothing is set aside any more.
+    pub fn forget_aside(&mut self) {
+        self.count[0] += std::mem::take(&mut self.aside);
+    }
+
+    /// Takes a block that was set aside.
+    pub fn take_aside(&mut self) -> Block {
+        self.aside -= 1;
+        self.count[0] += 1;
+        self.take(Domain(0))
     }
 
     /// Takes the next block to open; the domain must have a free one.

@@ -4,10 +4,12 @@
 //! one for each. So a block only ever has pages of one destination, and a victim's copies go to one. Which handle
 //! wrote a page is kept by logical page, as a controller keeps it beside the data.
 
+use super::dlwa_curve::{Curve, CurvePoint};
+use super::fdp_events::{EventKind, Events, FdpEvent};
 use crate::ssd::config::{Isolation, PlaceRule, SsdConfig};
 use crate::ssd::ids::{Lpn, Stream};
 use crate::ssd::shape::Geometry;
-use engine::{Handle, Op, Request};
+use engine::{Handle, Op, Request, SECTOR_BYTES};
 
 /// Who wrote what the drive held at first: no host, so that it is nobody's loss when it is superseded. To everything
 /// else it is of handle 0.
@@ -30,6 +32,10 @@ pub struct HandleAccount {
     pub foreign: u64,
     /// Units opened for writes of the host.
     pub opened: u64,
+    /// Units that were open for it when counts began.
+    pub open_before: u64,
+    /// Units that were given up before they were full.
+    pub partly: u64,
 }
 
 /// Handles, and their accounts. With one handle only events are counted here.
@@ -41,14 +47,14 @@ pub struct Fdp {
     sectors: u64,
     /// The handle that wrote each logical page; empty with one handle.
     writer: Vec<u8>,
-    /// By handle; empty with one.
+    /// By handle; with one of units alone, for the rest is that of the drive.
     accounts: Vec<HandleAccount>,
     /// Pages moved out of units that copies of all handles share.
     moved_from_shared: u64,
-    /// Writes that named a handle which there is not.
-    invalid: u64,
-    /// Units out of which data of the host were moved.
-    reallocated: u64,
+    /// Bytes that the host has asked to write.
+    asked: u64,
+    events: Events,
+    curve: Curve,
 }
 
 impl Fdp {
@@ -64,13 +70,11 @@ impl Fdp {
                 rule: keys.place.clone(),
                 sectors: pages * u64::from(geometry.sectors_per_page),
                 writer: vec![NOBODY; if tells { pages as usize } else { 0 }],
-                accounts: vec![
-                    HandleAccount::default();
-                    if tells { keys.handles as usize } else { 0 }
-                ],
+                accounts: vec![HandleAccount::default(); keys.handles as usize],
                 moved_from_shared: 0,
-                invalid: 0,
-                reallocated: 0,
+                asked: 0,
+                events: Events::default(),
+                curve: Curve::new(pages * u64::from(geometry.sectors_per_page) * SECTOR_BYTES),
             })
         })
     }
@@ -80,14 +84,48 @@ impl Fdp {
         self.moved_from_shared
     }
 
-    /// Writes that named a handle which there is not, and units out of which data of the host were moved.
-    pub fn events(&self) -> (u64, u64) {
-        (self.invalid, self.reallocated)
+    /// What there was to tell.
+    pub fn events(&self) -> &Events {
+        &self.events
     }
 
-    /// By handle, where there are several.
+    /// A reset has closed so many open units of a handle.
+    pub fn closed_by_reset(&mut self, handle: u32, units: u64) {
+        self.accounts[handle as usize].partly += units;
+        self.note_hosts(EventKind::ResetChanged, handle);
+    }
+
+    /// Something that the host did to a handle.
+    fn note_hosts(&mut self, kind: EventKind, handle: u32) {
+        let (handle, named) = (Some(handle as u8), None);
+        let (sector, sectors, after_bytes) = (None, 0, self.asked);
+        self.events.note(FdpEvent { kind, handle, named, sector, sectors, after_bytes });
+    }
+
+    /// Write amplification over what was written.
+    pub fn curve(&self) -> &Curve {
+        &self.curve
+    }
+
+    /// Whether a point of it is due.
+    #[inline]
+    pub fn is_point_due(&self) -> bool {
+        self.curve.is_due(self.asked)
+    }
+
+    /// A point of it.
+    pub fn note_point(&mut self, point: CurvePoint) {
+        self.curve.note(self.asked, point);
+    }
+
+    /// By handle; with one of units alone.
     pub fn accounts(&self) -> &[HandleAccount] {
         &self.accounts
+    }
+
+    /// Whether there are several, which have accounts of their own.
+    fn tells(&self) -> bool {
+        self.handles > 1
     }
 
     /// How many there are.
@@ -159,8 +197,23 @@ impl Fdp {
         let number =
             named.unwrap_or_else(|| self.rule.handle(&request, self.sectors, self.handles));
         let is_valid = u32::from(number) < self.handles;
-        self.invalid += u64::from(!is_valid);
+        if !is_valid {
+            self.note_invalid(number, &request);
+        }
+        self.asked += request.bytes();
         Request { handle: Handle::new(if is_valid { number.into() } else { 0 }), ..request }
+    }
+
+    #[cold]
+    fn note_invalid(&mut self, named: u8, request: &Request) {
+        self.events.note(FdpEvent {
+            kind: EventKind::InvalidHandle,
+            handle: Some(0),
+            named: Some(named),
+            sector: Some(request.lba.0),
+            sectors: request.sectors,
+            after_bytes: self.asked,
+        });
     }
 
     /// A page is forgotten.
@@ -186,13 +239,23 @@ impl Fdp {
         self.accounts[owner].moved += 1;
     }
 
-    /// A victim of a stream is erased, out of which pages were moved.
-    pub fn cleaned(&mut self, stream: u8, moved: u32) {
-        self.reallocated += u64::from(moved > 0);
-        if self.accounts.is_empty() {
+    /// A victim of a stream is erased, out of which pages of so many sectors were moved.
+    pub fn cleaned(&mut self, stream: u8, moved: u32, sectors: u32) {
+        let owner = if self.tells() { self.owner(stream) } else { Some(0) };
+        if moved > 0 {
+            self.events.note(FdpEvent {
+                kind: EventKind::MediaReallocated,
+                handle: owner.map(|handle| handle as u8),
+                named: None,
+                sector: None,
+                sectors: moved * sectors,
+                after_bytes: self.asked,
+            });
+        }
+        if !self.tells() {
             return;
         }
-        match self.owner(stream) {
+        match owner {
             Some(handle) => self.accounts[handle].moved_because += u64::from(moved),
             None => self.moved_from_shared += u64::from(moved),
         }
@@ -205,6 +268,12 @@ impl Fdp {
         }
     }
 
+    /// The unit of a handle is given up, part of which was not written.
+    pub fn gave_up(&mut self, handle: u32) {
+        self.accounts[handle as usize].partly += 1;
+        self.note_hosts(EventKind::UnitNotFull, handle);
+    }
+
     /// The stream that copies of pages of a handle go to.
     fn destination(&self, handle: u32) -> Stream {
         match self.isolation {
@@ -213,10 +282,15 @@ impl Fdp {
         }
     }
 
-    /// Counts from zero.
-    pub fn reset(&mut self) {
-        self.accounts.fill(HandleAccount::default());
-        (self.moved_from_shared, self.invalid, self.reallocated) = (0, 0, 0);
+    /// Counts from zero; so many units of each handle are open.
+    pub fn reset(&mut self, open: impl Fn(u32) -> u64) {
+        for (number, account) in self.accounts.iter_mut().enumerate() {
+            let open_before = open(number as u32);
+            *account = HandleAccount { open_before, ..HandleAccount::default() };
+        }
+        (self.moved_from_shared, self.asked) = (0, 0);
+        self.events.forget();
+        self.curve.forget();
     }
 
     /// The host writes a logical page with a handle; `is_mapped` says whether it had been written.

@@ -1,6 +1,7 @@
 //! The saved state of the FTL in a snapshot; the rest is derived from it.
 
 use super::ageing::AgeingState;
+use super::bad_blocks::BadState;
 use super::free::FreeBlocks;
 use super::heat::HeatState;
 use super::placement::Reserve;
@@ -39,6 +40,8 @@ pub struct FtlState {
     /// With placement handles: the handle of each page, and the stream of each block.
     writers: Vec<u8>,
     streams: Vec<u8>,
+    /// Nothing where no block goes bad that is not worn.
+    bad: Option<BadState>,
 }
 
 read_within!(FtlState {
@@ -56,6 +59,7 @@ read_within!(FtlState {
     random: any,
     writers: list,
     streams: list,
+    bad: any,
 });
 
 impl FtlState {
@@ -95,6 +99,7 @@ impl Ftl {
             random: self.random.clone(),
             writers,
             streams,
+            bad: self.keep_bad(),
         }
     }
 
@@ -149,6 +154,7 @@ impl Ftl {
         self.forget_untimed();
         self.find_slc(flash, &vec![crate::looks::UNKNOWN_STREAM; blocks as usize]);
         self.restore_handles(state.writers, &state.streams);
+        self.restore_bad(state.bad);
         self.map = state.map;
         self.blocks.valid.fill(0);
         let (valid, geometry) = (&mut self.blocks.valid, &self.geometry);
@@ -188,6 +194,7 @@ impl Ftl {
             self.placement.reclaimable[unit as usize] = self.count_reclaimable(Unit(unit));
         }
         self.restore_lists(flash, &state.free, &state.closed);
+        self.set_aside_for_slc();
         self.find_logs(flash);
         Ok(())
     }
@@ -209,6 +216,7 @@ impl Ftl {
     /// the flash, in which every block that is not erased is closed. The detector of hot pages has
     /// forgotten, and pointers and free lists begin afresh; wear's account is kept with erase counts.
     pub(in crate::ssd) fn wake(&mut self, flash: &Flash, map: PageMap, programs: u64) {
+        self.note_reset();
         let full = self.geometry.data_pages;
         let count = self.streams.count as usize;
         let mut frontiers = vec![(NO_BLOCK, full, 0); self.kept_frontiers()];
@@ -251,6 +259,7 @@ impl Ftl {
             random: self.random.clone(),
             writers,
             streams: kept,
+            bad: None,
         };
         self.victim.fill(None);
         let streams = self.blocks.stream.clone();

@@ -46,7 +46,7 @@ impl Ftl {
             return Some((block, false));
         }
         if self.config.levelling.rule == LevellingRule::None {
-            return Some((self.policy_victim(flash, domain)?, false));
+            return Some((self.policy_victim_but_slc(flash, domain)?, false));
         }
         let mean = self.ageing.mean_life(domain);
         let mut cold = None;
@@ -81,7 +81,7 @@ impl Ftl {
     }
 
     /// Hides a closed block from the policy.
-    fn take_out(&mut self, domain: Domain, block: Block) {
+    pub fn take_out(&mut self, domain: Domain, block: Block) {
         let relative = block.0 - self.geometry.first_block(domain).0;
         self.blocks.index.remove(domain.0, relative, self.valid(block));
         self.blocks.order.remove(domain.0, block.0);
@@ -89,7 +89,7 @@ impl Ftl {
     }
 
     /// Undoes the latest [`take_out`](Ftl::take_out) that is not undone.
-    fn put_back(&mut self, domain: Domain, (block, _): (Block, bool)) {
+    pub fn put_back(&mut self, domain: Domain, (block, _): (Block, bool)) {
         let relative = block.0 - self.geometry.first_block(domain).0;
         self.blocks.state[block.at()] = BlockState::Closed;
         self.blocks.order.put_back(domain.0, block.0);

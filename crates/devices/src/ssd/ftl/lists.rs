@@ -114,6 +114,11 @@ impl Ftl {
         self.free.count(domain)
     }
 
+    /// Free blocks of a domain with those that are set aside for the SLC cache.
+    pub fn erased_blocks(&self, domain: Domain) -> u32 {
+        self.free.count(domain) + self.free.aside()
+    }
+
     /// The blocks that the free list of a domain names; slow, for audits.
     pub(in crate::ssd) fn free_list(&self, domain: Domain) -> Vec<u32> {
         self.free.list(domain).0

@@ -9,7 +9,9 @@ pub enum Reason {
     Space,
     /// It is of the SLC cache, and its data are to lie in native blocks.
     Fold,
-    /// The same; the block is worn, and cold data is to follow into it when it is erased.
+    /// They are old, or their block was read often.
+    Refresh,
+    /// For their space; the block is worn, and cold data is to follow into it when it is erased.
     SpaceThenColdData,
     /// Its data is cold and takes, page by page, the place of what a worn block held.
     Wear {

@@ -47,6 +47,7 @@ impl Ftl {
             (self.has_ended(), "the drive has reached end of life"),
             (self.logs.is_some(), "writes gather in log blocks"),
             (self.tells_handles(), "placement handles count what all units do"),
+            (self.caches_map(), "one map cache serves all units"),
             (self.geometry.groups.is_some(), "all pages go through one write buffer"),
             (self.placement.pools_span_units, "pools span several units"),
             (self.geometry.units < 2, "the drive is one unit"),

@@ -117,6 +117,7 @@ impl Ftl {
         if self.has_ended() {
             return Status::ReadOnly;
         }
+        self.note_map_trimmed(&pages);
         for page in pages {
             self.trim(Lpn(page));
         }
@@ -185,6 +186,7 @@ impl Ftl {
         let relative = block.0 - self.geometry.first_block(domain).0;
         self.blocks.index.insert(domain.0, relative, self.blocks.valid[block.at()]);
         self.blocks.order.push(domain.0, block.0);
+        self.note_full(flash, block);
     }
 
     /// The first page of a block has been programmed. A block that takes another's place takes its

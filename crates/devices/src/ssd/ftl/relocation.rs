@@ -236,19 +236,25 @@ impl Ftl {
         let Relocation { domain, source: victim, .. } = job;
         assert!(self.blocks.valid[victim.at()] == 0, "a block with valid pages is never erased");
         let had_life = flash.life(victim) > 0;
-        if had_life {
+        let wears = job.reason != Reason::Fold || flash.wears_with_one_bit(victim);
+        if had_life && wears {
             self.ageing.erased(domain);
         }
         flash.erase(victim);
+        if !wears {
+            flash.count_no_wear(victim);
+        }
         self.note_erased(victim);
         self.note_slc_erased(victim, job.reason);
+        self.note_cared(victim);
         self.counters.erases += 1;
         self.counters.migrated_blocks += u64::from(job.levels_wear());
         self.counters.victim_moves += u64::from(job.moved);
         self.count_victim(victim, job.moved);
         self.release_victim(&job);
         self.blocks.sequence[victim.at()] = 0;
-        if flash.life(victim) == 0 {
+        let is_bad = self.goes_bad(flash, domain, victim);
+        if flash.life(victim) == 0 || is_bad {
             self.expire(flash, domain, victim, had_life);
             return None;
         }
@@ -257,7 +263,11 @@ impl Ftl {
         {
             return Some(job);
         }
-        self.release(domain, victim, flash.erases()[victim.at()]);
+        if job.reason == Reason::Fold && self.keeps_for_slc() {
+            self.release_for_slc(victim, flash.erases()[victim.at()]);
+        } else {
+            self.release(domain, victim, flash.erases()[victim.at()]);
+        }
         None
     }
 }

@@ -5,6 +5,7 @@
 //! one in as many as a cell has bits, and takes a whole block from the free pool. Which blocks are such is known by
 //! the stream for which they were opened, which their headers say.
 
+use super::planted::Slip;
 use super::slc_blocks::Slc;
 use super::streams::FrontierId;
 use super::{Ftl, Programming, Reason, Relocation};
@@ -55,16 +56,24 @@ impl Ftl {
     pub fn takes_slc(&self) -> bool {
         let Some(slc) = &self.slc else { return false };
         let next = self.streams.frontier[self.slc_frontier().at()].next;
-        next < self.geometry.data_pages || slc.blocks < self.most_slc_blocks(slc)
+        let aside = self.free.aside();
+        next < self.geometry.data_pages
+            || aside > 0
+            || slc.dynamic > 0.0 && slc.blocks < self.most_slc_blocks(slc)
     }
 
     /// Blocks that the cache may have: of those that are free or its own, a share; fewer the more of the drive holds
     /// data elsewhere; and none of those that the drive needs to go on.
     fn most_slc_blocks(&self, slc: &Slc) -> u32 {
         let free = self.free.count(Domain(0));
+        let fixed = slc.fixed.min(slc.blocks);
+        let dynamic = slc.blocks - fixed;
+        if Slip::CacheBesideTheSpare.is_planted() {
+            return slc.limit.min(self.geometry.blocks()).saturating_add(fixed);
+        }
         let spare = free.saturating_sub(self.geometry.low_blocks + KEPT);
-        let all = f64::from(self.geometry.blocks());
-        let unused = f64::from(free + slc.blocks);
+        let all = f64::from(self.geometry.blocks() - slc.fixed);
+        let unused = f64::from(free + dynamic);
         let pages = self.geometry.exported_pages() as f64;
         let native = (all - unused) * f64::from(self.geometry.data_pages);
         let fill = (native / pages).min(1.0);
@@ -74,18 +83,23 @@ impl Ftl {
             (1.0 - fill / slc.gone_at).max(0.0) / (1.0 - fill).max(1e-9)
         };
         let share = (slc.dynamic * unused * left.min(1.0)) as u32;
-        share.min(slc.limit).min(slc.blocks + spare)
+        fixed + share.min(slc.limit).min(dynamic + spare)
     }
 
-    /// Begins to program a page of the host with one bit a cell; whether its block is new.
+    /// Begins to program a page of the host with one bit a cell; whether it has taken a block of the free ones.
     pub fn program_slc(&mut self, domain: Domain, lpn: Lpn) -> (Programming, bool) {
         let frontier = self.slc_frontier();
         let opens = self.streams.frontier[frontier.at()].next == self.geometry.data_pages;
+        let from_aside = opens && self.free.aside() > 0;
+        if from_aside {
+            let block = self.free.take_aside();
+            self.open(frontier, block);
+        }
         let programming = self.program_on(frontier, domain, lpn);
         if opens && let Some(slc) = self.slc_mut() {
             slc.opened();
         }
-        (programming, opens)
+        (programming, opens && !from_aside)
     }
 
     /// The full block of the cache that was opened first.
@@ -105,7 +119,28 @@ impl Ftl {
     /// pages.
     pub fn slc_victim(&self, domain: Domain) -> Option<Block> {
         let block = self.oldest_slc(domain)?;
-        (self.valid(block) <= self.least_valid(domain)).then_some(block)
+        // A block that is always of the cache would gain nothing.
+        let gains = self.slc.as_ref().is_some_and(|slc| slc.blocks > slc.fixed);
+        (gains && self.valid(block) <= self.least_valid(domain)).then_some(block)
+    }
+
+    /// The policy's victim, of the blocks whose space others may have.
+    pub fn policy_victim_but_slc(&mut self, flash: &Flash, domain: Domain) -> Option<Block> {
+        if self.slc.as_ref().is_none_or(|slc| slc.fixed == 0 || slc.blocks > slc.fixed) {
+            return self.policy_victim(flash, domain);
+        }
+        let mut hidden = Vec::new();
+        let chosen = loop {
+            let victim = self.policy_victim(flash, domain);
+            let Some(block) = victim.filter(|block| self.is_slc(*block)) else { break victim };
+            self.take_out(domain, block);
+            hidden.push((block, false));
+        };
+        // In reverse, so that the order of age is as it was.
+        for hidden in hidden.into_iter().rev() {
+            self.put_back(domain, hidden);
+        }
+        chosen
     }
 
     /// Begins to fold a block of the cache, whatever room there is.
@@ -117,6 +152,25 @@ impl Ftl {
     /// Why the pages of a victim are moved, where cold data does not follow.
     pub fn reason_for(&self, victim: Block) -> Reason {
         if self.is_slc(victim) { Reason::Fold } else { Reason::Space }
+    }
+
+    /// Whether a block that has been erased is one of those that are always of the cache.
+    pub fn keeps_for_slc(&self) -> bool {
+        self.slc.as_ref().is_some_and(|slc| slc.blocks + self.free.aside() < slc.fixed)
+    }
+
+    /// A block of the cache that has been erased stays one of those that always are.
+    pub fn release_for_slc(&mut self, block: Block, erases: u32) {
+        self.blocks.state[block.at()] = BlockState::Free;
+        self.free.insert(Domain(0), block, erases);
+        self.free.set_aside();
+    }
+
+    /// Sets aside what is always of the cache, as far as it holds nothing and the drive can do without.
+    pub fn set_aside_for_slc(&mut self) {
+        while self.keeps_for_slc() && self.free.count(Domain(0)) > self.geometry.low_blocks + KEPT {
+            self.free.set_aside();
+        }
     }
 
     /// A block has been erased, for this reason.
@@ -133,6 +187,12 @@ impl Ftl {
     #[inline]
     pub fn count_folded(&mut self, source: Block, pages: u64) {
         if self.slc.is_some() && self.is_slc(source) {
+            if Slip::FoldsAreTheHosts.is_planted() {
+                self.counters.host_programs += pages;
+                self.counters.host_bytes += pages * u64::from(self.geometry.sectors_per_page) * 512;
+                self.counters.moves -= pages;
+                return;
+            }
             self.counters.folded(pages);
         }
     }
@@ -150,6 +210,8 @@ impl Ftl {
         if let Some(slc) = self.slc_mut() {
             slc.found(count);
         }
+        self.free.forget_aside();
+        self.set_aside_for_slc();
     }
 
     /// Folds all of the cache in no time: what a drive at rest comes to.

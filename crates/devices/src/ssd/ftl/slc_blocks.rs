@@ -14,22 +14,23 @@ pub struct Slc {
     pub limit: u32,
     /// Blocks that hold data with one bit a cell, or are open for it.
     pub blocks: u32,
+    /// Blocks that are always of the cache.
+    pub fixed: u32,
 }
 
 impl Slc {
     pub fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<Slc>> {
         let keys = &config.slc_cache;
-        let groups = geometry.groups.as_ref().filter(|_| keys.is_on())?;
-        let held = u64::from(geometry.data_pages / groups.rows) * u64::from(groups.unit_bytes);
-        let scale = u64::from(config.scale.max(1));
+        geometry.groups.as_ref().filter(|_| keys.is_on())?;
         let limit =
-            keys.limit.map_or(u64::from(u32::MAX), |it| (it.bytes() / scale).div_ceil(held));
+            keys.limit.map_or(u64::from(u32::MAX), |it| geometry.slc_blocks_for(config, it));
         Some(Box::new(Slc {
             stream: Stream(geometry.frontiers - 1),
             dynamic: keys.dynamic,
             gone_at: keys.gone_at,
             limit: limit.min(u64::from(u32::MAX)) as u32,
             blocks: 0,
+            fixed: geometry.static_blocks,
         }))
     }
 

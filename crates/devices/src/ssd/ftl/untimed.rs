@@ -139,12 +139,17 @@ impl Ftl {
     fn pad_untimed(&mut self, flash: &mut Flash) {
         for stream in (0..self.streams.count).map(Stream) {
             while let Some(domain) = self.filling_untimed(stream) {
-                let programming = self.begin_padding(domain, stream);
-                self.complete_program(flash, programming);
-                self.counters.padding += 1;
-                self.note_place(programming.block, self.geometry.page_in_block(programming.ppn));
+                self.pad_one_untimed(flash, domain, stream);
             }
         }
+    }
+
+    /// Writes the next page of a stream with nothing.
+    pub(super) fn pad_one_untimed(&mut self, flash: &mut Flash, domain: Domain, stream: Stream) {
+        let programming = self.begin_padding(domain, stream);
+        self.complete_program(flash, programming);
+        self.counters.padding += 1;
+        self.note_place(programming.block, self.geometry.page_in_block(programming.ppn));
     }
 
     /// Cleans a domain as far as untimed writes have come, and until the host has room.
@@ -173,6 +178,18 @@ impl Ftl {
                 window.victims[domain.at()] = Some(victim);
             }
         }
+    }
+
+    /// The victim of a domain, if it has one, is emptied and erased.
+    pub fn finish_victim(&mut self, flash: &mut Flash, domain: Domain) {
+        while self.clean_group(flash, domain) {}
+    }
+
+    /// Empties a block without waiting for the host, and erases it.
+    pub fn empty_at_once(&mut self, flash: &mut Flash, job: Relocation) {
+        let Some(window) = &mut self.window else { return self.clean_untimed(flash, job) };
+        window.victims[job.domain.at()] = Some(Victim { job, next: 0, gains: 0, written: 0 });
+        self.finish_victim(flash, job.domain);
     }
 
     /// Moves what is valid in the next group of a domain's victim, and erases it behind the last; whether there is

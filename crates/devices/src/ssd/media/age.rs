@@ -11,6 +11,8 @@ pub struct Age {
     pub seconds: u64,
     /// How warm.
     pub at: Option<Celsius>,
+    /// The drive has no power meanwhile: nothing is refreshed.
+    pub is_off: bool,
 }
 
 /// Units and their seconds, the longest first; a year is 365.25 days and a month its twelfth.
@@ -27,14 +29,24 @@ const UNITS: [(&str, u64); 7] = [
 const LONGEST: f64 = 1000.0 * 31_557_600.0;
 
 /// How one is written, for people.
-pub const AGE_EXPECTED: &str = "a time and perhaps a temperature, such as \"90d at 40C\" or \"1y\"";
+pub const AGE_EXPECTED: &str = "a time and perhaps a temperature, such as \"90d at 40C\", \"1y\" or without \
+                                power \"90d off\"";
 
 impl Age {
     /// How one is written, as a regular expression.
     pub fn pattern() -> String {
-        let number = options::NUMBER;
+        format!(r"{}(?:\s+at\s+{})?(?:\s+off)?\s*", Self::time_pattern(), Celsius::pattern())
+    }
+
+    /// The same of the time alone.
+    pub fn time_pattern() -> String {
         let units = UNITS.map(|(unit, _)| unit).join("|");
-        format!(r"\s*{number}\s*(?:{units})(?:\s+at\s+{})?\s*", Celsius::pattern())
+        format!(r"\s*{}\s*(?:{units})", options::NUMBER)
+    }
+
+    /// So many seconds, at the temperature of the drive and with its power.
+    pub fn of_seconds(seconds: u64) -> Age {
+        Age { seconds, at: None, is_off: false }
     }
 }
 
@@ -43,6 +55,10 @@ impl FromStr for Age {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong =
             || format!("\"{text}\" is not {AGE_EXPECTED}; units are y, mo, w, d, h, min, s");
+        let (text, is_off) = match text.trim_end().strip_suffix(" off") {
+            Some(text) => (text, true),
+            None => (text, false),
+        };
         let (time, at) = match text.split_once(" at ") {
             Some((time, at)) => (time, Some(at.parse::<Celsius>()?)),
             None => (text, None),
@@ -56,7 +72,7 @@ impl FromStr for Age {
         if !(0.0..=LONGEST).contains(&seconds) {
             return Err(format!("\"{text}\" is not a time from 0s to 1000y"));
         }
-        Ok(Age { seconds: seconds as u64, at })
+        Ok(Age { seconds: seconds as u64, at, is_off })
     }
 }
 
@@ -66,7 +82,8 @@ impl fmt::Display for Age {
         let (unit, each) =
             UNITS.iter().find(is_whole).filter(|_| self.seconds > 0).unwrap_or(&UNITS[6]);
         write!(f, "{}{unit}", self.seconds / each)?;
-        self.at.map_or(Ok(()), |at| write!(f, " at {at}"))
+        self.at.map_or(Ok(()), |at| write!(f, " at {at}"))?;
+        if self.is_off { f.write_str(" off") } else { Ok(()) }
     }
 }
 
@@ -76,7 +93,17 @@ mod tests {
 
     #[test]
     fn ages_are_read_back_as_written() {
-        for text in ["90d at 40C", "1y at 30C", "3mo at -5.5C", "13w", "36h at 85C", "1s", "0s"] {
+        for text in [
+            "90d at 40C",
+            "90d off",
+            "2w at 25C off",
+            "1y at 30C",
+            "3mo at -5.5C",
+            "13w",
+            "36h at 85C",
+            "1s",
+            "0s",
+        ] {
             let age: Age = text.parse().unwrap();
             assert_eq!(age.to_string().parse::<Age>().unwrap(), age, "{text}");
         }

@@ -2,6 +2,7 @@
 
 use super::ladder::Ladder;
 use super::law::Law;
+use super::lines::Lines;
 use super::normal::{chance_above, mean_over};
 use super::spread::{SpreadOrigin, chance_lost, spread_of};
 use crate::ssd::config::{Ecc, Reference, Retry, SsdConfig};
@@ -46,6 +47,8 @@ pub struct Forecast {
     drift: f64,
     errors: f64,
     origin: SpreadOrigin,
+    /// The word lines of a drive that is simulated in part; without them there are as many as one likes.
+    lines: Option<Lines>,
 }
 
 impl Forecast {
@@ -61,6 +64,7 @@ impl Forecast {
             drift,
             errors,
             origin: SpreadOrigin::Given,
+            lines: None,
         }
     }
 
@@ -73,6 +77,18 @@ impl Forecast {
         let (errors, origin) = spread_of(config, &law);
         let forecast = Forecast::new(law, &config.ecc, &config.retry, drift, errors);
         Some(Forecast { origin, ..forecast })
+    }
+
+    /// The same of the drive as it is simulated, which has few word lines: their factors are spread evenly, so the worst
+    /// of them is not as bad as the worst of many.
+    pub fn of_its_lines(config: &SsdConfig) -> Option<Forecast> {
+        let lines = Lines::of(config);
+        Forecast::of(config).map(|forecast| Forecast { lines, ..forecast })
+    }
+
+    /// The word lines, where they are counted.
+    pub fn lines(&self) -> Option<&Lines> {
+        self.lines.as_ref()
     }
 
     /// The spread of the error rates between pages.
@@ -98,8 +114,56 @@ impl Forecast {
 
     /// The chance that a page is beyond correction: by its errors, or because the table of references ends.
     pub fn lost(&self, aged: Aged) -> f64 {
-        let by_errors = chance_lost(self.means(aged).1, self.ladder.limit(), self.errors);
+        let (errors, limit) = (self.means(aged).1, self.ladder.limit());
+        let by_errors = match &self.lines {
+            Some(lines) => lines.mean(|z| self.lost_on_line(errors, z)),
+            None => chance_lost(errors, limit, self.errors),
+        };
         either(by_errors, self.beyond_table(aged))
+    }
+
+    /// The chance that a page of a word line is beyond correction by its errors, given how far the line deviates.
+    fn lost_on_line(&self, errors: f64, z: f64) -> f64 {
+        // Half of the variance lies between word lines.
+        let half = self.errors * std::f64::consts::FRAC_1_SQRT_2;
+        let of_line = errors * libm::exp(half * z - half * half / 2.0);
+        chance_lost(of_line, self.ladder.limit(), half)
+    }
+
+    /// By how much losses vary between the blocks of a die: the variance of the chance of a block, in squares of its mean.
+    pub fn variance_of_blocks(&self, aged: Aged) -> f64 {
+        let Some(lines) = &self.lines else { return 0.0 };
+        let (drift, errors) = self.means(aged);
+        // The mean, and the variance in squares of it: chances are so small that their squares are none.
+        let moments = |of: &dyn Fn(f64) -> f64| {
+            let mean = coarse(of);
+            let square = if mean > 0.0 { coarse(|z| (of(z) / mean).powi(2)) - 1.0 } else { 0.0 };
+            (mean, square.max(0.0))
+        };
+        // Errors: a half of the variance lies between word lines, a quarter each between blocks and pages.
+        let (half, quarter) = (self.errors * std::f64::consts::FRAC_1_SQRT_2, self.errors / 2.0);
+        let by_errors = moments(&|z| {
+            lines.mean(|line| {
+                let off = half * line - half * half / 2.0 + quarter * z - quarter * quarter / 2.0;
+                chance_lost(errors * libm::exp(off), self.ladder.limit(), quarter)
+            })
+        });
+        let by_drift = if self.searches {
+            (0.0, 0.0)
+        } else {
+            let block = lines.drift_of_blocks();
+            let rest = (self.drift * self.drift - block * block).max(0.0).sqrt();
+            let reach = f64::from(self.most_steps) + self.ladder.window(errors);
+            moments(&|z| {
+                chance_lost(drift * libm::exp(block * z - block * block / 2.0), reach, rest)
+            })
+        };
+        let mean = by_errors.0 + by_drift.0;
+        if mean <= 0.0 {
+            return 0.0;
+        }
+        let of = |(part, variance): (f64, f64)| variance * (part / mean).powi(2);
+        of(by_errors) + of(by_drift)
     }
 
     /// The same where one of every `of` groups is parity: another page of the stripe must be lost too. Pages of a
@@ -110,17 +174,16 @@ impl Forecast {
         }
         let others = f64::from(of - 1);
         let both = |page: f64| -page * libm::expm1(others * libm::log1p(-page.min(1.0 - 1e-12)));
-        if is_staggered {
+        if is_staggered && self.lines.is_none() {
             return both(self.lost(aged));
         }
         let beyond = self.beyond_table(aged);
-        let (errors, limit) = (self.means(aged).1, self.ladder.limit());
-        // Half of the variance lies between word lines.
-        let half = self.errors * std::f64::consts::FRAC_1_SQRT_2;
-        mean_over(|z| {
-            let of_line = errors * libm::exp(half * z - half * half / 2.0);
-            both(either(chance_lost(of_line, limit, half), beyond))
-        })
+        let errors = self.means(aged).1;
+        let on_line = |z: f64| either(self.lost_on_line(errors, z), beyond);
+        match &self.lines {
+            Some(lines) => lines.mean_of_stripes(others, on_line),
+            None => mean_over(|z| both(on_line(z))),
+        }
     }
 
     /// The chance that the table of references does not reach, where no search follows.
@@ -128,8 +191,7 @@ impl Forecast {
         if self.searches {
             return 0.0;
         }
-        let longer = Forecast { most_steps: self.most_steps + 1, ..self.clone() };
-        longer.retries(aged).chances.last().copied().unwrap_or(0.0)
+        1.0 - self.at_most(aged, f64::from(self.most_steps))
     }
 
     /// The chance that a page needs soft decoding.
@@ -140,32 +202,33 @@ impl Forecast {
     /// The retries of a page, read for the first time: the integral over its drift, its errors and what the
     /// controller expects.
     pub fn retries(&self, aged: Aged) -> Retries {
-        let (drift, errors) = self.means(aged);
         let most = self.most_steps as usize;
-        // Given errors, the window; given where the read begins, the chance of no more than so many steps.
-        let within = |steps: f64, z: f64, from: f64| {
-            let page = errors * libm::exp(self.errors * z - self.errors * self.errors / 2.0);
-            let reach = steps + self.ladder.window(page);
-            self.below(drift, from + reach) - self.below(drift, from - reach)
-        };
-        let off = self.ladder.estimate_error;
-        let from = |z: f64| match self.ladder.reference {
-            Reference::Model => drift * libm::exp(off * z - off * off / 2.0),
-            Reference::Table | Reference::Last => 0.0,
-        };
-        let at_most = |steps: f64| match self.ladder.reference {
-            Reference::Model => coarse(|x| coarse(|z| within(steps, z, from(x)))),
-            Reference::Table | Reference::Last => mean_over(|z| within(steps, z, 0.0)),
-        };
         let mut before = 0.0;
         let mut chances: Vec<f64> = (0..most)
             .map(|steps| {
-                let up_to = at_most(steps as f64);
+                let up_to = self.at_most(aged, steps as f64);
                 std::mem::replace(&mut before, up_to).mul_add(-1.0, up_to)
             })
             .collect();
         chances.push(1.0 - before);
         Retries { chances }
+    }
+
+    /// The chance of no more than so many retries.
+    fn at_most(&self, aged: Aged, steps: f64) -> f64 {
+        let (drift, errors) = self.means(aged);
+        // Given errors, the window; given where the read begins, the chance of no more than so many steps.
+        let within = |z: f64, from: f64| {
+            let page = errors * libm::exp(self.errors * z - self.errors * self.errors / 2.0);
+            let reach = steps + self.ladder.window(page);
+            self.below(drift, from + reach) - self.below(drift, from - reach)
+        };
+        let off = self.ladder.estimate_error;
+        let from = |z: f64| drift * libm::exp(off * z - off * off / 2.0);
+        match self.ladder.reference {
+            Reference::Model => coarse(|x| coarse(|z| within(z, from(x)))),
+            Reference::Table | Reference::Last => mean_over(|z| within(z, 0.0)),
+        }
     }
 
     /// The chance that a page has drifted by less than so much.
@@ -182,7 +245,13 @@ impl Forecast {
         if limit == 0.0 {
             return 0.0;
         }
-        1.0 - chance_above(libm::log(limit / mean) / self.drift + self.drift / 2.0)
+        let at_most = |mean: f64, spread: f64| {
+            1.0 - chance_above(libm::log(limit / mean) / spread + spread / 2.0)
+        };
+        let of_lines = self.lines.as_ref().filter(|lines| lines.are_few());
+        of_lines
+            .and_then(|lines| lines.below(mean, self.drift, at_most))
+            .unwrap_or_else(|| at_most(mean, self.drift))
     }
 }
 

@@ -7,9 +7,12 @@
 
 mod age;
 mod cell;
+mod failing;
 mod forms;
+mod frailty;
 mod ladder;
 mod law;
+mod lines;
 mod losses;
 mod normal;
 mod place;
@@ -21,12 +24,15 @@ mod state;
 mod tally;
 
 pub use age::{AGE_EXPECTED, Age};
+pub use failing::{Fleet, Lived};
 pub use forms::{Aged, Forecast, Retries};
+pub use frailty::Draws;
 pub use ladder::{Ladder, Outcome, Rebuilt};
 pub use law::{ACTIVATION, Law, MONTH, REFERENCE, YEAR, acceleration, days_at_fixed_references};
+pub use lines::Lines;
 pub use losses::Losses;
 pub use normal::{chance_above, exceeded_with};
-pub use place::{FlashPage, Written};
+pub use place::{FlashPage, Found, Written};
 pub use report::MediaReport;
 pub use spread::{CODEWORD_BITS, SpreadOrigin, UBER, allowed, chance_lost, of_rating, widest};
 pub use state::{Media, MediaState};

@@ -35,6 +35,15 @@ pub struct Written {
     pub programmed: u32,
 }
 
+/// What a patrol finds in a block: the worst of the pages that it reads.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Found {
+    /// Raw error rate at the best reference.
+    pub errors: f64,
+    /// Steps that this has moved.
+    pub drift: f64,
+}
+
 /// A page of the flash: its block, the group in that, its row in the group, and its plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlashPage {

@@ -39,11 +39,21 @@ pub enum Mistake {
     UntimedNeverFails,
     /// A page of one bit ages as one of three.
     SlcAsNative,
+    /// What is refreshed keeps its date.
+    RefreshKeepsDate,
+    /// A patrol reads nothing.
+    PatrolReadsNothing,
+    /// Reads of a block count on when it is erased.
+    ReadsOfTheErased,
+    /// Drives do not differ in how many defects they have.
+    PoissonDefects,
+    /// A sick die takes pages of its neighbour.
+    SickNeighbour,
 }
 
 impl Mistake {
     /// Every one.
-    pub const ALL: [Mistake; 17] = [
+    pub const ALL: [Mistake; 22] = [
         Mistake::DrawnOnEachRead,
         Mistake::AgeOfTheDrive,
         Mistake::OldDate,
@@ -61,6 +71,11 @@ impl Mistake {
         Mistake::NoWear,
         Mistake::UntimedNeverFails,
         Mistake::SlcAsNative,
+        Mistake::RefreshKeepsDate,
+        Mistake::PatrolReadsNothing,
+        Mistake::ReadsOfTheErased,
+        Mistake::PoissonDefects,
+        Mistake::SickNeighbour,
     ];
 
     /// Whether it is planted.

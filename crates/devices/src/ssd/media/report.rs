@@ -30,6 +30,12 @@ pub struct MediaReport {
     pub healed: u64,
     /// Copies in the flash of pages that could not be read when they were moved.
     pub poisoned: u64,
+    /// Dies that were lost, bad blocks of other sick dies, and defects, where anything fails.
+    pub failures: Option<[u64; 3]>,
+    /// Pages read on patrol.
+    pub patrol_reads: u64,
+    /// Blocks whose data were refreshed, and reclaimed because of reads.
+    pub moved_blocks: [u64; 2],
 }
 
 impl MediaReport {
@@ -68,5 +74,13 @@ impl MediaReport {
         self.unreadable += other.unreadable;
         self.healed += other.healed;
         self.poisoned += other.poisoned;
+        self.patrol_reads += other.patrol_reads;
+        self.failures = match (self.failures, other.failures) {
+            (Some(one), Some(two)) => Some([0, 1, 2].map(|at| one[at] + two[at])),
+            (one, two) => one.or(two),
+        };
+        for (count, more) in self.moved_blocks.iter_mut().zip(other.moved_blocks) {
+            *count += more;
+        }
     }
 }

@@ -2,11 +2,13 @@
 
 use super::age::Age;
 use super::cell::{Cell, rounded, stepped, unstepped};
+use super::failing::{Failing, FailingState};
 use super::ladder::{Ladder, Outcome, Rebuilt};
 use super::law::{Law, acceleration};
+use super::lines::{quantiles, stagger_of};
 use super::losses::Losses;
-use super::normal::{exceeded_with, mix, of_hash};
-use super::place::{FlashPage, Spreads, Written};
+use super::normal::{mix, of_hash};
+use super::place::{FlashPage, Found, Spreads, Written};
 use super::planted::Mistake;
 use super::report::MediaReport;
 use super::resumed::Resumed;
@@ -36,6 +38,8 @@ const AGE_BITS: u32 = 11;
 const READ_BITS: u32 = 6;
 /// Quantiles of the normal distribution by which blocks differ.
 const QUANTILES: usize = 4096;
+/// What tells the failures of a drive from how its pages differ.
+const FAILING: u64 = 1 << 60;
 /// Pages that a report looks at, at most.
 const SAMPLE: u64 = 1 << 14;
 
@@ -47,6 +51,8 @@ pub struct MediaState {
     resumed: Resumed,
     losses: Losses,
     last: Vec<u8>,
+    /// Nothing where nothing fails.
+    failing: Option<FailingState>,
 }
 
 /// The media of a drive. Its fields are the law and the ladder, the clock, what is kept of blocks, and what was counted.
@@ -79,6 +85,7 @@ pub struct Media {
     /// The last good reference of each block of each die, where reads begin there.
     last: Vec<u8>,
     losses: Losses,
+    failing: Option<Box<Failing>>,
     tally: Tally,
 }
 
@@ -108,7 +115,7 @@ impl Media {
             ladder,
             seed,
             blocks_per_domain,
-            stagger: if config.parity.stagger { (shape.rounds() / shape.width).max(1) } else { 0 },
+            stagger: stagger_of(config, &shape),
             cycles: media.cycles,
             clock: 0,
             rate: rate(media.temperature),
@@ -133,6 +140,7 @@ impl Media {
             spread_errors,
             last: vec![0; tracked],
             losses: Losses::default(),
+            failing: Failing::new(&config.spares, shape, blocks, mix(seed, FAILING)),
             tally: Tally::default(),
             shape,
         })
@@ -144,6 +152,33 @@ impl Media {
     #[inline]
     pub fn advance(&mut self, now: Time) {
         self.minute = minutes(self.clock_at(now));
+        self.fail();
+    }
+
+    /// What fails by the present minute has.
+    #[inline]
+    fn fail(&mut self) {
+        if let Some(failing) = &mut self.failing {
+            failing.advance(self.minute);
+        }
+    }
+
+    /// Whether a page is gone, with its die or by a defect.
+    #[inline]
+    fn has_failed(&self, page: FlashPage) -> bool {
+        let Some(failing) = &self.failing else { return false };
+        failing.is_hit(page.block, page.group, (page.row, page.plane))
+            || failing.is_sick(self.die_of(page), page.block, self.minute)
+    }
+
+    fn die_of(&self, page: FlashPage) -> u32 {
+        let first = self.shape.first_die(page.block, self.blocks_per_domain);
+        self.shape.place(first, page.group).die
+    }
+
+    /// Dies that are lost.
+    pub fn lost_dies(&self) -> u32 {
+        self.failing.as_ref().map_or(0, |failing| failing.counts(self.minute).0)
     }
 
     /// Steps of the clock when the drive's own time has come to `now`.
@@ -174,6 +209,7 @@ impl Media {
         )?;
         self.since = now;
         self.minute = minutes(self.clock);
+        self.fail();
         for (block, programmed) in open {
             let part = self.resumed.split(block, programmed.div_ceil(self.shape.units));
             let is_one_bit = self.cells[block.at()].is_one_bit();
@@ -182,6 +218,15 @@ impl Media {
             self.cells[at] = Cell::begun(self.minute, is_one_bit);
         }
         Ok(())
+    }
+
+    /// Time passes in which requests are served without time, at the temperature of the drive.
+    pub fn pass(&mut self, ns: Time, now: Time) {
+        let passed = u128::from(ns) * u128::from(self.rate) / 1_000_000_000;
+        self.clock = self.clock_at(now).saturating_add(u64::try_from(passed).unwrap_or(u64::MAX));
+        self.since = now;
+        self.minute = minutes(self.clock);
+        self.fail();
     }
 
     /// Days on the clock.
@@ -200,6 +245,9 @@ impl Media {
         if Mistake::OldDate.is_planted() {
             opened = self.cells[block.at()].opened;
         }
+        if let Some(failing) = &mut self.failing {
+            failing.forget(block);
+        }
         let is_one_bit = is_one_bit && !Mistake::SlcAsNative.is_planted();
         self.cells[block.at()] = Cell::begun(opened, is_one_bit);
     }
@@ -210,6 +258,9 @@ impl Media {
         self.cells[block.at()] = Cell::begun(opened, false);
         self.resumed.forget(block);
         self.losses.erased(pages);
+        if let Some(failing) = &mut self.failing {
+            failing.forget(block);
+        }
         let width = self.shape.width as usize;
         if let Some(last) = self.last.get_mut(block.at() * width..(block.at() + 1) * width) {
             last.fill(0);
@@ -248,6 +299,45 @@ impl Media {
         self.pages_in(block, page, (0, self.shape.unit_bytes))
     }
 
+    /// The pages that a patrol reads of a block: one of each group that is full.
+    pub fn patrolled(
+        &self,
+        block: Block,
+        written: Written,
+    ) -> impl Iterator<Item = FlashPage> + use<> {
+        let Groups { units, rows, planes, .. } = self.shape;
+        let rows = if self.cells[block.at()].is_one_bit() { 1 } else { rows };
+        (0..written.programmed / units).map(move |group| {
+            let (row, plane) = (group % rows, group / rows % planes);
+            FlashPage { block, group, row, plane }
+        })
+    }
+
+    /// What a patrol finds in a block.
+    pub fn inspect(&mut self, block: Block, written: Written) -> Found {
+        let mut found = Found::default();
+        if Mistake::PatrolReadsNothing.is_planted() {
+            return found;
+        }
+        for page in self.patrolled(block, written) {
+            self.is_clean_now(self.cell_of(page), written.erases);
+            let (drift, mut errors, _) = self.state_of(page, written.erases);
+            let number = (page.row, page.plane);
+            // What is gone with a die would be gone again.
+            if self.failing.as_ref().is_some_and(|it| it.is_hit(page.block, page.group, number)) {
+                errors = 1.0;
+            }
+            found.errors = found.errors.max(errors);
+            found.drift = found.drift.max(drift);
+        }
+        found
+    }
+
+    /// A block takes the date of another: a mistake that can be planted.
+    pub fn redate(&mut self, block: Block, from: Block) {
+        self.cells[block.at()].opened = self.cells[from.at()].opened;
+    }
+
     /// What a read of a page comes to. That of the host counts.
     #[inline]
     pub fn look(&mut self, page: FlashPage, block: Written, of_host: bool) -> Outcome {
@@ -255,7 +345,7 @@ impl Media {
         if of_host {
             self.cells[at].count_read();
         }
-        let outcome = if self.is_clean_now(at, block.erases) {
+        let outcome = if self.is_clean_now(at, block.erases) && !self.has_failed(page) {
             Outcome::default()
         } else {
             let outcome = self.climb(page, block.erases);
@@ -269,7 +359,8 @@ impl Media {
 
     /// Whether a page would be beyond correction, if it were read now.
     pub fn would_be_lost(&mut self, page: FlashPage, block: Written) -> bool {
-        !self.is_clean_now(self.cell_of(page), block.erases) && self.climb_alone(page, block).lost
+        let is_clean = self.is_clean_now(self.cell_of(page), block.erases);
+        (!is_clean || self.has_failed(page)) && self.climb_alone(page, block).lost
     }
 
     /// What a read of a page would come to, with its stripe.
@@ -413,6 +504,8 @@ impl Media {
     /// What a read of a page comes to by its state alone, and the reference at which it ends.
     fn judge(&self, page: FlashPage, erases: u32) -> (Outcome, f64) {
         let (drift, errors, from) = self.state_of(page, erases);
+        // What has failed no reference reads.
+        let errors = if self.has_failed(page) { 1.0 } else { errors };
         let outcome = self.ladder.climb(drift, errors, from);
         // The first entry of the table within reach of the best.
         let steps = f64::from(outcome.steps);
@@ -465,6 +558,11 @@ impl Media {
     /// Reads of logical pages that failed.
     pub fn unreadable(&self) -> u64 {
         self.tally.unreadable
+    }
+
+    /// Flash pages that the host read.
+    pub fn page_reads(&self) -> u64 {
+        self.tally.retries.iter().sum()
     }
 
     /// It wrote one anew that it could not have read.
@@ -528,6 +626,11 @@ impl Media {
             unreadable,
             healed,
             poisoned: self.losses.poisoned(),
+            failures: self.failing.as_ref().map(|it| {
+                let (lost, bad) = it.counts(self.minute);
+                [u64::from(lost), u64::from(bad), it.defects()]
+            }),
+            ..MediaReport::default()
         }
     }
 
@@ -539,6 +642,7 @@ impl Media {
             resumed: self.resumed.clone(),
             losses: self.losses.clone(),
             last: self.last.clone(),
+            failing: self.failing.as_ref().map(|failing| failing.keep()),
         }
     }
 
@@ -553,6 +657,9 @@ impl Media {
             self.clock = 0;
         }
         self.losses = state.losses;
+        if let Some((failing, state)) = self.failing.as_mut().zip(state.failing) {
+            failing.restore(state);
+        }
         // A drive whose reads began elsewhere has none.
         if state.last.len() == self.last.len() {
             self.last = state.last;
@@ -569,12 +676,11 @@ impl Media {
 fn spread_evenly(count: u32, hash: impl Fn(u32) -> u64) -> Vec<f32> {
     let mut order: Vec<u32> = (0..count).collect();
     order.sort_by_key(|line| hash(*line));
-    let mut quantiles = vec![0.0; count as usize];
-    for (rank, line) in order.into_iter().enumerate() {
-        let above = (rank as f64 + 0.5) / f64::from(count);
-        quantiles[line as usize] = exceeded_with(above) as f32;
+    let mut found = vec![0.0; count as usize];
+    for (line, quantile) in order.into_iter().zip(quantiles(count)) {
+        found[line as usize] = quantile as f32;
     }
-    quantiles
+    found
 }
 
 /// Steps of the clock in a second at a temperature.

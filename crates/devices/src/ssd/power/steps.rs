@@ -44,6 +44,7 @@ impl Ssd {
         power.reader.lose_power(now);
         power.state = State::Off;
         self.machines_lose_power(now);
+        self.forget_care();
         self.clock = Clock::at(now);
         self.front.lose_power(&self.config, now);
         self.front.hand_over(completions);

@@ -1,7 +1,8 @@
 //! What placement handles came to.
 
 use crate::ssd::Ssd;
-use crate::ssd::ftl::HandleAccount;
+use crate::ssd::config::Isolation;
+use crate::ssd::ftl::{EventKind, FdpEvent, HandleAccount};
 use engine::SECTOR_BYTES;
 
 /// Flexible data placement in a run. Sizes are bytes.
@@ -22,12 +23,18 @@ pub struct FdpReport {
     pub fitting: u32,
     /// Each handle.
     pub handles: Vec<HandleReport>,
+    /// Whether copies of each handle have units of their own.
+    pub persistent: bool,
     /// Bytes moved out of units that copies of all handles share.
     pub moved_from_shared: u64,
-    /// Writes that named a handle which there is not; they have handle 0.
-    pub invalid: u64,
-    /// Units out of which data of the host were moved.
-    pub reallocated: u64,
+    /// Bytes of the blocks that were erased.
+    pub erased: u64,
+    /// How often each kind of event has happened.
+    pub events: [u64; EventKind::ALL.len()],
+    /// The last events that the host brought about, and the last of the drive's own; none of several drives.
+    pub last: [Vec<FdpEvent>; 2],
+    /// Capacities written, and write amplification since the point before; none of several drives.
+    pub curve: Vec<(f64, f64)>,
 }
 
 /// What was done for one handle, in bytes.
@@ -47,6 +54,12 @@ pub struct HandleReport {
     pub foreign: u64,
     /// Units opened for writes of the host.
     pub opened: u64,
+    /// Units filled by these.
+    pub closed: u64,
+    /// Units given up before they were full.
+    pub partly: u64,
+    /// What can be written to its unit before it needs another.
+    pub left: u64,
 }
 
 impl HandleReport {
@@ -70,6 +83,9 @@ impl std::ops::AddAssign for HandleReport {
         self.invalidated += other.invalidated;
         self.foreign += other.foreign;
         self.opened += other.opened;
+        self.closed += other.closed;
+        self.partly += other.partly;
+        self.left += other.left;
     }
 }
 
@@ -81,54 +97,64 @@ impl FdpReport {
         self.open += other.open;
         self.handles.iter_mut().zip(&other.handles).for_each(|(one, other)| *one += *other);
         self.moved_from_shared += other.moved_from_shared;
-        self.invalid += other.invalid;
-        self.reallocated += other.reallocated;
+        self.erased += other.erased;
+        self.events.iter_mut().zip(other.events).for_each(|(one, other)| *one += other);
+        self.last = Default::default();
+        self.curve.clear();
     }
 }
 
 impl Ssd {
     /// What placement handles came to, of a drive that has some.
-    pub fn fdp_report(&self) -> Option<FdpReport> {
+    pub(in crate::ssd) fn placement_report(&self) -> Option<FdpReport> {
         let fdp = self.ftl.fdp()?;
         let geometry = self.geometry();
         let page = u64::from(geometry.sectors_per_page) * SECTOR_BYTES;
-        let of = |it: &HandleAccount| HandleReport {
-            host: it.host_bytes,
-            media: (it.programs + it.moved) * page,
-            moved: it.moved * page,
-            moved_because: it.moved_because * page,
-            invalidated: it.invalidated * page,
-            foreign: it.foreign * page,
-            opened: it.opened,
+        let of = |(number, it): (usize, &HandleAccount)| {
+            let (open, left) = self.ftl.open_units(number as u32);
+            HandleReport {
+                host: it.host_bytes,
+                media: (it.programs + it.moved) * page,
+                moved: it.moved * page,
+                moved_because: it.moved_because * page,
+                invalidated: it.invalidated * page,
+                foreign: it.foreign * page,
+                opened: it.opened,
+                closed: (it.opened + it.open_before).saturating_sub(open + it.partly),
+                partly: it.partly,
+                left: u64::from(left) * page,
+            }
         };
-        let mut handles: Vec<HandleReport> = fdp.accounts().iter().map(of).collect();
-        if handles.is_empty() {
+        let mut handles: Vec<HandleReport> = fdp.accounts().iter().enumerate().map(of).collect();
+        if let [only] = &mut handles[..] {
             // Everything is of the only handle.
             let counters = &self.ftl.counters;
-            let moved = counters.moves + counters.migrations;
-            handles.push(HandleReport {
+            *only = HandleReport {
                 host: counters.host_bytes,
-                media: (counters.host_programs + moved) * page,
-                moved: moved * page,
+                media: self.ftl.media_bytes(),
+                moved: (counters.moves + counters.migrations) * page,
                 moved_because: counters.victim_moves * page,
-                ..HandleReport::default()
-            });
+                ..*only
+            };
         }
         let data = f64::from(geometry.data_pages);
         let spare = f64::from(geometry.blocks()) - geometry.exported_pages() as f64 / data;
         let open = geometry.spare_in_open(&self.config);
-        let (invalid, reallocated) = fdp.events();
+        let unit = u64::from(geometry.data_pages) * page;
         Some(FdpReport {
-            unit: u64::from(geometry.data_pages) * page,
+            unit,
             units: u64::from(geometry.blocks()),
             spare,
             open: open.map_or(0, |it| u64::from(it.open)),
             open_share: open.map_or(0.0, |it| it.share),
             fitting: open.map_or(1, |it| it.fitting),
             handles,
+            persistent: self.config.fdp.isolation == Isolation::Persistent,
             moved_from_shared: fdp.moved_from_shared() * page,
-            invalid,
-            reallocated,
+            erased: self.ftl.counters.erases * unit,
+            events: fdp.events().counts(),
+            last: [true, false].map(|of_host| fdp.events().kept(of_host)),
+            curve: fdp.curve().slopes(),
         })
     }
 }

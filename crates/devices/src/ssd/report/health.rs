@@ -24,11 +24,11 @@ pub struct CriticalWarning {
     pub word: &'static str,
 }
 
-/// The warnings of the log that a simulated drive can come to. The others are of temperature, of
-/// errors of the media, and of parts that are not modelled.
-pub const CRITICAL_WARNINGS: [CriticalWarning; 2] = [
+/// The warnings of the log that a simulated drive can come to. The others are of parts that are not modelled.
+pub const CRITICAL_WARNINGS: [CriticalWarning; 3] = [
     CriticalWarning { bit: 1 << 0, word: "spare below threshold" },
     CriticalWarning { bit: 1 << 3, word: "read only" },
+    CriticalWarning { bit: 1 << 2, word: "media errors" },
 ];
 
 /// The health of a drive, or of an array: that of the member which fares worst.
@@ -44,6 +44,8 @@ pub struct HealthReport {
     pub data_units_written: u64,
     /// Pages that the host could not read, where data age.
     pub media_errors: Option<u64>,
+    /// They are more than `health.rate` of what the host read.
+    pub unreliable: bool,
     /// Scale of the simulation: each counted byte stands for `scale` bytes of the real drive.
     pub scale: u32,
 }
@@ -52,7 +54,8 @@ impl HealthReport {
     /// The sum of the bits of what it warns of.
     pub fn critical_warning(&self) -> u8 {
         let spare = u8::from(self.available_spare < SPARE_THRESHOLD) * CRITICAL_WARNINGS[0].bit;
-        spare | (u8::from(self.read_only) * CRITICAL_WARNINGS[1].bit)
+        let media = u8::from(self.unreliable) * CRITICAL_WARNINGS[2].bit;
+        spare | (u8::from(self.read_only) * CRITICAL_WARNINGS[1].bit) | media
     }
 
     /// The words for what it warns of.
@@ -72,6 +75,7 @@ impl HealthReport {
                 (None, errors) | (errors, None) => errors,
                 (Some(one), Some(other)) => Some(one + other),
             },
+            unreliable: self.unreliable || other.unreliable,
             scale: self.scale,
         }
     }
@@ -90,6 +94,7 @@ impl Ssd {
         let blocks = (0..flash.erases().len() as u32).map(Block);
         let rated: u64 = blocks.map(|block| u64::from(flash.ratings().of(block))).sum();
         let ageing = ftl.ageing();
+        // What the factory left.
         let losable = u64::from(self.geometry().losable_blocks());
         let spare = u64::from(ageing.spare.iter().copied().min().unwrap_or(0));
         // A pool that could lose none from the start has all of that until it lacks one.
@@ -101,6 +106,10 @@ impl Ssd {
             read_only: ftl.has_ended(),
             data_units_written: data_units(written, self.config.scale),
             media_errors: flash.media().map(Media::unreadable),
+            unreliable: flash.media().is_some_and(|media| {
+                let limit = self.config.health.rate.unwrap_or(f64::INFINITY);
+                media.unreadable() as f64 > limit * media.page_reads() as f64
+            }),
             scale: self.config.scale,
         }
     }

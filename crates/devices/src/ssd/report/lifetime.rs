@@ -87,7 +87,8 @@ impl Ssd {
             drive_writes_per_day: host_bytes / capacity / days,
         };
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
-        let amplification = share(counts.bytes_programmed, counts.host_bytes_written);
+        let amplification = share(counts.bytes_programmed, counts.host_bytes_written)
+            .map(|each| each + self.slc_wear(counts.host_bytes_written));
         let (rated, wear) = (self.mean_rating(), self.wear_at_end());
         // Pages that need cleaning: what is programmed, but by moving. In balance each victim's superseded
         // pages make room for as many of them.
@@ -110,6 +111,17 @@ impl Ssd {
             first_expiry: ageing.first_expiry.map(|bytes| milestone(bytes as f64)),
             spare_gone: ageing.end.map(|bytes| milestone(bytes as f64)),
         }
+    }
+
+    /// What blocks with one bit a cell wear more, or less, than the bytes programmed there would native ones, for a byte
+    /// of the host; nothing where no key says what they are rated for.
+    fn slc_wear(&self, host_bytes: u64) -> f64 {
+        let keys = &self.config.slc_cache;
+        let written = self.slc_written().filter(|_| host_bytes > 0);
+        let Some((rated, written)) = keys.rated_cycles.zip(written) else { return 0.0 };
+        let each = f64::from(self.config.wear.rated_cycles) / f64::from(rated);
+        let of_native = f64::from(self.config.cell.bits) * each;
+        (of_native - 1.0) * written as f64 / host_bytes as f64
     }
 
     fn mean_rating(&self) -> f64 {

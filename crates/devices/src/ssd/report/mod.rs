@@ -6,6 +6,7 @@ mod lifetime;
 mod slc;
 mod wear_map;
 
+pub use crate::ssd::ftl::{EventKind, FdpEvent};
 pub use fdp::{FdpReport, HandleReport};
 pub use health::{HealthReport, SPARE_THRESHOLD, data_units};
 pub use lifetime::{LifetimeReport, Milestone};
@@ -14,10 +15,12 @@ pub use wear_map::WearMap;
 
 use crate::ssd::Ssd;
 use crate::ssd::account::{Account, Counts, Spent, UnitAccount};
+use crate::ssd::ftl::BadReport;
 use crate::ssd::ids::{Block, Domain};
 use crate::ssd::media::MediaReport;
 use crate::ssd::power::PowerReport;
 use crate::ssd::programmed::MediaBytes;
+use crate::ssd::thermal::ThermalReport;
 use engine::{SECTOR_BYTES, Time};
 
 /// Everything that a drive has to say: fields as there are sections of results.
@@ -29,6 +32,8 @@ pub struct SsdReport {
     pub merges: bool,
     /// It has a block buffer, or reads ahead.
     pub blocks: bool,
+    /// It has a map cache.
+    pub maps: bool,
     /// What it counted.
     pub counts: Counts,
     /// Pages programmed / pages the host wrote, whole or in part; `None` without host writes.
@@ -59,6 +64,10 @@ pub struct SsdReport {
     pub page_bytes: u64,
     /// What its media came to, where data age.
     pub aged: Option<MediaReport>,
+    /// Bad blocks that are not worn, where there may be some.
+    pub bad: Option<BadReport>,
+    /// Its heat, where writes wait for it.
+    pub thermal: Option<ThermalReport>,
 }
 
 impl SsdReport {
@@ -192,6 +201,7 @@ impl Ssd {
             granule: geometry.granule,
             data_pages: geometry.data_pages,
             page_bytes: u64::from(geometry.sectors_per_flash_page) * SECTOR_BYTES,
+            map_page_bytes: self.config.map.page.bytes(),
             copy_back: self.config.cleaning.copy_back,
             free_blocks,
         }
@@ -233,13 +243,14 @@ impl Ssd {
             buffered: self.geometry().groups.is_some(),
             merges: self.config.log_blocks.are_used(),
             blocks: self.config.block_buffer.is_used(),
+            maps: self.ftl.caches_map(),
             counts: self.counts_now(),
             write_amplification: None,
             write_amplification_bytes: None,
             cleaning: self.cleaning(&units),
             media: self.account_now().media(),
             slc_cache: self.slc_report(end),
-            fdp: self.fdp_report(),
+            fdp: self.placement_report(),
             spare: self.spare(),
             wear: self.wear(),
             health: self.health(),
@@ -248,6 +259,8 @@ impl Ssd {
             power: self.power_report().cloned(),
             page_bytes: u64::from(self.geometry().sectors_per_flash_page) * SECTOR_BYTES,
             aged: self.media_report(),
+            bad: self.ftl.bad_report(),
+            thermal: self.thermal.as_ref().map(|thermal| thermal.account(end)),
         };
         report.derive();
         report

@@ -2,6 +2,7 @@
 
 use crate::ssd::Ssd;
 use crate::ssd::cache::SlcState;
+use crate::ssd::config::WhenFull;
 use engine::Time;
 
 /// The SLC cache in a run. Sizes are bytes of data of the host.
@@ -11,7 +12,7 @@ pub struct SlcReport {
     pub written: u64,
     /// Those that it wrote to native blocks.
     pub direct: u64,
-    /// Of these, what it wrote when space came from folded blocks alone.
+    /// What it wrote when space came from folded blocks alone.
     pub forced: u64,
     /// Bytes moved out of it.
     pub folded: u64,
@@ -41,6 +42,21 @@ pub struct SlcStretch {
 }
 
 impl Ssd {
+    /// Bytes that the host wrote to the SLC cache, if there is one.
+    pub fn slc_written(&self) -> Option<u64> {
+        let groups = self.geometry().groups.as_ref()?;
+        let (_, pages, _) = self.cache.slc_account()?.account(0);
+        let states = SlcState::ALL.into_iter().filter(|state| self.writes_to_slc(*state));
+        let pages: u64 = states.map(|state| pages[state as usize]).sum();
+        Some(pages * u64::from(groups.unit_bytes))
+    }
+
+    /// Whether the host writes to the cache in a state.
+    fn writes_to_slc(&self, state: SlcState) -> bool {
+        let folds_first = self.config.slc_cache.when_full == WhenFull::Fold;
+        state == SlcState::Fast || state == SlcState::Forced && folds_first
+    }
+
     /// What the SLC cache did up to `end`, if there is one.
     pub(super) fn slc_report(&self, end: Time) -> Option<SlcReport> {
         let groups = self.geometry().groups.as_ref()?;
@@ -62,10 +78,14 @@ impl Ssd {
                 held: u64::from(held) * of_block,
             });
         }
-        let first = stretches.iter().position(|it| it.state == SlcState::Direct.name());
+        let is_slow =
+            |name| [SlcState::Direct, SlcState::Forced].iter().any(|it| it.name() == name);
+        let first = stretches.iter().position(|it| is_slow(it.state));
+        let all = written(SlcState::Fast) + written(SlcState::Direct) + written(SlcState::Forced);
+        let in_cache = self.slc_written()?;
         Some(SlcReport {
-            written: written(SlcState::Fast),
-            direct: written(SlcState::Direct) + written(SlcState::Forced),
+            written: in_cache,
+            direct: all - in_cache,
             forced: written(SlcState::Forced),
             folded: bytes(self.ftl.counters.folds),
             cliff_at: first.map(|at| stretches[..at].iter().map(|it| it.written).sum()),

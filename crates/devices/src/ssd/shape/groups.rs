@@ -180,6 +180,11 @@ impl Groups {
         })
     }
 
+    /// The same groups, of blocks on some of more dies.
+    pub fn on(self, dies: u32, channels: u32) -> Groups {
+        Groups { dies, channels, ..self }
+    }
+
     /// Groups of one page, in lines of one block, on dies of which there are none: the units of the drive have the
     /// pages.
     pub fn of_pages(unit_bytes: u32, data_pages: u32, pages_per_block: u32) -> Groups {

@@ -4,6 +4,7 @@
 //! Contradictory configurations end here, as an [`Invalid`] that names the keys; everything that
 //! is computed with a [`Geometry`] afterwards cannot fail.
 
+mod ageing;
 mod block_buffer;
 mod check;
 pub mod divisor;
@@ -11,13 +12,16 @@ mod fdp;
 pub mod granule;
 pub mod groups;
 mod log_blocks;
+mod map_cache;
 mod memory;
 mod recovery;
+mod slc;
 mod spare_in_open;
 mod today;
 
 pub use granule::Granule;
 pub use groups::Groups;
+pub use map_cache::MapShape;
 pub use spare_in_open::{MOST_TAKEN, SpareInOpen};
 
 use crate::ssd::config::{ActiveBlocks, Gang, Interleave, Pool, Reclaim, SsdConfig};
@@ -144,6 +148,8 @@ pub struct Geometry {
     pub kept_for_cuts: u32,
     /// The same for what fills groups with nothing.
     pub kept_for_padding: u32,
+    /// Blocks that are always of the SLC cache.
+    pub static_blocks: u32,
     by_pools: Divisor,
     by_pages_per_block: Divisor,
     by_blocks_per_domain: Divisor,
@@ -225,6 +231,7 @@ impl Geometry {
             idle_blocks: 0,
             kept_for_cuts: 0,
             kept_for_padding: 0,
+            static_blocks: 0,
             by_pools: Divisor::new(pools),
             by_pages_per_block: Divisor::new(pages_per_block),
             by_blocks_per_domain: Divisor::new(blocks),
@@ -236,10 +243,12 @@ impl Geometry {
         let share = f64::from(geometry.blocks_per_domain) * config.min_free();
         geometry.low_blocks = (share as u32).max(1);
         geometry.keep_room_for_cuts(config)?;
+        geometry.static_blocks = geometry.static_slc_blocks(config)?;
         geometry.check_log_blocks(config)?;
         geometry.check_handles(config)?;
         geometry.pages_per_pool = geometry.exported_per_pool(config)?;
         geometry.check_block_buffer(config)?;
+        geometry.check_map_cache(config)?;
         geometry.check_filled(config)?;
         geometry.idle_blocks = geometry.low_blocks;
         if config.cleaning.background {
@@ -272,7 +281,7 @@ impl Geometry {
     /// Logical pages of a pool: what the spare space leaves, in whole stripes.
     fn exported_per_pool(&self, config: &SsdConfig) -> Result<u64, Invalid> {
         let domains = self.domains / self.pools;
-        let blocks = domains * self.blocks_per_domain;
+        let blocks = domains * self.blocks_per_domain - self.static_blocks;
         let physical = u64::from(blocks) * u64::from(self.data_pages);
         let page_bytes = u64::from(self.sectors_per_page) * SECTOR_BYTES;
         let (key, exported) =
@@ -347,7 +356,8 @@ impl Geometry {
     pub fn losable_blocks(&self) -> u32 {
         let domains = u64::from(self.domains / self.pools);
         let data_pages = u64::from(self.data_pages);
-        let physical = domains * u64::from(self.blocks_per_domain) * data_pages;
+        let blocks = domains * u64::from(self.blocks_per_domain) - u64::from(self.static_blocks);
+        let physical = blocks * data_pages;
         let held = domains * u64::from(self.low_blocks + self.frontiers) * data_pages;
         ((physical - self.pages_per_pool - held - 1) / data_pages) as u32
     }

@@ -1,9 +1,9 @@
 //! Constraints between the keys of cells, processors and write buffer. Which keys apply with a buffer, or without,
 //! their rows say (`config/applies.rs`).
 
+use super::ageing;
 use super::groups::Groups;
-use crate::ssd::config::{Frontiers, LevellingRule, Pace, Program, Reclaim, Reference, SsdConfig};
-use crate::ssd::media::{Ladder, Law, Outcome, Rebuilt};
+use crate::ssd::config::{Frontiers, LevellingRule, Pace, Program, Reclaim, SsdConfig};
 use engine::Time;
 use options::{Invalid, Size};
 
@@ -32,7 +32,7 @@ pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
     }
     capacitors(config)?;
     slc_cache(config)?;
-    media(config)?;
+    ageing::check(config)?;
     if !(0.0..=1.0).contains(&cleaning.meter_above) {
         let problem = format!("{} is not a share from 0 to 1", cleaning.meter_above);
         return Err(Invalid::new(&["device.cleaning.meter_above"], problem));
@@ -65,7 +65,9 @@ fn slc_cache(config: &SsdConfig) -> Result<(), Invalid> {
         return Ok(());
     }
     let refuse = |key: &'static str, problem: String| {
-        Err(Invalid::new(&["device.slc_cache.dynamic", key], problem))
+        let on =
+            if slc.dynamic > 0.0 { "device.slc_cache.dynamic" } else { "device.slc_cache.static" };
+        Err(Invalid::new(&[on, key], problem))
     };
     let bits = config.cell.bits;
     if bits < 2 {
@@ -123,6 +125,18 @@ fn slc_times(config: &SsdConfig) -> Result<(), Invalid> {
     }
     let program = slc.program.map_or(0, options::Duration::ns);
     let native = config.timing.program.ns();
+    if slc.rated_cycles == Some(0) {
+        let problem = "0 is not possible; it must be at least 1";
+        return Err(Invalid::new(&["device.slc_cache.rated_cycles"], problem));
+    }
+    if let Some(rated) = slc.rated_cycles.filter(|rated| *rated < config.wear.rated_cycles) {
+        let problem = format!(
+            "{rated} is less than the {} cycles of native blocks: one bit a cell wears less, not more",
+            config.wear.rated_cycles
+        );
+        let keys = ["device.slc_cache.rated_cycles", "device.wear.rated_cycles"];
+        return Err(Invalid::new(&keys, problem));
+    }
     if program * u64::from(bits) > 2 * native {
         let most = options::Duration::from_ns(2 * native / u64::from(bits));
         let problem = format!(
@@ -139,78 +153,6 @@ fn slc_times(config: &SsdConfig) -> Result<(), Invalid> {
         return Err(Invalid::new(&["device.slc_cache.fold_after"], problem));
     }
     Ok(())
-}
-
-/// How data age, and what corrects them.
-fn media(config: &SsdConfig) -> Result<(), Invalid> {
-    let Some(law) = Law::new(config.media.model, config.media.drift) else { return Ok(()) };
-    let (media, ecc, retry) = (&config.media, &config.ecc, &config.retry);
-    let spreads = [
-        ("device.media.spread_layer", media.spread_layer),
-        ("device.media.spread_block", media.spread_block),
-        ("device.media.spread_page", media.spread_page),
-        ("device.media.spread_errors", media.spread_errors.unwrap_or(0.0)),
-        ("device.retry.estimate_error", retry.estimate_error),
-    ];
-    if let Some((key, spread)) = spreads.iter().find(|(_, it)| !(0.0..=1.0).contains(it)) {
-        return Err(Invalid::new(&[key], format!("{spread} is not a spread from 0 to 1")));
-    }
-    let new = law.errors_of_new();
-    if !(ecc.hard > new && ecc.hard < 0.5) {
-        let problem = format!(
-            "hard decoding corrects an error rate of {}, and a new block of {} has {new}: it must be above \
-             that, and below 0.5",
-            ecc.hard, media.model
-        );
-        return Err(Invalid::new(&["device.ecc.hard", "device.media.model"], problem));
-    }
-    if let Some((rate, _)) = ecc.soft.levels().first().filter(|(rate, _)| *rate <= ecc.hard) {
-        let problem = format!(
-            "the first soft level corrects {rate}, which hard decoding does already ({}): soft levels must rise",
-            ecc.hard
-        );
-        return Err(Invalid::new(&["device.ecc.soft", "device.ecc.hard"], problem));
-    }
-    if !(retry.window > 0.0 && retry.window <= 10.0) {
-        let problem = format!("{} is not a number of steps above 0, and at most 10", retry.window);
-        return Err(Invalid::new(&["device.retry.window"], problem));
-    }
-    if retry.steps > 1000 {
-        let problem = format!("{} is too many; at most 1000", retry.steps);
-        return Err(Invalid::new(&["device.retry.steps"], problem));
-    }
-    if retry.reference == Reference::Last && retry.search.ns().is_none() {
-        let problem = "from the last good reference on, with search = \"none\", it depends on what was read before \
-                       which pages are lost; use a time to search, or reference = \"table\" or \"model\"";
-        let keys = ["device.retry.reference", "device.retry.search"];
-        return Err(Invalid::new(&keys, problem));
-    }
-    longest_read(config, &Ladder::new(ecc, retry, new))
-}
-
-/// What a read takes beyond its first sense is counted in 32 bits.
-fn longest_read(config: &SsdConfig, ladder: &Ladder) -> Result<(), Invalid> {
-    let types = 0..config.cell.bits as usize;
-    let sense = types.map(|kind| config.timing.read.of_type(kind).ns()).max().unwrap_or(0);
-    let sense = sense.max(config.slc_cache.read.map_or(0, options::Duration::ns));
-    let page = config.page_size.bytes() + config.spare_size.bytes();
-    let bus = config.timing.command.ns() + config.timing.transfer_ns(page);
-    let steps = config.retry.steps;
-    let pages = config.parity.of.max(1) - 1;
-    let rebuilt = (pages > 0).then_some(Rebuilt { pages, steps });
-    let soft = config.ecc.soft.levels().len() as u32;
-    let worst = Outcome { steps, soft, searched: true, lost: false, rebuilt };
-    let longest = ladder.time(worst, sense, bus).max(ladder.rebuild_time(worst, sense, bus));
-    if u32::try_from(longest).is_ok() {
-        return Ok(());
-    }
-    let problem = format!(
-        "a read with {steps} retries, a search and soft decoding takes up to {}; at most {}",
-        options::Duration::from_ns(longest),
-        options::Duration::from_ns(u64::from(u32::MAX))
-    );
-    let keys = ["device.retry.steps", "device.retry.search", "device.ecc.decode"];
-    Err(Invalid::new(&keys, problem))
 }
 
 /// The capacitors of the buffer.

@@ -26,6 +26,8 @@ impl Ssd {
         if let Some(media) = self.flash.media_mut() {
             media.advance(now);
         }
+        self.give_up_in_time();
+        self.patrol_in_time();
         if request.op == Op::Write {
             self.begin_over_losses(request);
             return self.begin_buffered(slot, request);
@@ -97,6 +99,7 @@ impl Ssd {
                 Some((last, outcome)) if last == page => outcome,
                 _ => {
                     worst.counted = false;
+                    self.note_host_read(page.block);
                     self.flash.look(page, true)
                 }
             };
@@ -109,7 +112,7 @@ impl Ssd {
     }
 
     /// The time that the outcome of reading a page takes beyond the first sense: in retries, and from parity.
-    fn time_of(&self, row: u32, outcome: Outcome) -> [Time; 2] {
+    pub fn time_of(&self, row: u32, outcome: Outcome) -> [Time; 2] {
         let Some(media) = self.flash.media().filter(|_| !outcome.is_plain()) else { return [0; 2] };
         let (sense_ns, bus_ns) = self.dies.costs().row(row, 1);
         let mut rebuild_ns = media.rebuild_time(outcome, sense_ns, bus_ns);

@@ -2,21 +2,12 @@
 
 use crate::ssd::ids::Lpn;
 use crate::ssd::media::planted::Mistake;
-use crate::ssd::media::{Age, Media, MediaReport};
+use crate::ssd::media::{Media, MediaReport};
 use crate::ssd::{Ssd, front};
 use engine::{Op, Request, Status};
 use std::ops::Range;
 
 impl Ssd {
-    /// Time passes in which nothing is asked.
-    ///
-    /// # Errors
-    /// Why this drive does not age by days.
-    pub fn lie(&mut self, age: Age) -> Result<(), &'static str> {
-        let problem = "drives age by writes, not by days, unless device.media.model is set";
-        self.flash.lie(age, self.clock.now).unwrap_or(Err(problem))
-    }
-
     /// Logical pages are trimmed: whoever reads them finds nothing that could be lost.
     pub fn note_trimmed(&mut self, pages: Range<u64>) {
         if let Some(media) = self.flash.media_mut().filter(|media| media.knows_losses()) {
@@ -39,6 +30,9 @@ impl Ssd {
 
     /// What a read or write without time meets where data age.
     pub fn meet_age_untimed(&mut self, request: &Request) -> Status {
+        if self.flash.media().is_none() {
+            return Status::Ok;
+        }
         if request.op == Op::Write {
             self.begin_over_losses(request);
             return Status::Ok;
@@ -62,6 +56,7 @@ impl Ssd {
                         Some((seen, outcome)) if seen == page => outcome,
                         _ => {
                             counted = false;
+                            self.note_host_read(page.block);
                             self.flash.look(page, true)
                         }
                     };
@@ -85,6 +80,10 @@ impl Ssd {
 
     /// What the media came to, where data age.
     pub fn media_report(&self) -> Option<MediaReport> {
-        Some(self.flash.media()?.clone().report(|block| self.flash.written(block)))
+        let mut report = self.flash.media()?.clone().report(|block| self.flash.written(block));
+        let counters = &self.ftl.counters;
+        report.patrol_reads = counters.patrol_reads;
+        report.moved_blocks = [counters.refreshed_blocks, counters.reclaimed_blocks];
+        Some(report)
     }
 }

@@ -6,7 +6,7 @@ use crate::ssd::Ssd;
 use crate::ssd::blocks::{BlockBuffer, Job, Waiting, read, sectors};
 use crate::ssd::front;
 use crate::ssd::ids::Lpn;
-use crate::ssd::page::{OF_BLOCKS, PageDone, PageRequest, Spent};
+use crate::ssd::page::{OF_BLOCKS, OF_MAP, PageDone, PageRequest, Spent};
 use engine::{Op, Request, Status, Time};
 use std::ops::Range;
 
@@ -220,6 +220,9 @@ impl Ssd {
     #[inline]
     pub(in crate::ssd) fn tell_owner(&mut self, page: &PageDone) {
         if page.owner.is_some_and(|owner| owner >= OF_BLOCKS) {
+            if let Some(owner) = page.owner.filter(|owner| *owner >= OF_MAP) {
+                return self.map_read(owner ^ OF_MAP);
+            }
             self.page_of_blocks_done(page);
             if self.gathers_blocks() {
                 self.look_after_blocks();

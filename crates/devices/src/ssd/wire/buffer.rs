@@ -2,7 +2,7 @@
 //! their way to the dies.
 
 use crate::kit::slots::Slot;
-use crate::ssd::cache::{Asked, Class, Turn, Waiter, Why};
+use crate::ssd::cache::{Asked, Class, SlcState, Turn, Waiter, Why};
 use crate::ssd::clock::DieEvent;
 use crate::ssd::die::{Batch, Ended, Job, Operation, Owner, Place, Rows, Sight};
 use crate::ssd::due::{Answer, Due};
@@ -125,7 +125,7 @@ impl Ssd {
         let owner = |pages| Owner::Request { slot, pages, reads: false };
         rows.add(place, (0, shape.unit_bytes), owner, self.dies.costs());
         if let Some(mut row) = rows.finish(owner, self.dies.costs()) {
-            if self.way == Way::Aged {
+            if self.way > Way::Buffer {
                 row = row.longer(self.retries_of_merge(place));
             }
             self.front.expect_read(slot);
@@ -179,7 +179,7 @@ impl Ssd {
     }
 
     /// Full groups have come to jobs, which dies are given.
-    fn give_jobs(&mut self) {
+    pub(super) fn give_jobs(&mut self) {
         while let Some(Asked { die, job, cleans }) = self.cache.next_job() {
             self.give(die, job, cleans);
         }
@@ -195,6 +195,9 @@ impl Ssd {
     /// A turn of the writes that wait is taken, unless one is under way.
     #[inline]
     pub(super) fn take_turn(&mut self) {
+        if self.thermal.is_some() && self.is_too_hot() {
+            return;
+        }
         if self.cache.begin_turn() {
             self.cache.look();
             self.admit();
@@ -219,7 +222,7 @@ impl Ssd {
                 Turn::Over => return self.end_turn(),
                 Turn::Through { write, refused } => {
                     self.cache.hold(None, self.clock.now);
-                    if self.way == Way::Aged && !refused {
+                    if self.way > Way::Buffer && !refused {
                         self.end_over_losses(&write.request);
                     }
                     if !refused && self.config.is_volatile() && write.request.fua {
@@ -348,6 +351,9 @@ impl Ssd {
         if self.ftl.has_slc() {
             self.fold_on();
         }
+        if self.ftl.cares() {
+            self.care_for(domain);
+        }
         if !self.cache.pace().cleans(domain.0) || self.cache.room_for_copies() == 0 {
             return;
         }
@@ -356,7 +362,8 @@ impl Ssd {
                 // Cold data moves next.
                 return;
             }
-            if self.cache.gains_nothing(&self.ftl, domain) {
+            let refreshes = self.ftl.may_refresh(domain);
+            if !refreshes && self.cache.gains_nothing(&self.ftl, domain) {
                 if self.cache.holds_host() {
                     // Or the burst would come to no end.
                     self.cache.pace().settle_for_less(self.clock.now);
@@ -405,6 +412,12 @@ impl Ssd {
         let needed = u64::from(data_pages) + self.cache.padding_due(domain);
         if self.ftl.room_for_moves(domain) < needed {
             return false;
+        }
+        if self.ftl.may_refresh(domain)
+            && let Some(job) = self.ftl.begin_refresh(domain)
+        {
+            self.mover.begin(job);
+            return true;
         }
         let has_room = self.ftl.free_blocks(domain) > self.ftl.geometry().low_blocks + 1;
         if has_room
@@ -491,6 +504,7 @@ impl Ssd {
                 if is_lost {
                     self.poison(lpn);
                 }
+                self.keep_date(lpn, source);
                 self.ftl.note_moved(lpn, source);
                 self.ftl.count_copy(lpn);
             }
@@ -498,7 +512,7 @@ impl Ssd {
         let counters = &mut self.ftl.counters;
         let count = if levels_wear { &mut counters.migrations } else { &mut counters.moves };
         *count += u64::from(moved);
-        self.ftl.count_folded(source, u64::from(moved));
+        self.ftl.count_moved(source, u64::from(moved));
         self.mover.batch_moved(batch, moved);
         self.emptied(domain);
         self.then(&[Due::BurstOver, Due::Admit, Due::Clean(domain), Due::EndIdleBurst]);
@@ -531,7 +545,12 @@ impl Ssd {
     fn fold_on(&mut self) {
         let domain = Domain(0);
         let wanted = self.cache.slc().is_some_and(|slc| slc.folds_now());
-        if wanted && !self.mover.has_victim(domain) && self.ftl.can_fold(domain) {
+        let cleans = self.mover.has_victim(domain);
+        // While the host rests, a victim that is half clean comes first: nothing else would go on with it.
+        let rests = || self.cache.slc_account().is_some_and(|slc| slc.state() == SlcState::Idle);
+        let next =
+            if cleans { rests() && self.ftl.slc_blocks() > 0 } else { self.ftl.can_fold(domain) };
+        if wanted && next {
             self.cache.pace().ask(domain.0, true);
         }
     }
@@ -614,6 +633,8 @@ impl Ssd {
                 self.due.push(Due::Run(die));
                 match owner {
                     Owner::Batch(batch) => self.batch_read(&batch, die),
+                    Owner::Patrol => {}
+                    Owner::Map(page) => self.map_read(page),
                     Owner::Request { slot, .. } | Owner::Aged { slot, .. } => {
                         self.row_read(slot, spent);
                     }
@@ -630,7 +651,9 @@ impl Ssd {
                         }
                     }
                     // It may be the last that a burst has waited for.
-                    Job::Parity { .. } => self.then(&[Due::AdmitIfStuck, Due::EndIdleBurst]),
+                    Job::Parity { .. } | Job::Map => {
+                        self.then(&[Due::AdmitIfStuck, Due::EndIdleBurst])
+                    }
                     Job::Own => self.answers.push(Answer::Own(Unit(die))),
                 }
             }

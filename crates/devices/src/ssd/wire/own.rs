@@ -82,6 +82,10 @@ impl Ssd {
         if let Some(blocks) = &mut self.blocks {
             blocks.lose_power();
         }
+        if let Some(map) = &mut self.map {
+            map.lose_power();
+            self.ftl.forget_map();
+        }
         self.cache.lose_power(self.ftl.geometry(), self.dies.costs());
         self.dies.lose_power(now);
         self.mover.lose_power();
@@ -140,6 +144,10 @@ impl Ssd {
         }
         if let Some(media) = self.flash.media_mut() {
             media.reset_counts();
+        }
+        let joules = self.joules_at(now);
+        if let Some(thermal) = &mut self.thermal {
+            thermal.reset(now, joules);
         }
     }
 

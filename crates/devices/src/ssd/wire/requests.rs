@@ -51,7 +51,14 @@ impl Ssd {
             }
             Event::Lingered(group) => self.lingered(group),
             Event::MeterOpens => self.meter_opens(),
+            Event::Heat => self.cooled(),
             Event::Slc(timer) => self.slc_timer_ended(timer),
+            Event::MapLookedUp => {
+                self.map_looked_up();
+                if !self.is_buffered && !self.front.is_link_clear() {
+                    return self.pump();
+                }
+            }
             Event::LinkFree => {
                 if self.front.answer_crosses(&mut self.clock) {
                     return self.pump_unless_at_rest();
@@ -120,16 +127,22 @@ impl Ssd {
     #[inline]
     fn begin_request(&mut self, slot: Slot, request: &Request) {
         if self.way != Way::Units {
-            if self.way == Way::Aged {
-                self.begin_aged(slot, request);
-            } else {
-                self.begin_buffered(slot, request);
+            match self.way {
+                Way::Buffer => self.begin_buffered(slot, request),
+                Way::Mapped => self.begin_mapped(slot, request),
+                _ => self.begin_aged(slot, request),
             }
             return self.work_off();
         }
         if self.blocks.is_some() && self.begin_at_blocks(slot, request) {
             return;
         }
+        self.begin_on_units(slot, request);
+    }
+
+    /// The pages of a request go to the queues of their units.
+    #[inline]
+    pub fn begin_on_units(&mut self, slot: Slot, request: &Request) {
         let pages = front::touched(self.ftl.geometry(), request);
         self.front.expect(slot, (pages.end - pages.start) as u32);
         for page in pages {

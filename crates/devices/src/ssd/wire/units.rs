@@ -4,13 +4,14 @@
 //! Bound units begin operations together, and only of one kind. Nothing here books the future: a unit is asked when
 //! it can begin something.
 
+use crate::kit::slots::Slot;
 use crate::ssd::Ssd;
 use crate::ssd::cache::{PageId, PageOp, Phase};
 use crate::ssd::die::{OpKind, UnitEnd, Work, op};
 use crate::ssd::due::{Due, SetTurn};
 use crate::ssd::ftl::{Programming, Relocation, Step};
 use crate::ssd::ids::{Lpn, PoolId, Ppn, Unit};
-use crate::ssd::page::{Access, Need, PageDone, PageRequest, PageWork, Spent};
+use crate::ssd::page::{Access, Need, OF_MAP, PageDone, PageRequest, PageWork, Spent};
 use crate::ssd::power::planted::Bug;
 use crate::ssd::timeline::{Finished, Word};
 use engine::{Handle, Status};
@@ -175,7 +176,7 @@ impl Ssd {
     /// The unit to which the page of a waiting read has moved, which only wide pools allow.
     #[inline]
     fn new_holder(&self, id: PageId, unit: Unit) -> Option<Unit> {
-        if !self.ftl.pools_span_units() || self.queues.page(id).work == PageWork::System {
+        if !self.ftl.pools_span_units() || self.queues.page(id).work.is_of_drive() {
             return None;
         }
         let holder = self.ftl.lookup(self.queues.page(id).lpn)?;
@@ -471,8 +472,10 @@ impl Ssd {
             None => (self.place_of_read(page), false),
         };
         let word = match page.work {
-            PageWork::Read | PageWork::ReadForWrite => Word::Read,
-            PageWork::Write | PageWork::Restore | PageWork::System => Word::Program,
+            PageWork::Read | PageWork::ReadForWrite | PageWork::MapRead => Word::Read,
+            PageWork::Write | PageWork::Restore | PageWork::System | PageWork::MapProgram => {
+                Word::Program
+            }
             PageWork::Merge | PageWork::MergeAcross => Word::Merge,
         };
         let work = Work::Page(id, programming);
@@ -499,7 +502,7 @@ impl Ssd {
     /// all places cost the same. What was trimmed meanwhile is read where it was.
     #[inline]
     fn place_of_read(&self, page: &PageOp) -> Ppn {
-        if self.units.is_uniform() {
+        if self.units.is_uniform() || page.work.is_of_drive() {
             return page.at;
         }
         self.ftl.lookup(page.lpn).unwrap_or(page.at)
@@ -827,7 +830,11 @@ impl Ssd {
         self.ftl.counters.page_read(work, count, self.units.granule());
         let mut status = Status::Ok;
         match work {
-            PageWork::Read | PageWork::Restore | PageWork::System => {}
+            PageWork::Read
+            | PageWork::Restore
+            | PageWork::System
+            | PageWork::MapRead
+            | PageWork::MapProgram => {}
             PageWork::Write | PageWork::Merge | PageWork::MergeAcross => {
                 self.ftl.counters.page_written(touched, u64::from(bytes));
                 self.ftl.count_host(handle, 1, u64::from(bytes));
@@ -891,10 +898,30 @@ impl Ssd {
         true
     }
 
+    /// Reads a page of the map on a unit.
+    pub fn read_map_on_unit(&mut self, unit: Unit, page: u32) {
+        if self.queues.is_simple() && !self.is_idle(unit) {
+            self.stop_for_read(unit);
+        }
+        self.queue_for((unit, Some(OF_MAP | page)), PageWork::MapRead, Lpn(0));
+    }
+
+    /// Programs pages of the map on a unit.
+    pub fn program_map_on_unit(&mut self, unit: Unit) {
+        self.queue_for((unit, Some(Slot::MAX)), PageWork::MapProgram, Lpn(0));
+    }
+
     fn queue_own(&mut self, unit: Unit, work: PageWork, lpn: Lpn) {
-        let pages = self.units.granule().flash_pages;
+        self.queue_for((unit, None), work, lpn);
+    }
+
+    fn queue_for(&mut self, (unit, owner): (Unit, Option<Slot>), work: PageWork, lpn: Lpn) {
+        let pages = match work {
+            PageWork::MapRead => 1,
+            _ => self.units.granule().flash_pages,
+        };
         let request = PageRequest {
-            owner: None,
+            owner,
             access: Access::Write,
             lpn,
             bytes: 0,

@@ -115,6 +115,7 @@ pub fn little(case: &Case<'_>) -> Result<(), String> {
     let context = Context {
         capacity_sectors: device.capacity_sectors(),
         volumes: device.volumes(),
+        zones: None,
         seed: experiment.run.seed,
         pass: 0,
         inputs: Inputs::streams(open),

@@ -7,6 +7,7 @@ use super::units::{
     Amount, DIRECTIONS, amount, block, count, flag, number, percentage, sectors_in_bytes, three,
     time_ns,
 };
+use super::zbd::ZoneKeys;
 use crate::locality::Zone;
 use crate::script::BadLine;
 use engine::Op;
@@ -98,6 +99,8 @@ pub(super) struct Job {
     pub(super) flush_after: u64,
     /// Which handles writes name, and how.
     pub placement: Placement,
+    /// How it uses the zones of a device.
+    pub zones: ZoneKeys,
     /// Keys that were read over, as indices of [`IGNORED`].
     pub(super) ignored: Vec<usize>,
 }
@@ -135,6 +138,7 @@ impl Job {
             stonewall: false,
             flush_after: 0,
             placement: Placement::default(),
+            zones: ZoneKeys::default(),
             ignored: Vec::new(),
         }
     }
@@ -146,8 +150,8 @@ impl Job {
             job.set(&entry.key, entry.value.as_deref())
                 .map_err(|problem| BadLine::new(entry.line, problem))?;
         }
-        let placement = job.placement.check();
-        placement
+        let checked = job.placement.check().and_then(|()| job.zones.check());
+        checked
             .map_err(|problem| BadLine::new(job.line, format!("job {}: {problem}", job.name)))?;
         if job.time_based && job.runtime_ns.is_none() {
             let problem = format!("job {}: time_based needs a runtime", job.name);
@@ -169,6 +173,7 @@ impl Job {
             "time_based" => self.time_based = flag(value)?,
             "norandommap" => self.map = !flag(value)?,
             "fdp" => self.placement.turn(flag(value)?),
+            "ignore_zone_limits" => self.zones.ignore_limits(flag(value)?),
             "stonewall" | "wait_for_previous" => self.stonewall = flag(value)?,
             _ if !HONOURED.contains(&key) => return Err(unknown(key)),
             _ => {
@@ -200,6 +205,10 @@ impl Job {
             "fdp_pli" | "plids" => self.placement.list(text)?,
             "fdp_pli_select" | "plid_select" => self.placement.select(text)?,
             "dataplacement" => self.placement.kind(text)?,
+            "write_hint" => self.placement.hint(text)?,
+            "zonemode" => self.zones.mode(text)?,
+            "zonesize" | "zonecapacity" | "max_open_zones" | "job_max_open_zones"
+            | "zone_reset_frequency" | "zone_reset_threshold" => self.zones.set(key, text)?,
             _ => return self.set_pace(key, text),
         }
         Ok(())

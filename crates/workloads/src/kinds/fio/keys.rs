@@ -11,7 +11,8 @@ pub(super) const HONOURED: &[&str] = &[
     "time_based", "startdelay", "rate", "rate_iops", "rate_process", "random_distribution",
     "percentage_random", "norandommap", "thinktime", "thinktime_blocks", "stonewall",
     "wait_for_previous", "fsync", "fdatasync", "fdp", "fdp_pli", "plids", "fdp_pli_select", "plid_select",
-    "dataplacement",
+    "dataplacement", "write_hint", "zonemode", "zonesize", "zonecapacity", "max_open_zones",
+    "job_max_open_zones", "zone_reset_frequency", "zone_reset_threshold", "ignore_zone_limits",
 ];
 
 /// Declares the keys that are read over, each with the notice that counts it.
@@ -38,7 +39,7 @@ pub(super) const IGNORED: &[(&str, &str)] = ignored! {
     "prio", "prioclass", "random_generator", "randrepeat", "randseed", "refill_buffers",
     "registerfiles", "scramble_buffers", "significant_figures", "slat_percentiles",
     "softrandommap", "sqthread_poll", "stats", "thinktime_spin", "thread", "uid",
-    "unified_rw_reporting", "unlink", "write_bw_log", "write_hint", "write_hist_log",
+    "unified_rw_reporting", "unlink", "write_bw_log", "write_hist_log",
     "write_iolog", "write_iops_log", "write_lat_log", "zero_buffers",
 };
 

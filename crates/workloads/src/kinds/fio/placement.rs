@@ -1,4 +1,5 @@
-//! Placement handles of a job: `fdp=1` or `dataplacement=fdp|streams`, with the handles in `plids`.
+//! Placement handles of a job: `fdp=1` or `dataplacement=fdp|streams`, with the handles in `plids`; or the
+//! lifetime that `write_hint` gives its data.
 
 use super::units::count;
 use crate::streams;
@@ -6,6 +7,10 @@ use engine::{Handle, Random, Xoshiro256};
 
 /// Handles that a job may list at most, as fio has it.
 const MOST: usize = 128;
+
+/// Lifetimes of `write_hint` that say something, from the shortest, as Linux orders them (`RWH_WRITE_LIFE_SHORT` to
+/// `RWH_WRITE_LIFE_EXTREME`). Each has a handle of its own, from 1 on; data without one go to handle 0.
+const LIFETIMES: [&str; 4] = ["short", "medium", "long", "extreme"];
 
 /// Which handles the writes of a job name, as it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -15,9 +20,21 @@ pub struct Placement {
     of_streams: bool,
     handles: Vec<u8>,
     is_random: bool,
+    /// The handle of the lifetime of its data.
+    lifetime: Option<u8>,
 }
 
 impl Placement {
+    /// `write_hint`.
+    pub fn hint(&mut self, text: &str) -> Result<(), String> {
+        let place = LIFETIMES.iter().position(|it| *it == text);
+        if place.is_none() && !["none", "not-set"].contains(&text) {
+            return Err(format!("the lifetimes are none, {}", LIFETIMES.join(", ")));
+        }
+        self.lifetime = place.map(|place| place as u8 + 1);
+        Ok(())
+    }
+
     /// `fdp`.
     pub fn turn(&mut self, on: bool) {
         self.is_on = on;
@@ -72,6 +89,11 @@ impl Placement {
                         plids=0,1,2"
                 .to_owned());
         }
+        if self.is_on && self.lifetime.is_some() {
+            return Err(
+                "fdp and write_hint both name the handle of a write; keep one of them".to_owned()
+            );
+        }
         if self.is_on && self.of_streams && self.handles.contains(&0) {
             return Err("streams are numbered from 1, and plids has 0".to_owned());
         }
@@ -90,7 +112,8 @@ pub struct Placing {
 impl Placing {
     /// Of a clone of a job, whose randomness is its own.
     pub fn new(placement: &Placement, seed: u64) -> Placing {
-        let mut handles = if placement.is_on { placement.handles.clone() } else { Vec::new() };
+        let of_lifetime = || placement.lifetime.into_iter().collect();
+        let mut handles = if placement.is_on { placement.handles.clone() } else { of_lifetime() };
         if placement.of_streams {
             for handle in &mut handles {
                 *handle = handle.saturating_sub(1);

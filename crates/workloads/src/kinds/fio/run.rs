@@ -4,6 +4,7 @@ use super::job::{Job, OPS, READ, WRITE};
 use super::placement::Placing;
 use super::places::Places;
 use super::units::{Amount, DIRECTIONS};
+use super::zbd::Zbd;
 use crate::chance::Chance;
 use crate::streams;
 use engine::{Distribution, Handle, Op, Random, SECTOR_BYTES, Time, Xoshiro256};
@@ -19,7 +20,7 @@ pub(super) struct Drawn {
     pub handle: Handle,
 }
 
-/// A clone of a job while it runs.
+/// A clone of a job while it runs. It has as many fields as there are parts of its next request.
 pub(super) struct Runner {
     job: Job,
     reads: Chance,
@@ -31,6 +32,10 @@ pub(super) struct Runner {
     placing: Placing,
     flushes: Flushes,
     pending: Option<Drawn>,
+    /// A write that follows the reset of its zone, which waits until all before it is answered, and which all waits
+    /// for.
+    after_reset: Option<Drawn>,
+    resets: bool,
     /// The request submitted last.
     submitted: Option<Drawn>,
     in_flight: u64,
@@ -38,6 +43,8 @@ pub(super) struct Runner {
     thinking: Thinking,
     pace: Pace,
     pub(super) done: bool,
+    /// The bytes of the device that are its own.
+    range: (u64, u64),
 }
 
 /// How much of its work is done.
@@ -136,6 +143,9 @@ impl Runner {
             placing: Placing::new(&job.placement, draws),
             flushes: Flushes::default(),
             pending: None,
+            after_reset: None,
+            resets: false,
+            range: (start, start + size),
             submitted: None,
             in_flight: 0,
             depth,
@@ -168,13 +178,23 @@ impl Runner {
     }
 
     /// When it asks next, if nothing is answered before; draws the request.
-    pub(super) fn ready(&mut self, now: Time) -> Option<Time> {
+    pub(super) fn ready(&mut self, now: Time, zbd: Option<&mut Zbd>) -> Option<Time> {
+        if self.resets && self.in_flight > 0 {
+            return None;
+        }
         if self.done || self.in_flight >= self.depth || self.thinking.since >= self.job.think_after
         {
             return None;
         }
         if self.pending.is_none() {
-            self.pending = self.draw(now.max(self.thinking.resume));
+            self.resets = false;
+            self.pending = match self.after_reset.take() {
+                None => self.draw(now.max(self.thinking.resume), zbd),
+                follows => follows,
+            };
+            if self.resets && self.in_flight > 0 {
+                return None;
+            }
         }
         let Some(asked) = self.pending else {
             self.done = true;
@@ -218,7 +238,7 @@ impl Runner {
     }
 
     /// Draws the next request; `None` at the end of the job.
-    fn draw(&mut self, now: Time) -> Option<Drawn> {
+    fn draw(&mut self, now: Time, zbd: Option<&mut Zbd>) -> Option<Drawn> {
         if std::mem::take(&mut self.flushes.due) {
             let handle = Handle::NONE;
             return Some(Drawn { op: Op::Flush, at: 0, bytes: 0, not_before: now, handle });
@@ -233,6 +253,18 @@ impl Runner {
             None if self.again(false) => self.place(direction)?,
             None => return None,
         };
+        let mut reset = None;
+        let (at, bytes) = match zbd.filter(|_| self.job.zones.is_on) {
+            None => (at, bytes),
+            Some(zbd) if direction == READ => zbd.read((at, bytes), self.range)?,
+            Some(zbd) if direction == WRITE => {
+                let moved =
+                    zbd.write(&self.job.zones, (at, bytes), self.range, &mut self.random)?;
+                reset = moved.reset;
+                (moved.at, moved.bytes)
+            }
+            Some(_) => (at, bytes),
+        };
         self.round.bytes += bytes;
         self.round.requests += 1;
         if direction == WRITE {
@@ -242,7 +274,11 @@ impl Runner {
         }
         let not_before = self.pace(direction, bytes);
         let handle = if direction == WRITE { self.placing.next() } else { Handle::NONE };
-        Some(Drawn { op: OPS[direction], at, bytes, not_before, handle })
+        let drawn = Drawn { op: OPS[direction], at, bytes, not_before, handle };
+        let Some(zone) = reset else { return Some(drawn) };
+        (self.after_reset, self.resets) = (Some(drawn), true);
+        let (bytes, handle) = (SECTOR_BYTES, Handle::NONE);
+        Some(Drawn { op: Op::Reset, at: zone, bytes, not_before, handle })
     }
 
     /// Whether there is more to do, which then begins anew: the bytes, the blocks or (`spent`) the

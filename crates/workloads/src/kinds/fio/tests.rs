@@ -248,6 +248,29 @@ fn writes_are_flushed_now_and_then() {
 }
 
 #[test]
+fn a_lifetime_is_a_handle_of_its_own() {
+    let handles = |lines: &str| {
+        let job = format!("[a]\nrw=write\nsize=16k\n{lines}");
+        run(&job, 1_000).iter().map(|it| it.request.handle.number()).collect::<Vec<_>>()
+    };
+    for (hint, handle) in
+        [("none", None), ("not-set", None), ("short", Some(1)), ("extreme", Some(4))]
+    {
+        assert_eq!(handles(&format!("write_hint={hint}")), [handle; 4], "{hint}");
+    }
+    assert_eq!(handles(""), [None; 4]);
+    assert_eq!(handles("fdp=1\nplids=2,0"), [Some(2), Some(0), Some(2), Some(0)]);
+    let both = "[a]\nrw=write\nsize=16k\nfdp=1\nplids=2\nwrite_hint=long";
+    assert!(refusal(both).contains("keep one of them"), "{}", refusal(both));
+    let unknown = "[a]\nrw=write\nsize=16k\nwrite_hint=forever";
+    assert!(
+        refusal(unknown).contains("none, short, medium, long, extreme"),
+        "{}",
+        refusal(unknown)
+    );
+}
+
+#[test]
 fn skewed_distributions_are_skewed() {
     let top = |distribution: &str, blocks: usize| {
         let job = format!("[j]\nrw=randread\nsize=4m\nio_size=400m\n{distribution}");
@@ -295,7 +318,7 @@ fn a_job_file_is_opened_and_limited() {
         )))
     };
     let inputs = Inputs::streams(open);
-    let context = Context { capacity_sectors: 1 << 21, volumes: 1, seed: 1, pass: 0, inputs };
+    let context = Context { capacity_sectors: 1 << 21, volumes: 1, zones: None, seed: 1, pass: 0, inputs };
     let layer: toml::Table = toml::from_str("path = 'a.fio'\nrequests = 3").unwrap();
     let config = WorkloadConfig::resolve("fio", [layer]).unwrap();
     let mut workload = config.build(&context).unwrap();
@@ -320,6 +343,11 @@ fn impossible_settings_are_refused_with_their_line() {
         ("[j]\nbssplit=4k/50:8k/40", "the percentages add up to 90, not to 100"),
         ("[j]\nbsrange=8k-4k", "8192 is more than 4096"),
         ("[j]\nrwmixread=101", "101 is more than 100"),
+        ("[j]\nzonemode=strided", "strided zones are not supported"),
+        ("[j]\nzonemode=zbd", "job j: zonemode=zbd needs a device of zones"),
+        ("[j]\nmax_open_zones=4", "job j: keys of zones need zonemode=zbd"),
+        ("[j]\nzone_reset_frequency=2", "zone_reset_frequency=2: it is a number from 0 to 1"),
+        ("[j]\nrecover_zbd_write_error=1", "line 2: unknown key recover_zbd_write_error"),
         ("[j]\niodepth=0", "0 is less than 1"),
         ("[j]\nioengine=splice", "the engines that read and write a device are libaio"),
         ("[j]\ntime_based", "line 1: job j: time_based needs a runtime"),
@@ -367,4 +395,59 @@ fn any_text_is_read_or_refused_without_a_panic() {
             }
         }
     });
+}
+
+/// The jobs of a file on four zones of 512 KiB, of which 384 KiB can be written and the first is full.
+fn on_zones(job: &str) -> Result<Vec<Arrival>, String> {
+    let zones = engine::ZoneShape { size: 1024, capacity: 768, count: 4, open: 2, full: 1 };
+    let context = Context { zones: Some(zones), ..super::super::tests::context(4096, 7) };
+    let fio = Fio { job: job.to_owned(), requests: Some(400), ..Fio::default() };
+    let mut workload = fio.build(&context).map_err(|error| error.to_string())?;
+    let mut waiting = std::collections::VecDeque::new();
+    let (mut all, mut now) = (Vec::new(), 0);
+    loop {
+        while let Some(arrival) = workload.next(now).unwrap() {
+            waiting.push_back(arrival.request);
+            all.push(arrival);
+        }
+        let Some(request) = waiting.pop_front() else { return Ok(all) };
+        now += 10;
+        workload.completed(&super::super::tests::answer(request, now));
+    }
+}
+
+#[test]
+fn jobs_on_zones_write_at_pointers_and_reset_what_is_full() {
+    let random = "[j]\nzonemode=zbd\nzonesize=512k\nrw=randrw\nbs=16k\niodepth=4\ntime_based\nruntime=10";
+    for job in [random, "[j]\nzonemode=zbd\nrw=write\nbs=16k\niodepth=8\ntime_based\nruntime=10"] {
+        let mut pointers = [768_u64, 0, 0, 0];
+        let mut counts = [0; 3];
+        for arrival in on_zones(job).unwrap() {
+            let request = arrival.request;
+            let (zone, at) = ((request.lba.0 / 1024) as usize, request.lba.0 % 1024);
+            match request.op {
+                Op::Write => {
+                    assert_eq!(at, pointers[zone], "{job}");
+                    pointers[zone] += u64::from(request.sectors);
+                    counts[0] += 1;
+                }
+                Op::Read => {
+                    assert!(at + u64::from(request.sectors) <= pointers[zone], "{job}");
+                    counts[1] += 1;
+                }
+                op => {
+                    assert_eq!((op, at, pointers[zone]), (Op::Reset, 0, 768), "{job}");
+                    pointers[zone] = 0;
+                    counts[2] += 1;
+                }
+            }
+            let open = pointers.iter().filter(|it| (1..768).contains(*it)).count();
+            assert!(open <= 2, "{job}: {pointers:?}");
+        }
+        assert!(counts[0] > 150 && counts[2] > 2, "{job}: {counts:?}");
+    }
+    let wrong = on_zones("[j]\nzonemode=zbd\nzonesize=1m\nrw=write").unwrap_err();
+    assert!(wrong.contains("zonesize=1048576: that of the device is 524288"), "{wrong}");
+    let many = on_zones("[j]\nzonemode=zbd\nmax_open_zones=3\nrw=write").unwrap_err();
+    assert!(many.contains("3 open zones are more than the device has, 2"), "{many}");
 }

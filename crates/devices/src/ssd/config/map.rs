@@ -1,0 +1,111 @@
+//! The cache of the map: how much of it the controller has in memory, where, and what the rest costs.
+
+use options::{Duration, QuantityError, Size, Values, choices, conditions, options, text_setting};
+use std::fmt;
+use std::str::FromStr;
+
+choices! {
+    /// Where the map cache is.
+    pub enum MapPlace {
+        /// In memory of the controller: a look-up takes no time.
+        Sram = "sram",
+        /// In memory of the host (host memory buffer): a look-up crosses the link.
+        Host = "host",
+    }
+
+    /// The cells that hold the map.
+    pub enum MapCells {
+        /// As many bits a cell as those that hold data.
+        Native = "native",
+        /// One bit a cell.
+        Slc = "slc",
+    }
+}
+
+conditions! {
+    MapKeys:
+    LOOKED_UP = "with a map cache (device.map.memory), or one in the host (device.map.place = \"host\")",
+        |c| c.may_cost();
+    LIMITED = "with a map cache (device.map.memory)", |c| c.memory.bytes().is_some();
+    IN_SLC = "with a map cache (device.map.memory) in device.map.cells = \"slc\"",
+        |c| c.memory.bytes().is_some() && c.cells == MapCells::Slc;
+    HOSTED = "where the map cache is in the host (device.map.place = \"host\")",
+        |c| c.place == MapPlace::Host;
+}
+
+options! {
+    /// The map cache of a drive that maps pages and has too little memory for all of the map (DRAM-less drives; DFTL,
+    /// Gupta et al., ASPLOS 2009).
+    pub struct MapKeys as MapKeysPartial {
+        /// Memory for the map; what it does not hold is read from the flash when it is needed.
+        memory: MapMemory = MapMemory(None),
+        /// Where that memory is.
+        place: MapPlace = MapPlace::Sram,
+        /// Memory of the controller in front of that of the host; `0B`: none.
+        sram: Size where HOSTED = Size::from_bytes(0),
+        /// An entry of the map: where a logical page lies.
+        entry: Size where LOOKED_UP = Size::from_bytes(4),
+        /// What of the map is read, evicted and programmed at a time.
+        page: Size where LOOKED_UP = Size::from_bytes(4096),
+        /// A look-up in memory of the host: a round trip on its link.
+        host_latency: Duration where HOSTED = Duration::from_ns(1000),
+        /// The cells that hold the map.
+        cells: MapCells where LIMITED = MapCells::Native,
+        /// Reading a page of the map from cells of one bit (tR SLC); that of `device.slc_cache` if not given.
+        read: Option<Duration> where IN_SLC = None,
+        /// Programming a page of all planes of them (tPROG SLC); that of `device.slc_cache` if not given.
+        program: Option<Duration> where IN_SLC = None,
+    }
+}
+
+impl MapKeys {
+    /// Whether look-ups may cost something.
+    pub fn may_cost(&self) -> bool {
+        self.memory.bytes().is_some() || self.place == MapPlace::Host
+    }
+
+    /// Whether a look-up crosses the link of the host, which takes time.
+    pub fn is_far(&self) -> bool {
+        self.host_ns() > 0
+    }
+
+    /// What a look-up in memory of the host takes, if the cache is there; ns.
+    pub fn host_ns(&self) -> u64 {
+        if self.place == MapPlace::Host { self.host_latency.ns() } else { 0 }
+    }
+}
+
+/// Memory for the map: a size, or as much as all of it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MapMemory(Option<Size>);
+
+impl MapMemory {
+    /// Bytes, unless it holds all of the map.
+    pub fn bytes(self) -> Option<u64> {
+        self.0.map(Size::bytes)
+    }
+}
+
+impl FromStr for MapMemory {
+    type Err = QuantityError;
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        match text {
+            "all" => Ok(MapMemory(None)),
+            size => size.parse().map(|size| MapMemory(Some(size))),
+        }
+    }
+}
+
+impl fmt::Display for MapMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(size) => size.fmt(f),
+            None => f.write_str("all"),
+        }
+    }
+}
+
+text_setting!(
+    MapMemory: "a size with its unit, such as \"64MiB\", or \"all\"",
+    Values::words_or(&["all"], Size::pattern())
+);

@@ -1,0 +1,71 @@
+//! Heat, and what a drive does about it: the keys under `device.thermal`.
+
+use super::Celsius;
+use options::{Duration, Values, choices, conditions, options, text_setting};
+use std::fmt;
+use std::str::FromStr;
+
+choices! {
+    /// What a drive does that is too hot.
+    pub enum ThermalAction {
+        /// It takes no writes until it has cooled.
+        Stop = "stop",
+        /// It takes a share of them.
+        Slow = "slow",
+    }
+}
+
+conditions! {
+    Thermal:
+    HEATS = "with a limit (device.thermal.limit)", |c| c.limit.0.is_some();
+    SLOWS = "with a limit (device.thermal.limit) and device.thermal.action = \"slow\"",
+        |c| c.limit.0.is_some() && c.action == ThermalAction::Slow;
+}
+
+options! {
+    /// Heat of a drive whose power is known (`device.energy`), and what it does about it.
+    pub struct Thermal as ThermalPartial {
+        /// Temperature from which on writes are held or slowed; `"none"`: never.
+        limit: HeatLimit = HeatLimit(None),
+        /// Temperature at which they go on again.
+        resume: Celsius where HEATS = Celsius::of_degrees(65),
+        /// Kelvin above the ambient temperature for each watt. A guess.
+        resistance: f64 where HEATS = 10.0,
+        /// Time in which two thirds of the way to the final temperature are made. A guess.
+        time_constant: Duration where HEATS = Duration::from_ns(60_000_000_000),
+        /// Temperature around the drive.
+        ambient: Celsius where HEATS = Celsius::of_degrees(25),
+        /// What happens above the limit.
+        action: ThermalAction where HEATS = ThermalAction::Stop,
+        /// Share of the speed at which its dies program that is left to writes.
+        floor: f64 as Ratio where SLOWS = 0.25,
+    }
+}
+
+/// A temperature that is too high, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeatLimit(pub Option<Celsius>);
+
+impl FromStr for HeatLimit {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(HeatLimit(None)),
+            limit => limit.parse().map(|limit| HeatLimit(Some(limit))),
+        }
+    }
+}
+
+impl fmt::Display for HeatLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.write_str("none"),
+            Some(limit) => limit.fmt(f),
+        }
+    }
+}
+
+text_setting!(
+    HeatLimit: "\"none\", or a temperature with its unit, such as \"70C\"",
+    Values::words_or(&["none"], Celsius::pattern())
+);

@@ -1,0 +1,210 @@
+//! Blocks whose data are moved for their own sake: because they are old, or because their block was read often. The
+//! controller remembers this without its flash: a power cut takes it.
+
+use super::{Ftl, Reason, Relocation};
+use crate::ssd::config::SsdConfig;
+use crate::ssd::flash::Flash;
+use crate::ssd::ids::{Block, BlockState, Domain, Unit};
+use crate::ssd::media::planted::Mistake;
+use crate::ssd::shape::Geometry;
+use std::collections::BTreeMap;
+
+/// Why the data of a block are moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Care {
+    /// A patrol found them too old.
+    Refresh,
+    /// Their block was read too often.
+    Reclaim,
+    /// A program of their block failed.
+    Failed,
+}
+
+/// What is to be moved.
+#[derive(Debug, Clone)]
+pub struct Caring {
+    /// Blocks that are to be moved, and those that are.
+    due: BTreeMap<u32, Care>,
+    moving: BTreeMap<u32, Care>,
+    /// Pages of each block that the host has read since its erasure, and after how many it is moved.
+    reads: Vec<u64>,
+    most_reads: u64,
+}
+
+impl Caring {
+    pub fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<Caring>> {
+        let scrubs = config.scrub.is_used() && config.ages();
+        let shape = geometry.groups.filter(|_| scrubs || config.spares.program_fail > 0.0)?;
+        let of_each = u64::from(shape.width) * u64::from(shape.planes);
+        let most = config.scrub.reclaim_reads.filter(|_| scrubs);
+        Some(Box::new(Caring {
+            due: BTreeMap::new(),
+            moving: BTreeMap::new(),
+            reads: vec![0; if most.is_some() { geometry.blocks() as usize } else { 0 }],
+            most_reads: most.map_or(u64::MAX, |reads| u64::from(reads) * of_each),
+        }))
+    }
+
+    /// A page of a block is read; whether the block has just been read too often.
+    fn count_read(&mut self, block: Block) -> bool {
+        let Some(reads) = self.reads.get_mut(block.at()) else { return false };
+        *reads += 1;
+        // Again and again, as long as it is not moved: a block that is open cannot be.
+        *reads >= self.most_reads
+            && (*reads - self.most_reads).is_multiple_of(1 + self.most_reads / 8)
+    }
+
+    /// A block of these is to be moved, or not any more.
+    fn set_due(&mut self, block: Block, care: Option<Care>) {
+        match care {
+            Some(care) => {
+                self.due.entry(block.0).or_insert(care);
+            }
+            None => {
+                self.due.remove(&block.0);
+            }
+        }
+    }
+
+    fn begin(&mut self, block: Block, care: Care) {
+        self.due.remove(&block.0);
+        self.moving.insert(block.0, care);
+    }
+
+    /// A block is erased; what it was moved for, if it was.
+    fn erased(&mut self, block: Block) -> Option<Care> {
+        if let Some(reads) = self.reads.get_mut(block.at())
+            && !Mistake::ReadsOfTheErased.is_planted()
+        {
+            *reads = 0;
+        }
+        self.due.remove(&block.0);
+        self.moving.remove(&block.0)
+    }
+
+    /// All that the controller remembered is gone.
+    fn forget(&mut self) {
+        self.due.clear();
+        self.moving.clear();
+        self.reads.fill(0);
+    }
+}
+
+impl Ftl {
+    fn caring_mut(&mut self) -> Option<&mut Caring> {
+        self.caring.as_deref_mut()
+    }
+
+    /// Whether data are moved for their own sake at all.
+    #[inline]
+    pub fn cares(&self) -> bool {
+        self.caring.is_some()
+    }
+
+    /// Whether a block is full, and nothing happens to it.
+    pub fn is_closed(&self, block: Block) -> bool {
+        self.blocks.state[block.at()] == BlockState::Closed
+    }
+
+    /// The data of a block are to be moved.
+    pub fn mark(&mut self, block: Block, care: Care) {
+        if self.is_closed(block)
+            && let Some(caring) = self.caring_mut()
+        {
+            caring.set_due(block, Some(care));
+        }
+    }
+
+    /// The host has read a page of the flash in this block; whether it is to be moved therefore.
+    #[inline]
+    pub fn note_read_in(&mut self, block: Block) -> bool {
+        let is_worn_out = self.caring_mut().is_some_and(|caring| caring.count_read(block));
+        if is_worn_out {
+            self.mark(block, Care::Reclaim);
+        }
+        is_worn_out
+    }
+
+    /// The next block of a domain that is to be moved.
+    fn next_due(&self, domain: Domain) -> Option<(Block, Care)> {
+        let caring = self.caring.as_deref()?;
+        let first = self.geometry.first_block(domain).0;
+        let mut due = caring.due.range(first..first + self.geometry.blocks_per_domain);
+        due.next().map(|(block, care)| (Block(*block), *care))
+    }
+
+    /// Whether a block of a domain is to be moved.
+    pub fn has_due(&self, domain: Domain) -> bool {
+        self.next_due(domain).is_some()
+    }
+
+    /// Whether there is room for that.
+    pub fn may_refresh(&self, domain: Domain) -> bool {
+        self.victim[domain.at()].is_none()
+            && self.has_due(domain)
+            && self.free.count(domain) > self.geometry.low_blocks + 1
+            && !self.has_ended()
+    }
+
+    /// Begins to move the data of a block that is due.
+    pub fn begin_refresh(&mut self, domain: Domain) -> Option<Relocation> {
+        loop {
+            let (block, care) = self.next_due(domain)?;
+            if !self.is_closed(block) {
+                // It is cleaned meanwhile, or was.
+                self.caring_mut()?.set_due(block, None);
+                continue;
+            }
+            self.caring_mut()?.begin(block, care);
+            let job = self.take_victim(domain, block, false);
+            let reason = if job.reason == Reason::Fold { Reason::Fold } else { Reason::Refresh };
+            return Some(Relocation { reason, ..job });
+        }
+    }
+
+    /// Counts pages moved out of a block by what for.
+    #[inline]
+    pub fn count_moved(&mut self, source: Block, pages: u64) {
+        self.count_folded(source, pages);
+        if let Some(caring) = &self.caring
+            && caring.moving.contains_key(&source.0)
+        {
+            self.counters.refreshes += pages;
+        }
+    }
+
+    /// A block has been erased.
+    pub fn note_cared(&mut self, block: Block) {
+        match self.caring_mut().and_then(|caring| caring.erased(block)) {
+            Some(Care::Refresh) => self.counters.cared(true),
+            Some(Care::Reclaim) => self.counters.cared(false),
+            Some(Care::Failed) | None => {}
+        }
+    }
+
+    /// What the controller remembered is gone.
+    pub fn forget_care(&mut self) {
+        if let Some(caring) = self.caring_mut() {
+            caring.forget();
+        }
+    }
+
+    /// Moves without time all that is due, as far as there is room.
+    pub fn refresh_untimed(&mut self, flash: &mut Flash) {
+        for domain in (0..self.geometry.domains).map(Domain) {
+            while self.has_due(domain) && !self.has_ended() {
+                self.finish_victim(flash, domain);
+                if self.may_refresh(domain) {
+                    let Some(job) = self.begin_refresh(domain) else { break };
+                    self.empty_at_once(flash, job);
+                    continue;
+                }
+                let most = self.geometry.low_blocks + 1;
+                let Some(job) = self.begin_cleaning_below(flash, Unit(domain.0), most) else {
+                    break;
+                };
+                self.empty_at_once(flash, job);
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The events of placement handles: what the host did, and what the drive did of its own accord.
+//!
+//! Their numbers are those of the log page of FDP events. The last of each origin are kept, all are counted.
+
+use std::collections::VecDeque;
+
+/// Events of an origin that are kept: those that a log page has room for.
+pub const KEPT_EVENTS: usize = 63;
+
+/// What an event says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventKind {
+    /// A handle was given its next reclaim unit before its unit was full.
+    UnitNotFull,
+    /// A reset, which is here a power cut, has closed a unit that was not full.
+    ResetChanged,
+    /// A write named a handle that there is not.
+    InvalidHandle,
+    /// The drive has moved data of the host.
+    MediaReallocated,
+}
+
+impl EventKind {
+    /// Every kind, in the order of their numbers.
+    pub const ALL: [EventKind; 4] = [
+        EventKind::UnitNotFull,
+        EventKind::ResetChanged,
+        EventKind::InvalidHandle,
+        EventKind::MediaReallocated,
+    ];
+
+    /// Its number in a log page.
+    pub fn code(self) -> u8 {
+        match self {
+            EventKind::UnitNotFull => 0,
+            EventKind::ResetChanged => 2,
+            EventKind::InvalidHandle => 3,
+            EventKind::MediaReallocated => 0x80,
+        }
+    }
+
+    /// The name used in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            EventKind::UnitNotFull => "unit_not_full",
+            EventKind::ResetChanged => "reset_changed",
+            EventKind::InvalidHandle => "invalid_handle",
+            EventKind::MediaReallocated => "media_reallocated",
+        }
+    }
+
+    /// Whether it is the host's doing.
+    pub fn is_hosts(self) -> bool {
+        self != EventKind::MediaReallocated
+    }
+}
+
+/// An event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FdpEvent {
+    /// What it says.
+    pub kind: EventKind,
+    /// The handle that it is about, if it is about one.
+    pub handle: Option<u8>,
+    /// The handle that a write named.
+    pub named: Option<u8>,
+    /// The first sector concerned, if that is known.
+    pub sector: Option<u64>,
+    /// How many sectors.
+    pub sectors: u32,
+    /// Bytes that the host had asked to write before it, since counts began: the drive's account has no clock.
+    pub after_bytes: u64,
+}
+
+/// Events: the last of each origin, and how many there were.
+#[derive(Debug, Clone, Default)]
+pub struct Events {
+    hosts: VecDeque<FdpEvent>,
+    own: VecDeque<FdpEvent>,
+    counts: [u64; EventKind::ALL.len()],
+}
+
+impl Events {
+    /// Something has happened.
+    pub fn note(&mut self, event: FdpEvent) {
+        self.counts[event.kind as usize] += 1;
+        let ring = if event.kind.is_hosts() { &mut self.hosts } else { &mut self.own };
+        if ring.len() == KEPT_EVENTS {
+            ring.pop_front();
+        }
+        ring.push_back(event);
+    }
+
+    /// How often each kind has happened.
+    pub fn counts(&self) -> [u64; EventKind::ALL.len()] {
+        self.counts
+    }
+
+    /// Those that are kept of one origin, the oldest first.
+    pub fn kept(&self, of_host: bool) -> Vec<FdpEvent> {
+        if of_host { &self.hosts } else { &self.own }.iter().copied().collect()
+    }
+
+    /// Counts from zero, and keeps none.
+    pub fn forget(&mut self) {
+        *self = Events::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_are_kept_and_all_are_counted() {
+        let mut events = Events::default();
+        for number in 0..200 {
+            let kind = EventKind::ALL[number % 4];
+            let sector = Some(number as u64);
+            let (handle, named, sectors) = (Some(1), None, 8);
+            events.note(FdpEvent { kind, handle, named, sector, sectors, after_bytes: 0 });
+        }
+        assert_eq!(events.counts(), [50; 4]);
+        let (hosts, own) = (events.kept(true), events.kept(false));
+        assert_eq!((hosts.len(), own.len()), (KEPT_EVENTS, 50));
+        assert!(hosts.iter().all(|it| it.kind.code() < 0x80) && own[0].kind.code() == 0x80);
+        assert_eq!(hosts.last().unwrap().sector, Some(198));
+        assert!(hosts.windows(2).all(|it| it[0].sector < it[1].sector));
+    }
+
+    #[test]
+    fn kinds_stand_in_the_order_of_their_numbers() {
+        assert!(EventKind::ALL.windows(2).all(|it| it[0].code() < it[1].code()));
+        for (place, kind) in EventKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, place);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The window of random writes of a zone (ZRWA, TP4076): what lies in it beyond the write pointer, and what a
+//! write to it commits. Sectors are counted within the zone.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// What lies in a window: the sectors that are written and not committed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Window {
+    written: BTreeSet<u64>,
+}
+
+/// What a write to a window comes to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Sectors that were not in the window.
+    pub fresh: u64,
+    /// Sectors that replace some which were.
+    pub absorbed: u64,
+}
+
+impl Window {
+    /// Writes sectors.
+    pub fn write(&mut self, sectors: Range<u64>) -> Taken {
+        let all = sectors.end - sectors.start;
+        let fresh = sectors.filter(|sector| self.written.insert(*sector)).count() as u64;
+        Taken { fresh, absorbed: all - fresh }
+    }
+
+    /// Everything before `end` leaves the window; how many sectors of it were written.
+    pub fn commit(&mut self, end: u64) -> u64 {
+        let rest = self.written.split_off(&end);
+        std::mem::replace(&mut self.written, rest).len() as u64
+    }
+
+    /// Sectors in it.
+    pub fn len(&self) -> u64 {
+        self.written.len() as u64
+    }
+
+    /// The sector behind the last one in it.
+    pub fn end(&self) -> Option<u64> {
+        self.written.last().map(|last| last + 1)
+    }
+
+    /// Whether a sector is in it.
+    pub fn has(&self, sector: u64) -> bool {
+        self.written.contains(&sector)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_takes_each_sector_once_and_gives_up_what_is_committed() {
+        let mut window = Window::default();
+        assert_eq!(window.write(8..16), Taken { fresh: 8, absorbed: 0 });
+        assert_eq!(window.write(12..20), Taken { fresh: 4, absorbed: 4 });
+        assert_eq!((window.len(), window.end()), (12, Some(20)));
+        assert_eq!(window.commit(16), 8);
+        assert!(window.has(16) && !window.has(15));
+        assert_eq!((window.commit(64), window.end()), (4, None));
+    }
+}

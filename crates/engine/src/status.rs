@@ -1,0 +1,110 @@
+//! How requests end.
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Status {
+    /// What was asked has been done.
+    #[default]
+    Ok,
+    /// The device takes no more writes: nothing, or only a part, of what was asked has been done.
+    ReadOnly,
+    /// The power went before the answer: nothing, a part, or all of what was asked has been done.
+    PowerLost,
+    /// What was asked for, or a part of it, is lost.
+    Unreadable,
+    /// A field of the command is not possible.
+    InvalidField,
+    /// The window of a zone cannot do this.
+    InvalidZoneOperation,
+    /// No zone may have a window more.
+    NoWindow,
+    /// The range goes beyond the capacity, or over the border, of a zone.
+    ZoneBoundary,
+    /// The zone is full.
+    ZoneFull,
+    /// The zone can only be read.
+    ZoneReadOnly,
+    /// The zone is offline.
+    ZoneOffline,
+    /// The write is not at the write pointer.
+    InvalidWrite,
+    /// As many zones are active as may be.
+    TooManyActive,
+    /// As many zones are open as may be, and none of them can be closed.
+    TooManyOpen,
+    /// The state of the zone does not allow this.
+    InvalidTransition,
+}
+
+impl Status {
+    /// Every status, in the order in which results list them.
+    pub const ALL: [Status; 15] = [
+        Status::Ok,
+        Status::ReadOnly,
+        Status::PowerLost,
+        Status::Unreadable,
+        Status::InvalidField,
+        Status::InvalidZoneOperation,
+        Status::NoWindow,
+        Status::ZoneBoundary,
+        Status::ZoneFull,
+        Status::ZoneReadOnly,
+        Status::ZoneOffline,
+        Status::InvalidWrite,
+        Status::TooManyActive,
+        Status::TooManyOpen,
+        Status::InvalidTransition,
+    ];
+
+    /// The name used in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::ReadOnly => "read_only",
+            Status::PowerLost => "power_lost",
+            Status::Unreadable => "unreadable",
+            Status::InvalidField => "invalid_field",
+            Status::InvalidZoneOperation => "invalid_zone_operation",
+            Status::NoWindow => "no_window",
+            Status::ZoneBoundary => "zone_boundary",
+            Status::ZoneFull => "zone_full",
+            Status::ZoneReadOnly => "zone_read_only",
+            Status::ZoneOffline => "zone_offline",
+            Status::InvalidWrite => "invalid_write",
+            Status::TooManyActive => "too_many_active",
+            Status::TooManyOpen => "too_many_open",
+            Status::InvalidTransition => "invalid_transition",
+        }
+    }
+
+    /// Status code type and code of NVMe (base specification, and the zoned namespace command set), where it is a
+    /// refusal that has one.
+    pub fn nvme(self) -> Option<(u8, u8)> {
+        Some(match self {
+            Status::Ok | Status::ReadOnly | Status::PowerLost | Status::Unreadable => return None,
+            Status::InvalidField => (0, 0x02),
+            Status::InvalidZoneOperation => (1, 0xB6),
+            Status::NoWindow => (1, 0xB7),
+            Status::ZoneBoundary => (1, 0xB8),
+            Status::ZoneFull => (1, 0xB9),
+            Status::ZoneReadOnly => (1, 0xBA),
+            Status::ZoneOffline => (1, 0xBB),
+            Status::InvalidWrite => (1, 0xBC),
+            Status::TooManyActive => (1, 0xBD),
+            Status::TooManyOpen => (1, 0xBE),
+            Status::InvalidTransition => (1, 0xBF),
+        })
+    }
+
+    /// Whether what was asked has been done.
+    #[inline]
+    pub fn is_ok(self) -> bool {
+        self == Status::Ok
+    }
+
+    /// The status of a whole of which one part ended so and another `other`: it fails with any part.
+    #[inline]
+    pub fn and(self, other: Status) -> Status {
+        if self.is_ok() { other } else { self }
+    }
+}

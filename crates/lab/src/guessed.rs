@@ -1,0 +1,17 @@
+//! The warning about parameters of a workload that have no source.
+
+use crate::warnings::Warning;
+use serde_json::json;
+
+/// Keys of the workload have values that nobody has measured, and that were not chosen either.
+pub fn warning(keys: &[&'static str]) -> Option<Warning> {
+    if keys.is_empty() {
+        return None;
+    }
+    let message = format!(
+        "no publication states {}: these are guesses of this program; give values that were measured, or vary them to \
+         see what depends on them",
+        keys.join(", ")
+    );
+    Some(Warning::new("guessed_parameters", message, json!({ "keys": keys })))
+}

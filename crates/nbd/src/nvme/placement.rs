@@ -1,0 +1,229 @@
+//! What a controller says of placement handles: the log pages of FDP, the status of handles, and directives.
+//!
+//! After the NVM Express base specification 2.1, 5.1.12.1.28 to 5.1.12.1.31, and 8.1.8; the names are its.
+
+use super::command::{Entry, SGL_TRANSPORT, Status};
+use super::namespaces::{Namespace, Subsystem};
+use crate::placement::{Placement, PlacementEvent};
+use engine::SECTOR_BYTES;
+
+/// Identifiers of the log pages.
+pub const CONFIGURATIONS: u8 = 0x20;
+pub const USAGE: u8 = 0x21;
+pub const STATISTICS: u8 = 0x22;
+pub const EVENTS: u8 = 0x23;
+
+/// What the commands of management do: tell the status of handles, or begin other reclaim units.
+const HANDLE_STATUS: u8 = 1;
+const UNIT_UPDATE: u8 = 1;
+/// How long a command has a list of handles.
+const HANDLE_BYTES: usize = 2;
+const STATUS_BYTES: usize = 32;
+const EVENT_BYTES: usize = 64;
+/// Kinds of handles: with copies that share units, and with copies in units of their own.
+const INITIALLY_ISOLATED: u8 = 1;
+const PERSISTENTLY_ISOLATED: u8 = 2;
+/// A handle is in the list of a namespace.
+const HOST_SPECIFIED: u8 = 1;
+/// The configuration is valid.
+const IS_VALID: u8 = 1 << 7;
+/// What of an event is valid: its placement identifier, its namespace, its place.
+const HAS_IDENTIFIER: u8 = 1;
+const HAS_NAMESPACE: u8 = 1 << 1;
+const HAS_PLACE: u8 = 1 << 2;
+
+/// Types of directives, and their operations.
+const IDENTIFY: u8 = 0;
+const STREAMS: u8 = 1;
+const PLACEMENT: u8 = 2;
+const PARAMETERS: u8 = 1;
+const STATUS: u8 = 2;
+const ALLOCATE: u8 = 3;
+const RELEASE: u8 = 1;
+const RELEASE_ALL: u8 = 2;
+const ENABLE: u8 = 1;
+
+fn put(page: &mut [u8], at: usize, value: u64, bytes: usize) {
+    page[at..at + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
+}
+
+/// A log page of an endurance group, which is the namespace with that number; `None` if it is none of these.
+pub fn page(number: u8, entry: &Entry, subsystem: &Subsystem) -> Option<Result<Vec<u8>, Status>> {
+    if !(CONFIGURATIONS..=EVENTS).contains(&number) || !subsystem.places() {
+        return None;
+    }
+    let group = entry.word(11) >> 16;
+    let found = subsystem.namespace(group).map_err(|_| Status::INVALID_FIELD);
+    Some(found.and_then(Namespace::placement).map(|placement| match number {
+        CONFIGURATIONS => configurations(&placement, subsystem.namespaces.len()),
+        USAGE => usage(&placement),
+        STATISTICS => statistics(&placement),
+        _ if entry.word(10) >> 8 & 1 != 0 => events(&placement.hosts_events, group),
+        _ => events(&placement.own_events, group),
+    }))
+}
+
+/// The one configuration.
+fn configurations(placement: &Placement, namespaces: usize) -> Vec<u8> {
+    let handles = placement.handles.len();
+    let size = (64 + 4 * handles).next_multiple_of(8);
+    let mut page = vec![0; 16 + size];
+    put(&mut page, 4, (16 + size) as u64, 4);
+    let it = &mut page[16..];
+    put(it, 0, size as u64, 2);
+    it[2] = IS_VALID;
+    // One reclaim group, so that an identifier is the number of a handle.
+    put(it, 4, 1, 4);
+    put(it, 8, handles as u64, 2);
+    put(it, 10, handles as u64 - 1, 2);
+    put(it, 12, namespaces as u64, 4);
+    put(it, 16, placement.unit_bytes, 8);
+    for (number, handle) in placement.handles.iter().enumerate() {
+        it[64 + 4 * number] =
+            if handle.persistent { PERSISTENTLY_ISOLATED } else { INITIALLY_ISOLATED };
+    }
+    page
+}
+
+/// How each handle is used: the list of the namespace has all.
+fn usage(placement: &Placement) -> Vec<u8> {
+    let count = placement.handles.len();
+    let mut page = vec![0; 8 + 8 * count];
+    put(&mut page, 0, count as u64, 2);
+    (0..count).for_each(|number| page[8 + 8 * number] = HOST_SPECIFIED);
+    page
+}
+
+/// What was written, programmed and erased, bytes.
+fn statistics(placement: &Placement) -> Vec<u8> {
+    let mut page = vec![0; 64];
+    put(&mut page, 0, placement.host_bytes, 8);
+    put(&mut page, 16, placement.media_bytes, 8);
+    put(&mut page, 32, placement.erased_bytes, 8);
+    page
+}
+
+/// The last events. The drive's account has no clock, so there is no time; what is told instead is how much the host
+/// had written, in the bytes of the vendor.
+fn events(events: &[PlacementEvent], group: u32) -> Vec<u8> {
+    let mut page = vec![0; 64 + EVENT_BYTES * events.len()];
+    put(&mut page, 0, events.len() as u64, 4);
+    for (event, it) in events.iter().zip(page[64..].chunks_exact_mut(EVENT_BYTES)) {
+        it[0] = event.code;
+        it[1] = HAS_NAMESPACE;
+        if let Some(named) = event.named {
+            it[1] |= HAS_IDENTIFIER;
+            put(it, 2, named.into(), 2);
+        }
+        put(it, 12, group.into(), 4);
+        let is_reallocation = event.code == 0x80;
+        if is_reallocation {
+            put(it, 18, u64::from(event.sectors).min(0xffff), 2);
+        }
+        if let Some(sector) = event.sector {
+            it[16] = u8::from(is_reallocation);
+            put(it, 20, sector, 8);
+        }
+        if let Some(handle) = event.handle {
+            it[1] |= HAS_PLACE;
+            it[34] = handle;
+        }
+        put(it, 40, event.after_bytes, 8);
+    }
+    page
+}
+
+/// The handles of a namespace: what can be written to the unit of each before it needs another, in blocks.
+fn status(placement: &Placement) -> Vec<u8> {
+    let count = placement.handles.len();
+    let mut page = vec![0; 16 + STATUS_BYTES * count];
+    put(&mut page, 14, count as u64, 2);
+    let all = placement.handles.iter().zip(page[16..].chunks_exact_mut(STATUS_BYTES));
+    for (number, (handle, it)) in all.enumerate() {
+        put(it, 0, number as u64, 2);
+        put(it, 2, number as u64, 2);
+        put(it, 8, handle.left_bytes / SECTOR_BYTES, 8);
+    }
+    page
+}
+
+/// How many bytes the command to manage sends; otherwise why it cannot be.
+pub fn sends(entry: &Entry, namespace: &Namespace) -> Result<usize, Status> {
+    let handles = namespace.handles.ok_or(Status::FDP_DISABLED)?;
+    let count = (entry.word(10) >> 16) as usize + 1;
+    if entry.word(10) as u8 != UNIT_UPDATE || count > handles {
+        return Err(Status::INVALID_FIELD);
+    }
+    Ok(count * HANDLE_BYTES)
+}
+
+/// The handles that are to begin other reclaim units.
+pub fn to_update(data: &[u8], namespace: &Namespace) -> Result<Vec<u16>, Status> {
+    let (pairs, _) = data.as_chunks::<HANDLE_BYTES>();
+    let found: Vec<u16> = pairs.iter().map(|it| u16::from_le_bytes(*it)).collect();
+    let most = namespace.handles.unwrap_or(0);
+    let fits = found.iter().all(|handle| usize::from(*handle) < most);
+    if fits { Ok(found) } else { Err(Status::INVALID_FIELD) }
+}
+
+/// Whether the command to be told of handles is one; it is checked before it waits.
+pub fn check_receive(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
+    if namespace.handles.is_none() {
+        return Err(Status::FDP_DISABLED);
+    }
+    if entry.data().0 != SGL_TRANSPORT {
+        return Err(Status::SGL_TYPE_INVALID);
+    }
+    if entry.word(10) as u8 != HANDLE_STATUS { Err(Status::INVALID_FIELD) } else { Ok(()) }
+}
+
+/// The answer to it.
+pub fn receive(entry: &Entry, placement: &Placement) -> Vec<u8> {
+    let wanted = 4 * (u64::from(entry.word(11)) + 1);
+    let (_, _, room) = entry.data();
+    let mut page = status(placement);
+    page.resize(wanted.min(room.into()) as usize, 0);
+    page
+}
+
+/// Whether a write names what the drive has: a handle where there are some.
+pub fn check_write(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
+    let kind = (entry.word(12) >> 20 & 0xf) as u8;
+    let is_known = match kind {
+        IDENTIFY => true,
+        STREAMS | PLACEMENT => namespace.handles.is_some(),
+        _ => false,
+    };
+    if is_known { Ok(()) } else { Err(Status::INVALID_FIELD) }
+}
+
+/// The answer to a command about directives of a namespace, of which it asks or which it sets.
+pub fn directive(entry: &Entry, namespace: &Namespace, receives: bool) -> Result<Vec<u8>, Status> {
+    let (operation, kind) = (entry.word(11) as u8, (entry.word(11) >> 8) as u8);
+    let handles = namespace.handles.ok_or(Status::INVALID_FIELD)?;
+    let mut page = vec![0; 4096];
+    match (kind, operation) {
+        (IDENTIFY, PARAMETERS) if receives => {
+            // Both are there and in use, for they are one: streams are handles counted from 1.
+            let all = 1 | 1 << STREAMS | 1 << PLACEMENT;
+            (page[0], page[32], page[64]) = (all, all, all);
+        }
+        (IDENTIFY, ENABLE) if !receives => {}
+        (STREAMS, PARAMETERS) if receives => {
+            put(&mut page, 0, handles as u64, 2);
+            put(&mut page, 16, 8, 4);
+            put(&mut page, 22, handles as u64, 2);
+        }
+        (STREAMS, STATUS) if receives => {
+            put(&mut page, 0, handles as u64, 2);
+            for number in 0..handles {
+                put(&mut page, 2 + 2 * number, number as u64 + 1, 2);
+            }
+        }
+        // Handles are never given back: a stream has the next one that is written with it.
+        (STREAMS, ALLOCATE) if receives => {}
+        (STREAMS, RELEASE | RELEASE_ALL) if !receives => {}
+        _ => return Err(Status::INVALID_FIELD),
+    }
+    Ok(page)
+}

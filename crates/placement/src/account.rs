@@ -1,0 +1,107 @@
+//! What was done, by handle; and what a load is replayed on, which keeps such an account.
+
+/// What was done for one handle, in pages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HandleAccount {
+    /// Written by the host with this handle.
+    pub host: u64,
+    /// Moved by cleaning, of what was written with this handle.
+    pub moved: u64,
+    /// Moved because a unit of this handle was cleaned, whoever wrote the page.
+    pub moved_because: u64,
+    /// Superseded or deallocated, of what was written with this handle.
+    pub invalidated: u64,
+    /// Those of them that were superseded by a write with another handle.
+    pub foreign: u64,
+    /// Units opened for writes of the host.
+    pub opened: u64,
+}
+
+/// What was done since the counts were reset.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Account {
+    /// By handle.
+    pub handles: Vec<HandleAccount>,
+    /// Pages that were moved because a unit of copies was cleaned that belongs to no handle.
+    pub moved_from_copies: u64,
+    /// Units erased.
+    pub erased: u64,
+}
+
+impl Account {
+    /// Of nothing, for so many handles.
+    pub(crate) fn new(handles: u8) -> Account {
+        let handles = vec![HandleAccount::default(); usize::from(handles)];
+        Account { handles, ..Account::default() }
+    }
+
+    /// The host writes a page.
+    #[inline]
+    pub(crate) fn wrote(&mut self, handle: usize) {
+        self.handles[handle].host += 1;
+    }
+
+    /// A page that `before` had written is superseded by `by`, or deallocated.
+    #[inline]
+    pub(crate) fn lost(&mut self, before: u8, by: Option<u8>) {
+        let account = &mut self.handles[usize::from(before)];
+        account.invalidated += 1;
+        account.foreign += u64::from(by.is_some_and(|by| by != before));
+    }
+
+    /// A unit is opened for writes of the host.
+    pub(crate) fn opened(&mut self, handle: usize) {
+        self.handles[handle].opened += 1;
+    }
+
+    /// Cleaning moves a page of that handle.
+    #[inline]
+    pub(crate) fn moves(&mut self, handle: u8) {
+        self.handles[usize::from(handle)].moved += 1;
+    }
+
+    /// A unit of that owner is cleaned, which is no handle where it has copies of all; so many pages are moved.
+    pub(crate) fn cleans(&mut self, owner: usize, moved: u64) {
+        match self.handles.get_mut(owner) {
+            Some(account) => account.moved_because += moved,
+            None => self.moved_from_copies += moved,
+        }
+        self.erased += 1;
+    }
+
+    /// Pages written by the host.
+    pub fn host(&self) -> u64 {
+        self.handles.iter().map(|it| it.host).sum()
+    }
+
+    /// Pages moved by cleaning.
+    pub fn moved(&self) -> u64 {
+        self.handles.iter().map(|it| it.moved).sum()
+    }
+
+    /// Device-level write amplification: programmed / written by the host.
+    pub fn dlwa(&self) -> f64 {
+        let host = self.host();
+        if host == 0 { 1.0 } else { (host + self.moved()) as f64 / host as f64 }
+    }
+}
+
+/// What a load is replayed on: a drive with handles, or a host log on zones.
+pub trait Medium {
+    /// The host writes a page with a handle, or to a stream.
+    fn write(&mut self, page: u32, handle: u8);
+    /// A page holds nothing any more.
+    fn trim(&mut self, page: u32);
+    /// Begins to fetch where a logical page lies.
+    fn prefetch(&self, page: u32);
+    /// Begins to fetch what is known of the place of a logical page.
+    fn prefetch_old(&self, page: u32);
+    /// What was done since the counts were reset.
+    fn account(&self) -> &Account;
+    /// Counts from here on.
+    fn reset_account(&mut self);
+    /// Whether it takes no more writes, because its policy gave none that is possible.
+    fn has_ended(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,187 @@
+//! A log-structured merge tree under writes, as `RocksDB` keeps one: log, flushes, and merges of files.
+//!
+//! Known (O'Neil et al., 1996; `RocksDB`'s documentation, leveled compaction with dynamic level sizes): a write is
+//! appended to the log and goes into a memtable; a full memtable becomes a file of level 0; files are merged downward,
+//! each level ten times as large as the one above (`tree.rs`); files are written once and deleted whole. Chain 0 appends
+//! to the log, chain 1 flushes, the others merge: `buffer` bytes are read, what they come to is written, and so on. The
+//! writer waits while two memtables wait to be flushed or level 0 has nine times the files that make it due, as in
+//! `RocksDB` (36 of 4). Assumed: keys of which all are written alike, or keys in order; a tree that was written to for
+//! long before (`load`).
+
+mod store;
+mod tree;
+
+use crate::chains::{Chains, Cut};
+use crate::checks;
+use crate::error::BuildError;
+use crate::files::{BLOCK_BYTES, BLOCK_SECTORS};
+use crate::footprint::Footprint;
+use crate::kind::{Context, WorkloadKind};
+use engine::{SECTOR_BYTES, Workload};
+use options::{Invalid, Size};
+use store::{STOP, Store};
+
+options::choices! {
+    /// The order of keys.
+    pub enum Keys {
+        /// All keys are written alike.
+        Uniform = "uniform",
+        /// Each key is beyond all before it, and the oldest data are deleted, as in a store of time series: files are
+        /// moved to the last level without merging.
+        Sequential = "sequential",
+    }
+
+    /// Which data have a placement handle of their own.
+    pub enum Classes {
+        /// No handle is named.
+        None = "none",
+        /// The hints of `RocksDB`: the log 0, levels 0 and 1 have 1, level 2 has 2, others 3.
+        Hints = "hints",
+        /// The same shifted downward: the log 0, levels 0 to 3 have 1, level 4 has 2, others 3.
+        Shifted = "shifted",
+        /// The log 0, and each level its own: level 0 has 1, level 6 has 7.
+        Level = "level",
+    }
+}
+
+options::conditions! { Lsm:
+    LOGS = "with `log`", |it| it.log;
+    MERGES = "with `keys = \"uniform\"`", |it| it.keys == Keys::Uniform;
+}
+
+options::options! {
+    /// A log-structured merge tree under writes.
+    pub struct Lsm as LsmPartial {
+        /// Total number of requests.
+        requests: u64 = 1_000_000,
+        /// Queue depth of the log, of flushes, and of each merge.
+        outstanding: u32 = 4,
+        /// Data of the tree, all keys once: a share of the device or a size.
+        data: Footprint = Footprint::SHARE_OF_TREE,
+        /// Size of a memtable; the log of one has as much.
+        memtable: Size = Size::from_bytes(64 << 20),
+        /// Files of level 0 that are merged into the next.
+        l0_files: u32 where MERGES = 4,
+        /// The size of each level over that of the one above.
+        fan_out: f64 where MERGES = 10.0,
+        /// Largest size of the first level below level 0.
+        l1: Size where MERGES = Size::from_bytes(256 << 20),
+        /// Size of a file below level 0.
+        file: Size where MERGES = Size::from_bytes(64 << 20),
+        /// Size of a key with its value, of which the results count how many were written.
+        value: Size = Size::from_bytes(400),
+        /// The order of keys.
+        keys: Keys = Keys::Uniform,
+        /// Share of writes to keys that exist; others make the tree larger.
+        overwrites: f64 as Ratio where MERGES = 1.0,
+        /// What a byte of data takes in a file: 0.5 is compression to a half.
+        compression: f64 as Ratio = 1.0,
+        /// Merges at once.
+        merges: u32 where MERGES = 1,
+        /// Bytes that a merge reads before it writes, a multiple of 4KiB.
+        buffer: Size where MERGES = Size::from_bytes(2 << 20),
+        /// Size of the requests of flushes and merges, a multiple of 4KiB.
+        request_size: Size = Size::from_bytes(128 << 10),
+        /// Writes are logged before they are acknowledged.
+        log: bool = true,
+        /// Bytes that are appended to the log at once (a group of writes), a multiple of 4KiB.
+        append: Size where LOGS = Size::from_bytes(64 << 10),
+        /// Each append is flushed (fsync) before the next.
+        sync: bool where LOGS = true,
+        /// At first the tree is written as it is after long use: every level is full. Without it the tree is empty.
+        load: bool = true,
+        /// Trim files that are deleted.
+        trim: bool = true,
+        /// Which data have a placement handle of their own.
+        placement: Classes = Classes::None,
+        /// Footprint: the part of the device that is accessed, from its start.
+        footprint: Footprint = Footprint::WHOLE,
+    }
+}
+
+/// Merges at once at most.
+const MOST_MERGES: u64 = 1 << 8;
+
+impl Lsm {
+    /// Blocks of data and of the tree with everything beside it, refused if there is too little room.
+    fn room(&self, context: &Context, memtable: u64) -> Result<(f64, u64), Invalid> {
+        let blocks = self.footprint.sectors(context.capacity_sectors)? / BLOCK_SECTORS;
+        let data = self.data.sectors_of("workload.data", context.capacity_sectors)? / BLOCK_SECTORS;
+        let data = (data * BLOCK_BYTES) as f64;
+        let (memtable, file) = (memtable as f64, self.file.bytes() as f64);
+        let (l1, l0) = (self.l1.bytes() as f64, f64::from(self.l0_files));
+        let levels = data / (1.0 - 1.0 / self.fan_out);
+        // Level 0 and logs at most, and what is written before what it is made of is deleted.
+        let merging = 2.0 * (l1 + 2.0 * l0 * memtable);
+        let moving = f64::from(self.merges) * (self.fan_out + 3.0) * file;
+        let needed = match self.keys {
+            Keys::Uniform => {
+                levels + STOP as f64 * l0 * memtable + 4.0 * memtable + merging + moving
+            }
+            Keys::Sequential => data + 6.0 * memtable,
+        };
+        let given = (blocks * BLOCK_BYTES) as f64;
+        if needed > given {
+            let size = |bytes: f64| Size::from_bytes((bytes as u64).next_multiple_of(1 << 20));
+            let problem = format!(
+                "a tree of {} needs up to {} with its logs, level 0 and merges, and has {}; give less data, or a \
+                 smaller memtable, l1 and file",
+                self.data,
+                size(needed),
+                Size::from_bytes(blocks * BLOCK_BYTES)
+            );
+            let keys = ["workload.data", "workload.memtable", "workload.l1", "workload.footprint"];
+            return Err(Invalid::new(&keys, problem));
+        }
+        Ok((data, blocks))
+    }
+}
+
+impl WorkloadKind for Lsm {
+    const SUMMARY: &'static str = "a log-structured merge tree under writes: log, flushes to level 0, and merges of files that are then deleted";
+
+    fn draws(&self) -> bool {
+        false
+    }
+
+    fn guessed(&self) -> Vec<&'static str> {
+        let default = Lsm::default();
+        let rows = [
+            ("workload.data", self.data == default.data),
+            ("workload.append", self.log && self.append == default.append),
+            ("workload.outstanding", self.outstanding == default.outstanding),
+        ];
+        rows.into_iter().filter(|(_, is_default)| *is_default).map(|(key, _)| key).collect()
+    }
+
+    fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
+        checks::positive("workload.requests", self.requests)?;
+        checks::positive("workload.outstanding", u64::from(self.outstanding))?;
+        checks::positive("workload.l0_files", u64::from(self.l0_files))?;
+        checks::positive("workload.value", self.value.bytes())?;
+        checks::within("workload.merges", u64::from(self.merges), 1, MOST_MERGES)?;
+        checks::share("workload.overwrites", self.overwrites)?;
+        if !(2.0..=1000.0).contains(&self.fan_out) {
+            let problem = format!("{} is not possible; it must be from 2 to 1000", self.fan_out);
+            return Err(Invalid::new(&["workload.fan_out"], problem).into());
+        }
+        if !(self.compression > 0.0 && self.compression <= 1.0) {
+            let problem = format!("{} is not a share above 0 and up to 1", self.compression);
+            return Err(Invalid::new(&["workload.compression"], problem).into());
+        }
+        let largest = checks::blocks("workload.request_size", self.request_size)?;
+        let append = checks::blocks("workload.append", self.append)?;
+        let buffer = checks::blocks("workload.buffer", self.buffer)?;
+        let memtable = checks::blocks("workload.memtable", self.memtable)?;
+        checks::blocks("workload.file", self.file)?;
+        checks::positive("workload.l1", self.l1.bytes())?;
+        let (data, blocks) = self.room(context, memtable * BLOCK_BYTES)?;
+        let steps = Store::new(self, (memtable, append, buffer), (data, blocks));
+        let cut = Cut { largest: largest * BLOCK_BYTES / SECTOR_BYTES, depth: self.outstanding };
+        let chains = 2 + self.merges as usize;
+        Ok(Box::new(Chains::new(Some(self.requests), chains, cut, steps)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

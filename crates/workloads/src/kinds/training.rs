@@ -1,0 +1,367 @@
+//! Reading the data of a training run: readers fetch the samples of batches ahead of accelerators that compute.
+//!
+//! The models are those of `MLPerf` Storage 2.0 on H100 accelerators (its configuration files): size of a sample, samples
+//! of a batch, time that a batch computes, readers of an accelerator, and the utilisation that a run must reach to
+//! pass. An accelerator takes its batches in order; its readers read the samples of the batches that come, `prefetch`
+//! batches ahead of it. All samples are read once an epoch, in an order drawn anew (`shuffle`), and are shared out among
+//! accelerators. Utilisation is the time spent computing / all of the time. Assumed: all samples of a model are of
+//! equal size.
+
+use crate::chains::{Chains, Cut, Next, Piece, Steps};
+use crate::checks;
+use crate::closed_loop::Notices;
+use crate::error::BuildError;
+use crate::files::{BLOCK_BYTES, BLOCK_SECTORS};
+use crate::footprint::Footprint;
+use crate::kind::{Context, WorkloadKind};
+use crate::permutation::Permutation;
+use crate::streams;
+use engine::{Op, Time, Workload, Xoshiro256};
+use options::{Duration, Invalid, Size};
+use std::collections::{BTreeMap, VecDeque};
+
+options::choices! {
+    /// A model that is trained.
+    pub enum Trained {
+        /// 3D U-Net: a file of 146.6 MB a sample, 7 a batch, 323 ms; 90 % utilisation.
+        Unet3d = "unet3d",
+        /// ResNet-50: records of 114.7 kB in shards, 400 a batch, 224 ms; 90 %.
+        Resnet50 = "resnet50",
+        /// CosmoFlow: a file of 2.83 MB a sample, 1 a batch, 3.5 ms; 70 %.
+        Cosmoflow = "cosmoflow",
+    }
+}
+
+options::options! {
+    /// Reading the data of a training run.
+    pub struct Training as TrainingPartial {
+        /// Maximum number of requests; if not given, until the last epoch.
+        requests: Option<u64> = None,
+        /// The model, which decides about sample, batch and time where these are not given.
+        model: Trained = Trained::Unet3d,
+        /// Accelerators.
+        accelerators: u32 = 1,
+        /// Size of a sample.
+        sample: Option<Size> = None,
+        /// Samples of a batch.
+        batch: Option<u32> = None,
+        /// Time that an accelerator computes on a batch.
+        compute: Option<Duration> = None,
+        /// Readers of an accelerator, each with one sample at a time; if not given, 4, and 8 of resnet50.
+        readers: Option<u32> = None,
+        /// Batches that are read ahead.
+        prefetch: u32 = 2,
+        /// Samples of the data set.
+        samples: u64 = 1000,
+        /// How often all samples are read.
+        epochs: u32 = 1,
+        /// The order of samples is drawn anew for each epoch; else it is that of the files.
+        shuffle: bool = true,
+        /// Largest size of a request, a multiple of 4KiB.
+        request_size: Size = Size::from_bytes(1 << 20),
+        /// Queue depth of a reader.
+        outstanding: u32 = 1,
+        /// The data set is written first.
+        load: bool = true,
+        /// Footprint: the part of the device that is accessed, from its start.
+        footprint: Footprint = Footprint::WHOLE,
+    }
+}
+
+/// Accelerators and readers at most, and samples of a batch.
+const MOST: u64 = 1 << 12;
+const MOST_SAMPLES: u64 = 1 << 32;
+
+/// What is known of a model.
+struct Known {
+    sample: u64,
+    batch: u32,
+    compute_ns: u64,
+    readers: u32,
+    is_sharded: bool,
+}
+
+impl Trained {
+    fn known(self) -> Known {
+        let (sample, batch, compute_ns, readers, is_sharded) = match self {
+            Trained::Unet3d => (146_600_628, 7, 323_000_000, 4, false),
+            Trained::Resnet50 => (114_660, 400, 224_000_000, 8, true),
+            Trained::Cosmoflow => (2_828_486, 1, 3_500_000, 4, false),
+        };
+        Known { sample, batch, compute_ns, readers, is_sharded }
+    }
+}
+
+impl Training {
+    /// What is known of the model, with what is given instead.
+    fn known(&self) -> Known {
+        let known = self.model.known();
+        Known {
+            sample: self.sample.map_or(known.sample, |size| size.bytes()),
+            batch: self.batch.unwrap_or(known.batch),
+            compute_ns: self.compute.map_or(known.compute_ns, Duration::ns),
+            readers: self.readers.unwrap_or(known.readers),
+            ..known
+        }
+    }
+}
+
+impl WorkloadKind for Training {
+    const SUMMARY: &'static str = "reading the data of a training run: readers ahead of accelerators, each sample once an epoch";
+
+    fn draws(&self) -> bool {
+        self.shuffle
+    }
+
+    fn guessed(&self) -> Vec<&'static str> {
+        let default = Training::default();
+        let rows = [
+            ("workload.samples", self.samples == default.samples),
+            ("workload.prefetch", self.prefetch == default.prefetch),
+            ("workload.request_size", self.request_size == default.request_size),
+            ("workload.outstanding", self.outstanding == default.outstanding),
+        ];
+        rows.into_iter().filter(|(_, is_default)| *is_default).map(|(key, _)| key).collect()
+    }
+
+    fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
+        let limit = checks::limit(self.requests)?;
+        let Known { sample, batch, compute_ns, readers, is_sharded } = self.known();
+        for (key, value) in [
+            ("workload.accelerators", self.accelerators),
+            ("workload.batch", batch),
+            ("workload.readers", readers),
+            ("workload.prefetch", self.prefetch),
+            ("workload.epochs", self.epochs),
+            ("workload.outstanding", self.outstanding),
+        ] {
+            checks::within(key, u64::from(value), 1, MOST)?;
+        }
+        checks::within("workload.samples", self.samples, 1, MOST_SAMPLES)?;
+        checks::positive("workload.sample", sample)?;
+        let largest = checks::blocks("workload.request_size", self.request_size)?;
+        let blocks = self.footprint.sectors(context.capacity_sectors)? / BLOCK_SECTORS;
+        // Files begin with a block; records of a shard follow one another.
+        let each = if is_sharded { sample } else { sample.next_multiple_of(BLOCK_BYTES) };
+        let needed =
+            (u128::from(each) * u128::from(self.samples)).div_ceil(u128::from(BLOCK_BYTES));
+        if needed > u128::from(blocks) {
+            let problem = format!(
+                "{} samples of {} do not fit into {}",
+                self.samples,
+                Size::from_bytes(sample),
+                Size::from_bytes(blocks * BLOCK_BYTES)
+            );
+            let keys = ["workload.samples", "workload.sample", "workload.footprint"];
+            return Err(Invalid::new(&keys, problem).into());
+        }
+        if self.samples < u64::from(self.accelerators) * u64::from(batch) {
+            let problem = format!(
+                "{} samples are less than a batch of {batch} for each of {} accelerators",
+                self.samples, self.accelerators
+            );
+            let keys = ["workload.samples", "workload.batch", "workload.accelerators"];
+            return Err(Invalid::new(&keys, problem).into());
+        }
+        let run = Run {
+            each,
+            sample,
+            data_blocks: needed as u64,
+            is_loading: self.load,
+            accelerators: (0..self.accelerators).map(|_| Accelerator::default()).collect(),
+            readers: readers as usize,
+            batch: u64::from(batch),
+            compute_ns,
+            prefetch: u64::from(self.prefetch),
+            order: Order {
+                samples: self.samples,
+                accelerators: u64::from(self.accelerators),
+                epochs: u64::from(self.epochs),
+                seed: self.shuffle.then(|| context.draws()),
+                known: VecDeque::new(),
+                first: 0,
+            },
+            read_samples: 0,
+            begun: 0,
+        };
+        let cut = Cut { largest: largest * BLOCK_SECTORS, depth: self.outstanding };
+        let chains = run.accelerators.len() * run.readers;
+        Ok(Box::new(Chains::new(limit, chains, cut, run)))
+    }
+}
+
+/// Which sample is read when.
+struct Order {
+    samples: u64,
+    accelerators: u64,
+    epochs: u64,
+    /// From which the orders of epochs are drawn, if they are.
+    seed: Option<u64>,
+    /// Orders of the epochs from `first` on.
+    known: VecDeque<Permutation>,
+    first: u64,
+}
+
+impl Order {
+    /// Samples that each accelerator reads in an epoch: all of them read as many, as batches are taken together.
+    fn of_one(&self) -> u64 {
+        self.samples / self.accelerators
+    }
+
+    /// The sample that an accelerator reads as its `number`th; `None` after the last epoch.
+    fn sample(&mut self, accelerator: u64, number: u64) -> Option<u64> {
+        // What cannot be shared out evenly is read by the first ones.
+        let own = self.of_one() + u64::from(accelerator < self.samples % self.accelerators);
+        let epoch = number / own;
+        if epoch >= self.epochs {
+            return None;
+        }
+        let place = number % own * self.accelerators + accelerator;
+        let Some(seed) = self.seed else { return Some(place) };
+        while self.first + self.known.len() as u64 <= epoch {
+            let next = self.first + self.known.len() as u64;
+            let mut random = Xoshiro256::new(streams::derived(seed, next), streams::TRAINING);
+            self.known.push_back(Permutation::new(self.samples, &mut random));
+        }
+        while self.known.len() > 4 {
+            self.known.pop_front();
+            self.first += 1;
+        }
+        match epoch.checked_sub(self.first) {
+            Some(at) => Some(self.known[at as usize].apply(place)),
+            None => {
+                let mut random = Xoshiro256::new(streams::derived(seed, epoch), streams::TRAINING);
+                Some(Permutation::new(self.samples, &mut random).apply(place))
+            }
+        }
+    }
+}
+
+/// An accelerator and its readers.
+#[derive(Debug, Default)]
+struct Accelerator {
+    /// Samples that its readers have begun.
+    asked: u64,
+    /// Of batches that are not complete: how many of their samples are read.
+    partial: BTreeMap<u64, u64>,
+    /// Batches whose samples are all read, behind the first that is not.
+    complete: BTreeMap<u64, Time>,
+    /// When it took its batches, of which the first are forgotten.
+    taken: VecDeque<Time>,
+    forgotten: u64,
+    /// The batch of the sample that each reader reads.
+    reading: Vec<u64>,
+}
+
+impl Accelerator {
+    /// When it took a batch, if it has.
+    fn took(&self, batch: u64) -> Option<Time> {
+        self.taken.get(batch.checked_sub(self.forgotten)? as usize).copied()
+    }
+
+    fn batches(&self) -> u64 {
+        self.forgotten + self.taken.len() as u64
+    }
+
+    /// A batch is read at `now`; whether the accelerator takes one or more.
+    fn complete(&mut self, batch: u64, now: Time, compute_ns: u64) -> bool {
+        self.complete.insert(batch, now);
+        let before = self.batches();
+        while let Some(ready) = self.complete.remove(&self.batches()) {
+            let free = self.taken.back().map_or(0, |last| last + compute_ns);
+            self.taken.push_back(ready.max(free));
+        }
+        self.batches() > before
+    }
+}
+
+/// The run.
+struct Run {
+    /// Bytes from one sample to the next, and of a sample.
+    each: u64,
+    sample: u64,
+    data_blocks: u64,
+    is_loading: bool,
+    accelerators: Vec<Accelerator>,
+    readers: usize,
+    batch: u64,
+    compute_ns: u64,
+    prefetch: u64,
+    order: Order,
+    read_samples: u64,
+    /// When reading began.
+    begun: Time,
+}
+
+impl Run {
+    fn piece(&self, sample: u64) -> Piece {
+        let (from, to) = (sample * self.each, sample * self.each + self.sample);
+        let (first, end) = (from / BLOCK_BYTES, to.div_ceil(BLOCK_BYTES));
+        Piece::new(Op::Read, first * BLOCK_SECTORS, (end - first) * BLOCK_SECTORS)
+    }
+}
+
+impl Steps for Run {
+    fn step(&mut self, chain: usize, now: Time, step: &mut VecDeque<Piece>) -> Next {
+        if self.is_loading {
+            if chain > 0 {
+                return Next::Wait;
+            }
+            step.push_back(Piece::new(Op::Write, 0, self.data_blocks * BLOCK_SECTORS));
+            return Next::Ask(now);
+        }
+        let (number, reader) = (chain / self.readers, chain % self.readers);
+        let own = &mut self.accelerators[number];
+        let batch = own.asked / self.batch;
+        // A place for it is free when the accelerator has taken the batch that many before.
+        let from = match batch.checked_sub(self.prefetch) {
+            None => now,
+            Some(before) => match own.took(before) {
+                Some(at) => at,
+                None => return Next::Wait,
+            },
+        };
+        while own.forgotten + self.prefetch < batch && own.taken.len() > 1 {
+            own.taken.pop_front();
+            own.forgotten += 1;
+        }
+        let Some(sample) = self.order.sample(number as u64, own.asked) else { return Next::End };
+        own.asked += 1;
+        own.reading.resize(self.readers, 0);
+        own.reading[reader] = batch;
+        step.push_back(self.piece(sample));
+        Next::Ask(from)
+    }
+
+    fn finished(&mut self, chain: usize, now: Time) -> bool {
+        if std::mem::take(&mut self.is_loading) {
+            self.begun = now;
+            return true;
+        }
+        self.read_samples += 1;
+        let own = &mut self.accelerators[chain / self.readers];
+        let batch = own.reading[chain % self.readers];
+        let read = own.partial.entry(batch).or_default();
+        *read += 1;
+        if *read < self.batch {
+            return false;
+        }
+        own.partial.remove(&batch);
+        own.complete(batch, now, self.compute_ns)
+    }
+
+    fn notices(&self) -> Notices {
+        let all = || self.accelerators.iter();
+        let ends =
+            all().map(|it| it.taken.back().map_or(self.begun, |last| last + self.compute_ns));
+        vec![
+            ("training_samples", self.read_samples),
+            ("training_batches", all().map(Accelerator::batches).sum()),
+            ("training_compute_ns", all().map(|it| it.batches() * self.compute_ns).sum()),
+            ("training_ns", ends.map(|end| end - self.begun).sum()),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+"""Draws the pictures of docs/media.md, docs/retention.md and docs/calibrate.md that come from the
+simulator alone: `make pictures`.
+
+Each is a function with the name of its file, so that one of them can be drawn alone:
+`python packaging/pictures.py cliff keep`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import ssdlab
+from ssdlab.charts import Axis, Figure, Series, matplotlib
+from ssdlab.cliffs import figures as of_cliffs
+from ssdlab.keeping import figures as of_keeping
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+LARGEST = 1_000_000
+WIDE = (6.4, 3.6)
+#: As fast as the whole drive, and read in a moment.
+SMALL = {"device.blocks_per_plane": 96, "device.capacity": "90GB"}
+
+
+def cliff() -> Any:
+    """A copy that fills the drive, and one to a drive that is more than half full."""
+    fills = (0.0, 0.6)
+    lines = []
+    for fill in fills:
+        figure = of_cliffs.rates(ssdlab.cliff("samsung-980pro", 350e9, fill=fill))
+        rate = figure.lines()[0]
+        lines.append(Series(f"{fill:.0%} full", rate.x, rate.y))
+    figure = Figure("A copy of 350 GB to a drive of 1 TB", Axis("GB written"), Axis("GB/s"), lines)
+    return [[figure]], WIDE
+
+
+def keep() -> Any:
+    """Losses and retries over time of a client drive."""
+    found = ssdlab.keep("tlc-client", "1y at 40C", worn=0.5)
+    return [[of_keeping.losses(found)], [of_keeping.retries(found)]], (6.4, 5.4)
+
+
+def read_by_age() -> Any:
+    """The rate of the first read of old data."""
+    ages = {"1d": 1, "1w": 7, "1mo": 30.4, "3mo": 91.3, "1y": 365.25, "3y": 1095.75}
+    lines = []
+    for worn in (0.0, 0.5, 1.0):
+        found = [ssdlab.keep("tlc-client", f"{it} at 30C", worn=worn, set=SMALL) for it in ages]
+        rates = [it.aged.mb_per_s / 1000 for it in found]
+        lines.append(Series(f"{worn:.0%} worn", [*ages.values()], rates))
+    days = Axis("Days at 30 °C without power", log=10)
+    return [[Figure("First read of old data, in sequence", days, Axis("GB/s"), lines)]], WIDE
+
+
+def losses_by_cycles() -> Any:
+    """Pages that are lost over the cycles of the blocks, for several times."""
+    cycles = [1000 + 125 * step for step in range(17)]
+    forms = [ssdlab.keep("tlc-client", "1y at 40C", worn=it / 1500, set=SMALL) for it in cycles]
+    names = {0: "3 weeks", 4: "1 year", 8: "16 years"}
+    lines = []
+    for place, name in names.items():
+        lost = [
+            next(
+                row["pages_lost"][place]
+                for row in form.form["over_time"]["losses"]
+                if abs(row["cycles"] - form.cycles) < 1
+            )
+            / form.form["data_bytes"]
+            * 1e12
+            for form in forms
+        ]
+        lines.append(Series(name, cycles, [max(it, of_keeping.NONE) for it in lost]))
+    title = "Pages lost of 1 TB at 40 °C, rated for 1,500 cycles"
+    lost_pages = Axis(f"Pages lost, expected (at least {of_keeping.NONE:g})", log=10)
+    return [[Figure(title, Axis("P/E cycles"), lost_pages, lines)]], WIDE
+
+
+PICTURES = {
+    "cliff": cliff,
+    "keep": keep,
+    "read-by-age": read_by_age,
+    "losses-by-cycles": losses_by_cycles,
+}
+
+
+def main(names: list[str]) -> int:
+    """Draw the pictures with these names, or all."""
+    unknown = [name for name in names if name not in PICTURES]
+    if unknown:
+        print(f"no picture {unknown[0]}; there are {', '.join(PICTURES)}", file=sys.stderr)
+        return 2
+    for name in names or PICTURES:
+        rows, size = PICTURES[name]()
+        path = DOCS / f"{name}.png"
+        drawn = matplotlib.sheet(rows, "pictures.py", size=size)
+        path.unlink(missing_ok=True)
+        matplotlib.save(path, drawn)
+        if path.stat().st_size > LARGEST:
+            print(f"{path}: more than a megabyte", file=sys.stderr)
+            return 1
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

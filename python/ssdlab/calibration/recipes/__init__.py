@@ -1,0 +1,139 @@
+"""Recipes: scripts for fio that measure what no data sheet has, and what follows from their output.
+
+A recipe is a module with a `RECIPE`, and its word in `NAMES`. Its scripts run on any drive; its
+`fit` reads the directory in which they were run. What it finds are quantities with intervals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ssdlab import _core, delivery, forms
+from ssdlab._core import InputError
+
+NAMES = ("cliff", "span", "age")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something that was found: a value, and from where to where it lies in 95 % of the cases."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    unit: str
+    what: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `--json` has it."""
+        return {
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "unit": self.unit,
+            "what": self.what,
+        }
+
+
+@dataclass
+class Found:
+    """What a recipe found: quantities, keys of ssdlab that have these values, and notes."""
+
+    quantities: list[Quantity] = field(default_factory=list)
+    keys: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, name: str, value: tuple[float, float, float], unit: str, what: str) -> None:
+        """Add a quantity: its value, and where that lies."""
+        self.quantities.append(Quantity(name, *value, unit, what))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A recipe: what it measures, its scripts for a drive of so many bytes, and its fit."""
+
+    summary: str
+    scripts: Callable[[int], Mapping[str, str]]
+    """The files by their names; the first is the page that says what to do."""
+    fit: Callable[[Path, Mapping[str, float], float], Found]
+    """Given the directory, settings, and by how much the clock of the drive was slowed."""
+    settings: Mapping[str, float] = field(default_factory=dict)
+    """What the fit must be told, with what it takes if it is not."""
+
+
+def load(name: str) -> Recipe:
+    """The recipe of a name."""
+    if name not in NAMES:
+        raise InputError(f"--recipe {name}: expected one of {', '.join(NAMES)}")
+    found: Recipe = import_module(f"ssdlab.calibration.recipes.{name}").RECIPE
+    return found
+
+
+def is_fit(word: str) -> bool:
+    """Whether the value of `--fit` names a recipe."""
+    return word.partition(":")[0] in NAMES
+
+
+def scripts(name: str, capacity_bytes: int) -> dict[str, str]:
+    """The files of a recipe, for a drive of so many bytes."""
+    return dict(load(name).scripts(capacity_bytes))
+
+
+def write(name: str, capacity_bytes: int, directory: Path) -> list[Path]:
+    """Write the files of a recipe into a directory; it is made if it is not there."""
+    texts = scripts(name, capacity_bytes)
+    if directory.exists() and not directory.is_dir():
+        raise InputError(f"--out {directory}: not a directory; --recipe {name} writes some files")
+    paths = [directory / file for file in texts]
+    for path in paths:
+        if path.parent.is_dir():
+            delivery.refuse(path, forms.RECIPE)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {directory}: cannot be made: {error.strerror}") from None
+    for path, text in zip(paths, texts.values(), strict=True):
+        delivery.write(path, text, forms.RECIPE)
+    return paths
+
+
+def fit(word: str, target: Path, time_scale: float = 1.0) -> dict[str, Any]:
+    """What the recipe of `--fit NAME[:KEY=NUMBER,...]` finds in a directory, as a calibration."""
+    name, _, rest = word.partition(":")
+    recipe = load(name)
+    settings = dict(recipe.settings)
+    for part in filter(None, rest.split(",")):
+        key, _, text = part.partition("=")
+        known = ", ".join(settings) or "none"
+        if key not in settings:
+            raise InputError(f'--fit {word}: no setting "{key}"; there are: {known}')
+        if not re.fullmatch(r"\d+(\.\d+)?", text) or not float(text):
+            raise InputError(f'--fit {word}: {key} is "{text}"; it must be a number above 0')
+        settings[key] = float(text)
+    if not target.is_dir():
+        raise InputError(
+            f"{target}: --fit {name} reads the directory in which its scripts were run"
+        )
+    if not 0 < time_scale < float("inf"):
+        raise InputError(f"time scale {time_scale:g}: expected a number above 0")
+    found = recipe.fit(target, settings, time_scale)
+    return {
+        "version": _core.version,
+        "kind": name,
+        "source": str(target),
+        "weights": "relative",
+        "patterns": {},
+        "conditions": {"tool": "fio", "time_scale": time_scale, **settings},
+        "notes": found.notes,
+        "points": [],
+        "recipe": {
+            "found": {it.name: it.to_dict() for it in found.quantities},
+            "keys": found.keys,
+        },
+    }

@@ -1,0 +1,268 @@
+"""The SLC cache: how much it holds, how fast the drive is beside it, and how fast it is folded.
+
+An empty drive is filled in sequence: the rate falls where the cache is full, and again where native
+cells are used up and each byte waits for (bits - 1) others to be folded. Then, five times, it is
+emptied, a little more than the cache holds is written, and after a rest as much again: what goes
+fast then is what the rest gave back, f (t - t0).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ssdlab._core import InputError
+from ssdlab.calibration.recipes import Found, Recipe, numbers, shell
+from ssdlab.calibration.recipes.logs import bandwidth, stage
+from ssdlab.calibration.recipes.numbers import Samples, interval, rate
+
+#: Rates that differ by less than this factor are the same; samples of a stretch, at least; samples
+#: that are looked at, at most.
+RATIO, FEWEST, MOST = 1.2, 3, 400
+#: Stages that follow a rest.
+RESTS = (1, 2, 3, 4, 5)
+#: A rest that gives back more than this share of the cache may have had nothing left to give.
+ALL = 0.95
+
+JOBS = """\
+rw=write
+bs=128k
+iodepth=32
+log_avg_msec=250
+
+[discard]
+rw=trim
+bs=16m
+iodepth=4
+
+[fill]
+size=100%
+write_bw_log=${STAGE}
+
+; a little more than the cache holds
+[copy]
+size=${COPY}m
+write_bw_log=${STAGE}
+
+; as much again, where the drive holds nothing
+[again]
+offset=${COPY}m
+size=${COPY}m
+write_bw_log=${STAGE}
+"""
+#: The size of the cache is where the rate has fallen below 0.7 of that of the first second, for
+#: good: two samples in a row. Bandwidths are in KiB a second, times in ms.
+BODY = """\
+stage discard
+sleep "${REST:-60}"
+stage fill
+# A little more than the cache holds, MiB: where the rate falls.
+COPY=$(awk -F, '
+  { took = $1 - at; at = $1; sum += $2 * took / 1000 / 1024; n++ }
+  n <= 4 { first += $2 / 4; next }
+  $2 < 0.7 * first { if (++low == 2) { print int(1.1 * sum) + 1; exit } next }
+  { low = 0 }' fill_bw.1.log)
+[ -n "$COPY" ] || { echo "$0: the drive does not slow down: no SLC cache is seen" >&2; exit 1; }
+export COPY
+# Seconds that the drive rests before it is written again.
+set -- ${PAUSES:-10 20 30 45 60}
+for NUMBER in 1 2 3 4 5; do
+  stage discard
+  sleep "${REST:-60}"
+  stage copy "copy-$NUMBER"
+  sleep "$1"
+  shift
+  stage again "again-$NUMBER"
+done
+"""
+PAGE = """\
+# The SLC cache of a drive
+
+`cliff.sh TARGET erase` writes all of the drive, and more: ALL DATA ON IT ARE LOST. It needs fio,
+and an hour for 1 TB at 500 MB/s. The drive must be a block device of its own, not a partition,
+cooled well enough that heat does not slow it, and idle but for this.
+
+1. Run `sh cliff.sh /dev/nvme1n1 erase` in an empty directory. It discards everything and fills the
+   drive in sequence. Then, five times, it discards again, writes a little more than the cache
+   holds, rests for 10, 20, 30, 45 and 60 seconds (`PAUSES="10 20 30 45 60"`), and writes as much
+   again.
+2. Run `ssdlab calibrate DIRECTORY --fit cliff` (`--fit cliff:bits=4` for QLC).
+
+Choose longer rests if it says that none gave anything back, and shorter ones if every write after a
+rest went fast from end to end.
+"""
+
+
+def scripts(capacity_bytes: int) -> Mapping[str, str]:
+    """The files: sizes are shares of the drive, whatever its capacity."""
+    usage = "Writes all of TARGET: ALL DATA ON IT ARE LOST."
+    return {
+        "cliff.md": PAGE,
+        "cliff.sh": shell.script("cliff", usage, BODY, erases=True),
+        "cliff.fio": shell.jobs("cliff", JOBS),
+    }
+
+
+def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Found:
+    """What the logs of the stages say of the cache."""
+    found = Found()
+    fill = stage(directory / "fill.json")
+    samples = _at_model_speed(bandwidth(directory, fill, "write"), time_scale)
+    samples = numbers.thinned(samples, MOST)
+    parts = numbers.stretches(samples, 3, RATIO, FEWEST)
+    pieces = [samples[start:end] for start, end in parts]
+    rates = [rate(_inner(piece)) for piece in pieces]
+    if len(pieces) < 2 or rates[1] > rates[0]:
+        raise InputError(
+            f"{directory}: fill is written at one rate, {rate(samples) / 1e6:.4g} MB/s, or becomes "
+            "faster: no SLC cache is seen"
+        )
+    fast, direct = pieces[:2]
+    found.add("cache", _met(fast, direct), "B", "C, what the cache of an empty drive holds")
+    found.add("fast", _rate(fast), "B/s", "writes into the cache")
+    found.add("direct", _rate(direct), "B/s", "B_d, writes when it is full")
+    forced = pieces[2] if len(pieces) > 2 and rates[2] < rates[1] else None
+    if forced is not None:
+        before = sum(amount for _, amount in fast)
+        at = tuple(before + it for it in _met(direct, forced))
+        found.add("native_end", (at[0], at[1], at[2]), "B", "written until space must be folded")
+        found.add("forced", _rate(forced), "B/s", "writes that wait for folds")
+        folds = _forced_fold(direct, forced, settings["bits"])
+        found.add("forced_fold", folds, "B/s", "fold rate behind it, 1/(bits-1) bytes a byte")
+    else:
+        found.notes.append("fill ends before writes wait for folds: no rate of forced folds")
+    _rests(directory, time_scale, (fast, direct), found.quantities[0].value, found)
+    values = {it.name: it.value for it in found.quantities}
+    found.keys["device.slc_cache.limit"] = f"{values['cache'] / 1e6:.0f}MB"
+    if "fold" in values:
+        found.keys["device.slc_cache.fold_rate"] = f"{values['fold'] / 1e6:.4g}MB/s"
+        if values["fold_after"] > 0:
+            found.keys["device.slc_cache.fold_after"] = f"{values['fold_after']:.3g}s"
+        else:
+            found.notes.append("folds go on beside writes behind the cache: fold_after is unknown")
+    return found
+
+
+def _at_model_speed(samples: Samples, time_scale: float) -> list[tuple[float, float]]:
+    return [(seconds / time_scale, amount) for seconds, amount in samples]
+
+
+def _inner(piece: Samples) -> Samples:
+    """Without the samples at its ends, which may be of two rates."""
+    return piece[1:-1] if len(piece) > FEWEST else piece
+
+
+def _rate(piece: Samples) -> tuple[float, float, float]:
+    inner = _inner(piece)
+    return interval(rate(inner), numbers.resampled(lambda draw: rate(numbers.drawn(inner, draw))))
+
+
+def _bytes_at(first: float, second: float, both: Samples) -> float:
+    """What is written at the first of two rates, given what both come to."""
+    seconds, amount = (sum(it[place] for it in both) for place in (0, 1))
+    if first <= second:
+        return 0.0
+    return min(amount, max(0.0, first * (amount - second * seconds) / (first - second)))
+
+
+def _met(one: Samples, other: Samples) -> tuple[float, float, float]:
+    """What was written at the first rate, to a part of a sample."""
+    both = [*one, *other]
+
+    def of(draw: random.Random | None) -> float:
+        rates = [
+            rate(_inner(it)) if draw is None else rate(numbers.drawn(_inner(it), draw))
+            for it in (one, other)
+        ]
+        return _bytes_at(rates[0], rates[1], both)
+
+    return interval(of(None), numbers.resampled(of))
+
+
+def _forced_fold(direct: Samples, forced: Samples, bits: float) -> tuple[float, float, float]:
+    """The fold rate f of 1/B = 1/B_d + 1/((bits - 1) f)."""
+
+    def of(rates: Sequence[float]) -> float:
+        slower = 1 / rates[1] - 1 / rates[0]
+        return 1 / ((bits - 1) * slower) if slower > 0 and bits > 1 else math.inf
+
+    pieces = [_inner(direct), _inner(forced)]
+    drawn = numbers.resampled(lambda draw: of([rate(numbers.drawn(it, draw)) for it in pieces]))
+    return interval(of([rate(it) for it in pieces]), drawn)
+
+
+def _rests(
+    directory: Path,
+    time_scale: float,
+    pieces: tuple[Samples, Samples],
+    cache: float,
+    found: Found,
+) -> None:
+    """What rests gave back, and the line through them."""
+    rates = [rate(_inner(piece)) for piece in pieces]
+    points: list[tuple[float, Samples]] = []
+    for number in RESTS:
+        before, again = (stage(directory / f"{it}-{number}.json") for it in ("copy", "again"))
+        name = again.name
+        rest = (again.began_s - before.ended_s) / time_scale
+        samples = _at_model_speed(bandwidth(directory, again, "write"), time_scale)
+        given = _bytes_at(rates[0], rates[1], samples)
+        whole = sum(amount for _, amount in samples)
+        if given >= ALL * min(whole, cache):
+            found.notes.append(
+                f"{name}: a rest of {rest:.4g} s gave all of the cache back, and might have more"
+            )
+        elif given <= (1 - ALL) * whole:
+            found.notes.append(f"{name}: a rest of {rest:.4g} s gave nothing back")
+        else:
+            points.append((rest, samples))
+    if len(points) < 2:
+        found.notes.append(
+            "fewer than two rests gave back a part of the cache: no fold rate. Choose other PAUSES"
+        )
+        return
+    rests = [rest for rest, _ in points]
+
+    def of(draw: random.Random | None) -> tuple[float, float] | None:
+        drawn = [
+            rate(_inner(it)) if draw is None else rate(numbers.drawn(_inner(it), draw))
+            for it in pieces
+        ]
+        given = [_bytes_at(drawn[0], _own(drawn, it), it) for _, it in points]
+        begin, slope = numbers.line(rests, given)
+        return None if slope <= 0 else (slope, -begin / slope)
+
+    best = of(None)
+    if best is None:
+        found.notes.append("longer rests did not give back more of the cache: no fold rate")
+        return
+    slope, after = best
+    drawn = [it for it in (of(random.Random(n)) for n in range(numbers.DRAWS)) if it is not None]
+    _, low, high = interval(slope, [it for it, _ in drawn])
+    half = numbers.slope_interval(
+        rests, [_bytes_at(rates[0], _own(rates, it), it) for _, it in points]
+    )
+    bounds = (slope, min(low, slope - half), max(high, slope + half))
+    found.add("fold", bounds, "B/s", "f, what a rest gives back a second")
+    # The line turns about its middle.
+    centre = sum(rests) / len(rests)
+    afters = [centre - (centre - after) * slope / it for it in bounds if it > 0]
+    found.add("fold_after", interval(after, afters), "s", "rest before that begins")
+
+
+def _own(rates: Sequence[float], samples: Samples) -> float:
+    """The rate behind the cache after a rest: folds go on beside it, so it may be another."""
+    # Without the last sample, which may be cut short.
+    late = samples[-max(FEWEST, len(samples) // 4) - 1 : -1]
+    own = rate(late)
+    return own if own < math.sqrt(rates[0] * rates[1]) else rates[1]
+
+
+RECIPE = Recipe(
+    summary="the SLC cache: its size, the rates in and behind it, and how fast it is folded",
+    scripts=scripts,
+    fit=fit,
+    settings={"bits": 3.0},
+)

@@ -1,0 +1,110 @@
+"""What fio writes beside its JSON: bandwidth and latency over time, a line for each sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdlab import _core
+from ssdlab._core import InputError
+from ssdlab.calibration import fio
+
+#: A sample of bandwidth stands for the time since the one before: these are the shortest and the
+#: most of them that are looked at.
+FEWEST_SAMPLES = 8
+#: The bytes of a log differ from those of the JSON by no more than this.
+SAME = 0.1
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A job that was run by itself, and when."""
+
+    name: str
+    job: Mapping[str, Any]
+    options: Mapping[str, Any]
+    began_s: float
+    ended_s: float
+
+    def bytes(self, op: str) -> int:
+        """What it transferred."""
+        return int(self.job[op]["io_bytes"])
+
+
+def stage(path: Path) -> Stage:
+    """The only job of a JSON result."""
+    if not path.is_file():
+        raise InputError(f"{path}: is not there; it is written by the script of the recipe")
+    name = str(path)
+    result = fio._parsed(name, _core.read_decompressed(name))
+    jobs = result["jobs"]
+    if len(jobs) != 1:
+        raise InputError(f"{name}: has {len(jobs)} jobs; the recipe runs one at a time (--section)")
+    job = jobs[0]
+    try:
+        ended, took = float(result["timestamp_ms"]) / 1000, float(job["job_runtime"]) / 1000
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{name}: lacks {error}, which says when it was run") from None
+    return Stage(path.stem, job, fio._options(name, job, result), ended - took, ended)
+
+
+def _rows(path: Path) -> Iterator[tuple[float, float]]:
+    """Milliseconds and value of each line."""
+    try:
+        text = _core.read_decompressed(str(path)).decode("ascii")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not a log of fio: it is no text") from None
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            at, value = line.split(",")[:2]
+            yield float(at), float(value)
+        except ValueError:
+            raise InputError(
+                f"{path}, line {number}: not a line of fio's log, such as 500, 409600, 1, 0, 0: "
+                f"{line[:60]}"
+            ) from None
+
+
+def _log(directory: Path, name: str, kind: str) -> Path:
+    for path in (directory / f"{name}_{kind}.1.log", directory / f"{name}_{kind}.log"):
+        if path.is_file():
+            return path
+    raise InputError(f"{directory}: there is no {name}_{kind}.1.log, which the script writes")
+
+
+def bandwidth(directory: Path, of: Stage, op: str) -> list[tuple[float, float]]:
+    """The bandwidth of a stage: seconds that each sample took, and bytes in them."""
+    path = _log(directory, of.name, "bw")
+    samples, before = [], 0.0
+    for at, value in _rows(path):
+        if at < before:
+            raise InputError(f"{path}: its times go back; a log of one job is needed")
+        if at > before:
+            seconds = (at - before) / 1000
+            samples.append((seconds, 1024 * value * seconds))
+        before = at
+    if len(samples) < FEWEST_SAMPLES:
+        raise InputError(
+            f"{path}: has {len(samples)} samples, too few to see a change in; at least "
+            f"{FEWEST_SAMPLES} are needed: a shorter log_avg_msec, or more bytes"
+        )
+    total, known = sum(amount for _, amount in samples), of.bytes(op)
+    # What the last sample leaves out is not there; all else must be.
+    if known <= 0 or not 1 - SAME <= total / known <= 1 + SAME:
+        raise InputError(
+            f"{path}: its samples come to {total / 1e6:.4g} MB, and {of.name}.json has "
+            f"{known / 1e6:.4g} MB; write_bw_log needs log_avg_msec, and both files must be of the "
+            "same run"
+        )
+    factor = known / total
+    return [(seconds, amount * factor) for seconds, amount in samples]
+
+
+def latencies_us(directory: Path, name: str) -> list[float]:
+    """The latency of each request of a stage."""
+    path = _log(directory, name, "lat")
+    return [value / 1000 for _, value in _rows(path)]

@@ -1,0 +1,46 @@
+"""What the scripts of all recipes have in common."""
+
+from __future__ import annotations
+
+#: The beginning of each script: where it runs, and how the job file becomes one for an NBD server.
+HEAD = """\
+#!/bin/sh
+# Written by ssdlab calibrate --recipe {name}. {usage}
+set -eu
+TARGET=${{1:?$0 TARGET{words}: a block device, or nbd+unix:///?socket=PATH}}
+export TARGET
+{guard}cd "$(dirname "$0")"
+case "$TARGET" in
+  nbd*) sed -e 's/^filename=/uri=/' -e 's/^ioengine=.*/ioengine=nbd/' -e '/^direct=/d' \\
+          {name}.fio > {name}-nbd.fio; JOBS={name}-nbd.fio ;;
+  *) JOBS={name}.fio ;;
+esac
+# One job at a time, each with its results and its log: stage SECTION [NAME].
+stage() {{
+  STAGE=${{2:-$1}} fio --section="$1" --output-format=json --output="${{2:-$1}}.json" "$JOBS"
+}}
+"""
+GUARD = """\
+[ "${2:-}" = erase ] || { echo "$0: all data on $TARGET will be lost; say: $0 $TARGET erase" >&2
+  exit 2; }
+"""
+#: The beginning of each job file.
+GLOBAL = """\
+; Written by ssdlab calibrate --recipe {name}; {name}.sh runs its sections one by one.
+[global]
+filename=${{TARGET}}
+ioengine=libaio
+direct=1
+per_job_logs=1
+"""
+
+
+def script(name: str, usage: str, body: str, *, erases: bool) -> str:
+    """A shell script; one that `erases` wants that said."""
+    guard, words = (GUARD, " erase") if erases else ("", "")
+    return HEAD.format(name=name, usage=usage, guard=guard, words=words) + body
+
+
+def jobs(name: str, body: str) -> str:
+    """A job file."""
+    return GLOBAL.format(name=name) + body

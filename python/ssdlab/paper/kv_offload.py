@@ -1,0 +1,72 @@
+"""Keys and values of language models on a drive, as LMCache keeps them.
+
+Sizes follow from the models. Write amplification of the drive is of untimed runs on a small drive
+with objects of as many sizes as in the measurements of LMCache, a sixteenth of their size.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ssdlab.paper.item import Item, Row
+from ssdlab.paper.lsm import DRIVE
+from ssdlab.paper.study import Study
+from ssdlab.results import Results
+
+SUMMARY = "LMCache: keys and values of language models on a drive with FDP"
+
+HIT = 0.92
+#: Objects of 1 to 32 MiB, by 16.
+SIZES = "64KiB, 128KiB, 256KiB, 1MiB, 2MiB"
+
+
+def _load(**keys: Any) -> dict[str, Any]:
+    return {
+        "kind": "kv_offload",
+        "objects": SIZES,
+        "prompt": 1,
+        "hit_share": 0.3,
+        "outstanding": 1,
+        **keys,
+    }
+
+
+def run(study: Study) -> Item:
+    """A chunk, bytes written, and orders of eviction; `quick` asks for fewer requests."""
+    requests = 60_000 if study.quick else 250_000
+    handles = {"device.fdp.handles": 8}
+    chunk = {"objects": "", "workers": 1, "outstanding": 32, "hit_share": 0.0}
+    runs: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "chunk": (_load(requests=256, **chunk), {}),
+        "hits": (_load(requests=requests // 2, hit_share=HIT), {}),
+        "lru": (_load(requests=requests), {}),
+        "fifo": (_load(requests=requests, eviction="fifo"), {}),
+        "lru, by size": (_load(requests=requests, placement="size"), handles),
+        "no trim": (_load(requests=requests, trim=False), {}),
+    }
+    asked = {
+        name: {"device": "tlc-enterprise", "workload": load, "set": DRIVE | more}
+        for name, (load, more) in runs.items()
+    }
+    found = study.measure(asked)
+    chunks = _notices(found["chunk"])
+    of_chunk = chunks["kv_put_bytes"] / chunks["kv_puts"] / 1e6
+    hits = _notices(found["hits"])
+    asked_for = hits["kv_hits"] + hits["kv_puts"]
+    missed = hits["kv_puts"] / asked_for
+    drive = {name: float(it.flash.write_amplification) for name, it in found.items()}
+    rows = [
+        Row("a chunk of 256 tokens of Llama-3 8B, MB", 33.0, of_chunk, 3,
+            "2 x 32 layers x 8 heads x 128 x 2 B x 256", arithmetic=True),
+        Row("share of prompts that is written, %", 100 * (1 - HIT), 100 * missed, 3),
+        Row("of the drive, objects evicted in order", None, drive["fifo"], None,
+            "below that of least recently used ones", drive["fifo"] < drive["lru"]),
+        Row("of the drive, least recently used evicted", None, drive["lru"], None,
+            "trims keep it below that without", drive["lru"] < drive["no trim"]),
+        Row("of the drive, the same, a handle for each size", None, drive["lru, by size"]),
+    ]  # fmt: skip
+    return Item("kv-offload", "Keys and values of language models", rows)
+
+
+def _notices(results: Results) -> dict[str, float]:
+    return dict(results.to_dict()["workload"]["notices"])

@@ -1,0 +1,62 @@
+"""A cache on an FDP drive of 7.68 TB (WARP, Song et al., FAST 2026), by how much of it is small.
+
+All figures are of the model of `ssdlab placement`. The share of the flash that holds data is that
+of `cachelib-fdp`, found from the passes of one stream on the same drive; the share of the bytes
+written that are of small objects is from the raw counters of the study (12.9 TB of pages).
+"""
+
+from __future__ import annotations
+
+from ssdlab import _core
+from ssdlab.charts import Axis, Figure, Series
+from ssdlab.paper.cachelib_fdp import LARGE, SEED, SHARE, UNIT_PAGES, UNITS
+from ssdlab.paper.derived import FDP_USED
+from ssdlab.paper.item import Item, Row
+from ssdlab.paper.study import Study
+
+SUMMARY = "WARP: a cache of small objects on an FDP drive, by their share of the cache"
+
+#: Share of the cache for small objects: write amplification with FDP, and without, as measured.
+MEASURED = {0.04: (1.02, 3.57), 0.20: (1.18, 3.17), 0.40: (1.62, 2.97)}
+#: Measured without FDP while it still rose.
+RISES = "measured while it still rose; this is the end state"
+
+
+def run(study: Study) -> Item:
+    """The cache with placement and without; `quick` writes the drive less often."""
+    writes = (6.0, 2.0) if study.quick else (10.0, 4.0)
+
+    def curve(small: float, placed: bool) -> tuple[float, list[float]]:
+        load = (LARGE, 1.0, small, SHARE, *writes)
+        found, before = _core.cache_amplification(load, placed, UNIT_PAGES, UNITS, SEED)
+        figures = study.figures(f"{small} {placed}", [found, *before])
+        return float(figures[0]), [float(it) for it in figures[1:]]
+
+    rows, lines = [], []
+    for small, (fdp, none) in MEASURED.items():
+        placed, _ = curve(small, True)
+        plain, passes = curve(small, False)
+        rows.append(Row(f"small objects on {small:.0%}, FDP", fdp, placed, 15))
+        if small < 0.1:
+            rows.append(Row(f"small objects on {small:.0%}, without", none, plain, 8))
+        else:
+            low, high = min(passes), plain
+            holds = 0.95 * low <= none <= 1.05 * high
+            name = f"small objects on {small:.0%}, without, end state"
+            note = f"{none} was {RISES}: it lies between {low:.2f} and {high:.2f}"
+            rows.append(Row(name, None, plain, None, note, holds))
+        lines.append(Series(f"{small:.0%}", list(range(1, len(passes) + 1)), passes))
+    gains = [rows[2 * at + 1].simulated or 0.0 for at in range(len(MEASURED))]
+    costs = [rows[2 * at].simulated or 1.0 for at in range(len(MEASURED))]
+    ratios = [none / fdp for none, fdp in zip(gains, costs, strict=True)]
+    falls = "the larger the share of small objects, the less placement gains"
+    holds = ratios == sorted(ratios, reverse=True)
+    name = "gain at 40 % over that at 4 %"
+    rows.append(Row(name, None, ratios[-1] / ratios[0], None, falls, holds))
+    figure = Figure(
+        "Write amplification without FDP, by drive writes",
+        Axis("drive writes", zero=False),
+        Axis("write amplification"),
+        lines,
+    )
+    return Item("warp", "WARP: caches on an FDP drive", rows, [figure], [], (FDP_USED,))

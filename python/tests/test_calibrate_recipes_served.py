@@ -1,0 +1,88 @@
+"""The recipes of `ssdlab calibrate` on a served device of known parameters, by fio itself.
+
+The scripts are those that a user gets; only sizes are smaller, and the drive has a slow clock,
+so that what the machine adds to a latency is small.
+"""
+
+import os
+import shutil
+import subprocess
+
+import fio_logs as fake
+import pytest
+
+import ssdlab as package
+from ssdlab.calibration import recipes
+
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(
+        shutil.which("fio") is None
+        or "nbd"
+        not in subprocess.run(["fio", "--enghelp"], capture_output=True, text=True).stdout.split(),
+        reason="fio with its nbd engine is not installed",
+    ),
+]
+#: The samsung-980pro with fewer blocks: 1 GB of it are simulated.
+SMALL = {
+    "device.blocks_per_plane": 60,
+    "device.capacity": "60GB",
+    "device.slc_cache.limit": "8GB",
+    "device.slc_cache.fold_share": 0.0,
+    "device.cleaning.min_free": 0.05,
+}
+CACHE, FOLD, DIRECT = 8e9 / 64, 1500e6, 2000e6
+
+
+def run(directory, script, *words, **variables):
+    environment = os.environ | variables
+    done = subprocess.run(
+        ["sh", script, *words], cwd=directory, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def near(quantity, value, rel=0.1):
+    return quantity["value"] == pytest.approx(value, rel=rel)
+
+
+def test_the_cliff_of_a_served_drive_is_found(tmp_path):
+    scale, tried = 100.0, []
+    for attempt in range(3):
+        directory = tmp_path / str(attempt)
+        recipes.write("cliff", 10**9, directory)
+        socket = tmp_path / f"socket{attempt}"
+        with package.serve("samsung-980pro", socket=socket, set=SMALL, time_scale=scale) as live:
+            rests = {"PAUSES": "9 10 11 12 13", "REST": "20"}
+            run(directory, "cliff.sh", live.uri, "erase", **rests)
+        found, notes, _ = fake.found("cliff", directory, scale)
+        tried.append((found, notes))
+        wanted = {"cache": CACHE, "direct": DIRECT, "fold": FOLD}
+        if all(name in found and near(found[name], value) for name, value in wanted.items()):
+            return
+    pytest.fail(str(tried))
+
+
+def test_the_drift_of_a_served_drive_is_found(tmp_path):
+    scale, tried = 20.0, []
+    for attempt in range(3):
+        directory = tmp_path / str(attempt)
+        recipes.write("age", 10**9, directory)
+        jobs = directory / "age.fio"
+        text = jobs.read_text().replace("size=8g", "size=256m").replace("io_size=80m", "io_size=6m")
+        jobs.write_text(text)
+        keys = {"device.media.model": "tlc-3d"}
+        socket = tmp_path / f"socket{attempt}"
+        with package.serve(
+            "tlc-client", socket=socket, size="512MiB", set=keys, time_scale=scale
+        ) as live:
+            run(directory, "age.sh", live.uri, "write")
+            run(directory, "age.sh", live.uri, "0")
+            for more, days in ((7, 7), (23, 30), (60, 90)):
+                assert "lost_share" in live.say(f"age {more}d at 30C")
+                run(directory, "age.sh", live.uri, str(days))
+        found, notes, _ = fake.found("age", directory, scale)
+        tried.append((found, notes))
+        if near(found["drift_month"], 3.47) and near(found["power"], 0.4):
+            return
+    pytest.fail(str(tried))
