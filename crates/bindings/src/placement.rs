@@ -115,7 +115,9 @@ impl PlacementTrace {
 /// What is raised where a study ends early.
 fn failed(error: TraceError, raised: Option<PyErr>) -> PyErr {
     match error {
-        TraceError::Interrupted { .. } => raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())),
+        TraceError::Interrupted { .. } => {
+            raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))
+        }
         TraceError::Input(message) | TraceError::Output(message) => InputError::new_err(message),
     }
 }

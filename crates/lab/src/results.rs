@@ -9,18 +9,12 @@
 //! where the first are those answered requests that came before the warm-up was over.
 
 use crate::answers::{Answers, Classes};
-use crate::energy;
-use crate::guessed;
-use crate::health;
-use crate::lifetime;
-use crate::media;
 use crate::overload::{Backlog, Offered};
-use crate::placed;
 use crate::steady::{Prepared, SteadyState};
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
 use crate::wear::blocks_by_erases;
-use crate::zones;
+use crate::{energy, guessed, health, lifetime, media, placed, zones};
 use devices::disk::DiskReport;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
 use devices::ssd::{SsdReport, WearMap, WearReport, zoned::ZonesReport};

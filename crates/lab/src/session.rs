@@ -1,25 +1,22 @@
 //! The life of a device in an experiment: built, preconditioned, used, examined. It is the same for the
 //! workload of a run ([`run`]) and the clients of a live device.
 
-use crate::apart;
 use crate::cache::CacheSettings;
 use crate::config::{Experiment, Precondition, RunConfig, Until};
 use crate::error::{InputError, RunError, reason};
 use crate::faults::{self, Faulty};
 use crate::figures::Figures;
-use crate::operations;
 use crate::overload::Offered;
 use crate::own_load::{build, context};
-use crate::power;
 use crate::preparation::{PhaseTick, Preparation};
 use crate::requests::RequestLog;
 use crate::results::{Collected, Ran, Results};
-use crate::snapshot;
 use crate::steady::{Prepared, Rounds, Settling, SteadyState};
 use crate::threads::Threads;
 use crate::untimed::Untimed;
 use crate::view::{Gate, Gated};
 use crate::warm_up::WarmUp;
+use crate::{apart, operations, power, snapshot};
 use devices::{MOST_MEMORY, Model, Supplied, Tick};
 use engine::{
     Completion, Device, Driven, Followed, Load, Observer, PowerCuts, SECTOR_BYTES, Time, Workload,

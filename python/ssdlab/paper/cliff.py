@@ -33,7 +33,7 @@ BLOCKS = {3: 910, 4: 683}
 
 #: The drives whose map does not fit their memory, and the device that stands for all.
 MAPPED = "wd-sn580"
-MAPPED_SCALE = 256
+MAPPED_SCALE = 192
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 //! The solid-state disk: requests in, flash operations in between, completions out.
 //!
 //! A drive is a few machines and the wire between them (`wire/`). The [`Front`] takes requests and gives answers;
-//! [`Queues`] and the [`Cache`] have the pages that wait for their place or program, [`Units`] and [`Dies`] operate,
-//! [`Jobs`] and the [`Mover`] relocate. Of each pair a page takes one. All share one [`Clock`], FTL and flash.
+//! [`Queues`] and the [`Cache`] have the pages that wait for their place or program, [`die::Units`] and [`die::Dies`] operate,
+//! [`mover::Jobs`] and the [`mover::Mover`] relocate. Of each pair a page takes one. All share one [`Clock`], FTL and flash.
 
 pub mod account;
 mod audit;
@@ -49,10 +49,7 @@ pub use thermal::ThermalReport;
 pub use {numbers::PageTable, room::Room, shape::Geometry, snapshot::Snapshot};
 
 use cache::{Cache, MapReads, Queues};
-use die::{Dies, Units};
-use due::{Answer, Due};
 use engine::{Completion, Device, Followed, Request, Time};
-use mover::{Jobs, Mover};
 use {blocks::BlockBuffer, clock::Clock, flash::Flash, front::Front, ftl::Ftl, timeline::Recorder};
 
 /// A simulated solid-state disk. Its fields are its machines, what they share, and what the wire has in hand.
@@ -64,33 +61,30 @@ pub struct Ssd {
     cache: Cache,
     blocks: Option<Box<BlockBuffer>>,
     map: Option<Box<MapReads>>,
-    units: Units,
-    dies: Dies,
-    jobs: Jobs,
-    mover: Mover,
+    units: die::Units,
+    dies: die::Dies,
+    jobs: mover::Jobs,
+    mover: mover::Mover,
     ftl: Ftl,
     flash: Flash,
     clock: Clock,
-    /// Pages go through the write buffer; and the way of a request.
+    /// Pages go through the write buffer; the way of a request; cleaning waits as long as there is room.
     is_buffered: bool,
     way: page::Way,
-    /// Data are read that nobody asks for, if they are; and the time that a byte written without time takes, ns.
-    patrol: Option<Box<patrol::Patrol>>,
-    pace_ns: Option<f64>,
-    /// Its heat, if writes wait for it.
-    thermal: Option<Box<thermal::Thermal>>,
-    /// Cleaning waits as long as there is room.
     puts_off: bool,
+    /// Where there are such: power cuts that it recovers from, the other parts while it is divided, patrols, and heat
+    /// for which writes wait; and the time that a byte written without time takes, ns.
+    power: Option<Box<power::Power>>,
+    parts: Option<Box<parts::Parts>>,
+    patrol: Option<Box<patrol::Patrol>>,
+    thermal: Option<Box<thermal::Thermal>>,
+    pace_ns: Option<f64>,
     /// What is still to be done at this instant, and the answers of it; empty between events.
-    due: Vec<Due>,
-    answers: Vec<Answer>,
+    due: Vec<due::Due>,
+    answers: Vec<due::Answer>,
     recorder: Option<Box<Recorder>>,
     /// What units and buses had done when the account began, where that was in the middle of a run.
     before: Option<Box<account::Spent>>,
-    /// What it does about power cuts, if it recovers from them.
-    power: Option<Box<power::Power>>,
-    /// The other parts, while it is divided.
-    parts: Option<Box<parts::Parts>>,
 }
 
 impl Ssd {

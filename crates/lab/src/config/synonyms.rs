@@ -98,7 +98,11 @@ pub const SYNONYMS: &[Synonym] = &[
     row("write cache", &["device.buffer.size", "device.buffer", "write_cache"], ""),
     row("write latency", WRITES, ""),
     row("write time", WRITES, ""),
-    row("zbd", &["device.zones", "device.kind"], "a drive of zones is kind = \"zoned\"; in fio jobs zonemode=zbd"),
+    row(
+        "zbd",
+        &["device.zones", "device.kind"],
+        "a drive of zones is kind = \"zoned\"; in fio jobs zonemode=zbd",
+    ),
     row("zipf", &["workload.locality", "locality"], ZIPF),
     row("zns", &["device.zones", "device.kind"], "a drive of zones is kind = \"zoned\""),
     row("zrwa", &["device.zones.zrwa"], "a window of random writes"),

@@ -81,7 +81,12 @@ impl PlacementLoad {
                 engine::Op::Write | engine::Op::Trim => {
                     let is_trim = record.op == engine::Op::Trim;
                     let handle = record.handle.number();
-                    builder.write_with(record.device, (offset, bytes), (is_trim, record.fua), handle)
+                    builder.write_with(
+                        record.device,
+                        (offset, bytes),
+                        (is_trim, record.fua),
+                        handle,
+                    )
                 }
                 // Of zones, appends are not placed by a drive either.
                 _ => Ok(()),
@@ -261,9 +266,7 @@ impl PlacementLoad {
     ) -> Result<Measured, Ended> {
         match medium {
             Medium::Drive(_) => study(&self.load, of, shape, stop),
-            Medium::Zones => {
-                study_log(&self.load, of, (zoned(shape), Box::new(greedy)), stop)
-            }
+            Medium::Zones => study_log(&self.load, of, (zoned(shape), Box::new(greedy)), stop),
         }
     }
 

@@ -1,9 +1,7 @@
 //! Values of every key that is no choice: one row each, small and odd ones first.
 
 use super::dice::Dice;
-use super::{
-    Config, SAMPLES, blocks, energy, fdp, generators, logs, maps, media, today, zones,
-};
+use super::{Config, SAMPLES, blocks, energy, fdp, generators, logs, maps, media, today, zones};
 use options::KeyInfo;
 
 /// A value of a key, as TOML; empty where the key stays out. `None` when the key has no row here.

@@ -31,7 +31,8 @@ fn each_request_counts_once_and_a_flush_before_it_is_kept() {
 
 #[test]
 fn commands_of_zones_have_letters_of_their_own() {
-    let line = |letters: &str, place: &str| format!("8,0 0 1 1.000000000 7 Q {letters} {place} [a]\n");
+    let line =
+        |letters: &str, place: &str| format!("8,0 0 1 1.000000000 7 Q {letters} {place} [a]\n");
     let rows = [
         ("ZA", "0 + 8", Op::Append, 0, 8),
         ("ZR", "4096 + 0", Op::Reset, 4096, 1),

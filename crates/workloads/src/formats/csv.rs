@@ -30,8 +30,10 @@ pub const FORMAT: Format = Format {
 
 const LINE: &str = "a line with every column that is declared";
 const TIME: Field = Field::new("time", "a time as a number in the declared unit");
-const OP: Field =
-    Field::new("operation", "r, read, w, write, trim, discard, unmap, flush, sync, a command of zones or as declared");
+const OP: Field = Field::new(
+    "operation",
+    "r, read, w, write, trim, discard, unmap, flush, sync, a command of zones or as declared",
+);
 const SIZE: Field = Field::new("size", "a size above 0 in the declared unit");
 const HANDLE: Field = Field::new("handle", "a number of a placement handle");
 const OFFSET: Field = Field::new("offset", "an offset in the declared unit");
@@ -185,7 +187,9 @@ fn operation(text: &[u8], directions: Directions) -> Result<Op, LineError> {
         Ok(Op::Trim)
     } else if is(&["f", "flush", "sync"]) {
         Ok(Op::Flush)
-    } else if let Some(op) = Op::ALL.into_iter().filter(|op| op.is_zoned()).find(|op| is(&[op.name()])) {
+    } else if let Some(op) =
+        Op::ALL.into_iter().filter(|op| op.is_zoned()).find(|op| is(&[op.name()]))
+    {
         Ok(op)
     } else {
         OP.direction(text)

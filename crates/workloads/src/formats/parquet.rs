@@ -27,6 +27,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::io::Read;
 use words::Codes;
+use writer::NO_HANDLE;
 
 pub const FORMAT: Format = Format {
     detect: Some(|head: &crate::read::head::Head| head.bytes.starts_with(MAGIC)),
@@ -48,8 +49,6 @@ const BATCH_ROWS: usize = BATCH_RECORDS;
 const COLUMNS: [&str; 8] =
     ["at_ns", "device", "op", "sector", "sectors", "fua", "handle", "end_ns"];
 const OPTIONAL: [&str; 4] = ["device", "fua", "handle", "end_ns"];
-/// The handle of a request that names none.
-const NO_HANDLE: u64 = 255;
 /// What the columns are called where a file says more of each request, such as the record of a run;
 /// its other columns are times too, and say nothing of what was asked.
 const OTHERWISE: [(&str, &str); 3] =
@@ -370,7 +369,10 @@ fn named(number: u64) -> Handle {
 }
 
 const BYTES: Field = Field::new("offset or size", "bytes in whole sectors of 512");
-const OP: Field = Field::new("op", "read, write, trim or flush, or of zones append, open, open_window, close, finish, reset, offline, commit, report");
+const OP: Field = Field::new(
+    "op",
+    "read, write, trim or flush, or of zones append, open, open_window, close, finish, reset, offline, commit, report",
+);
 
 impl Source for Table {
     fn read(&mut self, batch: &mut Batch) -> Result<bool, Unreadable> {

@@ -47,7 +47,8 @@ options::conditions! { Checkpoint:
 }
 
 options::options! {
-    /// Checkpoints of the training of a language model.
+    /// Checkpoints of the training of a language model. Its many fields are its keys: the model, the ranks, and when
+    /// they write.
     pub struct Checkpoint as CheckpointPartial {
         /// Maximum number of requests; if not given, until the last checkpoint is written and read.
         requests: Option<u64> = None,

@@ -49,7 +49,8 @@ options::conditions! { KvOffload:
 }
 
 options::options! {
-    /// Keys and values of a language model that are kept on a drive.
+    /// Keys and values of a language model that are kept on a drive. Its many fields are its keys: the model, the
+    /// prompts, and what is kept.
     pub struct KvOffload as KvOffloadPartial {
         /// Total number of requests.
         requests: u64 = 1_000_000,

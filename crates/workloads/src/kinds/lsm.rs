@@ -8,96 +8,20 @@
 //! `RocksDB` (36 of 4). Assumed: keys of which all are written alike, or keys in order; a tree that was written to for
 //! long before (`load`).
 
+mod config;
 mod store;
 mod tree;
+
+pub use config::{Classes, Keys, Lsm, LsmPartial};
 
 use crate::chains::{Chains, Cut};
 use crate::checks;
 use crate::error::BuildError;
 use crate::files::{BLOCK_BYTES, BLOCK_SECTORS};
-use crate::footprint::Footprint;
 use crate::kind::{Context, WorkloadKind};
 use engine::{SECTOR_BYTES, Workload};
 use options::{Invalid, Size};
 use store::{STOP, Store};
-
-options::choices! {
-    /// The order of keys.
-    pub enum Keys {
-        /// All keys are written alike.
-        Uniform = "uniform",
-        /// Each key is beyond all before it, and the oldest data are deleted, as in a store of time series: files are
-        /// moved to the last level without merging.
-        Sequential = "sequential",
-    }
-
-    /// Which data have a placement handle of their own.
-    pub enum Classes {
-        /// No handle is named.
-        None = "none",
-        /// The hints of `RocksDB`: the log 0, levels 0 and 1 have 1, level 2 has 2, others 3.
-        Hints = "hints",
-        /// The same shifted downward: the log 0, levels 0 to 3 have 1, level 4 has 2, others 3.
-        Shifted = "shifted",
-        /// The log 0, and each level its own: level 0 has 1, level 6 has 7.
-        Level = "level",
-    }
-}
-
-options::conditions! { Lsm:
-    LOGS = "with `log`", |it| it.log;
-    MERGES = "with `keys = \"uniform\"`", |it| it.keys == Keys::Uniform;
-}
-
-options::options! {
-    /// A log-structured merge tree under writes.
-    pub struct Lsm as LsmPartial {
-        /// Total number of requests.
-        requests: u64 = 1_000_000,
-        /// Queue depth of the log, of flushes, and of each merge.
-        outstanding: u32 = 4,
-        /// Data of the tree, all keys once: a share of the device or a size.
-        data: Footprint = Footprint::SHARE_OF_TREE,
-        /// Size of a memtable; the log of one has as much.
-        memtable: Size = Size::from_bytes(64 << 20),
-        /// Files of level 0 that are merged into the next.
-        l0_files: u32 where MERGES = 4,
-        /// The size of each level over that of the one above.
-        fan_out: f64 where MERGES = 10.0,
-        /// Largest size of the first level below level 0.
-        l1: Size where MERGES = Size::from_bytes(256 << 20),
-        /// Size of a file below level 0.
-        file: Size where MERGES = Size::from_bytes(64 << 20),
-        /// Size of a key with its value, of which the results count how many were written.
-        value: Size = Size::from_bytes(400),
-        /// The order of keys.
-        keys: Keys = Keys::Uniform,
-        /// Share of writes to keys that exist; others make the tree larger.
-        overwrites: f64 as Ratio where MERGES = 1.0,
-        /// What a byte of data takes in a file: 0.5 is compression to a half.
-        compression: f64 as Ratio = 1.0,
-        /// Merges at once.
-        merges: u32 where MERGES = 1,
-        /// Bytes that a merge reads before it writes, a multiple of 4KiB.
-        buffer: Size where MERGES = Size::from_bytes(2 << 20),
-        /// Size of the requests of flushes and merges, a multiple of 4KiB.
-        request_size: Size = Size::from_bytes(128 << 10),
-        /// Writes are logged before they are acknowledged.
-        log: bool = true,
-        /// Bytes that are appended to the log at once (a group of writes), a multiple of 4KiB.
-        append: Size where LOGS = Size::from_bytes(64 << 10),
-        /// Each append is flushed (fsync) before the next.
-        sync: bool where LOGS = true,
-        /// At first the tree is written as it is after long use: every level is full. Without it the tree is empty.
-        load: bool = true,
-        /// Trim files that are deleted.
-        trim: bool = true,
-        /// Which data have a placement handle of their own.
-        placement: Classes = Classes::None,
-        /// Footprint: the part of the device that is accessed, from its start.
-        footprint: Footprint = Footprint::WHOLE,
-    }
-}
 
 /// Merges at once at most.
 const MOST_MERGES: u64 = 1 << 8;

@@ -4,9 +4,7 @@
 //! from a superblock that is not used any more; where there is none, it is retired itself, and gives its other blocks
 //! to those that follow. So a drive loses as many superblocks as its worst plane has bad blocks.
 
-use super::{Care, Ftl};
 use crate::ssd::config::SsdConfig;
-use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, Domain};
 use crate::ssd::media::Draws;
 use crate::ssd::shape::Geometry;
@@ -99,7 +97,7 @@ impl BadBlocks {
     }
 
     /// The planes whose block of a superblock becomes bad with this erasure.
-    fn erased(&mut self, block: Block, erases: u32) -> Vec<u32> {
+    pub fn erased(&mut self, block: Block, erases: u32) -> Vec<u32> {
         let mut draws = Draws::new(self.seed ^ u64::from(block.0) << 32 ^ u64::from(erases));
         let worn = f64::from(erases) / self.rated;
         let chance = self.erase_fail + self.grown_at_rating * worn.powi(GROWN_POWER);
@@ -113,7 +111,7 @@ impl BadBlocks {
 
     /// Blocks of a superblock have become bad: whether others of their planes stand in for all of them. If not, the
     /// superblock gives those that are good.
-    fn replaces(&mut self, domain: Domain, planes: &[u32]) -> bool {
+    pub fn replaces(&mut self, domain: Domain, planes: &[u32]) -> bool {
         self.grown += planes.len() as u64;
         let first = (domain.0 * self.planes) as usize;
         let own = &mut self.spares[first..first + self.planes as usize];
@@ -128,12 +126,12 @@ impl BadBlocks {
         false
     }
 
-    fn restore(&mut self, state: BadState) {
+    pub fn restore(&mut self, state: BadState) {
         (self.spares, self.failed, self.grown) = (state.spares, state.failed, state.grown);
     }
 
     /// How many programs of a superblock that is full have failed.
-    fn failures(&mut self, block: Block, erases: u32) -> u32 {
+    pub fn failures(&mut self, block: Block, erases: u32) -> u32 {
         if self.program_fail <= 0.0 {
             return 0;
         }
@@ -145,69 +143,27 @@ impl BadBlocks {
         }
         count
     }
-}
 
-impl Ftl {
-    fn bad_mut(&mut self) -> Option<&mut BadBlocks> {
-        self.bad.as_deref_mut()
+    /// Superblocks of a domain that the factory's bad blocks take.
+    pub fn lost(&self, domain: Domain) -> u32 {
+        self.lost[domain.at()]
     }
 
-    /// Whether the factory's bad blocks take a superblock of a domain: the last ones.
-    pub fn is_bad_from_factory(&self, domain: Domain, relative: u32) -> bool {
-        let lost = |bad: &BadBlocks| bad.lost[domain.at()];
-        let lost = self.bad.as_deref().map_or(0, lost);
-        relative >= self.geometry.blocks_per_domain - lost
+    /// What they came to; `retired` superblocks are not used any more.
+    pub fn report(&self, retired: u32, failed_programs: u64) -> BadReport {
+        let (factory, grown) = (self.factory, self.grown);
+        BadReport { factory, grown, superblocks: u64::from(retired), failed_programs }
     }
 
-    /// A superblock has been erased: whether it is lost with a block that became bad.
-    pub fn goes_bad(&mut self, flash: &Flash, domain: Domain, block: Block) -> bool {
-        let erases = flash.erases()[block.at()];
-        let Some(bad) = self.bad_mut() else { return false };
-        let planes = bad.erased(block, erases);
-        !planes.is_empty() && !bad.replaces(domain, &planes)
+    /// What is kept of them.
+    pub fn keep(&self) -> BadState {
+        BadState { spares: self.spares.clone(), failed: self.failed.clone(), grown: self.grown }
     }
 
-    /// A superblock is full: if a program in it failed, its data are moved.
-    #[inline]
-    pub fn note_full(&mut self, flash: &Flash, block: Block) {
-        if self.bad.is_none() {
-            return;
-        }
-        let erases = flash.erases()[block.at()];
-        let failures = self.bad_mut().map_or(0, |bad| bad.failures(block, erases));
-        if failures > 0 {
-            self.counters.programs_failed(failures);
-            self.mark(block, Care::Failed);
-        }
-    }
-
-    /// What bad blocks came to.
-    pub fn bad_report(&self) -> Option<BadReport> {
-        let bad = self.bad.as_deref()?;
-        Some(BadReport {
-            factory: bad.factory,
-            grown: bad.grown,
-            superblocks: u64::from(self.ageing.retired),
-            failed_programs: self.counters.failed_programs,
-        })
-    }
-
-    /// What is kept of bad blocks.
-    pub fn keep_bad(&self) -> Option<BadState> {
-        let keep = |bad: &BadBlocks| BadState {
-            spares: bad.spares.clone(),
-            failed: bad.failed.clone(),
-            grown: bad.grown,
-        };
-        self.bad.as_deref().map(keep)
-    }
-
-    /// Goes on with what was kept.
-    pub fn restore_bad(&mut self, state: Option<BadState>) {
-        if let Some((bad, state)) = self.bad_mut().zip(state)
-            && state.spares.len() == bad.spares.len()
-        {
-            bad.restore(state);
+    /// Goes on with what was kept, if it is of such a drive.
+    pub fn resume(&mut self, state: BadState) {
+        if state.spares.len() == self.spares.len() {
+            self.restore(state);
         }
     }
 }

@@ -1,94 +1,10 @@
-//! Blocks whose data are moved for their own sake: because they are old, or because their block was read often. The
-//! controller remembers this without its flash: a power cut takes it.
+//! Blocks whose data are moved for their own sake: because they are old, because their block was read often, or because a
+//! program of it failed.
 
+use super::care::{Care, Caring};
 use super::{Ftl, Reason, Relocation};
-use crate::ssd::config::SsdConfig;
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, BlockState, Domain, Unit};
-use crate::ssd::media::planted::Mistake;
-use crate::ssd::shape::Geometry;
-use std::collections::BTreeMap;
-
-/// Why the data of a block are moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Care {
-    /// A patrol found them too old.
-    Refresh,
-    /// Their block was read too often.
-    Reclaim,
-    /// A program of their block failed.
-    Failed,
-}
-
-/// What is to be moved.
-#[derive(Debug, Clone)]
-pub struct Caring {
-    /// Blocks that are to be moved, and those that are.
-    due: BTreeMap<u32, Care>,
-    moving: BTreeMap<u32, Care>,
-    /// Pages of each block that the host has read since its erasure, and after how many it is moved.
-    reads: Vec<u64>,
-    most_reads: u64,
-}
-
-impl Caring {
-    pub fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<Caring>> {
-        let scrubs = config.scrub.is_used() && config.ages();
-        let shape = geometry.groups.filter(|_| scrubs || config.spares.program_fail > 0.0)?;
-        let of_each = u64::from(shape.width) * u64::from(shape.planes);
-        let most = config.scrub.reclaim_reads.filter(|_| scrubs);
-        Some(Box::new(Caring {
-            due: BTreeMap::new(),
-            moving: BTreeMap::new(),
-            reads: vec![0; if most.is_some() { geometry.blocks() as usize } else { 0 }],
-            most_reads: most.map_or(u64::MAX, |reads| u64::from(reads) * of_each),
-        }))
-    }
-
-    /// A page of a block is read; whether the block has just been read too often.
-    fn count_read(&mut self, block: Block) -> bool {
-        let Some(reads) = self.reads.get_mut(block.at()) else { return false };
-        *reads += 1;
-        // Again and again, as long as it is not moved: a block that is open cannot be.
-        *reads >= self.most_reads
-            && (*reads - self.most_reads).is_multiple_of(1 + self.most_reads / 8)
-    }
-
-    /// A block of these is to be moved, or not any more.
-    fn set_due(&mut self, block: Block, care: Option<Care>) {
-        match care {
-            Some(care) => {
-                self.due.entry(block.0).or_insert(care);
-            }
-            None => {
-                self.due.remove(&block.0);
-            }
-        }
-    }
-
-    fn begin(&mut self, block: Block, care: Care) {
-        self.due.remove(&block.0);
-        self.moving.insert(block.0, care);
-    }
-
-    /// A block is erased; what it was moved for, if it was.
-    fn erased(&mut self, block: Block) -> Option<Care> {
-        if let Some(reads) = self.reads.get_mut(block.at())
-            && !Mistake::ReadsOfTheErased.is_planted()
-        {
-            *reads = 0;
-        }
-        self.due.remove(&block.0);
-        self.moving.remove(&block.0)
-    }
-
-    /// All that the controller remembered is gone.
-    fn forget(&mut self) {
-        self.due.clear();
-        self.moving.clear();
-        self.reads.fill(0);
-    }
-}
 
 impl Ftl {
     fn caring_mut(&mut self) -> Option<&mut Caring> {
@@ -129,8 +45,7 @@ impl Ftl {
     fn next_due(&self, domain: Domain) -> Option<(Block, Care)> {
         let caring = self.caring.as_deref()?;
         let first = self.geometry.first_block(domain).0;
-        let mut due = caring.due.range(first..first + self.geometry.blocks_per_domain);
-        due.next().map(|(block, care)| (Block(*block), *care))
+        caring.next_due(first..first + self.geometry.blocks_per_domain)
     }
 
     /// Whether a block of a domain is to be moved.
@@ -167,7 +82,7 @@ impl Ftl {
     pub fn count_moved(&mut self, source: Block, pages: u64) {
         self.count_folded(source, pages);
         if let Some(caring) = &self.caring
-            && caring.moving.contains_key(&source.0)
+            && caring.moves(source)
         {
             self.counters.refreshes += pages;
         }

@@ -4,7 +4,7 @@ use super::ageing::Ageing;
 use super::ahead::Ahead;
 use super::bad_blocks::BadBlocks;
 use super::blocks::{Blocks, LowMarks};
-use super::caring::Caring;
+use super::care::Caring;
 use super::free::FreeBlocks;
 use super::handles::Fdp;
 use super::logs::Logs;

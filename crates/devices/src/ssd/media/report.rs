@@ -1,6 +1,6 @@
 //! What the media of a drive came to.
 
-/// What the media came to.
+/// What the media came to. The many fields are the rows of the section `media` of results.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MediaReport {
     /// Days on the clock of retention: at 30 degrees.

@@ -2,7 +2,6 @@
 //!
 //! The column of handles is written where the first group names one, so that other traces stay as small as they are.
 
-use super::NO_HANDLE;
 use crate::formats::writing::{HANDLE_LOST, Lost};
 use crate::record::{Losses, Record};
 use engine::{Handle, Op};
@@ -14,6 +13,9 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use std::io::{self, Write};
 use std::sync::Arc;
+
+/// The handle of a request that names none.
+pub const NO_HANDLE: u64 = 255;
 
 const COLUMNS: &str = "required int64 at_ns (integer(64, false));
     required int32 device (integer(32, false));

@@ -207,8 +207,12 @@ impl Job {
             "dataplacement" => self.placement.kind(text)?,
             "write_hint" => self.placement.hint(text)?,
             "zonemode" => self.zones.mode(text)?,
-            "zonesize" | "zonecapacity" | "max_open_zones" | "job_max_open_zones"
-            | "zone_reset_frequency" | "zone_reset_threshold" => self.zones.set(key, text)?,
+            "zonesize"
+            | "zonecapacity"
+            | "max_open_zones"
+            | "job_max_open_zones"
+            | "zone_reset_frequency"
+            | "zone_reset_threshold" => self.zones.set(key, text)?,
             _ => return self.set_pace(key, text),
         }
         Ok(())

@@ -318,7 +318,8 @@ fn a_job_file_is_opened_and_limited() {
         )))
     };
     let inputs = Inputs::streams(open);
-    let context = Context { capacity_sectors: 1 << 21, volumes: 1, zones: None, seed: 1, pass: 0, inputs };
+    let context =
+        Context { capacity_sectors: 1 << 21, volumes: 1, zones: None, seed: 1, pass: 0, inputs };
     let layer: toml::Table = toml::from_str("path = 'a.fio'\nrequests = 3").unwrap();
     let config = WorkloadConfig::resolve("fio", [layer]).unwrap();
     let mut workload = config.build(&context).unwrap();
@@ -418,7 +419,8 @@ fn on_zones(job: &str) -> Result<Vec<Arrival>, String> {
 
 #[test]
 fn jobs_on_zones_write_at_pointers_and_reset_what_is_full() {
-    let random = "[j]\nzonemode=zbd\nzonesize=512k\nrw=randrw\nbs=16k\niodepth=4\ntime_based\nruntime=10";
+    let random =
+        "[j]\nzonemode=zbd\nzonesize=512k\nrw=randrw\nbs=16k\niodepth=4\ntime_based\nruntime=10";
     for job in [random, "[j]\nzonemode=zbd\nrw=write\nbs=16k\niodepth=8\ntime_based\nruntime=10"] {
         let mut pointers = [768_u64, 0, 0, 0];
         let mut counts = [0; 3];

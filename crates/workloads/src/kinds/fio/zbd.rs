@@ -117,7 +117,13 @@ impl Zbd {
     pub fn new(shape: ZoneShape) -> Zbd {
         let (size, capacity) = (shape.size * SECTOR_BYTES, shape.capacity * SECTOR_BYTES);
         let full = |zone| if zone < shape.full { capacity } else { 0 };
-        Zbd { shape, size, capacity, pointers: (0..shape.count).map(full).collect(), open: Vec::new() }
+        Zbd {
+            shape,
+            size,
+            capacity,
+            pointers: (0..shape.count).map(full).collect(),
+            open: Vec::new(),
+        }
     }
 
     /// Where a job reads in place of what was drawn: in what is written, at the same place of its zone if that is
@@ -153,9 +159,11 @@ impl Zbd {
         let pointers = &self.pointers;
         self.open.retain(|it| self.capacity - pointers[*it as usize] >= bytes);
         if !self.open.contains(&zone) {
-            let mine: Vec<u64> = self.open.iter().filter(|it| zones.contains(it)).copied().collect();
+            let mine: Vec<u64> =
+                self.open.iter().filter(|it| zones.contains(it)).copied().collect();
             if self.open.len() >= most
-                && let Some(other) = (!mine.is_empty()).then(|| mine[random.below(mine.len() as u64) as usize])
+                && let Some(other) =
+                    (!mine.is_empty()).then(|| mine[random.below(mine.len() as u64) as usize])
             {
                 zone = other;
             } else {
@@ -246,13 +254,18 @@ mod tests {
             seen[(at / 512 / 8) as usize] += 1;
         }
         assert!(seen.iter().all(|count| *count > 300), "{seen:?}");
-        assert_eq!(zbd.read((64 * 512, 8 * 512), (64 * 512, ALL.1)), None, "nothing is written there");
+        assert_eq!(
+            zbd.read((64 * 512, 8 * 512), (64 * 512, ALL.1)),
+            None,
+            "nothing is written there"
+        );
     }
 
     #[test]
     fn zones_are_reset_by_the_frequency_above_the_threshold() {
         let count = |frequency: f64, threshold: f64| {
-            let mut zbd = Zbd::new(ZoneShape { size: 8192, capacity: 8192, count: 4, open: 4, full: 0 });
+            let mut zbd =
+                Zbd::new(ZoneShape { size: 8192, capacity: 8192, count: 4, open: 4, full: 0 });
             let mut random = Xoshiro256::new(1, 0);
             let keys = ZoneKeys { is_on: true, frequency, threshold, ..ZoneKeys::default() };
             let mut resets = 0;

@@ -1,7 +1,7 @@
 //! The store: its log, flushes and merges, as chains of steps.
 
+use super::config::{Classes, Keys, Lsm};
 use super::tree::{Merge, Shape, Tree};
-use super::{Classes, Keys, Lsm};
 use crate::chains::{Next, Piece, Steps};
 use crate::closed_loop::Notices;
 use crate::extents::{Allocator, Extent};
