@@ -103,6 +103,11 @@ impl Array {
             return Err(Invalid::new(keys, problem).into());
         }
         let drives = config.build_drives(spares, seed, supplied, tick)?;
+        if drives.iter().any(|drive| drive.zones().is_some()) {
+            let problem = "an array stripes what it writes, which zones do not take; put a log of the host between \
+                           them (device.member.adapt = \"log\")";
+            return Err(Invalid::new(&["device.member.adapt", "device.kind"], problem).into());
+        }
         Ok(Array::of(config, seed, drives)?)
     }
 
