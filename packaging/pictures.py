@@ -24,14 +24,15 @@ SMALL = {"device.blocks_per_plane": 96, "device.capacity": "90GB"}
 
 
 def cliff() -> Any:
-    """A copy that fills the drive, and one to a drive that is more than half full."""
-    fills = (0.0, 0.6)
+    """Copies that fill the drive: when it is empty, and when it is nearly full."""
+    fills = (0.0, 0.8)
     lines = []
     for fill in fills:
-        figure = of_cliffs.rates(ssdlab.cliff("samsung-980pro", 350e9, fill=fill))
+        figure = of_cliffs.rates(ssdlab.cliff("samsung-980pro", fill=fill))
         rate = figure.lines()[0]
         lines.append(Series(f"{fill:.0%} full", rate.x, rate.y))
-    figure = Figure("A copy of 350 GB to a drive of 1 TB", Axis("GB written"), Axis("GB/s"), lines)
+    title = "A copy that fills a drive of 1 TB"
+    figure = Figure(title, Axis("GB written"), Axis("GB/s"), lines)
     return [[figure]], WIDE
 
 
@@ -72,7 +73,7 @@ def losses_by_cycles() -> Any:
         ]
         lines.append(Series(name, cycles, [max(it, of_keeping.NONE) for it in lost]))
     title = "Pages lost of 1 TB at 40 °C, rated for 1,500 cycles"
-    lost_pages = Axis(f"Pages lost, expected (at least {of_keeping.NONE:g})", log=10)
+    lost_pages = Axis(f"Pages lost, at least {of_keeping.NONE:.0e}", log=10)
     return [[Figure(title, Axis("P/E cycles"), lost_pages, lines)]], WIDE
 
 

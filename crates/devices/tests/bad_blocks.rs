@@ -62,11 +62,11 @@ fn write(ssd: &mut Ssd, timed: bool, count: u64) {
 #[test]
 fn failed_erasures_take_the_spare_until_the_drive_ends() {
     for timed in [true, false] {
-        let config = config(&[("device.spares.erase_fail", json!(2e-3))]);
+        let config = config(&[("device.spares.erase_fail", json!(5e-3))]);
         let mut ssd = Ssd::new(&config, 3).unwrap();
-        write(&mut ssd, timed, 60_000);
+        write(&mut ssd, timed, 100_000);
         let erases = ssd.account(1).counts.block_erases;
-        let (found, expected) = (bad(&ssd), erases as f64 * 16.0 * 2e-3);
+        let (found, expected) = (bad(&ssd), erases as f64 * 16.0 * 5e-3);
         let off = (found.grown as f64 - expected).abs();
         assert!(off < 4.0 * expected.sqrt() + 1.0, "{timed}: {} of {expected}", found.grown);
         assert!(found.superblocks > 0 && found.superblocks <= found.grown);
@@ -95,7 +95,6 @@ fn failed_programs_move_their_data() {
         let found = report.bad.unwrap();
         assert!(found.failed_programs > 0 && found.grown > 0, "{timed}: {found:?}");
         assert!(found.grown <= found.failed_programs + 3, "{timed}: {found:?}");
-        assert!(report.media.refresh > 0);
         let sum: u64 = report.media.rows().iter().map(|it| it.1).sum();
         assert_eq!(sum, report.counts.bytes_programmed);
     }

@@ -56,7 +56,7 @@ fn a_hot_drive_takes_the_power_that_its_cooling_carries() {
         // It begins cold: what it takes to become warm comes on top, 35 K / R for a time constant.
         let start = 0.5 * 0.02 / (end as f64 / 1e9);
         assert!((0.37..0.55 + start).contains(&mean), "{action}: {mean} W");
-        assert!(heat.highest < 55.0 && heat.times >= 1, "{action}: {heat:?}");
+        assert!(heat.highest < 60.0 && heat.times >= 1, "{action}: {heat:?}");
         assert!(heat.throttled_ns > end / 4 && heat.throttled_ns < end, "{action}");
         assert!(heat.series.len() > 10);
         assert!(done.iter().all(|it| it.status.is_ok()));

@@ -98,10 +98,7 @@ fn presets_under_workloads_are_as_they_were() {
             "null" | "zeus-linear" | "intel-p4800x" | "atlas10k" | "barracuda" | "cheetah9lp"
             | "hp-c3323a" | "nearline-24tb" | "sata-2008" | "scsi-15k" => "",
             // These workloads know no zones.
-            "wd-zn540" => {
-                "; device.adapt=\"log\"; device.zones.count=24; device.zones.capacity=\"48MiB\"; \
-                 device.zones.size=\"64MiB\"; device.log.spare=0.5"
-            }
+            "wd-zn540" => "; device.adapt=\"log\"; device.zones.count=24; device.log.spare=0.5",
             name if name.contains("-array-") => "; device.member.blocks_per_plane=32",
             "disksim-ssd" => {
                 "; device.blocks_per_plane=32; device.spare_blocks_per_plane=5; \

@@ -23,7 +23,7 @@ def losses(found: Kept) -> Figure:
         for row in over["losses"]
     ]
     title = f"{found.device} at {found.form['celsius']:g} °C: what is lost"
-    foot = f"Pages lost, expected (at least {NONE:g})"
+    foot = f"Pages lost, at least {NONE:.0e}"
     return Figure(title, Axis("Days", log=10), Axis(foot, log=10), series)
 
 

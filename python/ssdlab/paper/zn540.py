@@ -52,6 +52,8 @@ FINISHED_AT_HALF = 8.49
 BESIDE = {0: 72.6, 100: 84.0, 500: 129.0}
 #: From how many outstanding reads on the 99th percentile is not claimed.
 P99_BELOW = 128
+#: What lets the write buffer empty before a zone is finished or reset, us.
+PAUSE = 1_000_000
 #: Zones that reads go to, all full.
 READ_ZONES = 32
 
@@ -79,15 +81,16 @@ def _experiments(study: Study, directory: Path) -> dict[str, dict[str, Any]]:
     for depth in READS:
         experiments[f"read {depth}"] = _fio(_read_job(depth), count, fill=True)
     for name, (size, _) in FINISHES.items():
-        lines = [*_written(size), _line("finish", 0, 512)]
+        lines = [*_written(size), _line("finish", 0, 512, PAUSE)]
         experiments[f"finish {name}"] = _replayed(directory / f"finish-{size}.csv", lines)
     experiments["finish empty"] = _replayed(
         directory / "finish-empty.csv", [_line("finish", 0, 512)]
     )
     for name, (size, _) in RESETS.items():
-        lines = [_line("open", 0, 512), *_written(size), _line("reset", 0, 512)]
+        lines = [_line("open", 0, 512), *_written(size), _line("reset", 0, 512, PAUSE)]
         experiments[f"reset {name}"] = _replayed(directory / f"reset-{size}.csv", lines)
-    lines = [*_written(CAPACITY // 2), _line("finish", 0, 512), _line("reset", 0, 512)]
+    finished = [_line("finish", 0, 512, PAUSE), _line("reset", 0, 512, 2 * PAUSE)]
+    lines = [*_written(CAPACITY // 2), *finished]
     experiments["reset finished"] = _replayed(directory / "reset-finished.csv", lines)
     for rate in BESIDE:
         write = f"[w]\nrw=write\nbs=128k\niodepth=8\noffset=1000g\nsize=200g\nrate={rate}m\n"
@@ -113,8 +116,8 @@ def _read_job(depth: int) -> str:
     return f"[r]\nrw=randread\nbs=4k\niodepth={depth}\nnorandommap\nsize={2 * READ_ZONES}g\n"
 
 
-def _line(op: str, offset: int, size: int) -> str:
-    return f"0,{op},{offset},{size}\n"
+def _line(op: str, offset: int, size: int, at: int = 0) -> str:
+    return f"{at},{op},{offset},{size}\n"
 
 
 def _written(size: int) -> list[str]:

@@ -246,7 +246,11 @@ impl Ssd {
             }
             BlockState::Retired => {
                 ensure!(programmed == 0, "retired block {b} has {programmed} programmed pages");
-                ensure!(self.flash.life(block) == 0, "block {b} was retired before it expired");
+                let may_be_bad = self.ftl.bad.is_some();
+                ensure!(
+                    may_be_bad || self.flash.life(block) == 0,
+                    "block {b} was retired before it expired"
+                );
             }
             BlockState::PassedOver => {
                 return Err(format!("block {b} is still hidden from the cleaning policy"));

@@ -345,6 +345,20 @@ fn what_contradicts_itself_is_refused_with_its_keys() {
     }
 }
 
+#[test]
+fn an_array_of_zones_is_refused() {
+    let kind = |kind: &str, table| devices::DeviceConfig::resolve(kind, [table]).unwrap();
+    for (adapt, is_possible) in [("none", false), ("log", true)] {
+        let zones = serde_json::json!({ "adapt": adapt, "zones": { "count": 32, "capacity": "1MiB", "size": "1MiB" },
+                                        "log": { "spare": 0.4 } });
+        let mut array = kind("array", serde_json::json!({ "members": 2 }));
+        *array.member_mut().unwrap() = kind("zoned", zones);
+        let built = array.build(1);
+        assert_eq!(built.is_ok(), is_possible, "{adapt}");
+        assert!(built.err().is_none_or(|error| error.keys[0] == "device.member.adapt"));
+    }
+}
+
 /// Each status of zones, provoked once.
 #[test]
 fn every_refusal_of_zones_is_met() {

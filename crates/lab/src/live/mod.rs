@@ -137,6 +137,10 @@ fn serve(
         || if control.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let mut session = Session::new(experiment, supplied, 1, None, &mut || wanted_still())?;
     session.is_served();
+    if session.device().zones().is_some() {
+        let problem = "a served device has no zones yet; a log of the host makes it one of blocks: \"log\"";
+        return Err(experiment.blame(&Invalid::new(&["device.adapt"], problem.to_owned())).into());
+    }
     let capacity = session.capacity_bytes();
     let wanted = place::wanted_bytes(settings, capacity)?;
     let mut doors = Doors::check(settings, &mut warnings)?;

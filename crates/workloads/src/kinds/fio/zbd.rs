@@ -171,7 +171,9 @@ impl Zbd {
                 let fits = |zone: &u64| self.capacity - self.pointers[*zone as usize] >= bytes;
                 let next = (0..count).map(|step| zones.start + (zone - zones.start + step) % count);
                 zone = next.clone().find(fits).unwrap_or(zone);
-                self.open.push(zone);
+                if !self.open.contains(&zone) {
+                    self.open.push(zone);
+                }
             }
         }
         let resets = self.resets(keys, zone, &zones, bytes, random);
