@@ -226,7 +226,12 @@ class LiveEntry:
 class LiveNamespaces:
     warnings: builtins.list[str]
 
-    def __init__(self, uri: str, allow_remote: bool) -> None: ...
+    def __init__(
+        self,
+        uri: str,
+        allow_remote: bool,
+        tls: tuple[str | os.PathLike[str], bool, bool] | None = None,
+    ) -> None: ...
     def open(self) -> str: ...
     def close(self) -> None: ...
 

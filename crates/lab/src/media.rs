@@ -13,7 +13,9 @@ pub fn bytes(report: &SsdReport) -> Value {
 /// Adds the sections of what only some drives have, in the order of the schema.
 pub fn sections(flash: &SsdReport, cuts: Option<&PowerCuts>, results: &mut Value) {
     let power = flash.power.as_ref().and_then(|it| power::section(it, cuts));
+    let queues = (!flash.queues.is_empty()).then(|| queues(flash));
     let found = [
+        ("queues", queues),
         ("slc_cache", flash.slc_cache.as_ref().map(slc_cache)),
         ("media", aged::section(flash)),
         ("fdp", flash.fdp.as_ref().map(placed::section)),
@@ -24,6 +26,23 @@ pub fn sections(flash: &SsdReport, cuts: Option<&PowerCuts>, results: &mut Value
             results[name] = section;
         }
     }
+}
+
+/// The section `queues`: what the device took from each submission queue of the host. A queue starves if something
+/// waits in it and nothing of it was ever taken.
+fn queues(flash: &SsdReport) -> Value {
+    let of = |(number, it): (usize, &devices::QueueAccount)| {
+        json!({
+            "queue": number,
+            "class": it.class.name(),
+            "fetched": it.fetched,
+            "waited_mean_us": (it.fetched > 0).then(|| it.waited_ns as f64 / 1e3 / it.fetched as f64),
+            "waited_max_us": it.longest_ns as f64 / 1e3,
+            "waiting": it.waiting,
+            "starved": it.waiting > 0 && it.fetched == 0,
+        })
+    };
+    flash.queues.iter().enumerate().map(of).collect()
 }
 
 /// The section `slc_cache`: what went through it, and its states in order.

@@ -6,6 +6,7 @@
 //! `crates/lab/tests/warnings.rs` repeats.
 
 use crate::overload::Overload;
+use crate::placed;
 use crate::steady::Prepared;
 use devices::ssd::account::FlashCounts;
 use devices::ssd::{SpareReport, SsdReport};
@@ -30,6 +31,7 @@ pub(crate) const WARNINGS: &[(&str, &str)] = &[
     ),
     ("handles_unused", "nothing was written with some placement handles"),
     ("foreign_invalidation", "data of a placement handle was superseded by other handles"),
+    ("placement_ignored", "writes named placement handles, and the device has none"),
     (
         "buffer_untimed",
         "pages were overwritten in the write buffer of an untimed run, as many as at saturation",
@@ -128,7 +130,8 @@ pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     let untimed = run.flash.filter(|_| run.is_untimed).and_then(buffer_untimed);
     let found = [uncleaned, unsettled, changing, overload, scaled, spare, untimed];
     let found = found.into_iter().flatten();
-    found.chain(of_trace(run.notices)).collect()
+    let ignored = placed::ignored(run.flash, run.notices);
+    found.chain(ignored).chain(of_trace(run.notices)).collect()
 }
 
 /// What to do about a drive that was not measured in steady state.

@@ -12,6 +12,7 @@ use crate::server::Server;
 use crate::setup::Witness;
 use engine::Device;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 /// Maximum number of requests of a client per turn.
 const STRETCH: usize = 64;
@@ -80,9 +81,23 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     }
 
     fn ask_locally(&mut self, place: usize, waiting: Waiting) {
-        let Waiting { asked, data, owed, received, held_back, errand } = waiting;
+        let Waiting { mut asked, data, owed, received, held_back, errand } = waiting;
+        let (mut reads_first, mut marks) = (false, None);
         match errand {
             Errand::Request => {}
+            Errand::WriteIfSame(expected, differs) => {
+                let mut found = Vec::new();
+                let read = self.setup.store.read(asked.offset, asked.length, &mut found);
+                let bytes = asked.offset..asked.offset + u64::from(asked.length);
+                if read.is_ok() && found == expected && !self.marks.meet(&bytes) {
+                    reads_first = true;
+                } else {
+                    // What is there is read, and nothing is written.
+                    differs.store(true, Ordering::Relaxed);
+                    asked.command = Command::Read;
+                }
+            }
+            Errand::Mark => marks = Some(asked.offset..asked.offset + u64::from(asked.length)),
             Errand::Peek => {
                 let range = Some((asked.offset, asked.length));
                 return owed.answer(None, range, &self.setup.store, &mut Vec::new());
@@ -98,7 +113,14 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
         self.punctuality.held_back += u64::from(held_back);
         self.clients.asked_locally(place, asked.charge());
-        let slot = self.take_in(From { place, serial: 0, local: Some(owed) }, asked, received);
+        let from = From { place, serial: 0, local: Some(owed), reads_first };
+        let slot = self.take_in(from, asked, received);
+        if let Some(range) = marks
+            && !self.marks.add(range)
+            && let Some(pending) = self.requests.at(slot)
+        {
+            pending.refusal = pending.refusal.or(Some(Refusal::NoSpace));
+        }
         if asked.command != Command::Write {
             return;
         }

@@ -30,6 +30,7 @@ mod health;
 mod hearing;
 mod listen;
 mod local;
+mod marks;
 mod measure;
 mod mount;
 mod negotiation;

@@ -94,7 +94,7 @@ impl Floor {
         let control = Control::new().map_err(system)?;
         let mut serving = Server::new(&mut device, &mut inside, setup()?, &control)?;
         let namespaces = vec![serving.namespace("", &Floor::none())];
-        let target = NvmeTarget::new(&address, namespaces)?;
+        let target = NvmeTarget::new(&address, namespaces, None)?;
         let (place, its_control) = (target.address(), control.clone());
         let client = start(move || {
             let outcome = ask_nvme(&place);

@@ -90,12 +90,11 @@ def serve(
         "read_only": read_only,
         "mount": mount,
         "vhost_user": vhost_user,
-        "nvme": nvme,
     }
     secure = exports.tls_of(tls_certificates, tls, tls_verify_peer)
     if secure is None:
-        return serve_layers(stack, **place, **settings)
+        return serve_layers(stack, nvme=nvme, **place, **settings)
     room = exports.Room("", exports.describe(device), stack, settings)
-    served = exports.serve_rooms([room], tls=secure, **place)
+    served = exports.serve_rooms([room], tls=secure, nvme=nvme, **place)
     served[""].stop_with(served)
     return served[""]

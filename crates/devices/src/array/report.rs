@@ -18,7 +18,7 @@ pub(super) fn together(all: Vec<Option<SsdReport>>) -> Option<SsdReport> {
     }
     let (wear, spare) = (wear(&members), spare(&members));
     let mut all =
-        SsdReport { wear, spare, power: power(&members), slc_cache: None, ..members[0].clone() };
+        SsdReport { wear, spare, power: power(&members), slc_cache: None, queues: Vec::new(), ..members[0].clone() };
     for member in &members[1..] {
         all.add(member);
         all.health = all.health.together(member.health);

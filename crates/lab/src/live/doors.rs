@@ -130,7 +130,7 @@ impl<'a> Doors<'a> {
         }
         if let Some(address) = &self.nvme {
             let namespace = server.namespace("", &self.to_host);
-            self.target = Some(NvmeTarget::new(address, vec![namespace]).map_err(from_nbd)?);
+            self.target = Some(NvmeTarget::new(address, vec![namespace], None).map_err(from_nbd)?);
         }
         if let Some(among) = self.among {
             let mut place = among.namespace.lock().unwrap_or_else(PoisonError::into_inner);

@@ -250,8 +250,14 @@ fn reconcile(own: &mut Config, dice: &mut Dice) {
     if is(own, "device.interleave", "plane") {
         drop(own, "device.cache_commands");
     }
-    if !is(own, "device.host_link.order", "round-robin") {
+    let weighs = is(own, "device.host_link.order", "weighted");
+    if !weighs && !is(own, "device.host_link.order", "round-robin") {
         drop(own, "device.host_link.queues");
+        drop(own, "device.host_link.burst");
+    }
+    if !weighs {
+        drop(own, "device.host_link.priorities");
+        drop(own, "device.host_link.weights");
     }
     if is(own, "device.cleaning.copy_back", "true") && is(own, "device.active_blocks", "unit") {
         drop(own, "device.active_blocks");

@@ -1,6 +1,8 @@
 //! What controllers and namespaces are, as the command Identify tells it.
 
+use super::copying;
 use super::limits::{MOST_ERRORS, MOST_EVENTS, MOST_QUEUES, QUEUE_ENTRIES, TRANSFER_POWER};
+use super::requests::ATOMIC_BYTES;
 use super::wire::MOST_IN_CAPSULE;
 use engine::SECTOR_BYTES;
 
@@ -86,8 +88,12 @@ pub fn controller(
         page.byte(512, 0x66);
         page.byte(513, 0x44);
         page.u32(516, namespaces as u32);
-        // Compare, dataset management, write zeroes, verify.
-        page.u16(520, 1 | 1 << 2 | 1 << 3 | 1 << 7);
+        // Compare, write uncorrectable, dataset management, write zeroes, verify, copy.
+        page.u16(520, 1 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 7 | 1 << 8);
+        // Fused compare and write, of so many blocks, counted from none on.
+        page.u16(522, 1);
+        page.u16(532, (ATOMIC_BYTES / SECTOR_BYTES) as u16 - 1);
+        page.u16(534, copying::FORMATS);
         if places {
             // Endurance groups and flexible data placement, beside traffic as keep alive; directives.
             page.u32(96, 1 << 6 | 1 << 4 | 1 << 19);
@@ -110,6 +116,10 @@ pub fn namespace(bytes: u64, read_only: bool, id: &[u8; 16], group: u16) -> Vec<
     }
     // Deallocated blocks read as zeroes, and write zeroes may deallocate.
     page.byte(33, 1 | 1 << 3);
+    // Copy: blocks of a range, of all, and ranges, counted from none on.
+    page.u16(74, copying::MOST_BLOCKS_EACH);
+    page.u32(76, copying::MOST_BLOCKS);
+    page.byte(80, copying::MOST_RANGES as u8 - 1);
     page.byte(99, u8::from(read_only));
     page.u16(102, group);
     page.bytes(104, id);

@@ -8,6 +8,7 @@
 
 mod command;
 mod controller;
+mod copying;
 mod host;
 mod identify;
 mod limits;

@@ -1,11 +1,15 @@
 //! Commands of I/O queues: from a command to requests of a client, and from their outcome to a status.
 
-use super::command::{EVERY_NAMESPACE, Entry, SGL_TRANSPORT, Status, io, le32, le64};
+use super::command::{
+    EVERY_NAMESPACE, Entry, SGL_IN_CAPSULE, SGL_TRANSPORT, Status, io, le32, le64,
+};
+use super::copying;
 use super::identify::MOST_RANGE_BLOCKS;
 use super::limits::MOST_BYTES;
 use super::namespaces::{Namespace, Subsystem};
 use super::output::{Output, Reading};
 use super::placement;
+use super::wire::MOST_IN_CAPSULE;
 use crate::local::{LocalClient, Reply, Wanted, together};
 use crate::protocol::{Command, Refusal};
 use engine::SECTOR_BYTES;
@@ -59,9 +63,6 @@ impl Drop for Grant {
 
 /// How many bytes of data a command of an I/O queue sends; otherwise why it cannot be.
 pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
-    if entry.is_fused() {
-        return Err(Status::INVALID_FIELD);
-    }
     let every = entry.opcode() == io::FLUSH && entry.namespace() == EVERY_NAMESPACE;
     if every {
         return Ok(0);
@@ -75,6 +76,8 @@ pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
         io::WRITE_ZEROES,
         io::DATASET_MANAGEMENT,
         io::VERIFY,
+        io::WRITE_UNCORRECTABLE,
+        io::COPY,
         io::MANAGEMENT_RECEIVE,
         io::MANAGEMENT_SEND,
     ];
@@ -82,12 +85,20 @@ pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
         return Err(Status::INVALID_OPCODE);
     }
     let namespace = subsystem.namespace(entry.namespace())?;
-    let changes = matches!(opcode, io::WRITE | io::WRITE_ZEROES | io::DATASET_MANAGEMENT);
+    let changes = matches!(
+        opcode,
+        io::WRITE
+            | io::WRITE_ZEROES
+            | io::DATASET_MANAGEMENT
+            | io::WRITE_UNCORRECTABLE
+            | io::COPY
+    );
     if changes && namespace.export.read_only {
         return Err(Status::WRITE_PROTECTED);
     }
     match opcode {
         io::FLUSH => Ok(0),
+        io::COPY => copying::sends(entry),
         io::MANAGEMENT_SEND => placement::sends(entry, namespace),
         io::MANAGEMENT_RECEIVE => placement::check_receive(entry, namespace).map(|()| 0),
         io::DATASET_MANAGEMENT => Ok((entry.word(10) as usize & 0xff) * RANGE_BYTES + RANGE_BYTES),
@@ -118,11 +129,76 @@ pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
 /// The first byte and the number of bytes of a command's blocks.
 fn extent(entry: &Entry, namespace: &Namespace) -> Result<(u64, u32), Status> {
     let (first, count) = entry.blocks();
+    bytes_of(first, count, namespace)
+}
+
+/// Where some blocks lie, bytes.
+pub fn bytes_of(first: u64, count: u64, namespace: &Namespace) -> Result<(u64, u32), Status> {
     let most = namespace.export.bytes / SECTOR_BYTES;
     if first.checked_add(count).is_none_or(|end| end > most) {
         return Err(Status::LBA_OUT_OF_RANGE);
     }
     Ok((first * SECTOR_BYTES, (count * SECTOR_BYTES) as u32))
+}
+
+/// The most bytes that are compared and written as one: those of a capsule.
+pub const ATOMIC_BYTES: u64 = MOST_IN_CAPSULE as u64;
+
+/// Whether a command can be the first of a fused pair, or the second.
+pub fn check_fused(entry: &Entry, is_first: bool) -> Result<(), Status> {
+    let opcode = if is_first { io::COMPARE } else { io::WRITE };
+    if entry.opcode() != opcode {
+        return Err(Status::INVALID_FIELD);
+    }
+    if entry.blocks().1 * SECTOR_BYTES > ATOMIC_BYTES {
+        return Err(Status::ATOMIC_UNIT_EXCEEDED);
+    }
+    if entry.data().0 != SGL_IN_CAPSULE { Err(Status::SGL_TYPE_INVALID) } else { Ok(()) }
+}
+
+/// Executes a fused pair, which was checked: the write, if what is there is what the comparison expects.
+pub fn execute_fused(
+    first: &Entry,
+    expected: Vec<u8>,
+    (entry, data): (&Entry, Vec<u8>),
+    subsystem: &Subsystem,
+    owed: Owed,
+) {
+    let output = Arc::clone(&owed.output);
+    let (first, second) = (first.id(), entry.id());
+    let found = subsystem
+        .namespace(entry.namespace())
+        .and_then(|it| extent(entry, it).map(|extent| (it, extent)));
+    let (namespace, (offset, _)) = match found {
+        Ok(found) => found,
+        Err(status) => {
+            output.complete(first, 0, status);
+            return output.complete(second, 0, Status::FAILED_FUSED);
+        }
+    };
+    let (client, held_back) = (owed.client(namespace).clone(), owed.held_back);
+    let differs = Arc::<AtomicBool>::default();
+    let (told, asker) = (Arc::clone(&differs), client.clone());
+    let plain = plain(entry, namespace, owed);
+    let wanted =
+        Wanted { fua: entry.is_durable(), handle: entry.handle(), ..Wanted::write(offset, data) };
+    let reply: Reply = Box::new(move |outcome| {
+        if is_cut(&asker, outcome.is_err(), &output) {
+            return plain(outcome);
+        }
+        let is_written = !told.load(Ordering::Relaxed);
+        let status = match outcome {
+            Ok(_) if is_written => Status::SUCCESS,
+            Ok(_) => Status::COMPARE_FAILURE,
+            Err(refusal) => status(refusal, io::COMPARE),
+        };
+        output.complete(first, 0, status);
+        if is_written {
+            return plain(outcome);
+        }
+        output.complete(second, 0, Status::FAILED_FUSED);
+    });
+    client.write_if_same((expected, differs), wanted, held_back, reply);
 }
 
 /// The answer that a command is owed.
@@ -184,6 +260,9 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
         }
         return Ok(());
     }
+    if opcode == io::COPY {
+        return copying::begin(entry, &data, subsystem, namespace, owed);
+    }
     if opcode == io::MANAGEMENT_SEND {
         let handles = placement::to_update(&data, namespace)?;
         client.next_units(handles, plain(entry, namespace, owed));
@@ -208,6 +287,9 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
             let handle = entry.handle();
             let wanted = Wanted { fua, handle, ..Wanted::write(offset, data) };
             client.ask_at_once(wanted, held_back, plain(entry, namespace, owed));
+        }
+        io::WRITE_UNCORRECTABLE => {
+            client.mark((offset, bytes), held_back, plain(entry, namespace, owed));
         }
         io::WRITE_ZEROES => {
             // Without data nothing is programmed: the drive forgets the blocks, which read as zeroes.
@@ -261,7 +343,7 @@ fn ranges(entry: &Entry, data: &[u8], namespace: &Namespace) -> Result<Vec<(u64,
 }
 
 /// The reply to a command without data for the host.
-fn plain(entry: &Entry, namespace: &Namespace, owed: Owed) -> Reply {
+pub fn plain(entry: &Entry, namespace: &Namespace, owed: Owed) -> Reply {
     let (id, opcode) = (entry.id(), entry.opcode());
     let has_ended = Arc::clone(&namespace.has_ended);
     let client = owed.client(namespace).clone();
@@ -320,7 +402,7 @@ fn is_cut(client: &LocalClient, failed: bool, output: &Output) -> bool {
 }
 
 /// The status for an error of the server.
-fn status(refusal: Refusal, opcode: u8) -> Status {
+pub fn status(refusal: Refusal, opcode: u8) -> Status {
     match refusal {
         Refusal::NotPermitted => Status::READ_ONLY_RANGE,
         Refusal::NoSpace => Status::CAPACITY_EXCEEDED,

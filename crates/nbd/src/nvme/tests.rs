@@ -93,7 +93,7 @@ fn serve(read_only: bool, hosts: impl FnOnce(&Path) + Send) -> Seen {
     };
     let mut server = Server::new(&mut device, &mut seen, setup, &control).unwrap();
     let namespaces = vec![server.namespace("a", &Floor::none())];
-    let target = NvmeTarget::new(&Address::Unix(path.clone()), namespaces).unwrap();
+    let target = NvmeTarget::new(&Address::Unix(path.clone()), namespaces, None).unwrap();
     std::thread::scope(|scope| {
         let control = &control;
         let thread = scope.spawn(move || {
