@@ -262,6 +262,7 @@ class LiveDevice:
         mount: str | os.PathLike[str] | None = None,
         vhost_user: str | os.PathLike[str] | None = None,
         nvme: str | tuple[LiveNamespaces, str] | None = None,
+        namespaces: str | None = None,
         behind: tuple[LiveEntry, str, str] | None = None,
     ) -> None: ...
     def status(self) -> tuple[int, int, int, float | None, float] | None: ...

@@ -41,7 +41,8 @@ impl LiveDevice {
     #[new]
     #[pyo3(signature = (layers, *, socket, port, host, allow_remote, size, backing, record,
                         record_data, time_scale, realtime, control=None, floor=None,
-                        read_only=false, mount=None, vhost_user=None, nvme=None, behind=None))]
+                        read_only=false, mount=None, vhost_user=None, nvme=None,
+                        namespaces=None, behind=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         py: Python<'_>,
@@ -62,6 +63,7 @@ impl LiveDevice {
         mount: Option<PathBuf>,
         vhost_user: Option<PathBuf>,
         nvme: Option<NvmePlace>,
+        namespaces: Option<String>,
         behind: Option<(Py<LiveEntry>, String, String)>,
     ) -> PyResult<Self> {
         let nvme = nvme.map(|it| it.way(allow_remote)).transpose()?;
@@ -75,6 +77,7 @@ impl LiveDevice {
             mount,
             vhost_user,
             nvme,
+            namespaces,
             size,
             backing,
             record,
@@ -181,11 +184,7 @@ impl LiveNamespaces {
     /// A target at an address, which is not open yet; `tls` as for a door.
     #[new]
     #[pyo3(signature = (uri, allow_remote, tls=None))]
-    fn new(
-        uri: &str,
-        allow_remote: bool,
-        tls: Option<(PathBuf, bool, bool)>,
-    ) -> PyResult<Self> {
+    fn new(uri: &str, allow_remote: bool, tls: Option<(PathBuf, bool, bool)>) -> PyResult<Self> {
         let target = LiveTarget::new(uri, allow_remote, read_tls(tls)?).map_err(plain_error)?;
         let warnings = target.warnings.clone();
         Ok(LiveNamespaces { target: Mutex::new(Some(target)), warnings })
@@ -216,7 +215,8 @@ impl LiveNamespaces {
 
 /// The directory of certificates, whether clients must show one, and whether TLS is required.
 fn read_tls(tls: Option<(PathBuf, bool, bool)>) -> PyResult<Option<LiveTls>> {
-    let read = tls.map(|(directory, verifies, required)| LiveTls::new(&directory, verifies, required));
+    let read =
+        tls.map(|(directory, verifies, required)| LiveTls::new(&directory, verifies, required));
     read.transpose().map_err(plain_error)
 }
 

@@ -484,7 +484,14 @@ fn verdict(row: &Row) -> Result<(), String> {
 #[test]
 fn every_key_changes_a_result_in_the_right_direction() {
     let own = [shape(), space(), times(), frontiers(), wear(), energy::rows()];
-    let parts = [blocks::rows(), buffered::rows(), buffered::ageing(), power::rows(), fdp::rows(), queues::rows()];
+    let parts = [
+        blocks::rows(),
+        buffered::rows(),
+        buffered::ageing(),
+        power::rows(),
+        fdp::rows(),
+        queues::rows(),
+    ];
     let table: Vec<Row> = own.into_iter().chain(parts).flatten().collect();
     let failed: Vec<String> = table.iter().filter_map(|row| verdict(row).err()).collect();
     assert!(failed.is_empty(), "{failed:#?}");

@@ -67,6 +67,11 @@ impl Control {
         answer.recv_timeout(PATIENCE).ok()
     }
 
+    /// Whether both are of one server.
+    pub(crate) fn is_same(&self, other: &Control) -> bool {
+        Arc::ptr_eq(&self.wake, &other.wake)
+    }
+
     /// The placement handles of the device, if it has some; likewise.
     pub fn placement(&self) -> Option<Placement> {
         let (sender, answer) = channel();

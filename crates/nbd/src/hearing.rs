@@ -5,7 +5,7 @@ use crate::attached::Background;
 use crate::floor::Floor;
 use crate::health::Health;
 use crate::local::{Errand, LocalClient, Waiting};
-use crate::nvme::{Namespace, QUEUES_IN_ALL};
+use crate::nvme::{Namespace, NamespaceWish, Part, QUEUES_IN_ALL};
 use crate::placement::Placement;
 use crate::protocol::{Asked, Command, Refusal};
 use crate::server::Server;
@@ -41,11 +41,25 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         handles.iter().all(|handle| self.witness.next_unit(device, now, u32::from(*handle)))
     }
 
-    /// The namespace that a target of `NVMe` makes of the device: a client for each of its I/O queues.
-    pub fn namespace(&mut self, name: &str, floor: &Floor) -> Namespace {
-        let clients = (0..QUEUES_IN_ALL).map(|_| self.local(floor.clone())).collect();
+    /// The namespaces that a target of `NVMe` makes of the device, one behind the other, with a client for each of its
+    /// I/O queues; of nothing that is wished for, one of all.
+    pub fn namespaces(
+        &mut self,
+        name: &str,
+        floor: &Floor,
+        wishes: &[NamespaceWish],
+    ) -> Vec<Namespace> {
+        let clients: Vec<LocalClient> =
+            (0..QUEUES_IN_ALL).map(|_| self.local(floor.clone())).collect();
         let handles = self.placement().map(|it| it.handles.len());
-        Namespace::new(name, clients, self.control.clone(), handles)
+        let whole = [NamespaceWish::whole(self.setup.export.bytes)];
+        let mut first = 0;
+        let mut next = |wish: &NamespaceWish| {
+            let part = Part::new(first, *wish);
+            first += wish.bytes;
+            Namespace::new(name, clients.clone(), self.control.clone(), (handles, part))
+        };
+        (if wishes.is_empty() { &whole[..] } else { wishes }).iter().map(&mut next).collect()
     }
 
     /// What a look at the health of the device shows.

@@ -65,7 +65,7 @@ pub use health::{Health, Served};
 pub use listen::{Address, Listener};
 pub use local::{LocalClient, Reply, Wanted};
 pub use mount::Mount;
-pub use nvme::{Namespace, NvmeTarget};
+pub use nvme::{NAMESPACE_UNIT_BYTES, Namespace, NamespaceWish, NvmeTarget};
 pub use orders::Orders;
 pub use placement::{Placement, PlacementEvent, PlacementHandle};
 pub use protocol::{Asked, Command, Conversation, Event, MOST_DATA_BYTES, Refusal};

@@ -456,10 +456,8 @@ impl Locals {
         let mut state = queue.lock();
         queue.has_waiting.store(!state.waiting.is_empty(), Ordering::Release);
         let front = state.waiting.front()?;
-        let is_free = matches!(
-            front.errand,
-            Errand::Peek | Errand::NextUnits(_) | Errand::SeePlacement(_)
-        );
+        let is_free =
+            matches!(front.errand, Errand::Peek | Errand::NextUnits(_) | Errand::SeePlacement(_));
         if !is_free && !has_room(state.inside, &front.asked) {
             return None;
         }

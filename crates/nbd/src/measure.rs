@@ -93,7 +93,7 @@ impl Floor {
         let (mut device, mut inside) = (Constant::default(), Inside::default());
         let control = Control::new().map_err(system)?;
         let mut serving = Server::new(&mut device, &mut inside, setup()?, &control)?;
-        let namespaces = vec![serving.namespace("", &Floor::none())];
+        let namespaces = serving.namespaces("", &Floor::none(), &[]);
         let target = NvmeTarget::new(&address, namespaces, None)?;
         let (place, its_control) = (target.address(), control.clone());
         let client = start(move || {

@@ -241,6 +241,7 @@ SETTINGS: dict[str, Any] = {
     "read_only": False,
     "mount": None,
     "vhost_user": None,
+    "namespaces": None,
 }
 
 

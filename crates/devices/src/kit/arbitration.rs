@@ -38,7 +38,8 @@ impl QueueClass {
 }
 
 /// What people may write for the classes of queues.
-const PRIORITIES: &str = "a class for each queue, such as urgent, high, medium, low; the last is that of all others";
+const PRIORITIES: &str =
+    "a class for each queue, such as urgent, high, medium, low; the last is that of all others";
 
 /// The classes of the queues: of the first ones by number, and the last for all others.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,7 +74,9 @@ impl FromStr for Priorities {
     fn from_str(text: &str) -> Result<Self, String> {
         let one = |word: &str| {
             let found = QueueClass::ALL.into_iter().find(|it| it.name() == word.trim());
-            found.ok_or_else(|| format!("\"{}\" is no class of queues; expected {PRIORITIES}", word.trim()))
+            found.ok_or_else(|| {
+                format!("\"{}\" is no class of queues; expected {PRIORITIES}", word.trim())
+            })
         };
         text.split(',').map(one).collect::<Result<_, _>>().map(Priorities)
     }
@@ -87,7 +90,8 @@ options::text_setting!(
 );
 
 /// What people may write for the weights.
-const WEIGHTS: &str = "three weights from 0 to 255 of the classes high, medium and low, such as 8, 4, 2";
+const WEIGHTS: &str =
+    "three weights from 0 to 255 of the classes high, medium and low, such as 8, 4, 2";
 
 /// The weights of the classes high, medium and low: each may have that many requests and one more in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -86,7 +86,8 @@ impl HostLink {
         }
         let burst = self.burst.requests();
         if self.burst != Depth::UNLIMITED && !(burst <= MOST_BURST && burst.is_power_of_two()) {
-            let problem = format!("{burst} is no burst; use 1, 2, 4, 8, 16, 32, 64 or \"unlimited\"");
+            let problem =
+                format!("{burst} is no burst; use 1, 2, 4, 8, 16, 32, 64 or \"unlimited\"");
             return Err(Invalid::new(&["device.host_link.burst"], problem));
         }
         if self.priorities.count() > queues as usize {

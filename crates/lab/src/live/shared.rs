@@ -175,9 +175,9 @@ impl LiveTarget {
 
     /// The way to the next namespace, of a device with a name.
     pub fn way_to(&mut self, name: &str) -> LiveNvme {
-        let (namespace, uri) = (Mutex::default(), OnceLock::new());
+        let (namespaces, uri) = (Mutex::default(), OnceLock::new());
         let address = self.address.clone();
-        let member = Arc::new(Among { name: name.to_owned(), address, namespace, uri });
+        let member = Arc::new(Among { name: name.to_owned(), address, namespaces, uri });
         self.members.push(Arc::clone(&member));
         LiveNvme::Shared(member)
     }
@@ -187,10 +187,12 @@ impl LiveTarget {
     /// # Errors
     /// When the address is not to be had any more.
     pub fn open(&mut self) -> Result<String, RunError> {
-        let taken =
-            |it: &Arc<Among>| it.namespace.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let namespaces = self.members.iter().filter_map(taken).collect();
-        let target = NvmeTarget::new(&self.address, namespaces, self.tls.clone()).map_err(from_nbd)?;
+        let taken = |it: &Arc<Among>| {
+            std::mem::take(&mut *it.namespaces.lock().unwrap_or_else(PoisonError::into_inner))
+        };
+        let namespaces = self.members.iter().flat_map(taken).collect();
+        let target =
+            NvmeTarget::new(&self.address, namespaces, self.tls.clone()).map_err(from_nbd)?;
         let uri = target.uri().to_owned();
         for member in &self.members {
             // It is opened once.

@@ -5,13 +5,12 @@ use super::namespaces::{Namespace, Subsystem};
 use super::requests::{Owed, bytes_of, plain, status};
 use crate::local::{LocalClient, Reply, Wanted};
 use crate::protocol::{Command, Refusal};
-use engine::SECTOR_BYTES;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Ranges at most, blocks of each, and blocks of all.
+/// Ranges at most, bytes of each, and bytes of all.
 pub const MOST_RANGES: usize = 128;
-pub const MOST_BLOCKS_EACH: u16 = ((1 << 20) / SECTOR_BYTES) as u16;
-pub const MOST_BLOCKS: u32 = (4 << 20) / SECTOR_BYTES as u32;
+pub const MOST_BYTES_EACH: u32 = 1 << 20;
+pub const MOST_BYTES: u32 = 4 << 20;
 /// Bytes of the description of a range.
 const RANGE_BYTES: usize = 32;
 /// Formats of these: of the same namespace, and of any.
@@ -45,24 +44,30 @@ pub fn begin(
     owed: Owed,
 ) -> Result<(), Status> {
     let mut sources: Vec<Source<'_>> = Vec::new();
-    let mut blocks = 0;
+    let block = namespace.part.wish.block;
+    let mut all = 0;
     for range in data.chunks_exact(RANGE_BYTES) {
         let from = match format(entry) {
             ANY => subsystem.namespace(le32(range, 0))?,
             _ => namespace,
         };
+        if from.part.wish.block != block {
+            // Blocks of one size cannot be made of those of another.
+            return Err(Status::INVALID_FIELD);
+        }
         let count = u64::from(le16(range, 16)) + 1;
-        if count > MOST_BLOCKS_EACH.into() {
+        if count > u64::from(MOST_BYTES_EACH / block) {
             return Err(Status::COMMAND_SIZE_LIMIT);
         }
-        blocks += count;
+        all += count;
         let (offset, bytes) = bytes_of(le64(range, 8), count, from)?;
         sources.push((owed.client(from), offset, bytes));
     }
-    if blocks > MOST_BLOCKS.into() {
+    if all > u64::from(MOST_BYTES / block) {
         return Err(Status::COMMAND_SIZE_LIMIT);
     }
-    let (to, _) = bytes_of(le64(&entry.0, 40), blocks, namespace)?;
+    let (to, bytes) = bytes_of(le64(&entry.0, 40), all, namespace)?;
+    namespace.part.map(to - namespace.part.first, bytes.into())?;
     let (client, held_back, output) =
         (owed.client(namespace).clone(), owed.held_back, Arc::clone(&owed.output));
     let (id, fua, handle) = (entry.id(), entry.is_durable(), entry.handle());

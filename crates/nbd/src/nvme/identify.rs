@@ -2,6 +2,7 @@
 
 use super::copying;
 use super::limits::{MOST_ERRORS, MOST_EVENTS, MOST_QUEUES, QUEUE_ENTRIES, TRANSFER_POWER};
+use super::part::Part;
 use super::requests::ATOMIC_BYTES;
 use super::wire::MOST_IN_CAPSULE;
 use engine::SECTOR_BYTES;
@@ -22,10 +23,8 @@ pub const COMMAND_SETS: u8 = 0x1c;
 
 /// The version of the specification that is followed: 1.4.
 pub const VERSION: u32 = 0x0001_0400;
-/// Most blocks in a range that is deallocated: those of a request of the server.
-pub const MOST_RANGE_BLOCKS: u32 = (1 << 30) / SECTOR_BYTES as u32;
-/// The block size as a power of two.
-const BLOCK_POWER: u8 = SECTOR_BYTES.trailing_zeros() as u8;
+/// Most bytes in a range that is deallocated: those of a request of the server.
+pub const MOST_RANGE_BYTES: u32 = 1 << 30;
 /// The type of a discovery controller, and of one with namespaces.
 const DISCOVERY_TYPE: u8 = 2;
 const IO_TYPE: u8 = 1;
@@ -48,12 +47,13 @@ pub fn firmware() -> [u8; 8] {
     text
 }
 
-/// A controller with `namespaces`, or one for discovery; with placement handles, if a namespace `places`.
+/// A controller with `namespaces`, or one for discovery; with placement handles in
+/// so many endurance groups, if there are such.
 pub fn controller(
     name: &Name,
     id: u16,
     namespaces: usize,
-    (discovers, places): (bool, bool),
+    (discovers, groups): (bool, Option<u32>),
 ) -> Vec<u8> {
     let mut page = Page::default();
     page.text(4, 20, &name.serial);
@@ -94,11 +94,11 @@ pub fn controller(
         page.u16(522, 1);
         page.u16(532, (ATOMIC_BYTES / SECTOR_BYTES) as u16 - 1);
         page.u16(534, copying::FORMATS);
-        if places {
+        if let Some(groups) = groups {
             // Endurance groups and flexible data placement, beside traffic as keep alive; directives.
             page.u32(96, 1 << 6 | 1 << 4 | 1 << 19);
             page.u16(256, 1 << 5);
-            page.u16(340, namespaces as u16);
+            page.u16(340, groups as u16);
         }
         // A write cache; a flush may be for all namespaces.
         page.byte(525, 1 | 3 << 1);
@@ -106,24 +106,25 @@ pub fn controller(
     page.0
 }
 
-/// A namespace: its size in bytes, whether it is read-only, its id as 16 bytes; its endurance group, if there are
+/// A namespace: its part of the device, whether it is read-only, its id as 16 bytes; its endurance group, if there are
 /// such.
-pub fn namespace(bytes: u64, read_only: bool, id: &[u8; 16], group: u16) -> Vec<u8> {
+pub fn namespace(part: &Part, read_only: bool, id: &[u8; 16], group: u16) -> Vec<u8> {
     let mut page = Page::default();
-    let blocks = (bytes / SECTOR_BYTES).to_le_bytes();
-    for at in [0, 8, 16] {
-        page.bytes(at, &blocks);
+    let block = part.wish.block;
+    for (at, bytes) in [(0, part.wish.bytes), (8, part.wish.capacity), (16, part.used())] {
+        page.bytes(at, &(bytes / u64::from(block)).to_le_bytes());
     }
+    page.byte(24, u8::from(part.is_thin()));
     // Deallocated blocks read as zeroes, and write zeroes may deallocate.
     page.byte(33, 1 | 1 << 3);
     // Copy: blocks of a range, of all, and ranges, counted from none on.
-    page.u16(74, copying::MOST_BLOCKS_EACH);
-    page.u32(76, copying::MOST_BLOCKS);
+    page.u16(74, (copying::MOST_BYTES_EACH / block) as u16);
+    page.u32(76, copying::MOST_BYTES / block);
     page.byte(80, copying::MOST_RANGES as u8 - 1);
     page.byte(99, u8::from(read_only));
     page.u16(102, group);
     page.bytes(104, id);
-    page.byte(128 + 2, BLOCK_POWER);
+    page.byte(128 + 2, block.trailing_zeros() as u8);
     page.0
 }
 
@@ -161,7 +162,7 @@ pub fn descriptors(id: &[u8; 16]) -> Vec<u8> {
 /// The limits of the command set for blocks.
 pub fn limits() -> Vec<u8> {
     let mut page = Page::default();
-    page.u32(4, MOST_RANGE_BLOCKS);
+    page.u32(4, MOST_RANGE_BYTES / SECTOR_BYTES as u32);
     page.0
 }
 

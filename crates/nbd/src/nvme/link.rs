@@ -240,7 +240,7 @@ impl Link {
             return match entry.fuse() {
                 0 => self.take(entry, data, is_damaged, subsystem),
                 1 => {
-                    let placed = requests::check_fused(&entry, true)
+                    let placed = requests::check_fused(&entry, true, subsystem)
                         .and_then(|()| self.placed(&entry, data, is_damaged, subsystem));
                     let expected = placed.as_ref().ok().cloned().flatten();
                     if let Err(status) = placed {
@@ -260,7 +260,7 @@ impl Link {
         };
         let is_pair = before.namespace() == entry.namespace() && before.blocks() == entry.blocks();
         let placed = if is_pair { Ok(()) } else { Err(Status::INVALID_FIELD) }
-            .and_then(|()| requests::check_fused(&entry, false))
+            .and_then(|()| requests::check_fused(&entry, false, subsystem))
             .and_then(|()| self.placed(&entry, data, is_damaged, subsystem));
         match placed {
             Ok(Some(data)) => {

@@ -4,7 +4,7 @@ use super::command::{
     EVERY_NAMESPACE, Entry, SGL_IN_CAPSULE, SGL_TRANSPORT, Status, io, le32, le64,
 };
 use super::copying;
-use super::identify::MOST_RANGE_BLOCKS;
+use super::identify::MOST_RANGE_BYTES;
 use super::limits::MOST_BYTES;
 use super::namespaces::{Namespace, Subsystem};
 use super::output::{Output, Reading};
@@ -12,7 +12,6 @@ use super::placement;
 use super::wire::MOST_IN_CAPSULE;
 use crate::local::{LocalClient, Reply, Wanted, together};
 use crate::protocol::{Command, Refusal};
-use engine::SECTOR_BYTES;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -87,11 +86,7 @@ pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
     let namespace = subsystem.namespace(entry.namespace())?;
     let changes = matches!(
         opcode,
-        io::WRITE
-            | io::WRITE_ZEROES
-            | io::DATASET_MANAGEMENT
-            | io::WRITE_UNCORRECTABLE
-            | io::COPY
+        io::WRITE | io::WRITE_ZEROES | io::DATASET_MANAGEMENT | io::WRITE_UNCORRECTABLE | io::COPY
     );
     if changes && namespace.export.read_only {
         return Err(Status::WRITE_PROTECTED);
@@ -134,23 +129,25 @@ fn extent(entry: &Entry, namespace: &Namespace) -> Result<(u64, u32), Status> {
 
 /// Where some blocks lie, bytes.
 pub fn bytes_of(first: u64, count: u64, namespace: &Namespace) -> Result<(u64, u32), Status> {
-    let most = namespace.export.bytes / SECTOR_BYTES;
+    let block = u64::from(namespace.part.wish.block);
+    let most = namespace.export.bytes / block;
     if first.checked_add(count).is_none_or(|end| end > most) {
         return Err(Status::LBA_OUT_OF_RANGE);
     }
-    Ok((first * SECTOR_BYTES, (count * SECTOR_BYTES) as u32))
+    Ok((namespace.part.first + first * block, (count * block) as u32))
 }
 
 /// The most bytes that are compared and written as one: those of a capsule.
 pub const ATOMIC_BYTES: u64 = MOST_IN_CAPSULE as u64;
 
 /// Whether a command can be the first of a fused pair, or the second.
-pub fn check_fused(entry: &Entry, is_first: bool) -> Result<(), Status> {
+pub fn check_fused(entry: &Entry, is_first: bool, subsystem: &Subsystem) -> Result<(), Status> {
     let opcode = if is_first { io::COMPARE } else { io::WRITE };
     if entry.opcode() != opcode {
         return Err(Status::INVALID_FIELD);
     }
-    if entry.blocks().1 * SECTOR_BYTES > ATOMIC_BYTES {
+    let block = subsystem.namespace(entry.namespace())?.part.wish.block;
+    if entry.blocks().1 * u64::from(block) > ATOMIC_BYTES {
         return Err(Status::ATOMIC_UNIT_EXCEEDED);
     }
     if entry.data().0 != SGL_IN_CAPSULE { Err(Status::SGL_TYPE_INVALID) } else { Ok(()) }
@@ -166,9 +163,11 @@ pub fn execute_fused(
 ) {
     let output = Arc::clone(&owed.output);
     let (first, second) = (first.id(), entry.id());
-    let found = subsystem
-        .namespace(entry.namespace())
-        .and_then(|it| extent(entry, it).map(|extent| (it, extent)));
+    let found = subsystem.namespace(entry.namespace()).and_then(|it| {
+        let (offset, bytes) = extent(entry, it)?;
+        it.part.map(offset - it.part.first, bytes.into())?;
+        Ok((it, (offset, bytes)))
+    });
     let (namespace, (offset, _)) = match found {
         Ok(found) => found,
         Err(status) => {
@@ -253,6 +252,9 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
     let (client, held_back) = (owed.client(namespace), owed.held_back);
     if opcode == io::DATASET_MANAGEMENT {
         let ranges = ranges(entry, &data, namespace)?;
+        for (offset, bytes) in &ranges {
+            namespace.part.unmap(offset - namespace.part.first, u64::from(*bytes));
+        }
         let reply = plain(entry, namespace, owed);
         for ((offset, bytes), reply) in ranges.iter().zip(together(ranges.len(), reply)) {
             let wanted = Wanted::new(Command::Trim, *offset, *bytes);
@@ -270,17 +272,26 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
     }
     if opcode == io::MANAGEMENT_RECEIVE {
         let (output, entry) = (Arc::clone(&owed.output), *entry);
+        let block = namespace.part.wish.block;
         client.see_placement(Box::new(move |seen| {
             // All of it is kept until now.
             let _owed = owed;
             match seen {
-                Some(it) => output.complete_with(entry.id(), &placement::receive(&entry, &it)),
+                Some(it) => {
+                    output.complete_with(entry.id(), &placement::receive(&entry, &it, block))
+                }
                 None => output.complete(entry.id(), 0, Status::INTERNAL_ERROR),
             }
         }));
         return Ok(());
     }
     let (offset, bytes) = extent(entry, namespace)?;
+    let (within, all) = (offset - namespace.part.first, u64::from(bytes));
+    match opcode {
+        io::WRITE => namespace.part.map(within, all)?,
+        io::WRITE_ZEROES | io::WRITE_UNCORRECTABLE => namespace.part.unmap(within, all),
+        _ => {}
+    }
     let fua = entry.is_durable();
     match opcode {
         io::WRITE => {
@@ -321,18 +332,20 @@ fn pieces(client: &LocalClient, offset: u64, bytes: u32, held_back: bool, cut: b
 
 /// The ranges that a command deallocates.
 fn ranges(entry: &Entry, data: &[u8], namespace: &Namespace) -> Result<Vec<(u64, u32)>, Status> {
-    let most = namespace.export.bytes / SECTOR_BYTES;
+    let block = namespace.part.wish.block;
+    let most = namespace.export.bytes / u64::from(block);
     let mut found = Vec::new();
     for range in data.chunks_exact(RANGE_BYTES) {
         let (count, first) = (le32(range, 4), le64(range, 8));
         if first.checked_add(count.into()).is_none_or(|end| end > most) {
             return Err(Status::LBA_OUT_OF_RANGE);
         }
-        if count > MOST_RANGE_BLOCKS {
+        if count > MOST_RANGE_BYTES / block {
             return Err(Status::COMMAND_SIZE_LIMIT);
         }
         if count > 0 {
-            found.push((first * SECTOR_BYTES, count * SECTOR_BYTES as u32));
+            let from = namespace.part.first + first * u64::from(block);
+            found.push((from, count * block));
         }
     }
     // Other attributes are hints, which change nothing here.
