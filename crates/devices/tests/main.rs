@@ -29,6 +29,7 @@ mod parallelism;
 mod policies;
 mod pools;
 mod probe;
+mod queue_classes;
 mod queueing;
 mod raid;
 mod raid_keys;
