@@ -9,7 +9,7 @@ use super::dice::Dice;
 use super::redundancy;
 use super::today;
 use super::values::{job, page_size, value};
-use super::{blocks, diskspd, energy, fdp, logs, media};
+use super::{blocks, diskspd, energy, fdp, logs, media, queues};
 
 /// Keys that are given in every experiment, so that it is small.
 pub(super) const ALWAYS: [&str; 15] = [
@@ -250,14 +250,8 @@ fn reconcile(own: &mut Config, dice: &mut Dice) {
     if is(own, "device.interleave", "plane") {
         drop(own, "device.cache_commands");
     }
-    let weighs = is(own, "device.host_link.order", "weighted");
-    if !weighs && !is(own, "device.host_link.order", "round-robin") {
+    if !is(own, "device.host_link.order", "round-robin") {
         drop(own, "device.host_link.queues");
-        drop(own, "device.host_link.burst");
-    }
-    if !weighs {
-        drop(own, "device.host_link.priorities");
-        drop(own, "device.host_link.weights");
     }
     if is(own, "device.cleaning.copy_back", "true") && is(own, "device.active_blocks", "unit") {
         drop(own, "device.active_blocks");
@@ -283,6 +277,7 @@ fn section(config: &mut Config, title: &str, kind: &str, given: f64, dice: &mut 
             media::is_own,
             blocks::is_own,
             fdp::is_own,
+            queues::is_own,
         ];
         if apart.iter().any(|is_own| is_own(path)) {
             continue;

@@ -14,6 +14,7 @@ pub mod laws;
 mod logs;
 mod media;
 pub mod mend;
+mod queues;
 mod redundancy;
 pub mod shrink;
 mod today;

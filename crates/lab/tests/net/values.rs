@@ -1,7 +1,7 @@
 //! Values of every key that is no choice: one row each, small and odd ones first.
 
 use super::dice::Dice;
-use super::{Config, SAMPLES, blocks, energy, fdp, logs, media, today};
+use super::{Config, SAMPLES, blocks, energy, fdp, logs, media, queues, today};
 use options::KeyInfo;
 
 /// A value of a key, as TOML; empty where the key stays out. `None` when the key has no row here.
@@ -15,12 +15,16 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
     if fdp::is_own(&key.path) {
         return fdp::of_fdp(&key.path, dice);
     }
+    if queues::is_own(&key.path) {
+        return queues::of_queues(&key.path, dice);
+    }
     if logs::is_own(&key.path) {
         return logs::of_logs(&key.path, dice);
     }
     if key.expected.contains(" | ") {
         // A map that survives costs something: it is drawn with that.
-        let is_word = |it: &&str| !it.contains(' ') && *it != "nvram";
+        // So are classes of queues.
+        let is_word = |it: &&str| !it.contains(' ') && !["nvram", "weighted"].contains(it);
         let words: Vec<&str> = key.expected.split(" | ").filter(is_word).collect();
         return Some(dice.text(&words));
     }
@@ -60,9 +64,6 @@ fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option
         "host_link.latency" => dice.text(&["0ns", "1ns", "20us", "5ms"]),
         "host_link.queue_depth" => dice.pick(&["1", "2", "7", "32", "\"unlimited\""]).to_owned(),
         "host_link.queues" => dice.whole(&[1, 2, 7]),
-        "host_link.burst" => dice.pick(&["1", "4", "64", "\"unlimited\""]).to_owned(),
-        "host_link.priorities" => dice.text(&["medium", "urgent", "low"]),
-        "host_link.weights" => dice.text(&["8, 4, 2", "0, 0, 0", "255, 1, 0"]),
         "cleaning.min_free" => dice.number(&[0.0, 0.01, 0.02, 0.05, 0.1, 0.2]),
         "cleaning.background_free" => dice.number(&[0.0, 0.1, 0.2, 0.5, 0.9]),
         "cleaning.windowed_greedy.window" => dice.whole(&[1, 2, 5, 256]),
