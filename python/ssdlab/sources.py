@@ -8,14 +8,14 @@ from ssdlab import _core, layers
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
 
-#: Files that say what is run in a language of other programs: fio, DiskSpd, MQSim.
-OTHERS = (".fio", ".job", ".ini", ".diskspd", ".cmd", ".bat", ".xml")
+#: Files that say what is run in a language of other programs: fio, DiskSpd, MQSim, DiskSim.
+OTHERS = (".fio", ".job", ".ini", ".diskspd", ".cmd", ".bat", ".xml", ".parv")
 #: Presets at most that a question about a part of a name has.
 MANY = 4
 
 
 def from_experiment(path: str | os.PathLike[str]) -> list[Layer]:
-    """The layers of what says what is run: TOML, results, a fio job, a file of DiskSpd or MQSim.
+    """The layers of what says what is run: TOML, results, a file of fio, DiskSpd, MQSim, DiskSim.
 
     Results are a file, or the directory of `ssdlab run --out`. Raises `InputError`.
     """

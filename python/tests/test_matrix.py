@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 
 import ssdlab
+from ssdlab.foreign import disksim
+from ssdlab.foreign.parv import Block, Value
 
 TABLE = Path(__file__).with_name("original_2008.tsv")
 SHARED = Path(__file__).resolve().parents[3] / "shared"
@@ -31,58 +33,28 @@ BAND = 0.2
 # two runs deviate as the blocks that they clean do.
 GANG_TIME_SCALE = {"w_tpcc": 8, "w_rd128k": 10}
 SLOW_TIME_SCALE = {"reserve__w_rw4k__res5_cb1": 3, "reserve__w_rw4k__res8_cb1": 3}
-BUS = {1: "none", 2: "die", 4: "plane-pair", 8: "plane"}
 
 
 def settings(name, workload, requests, c):
-    """The keys that make `disksim-ssd` the drive of a run, and its trace the stream."""
-    planes, units = c["Planes per package"], c["Number of parallel units"]
-    pool, gang = c["Allocation pool logic"], c["Elements per gang"]
-    interleave = BUS[units]
-    dies = 2 if planes >= 4 else 1
-    if planes != 8 and units > 1:
-        dies, interleave = units, "die"
-    free = c["Minimum free blocks percentage"] / 100
-    keys = {
-        "device.dies_per_package": dies,
-        "device.planes_per_die": planes // dies,
-        "device.blocks_per_plane": c["Blocks per plane"],
-        "device.spare_blocks_per_plane": c["Reserve pages percentage"]
-        * c["Blocks per plane"]
-        // 100,
-        "device.interleave": interleave,
-        "device.pool": "plane" if pool == 2 else "package",
-        "device.timing.read": f"{1000 * c['Page read latency']:g}us",
-        "device.timing.program": f"{1000 * c['Page write latency']:g}us",
-        "device.timing.erase": f"{c['Block erase latency']:g}ms",
-        "device.timing.bus_per_byte": f"{1e6 * c['Chip xfer latency']:g}ns",
-        "device.host_link.queue_depth": c["Max queue length"],
-        "device.host_link.latency": f"{1000 * c['Command overhead']:g}us",
-        "device.cleaning.min_free": free,
-        "device.cleaning.copy_back": bool(c["Copy back"]),
-    }
-    synchronous = pool == 0 and "__sync" in name
-    if not synchronous:
-        keys["device.stripe"] = f"{4 * c['Element stride pages']}KiB"
-    if pool == 0:
-        shared = {1: "shared-bus", 2: "shared-control-async"}[c["Gang share"]]
-        keys["device.gang"] = "shared-control-sync" if synchronous else shared
-        keys["device.channels"], keys["device.packages_per_channel"] = 8 // gang, gang
+    """The drive of a run as its parameters are converted, and keys of the stream."""
+    given = {key: Value(str(value), 1) for key, value in c.items()}
+    device = disksim.ssd_keys(disksim.Given(Path(name), Block("ssdmodel_ssd", "SSD", 1, given)))
+    keys = {}
+    if c["Allocation pool logic"] == 0:
+        if "__sync" in name:
+            device["gang"] = "shared-control-sync"
+            del device["stripe"]
         keys["workload.time_scale"] = GANG_TIME_SCALE.get(workload, 1)
     if name in SLOW_TIME_SCALE:
         keys["workload.time_scale"] = SLOW_TIME_SCALE[name]
-    if c["Cleaning in background"]:
-        keys["device.cleaning.background"] = True
-        keys["device.cleaning.background_free"] = free
-    if c["Cleaning policy"] == 3:
-        migrates = c["Copy back"] and not name.endswith("_nomig")
-        keys["device.cleaning.levelling.rule"] = "migrate" if migrates else "rate-limit"
+    if name.endswith("_nomig"):
+        device["cleaning"]["levelling"] = {"rule": "rate-limit"}
     if requests == 99_999:
         keys["workload.requests"] = 100_000
-    if c["Reserve pages percentage"] > 15 or planes < 8:
+    if c["Reserve pages percentage"] > 15 or c["Planes per package"] < 8:
         # The original was given a stream over its own capacity, which is smaller.
         keys["workload.beyond"] = "scale"
-    return keys
+    return {"device": device, "set": keys}
 
 
 def trace(workload):
@@ -93,9 +65,7 @@ def trace(workload):
 @functools.cache
 def simulated(workload, keys):
     """Mean response in ms, as the original counts it, and blocks cleaned; keys as JSON."""
-    host_and_flash = ssdlab.run(
-        device="disksim-ssd", trace=trace(workload), set=json.loads(keys), seed=1
-    )
+    host_and_flash = ssdlab.run(trace=trace(workload), seed=1, **json.loads(keys))
     host, flash = host_and_flash.host.all, host_and_flash.flash
     return (host.mean_us - host.breakdown_us.host_queue) / 1000, flash.block_erases
 

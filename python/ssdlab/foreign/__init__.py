@@ -1,4 +1,4 @@
-"""Files other than TOML that describe a run: results, fio jobs, lines of DiskSpd, MQSim's XML.
+"""Files other than TOML that describe a run, of this program, fio, DiskSpd, MQSim and DiskSim.
 
 Each becomes layers, as an experiment file does. What could not be converted is kept in them
 as comments, which `notes` finds again.
@@ -37,6 +37,12 @@ def _mqsim(path: Path) -> list[Layer]:
     return [Layer(os.fspath(path), mqsim.converted(path))]
 
 
+def _disksim(path: Path) -> list[Layer]:
+    from ssdlab.foreign import disksim
+
+    return [Layer(os.fspath(path), disksim.converted(path))]
+
+
 READERS: dict[str, Callable[[Path], list[Layer]]] = {
     ".bat": _diskspd,
     ".cmd": _diskspd,
@@ -45,6 +51,7 @@ READERS: dict[str, Callable[[Path], list[Layer]]] = {
     ".ini": _fio,
     ".job": _fio,
     ".json": _results,
+    ".parv": _disksim,
     ".xml": _mqsim,
 }
 
@@ -59,7 +66,7 @@ def notes(stack: Sequence[Layer]) -> list[str]:
     return [
         f"{layer.source}: {line.removeprefix(NOTE)}"
         for layer in stack
-        if layer.source.endswith(".xml")
+        if layer.source.endswith((".parv", ".xml"))
         for line in layer.text.splitlines()
         if line.startswith(NOTE)
     ]

@@ -32,6 +32,8 @@ ITEMS: Mapping[str, ModuleType] = {
         "figure6",
         "figure7",
         "figure8",
+        "tradeoffs",
+        "tpcc",
         "slides",
         "gray",
         "diskspd",

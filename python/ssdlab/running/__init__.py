@@ -56,7 +56,7 @@ def run(
 
     - `experiment`: the path of a TOML file, its content as a dict, or an `Experiment`; also that of
       results or their directory, of a fio job (.fio), of command lines of DiskSpd (.cmd) or of a
-      file of MQSim (.xml);
+      file of MQSim (.xml) or DiskSim (.parv);
     - `device`, `workload`: the name of a preset, the path of a TOML file, or the section's keys as
       a dict, such as `device={"preset": "agrawal2008", "channels": 4}`; a preset takes precedence
       over a file of the same name, which `./name` selects;

@@ -111,7 +111,8 @@ def run(**arguments: Any) -> None:
     """Simulate an experiment and print the results.
 
     EXPERIMENT is a TOML file, results of ssdlab run or their directory, a fio job (.fio), command
-    lines of DiskSpd (.cmd), or an MQSim file (.xml), which --device and --workload take as well.
+    lines of DiskSpd (.cmd), or a file of MQSim (.xml) or DiskSim
+    (.parv), which --device and --workload take as well.
 
     Later options override earlier ones in this order: the experiment file, --device, --workload or
     --trace, all --set together, --seed, --timeline. The order of several --set does not matter;

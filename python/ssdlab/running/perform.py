@@ -218,7 +218,7 @@ def _has_operations(results: results_module.Results) -> bool:
 
 def _notes(layered: list[layers.Layer]) -> list[str]:
     """What files of other programs could not carry over."""
-    if not any(layer.source.endswith(".xml") for layer in layered):
+    if not any(layer.source.endswith((".parv", ".xml")) for layer in layered):
         return []
     from ssdlab import foreign
 

@@ -1,0 +1,235 @@
+"""The language of DiskSim's parameter files: typed blocks of `several words = value`.
+
+A file is a sequence of blocks (`TYPE NAME { ... }`), of instances (`instantiate [ a, b .. d ] as
+NAME`), of a `topology`, and of other files that are read in its place (`source FILE`). Nothing in
+it is run. Read after the manual of DiskSim 4.0 (Bucy, Schindler, Schlosser and Ganger,
+2008), chapter 3.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from ssdlab._core import InputError
+
+#: A parameter file, with all that it reads, is smaller.
+LARGEST = 1 << 20
+#: How deep files that read files, and blocks in blocks, may lie.
+DEEPEST = 8
+#: Instances that a range such as `disk0 .. disk99` may stand for.
+MOST = 4096
+
+_TOKEN = re.compile(r"\s*(?:#[^\n]*|(\.\.)|([{}\[\],=])|([^\s{}\[\],=#]+)|(\Z))")
+
+
+class Value(NamedTuple):
+    """A value as it is written, and where: a word or number, a list of values, or a block."""
+
+    said: str | list[Value] | Block
+    line: int
+
+    def __str__(self) -> str:
+        if isinstance(self.said, list):
+            return f"[{', '.join(map(str, self.said))}]"
+        return f"{self.said.type} {{ ... }}" if isinstance(self.said, Block) else self.said
+
+
+@dataclass
+class Block:
+    """A block: its type, its name (empty if it is a value), and its parameters."""
+
+    type: str
+    name: str
+    line: int
+    given: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass
+class Parameters:
+    """A whole file: its blocks, and what each instance is an instance of."""
+
+    path: Path
+    blocks: list[Block] = field(default_factory=list)
+    instances: dict[str, str] = field(default_factory=dict)
+    #: Files that are read in its place and are not there.
+    absent: list[str] = field(default_factory=list)
+
+    def of_type(self, type_: str) -> list[Block]:
+        """The blocks of a type."""
+        return [block for block in self.blocks if block.type == type_]
+
+
+class _Token(NamedTuple):
+    text: str
+    line: int
+
+
+def read(path: Path) -> Parameters:
+    """The file `path` with all that it reads. Raises `InputError` that names file and line."""
+    parameters = Parameters(path)
+    _Reader(path, parameters, deep=0, left=[LARGEST]).file()
+    return parameters
+
+
+class _Reader:
+    """Reads one file into `into`; `left` is how many bytes all of them may still have."""
+
+    def __init__(self, path: Path, into: Parameters, deep: int, left: list[int]) -> None:
+        self.path, self.into, self.deep, self.left = path, into, deep, left
+        try:
+            with path.open("rb") as file:
+                content = file.read(left[0] + 1)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        left[0] -= len(content)
+        if left[0] < 0:
+            raise InputError(f"{path}: larger than {LARGEST >> 10} KiB: no parameter file")
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: no text: a parameter file of DiskSim is text") from None
+        self.tokens = self._tokens(text)
+        self.now = next(self.tokens)
+
+    @staticmethod
+    def _tokens(text: str) -> Iterator[_Token]:
+        place, line = 0, 1
+        while (found := _TOKEN.match(text, place)) is not None:
+            line += text.count("\n", place, found.end())
+            place = found.end()
+            token = found[1] or found[2] or found[3]
+            if token:
+                yield _Token(token, line)
+            elif found[4] is not None:
+                break
+        while True:
+            yield _Token("", line)
+
+    def wrong(self, problem: str, line: int | None = None) -> InputError:
+        """The error about a line, the present one if none is named."""
+        return InputError(f"{self.path}:{line or self.now.line}: {problem}")
+
+    def take(self, wanted: str = "") -> _Token:
+        """The next token, which must be `wanted` if that is given."""
+        token = self.now
+        if wanted and token.text != wanted:
+            found = repr(token.text) if token.text else "the end of the file"
+            raise self.wrong(f"expected {wanted!r}, found {found}")
+        if not token.text:
+            raise self.wrong("the file ends in the middle of a block; it is probably truncated")
+        self.now = next(self.tokens)
+        return token
+
+    def file(self) -> None:
+        """All of the file."""
+        while self.now.text:
+            token = self.take()
+            if token.text == "instantiate":
+                self.instantiate()
+            elif token.text == "topology":
+                self.topology()
+            elif token.text == "source":
+                self.source(self.take())
+            elif re.fullmatch(r"[A-Za-z_]\w*", token.text):
+                name = self.take().text
+                self.into.blocks.append(self.block(token, name, deep=0))
+            else:
+                raise self.wrong(
+                    f"expected a block, instantiate, topology or source, found {token.text!r}",
+                    token.line,
+                )
+
+    def source(self, name: _Token) -> None:
+        """Another file, read in this place; where it is not there, only its name is known."""
+        other = self.path.parent / name.text
+        if self.deep >= DEEPEST:
+            raise self.wrong(f"source {name.text}: files read files, {DEEPEST} deep", name.line)
+        if not other.is_file():
+            self.into.absent.append(name.text)
+            return
+        _Reader(other, self.into, self.deep + 1, self.left).file()
+
+    def instantiate(self) -> None:
+        """`[ names ] as NAME`, in which `a0 .. a3` are four."""
+        self.take("[")
+        names: list[str] = []
+        while self.now.text != "]":
+            token = self.take()
+            if token.text == "..":
+                if not names:
+                    raise self.wrong("a range without a first name", token.line)
+                names += self.following(names[-1], self.take())
+            elif token.text != ",":
+                names.append(token.text)
+        self.take("]")
+        self.take("as")
+        of = self.take().text
+        self.into.instances |= dict.fromkeys(names, of)
+
+    def following(self, first: str, last: _Token) -> list[str]:
+        """The names after `first`, up to `last`."""
+        begins, ends = (re.fullmatch(r"(.*?)(\d+)", it) for it in (first, last.text))
+        if begins is None or ends is None or begins[1] != ends[1]:
+            raise self.wrong(f"{first} .. {last.text} is no range of numbered names", last.line)
+        numbers = range(int(begins[2]) + 1, int(ends[2]) + 1)
+        if len(numbers) > MOST:
+            raise self.wrong(f"{first} .. {last.text}: more than {MOST} instances", last.line)
+        return [f"{begins[1]}{number}" for number in numbers]
+
+    def topology(self) -> None:
+        """What stands behind what; here the organization of the devices alone decides."""
+        deep = 0
+        while self.now.text != "[":
+            self.take()
+        while True:
+            token = self.take()
+            deep += {"[": 1, "]": -1}.get(token.text, 0)
+            if deep == 0:
+                return
+
+    def block(self, type_: _Token, name: str, deep: int) -> Block:
+        """The parameters between braces."""
+        if deep > DEEPEST:
+            raise self.wrong(f"blocks in blocks, more than {DEEPEST} deep", type_.line)
+        block = Block(type_.text, name, type_.line)
+        self.take("{")
+        while self.now.text != "}":
+            words = [self.take()]
+            while self.now.text != "=":
+                words.append(self.take())
+            self.take("=")
+            key = " ".join(word.text for word in words)
+            if key in block.given:
+                raise self.wrong(f"{key} is given twice", words[0].line)
+            block.given[key] = self.value(deep)
+            if self.now.text != "}":
+                self.take(",")
+        self.take("}")
+        return block
+
+    def value(self, deep: int) -> Value:
+        """A word or number, a list, or a block."""
+        token = self.take()
+        if token.text == "[":
+            if deep > DEEPEST:
+                raise self.wrong(f"lists in lists, more than {DEEPEST} deep", token.line)
+            inside: list[Value] = []
+            while self.now.text != "]":
+                if self.now.text == ",":
+                    self.take()
+                else:
+                    inside.append(self.value(deep + 1))
+            self.take("]")
+            return Value(inside, token.line)
+        if token.text in "{}],=":
+            raise self.wrong(f"expected a value, found {token.text!r}", token.line)
+        words = [token.text]
+        while self.now.text not in (",", "}", "]", "{", "="):
+            words.append(self.take().text)
+        if self.now.text == "{":
+            return Value(self.block(_Token(" ".join(words), token.line), "", deep + 1), token.line)
+        return Value(" ".join(words), token.line)
