@@ -334,6 +334,7 @@ impl Results {
             was_prepared: self.was_prepared,
         });
         found.extend(self.flash.iter().flat_map(placed::warnings));
+        found.extend(placed::ignored(self.flash.as_ref(), &self.ran.notices));
         found
     }
 }

@@ -6,7 +6,6 @@
 //! `crates/lab/tests/warnings.rs` repeats.
 
 use crate::overload::Overload;
-use crate::placed;
 use crate::steady::Prepared;
 use devices::ssd::account::FlashCounts;
 use devices::ssd::{SpareReport, SsdReport};
@@ -130,8 +129,7 @@ pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     let untimed = run.flash.filter(|_| run.is_untimed).and_then(buffer_untimed);
     let found = [uncleaned, unsettled, changing, overload, scaled, spare, untimed];
     let found = found.into_iter().flatten();
-    let ignored = placed::ignored(run.flash, run.notices);
-    found.chain(ignored).chain(of_trace(run.notices)).collect()
+    found.chain(of_trace(run.notices)).collect()
 }
 
 /// What to do about a drive that was not measured in steady state.
