@@ -185,7 +185,7 @@ impl Workload for JobFile {
         // Phases never meet, so that their queues do not take turns: a number tells them apart.
         let queue = (self.names.len() - 1 - self.phases.len()) as u16;
         let handle = asked.handle;
-        self.named += u64::from(handle != Handle::NONE);
+        self.named += u64::from(handle.number().is_some());
         let request = Request { queue, handle, ..Request::new(id, asked.op, Lba(sector), sectors) };
         Ok(Some(Arrival { at, request }))
     }
