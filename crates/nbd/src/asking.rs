@@ -30,7 +30,7 @@ pub(crate) struct From {
     pub(crate) serial: u64,
     pub(crate) local: Option<Owed>,
     /// It is a write that has the device read the same first.
-    pub(crate) reads_first: bool,
+    pub reads_first: bool,
 }
 
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
@@ -180,7 +180,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             self.submit(slot, first, range.clone(), self.setup.scale.model(received));
             if reads_first && let Some(pending) = self.requests.at(slot) {
                 // As of a long trim, what is left follows.
-                pending.rest = range;
+                pending.is_followed_by(range);
             }
         } else {
             self.clients.left_device(asked.charge());

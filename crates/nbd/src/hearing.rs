@@ -108,7 +108,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
                 } else {
                     // What is there is read, and nothing is written.
                     differs.store(true, Ordering::Relaxed);
-                    asked.command = Command::Read;
+                    asked = Asked { command: Command::Read, ..asked };
                 }
             }
             Errand::Mark => marks = Some(asked.offset..asked.offset + u64::from(asked.length)),
@@ -133,7 +133,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             && !self.marks.add(range)
             && let Some(pending) = self.requests.at(slot)
         {
-            pending.refusal = pending.refusal.or(Some(Refusal::NoSpace));
+            pending.refuse(Refusal::NoSpace);
         }
         if asked.command != Command::Write {
             return;

@@ -138,11 +138,11 @@ impl fmt::Debug for Owed {
 }
 
 /// Where a client finds the placement handles that it has asked for.
-pub(crate) type Seen = Arc<Mutex<Option<Placement>>>;
+pub type Seen = Arc<Mutex<Option<Placement>>>;
 
 /// What is wanted of the server.
 #[derive(Debug)]
-pub(crate) enum Errand {
+pub enum Errand {
     /// A request to the device.
     Request,
     /// Only the data, which the device has read before.
@@ -165,7 +165,7 @@ pub(crate) struct Waiting {
     /// When it was asked, and whether it had to wait for room then.
     pub(crate) received: u64,
     pub(crate) held_back: bool,
-    pub(crate) errand: Errand,
+    pub errand: Errand,
 }
 
 #[derive(Default)]

@@ -8,16 +8,16 @@ const MOST_MARKS: usize = 1 << 14;
 
 /// Disjoint ranges of bytes: where each begins, and where it ends.
 #[derive(Debug, Default)]
-pub(crate) struct Marks(BTreeMap<u64, u64>);
+pub struct Marks(BTreeMap<u64, u64>);
 
 impl Marks {
     /// Whether part of a range is marked.
-    pub(crate) fn meet(&self, range: &Range<u64>) -> bool {
+    pub fn meet(&self, range: &Range<u64>) -> bool {
         self.0.range(..range.end).next_back().is_some_and(|(_, end)| *end > range.start)
     }
 
     /// Marks a range; not if there are too many already.
-    pub(crate) fn add(&mut self, range: Range<u64>) -> bool {
+    pub fn add(&mut self, range: Range<u64>) -> bool {
         self.remove(&range);
         if self.0.len() >= MOST_MARKS || range.is_empty() {
             return range.is_empty();
@@ -27,7 +27,7 @@ impl Marks {
     }
 
     /// A range is no longer marked.
-    pub(crate) fn remove(&mut self, range: &Range<u64>) {
+    pub fn remove(&mut self, range: &Range<u64>) {
         while let Some((&start, &end)) = self.0.range(..range.end).next_back() {
             if end <= range.start {
                 return;

@@ -49,7 +49,7 @@ pub struct Server<'a, D: ?Sized, W: ?Sized> {
     pub(crate) locals: Locals,
     pub(crate) requests: Requests,
     /// What a host has marked as unreadable.
-    pub(crate) marks: Marks,
+    pub marks: Marks,
     /// Long trims whose next piece must be submitted.
     pub(crate) trimming: Vec<u32>,
     /// The buffer in which replies are made.

@@ -11,7 +11,7 @@ const FORM: &str = "SIZE [thin CAPACITY] [lba 512B|4KiB], with sizes such as 1Gi
 const MOST: usize = 32;
 
 /// The namespaces that the settings wish for, of a device of that many bytes; none: one of all.
-pub(super) fn wishes(settings: &LiveSettings, bytes: u64) -> Result<Vec<NamespaceWish>, RunError> {
+pub fn wishes(settings: &LiveSettings, bytes: u64) -> Result<Vec<NamespaceWish>, RunError> {
     let Some(text) = &settings.namespaces else { return Ok(Vec::new()) };
     let refuse = |problem: String| RunError::Input(format!("namespaces {text}: {problem}"));
     if settings.nvme.is_none() {
@@ -53,16 +53,17 @@ fn one(part: &str, device: u64) -> Result<NamespaceWish, String> {
     let mut wish = NamespaceWish::whole(bytes);
     while let Some(word) = words.next() {
         match word {
-            "thin" => wish.capacity = size(words.next())?,
+            "thin" => wish = NamespaceWish { capacity: size(words.next())?, ..wish },
             "lba" => {
-                wish.block = match words.next() {
+                let block = match words.next() {
                     Some("512B" | "512") => 512,
                     Some("4KiB" | "4096B" | "4096") => 4096,
                     other => {
                         let other = other.unwrap_or_default();
                         return Err(format!("\"{other}\" is no format of blocks; 512B or 4KiB"));
                     }
-                }
+                };
+                wish = NamespaceWish { block, ..wish };
             }
             other => return Err(format!("\"{other}\" says nothing; {FORM}")),
         }

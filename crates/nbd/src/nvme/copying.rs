@@ -1,31 +1,27 @@
 //! The command Copy: ranges of the same namespace or of others are read, and written one behind the other.
 
 use super::command::{Entry, Status, io, le16, le32, le64};
+use super::limits::{COPY_ANY, COPY_SAME, MOST_COPIED, MOST_COPIED_EACH, MOST_COPIED_RANGES};
 use super::namespaces::{Namespace, Subsystem};
-use super::requests::{Owed, bytes_of, plain, status};
+use super::owed::{Owed, bytes_of, plain, status};
 use crate::local::{LocalClient, Reply, Wanted};
 use crate::protocol::{Command, Refusal};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Ranges at most, bytes of each, and bytes of all.
-pub const MOST_RANGES: usize = 128;
-pub const MOST_BYTES_EACH: u32 = 1 << 20;
-pub const MOST_BYTES: u32 = 4 << 20;
 /// Bytes of the description of a range.
 const RANGE_BYTES: usize = 32;
-/// Formats of these: of the same namespace, and of any.
-const SAME: u32 = 0;
-const ANY: u32 = 2;
-/// The formats as the bits of Identify.
-pub const FORMATS: u16 = 1 << SAME | 1 << ANY;
 
 /// How many bytes of descriptions a command sends; otherwise why it cannot be.
 pub fn sends(entry: &Entry) -> Result<usize, Status> {
     let ranges = (entry.word(12) as usize & 0xff) + 1;
-    if !matches!(format(entry), SAME | ANY) {
+    if !matches!(format(entry), COPY_SAME | COPY_ANY) {
         return Err(Status::INVALID_FIELD);
     }
-    if ranges > MOST_RANGES { Err(Status::COMMAND_SIZE_LIMIT) } else { Ok(ranges * RANGE_BYTES) }
+    if ranges > MOST_COPIED_RANGES {
+        Err(Status::COMMAND_SIZE_LIMIT)
+    } else {
+        Ok(ranges * RANGE_BYTES)
+    }
 }
 
 fn format(entry: &Entry) -> u32 {
@@ -48,7 +44,7 @@ pub fn begin(
     let mut all = 0;
     for range in data.chunks_exact(RANGE_BYTES) {
         let from = match format(entry) {
-            ANY => subsystem.namespace(le32(range, 0))?,
+            COPY_ANY => subsystem.namespace(le32(range, 0))?,
             _ => namespace,
         };
         if from.part.wish.block != block {
@@ -56,14 +52,14 @@ pub fn begin(
             return Err(Status::INVALID_FIELD);
         }
         let count = u64::from(le16(range, 16)) + 1;
-        if count > u64::from(MOST_BYTES_EACH / block) {
+        if count > u64::from(MOST_COPIED_EACH / block) {
             return Err(Status::COMMAND_SIZE_LIMIT);
         }
         all += count;
         let (offset, bytes) = bytes_of(le64(range, 8), count, from)?;
         sources.push((owed.client(from), offset, bytes));
     }
-    if all > u64::from(MOST_BYTES / block) {
+    if all > u64::from(MOST_COPIED / block) {
         return Err(Status::COMMAND_SIZE_LIMIT);
     }
     let (to, bytes) = bytes_of(le64(&entry.0, 40), all, namespace)?;

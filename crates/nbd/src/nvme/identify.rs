@@ -1,9 +1,10 @@
 //! What controllers and namespaces are, as the command Identify tells it.
 
-use super::copying;
+use super::limits::{
+    ATOMIC_BYTES, COPY_FORMATS, MOST_COPIED, MOST_COPIED_EACH, MOST_COPIED_RANGES, MOST_RANGE_BYTES,
+};
 use super::limits::{MOST_ERRORS, MOST_EVENTS, MOST_QUEUES, QUEUE_ENTRIES, TRANSFER_POWER};
 use super::part::Part;
-use super::requests::ATOMIC_BYTES;
 use super::wire::MOST_IN_CAPSULE;
 use engine::SECTOR_BYTES;
 
@@ -23,8 +24,6 @@ pub const COMMAND_SETS: u8 = 0x1c;
 
 /// The version of the specification that is followed: 1.4.
 pub const VERSION: u32 = 0x0001_0400;
-/// Most bytes in a range that is deallocated: those of a request of the server.
-pub const MOST_RANGE_BYTES: u32 = 1 << 30;
 /// The type of a discovery controller, and of one with namespaces.
 const DISCOVERY_TYPE: u8 = 2;
 const IO_TYPE: u8 = 1;
@@ -93,7 +92,7 @@ pub fn controller(
         // Fused compare and write, of so many blocks, counted from none on.
         page.u16(522, 1);
         page.u16(532, (ATOMIC_BYTES / SECTOR_BYTES) as u16 - 1);
-        page.u16(534, copying::FORMATS);
+        page.u16(534, COPY_FORMATS);
         if let Some(groups) = groups {
             // Endurance groups and flexible data placement, beside traffic as keep alive; directives.
             page.u32(96, 1 << 6 | 1 << 4 | 1 << 19);
@@ -118,9 +117,9 @@ pub fn namespace(part: &Part, read_only: bool, id: &[u8; 16], group: u16) -> Vec
     // Deallocated blocks read as zeroes, and write zeroes may deallocate.
     page.byte(33, 1 | 1 << 3);
     // Copy: blocks of a range, of all, and ranges, counted from none on.
-    page.u16(74, (copying::MOST_BYTES_EACH / block) as u16);
-    page.u32(76, copying::MOST_BYTES / block);
-    page.byte(80, copying::MOST_RANGES as u8 - 1);
+    page.u16(74, (MOST_COPIED_EACH / block) as u16);
+    page.u32(76, MOST_COPIED / block);
+    page.byte(80, MOST_COPIED_RANGES as u8 - 1);
     page.byte(99, u8::from(read_only));
     page.u16(102, group);
     page.bytes(104, id);

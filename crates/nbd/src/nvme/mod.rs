@@ -16,6 +16,7 @@ mod link;
 mod logs;
 mod namespaces;
 mod output;
+mod owed;
 mod part;
 mod placement;
 mod requests;

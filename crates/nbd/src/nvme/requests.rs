@@ -4,61 +4,17 @@ use super::command::{
     EVERY_NAMESPACE, Entry, SGL_IN_CAPSULE, SGL_TRANSPORT, Status, io, le32, le64,
 };
 use super::copying;
-use super::identify::MOST_RANGE_BYTES;
-use super::limits::MOST_BYTES;
+use super::limits::{ATOMIC_BYTES, MOST_BYTES, MOST_RANGE_BYTES};
 use super::namespaces::{Namespace, Subsystem};
 use super::output::{Output, Reading};
+use super::owed::{Lane, Owed, bytes_of, is_cut, plain, status};
 use super::placement;
-use super::wire::MOST_IN_CAPSULE;
 use crate::local::{LocalClient, Reply, Wanted, together};
 use crate::protocol::{Command, Refusal};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const RANGE_BYTES: usize = 16;
-
-/// The number of an I/O queue among all; it is free again when all that it asked is answered.
-pub struct Lane {
-    pub number: usize,
-    taken: Arc<Vec<AtomicBool>>,
-}
-
-impl Lane {
-    /// A free one.
-    pub fn take(taken: &Arc<Vec<AtomicBool>>) -> Option<Self> {
-        let number = taken.iter().position(|it| !it.swap(true, Ordering::AcqRel))?;
-        Some(Lane { number, taken: Arc::clone(taken) })
-    }
-}
-
-impl Drop for Lane {
-    fn drop(&mut self) {
-        self.taken[self.number].store(false, Ordering::Release);
-    }
-}
-
-/// Bytes of writes that may come, until these are answered.
-pub struct Grant {
-    bytes: usize,
-    all: Arc<AtomicUsize>,
-    own: Arc<AtomicUsize>,
-}
-
-impl Grant {
-    /// Some more bytes beside those of all queues and those of this one.
-    pub fn new(bytes: usize, all: &Arc<AtomicUsize>, own: &Arc<AtomicUsize>) -> Self {
-        all.fetch_add(bytes, Ordering::Relaxed);
-        own.fetch_add(bytes, Ordering::Relaxed);
-        Grant { bytes, all: Arc::clone(all), own: Arc::clone(own) }
-    }
-}
-
-impl Drop for Grant {
-    fn drop(&mut self) {
-        self.all.fetch_sub(self.bytes, Ordering::Relaxed);
-        self.own.fetch_sub(self.bytes, Ordering::Relaxed);
-    }
-}
 
 /// How many bytes of data a command of an I/O queue sends; otherwise why it cannot be.
 pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
@@ -127,19 +83,6 @@ fn extent(entry: &Entry, namespace: &Namespace) -> Result<(u64, u32), Status> {
     bytes_of(first, count, namespace)
 }
 
-/// Where some blocks lie, bytes.
-pub fn bytes_of(first: u64, count: u64, namespace: &Namespace) -> Result<(u64, u32), Status> {
-    let block = u64::from(namespace.part.wish.block);
-    let most = namespace.export.bytes / block;
-    if first.checked_add(count).is_none_or(|end| end > most) {
-        return Err(Status::LBA_OUT_OF_RANGE);
-    }
-    Ok((namespace.part.first + first * block, (count * block) as u32))
-}
-
-/// The most bytes that are compared and written as one: those of a capsule.
-pub const ATOMIC_BYTES: u64 = MOST_IN_CAPSULE as u64;
-
 /// Whether a command can be the first of a fused pair, or the second.
 pub fn check_fused(entry: &Entry, is_first: bool, subsystem: &Subsystem) -> Result<(), Status> {
     let opcode = if is_first { io::COMPARE } else { io::WRITE };
@@ -198,22 +141,6 @@ pub fn execute_fused(
         output.complete(second, 0, Status::FAILED_FUSED);
     });
     client.write_if_same((expected, differs), wanted, held_back, reply);
-}
-
-/// The answer that a command is owed.
-pub struct Owed {
-    pub output: Arc<Output>,
-    pub lane: Arc<Lane>,
-    pub grant: Option<Grant>,
-    /// It had to wait for room.
-    pub held_back: bool,
-}
-
-impl Owed {
-    /// The client that asks for it.
-    pub fn client<'a>(&self, namespace: &'a Namespace) -> &'a LocalClient {
-        namespace.client(self.lane.number)
-    }
 }
 
 /// Whether the clients that a command needs have room for it.
@@ -355,28 +282,6 @@ fn ranges(entry: &Entry, data: &[u8], namespace: &Namespace) -> Result<Vec<(u64,
     Ok(found)
 }
 
-/// The reply to a command without data for the host.
-pub fn plain(entry: &Entry, namespace: &Namespace, owed: Owed) -> Reply {
-    let (id, opcode) = (entry.id(), entry.opcode());
-    let has_ended = Arc::clone(&namespace.has_ended);
-    let client = owed.client(namespace).clone();
-    Box::new(move |outcome| {
-        // All of it is kept until now, the lane and the grant too.
-        let mut owed = owed;
-        if is_cut(&client, outcome.is_err(), &owed.output) {
-            return;
-        }
-        // The next data may come as soon as the host knows of the end.
-        drop(owed.grant.take());
-        let status = outcome.err().map_or(Status::SUCCESS, |refusal| status(refusal, opcode));
-        owed.output.complete(id, 0, status);
-        if status == Status::READ_ONLY_RANGE {
-            has_ended.store(true, Ordering::Relaxed);
-            owed.output.ring();
-        }
-    })
-}
-
 /// The reply to a command that reads: with the data, or what a comparison with `data` shows.
 fn read(
     entry: &Entry,
@@ -403,27 +308,4 @@ fn read(
         };
         owed.output.complete(id, 0, status);
     })
-}
-
-/// Whether a request failed because the power was cut: then its connection ends without an answer.
-fn is_cut(client: &LocalClient, failed: bool, output: &Output) -> bool {
-    let is_cut = failed && (client.is_off() || client.is_closed());
-    if is_cut {
-        output.close();
-    }
-    is_cut
-}
-
-/// The status for an error of the server.
-pub fn status(refusal: Refusal, opcode: u8) -> Status {
-    match refusal {
-        Refusal::NotPermitted => Status::READ_ONLY_RANGE,
-        Refusal::NoSpace => Status::CAPACITY_EXCEEDED,
-        Refusal::Invalid | Refusal::NotSupported => Status::INVALID_FIELD,
-        Refusal::Io => match opcode {
-            io::READ | io::COMPARE | io::VERIFY => Status::UNRECOVERED_READ_ERROR,
-            io::FLUSH => Status::INTERNAL_ERROR,
-            _ => Status::WRITE_FAULT,
-        },
-    }
 }

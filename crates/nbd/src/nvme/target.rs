@@ -5,7 +5,7 @@ use super::controller::{Connect, Controller, Effect, NEW_CONTROLLER};
 use super::limits::{MOST_CONTROLLERS, MOST_LINKS, QUEUES_IN_ALL};
 use super::link::{Link, Role, Told};
 use super::namespaces::{Namespace, Subsystem};
-use super::requests::Lane;
+use super::owed::Lane;
 use crate::clock::WallClock;
 use crate::connection::Flow;
 use crate::control::Control;
