@@ -132,6 +132,11 @@ pub(in crate::ssd) struct Clock {
 }
 
 impl Clock {
+    /// All that happens before an instant has happened.
+    pub fn pass(&mut self, to: Time) {
+        self.now = to;
+    }
+
     /// Nothing is to come.
     pub(in crate::ssd) fn at(now: Time) -> Clock {
         Clock { now, ..Clock::default() }
