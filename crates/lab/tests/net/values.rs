@@ -1,11 +1,9 @@
 //! Values of every key that is no choice: one row each, small and odd ones first.
 
 use super::dice::Dice;
-<<<<<<< HEAD
-use super::{Config, SAMPLES, blocks, energy, fdp, generators, logs, maps, media, today, zones};
-=======
-use super::{Config, SAMPLES, blocks, energy, fdp, logs, media, queues, today};
->>>>>>> h-nvme
+use super::{
+    Config, SAMPLES, blocks, energy, fdp, generators, logs, maps, media, queues, today, zones,
+};
 use options::KeyInfo;
 
 /// A value of a key, as TOML; empty where the key stays out. `None` when the key has no row here.
@@ -22,28 +20,17 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
     if fdp::is_own(&key.path) {
         return fdp::of_fdp(&key.path, dice);
     }
-<<<<<<< HEAD
     if maps::is_own(&key.path) {
         return maps::of_map(&key.path, dice);
-=======
+    }
     if queues::is_own(&key.path) {
         return queues::of_queues(&key.path, dice);
->>>>>>> h-nvme
     }
     if logs::is_own(&key.path) {
         return logs::of_logs(&key.path, dice);
     }
-<<<<<<< HEAD
     if let Some(word) = of_words(key, dice) {
         return Some(word);
-=======
-    if key.expected.contains(" | ") {
-        // A map that survives costs something: it is drawn with that.
-        // So are classes of queues.
-        let is_word = |it: &&str| !it.contains(' ') && !["nvram", "weighted"].contains(it);
-        let words: Vec<&str> = key.expected.split(" | ").filter(is_word).collect();
-        return Some(dice.text(&words));
->>>>>>> h-nvme
     }
     match key.path.split('.').next() {
         Some("device") if energy::is_own(&key.path) => energy::of_energy(&key.path, dice),
@@ -61,8 +48,8 @@ fn of_words(key: &KeyInfo, dice: &mut Dice) -> Option<String> {
     if !key.expected.contains(" | ") {
         return None;
     }
-    // A map that survives costs something: it is drawn with that.
-    let is_word = |it: &&str| !it.contains(' ') && *it != "nvram";
+    // A map that survives costs something: it is drawn with that, as classes of queues are.
+    let is_word = |it: &&str| !it.contains(' ') && !["nvram", "weighted"].contains(it);
     let words: Vec<&str> = key.expected.split(" | ").filter(is_word).collect();
     Some(dice.text(&words))
 }

@@ -108,7 +108,7 @@ pub struct ZonedDrive {
 
 impl ZonedDrive {
     /// A drive at rest.
-    pub fn new(
+    pub(super) fn new(
         config: &ZonedConfig,
         zones: Zones,
         media: Media,
