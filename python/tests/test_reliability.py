@@ -102,7 +102,7 @@ def test_an_array_of_mirrors_loses_with_each_of_its_groups(array):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["agrawal2008"], 'device.kind is "ssd"; reliability needs an "array"'),
+        (["sata-2008"], 'device.kind is "disk"; reliability needs an "array"'),
         (["nowhere.toml"], "nowhere.toml: cannot be read"),
         (["array.toml", "--life", "12"], '--life "12": "12" has no unit'),
         (["array.toml", "--repair", "normal(3h, 1h)"], 'no distribution "normal"'),

@@ -213,6 +213,6 @@ def _use(case: Case, work: Path, served: Path, uri: str) -> tuple[str, str]:
 
 
 def _short(reason: str) -> str:
-    """The first line, without the directory of this run."""
-    first = reason.partition("\n")[0]
+    """The first line, without the directory of this run and what `mount` says of the kernel."""
+    first = reason.partition("\n")[0].partition(" dmesg(1)")[0]
     return re.sub(r"/\S*ssdlab-crash-[^/\s:]*/?", "", first)[:MOST_REASON]

@@ -54,8 +54,8 @@ def damage_text(found: Damage, file: IO[str]) -> str:
     drives = found.drives
     title = Text(f"{found.recorded.app or found.recorded.check}", style="bold")
     title.append(
-        f"  {len(drives):,} drives ({found.recorded.device}), {found.share:.3g} of the pages "
-        "unreadable",
+        f"  {len(drives):,} drives ({found.recorded.device}), {100 * found.share:.3g} % of the "
+        "pages unreadable",
         style="not bold dim",
     )
     table = Table(box=None, padding=(0, 1), pad_edge=False)

@@ -88,7 +88,6 @@ macro_rules! kinds {
                 (kind as u32) << NUMBER_BITS | number
             }
 
-            #[expect(clippy::inline_always, reason = "every event passes here")]
             #[inline(always)]
             fn unpacked(packed: u32) -> Event {
                 let number = packed & (MOST_LANES - 1);

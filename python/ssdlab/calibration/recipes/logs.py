@@ -14,8 +14,8 @@ from ssdlab.calibration import fio
 #: A sample of bandwidth stands for the time since the one before: these are the shortest and the
 #: most of them that are looked at.
 FEWEST_SAMPLES = 8
-#: The bytes of a log differ from those of the JSON by no more than this.
-SAME = 0.1
+#: The bytes of a log differ from those of the JSON by no more than this: its samples are means.
+SAME = 0.25
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,7 @@ def bandwidth(directory: Path, of: Stage, op: str) -> list[tuple[float, float]]:
             f"{known / 1e6:.4g} MB; write_bw_log needs log_avg_msec, and both files must be of the "
             "same run"
         )
-    factor = known / total
-    return [(seconds, amount * factor) for seconds, amount in samples]
+    return samples
 
 
 def latencies_us(directory: Path, name: str) -> list[float]:

@@ -107,7 +107,7 @@ impl Dies {
     #[inline]
     pub fn read(&mut self, row: &Row, sight: Sight, clock: &mut Clock) {
         let now = clock.now;
-        let mut read = Read {
+        let read = Read {
             owner: row.owner,
             die: row.die,
             planes: row.planes,
@@ -125,13 +125,12 @@ impl Dies {
         let is_free = if self.shared { die.busy == 0 } else { die.busy & read.planes == 0 };
         if is_free && die.is_at_rest() {
             // What waits for nothing does not go through the queue.
-            die.busy |= read.planes;
-            die.account.begin(is_drive, now);
+            die.begin_read(read.planes, is_drive, now);
             let id = self.reads.insert(read);
             return self.sense(id, read.kind, now + read.sense_ns, clock);
         }
-        read.marks = [die.account.cleaning_ns(now), die.account.stopping_ns(now)];
-        let id = self.reads.insert(read);
+        let marks = [die.account.cleaning_ns(now), die.account.stopping_ns(now)];
+        let id = self.reads.insert(Read { marks, ..read });
         let queue = if is_drive && self.host_first { &mut die.later_reads } else { &mut die.reads };
         queue.push_back(id);
         self.run(row.die, sight, clock);
@@ -160,9 +159,8 @@ impl Dies {
         clock: &mut Clock,
     ) {
         let read = &mut self.reads[id];
-        read.kind = row;
-        (read.sense_ns, read.bus_ns) = self.costs.row(row, pages);
-        read.sense_ns += longer_ns;
+        let (sense_ns, bus_ns) = self.costs.row(row, pages);
+        read.goes_on(row, sense_ns + longer_ns, bus_ns);
         let read = *read;
         self.count_read(&read);
         self.sense(id, row, clock.now + read.sense_ns, clock);
@@ -430,8 +428,7 @@ impl Dies {
             let suspend = (die.account.stopping_ns(now) - read.marks[1]).min(wait);
             [(die.account.cleaning_ns(now) - read.marks[0]).min(wait - suspend), suspend]
         };
-        die.busy |= read.planes;
-        die.account.begin(cleans, now);
+        die.begin_read(read.planes, cleans, now);
         if die.has_waiting_task() {
             die.passed += 1;
         }
@@ -627,7 +624,7 @@ impl Dies {
     #[inline]
     fn count_read(&mut self, read: &Read) {
         // Most often of one plane, which costs less to find than to count.
-        let is_one = read.planes & (read.planes - 1) == 0;
+        let is_one = read.planes.is_power_of_two();
         let senses = if is_one { 1 } else { u64::from(read.planes.count_ones()) };
         let [all, of_host] = &mut self.effort;
         all.sense(senses, read.sense_ns, 0);

@@ -25,7 +25,7 @@ pub(in crate::ssd) struct Row {
     pub(super) die: u32,
     pub(super) planes: u32,
     /// The type of the pages that are sensed.
-    pub(super) kind: u32,
+    pub kind: u32,
     pub(super) sense_ns: Time,
     pub(super) bus_ns: Time,
 }
@@ -33,7 +33,7 @@ pub(in crate::ssd) struct Row {
 impl Row {
     /// The row of a single page, as adding it to [`Rows`] and finishing the row would make it.
     #[inline]
-    pub(super) fn of_page(
+    pub fn of_page(
         (place, (skipped, bytes)): (Place, (u32, u32)),
         owner: impl Fn(u32) -> Owner,
         (shape, blocks_per_domain): (&Groups, u32),

@@ -61,7 +61,7 @@ pub(super) struct Read {
     /// The planes that take part.
     pub(super) planes: u32,
     /// The type of the pages that it senses next, how long that takes, ns, and what of it crosses the bus.
-    pub(super) kind: u32,
+    pub kind: u32,
     pub(super) sense_ns: Time,
     pub(super) bus_ns: Time,
     /// When it began to wait, and how long the die had been cleaning and stopping then.
@@ -220,7 +220,21 @@ impl Account {
     }
 }
 
+impl Read {
+    /// It senses pages of another type next, of which some cross the bus.
+    pub fn goes_on(&mut self, kind: u32, sense_ns: Time, bus_ns: Time) {
+        (self.kind, self.sense_ns, self.bus_ns) = (kind, sense_ns, bus_ns);
+    }
+}
+
 impl Die {
+    /// It begins to sense pages of these planes, for cleaning or not.
+    #[inline]
+    pub fn begin_read(&mut self, planes: u32, cleans: bool, now: Time) {
+        self.busy |= planes;
+        self.account.begin(cleans, now);
+    }
+
     /// What it does is gone; its time accounting continues.
     pub(super) fn lose_power(&mut self, now: Time) {
         let mut account = self.account;
