@@ -95,7 +95,7 @@ pub struct Link {
     wanting: VecDeque<(Entry, usize)>,
     waiting: VecDeque<Waiting>,
     /// The first command of a pair, the second of which comes next.
-    first: Option<First>,
+    half_pair: Option<First>,
     /// Bytes of writes that may come to all queues, and to this one.
     granted: Arc<AtomicUsize>,
     own: Arc<AtomicUsize>,
@@ -124,7 +124,7 @@ impl Link {
             current: 0,
             wanting: VecDeque::new(),
             waiting: VecDeque::new(),
-            first: None,
+            half_pair: None,
             granted: Arc::clone(granted),
             own: Arc::default(),
         })
@@ -211,7 +211,7 @@ impl Link {
         let Role::Queue(..) = self.role else {
             return Some(Told { entry, data: self.input[data].to_vec(), is_damaged });
         };
-        if self.first.is_some() || entry.is_fused() {
+        if self.half_pair.is_some() || entry.is_fused() {
             self.fuse(entry, data, is_damaged, subsystem);
         } else {
             self.take(entry, data, is_damaged, subsystem);
@@ -233,7 +233,7 @@ impl Link {
     /// A command of a fused pair, or one that stands where its second should. The data of both are in their capsules.
     #[cold]
     fn fuse(&mut self, entry: Entry, data: Range<usize>, is_damaged: bool, subsystem: &Subsystem) {
-        let first = self.first.take();
+        let first = self.half_pair.take();
         if entry.fuse() != 2 {
             if let Some(First { entry, .. }) = first {
                 self.output.complete(entry.id(), 0, Status::MISSING_FUSED);
@@ -247,7 +247,7 @@ impl Link {
                     if let Err(status) = placed {
                         self.output.complete(entry.id(), 0, status);
                     }
-                    self.first = Some(First { entry, expected });
+                    self.half_pair = Some(First { entry, expected });
                 }
                 _ => self.output.complete(entry.id(), 0, Status::INVALID_FIELD),
             };

@@ -6,13 +6,13 @@ use super::command::{
 use super::copying;
 use super::limits::{ATOMIC_BYTES, MOST_BYTES, MOST_RANGE_BYTES};
 use super::namespaces::{Namespace, Subsystem};
-use super::output::{Output, Reading};
+use super::output::Reading;
 use super::owed::{Lane, Owed, bytes_of, is_cut, plain, status};
 use super::placement;
 use crate::local::{LocalClient, Reply, Wanted, together};
-use crate::protocol::{Command, Refusal};
+use crate::protocol::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const RANGE_BYTES: usize = 16;
 
