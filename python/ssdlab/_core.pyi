@@ -245,7 +245,12 @@ class LiveEntry:
 class LiveNamespaces:
     warnings: builtins.list[str]
 
-    def __init__(self, uri: str, allow_remote: bool) -> None: ...
+    def __init__(
+        self,
+        uri: str,
+        allow_remote: bool,
+        tls: tuple[str | os.PathLike[str], bool, bool] | None = None,
+    ) -> None: ...
     def open(self) -> str: ...
     def close(self) -> None: ...
 
@@ -276,6 +281,7 @@ class LiveDevice:
         mount: str | os.PathLike[str] | None = None,
         vhost_user: str | os.PathLike[str] | None = None,
         nvme: str | tuple[LiveNamespaces, str] | None = None,
+        namespaces: str | None = None,
         behind: tuple[LiveEntry, str, str] | None = None,
     ) -> None: ...
     def status(self) -> tuple[int, int, int, float | None, float] | None: ...

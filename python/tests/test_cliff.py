@@ -79,7 +79,7 @@ def test_it_is_in_the_api():
 
 def _written(**changes):
     """Half a copy of a small part of the 980 PRO: 300 GB of 1 TB."""
-    set = {"device.slc_cache.limit": "100GB", "device.scale": 384}
+    set = {"device.slc_cache.limit": "100GB", "device.scale": 128}
     set |= {f"device.{key.replace('__', '.')}": value for key, value in changes.items()}
     return cliff("samsung-980pro", 300e9, set=set)
 
@@ -102,7 +102,7 @@ def test_folds_during_the_burst_would_move_the_cliff():
 
 def test_without_forced_folds_a_long_copy_would_be_fast_to_its_end():
     def mean(rate):
-        set = {"device.scale": 384, "device.slc_cache.limit": "280GB"}
+        set = {"device.scale": 128, "device.slc_cache.limit": "280GB"}
         set |= {"device.slc_cache.fold_share": 0.0, "device.slc_cache.fold_rate": rate}
         return cliff("samsung-980pro", set=set).bytes_per_s
 
@@ -111,7 +111,7 @@ def test_without_forced_folds_a_long_copy_would_be_fast_to_its_end():
 
 def test_a_small_cache_of_the_map_makes_reads_of_a_wide_span_slower():
     def mean_us(memory, span):
-        set = {"device.scale": 384, "device.fill": "full", "device.map.memory": memory}
+        set = {"device.scale": 128, "device.fill": "full", "device.map.memory": memory}
         load = {"kind": "closed", "requests": 20_000, "outstanding": 1, "footprint": span}
         return ssdlab.run(device="wd-sn580", set=set, workload=load).host.read.mean_us
 

@@ -1,4 +1,4 @@
-"""Placement handles of a live device: log pages of NVMe, management of units, and the server's own words."""
+"""Placement handles of a live device: log pages, management of units, and the server's words."""
 
 import json
 import random

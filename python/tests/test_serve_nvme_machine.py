@@ -1,5 +1,6 @@
 """A live device as the NVMe drive of a virtual machine with unmodified nvme-cli and fio."""
 
+import json
 import re
 
 import machine
@@ -9,6 +10,7 @@ from other_programs import need
 
 import ssdlab
 
+HANDLES = {"device.fdp.handles": 3, "device.spare_factor": 0.3}
 MORE = machine.More(
     packages=("nvme-cli", "libnvme1"),
     modules=("failover", "net_failover", "virtio_net", "libcrc32c", "nvme-fabrics", "nvme-tcp"),
@@ -45,9 +47,54 @@ dd if=/dev/urandom of=/mnt/data bs=64k count=64 2>/dev/null; md5sum < /mnt/data 
 echo 3 > /proc/sys/vm/drop_caches
 test "$(md5sum < /mnt/data)" = "$(cat sum)" && echo read back
 umount /mnt && /sbin/e2fsck -f -n /dev/nvme0n2 && echo sound
+nvme copy /dev/nvme0n1 --sdlba=4096 --slbs=8,64 --blocks=7,15 && echo copied
+nvme write-uncor /dev/nvme0n1 -s 5000 -c 7 && echo marked
+nvme read /dev/nvme0n1 -s 5000 -c 7 -z 4096 > /dev/null
+nvme write-zeroes /dev/nvme0n1 -s 5000 -c 7
+for handle in 0 1 2 1 2 2 1 0 2 7; do
+  at=$((handle * 256 + 20000))
+  nvme write /dev/nvme0n3 -s $at -c 7 -z 4096 -d data --dir-type=2 --dir-spec=$handle && echo placed
+done
+nvme fdp update /dev/nvme0n3 --pids=1 && echo updated
+nvme fdp feature /dev/nvme0 -e 3
+echo BEGIN configs; nvme fdp configs /dev/nvme0 -e 3 -o json; echo END
+echo BEGIN usage; nvme fdp usage /dev/nvme0 -e 3 -o json; echo END
+echo BEGIN stats; nvme fdp stats /dev/nvme0 -e 3 -o json; echo END
+echo BEGIN events; nvme fdp events /dev/nvme0 -e 3 --host-events -o json; echo END
+echo BEGIN status; nvme fdp status /dev/nvme0n3 -o json; echo END
 nvme disconnect -n SUBSYSTEM
 dmesg | grep nvme
 """
+
+
+def told(said):
+    """What nvme-cli says of placement, by the name of its log."""
+    found = re.findall(r"^BEGIN (\w+)$(.*?)^END$", said, re.MULTILINE | re.DOTALL)
+    return {name: json.loads(text) for name, text in found}
+
+
+def numbers(value):
+    """All whole numbers of a log, whatever the program calls them."""
+    if isinstance(value, dict):
+        return [number for it in value.values() for number in numbers(it)]
+    if isinstance(value, list):
+        return [number for it in value for number in numbers(it)]
+    return [int(value)] if str(value).isdigit() else []
+
+
+def compare(logs, fdp):
+    """The logs of the drive as nvme-cli reads them, and the server's own words."""
+    assert {*logs} == {"configs", "usage", "stats", "events", "status"}
+    assert fdp["unit_bytes"] in numbers(logs["configs"])
+    assert logs["stats"]["hbmw"] == fdp["host_bytes"] == 10 * 4096
+    assert logs["stats"]["mbmw"] == fdp["media_bytes"]
+    assert logs["stats"]["mbe"] == fdp["erased_bytes"]
+    events = logs["events"]["events"]
+    last = fdp["last_events"]["host"]
+    assert len(events) == len(last) == 2
+    assert [it["event"] for it in last] == ["invalid_handle", "unit_not_full"]
+    left = [it["left_bytes"] // 512 for it in fdp["handles"]]
+    assert [it["ruamw"] for it in logs["status"]["ruhss"]] == left
 
 
 @pytest.mark.nightly
@@ -56,6 +103,7 @@ def test_a_kernel_and_its_programs_use_it(tmp_path):
     drives = {
         "old": {"device": "agrawal2008", "size": "64MiB"},
         "fast": {"device": "null", "size": "64MiB"},
+        "placed": {"device": "tlc-client", "size": "64MiB", "set": HANDLES},
     }
     (tmp_path / "machine").mkdir()
     with ssdlab.serve_exports(drives, socket=tmp_path / "nbd", nvme="tcp://127.0.0.1:0") as live:
@@ -64,6 +112,7 @@ def test_a_kernel_and_its_programs_use_it(tmp_path):
         network = ["-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,romfile="]
         said = machine.run(tmp_path / "machine", script, *network, more=MORE)
         health = live["old"].say("health")
+        fdp = live["placed"].say("placement")
     print(said)
     words = ("connected", "written", "same", "verified", "zeroed", "trimmed", "flushed")
     words += ("fio is content", "discarded", "mounted", "read back", "sound")
@@ -77,6 +126,9 @@ def test_a_kernel_and_its_programs_use_it(tmp_path):
         ("available_spare", r'"avail_spare" ?: ?(\d+)'),
     ):
         assert int(re.search(pattern, said)[1]) == health[key], key
+    assert said.count("placed\n") == 10 and "copied" in said and "marked" in said
+    assert re.search("Unrecovered|read error", said, re.IGNORECASE)
+    compare(told(said), fdp)
     old, fast = live.results["old"].host, live.results["fast"].host
     assert old.write.bytes >= (8 << 20) + 65536 and old.flush.requests > 0
     assert old.trim.requests >= 3 and fast.trim.requests > 0 and fast.write.bytes > 4 << 20

@@ -272,3 +272,66 @@ def test_a_revoked_client_stays_outside(tmp_path, pki, serve):
     with Haggler(live.uri) as it, pytest.raises((ssl.SSLError, OSError, EOFError)):
         it.secure(own, show=True)
         it.say(haggler.GO, name(""))
+
+
+# ---- NVMe/TCP -------------------------------------------------------------------------------
+
+
+def context_of(directory, shows=None):
+    context = ssl.create_default_context(cafile=os.fspath(directory / "ca-cert.pem"))
+    context.check_hostname = False
+    if shows is not None:
+        context.load_cert_chain(shows / "client-cert.pem", shows / "client-key.pem")
+    return context
+
+
+def test_hosts_of_nvme_come_in_within_tls(pki):
+    from initiator import Ended, Host, Queue
+
+    nvme = {"nvme": "tcp://127.0.0.1:0", "tls_certificates": pki}
+    data = os.urandom(MIB)
+    with ssdlab.serve("null", size="8MiB", **nvme) as live:
+        with Host(live.nvme, queues=2, context=context_of(pki)) as host:
+            host[0].write(4096, data)
+            assert host[1].read(4096, MIB) == data
+            host[0].flush()
+        # Who does not speak TLS is not heard, and costs the others nothing.
+        with pytest.raises((Ended, OSError)):
+            Queue(live.nvme, timeout=20).connect()
+        with Host(live.nvme, context=context_of(pki)) as host:
+            assert host[0].read(4096, 512) == data[:512]
+    assert live.results.host.write.bytes == MIB
+
+
+def test_hosts_of_nvme_show_certificates_where_they_must(pki, others):
+    from initiator import Ended, Host
+
+    with ssdlab.serve(
+        "null",
+        size="8MiB",
+        nvme="tcp://127.0.0.1:0",
+        tls_certificates=pki,
+        tls_verify_peer=True,
+    ) as live:
+        with Host(live.nvme, context=context_of(pki, pki)) as host:
+            host[0].write(0, bytes(512))
+        for shows in (None, others):
+            with pytest.raises((Ended, OSError)):
+                Host(live.nvme, context=context_of(pki, shows))
+
+
+def test_tls_that_a_host_of_nvme_could_ask_for_is_refused(pki):
+    with pytest.raises(ssdlab.InputError, match="TLS is required there or off"):
+        ssdlab.serve("null", nvme="tcp://127.0.0.1:0", tls_certificates=pki, tls="on")
+
+
+def test_namespaces_behind_one_target_are_within_tls(pki, tmp_path):
+    from initiator import Host
+
+    drives = {name: {"device": "null", "size": "8MiB"} for name in ("a", "b")}
+    place = {"nvme": "tcp://127.0.0.1:0", "socket": tmp_path / "s", "tls_certificates": pki}
+    with ssdlab.serve_exports(drives, **place) as live:
+        uri = live["a"].nvme
+        with Host(uri, context=context_of(pki)) as host:
+            host[0].write(0, b"b" * 512, namespace=2)
+    assert live.results["b"].host.write.bytes == 512 and live.results["a"].host.all.requests == 0

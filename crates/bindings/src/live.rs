@@ -41,7 +41,8 @@ impl LiveDevice {
     #[new]
     #[pyo3(signature = (layers, *, socket, port, host, allow_remote, size, backing, record,
                         record_data, time_scale, realtime, control=None, floor=None,
-                        read_only=false, mount=None, vhost_user=None, nvme=None, behind=None))]
+                        read_only=false, mount=None, vhost_user=None, nvme=None,
+                        namespaces=None, behind=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn new(
         py: Python<'_>,
@@ -62,6 +63,7 @@ impl LiveDevice {
         mount: Option<PathBuf>,
         vhost_user: Option<PathBuf>,
         nvme: Option<NvmePlace>,
+        namespaces: Option<String>,
         behind: Option<(Py<LiveEntry>, String, String)>,
     ) -> PyResult<Self> {
         let nvme = nvme.map(|it| it.way(allow_remote)).transpose()?;
@@ -75,6 +77,7 @@ impl LiveDevice {
             mount,
             vhost_user,
             nvme,
+            namespaces,
             size,
             backing,
             record,
@@ -178,10 +181,11 @@ pub struct LiveNamespaces {
 
 #[pymethods]
 impl LiveNamespaces {
-    /// A target at an address, which is not open yet.
+    /// A target at an address, which is not open yet; `tls` as for a door.
     #[new]
-    fn new(uri: &str, allow_remote: bool) -> PyResult<Self> {
-        let target = LiveTarget::new(uri, allow_remote).map_err(plain_error)?;
+    #[pyo3(signature = (uri, allow_remote, tls=None))]
+    fn new(uri: &str, allow_remote: bool, tls: Option<(PathBuf, bool, bool)>) -> PyResult<Self> {
+        let target = LiveTarget::new(uri, allow_remote, read_tls(tls)?).map_err(plain_error)?;
         let warnings = target.warnings.clone();
         Ok(LiveNamespaces { target: Mutex::new(Some(target)), warnings })
     }
@@ -207,6 +211,13 @@ impl LiveNamespaces {
         let mut target = self.target.lock().unwrap_or_else(PoisonError::into_inner);
         target.as_mut().map(|it| it.way_to(name)).ok_or_else(closed)
     }
+}
+
+/// The directory of certificates, whether clients must show one, and whether TLS is required.
+fn read_tls(tls: Option<(PathBuf, bool, bool)>) -> PyResult<Option<LiveTls>> {
+    let read =
+        tls.map(|(directory, verifies, required)| LiveTls::new(&directory, verifies, required));
+    read.transpose().map_err(plain_error)
 }
 
 fn closed() -> PyErr {
@@ -248,9 +259,7 @@ impl LiveEntry {
         allow_remote: bool,
         tls: Option<(std::path::PathBuf, bool, bool)>,
     ) -> PyResult<Self> {
-        let tls =
-            tls.map(|(directory, verifies, required)| LiveTls::new(&directory, verifies, required));
-        let tls = tls.transpose().map_err(plain_error)?;
+        let tls = read_tls(tls)?;
         let address = address(socket, port, host, allow_remote)?;
         let door = LiveDoor::new(&address, tls).map_err(plain_error)?;
         let warnings = door.warnings.clone();

@@ -22,6 +22,7 @@ pub use array_report::{ArrayReport, HoleReport, RebuildReport, StripeWrites};
 pub use building::{Tick, Unbuilt};
 pub use device_kind::DeviceKind;
 pub use energy::EnergyReport;
+pub use kit::arbitration::{QueueAccount, QueueClass};
 pub use kit::memory::MOST_MEMORY;
 pub use looks::{BlockLook, DriveLook, Looks, UNKNOWN_STREAM};
 pub use model::{Apart, Cleans, Examine, Model, Persist, Prepare};

@@ -33,6 +33,7 @@ mod planted;
 mod policies;
 mod pools;
 mod probe;
+mod queue_classes;
 mod queueing;
 mod raid;
 mod raid_keys;

@@ -184,6 +184,9 @@ mod power;
 #[path = "options_fdp.rs"]
 mod fdp;
 
+#[path = "options_queues.rs"]
+mod queues;
+
 /// A small drive of two packages that cleans soon.
 fn base() -> Vec<(&'static str, Value)> {
     vec![
@@ -311,10 +314,6 @@ fn times() -> Vec<Row> {
             .given("device.host_link.queue_depth", json!(1)),
         row("device.host_link.duplex", words("half", "full"), MIXED, (HOST_LINK, Less))
             .given("device.host_link.bandwidth", json!("100MB/s")),
-        // A queue of few requests does not wait behind one of many.
-        row("device.host_link.queues", [json!(1), json!(2)], READS, (WAIT_OF_THE_FEW, Less))
-            .given("device.host_link.order", json!("round-robin"))
-            .given("device.host_link.queue_depth", json!(1)),
         row("device.cleaning.min_free", [json!(0.02), json!(0.12)], WRITES, (AMPLIFICATION, More))
             .given("device.spare_factor", json!(0.25))
             .given("device.cleaning.time", json!("blocking")),
@@ -489,7 +488,7 @@ fn verdict(row: &Row) -> Result<(), String> {
 fn every_key_changes_a_result_in_the_right_direction() {
     let own = [shape(), space(), times(), frontiers(), wear(), energy::rows()];
     let parts = [blocks::rows(), buffered::rows(), buffered::ageing(), power::rows(), fdp::rows()];
-    let parts = parts.into_iter().chain([map::rows()]);
+    let parts = parts.into_iter().chain([map::rows(), queues::rows()]);
     let table: Vec<Row> = own.into_iter().chain(parts).flatten().collect();
     let failed: Vec<String> = table.iter().filter_map(|row| verdict(row).err()).collect();
     assert!(failed.is_empty(), "{failed:#?}");

@@ -17,8 +17,10 @@ pub fn bytes(report: &SsdReport) -> Value {
 /// Adds the sections of what only some drives have, in the order of the schema.
 pub fn sections(flash: &SsdReport, cuts: Option<&PowerCuts>, results: &mut Value) {
     let power = flash.power.as_ref().and_then(|it| power::section(it, cuts));
+    let queues = (!flash.queues.is_empty()).then(|| queues(flash));
     let found = [
         ("map", flash.maps.then(|| map(flash))),
+        ("queues", queues),
         ("slc_cache", flash.slc_cache.as_ref().map(slc_cache)),
         ("media", aged::section(flash)),
         ("bad_blocks", flash.bad.as_ref().map(bad_blocks)),
@@ -64,6 +66,23 @@ fn map(report: &SsdReport) -> Value {
     let counts = report.counts.rows().filter(|(row, _)| row.section == Section::Map);
     let rows = counts.map(|(row, count)| (row.key.to_owned(), json!(count)));
     std::iter::once(("hit_share".to_owned(), json!(share))).chain(rows).collect()
+}
+
+/// The section `queues`: what the device took from each submission queue of the host. A queue starves if something
+/// waits in it and nothing of it was ever taken.
+fn queues(flash: &SsdReport) -> Value {
+    let of = |(number, it): (usize, &devices::QueueAccount)| {
+        json!({
+            "queue": number,
+            "class": it.class.name(),
+            "fetched": it.fetched,
+            "waited_mean_us": (it.fetched > 0).then(|| it.waited_ns as f64 / 1e3 / it.fetched as f64),
+            "waited_max_us": it.longest_ns as f64 / 1e3,
+            "waiting": it.waiting,
+            "starved": it.waiting > 0 && it.fetched == 0,
+        })
+    };
+    flash.queues.iter().enumerate().map(of).collect()
 }
 
 /// The section `slc_cache`: what went through it, and its states in order.

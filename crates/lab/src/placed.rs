@@ -101,6 +101,22 @@ fn event(it: &FdpEvent) -> Value {
     })
 }
 
+/// The notice of a workload that its writes named handles.
+pub const NAMED_HANDLES: &str = "writes_with_handles";
+
+/// Writes named handles, and the device has none.
+pub fn ignored(flash: Option<&SsdReport>, notices: &[(&'static str, u64)]) -> Option<Warning> {
+    let (_, count) = notices.iter().find(|(name, count)| *name == NAMED_HANDLES && *count > 0)?;
+    if flash.is_some_and(|flash| flash.fdp.is_some()) {
+        return None;
+    }
+    let message = format!(
+        "{count} writes named a placement handle, and the device has none: they were placed as all others; set \
+         device.fdp.handles"
+    );
+    Some(Warning::new("placement_ignored", message, json!({ "writes": count })))
+}
+
 /// What is to be said about the handles of a run.
 pub fn warnings(flash: &SsdReport) -> Vec<Warning> {
     let Some(report) = &flash.fdp else { return Vec::new() };

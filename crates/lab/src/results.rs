@@ -10,6 +10,7 @@
 
 use crate::answers::{Answers, Classes};
 use crate::overload::{Backlog, Offered};
+use crate::placed::NAMED_HANDLES;
 use crate::steady::{Prepared, SteadyState};
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
@@ -249,8 +250,11 @@ impl Results {
             page_operations_per_second: per_second(operations),
             threads: Some(self.threads).filter(|threads| threads.asked > 1),
         };
+        // With placement handles it is nothing to notice that they are named.
+        let places = self.flash.as_ref().is_some_and(|flash| flash.fdp.is_some());
+        let noticed = ran.notices.iter().filter(|(name, _)| !places || *name != NAMED_HANDLES);
         let notices: Map<String, Value> =
-            ran.notices.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
+            noticed.map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
         let mut results = json!({
             "schema": SCHEMA,
             "version": env!("CARGO_PKG_VERSION"),
@@ -333,6 +337,7 @@ impl Results {
         });
         found.extend(self.flash.iter().flat_map(placed::warnings));
         found.extend(guessed::warning(&self.ran.guessed));
+        found.extend(placed::ignored(self.flash.as_ref(), &self.ran.notices));
         found
     }
 }

@@ -30,6 +30,7 @@ pub(crate) const WARNINGS: &[(&str, &str)] = &[
     ),
     ("handles_unused", "nothing was written with some placement handles"),
     ("foreign_invalidation", "data of a placement handle was superseded by other handles"),
+    ("placement_ignored", "writes named placement handles, and the device has none"),
     (
         "buffer_untimed",
         "pages were overwritten in the write buffer of an untimed run, as many as at saturation",

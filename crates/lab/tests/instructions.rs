@@ -28,7 +28,7 @@ const PARITY: &str = "kind = 'array'\nmembers = 5\nredundancy = 'parity'\n\
                       member = { preset = 'agrawal2008', blocks_per_plane = 64 }";
 
 const BUDGETS: [Budget; 18] = [
-    (PAGES, "random-read", [10_000, 40_000], "", 2_310),
+    (PAGES, "random-read", [10_000, 40_000], "", 2_400),
     (PAGES, "mixed", [10_000, 30_000], FULL, 4_530),
     (PAGES, "random-write", [10_000, 30_000], FULL, 6_610),
     (
@@ -38,7 +38,7 @@ const BUDGETS: [Budget; 18] = [
         "[run]\nprecondition = 'random:1'\n[device.cleaning]\ntime = 'interleaved'",
         6_940,
     ),
-    (TLC, "random-read", [10_000, 40_000], "", 4_180),
+    (TLC, "random-read", [10_000, 40_000], "", 4_140),
     (TLC, "mixed", [10_000, 30_000], FULL, 4_700),
     (TLC, "random-write", [10_000, 30_000], FULL, 5_620),
     (QLC, "random-write", [10_000, 30_000], FULL, 11_820),

@@ -132,6 +132,7 @@ fn each_is_raised_where_it_applies_and_not_beside() {
             vec!["device.fdp.handles=2"],
             vec!["device.fdp.handles=2", "device.fdp.place=address(0-50%:1)"],
         ),
+        ("placement_ignored", &both, vec![], vec!["device.fdp.handles=2"]),
         ("foreign_invalidation", &both, vec!["device.fdp.handles=2"], vec!["device.fdp.handles=1"]),
         (
             "buffer_untimed",

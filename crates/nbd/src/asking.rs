@@ -29,6 +29,8 @@ pub(crate) struct From {
     pub(crate) place: usize,
     pub(crate) serial: u64,
     pub(crate) local: Option<Owed>,
+    /// It is a write that has the device read the same first.
+    pub reads_first: bool,
 }
 
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
@@ -97,7 +99,8 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             return;
         }
         self.clients.asked(connection, asked.charge());
-        let from = From { place, serial: connection.serial, local: None };
+        let serial = connection.serial;
+        let from = From { place, serial, local: None, reads_first: false };
         let slot = self.take_in(from, asked, received);
         if asked.command == Command::Write {
             connection.writing = Some(slot);
@@ -107,11 +110,17 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     /// Accepts a request; its slot. The data of a write follow.
     pub(crate) fn take_in(&mut self, from: From, asked: Asked, received: u64) -> u32 {
         let (op, range) = for_device(&asked);
+        let reads_first = from.reads_first;
         let (offset, length) = (asked.offset, asked.length);
         let changes = !matches!(asked.command, Command::Read | Command::Flush);
         let held = changes && self.device.device().may_refuse();
         let slowly = op == Op::Trim && self.setup.store.zeroes_slowly(length);
+        let bytes = offset..offset + u64::from(length);
+        if changes {
+            self.marks.remove(&bytes);
+        }
         let done = match asked.command {
+            Command::Read if self.marks.meet(&bytes) => Err(Refusal::Io),
             _ if held => {
                 // A trim of less than a sector does not reach the device.
                 let alone = range.is_none() && self.device.device().has_ended();
@@ -167,7 +176,12 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             self.ask_syncer(slot);
         }
         if let Some(range) = range {
-            self.submit(slot, op, range, self.setup.scale.model(received));
+            let first = if reads_first { Op::Read } else { op };
+            self.submit(slot, first, range.clone(), self.setup.scale.model(received));
+            if reads_first && let Some(pending) = self.requests.at(slot) {
+                // As of a long trim, what is left follows.
+                pending.is_followed_by(range);
+            }
         } else {
             self.clients.left_device(asked.charge());
             self.no_longer_waits(slot, MODEL);

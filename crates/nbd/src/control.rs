@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Who wants to know what of the device.
 #[derive(Debug)]
-pub(crate) enum Wish {
+pub enum Wish {
     Health(Sender<Health>),
     Placement(Sender<Option<Placement>>),
 }
@@ -67,6 +67,11 @@ impl Control {
         answer.recv_timeout(PATIENCE).ok()
     }
 
+    /// Whether both are of one server.
+    pub fn is_same(&self, other: &Control) -> bool {
+        Arc::ptr_eq(&self.wake, &other.wake)
+    }
+
     /// The placement handles of the device, if it has some; likewise.
     pub fn placement(&self) -> Option<Placement> {
         let (sender, answer) = channel();
@@ -81,7 +86,7 @@ impl Control {
     }
 
     /// What is to be told of the device.
-    pub(crate) fn take_wishes(&self) -> Vec<Wish> {
+    pub fn take_wishes(&self) -> Vec<Wish> {
         let mut wishes = self.wishes.lock().unwrap_or_else(PoisonError::into_inner);
         wishes.as_mut().map(std::mem::take).unwrap_or_default()
     }

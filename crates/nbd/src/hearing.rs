@@ -5,13 +5,14 @@ use crate::attached::Background;
 use crate::floor::Floor;
 use crate::health::Health;
 use crate::local::{Errand, LocalClient, Waiting};
-use crate::nvme::{Namespace, QUEUES_IN_ALL};
+use crate::nvme::{Namespace, NamespaceWish, Part, QUEUES_IN_ALL};
 use crate::placement::Placement;
 use crate::protocol::{Asked, Command, Refusal};
 use crate::server::Server;
 use crate::setup::Witness;
 use engine::Device;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 /// Maximum number of requests of a client per turn.
 const STRETCH: usize = 64;
@@ -40,11 +41,25 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         handles.iter().all(|handle| self.witness.next_unit(device, now, u32::from(*handle)))
     }
 
-    /// The namespace that a target of `NVMe` makes of the device: a client for each of its I/O queues.
-    pub fn namespace(&mut self, name: &str, floor: &Floor) -> Namespace {
-        let clients = (0..QUEUES_IN_ALL).map(|_| self.local(floor.clone())).collect();
+    /// The namespaces that a target of `NVMe` makes of the device, one behind the other, with a client for each of its
+    /// I/O queues; of nothing that is wished for, one of all.
+    pub fn namespaces(
+        &mut self,
+        name: &str,
+        floor: &Floor,
+        wishes: &[NamespaceWish],
+    ) -> Vec<Namespace> {
+        let clients: Vec<LocalClient> =
+            (0..QUEUES_IN_ALL).map(|_| self.local(floor.clone())).collect();
         let handles = self.placement().map(|it| it.handles.len());
-        Namespace::new(name, clients, self.control.clone(), handles)
+        let whole = [NamespaceWish::whole(self.setup.export.bytes)];
+        let mut first = 0;
+        let mut next = |wish: &NamespaceWish| {
+            let part = Part::new(first, *wish);
+            first += wish.bytes;
+            Namespace::new(name, clients.clone(), self.control.clone(), (handles, part))
+        };
+        (if wishes.is_empty() { &whole[..] } else { wishes }).iter().map(&mut next).collect()
     }
 
     /// What a look at the health of the device shows.
@@ -80,9 +95,23 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     }
 
     fn ask_locally(&mut self, place: usize, waiting: Waiting) {
-        let Waiting { asked, data, owed, received, held_back, errand } = waiting;
+        let Waiting { mut asked, data, owed, received, held_back, errand } = waiting;
+        let (mut reads_first, mut marks) = (false, None);
         match errand {
             Errand::Request => {}
+            Errand::WriteIfSame(expected, differs) => {
+                let mut found = Vec::new();
+                let read = self.setup.store.read(asked.offset, asked.length, &mut found);
+                let bytes = asked.offset..asked.offset + u64::from(asked.length);
+                if read.is_ok() && found == expected && !self.marks.meet(&bytes) {
+                    reads_first = true;
+                } else {
+                    // What is there is read, and nothing is written.
+                    differs.store(true, Ordering::Relaxed);
+                    asked = Asked { command: Command::Read, ..asked };
+                }
+            }
+            Errand::Mark => marks = Some(asked.offset..asked.offset + u64::from(asked.length)),
             Errand::Peek => {
                 let range = Some((asked.offset, asked.length));
                 return owed.answer(None, range, &self.setup.store, &mut Vec::new());
@@ -98,7 +127,14 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
         self.punctuality.held_back += u64::from(held_back);
         self.clients.asked_locally(place, asked.charge());
-        let slot = self.take_in(From { place, serial: 0, local: Some(owed) }, asked, received);
+        let from = From { place, serial: 0, local: Some(owed), reads_first };
+        let slot = self.take_in(from, asked, received);
+        if let Some(range) = marks
+            && !self.marks.add(range)
+            && let Some(pending) = self.requests.at(slot)
+        {
+            pending.refuse(Refusal::NoSpace);
+        }
         if asked.command != Command::Write {
             return;
         }

@@ -138,15 +138,19 @@ impl fmt::Debug for Owed {
 }
 
 /// Where a client finds the placement handles that it has asked for.
-pub(crate) type Seen = Arc<Mutex<Option<Placement>>>;
+pub type Seen = Arc<Mutex<Option<Placement>>>;
 
 /// What is wanted of the server.
 #[derive(Debug)]
-pub(crate) enum Errand {
+pub enum Errand {
     /// A request to the device.
     Request,
     /// Only the data, which the device has read before.
     Peek,
+    /// A write, if what is there is the same as these; else what is there is read, and the mark is set.
+    WriteIfSame(Vec<u8>, Arc<AtomicBool>),
+    /// A trim, after which the range cannot be read before it is written.
+    Mark,
     /// That placement handles begin other reclaim units.
     NextUnits(Vec<u16>),
     /// To see the placement handles, which are put there.
@@ -161,7 +165,7 @@ pub(crate) struct Waiting {
     /// When it was asked, and whether it had to wait for room then.
     pub(crate) received: u64,
     pub(crate) held_back: bool,
-    pub(crate) errand: Errand,
+    pub errand: Errand,
 }
 
 #[derive(Default)]
@@ -286,6 +290,26 @@ impl LocalClient {
 
     /// Submits a request whatever the limits; it was [seen](Self::has_room) that there is room.
     pub fn ask_at_once(&self, wanted: Wanted, held_back: bool, reply: Reply) {
+        self.ask_for(Errand::Request, wanted, held_back, reply);
+    }
+
+    /// Writes if what is there is `expected`, else sets the mark `differs`; nothing comes between the two.
+    pub fn write_if_same(
+        &self,
+        (expected, differs): (Vec<u8>, Arc<AtomicBool>),
+        wanted: Wanted,
+        held_back: bool,
+        reply: Reply,
+    ) {
+        self.ask_for(Errand::WriteIfSame(expected, differs), wanted, held_back, reply);
+    }
+
+    /// Makes a range unreadable until it is written.
+    pub fn mark(&self, (offset, length): (u64, u32), held_back: bool, reply: Reply) {
+        self.ask_for(Errand::Mark, Wanted::new(Command::Trim, offset, length), held_back, reply);
+    }
+
+    fn ask_for(&self, errand: Errand, wanted: Wanted, held_back: bool, reply: Reply) {
         match wanted.checked(self.export) {
             Ok(asked) => {
                 let received = self.clock.now();
@@ -293,7 +317,7 @@ impl LocalClient {
                     self.queue.lock(),
                     reply,
                     (asked, wanted.data),
-                    (received, held_back, Errand::Request),
+                    (received, held_back, errand),
                 );
             }
             Err(refusal) => reply(Err(refusal)),
@@ -432,7 +456,9 @@ impl Locals {
         let mut state = queue.lock();
         queue.has_waiting.store(!state.waiting.is_empty(), Ordering::Release);
         let front = state.waiting.front()?;
-        if matches!(front.errand, Errand::Request) && !has_room(state.inside, &front.asked) {
+        let is_free =
+            matches!(front.errand, Errand::Peek | Errand::NextUnits(_) | Errand::SeePlacement(_));
+        if !is_free && !has_room(state.inside, &front.asked) {
             return None;
         }
         let mut next = state.waiting.pop_front()?;

@@ -93,8 +93,8 @@ impl Floor {
         let (mut device, mut inside) = (Constant::default(), Inside::default());
         let control = Control::new().map_err(system)?;
         let mut serving = Server::new(&mut device, &mut inside, setup()?, &control)?;
-        let namespaces = vec![serving.namespace("", &Floor::none())];
-        let target = NvmeTarget::new(&address, namespaces)?;
+        let namespaces = serving.namespaces("", &Floor::none(), &[]);
+        let target = NvmeTarget::new(&address, namespaces, None)?;
         let (place, its_control) = (target.address(), control.clone());
         let client = start(move || {
             let outcome = ask_nvme(&place);

@@ -45,6 +45,18 @@ pub(crate) struct Pending {
     pub(crate) stored: u32,
 }
 
+impl Pending {
+    /// When the device has done what it has, it gets this too.
+    pub fn is_followed_by(&mut self, rest: Range<u64>) {
+        self.rest = rest;
+    }
+
+    /// It ends with an error, unless it does already.
+    pub fn refuse(&mut self, refusal: Refusal) {
+        self.refusal = self.refusal.or(Some(refusal));
+    }
+}
+
 /// All requests without a reply yet, each in a slot of its own.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {

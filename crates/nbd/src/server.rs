@@ -19,6 +19,7 @@ use crate::entrance::Entrance;
 use crate::error::Error;
 use crate::listen::ClientStream;
 use crate::local::Locals;
+use crate::marks::Marks;
 use crate::patience::{Patience, Watch};
 use crate::pending::{BACKING, DATA, Requests};
 use crate::punctuality::Punctuality;
@@ -47,6 +48,8 @@ pub struct Server<'a, D: ?Sized, W: ?Sized> {
     pub(crate) clients: Clients,
     pub(crate) locals: Locals,
     pub(crate) requests: Requests,
+    /// What a host has marked as unreadable.
+    pub marks: Marks,
     /// Long trims whose next piece must be submitted.
     pub(crate) trimming: Vec<u32>,
     /// The buffer in which replies are made.
@@ -93,6 +96,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             clients: Clients::default(),
             locals: Locals::default(),
             requests: Requests::default(),
+            marks: Marks::default(),
             trimming: Vec::new(),
             stretch: Vec::new(),
             watch: Watch::default(),

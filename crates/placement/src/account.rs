@@ -30,38 +30,38 @@ pub struct Account {
 
 impl Account {
     /// Of nothing, for so many handles.
-    pub(crate) fn new(handles: u8) -> Account {
+    pub fn new(handles: u8) -> Account {
         let handles = vec![HandleAccount::default(); usize::from(handles)];
         Account { handles, ..Account::default() }
     }
 
     /// The host writes a page.
     #[inline]
-    pub(crate) fn wrote(&mut self, handle: usize) {
+    pub fn wrote(&mut self, handle: usize) {
         self.handles[handle].host += 1;
     }
 
     /// A page that `before` had written is superseded by `by`, or deallocated.
     #[inline]
-    pub(crate) fn lost(&mut self, before: u8, by: Option<u8>) {
+    pub fn lost(&mut self, before: u8, by: Option<u8>) {
         let account = &mut self.handles[usize::from(before)];
         account.invalidated += 1;
         account.foreign += u64::from(by.is_some_and(|by| by != before));
     }
 
     /// A unit is opened for writes of the host.
-    pub(crate) fn opened(&mut self, handle: usize) {
+    pub fn opened(&mut self, handle: usize) {
         self.handles[handle].opened += 1;
     }
 
     /// Cleaning moves a page of that handle.
     #[inline]
-    pub(crate) fn moves(&mut self, handle: u8) {
+    pub fn moves(&mut self, handle: u8) {
         self.handles[usize::from(handle)].moved += 1;
     }
 
     /// A unit of that owner is cleaned, which is no handle where it has copies of all; so many pages are moved.
-    pub(crate) fn cleans(&mut self, owner: usize, moved: u64) {
+    pub fn cleans(&mut self, owner: usize, moved: u64) {
         match self.handles.get_mut(owner) {
             Some(account) => account.moved_because += moved,
             None => self.moved_from_copies += moved,

@@ -15,7 +15,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// A range of sectors that a step reads, writes or trims, in as many requests as it takes; or a flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub struct Piece {
     op: Op,
     first: u64,
     sectors: u64,
@@ -24,35 +24,35 @@ pub(crate) struct Piece {
 
 impl Piece {
     /// Sectors from `first` on.
-    pub(crate) fn new(op: Op, first: u64, sectors: u64) -> Self {
+    pub fn new(op: Op, first: u64, sectors: u64) -> Self {
         debug_assert!(sectors > 0, "a piece of nothing");
         Piece { op, first, sectors, handle: Handle::NONE }
     }
 
     /// Blocks of 4 KiB.
-    pub(crate) fn of(op: Op, extent: Extent) -> Self {
+    pub fn of(op: Op, extent: Extent) -> Self {
         Piece::new(op, extent.first * BLOCK_SECTORS, extent.blocks * BLOCK_SECTORS)
     }
 
     /// A flush of everything that was written before.
-    pub(crate) fn flush() -> Self {
+    pub fn flush() -> Self {
         Piece { op: Op::Flush, first: 0, sectors: 0, handle: Handle::NONE }
     }
 
     /// How much it is.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.sectors * engine::SECTOR_BYTES
     }
 
     /// The same with a placement handle.
-    pub(crate) fn with(self, handle: Handle) -> Self {
+    pub fn with(self, handle: Handle) -> Self {
         Piece { handle, ..self }
     }
 }
 
 /// What a chain does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub enum Next {
     /// It asks what it has put into the step, from this instant on.
     Ask(Time),
     /// It waits until others have finished a step.
@@ -62,7 +62,7 @@ pub(crate) enum Next {
 }
 
 /// What chains do, step by step.
-pub(crate) trait Steps {
+pub trait Steps {
     /// The next step of a chain, whose pieces are put into `step`: one at least where it asks.
     fn step(&mut self, chain: usize, now: Time, step: &mut VecDeque<Piece>) -> Next;
 
@@ -85,15 +85,15 @@ struct Chain {
 
 /// How the pieces of a step become requests.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cut {
+pub struct Cut {
     /// Sectors of a read or write at most.
-    pub(crate) largest: u64,
+    pub largest: u64,
     /// Requests that a chain may have outstanding.
-    pub(crate) depth: u32,
+    pub depth: u32,
 }
 
 /// Chains while they run.
-pub(crate) struct Chains<S> {
+pub struct Chains<S> {
     steps: S,
     cut: Cut,
     chains: Vec<Chain>,
@@ -110,7 +110,7 @@ pub(crate) struct Chains<S> {
 
 impl<S: Steps> Chains<S> {
     /// As many chains, which have done nothing yet; of at most `limit` requests if there is a limit.
-    pub(crate) fn new(limit: Option<u64>, chains: usize, cut: Cut, steps: S) -> Self {
+    pub fn new(limit: Option<u64>, chains: usize, cut: Cut, steps: S) -> Self {
         Chains {
             steps,
             cut,
@@ -239,21 +239,21 @@ impl<S: Steps> Workload for Chains<S> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+pub mod tests {
     use super::*;
     use crate::kinds::tests::answer;
 
     /// A request, when it was asked and when it was answered.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub(crate) struct Asked {
-        pub(crate) at: Time,
-        pub(crate) end: Time,
-        pub(crate) request: Request,
+    pub struct Asked {
+        pub at: Time,
+        pub end: Time,
+        pub request: Request,
     }
 
     impl Asked {
         /// The first block of 4 KiB, and how many they are.
-        pub(crate) fn blocks(&self) -> std::ops::Range<u64> {
+        pub fn blocks(&self) -> std::ops::Range<u64> {
             let first = self.request.lba.0 / BLOCK_SECTORS;
             first..first + u64::from(self.request.sectors) / BLOCK_SECTORS
         }
@@ -261,7 +261,7 @@ pub(crate) mod tests {
 
     /// Runs a workload against a device that takes `takes` for each request, however many it has; at most `most`
     /// requests.
-    pub(crate) fn against(
+    pub fn against(
         workload: &mut dyn Workload,
         most: usize,
         mut takes: impl FnMut(&Request) -> Time,

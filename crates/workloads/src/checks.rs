@@ -92,3 +92,6 @@ pub(crate) fn unknown_word<'a>(
     let list = words.collect::<Vec<_>>().join(", ");
     Invalid::new(&[key], format!("\"{word}\" is not one of {list}{hint}"))
 }
+
+/// The notice of writes that named a placement handle.
+pub(crate) const NAMED_HANDLES: &str = "writes_with_handles";

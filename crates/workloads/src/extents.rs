@@ -4,28 +4,28 @@ use std::collections::BTreeMap;
 
 /// Consecutive blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Extent {
-    pub(crate) first: u64,
-    pub(crate) blocks: u64,
+pub struct Extent {
+    pub first: u64,
+    pub blocks: u64,
 }
 
 /// Free space, given out from its lowest address on.
 #[derive(Debug)]
-pub(crate) struct Allocator {
+pub struct Allocator {
     /// First block and number of each free extent; no two touch.
     free: BTreeMap<u64, u64>,
 }
 
 impl Allocator {
     /// `blocks` free blocks from `first` on.
-    pub(crate) fn new(first: u64, blocks: u64) -> Self {
+    pub fn new(first: u64, blocks: u64) -> Self {
         Allocator { free: BTreeMap::from([(first, blocks)]) }
     }
 
     /// Takes `blocks` blocks, in one extent where one is large enough, else in several.
     ///
     /// `None`, with nothing taken, if fewer blocks are free.
-    pub(crate) fn take(&mut self, blocks: u64) -> Option<Vec<Extent>> {
+    pub fn take(&mut self, blocks: u64) -> Option<Vec<Extent>> {
         if let Some(first) = self.free.iter().find(|(_, free)| **free >= blocks).map(|(f, _)| *f) {
             return Some(vec![self.cut(first, blocks)]);
         }
@@ -52,7 +52,7 @@ impl Allocator {
     }
 
     /// Gives an extent back and joins it with its neighbours.
-    pub(crate) fn give(&mut self, extent: Extent) {
+    pub fn give(&mut self, extent: Extent) {
         let Extent { mut first, mut blocks } = extent;
         if let Some(after) = self.free.remove(&(first + blocks)) {
             blocks += after;
@@ -67,13 +67,13 @@ impl Allocator {
     }
 
     /// How many blocks are free.
-    pub(crate) fn free_blocks(&self) -> u64 {
+    pub fn free_blocks(&self) -> u64 {
         self.free.values().sum()
     }
 
     /// The free extents, by address.
     #[cfg(test)]
-    pub(crate) fn free(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub fn free(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.free.iter().map(|(first, blocks)| (*first, *blocks))
     }
 }

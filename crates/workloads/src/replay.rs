@@ -54,6 +54,8 @@ pub struct TraceReader {
     /// Where each request waits for an answer.
     answered: Option<Answered>,
     issued: u64,
+    /// Writes that named a placement handle.
+    named: u64,
 }
 
 /// A request that lies within the device and waits for its turn.
@@ -108,6 +110,7 @@ impl TraceReader {
             has_zones: context.zones.is_some(),
             answered: waits.then(Answered::default),
             issued: 0,
+            named: 0,
             feed,
         })
     }
@@ -274,6 +277,7 @@ impl Workload for TraceReader {
         let request =
             Request { fua, handle, ..Request::new(self.issued, op, Lba(sector), sectors) };
         self.issued += 1;
+        self.named += u64::from(handle != Handle::NONE);
         Ok(Some(Arrival { at: at.max(now), request }))
     }
 
@@ -297,6 +301,7 @@ impl Workload for TraceReader {
         notices.extend(self.feed.notices());
         notices.extend(self.targets.notices());
         notices.push(("spread_requests", self.spread.as_ref().map_or(0, TickSpread::moved)));
+        notices.push((checks::NAMED_HANDLES, self.named));
         notices.push(("shortened_gaps", self.retiming.shortened()));
         notices.extend(self.feed.counted().all());
         notices.retain(|(_, count)| *count > 0);

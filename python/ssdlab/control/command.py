@@ -58,8 +58,8 @@ def _next_word(context: click.Context, _: click.Parameter, begun: str) -> list[C
 def ctl(socket: Path, words: tuple[str, ...], wait: float, quiet: bool) -> int:
     """Send an order to the control SOCKET of `ssdlab serve --control SOCKET`.
 
-    The answer is a line of JSON. To look: stats; health; about; counts; map; placement. To order: save; slow
-    X; latency add TIME [p=SHARE]; latency none; stall TIME; fail read|write|trim|flush
+    The answer is a line of JSON. To look: stats; health; about; counts; map; placement. To order:
+    save; slow X; latency add TIME [p=SHARE]; latency none; stall TIME; fail read|write|trim|flush
     all|FIRST..END [COUNT|rate=SHARE]; readonly [off]; end-of-life; cut [off TIME]; age steady; age
     N writes; next-unit HANDLE; reset. docs/live.md says what each does.
     """

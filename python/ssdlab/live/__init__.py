@@ -36,6 +36,7 @@ def serve(
     mount: str | os.PathLike[str] | None = None,
     vhost_user: str | os.PathLike[str] | None = None,
     nvme: str | None = None,
+    namespaces: str | None = None,
     tls_certificates: str | os.PathLike[str] | None = None,
     tls: str | None = None,
     tls_verify_peer: bool = False,
@@ -51,6 +52,8 @@ def serve(
     - `mount`: an empty directory, which shows the device as the file `disk` while it is served;
     - `vhost_user`: the path of the Unix socket at which a hypervisor finds it as the disk of its
       guest (`vhost-user-blk`);
+    - `namespaces`: what of it hosts of NVMe/TCP find as the namespaces 1, 2, ..., one behind the
+      other, such as "50%, 1GiB thin 100MiB, 1GiB lba 4KiB"; otherwise one of all;
     - `nvme`: the address at which hosts of NVMe/TCP find it, such as "tcp://127.0.0.1:4420". Of
       these five, one is needed;
     - `size`: how large the device is for its clients, such as "1GiB", at most what it has;
@@ -90,12 +93,12 @@ def serve(
         "read_only": read_only,
         "mount": mount,
         "vhost_user": vhost_user,
-        "nvme": nvme,
+        "namespaces": namespaces,
     }
     secure = exports.tls_of(tls_certificates, tls, tls_verify_peer)
     if secure is None:
-        return serve_layers(stack, **place, **settings)
+        return serve_layers(stack, nvme=nvme, **place, **settings)
     room = exports.Room("", exports.describe(device), stack, settings)
-    served = exports.serve_rooms([room], tls=secure, **place)
+    served = exports.serve_rooms([room], tls=secure, nvme=nvme, **place)
     served[""].stop_with(served)
     return served[""]

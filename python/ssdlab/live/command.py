@@ -117,6 +117,11 @@ STATUS_SECONDS = 1.0
     metavar="URI",
     help="Be an NVMe/TCP target at tcp://ADDRESS:PORT or unix:///PATH; exports are its namespaces.",
 )
+@click.option(
+    "--namespaces",
+    metavar="SIZES",
+    help='What of it are the namespaces of --nvme, such as "50%, 1GiB thin 100MiB, 1GiB lba 4KiB".',
+)
 @click.option("--host", metavar="ADDRESS", default=LOOPBACK, help="Another address for --port.")
 @click.option(
     "--allow-remote",
@@ -218,6 +223,7 @@ def serve(
     port: int | None,
     mount: Path | None,
     vhost_user: Path | None,
+    namespaces: str | None,
     nvme: str | None,
     host: str,
     allow_remote: bool,
@@ -285,6 +291,7 @@ def serve(
         "--script": script,
         "--mount": mount,
         "--vhost-user": vhost_user,
+        "--namespaces": namespaces,
         "--watch": watch,
     }
     given = [name for name, value in of_one.items() if value is not None]
@@ -306,6 +313,7 @@ def serve(
         "read_only": read_only,
         "mount": mount,
         "vhost_user": vhost_user,
+        "namespaces": namespaces,
     }
     stack: list[layers.Layer] = []
     rooms: list[Room] = []

@@ -12,7 +12,17 @@ from ssdlab.live import roles
 from ssdlab.live.exports import Room, describe
 
 #: Options of an export, beside the keys of its experiment, which have a dot.
-WORDS = ("size", "backing", "record", "control", "script", "floor", "seed", "description")
+WORDS = (
+    "size",
+    "backing",
+    "record",
+    "control",
+    "script",
+    "floor",
+    "namespaces",
+    "seed",
+    "description",
+)
 FLAGS = ("read-only",)
 
 

@@ -40,7 +40,7 @@ class LiveExports:
 
     def __init__(
         self,
-        door: _core.LiveEntry,
+        door: _core.LiveEntry | None,
         devices: dict[str, LiveDevice],
         target: _core.LiveNamespaces | None = None,
     ) -> None:
@@ -48,7 +48,8 @@ class LiveExports:
         self._target = target
         self.devices = devices
         """The devices by the names of their exports."""
-        self.warnings: list[str] = [*door.warnings, *(target.warnings if target else ())]
+        found = [it.warnings for it in (door, target) if it is not None]
+        self.warnings: list[str] = list(itertools.chain.from_iterable(found))
         """What the user should know."""
         for name, device in devices.items():
             prefix = f"export {name}: " if len(devices) > 1 else ""
@@ -79,7 +80,8 @@ class LiveExports:
     def stop(self) -> dict[str, Results]:
         """Accept no more clients, finish their requests, end, and return the results by name."""
         if self.results is None:
-            self._door.close()
+            if self._door is not None:
+                self._door.close()
             try:
                 self.results = _stop_all(self.devices)
             except OSError as error:
@@ -88,7 +90,8 @@ class LiveExports:
             finally:
                 if self._target is not None:
                     self._target.close()
-                self._door.finish()
+                if self._door is not None:
+                    self._door.finish()
         return self.results
 
     def __enter__(self) -> LiveExports:
@@ -138,26 +141,31 @@ def serve_rooms(
     At the address `nvme` they are the namespaces of one subsystem, in their order.
     """
     _refuse_shared_files(rooms)
-    door = _core.LiveEntry(socket=socket, port=port, host=host, allow_remote=allow_remote, tls=tls)
-    target = None if nvme is None else _core.LiveNamespaces(nvme, allow_remote)
+    target = None if nvme is None else _core.LiveNamespaces(nvme, allow_remote, tls)
+    door = None
+    if target is None or socket is not None or port is not None:
+        place = {"socket": socket, "port": port, "host": host, "allow_remote": allow_remote}
+        door = _core.LiveEntry(**place, tls=tls)
     devices: dict[str, LiveDevice] = {}
     try:
         for room in rooms:
-            behind = (door, room.name, room.description)
-            ways = {} if target is None else {"nvme": (target, room.name)}
+            behind = None if door is None else (door, room.name, room.description)
+            ways: dict[str, Any] = {} if target is None else {"nvme": (target, room.name)}
+            if door is None:
+                ways |= {"socket": None, "port": None, "host": host, "allow_remote": False}
             try:
                 devices[room.name] = serve_layers(room.stack, behind=behind, **room.settings | ways)
             except (_core.InputError, OSError) as error:
                 if len(rooms) == 1:
                     raise
                 raise type(error)(f"export {room.name}: {error}") from None
-        place = "" if target is None else target.open()
-        uris = door.open()
+        address = "" if target is None else target.open()
+        uris = [""] * len(devices) if door is None else door.open()
     except BaseException:
         _stop_all(devices)
         raise
     for device, uri in zip(devices.values(), uris, strict=True):
-        device.uri, device.nvme = uri, place
+        device.uri, device.nvme = uri, address
     return LiveExports(door, devices, target)
 
 
@@ -180,7 +188,8 @@ def serve_exports(
       first is also found without a name. Each has its own time, data and results;
     - `socket`, `port`, `host`, `allow_remote`: as for `ssdlab.serve`;
     - `tls_certificates`, `tls`, `tls_verify_peer`: as for `ssdlab.serve`;
-    - `nvme`: as for `ssdlab.serve`; the devices are the namespaces 1, 2, ... of one subsystem.
+    - `nvme`: as for `ssdlab.serve`, within TLS too; the devices are the namespaces 1, 2, ... of one
+      subsystem.
 
     Raises `InputError` for wrong input and `OSError` for what the system refuses; then nothing is
     served.
@@ -232,6 +241,7 @@ SETTINGS: dict[str, Any] = {
     "read_only": False,
     "mount": None,
     "vhost_user": None,
+    "namespaces": None,
 }
 
 

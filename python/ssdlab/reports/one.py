@@ -52,7 +52,7 @@ def page(it: Results) -> str:
             "placement",
             placement_heading,
             placement,
-            "Bytes programmed for each byte that the host wrote, in steps of a tenth of the capacity."
+            "Bytes programmed for each byte of the host, by tenths of the capacity."
             if "<svg" in placement
             else "",
         ),

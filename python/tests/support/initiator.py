@@ -12,6 +12,7 @@ from typing import NamedTuple
 SUBSYSTEM = "nqn.2024-07.internal.ssdlab:drive"
 DISCOVERY = "nqn.2014-08.org.nvmexpress.discovery"
 FLUSH, WRITE, READ, COMPARE, ZEROES, DATASET, VERIFY = 0, 1, 2, 5, 8, 9, 12
+UNCORRECTABLE, COPY = 4, 0x19
 MANAGEMENT_RECEIVE, MANAGEMENT_SEND = 0x12, 0x1D
 LOG_PAGE, IDENTIFY, ABORT, SET, GET, EVENT, KEEP_ALIVE, FABRICS = 2, 6, 8, 9, 10, 12, 24, 127
 SECTOR = 512
@@ -32,17 +33,17 @@ class Ended(Exception):
     """The target ended the connection; its reason is the argument, 0 without one."""
 
 
-def connection(uri, timeout=30):
-    """A socket at the address of a target."""
+def connection(uri, timeout=30, context=None):
+    """A socket at the address of a target; within TLS, with a context of that."""
     if uri.startswith("unix://"):
         link = socket.socket(socket.AF_UNIX)
         link.settimeout(timeout)
         link.connect(uri.removeprefix("unix://"))
-        return link
-    host, port = uri.removeprefix("tcp://").rsplit(":", 1)
-    link = socket.create_connection((host.strip("[]"), int(port)), timeout=timeout)
-    link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return link
+    else:
+        host, port = uri.removeprefix("tcp://").rsplit(":", 1)
+        link = socket.create_connection((host.strip("[]"), int(port)), timeout=timeout)
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return link if context is None else context.wrap_socket(link, server_hostname="localhost")
 
 
 def command(opcode, namespace=0, words=(), fuse=0):
@@ -66,8 +67,8 @@ def blocks(opcode, offset, length, namespace=1, durable=False, directive=(0, 0))
 class Queue:
     """A queue of a controller."""
 
-    def __init__(self, uri, timeout=30, greets=True):
-        self.socket = connection(uri, timeout)
+    def __init__(self, uri, timeout=30, greets=True, context=None):
+        self.socket = connection(uri, timeout, context)
         self.next = 0
         self.controller = None
         #: Data of commands in flight: what is to be sent, and what has come.
@@ -211,16 +212,16 @@ def data_pdu(number, tag, begin, piece, last):
 class Host:
     """A controller with I/O queues."""
 
-    def __init__(self, uri, queues=1, patience_ms=0):
-        self.uri = uri
-        self.admin = Queue(uri)
+    def __init__(self, uri, queues=1, patience_ms=0, context=None):
+        self.uri, self.context = uri, context
+        self.admin = Queue(uri, context=context)
         done = self.admin.connect(patience_ms=patience_ms)
         assert done.status == 0, hex(done.status)
         self.admin.enable()
         self.queues = [self.queue(number + 1) for number in range(queues)]
 
     def queue(self, number):
-        queue = Queue(self.uri)
+        queue = Queue(self.uri, context=self.context)
         done = queue.connect(number, self.admin.controller)
         assert done.status == 0, hex(done.status)
         return queue

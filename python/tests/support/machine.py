@@ -146,8 +146,7 @@ def run(directory, script, *drive, more=NO_MORE):
     kernel = next(files.glob("boot/vmlinuz-*"))
     words = [
         "qemu-system-x86_64",
-        "-accel",
-        "tcg",
+        *("-accel", "kvm", "-accel", "tcg"),
         "-m",
         "512",
         "-nographic",

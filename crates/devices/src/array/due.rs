@@ -42,19 +42,6 @@ impl Due {
         Some(self.tree[1]).filter(|at| *at < Time::MAX)
     }
 
-    /// The member with the earliest event, if no other has one at the same instant; and when the next of the others
-    /// has one.
-    #[inline]
-    pub fn alone(&self) -> Option<(usize, Time)> {
-        let (mut node, mut others) = (1, Time::MAX);
-        while node < self.leaves {
-            let (left, right) = (self.tree[2 * node], self.tree[2 * node + 1]);
-            others = others.min(left.max(right));
-            node = 2 * node + usize::from(right < left);
-        }
-        (self.tree[1] < others).then(|| (node - self.leaves, others))
-    }
-
     /// The first member from `from` on that has an event up to `now`.
     #[inline]
     pub fn next_from(&self, from: usize, now: Time) -> Option<usize> {
@@ -102,12 +89,6 @@ mod tests {
                 due.set(member, at);
                 list[member] = at;
                 assert_eq!(due.first(), list.iter().copied().flatten().min());
-                let mut sorted: Vec<_> =
-                    list.iter().enumerate().filter_map(|(n, at)| Some(((*at)?, n))).collect();
-                sorted.sort_unstable();
-                let next = sorted.get(1).map_or(Time::MAX, |next| next.0);
-                let alone = sorted.first().filter(|first| first.0 < next);
-                assert_eq!(due.alone(), alone.map(|first| (first.1, next)), "{list:?}");
                 for (from, now) in [(0, 5), (1, 11), (member, 3), (members, 30)] {
                     let known = list.iter().enumerate().skip(from);
                     let next = known.filter_map(|(n, at)| at.filter(|at| *at <= now).map(|_| n));

@@ -266,26 +266,8 @@ impl Members {
         completed: &mut Vec<Completion>,
     ) -> Option<usize> {
         let member = self.due.next_from(from, now)?;
-        self.drives[self.each[member].drive as usize].advance(now, completed);
-        self.went_on(member);
-        Some(member)
-    }
-
-    /// The member with the earliest event, if it has one up to `to` and no other has one by then, goes on by itself,
-    /// to its next answer or to where something happens to another; it, and the instant of its last event.
-    #[inline]
-    pub fn go_alone(&mut self, to: Time, completed: &mut Vec<Completion>) -> Option<(usize, Time)> {
-        let (member, others) = self.due.alone()?;
         let drive = &mut self.drives[self.each[member].drive as usize];
-        let at = drive.advance_to_answer(to.min(others - 1), completed)?;
-        self.went_on(member);
-        Some((member, at))
-    }
-
-    /// Something has happened to a member.
-    #[inline]
-    fn went_on(&mut self, member: usize) {
-        let drive = &self.drives[self.each[member].drive as usize];
+        drive.advance(now, completed);
         if self.ended == Ended::None && drive.has_ended() {
             self.ended = Ended::Some;
         }
@@ -294,6 +276,7 @@ impl Members {
             let some = self.drives.iter().any(|drive| drive.has_ended());
             self.ended = if some { Ended::Some } else { Ended::None };
         }
+        Some(member)
     }
 
     /// Whether a member has ended: it then refuses some writes.

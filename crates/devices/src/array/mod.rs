@@ -213,63 +213,34 @@ impl Array {
         }
     }
 
-    /// Members go on up to an instant, in order of their numbers, from one on; then the array does.
+    /// Members go on up to an instant, in order of their numbers.
     #[inline]
-    fn advance_members(&mut self, mut from: usize, now: Time) {
-        while let Some(member) = self.members.advance(from, now, &mut self.completed) {
-            self.hear(member, now);
+    fn advance_members(&mut self, now: Time) {
+        let Array { front, members, body, clock, completed, .. } = self;
+        let mut from = 0;
+        while let Some(member) = members.advance(from, now, completed) {
+            match body {
+                Body::Spread(_) => {
+                    for part in completed.iter() {
+                        front.part_answered(part.request.id as Slot, part, now);
+                    }
+                    completed.clear();
+                }
+                Body::Raid(raid) => {
+                    let mut desk = Desk { front, members, clock, now };
+                    for part in completed.iter() {
+                        if !raid.passed(member, part, &mut desk) {
+                            raid.answered(member, part, &mut desk);
+                        }
+                    }
+                    completed.clear();
+                }
+            }
             from = member + 1;
         }
-        let Array { front, members, body, clock, .. } = self;
         if let Body::Raid(raid) = body {
             raid.end_step(&mut Desk { front, members, clock, now });
         }
-        self.pump(now);
-        self.members.steer(now);
-    }
-
-    /// A member has gone on, and has perhaps answered.
-    #[inline]
-    fn hear(&mut self, member: usize, now: Time) {
-        let Array { front, members, body, clock, completed, .. } = self;
-        match body {
-            Body::Spread(_) => {
-                for part in completed.iter() {
-                    front.part_answered(part.request.id as Slot, part, now);
-                }
-            }
-            Body::Raid(raid) => {
-                let mut desk = Desk { front, members, clock, now };
-                for part in completed.iter() {
-                    if !raid.passed(member, part, &mut desk) {
-                        raid.answered(member, part, &mut desk);
-                    }
-                }
-            }
-        }
-        completed.clear();
-    }
-
-    /// The member whose event is next goes on by itself as long as the array has no part in what happens: the instant
-    /// of its last event, and whether it has answered something. Nothing where others have a part in that event.
-    #[inline]
-    fn go_alone(&mut self, to: Time) -> Option<(Time, bool)> {
-        let has_steps = match &self.body {
-            Body::Spread(_) => false,
-            Body::Raid(raid) => raid.has_steps(),
-        };
-        if has_steps || self.members.are_steered() || self.front.first_done().is_some() {
-            return None;
-        }
-        // What the array does at an instant comes before what its members do.
-        let to = self.clock.next_at().map_or(Some(to), |at| Some(to.min(at.checked_sub(1)?)))?;
-        let (member, now) = self.members.go_alone(to, &mut self.completed)?;
-        let has_answered = !self.completed.is_empty();
-        if has_answered {
-            self.hear(member, now);
-            self.advance_members(member + 1, now);
-        }
-        Some((now, has_answered))
     }
 
     /// The earliest event of the array itself and the members.
@@ -324,7 +295,9 @@ impl Device for Array {
             while let Some(event) = self.clock.pop_until(now) {
                 self.happen(event, now);
             }
-            self.advance_members(0, now);
+            self.advance_members(now);
+            self.pump(now);
+            self.members.steer(now);
         }
         completions.append(self.front.done());
     }
@@ -333,11 +306,7 @@ impl Device for Array {
         let before = completions.len();
         let mut at = self.next_event().filter(|at| *at <= to)?;
         loop {
-            let alone = self.go_alone(to);
-            at = alone.map_or(at, |(now, _)| now);
-            if alone.is_none_or(|(_, has_answered)| has_answered) {
-                self.advance(at, completions);
-            }
+            self.advance(at, completions);
             if completions.len() > before || self.has_ended() {
                 return Some(at);
             }

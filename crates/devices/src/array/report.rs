@@ -17,8 +17,14 @@ pub(super) fn together(all: Vec<Option<SsdReport>>) -> Option<SsdReport> {
         return None;
     }
     let (wear, spare) = (wear(&members), spare(&members));
-    let mut all =
-        SsdReport { wear, spare, power: power(&members), slc_cache: None, ..members[0].clone() };
+    let mut all = SsdReport {
+        wear,
+        spare,
+        power: power(&members),
+        slc_cache: None,
+        queues: Vec::new(),
+        ..members[0].clone()
+    };
     for member in &members[1..] {
         all.add(member);
         all.health = all.health.together(member.health);

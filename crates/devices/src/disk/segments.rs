@@ -216,10 +216,10 @@ impl Segments {
                 // Most often it is the same place.
                 let key = (after.expect("it holds something"), number);
                 if from < to {
-                    self.by_start.copy_within(from + 1..to, from);
+                    self.by_start[from..to].rotate_left(1);
                     self.by_start[to - 1] = key;
                 } else {
-                    self.by_start.copy_within(to..from, to + 1);
+                    self.by_start[to..=from].rotate_right(1);
                     self.by_start[to] = key;
                 }
             }

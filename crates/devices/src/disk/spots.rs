@@ -1,8 +1,8 @@
 //! Where the things lie that wait for the heads: placed once when they come, and kept in the order of the
 //! disk, so that the next of them is found from where the heads are.
 //!
-//! A search goes outwards from the heads, past what comes round later than the best that was found, and ends on
-//! either side where the seek alone takes longer than that. Of equals the one that came first is taken.
+//! A search goes outwards from the heads, past what comes round later than the best that was found, and ends
+//! where the seek alone takes longer than that. Of equals the one that came first is taken.
 
 use super::config::Scheduler;
 use super::geometry::Place;
@@ -250,30 +250,13 @@ impl Among<'_> {
             best = (now, age, place);
         }
         let mut search = Search::new(best, from, mechanics);
-        let here = self.spots.partition_point(|spot| spot.cylinder < mechanics.cylinder);
-        let (mut below, mut above) = (0..here, here..self.spots.len());
-        // In turn, which nearly is by distance: to compare them costs more than to look at one more.
-        while !below.is_empty() || !above.is_empty() {
-            if let Some(place) = below.next_back()
-                && !self.look(place, &mut search)
-            {
-                below = 0..0;
-            }
-            if let Some(place) = above.next()
-                && !self.look(place, &mut search)
-            {
-                above = 0..0;
+        for (place, spot, distance) in Outwards::new(self.spots, mechanics.cylinder) {
+            let is_out = search.is_late(spot) || spot.is_free || !self.may_be(spot);
+            if !is_out && !search.look(place, spot, distance) {
+                break;
             }
         }
         search.best.2
-    }
-
-    /// Looks at the spot of a place; whether those that are farther on its side may be better than the best.
-    #[inline]
-    fn look(&self, place: usize, search: &mut Search<'_>) -> bool {
-        let spot = &self.spots[place];
-        let is_out = search.is_late(spot) || spot.is_free || !self.may_be(spot);
-        is_out || search.look(place, spot, spot.cylinder.abs_diff(search.mechanics.cylinder))
     }
 }
 

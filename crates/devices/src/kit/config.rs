@@ -1,5 +1,6 @@
 //! The options that every device with a host link has.
 
+use crate::kit::arbitration::{Priorities, Weights};
 use options::{Bandwidth, Duration, Invalid, Values, choices, conditions, options, word_or_number};
 use std::fmt;
 
@@ -12,6 +13,9 @@ choices! {
         Clook = "clook",
         /// Round-robin over the submission queues, in order of arrival within a queue (NVMe).
         RoundRobin = "round-robin",
+        /// Urgent submission queues first, then those of the classes high, medium and low by their weights, round-robin
+        /// within a class (NVMe).
+        Weighted = "weighted",
     }
 
     /// Half or full duplex of the host link.
@@ -29,8 +33,10 @@ conditions! {
         |link| link.bandwidth != Bandwidth::UNLIMITED;
     WAITS = "with a limited device.host_link.queue_depth",
         |link| link.queue_depth != Depth::UNLIMITED;
-    IN_TURN = "with device.host_link.order = \"round-robin\"",
-        |link| link.order == HostOrder::RoundRobin;
+    IN_TURN = "with device.host_link.order = \"round-robin\" or \"weighted\"",
+        |link| matches!(link.order, HostOrder::RoundRobin | HostOrder::Weighted);
+    WEIGHS = "with device.host_link.order = \"weighted\"",
+        |link| link.order == HostOrder::Weighted;
 }
 
 options! {
@@ -46,15 +52,25 @@ options! {
         queue_depth: Depth = Depth::UNLIMITED,
         /// Order in which waiting requests are sent.
         order: HostOrder where WAITS = HostOrder::Fifo,
-        /// Submission queues of the host, served in turn by `round-robin`. A request of queue n uses queue n
-        /// modulo this number.
+        /// Submission queues of the host, served in turn by `round-robin` and `weighted`. A request of queue n uses
+        /// queue n modulo this number.
         queues: u32 where IN_TURN = 1,
+        /// Requests that a queue may have in its turn: 1, 2, 4, ... 64, or `unlimited`, as long as something waits in
+        /// it.
+        burst: Depth where IN_TURN = Depth::of(1),
+        /// The class of each queue in turn: `urgent`, `high`, `medium` or `low`; the last named is that of all others.
+        priorities: Priorities where WEIGHS = Priorities::medium(),
+        /// Weights of the classes high, medium and low: a class may have so many requests in a round, and one more.
+        weights: Weights where WEIGHS = Weights([8, 4, 2]),
     }
 }
 
 /// Maximum number of queues: an `NVMe` drive has this many besides the admin queue (NVM Express Base
 /// Specification, "I/O Submission Queue").
 const MOST_QUEUES: u32 = 65_535;
+
+/// The largest burst with a limit: 2^6 (NVM Express Base Specification, "Arbitration").
+const MOST_BURST: u32 = 64;
 
 impl HostLink {
     /// Refuses what contradicts itself.
@@ -67,6 +83,20 @@ impl HostLink {
         if !(1..=MOST_QUEUES).contains(&queues) {
             let problem = format!("a host has 1 to {MOST_QUEUES} submission queues, not {queues}");
             return Err(Invalid::new(&[QUEUES], problem));
+        }
+        let burst = self.burst.requests();
+        if self.burst != Depth::UNLIMITED && !(burst <= MOST_BURST && burst.is_power_of_two()) {
+            let problem =
+                format!("{burst} is no burst; use 1, 2, 4, 8, 16, 32, 64 or \"unlimited\"");
+            return Err(Invalid::new(&["device.host_link.burst"], problem));
+        }
+        if self.priorities.count() > queues as usize {
+            let problem = format!(
+                "\"{}\" names the classes of {} queues, and there are {queues}",
+                self.priorities,
+                self.priorities.count()
+            );
+            return Err(Invalid::new(&["device.host_link.priorities", QUEUES], problem));
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 //! else only needs it to be idle. Answers go before new requests where both need the same way; the
 //! data of a read hold the link.
 
+use crate::kit::arbitration::{Arbiter, QueueAccount};
 use crate::kit::config::{Duplex, HostLink, HostOrder};
 pub use crate::kit::slots::Slot;
 use engine::{Lba, Request, Time};
@@ -279,15 +280,8 @@ pub enum HostQueue {
         /// Address of the last one sent.
         last: Lba,
     },
-    /// Sent from the submission queues in turn.
-    RoundRobin {
-        /// What waits in each.
-        queues: Vec<VecDeque<Slot>>,
-        /// The queue whose turn is next; passed over while nothing waits in it.
-        turn: usize,
-        /// Requests that wait in all of them.
-        waiting: usize,
-    },
+    /// Sent from the submission queues in turn, or by class.
+    InTurn(Arbiter),
 }
 
 impl HostQueue {
@@ -299,9 +293,14 @@ impl HostQueue {
                 HostQueue::Clook { waiting: BTreeMap::new(), arrivals: 0, last: Lba(0) }
             }
             HostOrder::RoundRobin => {
-                let queues = vec![VecDeque::new(); config.queues as usize];
-                HostQueue::RoundRobin { queues, turn: 0, waiting: 0 }
+                HostQueue::InTurn(Arbiter::in_turn(config.queues as usize, config.burst.requests()))
             }
+            HostOrder::Weighted => HostQueue::InTurn(Arbiter::weighted(
+                config.queues as usize,
+                config.burst.requests(),
+                &config.priorities,
+                config.weights,
+            )),
         }
     }
 
@@ -313,11 +312,7 @@ impl HostQueue {
                 waiting.insert((request.lba, *arrivals), slot);
                 *arrivals += 1;
             }
-            HostQueue::RoundRobin { queues, waiting, .. } => {
-                *waiting += 1;
-                let queue = usize::from(request.queue) % queues.len();
-                queues[queue].push_back(slot);
-            }
+            HostQueue::InTurn(arbiter) => arbiter.push(slot, request.queue),
         }
     }
 
@@ -332,25 +327,29 @@ impl HostQueue {
                 let key = above.or_else(|| waiting.first_key_value().map(|(key, _)| *key))?;
                 waiting.remove(&key)
             }
-            HostQueue::RoundRobin { queues, turn, waiting } => {
-                *waiting = waiting.checked_sub(1)?;
-                let (before, from) = queues.split_at_mut(*turn);
-                let mut in_turn = from.iter_mut().chain(before);
-                let (passed, slot) = in_turn
-                    .by_ref()
-                    .enumerate()
-                    .find_map(|(passed, queue)| queue.pop_front().map(|slot| (passed, slot)))?;
-                *turn = (*turn + passed + 1) % queues.len();
-                Some(slot)
-            }
+            HostQueue::InTurn(arbiter) => arbiter.pop(),
         }
     }
 
-    /// A request has been sent, from the queue or past it.
+    /// A request has been sent, from the queue or past it, after it had waited so long.
     #[inline]
-    pub fn sent(&mut self, lba: Lba) {
-        if let HostQueue::Clook { last, .. } = self {
-            *last = lba;
+    pub fn sent(&mut self, request: &Request, waited: Time) {
+        match self {
+            HostQueue::Fifo(_) => {}
+            HostQueue::Clook { last, .. } => *last = request.lba,
+            HostQueue::InTurn(arbiter) => arbiter.took(request.queue, waited),
+        }
+    }
+
+    /// What each queue of the host came to, where they are told apart.
+    pub fn accounts(&self) -> Vec<QueueAccount> {
+        if let HostQueue::InTurn(arbiter) = self { arbiter.accounts() } else { Vec::new() }
+    }
+
+    /// Counts from zero.
+    pub fn reset(&mut self) {
+        if let HostQueue::InTurn(arbiter) = self {
+            arbiter.reset();
         }
     }
 }
@@ -380,7 +379,7 @@ mod tests {
         for (slot, lba) in [(0, 50), (1, 10), (2, 70), (3, 50)] {
             queue.push(slot, &at(lba));
         }
-        queue.sent(Lba(40));
+        queue.sent(&at(40), 0);
         let order: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
         // The address of the last one sent is not updated here: 50, 50, 70, then from the start.
         assert_eq!(order, [0, 3, 2, 1]);

@@ -1,5 +1,6 @@
 //! What every device needs.
 
+pub mod arbitration;
 pub(crate) mod config;
 pub(crate) mod link;
 pub(crate) mod memory;

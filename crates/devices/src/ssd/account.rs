@@ -419,6 +419,11 @@ impl Counters {
         self.host_took(1, pages, bytes);
     }
 
+    /// A page was written with nothing.
+    pub fn padded(&mut self) {
+        self.padding += 1;
+    }
+
     /// The same for a number of logical pages alike, whose copies in the buffer they replaced.
     pub(super) fn pages_replaced(&mut self, count: u64, pages: u32, bytes: u64) {
         self.host_took(count, pages, bytes);

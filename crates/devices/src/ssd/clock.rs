@@ -88,7 +88,6 @@ macro_rules! kinds {
                 (kind as u32) << NUMBER_BITS | number
             }
 
-            #[expect(clippy::inline_always, reason = "every event passes here")]
             #[inline(always)]
             fn unpacked(packed: u32) -> Event {
                 let number = packed & (MOST_LANES - 1);
@@ -133,6 +132,11 @@ pub(in crate::ssd) struct Clock {
 }
 
 impl Clock {
+    /// All that happens before an instant has happened.
+    pub fn pass(&mut self, to: Time) {
+        self.now = to;
+    }
+
     /// Nothing is to come.
     pub(in crate::ssd) fn at(now: Time) -> Clock {
         Clock { now, ..Clock::default() }

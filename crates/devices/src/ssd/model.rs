@@ -270,7 +270,7 @@ impl Cleans for Ssd {
     }
 
     fn next_unit(&mut self, now: Time, handle: u32) -> Result<(), String> {
-        self.clock.now = now;
+        self.clock.pass(now);
         self.end_units(handle)
     }
 }

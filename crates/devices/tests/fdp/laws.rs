@@ -108,7 +108,11 @@ fn permuting_the_numbers_of_handles_changes_nothing_else() {
             for timed in [false, true] {
                 let (one, mut first) = report(&config, &load, timed);
                 let (two, second) = report(&config, &other, timed);
-                first.fdp.as_mut().unwrap().handles.rotate_right(1);
+                let found = first.fdp.as_mut().unwrap();
+                found.handles.rotate_right(1);
+                for event in found.last.iter_mut().flatten() {
+                    event.handle = event.handle.map(|it| (it + 1) % 3);
+                }
                 assert_eq!(first.counts, second.counts, "{name}, {isolation}, timed: {timed}");
                 assert_eq!(first.fdp, second.fdp, "{name}, {isolation}, timed: {timed}");
                 assert!(one == two, "{name}, {isolation}: answers come at other times");

@@ -162,7 +162,8 @@ fn the_curve_adds_up_to_write_amplification() {
         assert!(found.curve.len() > 20, "{}", found.curve.len());
         let (mut before, mut media) = (0.0, 0.0);
         for (at, slope) in &found.curve {
-            assert!((at - before - 0.1).abs() < 0.002 && *slope >= 1.0, "{at} {slope}");
+            // Less than 1 where the buffer takes what is overwritten in it.
+            assert!((at - before - 0.1).abs() < 0.002 && *slope > 0.9, "{at} {slope}");
             media += (at - before) * slope;
             before = *at;
         }

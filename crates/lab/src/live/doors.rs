@@ -1,8 +1,8 @@
 //! The ways to a live device: a socket of its own or a door that it shares with others, a file, the disk
 //! of a virtual machine, a namespace of `NVMe`.
 
-use super::place;
 use super::settings::{Among, Behind, LiveAddress, LiveNvme, LiveSettings, Ready, from_nbd};
+use super::{parts, place};
 use crate::error::RunError;
 use engine::Device;
 use nbd::{
@@ -115,6 +115,7 @@ impl<'a> Doors<'a> {
         export: Export,
         server: &mut Server<'_, D, W>,
     ) -> Result<(), RunError> {
+        let wishes = parts::wishes(settings, export.bytes)?;
         if let Some(behind) = self.shared {
             // It is ready once.
             let _ = behind.export.set(export);
@@ -129,12 +130,12 @@ impl<'a> Doors<'a> {
                 Some(VhostUser::new(path, server.local(Floor::none())).map_err(from_nbd)?);
         }
         if let Some(address) = &self.nvme {
-            let namespace = server.namespace("", &self.to_host);
-            self.target = Some(NvmeTarget::new(address, vec![namespace]).map_err(from_nbd)?);
+            let namespaces = server.namespaces("", &self.to_host, &wishes);
+            self.target = Some(NvmeTarget::new(address, namespaces, None).map_err(from_nbd)?);
         }
         if let Some(among) = self.among {
-            let mut place = among.namespace.lock().unwrap_or_else(PoisonError::into_inner);
-            *place = Some(server.namespace(&among.name, &self.to_host));
+            let mut place = among.namespaces.lock().unwrap_or_else(PoisonError::into_inner);
+            *place = server.namespaces(&among.name, &self.to_host, &wishes);
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ mod floor;
 mod keep;
 mod looks;
 mod map;
+mod parts;
 mod place;
 mod report;
 mod settings;

@@ -54,8 +54,8 @@ pub struct Among {
     pub name: String,
     /// Where the target will be.
     pub address: Address,
-    /// Where the device puts its namespace, once it is ready.
-    pub namespace: Mutex<Option<Namespace>>,
+    /// Where the device puts its namespaces, once it is ready.
+    pub namespaces: Mutex<Vec<Namespace>>,
     /// The address for hosts, once the target is open.
     pub uri: OnceLock<String>,
 }
@@ -71,6 +71,8 @@ pub struct LiveSettings {
     pub vhost_user: Option<PathBuf>,
     /// The address at which hosts of NVMe/TCP find it as a namespace.
     pub nvme: Option<LiveNvme>,
+    /// What of it are the namespaces, such as "50%, 1GiB thin 100MiB, 1GiB lba 4KiB"; otherwise one of all.
+    pub namespaces: Option<String>,
     /// The exported size, such as "1GiB"; otherwise that of the backing file, or of the
     /// device.
     pub size: Option<String>,

@@ -144,6 +144,7 @@ impl LiveDoor {
 /// A target of NVMe/TCP, which is opened when all its devices are ready.
 pub struct LiveTarget {
     address: Address,
+    tls: Option<Tls>,
     members: Vec<Arc<Among>>,
     target: Option<NvmeTarget>,
     /// What the user should know.
@@ -151,22 +152,32 @@ pub struct LiveTarget {
 }
 
 impl LiveTarget {
-    /// A target that can be opened at an address; whether other machines may connect.
+    /// A target that can be opened at an address; whether other machines may connect, and the TLS that connections
+    /// are within.
     ///
     /// # Errors
     /// When it is none, or in use, or not to be had.
-    pub fn new(uri: &str, allow_remote: bool) -> Result<Self, RunError> {
+    pub fn new(uri: &str, allow_remote: bool, tls: Option<LiveTls>) -> Result<Self, RunError> {
         let mut warnings = Vec::new();
-        let address = place::nvme_address(uri, allow_remote, &mut warnings)?;
+        if tls.as_ref().is_some_and(|it| it.security == Security::Offered) {
+            let problem = format!(
+                "nvme {uri}: TLS is required there or off, because a host does not ask for it; use tls \"require\" \
+                 or \"off\""
+            );
+            return Err(RunError::Input(problem));
+        }
+        let is_guarded = tls.as_ref().is_some_and(LiveTls::guards);
+        let address = place::nvme_address(uri, allow_remote || is_guarded, &mut warnings)?;
         NvmeTarget::check(&address).map_err(from_nbd)?;
-        Ok(LiveTarget { address, members: Vec::new(), target: None, warnings })
+        let tls = tls.map(|it| it.tls);
+        Ok(LiveTarget { address, tls, members: Vec::new(), target: None, warnings })
     }
 
     /// The way to the next namespace, of a device with a name.
     pub fn way_to(&mut self, name: &str) -> LiveNvme {
-        let (namespace, uri) = (Mutex::default(), OnceLock::new());
+        let (namespaces, uri) = (Mutex::default(), OnceLock::new());
         let address = self.address.clone();
-        let member = Arc::new(Among { name: name.to_owned(), address, namespace, uri });
+        let member = Arc::new(Among { name: name.to_owned(), address, namespaces, uri });
         self.members.push(Arc::clone(&member));
         LiveNvme::Shared(member)
     }
@@ -176,10 +187,12 @@ impl LiveTarget {
     /// # Errors
     /// When the address is not to be had any more.
     pub fn open(&mut self) -> Result<String, RunError> {
-        let taken =
-            |it: &Arc<Among>| it.namespace.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let namespaces = self.members.iter().filter_map(taken).collect();
-        let target = NvmeTarget::new(&self.address, namespaces).map_err(from_nbd)?;
+        let taken = |it: &Arc<Among>| {
+            std::mem::take(&mut *it.namespaces.lock().unwrap_or_else(PoisonError::into_inner))
+        };
+        let namespaces = self.members.iter().flat_map(taken).collect();
+        let target =
+            NvmeTarget::new(&self.address, namespaces, self.tls.clone()).map_err(from_nbd)?;
         let uri = target.uri().to_owned();
         for member in &self.members {
             // It is opened once.

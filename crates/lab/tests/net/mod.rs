@@ -16,6 +16,7 @@ mod logs;
 mod maps;
 mod media;
 pub mod mend;
+mod queues;
 mod redundancy;
 pub mod shrink;
 mod today;

@@ -1,7 +1,9 @@
 //! Values of every key that is no choice: one row each, small and odd ones first.
 
 use super::dice::Dice;
-use super::{Config, SAMPLES, blocks, energy, fdp, generators, logs, maps, media, today, zones};
+use super::{
+    Config, SAMPLES, blocks, energy, fdp, generators, logs, maps, media, queues, today, zones,
+};
 use options::KeyInfo;
 
 /// A value of a key, as TOML; empty where the key stays out. `None` when the key has no row here.
@@ -20,6 +22,9 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
     }
     if maps::is_own(&key.path) {
         return maps::of_map(&key.path, dice);
+    }
+    if queues::is_own(&key.path) {
+        return queues::of_queues(&key.path, dice);
     }
     if logs::is_own(&key.path) {
         return logs::of_logs(&key.path, dice);
@@ -43,8 +48,8 @@ fn of_words(key: &KeyInfo, dice: &mut Dice) -> Option<String> {
     if !key.expected.contains(" | ") {
         return None;
     }
-    // A map that survives costs something: it is drawn with that.
-    let is_word = |it: &&str| !it.contains(' ') && *it != "nvram";
+    // A map that survives costs something: it is drawn with that, as classes of queues are.
+    let is_word = |it: &&str| !it.contains(' ') && !["nvram", "weighted"].contains(it);
     let words: Vec<&str> = key.expected.split(" | ").filter(is_word).collect();
     Some(dice.text(&words))
 }

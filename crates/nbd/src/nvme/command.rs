@@ -27,11 +27,13 @@ pub mod io {
     pub const FLUSH: u8 = 0x00;
     pub const WRITE: u8 = 0x01;
     pub const READ: u8 = 0x02;
+    pub const WRITE_UNCORRECTABLE: u8 = 0x04;
     pub const COMPARE: u8 = 0x05;
     pub const WRITE_ZEROES: u8 = 0x08;
     pub const DATASET_MANAGEMENT: u8 = 0x09;
     pub const VERIFY: u8 = 0x0c;
     pub const MANAGEMENT_RECEIVE: u8 = 0x12;
+    pub const COPY: u8 = 0x19;
     pub const MANAGEMENT_SEND: u8 = 0x1d;
 }
 
@@ -63,6 +65,10 @@ impl Status {
     pub const INVALID_FIELD: Status = Status(0x002);
     /// The device failed.
     pub const INTERNAL_ERROR: Status = Status(0x006);
+    /// The other command of a fused pair has failed.
+    pub const FAILED_FUSED: Status = Status(0x009);
+    /// The other command of a fused pair is missing.
+    pub const MISSING_FUSED: Status = Status(0x00a);
     /// There is no such namespace.
     pub const INVALID_NAMESPACE: Status = Status(0x00b);
     /// It comes before the command that must precede it.
@@ -73,6 +79,8 @@ impl Status {
     pub const SGL_TYPE_INVALID: Status = Status(0x011);
     /// Data are said to be beyond the capsule.
     pub const SGL_OFFSET_INVALID: Status = Status(0x016);
+    /// A fused pair has more blocks than can be compared and written as one.
+    pub const ATOMIC_UNIT_EXCEEDED: Status = Status(0x014);
     /// The namespace is read-only for its hosts.
     pub const WRITE_PROTECTED: Status = Status(0x020);
     /// Data were damaged on their way.
@@ -143,7 +151,12 @@ impl Entry {
 
     /// Whether it is a part of a fused command.
     pub fn is_fused(&self) -> bool {
-        self.0[1] & 3 != 0
+        self.fuse() != 0
+    }
+
+    /// Which: 0 none, 1 the first, 2 the second.
+    pub fn fuse(&self) -> u8 {
+        self.0[1] & 3
     }
 
     pub fn id(&self) -> u16 {

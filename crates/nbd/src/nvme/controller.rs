@@ -213,11 +213,12 @@ impl Controller {
         Ok(End::Data(match what {
             identify::NAMESPACE => {
                 let it = found()?;
-                let group = if subsystem.places() { number as u16 } else { 0 };
-                identify::namespace(it.export.bytes, it.export.read_only, &it.id, group)
+                let group = if subsystem.places() { it.group as u16 } else { 0 };
+                identify::namespace(&it.part, it.export.read_only, &it.id, group)
             }
             identify::CONTROLLER => {
-                let with = (self.discovers, subsystem.places());
+                let groups = subsystem.places().then(|| subsystem.groups());
+                let with = (self.discovers, groups);
                 identify::controller(&self.named(subsystem), self.id, count, with)
             }
             identify::ACTIVE | identify::ACTIVE_OF_SET if number >= EVERY_NAMESPACE - 1 => {
@@ -326,8 +327,7 @@ impl Controller {
 
 /// Whether an endurance group has placement handles.
 fn placement_in_use(entry: &Entry, subsystem: &Subsystem) -> Result<End, Status> {
-    let found = subsystem.namespace(entry.word(11) & 0xffff);
-    let namespace = found.map_err(|_| Status::INVALID_FIELD)?;
+    let namespace = subsystem.of_group(entry.word(11) & 0xffff)?;
     Ok(End::Result(u64::from(namespace.handles.is_some())))
 }
 

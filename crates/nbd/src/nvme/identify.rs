@@ -1,6 +1,10 @@
 //! What controllers and namespaces are, as the command Identify tells it.
 
+use super::limits::{
+    ATOMIC_BYTES, COPY_FORMATS, MOST_COPIED, MOST_COPIED_EACH, MOST_COPIED_RANGES, MOST_RANGE_BYTES,
+};
 use super::limits::{MOST_ERRORS, MOST_EVENTS, MOST_QUEUES, QUEUE_ENTRIES, TRANSFER_POWER};
+use super::part::Part;
 use super::wire::MOST_IN_CAPSULE;
 use engine::SECTOR_BYTES;
 
@@ -20,10 +24,6 @@ pub const COMMAND_SETS: u8 = 0x1c;
 
 /// The version of the specification that is followed: 1.4.
 pub const VERSION: u32 = 0x0001_0400;
-/// Most blocks in a range that is deallocated: those of a request of the server.
-pub const MOST_RANGE_BLOCKS: u32 = (1 << 30) / SECTOR_BYTES as u32;
-/// The block size as a power of two.
-const BLOCK_POWER: u8 = SECTOR_BYTES.trailing_zeros() as u8;
 /// The type of a discovery controller, and of one with namespaces.
 const DISCOVERY_TYPE: u8 = 2;
 const IO_TYPE: u8 = 1;
@@ -46,12 +46,13 @@ pub fn firmware() -> [u8; 8] {
     text
 }
 
-/// A controller with `namespaces`, or one for discovery; with placement handles, if a namespace `places`.
+/// A controller with `namespaces`, or one for discovery; with placement handles in
+/// so many endurance groups, if there are such.
 pub fn controller(
     name: &Name,
     id: u16,
     namespaces: usize,
-    (discovers, places): (bool, bool),
+    (discovers, groups): (bool, Option<u32>),
 ) -> Vec<u8> {
     let mut page = Page::default();
     page.text(4, 20, &name.serial);
@@ -86,13 +87,17 @@ pub fn controller(
         page.byte(512, 0x66);
         page.byte(513, 0x44);
         page.u32(516, namespaces as u32);
-        // Compare, dataset management, write zeroes, verify.
-        page.u16(520, 1 | 1 << 2 | 1 << 3 | 1 << 7);
-        if places {
+        // Compare, write uncorrectable, dataset management, write zeroes, verify, copy.
+        page.u16(520, 1 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 7 | 1 << 8);
+        // Fused compare and write, of so many blocks, counted from none on.
+        page.u16(522, 1);
+        page.u16(532, (ATOMIC_BYTES / SECTOR_BYTES) as u16 - 1);
+        page.u16(534, COPY_FORMATS);
+        if let Some(groups) = groups {
             // Endurance groups and flexible data placement, beside traffic as keep alive; directives.
             page.u32(96, 1 << 6 | 1 << 4 | 1 << 19);
             page.u16(256, 1 << 5);
-            page.u16(340, namespaces as u16);
+            page.u16(340, groups as u16);
         }
         // A write cache; a flush may be for all namespaces.
         page.byte(525, 1 | 3 << 1);
@@ -100,20 +105,25 @@ pub fn controller(
     page.0
 }
 
-/// A namespace: its size in bytes, whether it is read-only, its id as 16 bytes; its endurance group, if there are
+/// A namespace: its part of the device, whether it is read-only, its id as 16 bytes; its endurance group, if there are
 /// such.
-pub fn namespace(bytes: u64, read_only: bool, id: &[u8; 16], group: u16) -> Vec<u8> {
+pub fn namespace(part: &Part, read_only: bool, id: &[u8; 16], group: u16) -> Vec<u8> {
     let mut page = Page::default();
-    let blocks = (bytes / SECTOR_BYTES).to_le_bytes();
-    for at in [0, 8, 16] {
-        page.bytes(at, &blocks);
+    let block = part.wish.block;
+    for (at, bytes) in [(0, part.wish.bytes), (8, part.wish.capacity), (16, part.used())] {
+        page.bytes(at, &(bytes / u64::from(block)).to_le_bytes());
     }
+    page.byte(24, u8::from(part.is_thin()));
     // Deallocated blocks read as zeroes, and write zeroes may deallocate.
     page.byte(33, 1 | 1 << 3);
+    // Copy: blocks of a range, of all, and ranges, counted from none on.
+    page.u16(74, (MOST_COPIED_EACH / block) as u16);
+    page.u32(76, MOST_COPIED / block);
+    page.byte(80, MOST_COPIED_RANGES as u8 - 1);
     page.byte(99, u8::from(read_only));
     page.u16(102, group);
     page.bytes(104, id);
-    page.byte(128 + 2, BLOCK_POWER);
+    page.byte(128 + 2, block.trailing_zeros() as u8);
     page.0
 }
 
@@ -151,7 +161,7 @@ pub fn descriptors(id: &[u8; 16]) -> Vec<u8> {
 /// The limits of the command set for blocks.
 pub fn limits() -> Vec<u8> {
     let mut page = Page::default();
-    page.u32(4, MOST_RANGE_BLOCKS);
+    page.u32(4, MOST_RANGE_BYTES / SECTOR_BYTES as u32);
     page.0
 }
 

@@ -4,7 +4,8 @@ use super::command::{ENTRY_BYTES, Entry, SGL_IN_CAPSULE, SGL_TRANSPORT, Status};
 use super::limits::QUEUE_ENTRIES;
 use super::namespaces::Subsystem;
 use super::output::Output;
-use super::requests::{self, Grant, Lane, Owed};
+use super::owed::{Grant, Lane, Owed};
+use super::requests;
 use super::wire::{Event, Fatal, MOST_IN_CAPSULE, Wire};
 use crate::connection::Flow;
 use crate::control::Control;
@@ -56,6 +57,14 @@ struct Waiting {
     entry: Entry,
     data: Vec<u8>,
     grant: Option<Grant>,
+    /// The comparison that a write is fused with, and what it expects.
+    first: Option<(Entry, Vec<u8>)>,
+}
+
+/// The first command of a fused pair: what it expects, unless it cannot be.
+struct First {
+    entry: Entry,
+    expected: Option<Vec<u8>>,
 }
 
 /// A command that concerns the target: of an admin queue, or to connect one. Its data came with it.
@@ -85,6 +94,8 @@ pub struct Link {
     /// Commands whose data may not come yet, with the bytes of these, and commands that wait.
     wanting: VecDeque<(Entry, usize)>,
     waiting: VecDeque<Waiting>,
+    /// The first command of a pair, the second of which comes next.
+    half_pair: Option<First>,
     /// Bytes of writes that may come to all queues, and to this one.
     granted: Arc<AtomicUsize>,
     own: Arc<AtomicUsize>,
@@ -113,6 +124,7 @@ impl Link {
             current: 0,
             wanting: VecDeque::new(),
             waiting: VecDeque::new(),
+            half_pair: None,
             granted: Arc::clone(granted),
             own: Arc::default(),
         })
@@ -199,12 +211,69 @@ impl Link {
         let Role::Queue(..) = self.role else {
             return Some(Told { entry, data: self.input[data].to_vec(), is_damaged });
         };
+        if self.half_pair.is_some() || entry.is_fused() {
+            self.fuse(entry, data, is_damaged, subsystem);
+        } else {
+            self.take(entry, data, is_damaged, subsystem);
+        }
+        None
+    }
+
+    /// A command that is alone.
+    fn take(&mut self, entry: Entry, data: Range<usize>, is_damaged: bool, subsystem: &Subsystem) {
         match self.placed(&entry, data, is_damaged, subsystem) {
-            Ok(Some(data)) => self.begin(Waiting { entry, data, grant: None }, subsystem),
+            Ok(Some(data)) => {
+                self.begin(Waiting { entry, data, grant: None, first: None }, subsystem);
+            }
             Ok(None) => {}
             Err(status) => self.output.complete(entry.id(), 0, status),
         }
-        None
+    }
+
+    /// A command of a fused pair, or one that stands where its second should. The data of both are in their capsules.
+    #[cold]
+    fn fuse(&mut self, entry: Entry, data: Range<usize>, is_damaged: bool, subsystem: &Subsystem) {
+        let first = self.half_pair.take();
+        if entry.fuse() != 2 {
+            if let Some(First { entry, .. }) = first {
+                self.output.complete(entry.id(), 0, Status::MISSING_FUSED);
+            }
+            return match entry.fuse() {
+                0 => self.take(entry, data, is_damaged, subsystem),
+                1 => {
+                    let placed = requests::check_fused(&entry, true, subsystem)
+                        .and_then(|()| self.placed(&entry, data, is_damaged, subsystem));
+                    let expected = placed.as_ref().ok().cloned().flatten();
+                    if let Err(status) = placed {
+                        self.output.complete(entry.id(), 0, status);
+                    }
+                    self.half_pair = Some(First { entry, expected });
+                }
+                _ => self.output.complete(entry.id(), 0, Status::INVALID_FIELD),
+            };
+        }
+        let Some(First { entry: before, expected }) = first else {
+            return self.output.complete(entry.id(), 0, Status::MISSING_FUSED);
+        };
+        let Some(expected) = expected else {
+            // It was told why.
+            return self.output.complete(entry.id(), 0, Status::FAILED_FUSED);
+        };
+        let is_pair = before.namespace() == entry.namespace() && before.blocks() == entry.blocks();
+        let placed = if is_pair { Ok(()) } else { Err(Status::INVALID_FIELD) }
+            .and_then(|()| requests::check_fused(&entry, false, subsystem))
+            .and_then(|()| self.placed(&entry, data, is_damaged, subsystem));
+        match placed {
+            Ok(Some(data)) => {
+                let first = Some((before, expected));
+                self.begin(Waiting { entry, data, grant: None, first }, subsystem);
+            }
+            Ok(None) => {}
+            Err(status) => {
+                self.output.complete(before.id(), 0, Status::FAILED_FUSED);
+                self.output.complete(entry.id(), 0, status);
+            }
+        }
     }
 
     /// The data of a command of an I/O queue; `None` if they are to come by the transport.
@@ -270,7 +339,7 @@ impl Link {
         if is_damaged {
             self.output.complete(entry.id(), 0, Status::TRANSIENT_TRANSPORT_ERROR);
         } else {
-            self.begin(Waiting { entry, data, grant: Some(grant) }, subsystem);
+            self.begin(Waiting { entry, data, grant: Some(grant), first: None }, subsystem);
         }
     }
 
@@ -287,7 +356,12 @@ impl Link {
         let Some(lane) = &self.lane else { return };
         let output = Arc::clone(&self.output);
         let owed = Owed { output, lane: Arc::clone(lane), grant: one.grant, held_back };
-        requests::execute(&one.entry, one.data, subsystem, owed);
+        match one.first {
+            Some(first) => {
+                requests::execute_fused(&first.0, first.1, (&one.entry, one.data), subsystem, owed);
+            }
+            None => requests::execute(&one.entry, one.data, subsystem, owed),
+        }
     }
 
     /// Continues with what had to wait.

@@ -153,7 +153,9 @@ pub fn effects(places: bool) -> Vec<u8> {
             set(1024 + 4 * usize::from(opcode), 1);
         }
     }
-    for opcode in [io::WRITE, io::WRITE_ZEROES, io::DATASET_MANAGEMENT] {
+    for opcode in
+        [io::WRITE, io::WRITE_ZEROES, io::DATASET_MANAGEMENT, io::WRITE_UNCORRECTABLE, io::COPY]
+    {
         set(1024 + 4 * usize::from(opcode), 3);
     }
     page

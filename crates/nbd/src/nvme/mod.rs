@@ -8,6 +8,7 @@
 
 mod command;
 mod controller;
+mod copying;
 mod host;
 mod identify;
 mod limits;
@@ -15,6 +16,8 @@ mod link;
 mod logs;
 mod namespaces;
 mod output;
+mod owed;
+mod part;
 mod placement;
 mod requests;
 mod target;
@@ -25,4 +28,5 @@ mod wire;
 pub use host::{NvmeHost, NvmeTerms};
 pub use limits::{QUEUES_IN_ALL, SUBSYSTEM_NAME};
 pub use namespaces::Namespace;
+pub use part::{Part, UNIT_BYTES as NAMESPACE_UNIT_BYTES, Wish as NamespaceWish};
 pub use target::NvmeTarget;

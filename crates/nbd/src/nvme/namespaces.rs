@@ -4,6 +4,7 @@ use super::command::{EVERY_NAMESPACE, Status};
 use super::identify::Name;
 use super::limits::SUBSYSTEM_NAME;
 use super::logs;
+use super::part::Part;
 use crate::catalogue::Export;
 use crate::clock::WallClock;
 use crate::control::Control;
@@ -26,6 +27,10 @@ pub struct Namespace {
     control: Control,
     /// What hosts have of it.
     pub export: Export,
+    /// Where it lies in the device.
+    pub part: Part,
+    /// The number of its device among all, which is that of an endurance group, from 1 on.
+    pub group: u32,
     /// Its id as a UUID.
     pub id: [u8; 16],
     /// Its placement handles, if it has some.
@@ -41,17 +46,20 @@ impl fmt::Debug for Namespace {
 }
 
 impl Namespace {
-    /// A device with a name, that these clients and this control have, and with placement handles if it has some.
+    /// A part of a device with a name, that these clients and this control have, and with placement handles if it has
+    /// some.
     pub fn new(
         name: &str,
         clients: Vec<LocalClient>,
         control: Control,
-        handles: Option<usize>,
+        (handles, part): (Option<usize>, Part),
     ) -> Self {
         let export = clients.first().map_or_else(Export::default, LocalClient::export);
+        let export = Export { bytes: part.wish.bytes, ..export };
         let has_ended = Arc::default();
         let (name, id) = (name.to_owned(), [0; 16]);
-        Namespace { name, clients, control, export, id, handles, has_ended }
+        let group = 0;
+        Namespace { name, clients, control, export, part, group, id, handles, has_ended }
     }
 
     /// The client of an I/O queue.
@@ -91,7 +99,14 @@ pub struct Subsystem {
 impl Subsystem {
     /// Namespaces at an address, from which their ids follow, so that they are the same every time.
     pub fn new(mut namespaces: Vec<Namespace>, place: (String, String), bell: &Control) -> Self {
+        let mut groups: Vec<Control> = Vec::new();
         for (number, namespace) in namespaces.iter_mut().enumerate() {
+            let known = groups.iter().position(|it| it.is_same(&namespace.control));
+            namespace.group = known.unwrap_or_else(|| {
+                groups.push(namespace.control.clone());
+                groups.len() - 1
+            }) as u32
+                + 1;
             namespace.id = id(&format!("{} {} {number} {}", place.0, place.1, namespace.name));
             for client in &namespace.clients {
                 client.ring(bell);
@@ -111,7 +126,17 @@ impl Subsystem {
         self.namespaces.get(place as usize).ok_or(Status::INVALID_NAMESPACE)
     }
 
-    /// Whether a namespace has placement handles. Each is the one of an endurance group with its number.
+    /// A namespace of an endurance group.
+    pub fn of_group(&self, group: u32) -> Result<&Namespace, Status> {
+        self.namespaces.iter().find(|it| it.group == group).ok_or(Status::INVALID_FIELD)
+    }
+
+    /// How many endurance groups there are: one for each device.
+    pub fn groups(&self) -> u32 {
+        self.namespaces.iter().map(|it| it.group).max().unwrap_or(0)
+    }
+
+    /// Whether a namespace has placement handles.
     pub fn places(&self) -> bool {
         self.namespaces.iter().any(|it| it.handles.is_some())
     }
@@ -144,9 +169,19 @@ impl Subsystem {
             let after = self.clock.now();
             self.healthy_until = after + HEALTH_PAUSE * (after - now);
         }
-        let which =
-            if is_one { number as usize - 1..number as usize } else { 0..self.health.len() };
-        Ok(logs::together(self.health[which].iter().copied()))
+        if is_one {
+            return Ok(self.health[number as usize - 1]);
+        }
+        // Of each device once.
+        let all = self.namespaces.iter().zip(&self.health);
+        let mut seen = 0;
+        let each = all.filter(|(namespace, _)| {
+            let is_new = namespace.group > seen;
+            seen = seen.max(namespace.group);
+            is_new
+        });
+        let each: Vec<Health> = each.map(|(_, health)| *health).collect();
+        Ok(logs::together(each.into_iter()))
     }
 }
 

@@ -4,8 +4,8 @@
 
 use super::command::{Entry, SGL_TRANSPORT, Status};
 use super::namespaces::{Namespace, Subsystem};
+use super::part::UNIT_BYTES;
 use crate::placement::{Placement, PlacementEvent};
-use engine::SECTOR_BYTES;
 
 /// Identifiers of the log pages.
 pub const CONFIGURATIONS: u8 = 0x20;
@@ -47,15 +47,16 @@ fn put(page: &mut [u8], at: usize, value: u64, bytes: usize) {
     page[at..at + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
 }
 
-/// A log page of an endurance group, which is the namespace with that number; `None` if it is none of these.
+/// A log page of an endurance group, which is a device; `None` if it is none of these.
 pub fn page(number: u8, entry: &Entry, subsystem: &Subsystem) -> Option<Result<Vec<u8>, Status>> {
     if !(CONFIGURATIONS..=EVENTS).contains(&number) || !subsystem.places() {
         return None;
     }
     let group = entry.word(11) >> 16;
-    let found = subsystem.namespace(group).map_err(|_| Status::INVALID_FIELD);
+    let members = subsystem.namespaces.iter().filter(|it| it.group == group).count();
+    let found = subsystem.of_group(group);
     Some(found.and_then(Namespace::placement).map(|placement| match number {
-        CONFIGURATIONS => configurations(&placement, subsystem.namespaces.len()),
+        CONFIGURATIONS => configurations(&placement, members),
         USAGE => usage(&placement),
         STATISTICS => statistics(&placement),
         _ if entry.word(10) >> 8 & 1 != 0 => events(&placement.hosts_events, group),
@@ -134,7 +135,7 @@ fn events(events: &[PlacementEvent], group: u32) -> Vec<u8> {
 }
 
 /// The handles of a namespace: what can be written to the unit of each before it needs another, in blocks.
-fn status(placement: &Placement) -> Vec<u8> {
+fn status(placement: &Placement, block: u32) -> Vec<u8> {
     let count = placement.handles.len();
     let mut page = vec![0; 16 + STATUS_BYTES * count];
     put(&mut page, 14, count as u64, 2);
@@ -142,7 +143,7 @@ fn status(placement: &Placement) -> Vec<u8> {
     for (number, (handle, it)) in all.enumerate() {
         put(it, 0, number as u64, 2);
         put(it, 2, number as u64, 2);
-        put(it, 8, handle.left_bytes / SECTOR_BYTES, 8);
+        put(it, 8, handle.left_bytes / u64::from(block), 8);
     }
     page
 }
@@ -178,10 +179,10 @@ pub fn check_receive(entry: &Entry, namespace: &Namespace) -> Result<(), Status>
 }
 
 /// The answer to it.
-pub fn receive(entry: &Entry, placement: &Placement) -> Vec<u8> {
+pub fn receive(entry: &Entry, placement: &Placement, block: u32) -> Vec<u8> {
     let wanted = 4 * (u64::from(entry.word(11)) + 1);
     let (_, _, room) = entry.data();
-    let mut page = status(placement);
+    let mut page = status(placement, block);
     page.resize(wanted.min(room.into()) as usize, 0);
     page
 }
@@ -211,7 +212,7 @@ pub fn directive(entry: &Entry, namespace: &Namespace, receives: bool) -> Result
         (IDENTIFY, ENABLE) if !receives => {}
         (STREAMS, PARAMETERS) if receives => {
             put(&mut page, 0, handles as u64, 2);
-            put(&mut page, 16, 8, 4);
+            put(&mut page, 16, u64::from(UNIT_BYTES as u32 / namespace.part.wish.block), 4);
             put(&mut page, 22, handles as u64, 2);
         }
         (STREAMS, STATUS) if receives => {

@@ -1,67 +1,23 @@
 //! Commands of I/O queues: from a command to requests of a client, and from their outcome to a status.
 
-use super::command::{EVERY_NAMESPACE, Entry, SGL_TRANSPORT, Status, io, le32, le64};
-use super::identify::MOST_RANGE_BLOCKS;
-use super::limits::MOST_BYTES;
+use super::command::{
+    EVERY_NAMESPACE, Entry, SGL_IN_CAPSULE, SGL_TRANSPORT, Status, io, le32, le64,
+};
+use super::copying;
+use super::limits::{ATOMIC_BYTES, MOST_BYTES, MOST_RANGE_BYTES};
 use super::namespaces::{Namespace, Subsystem};
-use super::output::{Output, Reading};
+use super::output::Reading;
+use super::owed::{Lane, Owed, bytes_of, is_cut, plain, status};
 use super::placement;
 use crate::local::{LocalClient, Reply, Wanted, together};
-use crate::protocol::{Command, Refusal};
-use engine::SECTOR_BYTES;
+use crate::protocol::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const RANGE_BYTES: usize = 16;
 
-/// The number of an I/O queue among all; it is free again when all that it asked is answered.
-pub struct Lane {
-    pub number: usize,
-    taken: Arc<Vec<AtomicBool>>,
-}
-
-impl Lane {
-    /// A free one.
-    pub fn take(taken: &Arc<Vec<AtomicBool>>) -> Option<Self> {
-        let number = taken.iter().position(|it| !it.swap(true, Ordering::AcqRel))?;
-        Some(Lane { number, taken: Arc::clone(taken) })
-    }
-}
-
-impl Drop for Lane {
-    fn drop(&mut self) {
-        self.taken[self.number].store(false, Ordering::Release);
-    }
-}
-
-/// Bytes of writes that may come, until these are answered.
-pub struct Grant {
-    bytes: usize,
-    all: Arc<AtomicUsize>,
-    own: Arc<AtomicUsize>,
-}
-
-impl Grant {
-    /// Some more bytes beside those of all queues and those of this one.
-    pub fn new(bytes: usize, all: &Arc<AtomicUsize>, own: &Arc<AtomicUsize>) -> Self {
-        all.fetch_add(bytes, Ordering::Relaxed);
-        own.fetch_add(bytes, Ordering::Relaxed);
-        Grant { bytes, all: Arc::clone(all), own: Arc::clone(own) }
-    }
-}
-
-impl Drop for Grant {
-    fn drop(&mut self) {
-        self.all.fetch_sub(self.bytes, Ordering::Relaxed);
-        self.own.fetch_sub(self.bytes, Ordering::Relaxed);
-    }
-}
-
 /// How many bytes of data a command of an I/O queue sends; otherwise why it cannot be.
 pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
-    if entry.is_fused() {
-        return Err(Status::INVALID_FIELD);
-    }
     let every = entry.opcode() == io::FLUSH && entry.namespace() == EVERY_NAMESPACE;
     if every {
         return Ok(0);
@@ -75,6 +31,8 @@ pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
         io::WRITE_ZEROES,
         io::DATASET_MANAGEMENT,
         io::VERIFY,
+        io::WRITE_UNCORRECTABLE,
+        io::COPY,
         io::MANAGEMENT_RECEIVE,
         io::MANAGEMENT_SEND,
     ];
@@ -82,12 +40,16 @@ pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
         return Err(Status::INVALID_OPCODE);
     }
     let namespace = subsystem.namespace(entry.namespace())?;
-    let changes = matches!(opcode, io::WRITE | io::WRITE_ZEROES | io::DATASET_MANAGEMENT);
+    let changes = matches!(
+        opcode,
+        io::WRITE | io::WRITE_ZEROES | io::DATASET_MANAGEMENT | io::WRITE_UNCORRECTABLE | io::COPY
+    );
     if changes && namespace.export.read_only {
         return Err(Status::WRITE_PROTECTED);
     }
     match opcode {
         io::FLUSH => Ok(0),
+        io::COPY => copying::sends(entry),
         io::MANAGEMENT_SEND => placement::sends(entry, namespace),
         io::MANAGEMENT_RECEIVE => placement::check_receive(entry, namespace).map(|()| 0),
         io::DATASET_MANAGEMENT => Ok((entry.word(10) as usize & 0xff) * RANGE_BYTES + RANGE_BYTES),
@@ -118,27 +80,67 @@ pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
 /// The first byte and the number of bytes of a command's blocks.
 fn extent(entry: &Entry, namespace: &Namespace) -> Result<(u64, u32), Status> {
     let (first, count) = entry.blocks();
-    let most = namespace.export.bytes / SECTOR_BYTES;
-    if first.checked_add(count).is_none_or(|end| end > most) {
-        return Err(Status::LBA_OUT_OF_RANGE);
-    }
-    Ok((first * SECTOR_BYTES, (count * SECTOR_BYTES) as u32))
+    bytes_of(first, count, namespace)
 }
 
-/// The answer that a command is owed.
-pub struct Owed {
-    pub output: Arc<Output>,
-    pub lane: Arc<Lane>,
-    pub grant: Option<Grant>,
-    /// It had to wait for room.
-    pub held_back: bool,
+/// Whether a command can be the first of a fused pair, or the second.
+pub fn check_fused(entry: &Entry, is_first: bool, subsystem: &Subsystem) -> Result<(), Status> {
+    let opcode = if is_first { io::COMPARE } else { io::WRITE };
+    if entry.opcode() != opcode {
+        return Err(Status::INVALID_FIELD);
+    }
+    let block = subsystem.namespace(entry.namespace())?.part.wish.block;
+    if entry.blocks().1 * u64::from(block) > ATOMIC_BYTES {
+        return Err(Status::ATOMIC_UNIT_EXCEEDED);
+    }
+    if entry.data().0 != SGL_IN_CAPSULE { Err(Status::SGL_TYPE_INVALID) } else { Ok(()) }
 }
 
-impl Owed {
-    /// The client that asks for it.
-    pub fn client<'a>(&self, namespace: &'a Namespace) -> &'a LocalClient {
-        namespace.client(self.lane.number)
-    }
+/// Executes a fused pair, which was checked: the write, if what is there is what the comparison expects.
+pub fn execute_fused(
+    first: &Entry,
+    expected: Vec<u8>,
+    (entry, data): (&Entry, Vec<u8>),
+    subsystem: &Subsystem,
+    owed: Owed,
+) {
+    let output = Arc::clone(&owed.output);
+    let (first, second) = (first.id(), entry.id());
+    let found = subsystem.namespace(entry.namespace()).and_then(|it| {
+        let (offset, bytes) = extent(entry, it)?;
+        it.part.map(offset - it.part.first, bytes.into())?;
+        Ok((it, (offset, bytes)))
+    });
+    let (namespace, (offset, _)) = match found {
+        Ok(found) => found,
+        Err(status) => {
+            output.complete(first, 0, status);
+            return output.complete(second, 0, Status::FAILED_FUSED);
+        }
+    };
+    let (client, held_back) = (owed.client(namespace).clone(), owed.held_back);
+    let differs = Arc::<AtomicBool>::default();
+    let (told, asker) = (Arc::clone(&differs), client.clone());
+    let plain = plain(entry, namespace, owed);
+    let wanted =
+        Wanted { fua: entry.is_durable(), handle: entry.handle(), ..Wanted::write(offset, data) };
+    let reply: Reply = Box::new(move |outcome| {
+        if is_cut(&asker, outcome.is_err(), &output) {
+            return plain(outcome);
+        }
+        let is_written = !told.load(Ordering::Relaxed);
+        let status = match outcome {
+            Ok(_) if is_written => Status::SUCCESS,
+            Ok(_) => Status::COMPARE_FAILURE,
+            Err(refusal) => status(refusal, io::COMPARE),
+        };
+        output.complete(first, 0, status);
+        if is_written {
+            return plain(outcome);
+        }
+        output.complete(second, 0, Status::FAILED_FUSED);
+    });
+    client.write_if_same((expected, differs), wanted, held_back, reply);
 }
 
 /// Whether the clients that a command needs have room for it.
@@ -177,12 +179,18 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
     let (client, held_back) = (owed.client(namespace), owed.held_back);
     if opcode == io::DATASET_MANAGEMENT {
         let ranges = ranges(entry, &data, namespace)?;
+        for (offset, bytes) in &ranges {
+            namespace.part.unmap(offset - namespace.part.first, u64::from(*bytes));
+        }
         let reply = plain(entry, namespace, owed);
         for ((offset, bytes), reply) in ranges.iter().zip(together(ranges.len(), reply)) {
             let wanted = Wanted::new(Command::Trim, *offset, *bytes);
             client.ask_at_once(wanted, held_back, reply);
         }
         return Ok(());
+    }
+    if opcode == io::COPY {
+        return copying::begin(entry, &data, subsystem, namespace, owed);
     }
     if opcode == io::MANAGEMENT_SEND {
         let handles = placement::to_update(&data, namespace)?;
@@ -191,23 +199,35 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
     }
     if opcode == io::MANAGEMENT_RECEIVE {
         let (output, entry) = (Arc::clone(&owed.output), *entry);
+        let block = namespace.part.wish.block;
         client.see_placement(Box::new(move |seen| {
             // All of it is kept until now.
             let _owed = owed;
             match seen {
-                Some(it) => output.complete_with(entry.id(), &placement::receive(&entry, &it)),
+                Some(it) => {
+                    output.complete_with(entry.id(), &placement::receive(&entry, &it, block))
+                }
                 None => output.complete(entry.id(), 0, Status::INTERNAL_ERROR),
             }
         }));
         return Ok(());
     }
     let (offset, bytes) = extent(entry, namespace)?;
+    let (within, all) = (offset - namespace.part.first, u64::from(bytes));
+    match opcode {
+        io::WRITE => namespace.part.map(within, all)?,
+        io::WRITE_ZEROES | io::WRITE_UNCORRECTABLE => namespace.part.unmap(within, all),
+        _ => {}
+    }
     let fua = entry.is_durable();
     match opcode {
         io::WRITE => {
             let handle = entry.handle();
             let wanted = Wanted { fua, handle, ..Wanted::write(offset, data) };
             client.ask_at_once(wanted, held_back, plain(entry, namespace, owed));
+        }
+        io::WRITE_UNCORRECTABLE => {
+            client.mark((offset, bytes), held_back, plain(entry, namespace, owed));
         }
         io::WRITE_ZEROES => {
             // Without data nothing is programmed: the drive forgets the blocks, which read as zeroes.
@@ -239,18 +259,20 @@ fn pieces(client: &LocalClient, offset: u64, bytes: u32, held_back: bool, cut: b
 
 /// The ranges that a command deallocates.
 fn ranges(entry: &Entry, data: &[u8], namespace: &Namespace) -> Result<Vec<(u64, u32)>, Status> {
-    let most = namespace.export.bytes / SECTOR_BYTES;
+    let block = namespace.part.wish.block;
+    let most = namespace.export.bytes / u64::from(block);
     let mut found = Vec::new();
     for range in data.chunks_exact(RANGE_BYTES) {
         let (count, first) = (le32(range, 4), le64(range, 8));
         if first.checked_add(count.into()).is_none_or(|end| end > most) {
             return Err(Status::LBA_OUT_OF_RANGE);
         }
-        if count > MOST_RANGE_BLOCKS {
+        if count > MOST_RANGE_BYTES / block {
             return Err(Status::COMMAND_SIZE_LIMIT);
         }
         if count > 0 {
-            found.push((first * SECTOR_BYTES, count * SECTOR_BYTES as u32));
+            let from = namespace.part.first + first * u64::from(block);
+            found.push((from, count * block));
         }
     }
     // Other attributes are hints, which change nothing here.
@@ -258,28 +280,6 @@ fn ranges(entry: &Entry, data: &[u8], namespace: &Namespace) -> Result<Vec<(u64,
         found.clear();
     }
     Ok(found)
-}
-
-/// The reply to a command without data for the host.
-fn plain(entry: &Entry, namespace: &Namespace, owed: Owed) -> Reply {
-    let (id, opcode) = (entry.id(), entry.opcode());
-    let has_ended = Arc::clone(&namespace.has_ended);
-    let client = owed.client(namespace).clone();
-    Box::new(move |outcome| {
-        // All of it is kept until now, the lane and the grant too.
-        let mut owed = owed;
-        if is_cut(&client, outcome.is_err(), &owed.output) {
-            return;
-        }
-        // The next data may come as soon as the host knows of the end.
-        drop(owed.grant.take());
-        let status = outcome.err().map_or(Status::SUCCESS, |refusal| status(refusal, opcode));
-        owed.output.complete(id, 0, status);
-        if status == Status::READ_ONLY_RANGE {
-            has_ended.store(true, Ordering::Relaxed);
-            owed.output.ring();
-        }
-    })
 }
 
 /// The reply to a command that reads: with the data, or what a comparison with `data` shows.
@@ -308,27 +308,4 @@ fn read(
         };
         owed.output.complete(id, 0, status);
     })
-}
-
-/// Whether a request failed because the power was cut: then its connection ends without an answer.
-fn is_cut(client: &LocalClient, failed: bool, output: &Output) -> bool {
-    let is_cut = failed && (client.is_off() || client.is_closed());
-    if is_cut {
-        output.close();
-    }
-    is_cut
-}
-
-/// The status for an error of the server.
-fn status(refusal: Refusal, opcode: u8) -> Status {
-    match refusal {
-        Refusal::NotPermitted => Status::READ_ONLY_RANGE,
-        Refusal::NoSpace => Status::CAPACITY_EXCEEDED,
-        Refusal::Invalid | Refusal::NotSupported => Status::INVALID_FIELD,
-        Refusal::Io => match opcode {
-            io::READ | io::COMPARE | io::VERIFY => Status::UNRECOVERED_READ_ERROR,
-            io::FLUSH => Status::INTERNAL_ERROR,
-            _ => Status::WRITE_FAULT,
-        },
-    }
 }

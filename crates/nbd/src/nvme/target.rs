@@ -5,12 +5,14 @@ use super::controller::{Connect, Controller, Effect, NEW_CONTROLLER};
 use super::limits::{MOST_CONTROLLERS, MOST_LINKS, QUEUES_IN_ALL};
 use super::link::{Link, Role, Told};
 use super::namespaces::{Namespace, Subsystem};
-use super::requests::Lane;
+use super::owed::Lane;
 use crate::clock::WallClock;
 use crate::connection::Flow;
 use crate::control::Control;
 use crate::error::{Error, reason};
 use crate::listen::{Address, Listener};
+use crate::relay;
+use crate::tls::Tls;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::sync::Arc;
@@ -41,11 +43,15 @@ impl NvmeTarget {
         Listener::check(address)
     }
 
-    /// Waits for hosts at an address, for which the namespaces are numbered from 1 on.
+    /// Waits for hosts at an address, for which the namespaces are numbered from 1 on; within TLS, if that is given.
     ///
     /// # Errors
     /// When the address is in use or not available, or the system gives no thread.
-    pub fn new(address: &Address, namespaces: Vec<Namespace>) -> Result<Self, Error> {
+    pub fn new(
+        address: &Address,
+        namespaces: Vec<Namespace>,
+        tls: Option<Tls>,
+    ) -> Result<Self, Error> {
         let system = |error: io::Error| Error::System(reason(&error));
         let listener = Listener::new(address)?;
         let control = Control::new().map_err(system)?;
@@ -64,6 +70,8 @@ impl NvmeTarget {
             lanes: Arc::new((0..QUEUES_IN_ALL).map(|_| AtomicBool::new(false)).collect()),
             granted: Arc::default(),
             clock: WallClock::new(),
+            tls,
+            relays: Vec::new(),
         };
         let thread = std::thread::Builder::new().name("nvme".to_owned());
         let thread = thread.spawn(move || target.run()).map_err(system)?;
@@ -109,6 +117,9 @@ struct Target {
     lanes: Arc<Vec<AtomicBool>>,
     granted: Arc<AtomicUsize>,
     clock: WallClock,
+    /// What connections are within, and the threads of those that are.
+    tls: Option<Tls>,
+    relays: Vec<JoinHandle<()>>,
 }
 
 impl Target {
@@ -131,8 +142,12 @@ impl Target {
                 self.warn();
             }
         }
-        for link in self.links.iter().flatten() {
+        for link in self.links.drain(..).flatten() {
             link.output.close();
+        }
+        // They end with their connections.
+        for relay in self.relays.drain(..) {
+            let _ = relay.join();
         }
     }
 
@@ -182,9 +197,20 @@ impl Target {
     /// Accepts hosts that wait. One too many finds that the target hangs up.
     fn admit(&mut self) {
         while let Ok(stream) = self.listener.accept() {
-            if self.links.iter().flatten().count() >= MOST_LINKS {
+            self.relays.retain(|relay| !relay.is_finished());
+            let connected = self.links.iter().flatten().count().max(self.relays.len());
+            if connected >= MOST_LINKS {
                 continue;
             }
+            let stream = match &self.tls {
+                None => stream,
+                Some(Tls(config)) => {
+                    let begun = stream.prepare().and_then(|()| relay::begin(stream, config));
+                    let Ok((stream, relay)) = begun else { continue };
+                    self.relays.push(relay);
+                    stream
+                }
+            };
             // A socket that cannot be used is that of a host that is gone already.
             let now = self.clock.now();
             let Ok(link) = Link::new(stream, &self.control, &self.granted, now) else { continue };

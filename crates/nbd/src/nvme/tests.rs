@@ -92,8 +92,8 @@ fn serve(read_only: bool, hosts: impl FnOnce(&Path) + Send) -> Seen {
         recording: None,
     };
     let mut server = Server::new(&mut device, &mut seen, setup, &control).unwrap();
-    let namespaces = vec![server.namespace("a", &Floor::none())];
-    let target = NvmeTarget::new(&Address::Unix(path.clone()), namespaces).unwrap();
+    let namespaces = server.namespaces("a", &Floor::none(), &[]);
+    let target = NvmeTarget::new(&Address::Unix(path.clone()), namespaces, None).unwrap();
     std::thread::scope(|scope| {
         let control = &control;
         let thread = scope.spawn(move || {

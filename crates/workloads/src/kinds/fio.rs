@@ -111,6 +111,7 @@ impl WorkloadKind for Fio {
             given: None,
             in_flight: InFlight::new(limit),
             notices: notices(&jobs),
+            named: 0,
             has_rate: jobs.iter().any(Job::has_rate),
             zbd: context.zones.map(Zbd::new),
         }))
@@ -162,6 +163,8 @@ struct JobFile {
     given: Option<usize>,
     in_flight: InFlight<usize>,
     notices: Vec<(&'static str, u64)>,
+    /// Writes that named a placement handle.
+    named: u64,
     /// A job has a rate.
     has_rate: bool,
     /// What the jobs know of the zones of the device, if it has such.
@@ -197,6 +200,7 @@ impl Workload for JobFile {
         // Phases never meet, so that their queues do not take turns: a number tells them apart.
         let queue = (self.names.len() - 1 - self.phases.len()) as u16;
         let handle = asked.handle;
+        self.named += u64::from(handle.number().is_some());
         let request = Request { queue, handle, ..Request::new(id, asked.op, Lba(sector), sectors) };
         Ok(Some(Arrival { at, request }))
     }
@@ -240,7 +244,8 @@ impl Workload for JobFile {
     }
 
     fn notices(&self) -> Vec<(&'static str, u64)> {
-        self.notices.clone()
+        let named = (self.named > 0).then_some((checks::NAMED_HANDLES, self.named));
+        self.notices.iter().copied().chain(named).collect()
     }
 }
 

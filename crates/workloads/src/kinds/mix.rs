@@ -74,6 +74,7 @@ impl WorkloadKind for Mix {
             turn: None,
             given: None,
             in_flight: InFlight::new(limit),
+            named: 0,
             random: Xoshiro256::new(context.draws(), streams::MIX),
         }))
     }
@@ -183,6 +184,8 @@ struct Mixture {
     given: Option<(usize, Arrival)>,
     /// The stream and its own number of each unanswered request.
     in_flight: InFlight<(usize, u64)>,
+    /// Writes that have the placement handle of their stream.
+    named: u64,
     random: Xoshiro256,
 }
 
@@ -249,6 +252,8 @@ impl Workload for Mixture {
             named if request.op == Op::Write => named,
             _ => Handle::NONE,
         };
+        // What a stream names of its own, that one notices.
+        self.named += u64::from(part.handle != Handle::NONE && handle != Handle::NONE);
         let request = Request { id, lba, queue, handle, ..request };
         Ok(Some(Arrival { at: at.max(now), request }))
     }
@@ -318,6 +323,9 @@ impl Workload for Mixture {
 
     fn notices(&self) -> Vec<(&'static str, u64)> {
         let mut notices: Vec<(&'static str, u64)> = Vec::new();
+        if self.named > 0 {
+            notices.push((checks::NAMED_HANDLES, self.named));
+        }
         for (what, count) in self.parts.iter().flat_map(|part| part.workload.notices()) {
             match notices.iter_mut().find(|(known, _)| *known == what) {
                 Some((_, sum)) => *sum += count,

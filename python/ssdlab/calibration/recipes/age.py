@@ -200,7 +200,8 @@ def _period(
     def refined(values: Sequence[float]) -> float:
         # Through zero: the latency beyond a fresh read over the number of retries.
         pairs = [(round(it / rough), it) for it in values]
-        return sum(k * it for k, it in pairs) / max(1, sum(k * k for k, _ in pairs))
+        products = sum(k * it for k, it in pairs)
+        return float(products / max(1, sum(k * k for k, _ in pairs)))
 
     def again(draw: random.Random) -> float:
         return refined(draw.choices(beyond, k=len(beyond)))

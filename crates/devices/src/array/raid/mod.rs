@@ -225,16 +225,10 @@ impl Raid {
         self.hand_on(desk);
     }
 
-    /// Whether something may be to be done when members have gone on, whatever they have answered.
-    #[inline]
-    pub fn has_steps(&self) -> bool {
-        self.rebuilds.are_done() || self.recovery.is_going_on()
-    }
-
     /// All members have gone on.
     #[inline]
     pub fn end_step(&mut self, desk: &mut Desk<'_>) {
-        if self.has_steps() {
+        if self.rebuilds.are_done() || self.recovery.is_going_on() {
             self.agenda.push(Message::Units);
             self.hand_on(desk);
         }

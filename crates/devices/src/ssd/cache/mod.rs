@@ -470,7 +470,7 @@ impl Cache {
         clock: &mut Clock,
     ) {
         while ftl.left_on(domain, stream) > 0 {
-            ftl.counters.padding += 1;
+            ftl.counters.padded();
             let programming = ftl.begin_padding(domain, stream);
             self.put(ftl, (domain, stream, Class::Host), programming, clock);
         }

@@ -624,7 +624,7 @@ impl Dies {
     #[inline]
     fn count_read(&mut self, read: &Read) {
         // Most often of one plane, which costs less to find than to count.
-        let is_one = read.planes & (read.planes - 1) == 0;
+        let is_one = read.planes.is_power_of_two();
         let senses = if is_one { 1 } else { u64::from(read.planes.count_ones()) };
         let [all, of_host] = &mut self.effort;
         all.sense(senses, read.sense_ns, 0);

@@ -10,6 +10,8 @@ mod flush;
 
 pub use cut::{check, covered, covers, page_request, part, touched};
 
+use crate::kit::arbitration::QueueAccount;
+use crate::kit::config::HostOrder;
 use crate::kit::link::{HostQueue, Link, Turn};
 use crate::kit::slots::{Slot, Slots};
 use crate::latency::{
@@ -63,6 +65,7 @@ pub struct Front {
     done: Vec<Completion>,
     cores: Cores,
     has_work_for_cores: bool,
+    tells_queues: bool,
 }
 
 impl Front {
@@ -92,7 +95,18 @@ impl Front {
             done: Vec::new(),
             has_work_for_cores: cores.have_work(),
             cores,
+            tells_queues: config.order == HostOrder::Weighted,
         }
+    }
+
+    /// What each submission queue of the host came to, where classes tell them apart.
+    pub fn queues(&self) -> Vec<QueueAccount> {
+        if self.tells_queues { self.queue.accounts() } else { Vec::new() }
+    }
+
+    /// Queues count from zero.
+    pub fn reset_queues(&mut self) {
+        self.queue.reset();
     }
 
     /// Whether no request is in the device; flushes do not count.
@@ -160,12 +174,12 @@ impl Front {
                     self.in_device += 1;
                     if self.link.lets_pass(inward_bytes(&request), now) {
                         // What sending and a turn of the link come to.
-                        self.queue.sent(request.lba);
+                        self.queue.sent(&request, 0);
                         return Some(slot);
                     }
                     let bytes = inward_bytes(&request);
                     if let Some(end) = self.link.bring(slot, bytes, now) {
-                        self.queue.sent(request.lba);
+                        self.queue.sent(&request, 0);
                         clock.call_in_line(Line::Link, end, Event::LinkFree);
                     } else {
                         self.send(slot, clock);
@@ -202,7 +216,7 @@ impl Front {
         active.sent = clock.now;
         active.breakdown[HOST_QUEUE] = clock.now - active.submitted;
         if active.request.op != Op::Flush {
-            self.queue.sent(active.request.lba);
+            self.queue.sent(&active.request, active.breakdown[HOST_QUEUE]);
         }
         let bytes = inward_bytes(&active.request);
         if let Some(at) = self.link.send(slot, bytes, clock.now) {

@@ -229,9 +229,11 @@ impl Ftl {
 
     /// Handles count from zero.
     pub fn reset_handles(&mut self) {
-        let Some(mut fdp) = self.fdp.take() else { return };
-        fdp.reset(|handle| self.open_units(handle).0);
-        self.fdp = Some(fdp);
+        let handles = self.fdp.as_ref().map_or(0, |fdp| fdp.count());
+        let open: Vec<u64> = (0..handles).map(|handle| self.open_units(handle).0).collect();
+        if let Some(fdp) = self.fdp_mut() {
+            fdp.reset(|handle| open[handle as usize]);
+        }
     }
 
     /// Who wrote what, to be kept: the handle of each page, and the stream of each block.

@@ -145,10 +145,10 @@ impl Ftl {
     }
 
     /// Writes the next page of a stream with nothing.
-    pub(super) fn pad_one_untimed(&mut self, flash: &mut Flash, domain: Domain, stream: Stream) {
+    pub fn pad_one_untimed(&mut self, flash: &mut Flash, domain: Domain, stream: Stream) {
         let programming = self.begin_padding(domain, stream);
         self.complete_program(flash, programming);
-        self.counters.padding += 1;
+        self.counters.padded();
         self.note_place(programming.block, self.geometry.page_in_block(programming.ppn));
     }
 

@@ -106,7 +106,7 @@ impl FdpReport {
 
 impl Ssd {
     /// What placement handles came to, of a drive that has some.
-    pub(in crate::ssd) fn placement_report(&self) -> Option<FdpReport> {
+    pub fn placement_report(&self) -> Option<FdpReport> {
         let fdp = self.ftl.fdp()?;
         let geometry = self.geometry();
         let page = u64::from(geometry.sectors_per_page) * SECTOR_BYTES;

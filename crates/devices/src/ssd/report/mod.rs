@@ -13,6 +13,7 @@ pub use lifetime::{LifetimeReport, Milestone};
 pub use slc::{SlcReport, SlcStretch};
 pub use wear_map::WearMap;
 
+use crate::kit::arbitration::QueueAccount;
 use crate::ssd::Ssd;
 use crate::ssd::account::{Account, Counts, Spent, UnitAccount};
 use crate::ssd::ftl::BadReport;
@@ -56,6 +57,8 @@ pub struct SsdReport {
     pub health: HealthReport,
     /// Each unit, in order.
     pub units: Vec<UnitReport>,
+    /// Each submission queue of the host, where classes tell them apart.
+    pub queues: Vec<QueueAccount>,
     /// Share of the time in which each bus was in use.
     pub bus_busy: Vec<f64>,
     /// What power cuts came to, of a drive that recovers from them.
@@ -255,6 +258,7 @@ impl Ssd {
             wear: self.wear(),
             health: self.health(),
             units: units.into_iter().map(|unit| unit_report(unit, time)).collect(),
+            queues: self.front.queues(),
             bus_busy: buses_ns.into_iter().map(|ns| share(ns, time)).collect(),
             power: self.power_report().cloned(),
             page_bytes: u64::from(self.geometry().sectors_per_flash_page) * SECTOR_BYTES,

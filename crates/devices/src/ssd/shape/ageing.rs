@@ -9,7 +9,7 @@ use options::Invalid;
 const CONSTANTS_NS: std::ops::RangeInclusive<Time> = 1_000_000..=3_600_000_000_000;
 
 /// What a drive demands whose data age, whose blocks go bad, or which becomes hot.
-pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
+pub fn check(config: &SsdConfig) -> Result<(), Invalid> {
     media(config)?;
     bad_blocks(config)?;
     thermal(config)

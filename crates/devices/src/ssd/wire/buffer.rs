@@ -179,7 +179,7 @@ impl Ssd {
     }
 
     /// Full groups have come to jobs, which dies are given.
-    pub(super) fn give_jobs(&mut self) {
+    pub fn give_jobs(&mut self) {
         while let Some(Asked { die, job, cleans }) = self.cache.next_job() {
             self.give(die, job, cleans);
         }

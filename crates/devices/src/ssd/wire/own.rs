@@ -136,6 +136,7 @@ impl Ssd {
         }
         self.ftl.end_untimed(&mut self.flash);
         self.ftl.reset_counters(&self.flash);
+        self.front.reset_queues();
         self.units.reset_effort();
         self.dies.reset_effort();
         let now = self.clock.now;

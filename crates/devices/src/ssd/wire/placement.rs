@@ -6,7 +6,7 @@ use crate::ssd::ids::Stream;
 impl Ssd {
     /// Gives up the open units of a handle: what is left of each is written with nothing. Behind a write buffer that
     /// goes its way like all programs; without one the drive does it while it rests, and at once.
-    pub(in crate::ssd) fn end_units(&mut self, handle: u32) -> Result<(), String> {
+    pub fn end_units(&mut self, handle: u32) -> Result<(), String> {
         let handles = self.ftl.fdp().map(|fdp| fdp.count());
         let handles = handles.ok_or("the device has no placement handles (device.fdp.handles)")?;
         if handle >= handles {

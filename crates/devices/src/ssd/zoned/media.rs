@@ -121,7 +121,7 @@ impl Layout {
 
 /// The flash.
 #[derive(Debug, Clone)]
-pub struct Media {
+pub(super) struct Media {
     layout: Layout,
     dies: Dies,
     streams: Vec<Stream>,

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 /// Memtables that wait to be flushed, and level 0 over what makes it due, at which the writer waits.
 const MOST_WAITING: usize = 2;
-pub(super) const STOP: usize = 9;
+pub const STOP: usize = 9;
 
 /// The log of the memtable that is filled.
 #[derive(Debug, Default)]
@@ -63,7 +63,7 @@ struct Counts {
 }
 
 /// The store while it runs.
-pub(super) struct Store {
+pub struct Store {
     options: Lsm,
     memtable: u64,
     append: u64,
@@ -113,7 +113,7 @@ fn pieces(
 
 impl Store {
     /// One that has done nothing; blocks of a memtable, an append and a buffer, bytes of data, and blocks of the device.
-    pub(super) fn new(
+    pub fn new(
         options: &Lsm,
         (memtable, append, buffer): (u64, u64, u64),
         (data, blocks): (f64, u64),

@@ -10,50 +10,50 @@ use crate::extents::Extent;
 use std::ops::Range;
 
 /// The number of the last level.
-pub(super) const LAST: usize = 6;
+pub const LAST: usize = 6;
 
 /// A file of sorted keys.
 #[derive(Debug, Clone)]
-pub(super) struct File {
+pub struct File {
     number: u64,
-    pub(super) keys: Range<f64>,
-    pub(super) bytes: f64,
-    pub(super) extents: Vec<Extent>,
+    pub keys: Range<f64>,
+    pub bytes: f64,
+    pub extents: Vec<Extent>,
     /// Part of a merge under way.
     is_busy: bool,
 }
 
 /// What decides about the shape of the tree.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
+pub struct Shape {
     /// The size of each level over that of the one above.
-    pub(super) fan_out: f64,
+    pub fan_out: f64,
     /// Bytes that the base level has at most.
-    pub(super) l1: f64,
+    pub l1: f64,
     /// Files of level 0 that are merged.
-    pub(super) l0_files: usize,
+    pub l0_files: usize,
     /// Bytes of a file below level 0, about.
-    pub(super) file: f64,
+    pub file: f64,
     /// Share of writes to keys that exist.
-    pub(super) overwrites: f64,
+    pub overwrites: f64,
 }
 
 /// A merge: what is read, and the files that are made of it.
 #[derive(Debug, Clone)]
-pub(super) struct Merge {
+pub struct Merge {
     inputs: Vec<u64>,
     from: usize,
     /// The level that gets the files.
-    pub(super) to: usize,
+    pub to: usize,
     /// What is read.
-    pub(super) reads: Vec<Extent>,
+    pub reads: Vec<Extent>,
     /// Keys and bytes of the new files.
-    pub(super) files: Vec<(Range<f64>, f64)>,
+    pub files: Vec<(Range<f64>, f64)>,
 }
 
 /// The tree.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub struct Tree {
     shape: Shape,
     levels: [Vec<File>; LAST + 1],
     /// Where in the keys each level goes on merging.
@@ -69,7 +69,7 @@ type Segment = (Range<f64>, f64);
 
 impl Tree {
     /// An empty one for `data` bytes of keys.
-    pub(super) fn new(shape: Shape, data: f64) -> Self {
+    pub fn new(shape: Shape, data: f64) -> Self {
         Tree {
             shape,
             levels: Default::default(),
@@ -81,17 +81,17 @@ impl Tree {
     }
 
     /// Files of level 0.
-    pub(super) fn l0(&self) -> usize {
+    pub fn l0(&self) -> usize {
         self.levels[0].len()
     }
 
     /// Bytes of a level.
-    pub(super) fn bytes(&self, level: usize) -> f64 {
+    pub fn bytes(&self, level: usize) -> f64 {
         self.levels[level].iter().map(|file| file.bytes).sum()
     }
 
     /// The first level below level 0 that is used, and how much each may hold.
-    pub(super) fn targets(&self, last: f64) -> (usize, [f64; LAST + 1]) {
+    pub fn targets(&self, last: f64) -> (usize, [f64; LAST + 1]) {
         let (mut base, mut size) = (LAST, last.max(1.0));
         while base > 1 && size > self.shape.l1 {
             base -= 1;
@@ -106,7 +106,7 @@ impl Tree {
     }
 
     /// The files of a tree that has been written to for long: each level is full.
-    pub(super) fn settled(&self) -> Vec<(usize, Range<f64>, f64)> {
+    pub fn settled(&self) -> Vec<(usize, Range<f64>, f64)> {
         let (base, targets) = self.targets(self.all_keys);
         let mut files = Vec::new();
         for (level, target) in targets.iter().enumerate().skip(base) {
@@ -119,19 +119,13 @@ impl Tree {
     }
 
     /// The files of a store of keys in order.
-    pub(super) fn only_last(&self, file: f64) -> Vec<(usize, Range<f64>, f64)> {
+    pub fn only_last(&self, file: f64) -> Vec<(usize, Range<f64>, f64)> {
         let files = cut(&[(0.0..1.0, self.all_keys)], file).into_iter();
         files.map(|(keys, bytes)| (LAST, keys, bytes)).collect()
     }
 
     /// A new file, in the order of its keys.
-    pub(super) fn insert(
-        &mut self,
-        level: usize,
-        keys: Range<f64>,
-        bytes: f64,
-        extents: Vec<Extent>,
-    ) {
+    pub fn insert(&mut self, level: usize, keys: Range<f64>, bytes: f64, extents: Vec<Extent>) {
         self.numbered += 1;
         let files = &mut self.levels[level];
         let at = match level {
@@ -142,14 +136,14 @@ impl Tree {
     }
 
     /// A memtable has become a file of level 0.
-    pub(super) fn flushed(&mut self, bytes: f64, extents: Vec<Extent>) {
+    pub fn flushed(&mut self, bytes: f64, extents: Vec<Extent>) {
         self.all_keys += (1.0 - self.shape.overwrites) * bytes;
         self.insert(0, 0.0..1.0, bytes, extents);
     }
 
     /// A file whose keys are beyond all others comes to the last level as it is; what was first there goes while
     /// there is more than the data.
-    pub(super) fn appended(&mut self, bytes: f64, extents: Vec<Extent>) -> Vec<Extent> {
+    pub fn appended(&mut self, bytes: f64, extents: Vec<Extent>) -> Vec<Extent> {
         let after = self.levels[LAST].last().map_or(0.0, |file| file.keys.end);
         self.insert(LAST, after..after + bytes / self.all_keys, bytes, extents);
         let mut gone = Vec::new();
@@ -160,7 +154,7 @@ impl Tree {
     }
 
     /// The merge that is due most, if one is.
-    pub(super) fn next_merge(&mut self) -> Option<Merge> {
+    pub fn next_merge(&mut self) -> Option<Merge> {
         loop {
             let (base, targets) = self.targets(self.bytes(LAST));
             let free = |level: usize| {
@@ -281,7 +275,7 @@ impl Tree {
     }
 
     /// A merge is done, and its files lie there: what the old ones took.
-    pub(super) fn merged_into(&mut self, merge: &Merge, places: Vec<Vec<Extent>>) -> Vec<Extent> {
+    pub fn merged_into(&mut self, merge: &Merge, places: Vec<Vec<Extent>>) -> Vec<Extent> {
         for level in [merge.from, merge.to] {
             self.levels[level].retain(|file| !merge.inputs.contains(&file.number));
         }
@@ -296,7 +290,7 @@ impl Tree {
 
     /// The files of a level.
     #[cfg(test)]
-    pub(super) fn files(&self, level: usize) -> &[File] {
+    pub fn files(&self, level: usize) -> &[File] {
         &self.levels[level]
     }
 }

@@ -1,0 +1,123 @@
+//! What a command is owed: its lane, the data that may come, and its answer.
+
+use super::command::{Entry, Status, io};
+use super::namespaces::Namespace;
+use super::output::Output;
+use crate::local::{LocalClient, Reply};
+use crate::protocol::Refusal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// The number of an I/O queue among all; it is free again when all that it asked is answered.
+pub struct Lane {
+    pub number: usize,
+    taken: Arc<Vec<AtomicBool>>,
+}
+
+impl Lane {
+    /// A free one.
+    pub fn take(taken: &Arc<Vec<AtomicBool>>) -> Option<Self> {
+        let number = taken.iter().position(|it| !it.swap(true, Ordering::AcqRel))?;
+        Some(Lane { number, taken: Arc::clone(taken) })
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        self.taken[self.number].store(false, Ordering::Release);
+    }
+}
+
+/// Bytes of writes that may come, until these are answered.
+pub struct Grant {
+    bytes: usize,
+    all: Arc<AtomicUsize>,
+    own: Arc<AtomicUsize>,
+}
+
+impl Grant {
+    /// Some more bytes beside those of all queues and those of this one.
+    pub fn new(bytes: usize, all: &Arc<AtomicUsize>, own: &Arc<AtomicUsize>) -> Self {
+        all.fetch_add(bytes, Ordering::Relaxed);
+        own.fetch_add(bytes, Ordering::Relaxed);
+        Grant { bytes, all: Arc::clone(all), own: Arc::clone(own) }
+    }
+}
+
+impl Drop for Grant {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.own.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// Where some blocks lie, bytes.
+pub fn bytes_of(first: u64, count: u64, namespace: &Namespace) -> Result<(u64, u32), Status> {
+    let block = u64::from(namespace.part.wish.block);
+    let most = namespace.export.bytes / block;
+    if first.checked_add(count).is_none_or(|end| end > most) {
+        return Err(Status::LBA_OUT_OF_RANGE);
+    }
+    Ok((namespace.part.first + first * block, (count * block) as u32))
+}
+
+/// The answer that a command is owed.
+pub struct Owed {
+    pub output: Arc<Output>,
+    pub lane: Arc<Lane>,
+    pub grant: Option<Grant>,
+    /// It had to wait for room.
+    pub held_back: bool,
+}
+
+impl Owed {
+    /// The client that asks for it.
+    pub fn client<'a>(&self, namespace: &'a Namespace) -> &'a LocalClient {
+        namespace.client(self.lane.number)
+    }
+}
+
+/// The reply to a command without data for the host.
+pub fn plain(entry: &Entry, namespace: &Namespace, owed: Owed) -> Reply {
+    let (id, opcode) = (entry.id(), entry.opcode());
+    let has_ended = Arc::clone(&namespace.has_ended);
+    let client = owed.client(namespace).clone();
+    Box::new(move |outcome| {
+        // All of it is kept until now, the lane and the grant too.
+        let mut owed = owed;
+        if is_cut(&client, outcome.is_err(), &owed.output) {
+            return;
+        }
+        // The next data may come as soon as the host knows of the end.
+        drop(owed.grant.take());
+        let status = outcome.err().map_or(Status::SUCCESS, |refusal| status(refusal, opcode));
+        owed.output.complete(id, 0, status);
+        if status == Status::READ_ONLY_RANGE {
+            has_ended.store(true, Ordering::Relaxed);
+            owed.output.ring();
+        }
+    })
+}
+
+/// Whether a request failed because the power was cut: then its connection ends without an answer.
+pub fn is_cut(client: &LocalClient, failed: bool, output: &Output) -> bool {
+    let is_cut = failed && (client.is_off() || client.is_closed());
+    if is_cut {
+        output.close();
+    }
+    is_cut
+}
+
+/// The status for an error of the server.
+pub fn status(refusal: Refusal, opcode: u8) -> Status {
+    match refusal {
+        Refusal::NotPermitted => Status::READ_ONLY_RANGE,
+        Refusal::NoSpace => Status::CAPACITY_EXCEEDED,
+        Refusal::Invalid | Refusal::NotSupported => Status::INVALID_FIELD,
+        Refusal::Io => match opcode {
+            io::READ | io::COMPARE | io::VERIFY => Status::UNRECOVERED_READ_ERROR,
+            io::FLUSH => Status::INTERNAL_ERROR,
+            _ => Status::WRITE_FAULT,
+        },
+    }
+}
