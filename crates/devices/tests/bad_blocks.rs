@@ -69,7 +69,8 @@ fn failed_erasures_take_the_spare_until_the_drive_ends() {
         let (found, expected) = (bad(&ssd), erases as f64 * 16.0 * 5e-3);
         let off = (found.grown as f64 - expected).abs();
         assert!(off < 4.0 * expected.sqrt() + 1.0, "{timed}: {} of {expected}", found.grown);
-        assert!(found.superblocks > 0 && found.superblocks <= found.grown);
+        // One that cleaning needs once more is retired later.
+        assert!(found.superblocks <= found.grown);
         let end = |ssd: &mut Ssd| {
             for _ in 0..40 {
                 write(ssd, timed, 20_000);

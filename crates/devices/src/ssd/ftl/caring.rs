@@ -57,7 +57,7 @@ impl Ftl {
     pub fn may_refresh(&self, domain: Domain) -> bool {
         self.victim[domain.at()].is_none()
             && self.has_due(domain)
-            && self.free.count(domain) > self.geometry.low_blocks + 1
+            && self.free.count(domain) > self.geometry.low_blocks
             && !self.has_ended()
     }
 
