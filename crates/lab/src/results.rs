@@ -10,15 +10,13 @@
 
 use crate::answers::{Answers, Classes};
 use crate::overload::{Backlog, Offered};
-use crate::placed::NAMED_HANDLES;
 use crate::steady::{Prepared, SteadyState};
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
-use crate::wear::blocks_by_erases;
-use crate::{energy, guessed, health, lifetime, media, placed, zones};
+use crate::{energy, guessed, health, lifetime, media, placed, wear, zones};
 use devices::disk::DiskReport;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
-use devices::ssd::{SsdReport, WearMap, WearReport, zoned::ZonesReport};
+use devices::ssd::{SsdReport, WearReport, zoned::ZonesReport};
 use devices::{ArrayReport, EnergyReport};
 use engine::{Class, Completion, Followed, Load, Op, PowerCuts, Time, TimeSeries};
 use serde::Serialize;
@@ -252,7 +250,8 @@ impl Results {
         };
         // With placement handles it is nothing to notice that they are named.
         let places = self.flash.as_ref().is_some_and(|flash| flash.fdp.is_some());
-        let noticed = ran.notices.iter().filter(|(name, _)| !places || *name != NAMED_HANDLES);
+        let noticed =
+            ran.notices.iter().filter(|(name, _)| !places || *name != placed::NAMED_HANDLES);
         let notices: Map<String, Value> =
             noticed.map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
         let mut results = json!({
@@ -335,8 +334,8 @@ impl Results {
             prepared: self.prepared.as_ref(),
             was_prepared: self.was_prepared,
         });
-        found.extend(self.flash.iter().flat_map(placed::warnings));
-        found.extend(guessed::warning(&self.ran.guessed));
+        let of_handles = self.flash.iter().flat_map(placed::warnings);
+        found.extend(of_handles.chain(guessed::warning(&self.ran.guessed)));
         found.extend(placed::ignored(self.flash.as_ref(), &self.ran.notices));
         found
     }
@@ -440,9 +439,9 @@ fn wear_section(wear: &WearReport, counts: &Counts, pieces: &[Piece]) -> Value {
             "blocks_by_tenth_of_mean": wear.remaining_of_mean,
             "blocks_by_twentieth_of_rated": wear.remaining_of_rated,
         },
-        "blocks_by_erases": blocks_by_erases(&wear.blocks_by_erases),
+        "blocks_by_erases": wear::blocks_by_erases(&wear.blocks_by_erases),
         "lifetime": lifetime::section(&wear.lifetime, pieces),
-        "map": wear_map(&wear.map),
+        "map": wear::map(&wear.map),
     });
     if let (Some(section), Value::Object(mut rest)) =
         (section.as_object_mut(), with_counts(Section::Wear, counts, rest))
@@ -450,21 +449,6 @@ fn wear_section(wear: &WearReport, counts: &Counts, pieces: &[Piece]) -> Value {
         section.append(&mut rest);
     }
     section
-}
-
-/// Erasures by place: for each row its name, and of its cells, each of consecutive blocks, the mean
-/// and the most.
-fn wear_map(map: &WearMap) -> Value {
-    let rows = map.rows.iter().map(|(name, cells)| {
-        let mean = |erases: u64, blocks: u32| erases as f64 / f64::from(blocks.max(1));
-        json!({
-            "name": name,
-            "blocks_per_cell": cells.first().map(|it| it.blocks),
-            "mean_erases": cells.iter().map(|it| mean(it.erases, it.blocks)).collect::<Vec<_>>(),
-            "max_erases": cells.iter().map(|it| it.most).collect::<Vec<_>>(),
-        })
-    });
-    rows.collect()
 }
 
 /// The section `disk`: what the heads did, and where the time went.

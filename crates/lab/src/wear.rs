@@ -1,5 +1,6 @@
 //! How unevenly the blocks are worn, as results tell it.
 
+use devices::ssd::WearMap;
 use serde_json::{Value, json};
 
 /// Bins of `blocks_by_erases` at most.
@@ -20,6 +21,21 @@ pub(crate) fn blocks_by_erases(counts: &[(u32, u64)]) -> Value {
     let begins = (0..bins).map(|bin| least + bin * width);
     let ends: Vec<[u32; 2]> = begins.map(|from| [from, from + width - 1]).collect();
     json!({ "erases": ends, "blocks": blocks })
+}
+
+/// Erasures by place: for each row its name, and of its cells, each of consecutive blocks, the mean
+/// and the most.
+pub fn map(map: &WearMap) -> Value {
+    let rows = map.rows.iter().map(|(name, cells)| {
+        let mean = |erases: u64, blocks: u32| erases as f64 / f64::from(blocks.max(1));
+        json!({
+            "name": name,
+            "blocks_per_cell": cells.first().map(|it| it.blocks),
+            "mean_erases": cells.iter().map(|it| mean(it.erases, it.blocks)).collect::<Vec<_>>(),
+            "max_erases": cells.iter().map(|it| it.most).collect::<Vec<_>>(),
+        })
+    });
+    rows.collect()
 }
 
 #[cfg(test)]

@@ -139,7 +139,8 @@ fn serve(
     let mut session = Session::new(experiment, supplied, 1, None, &mut || wanted_still())?;
     session.is_served();
     if session.device().zones().is_some() {
-        let problem = "a served device has no zones yet; a log of the host makes it one of blocks: \"log\"";
+        let problem =
+            "a served device has no zones yet; a log of the host makes it one of blocks: \"log\"";
         return Err(experiment.blame(&Invalid::new(&["device.adapt"], problem.to_owned())).into());
     }
     let capacity = session.capacity_bytes();
