@@ -15,7 +15,12 @@ pub fn rows() -> Vec<Row> {
     let rows = [
         // A turn of the queue of many lasts longer.
         in_turn("device.host_link.burst", [json!(1), json!(16)], "round-robin", More),
-        in_turn("device.host_link.priorities", words("medium", "low, urgent"), "weighted", Less),
+        in_turn(
+            "device.host_link.priorities",
+            words("urgent, low", "low, urgent"),
+            "weighted",
+            Less,
+        ),
         in_turn("device.host_link.weights", words("3, 0, 0", "0, 0, 3"), "weighted", Less)
             .given("device.host_link.priorities", json!("high, low")),
     ];

@@ -9,8 +9,8 @@ use devices::ssd::config::Policy;
 use devices::ssd::config::{
     ActiveBlocks, CleaningTime, ControlLine, Detector, DriftLaw, Duplex, FillOrder, Fold,
     FreeOrder, Frontiers, Gang, HostOrder, Interleave, Isolation, LevellingRule, LogScheme,
-    MediaModel, Pace, Pairing, PairingGuard, Planes, Pool, Program, ReadOrder, Reclaim, Recovery,
-    Reference, Temperature, TieBreak, Trims,
+    MapCells, MapPlace, MediaModel, Pace, Pairing, PairingGuard, Planes, Pool, Program, ReadOrder,
+    Reclaim, Recovery, Reference, Reuse, Temperature, ThermalAction, TieBreak, Trims, WhenFull,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -53,7 +53,7 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
 
 #[test]
 fn every_word_of_every_choice_runs() {
-    let choices: [(&str, &[(&str, &str)]); 31] = [
+    let choices: [(&str, &[(&str, &str)]); 36] = [
         ("device.gang", Gang::WORDS),
         ("device.interleave", Interleave::WORDS),
         ("device.active_blocks", ActiveBlocks::WORDS),
@@ -79,6 +79,11 @@ fn every_word_of_every_choice_runs() {
         ("device.log_blocks.scheme", LogScheme::WORDS),
         ("device.fdp.isolation", Isolation::WORDS),
         ("device.slc_cache.fold", Fold::WORDS),
+        ("device.slc_cache.when_full", WhenFull::WORDS),
+        ("device.slc_cache.reuse", Reuse::WORDS),
+        ("device.map.place", MapPlace::WORDS),
+        ("device.map.cells", MapCells::WORDS),
+        ("device.thermal.action", ThermalAction::WORDS),
         ("device.media.model", MediaModel::WORDS),
         ("device.media.drift", DriftLaw::WORDS),
         ("device.retry.reference", Reference::WORDS),
@@ -130,7 +135,30 @@ fn every_word_of_every_choice_runs() {
                 keys.push(("device.fdp.handles", json!(2)));
                 keys.push(("device.spare_factor", json!(0.6)));
             }
-            if key == "device.slc_cache.fold" {
+            if key.starts_with("device.map.") {
+                keys.push(("device.map.memory", json!("4KiB")));
+            }
+            if *word == "slc" {
+                keys.extend([
+                    ("device.map.read", json!("10us")),
+                    ("device.map.program", json!("50us")),
+                ]);
+            }
+            if key == "device.thermal.action" {
+                keys = buffered::small();
+                keys.extend([
+                    ("device.energy.program", json!("50mA")),
+                    ("device.thermal.limit", json!("50C")),
+                    ("device.thermal.resume", json!("45C")),
+                    ("device.thermal.resistance", json!(50)),
+                    ("device.thermal.time_constant", json!("20ms")),
+                    ("device.blocks_per_plane", json!(40)),
+                    ("device.pages_per_block", json!(3)),
+                    ("device.channels", json!(2)),
+                    ("device.buffer.size", json!("1536KiB")),
+                ]);
+            }
+            if key.starts_with("device.slc_cache.") {
                 keys.extend([
                     ("device.slc_cache.dynamic", json!(1.0)),
                     ("device.slc_cache.program", json!("0.3ms")),

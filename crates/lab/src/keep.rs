@@ -323,13 +323,13 @@ mod tests {
         let rated = of(&[on], "client");
         assert!((number(&rated, "cycles") / 1500.0 - 1.0).abs() < 1e-3, "{rated}");
         // Pages that differ more, and the stricter class, allow fewer.
-        let uneven = of(&[on, "device.media.spread_errors=0.3"], "client");
+        let uneven = of(&[on, "device.media.spread_errors=0.22"], "client");
         let strict = of(&[on], "enterprise");
         assert!(number(&uneven, "cycles") < 1200.0, "{uneven}");
         assert!(number(&strict, "cycles") < 1500.0, "{strict}");
         assert!(number(&uneven, "uber_at_rating") > CLIENT_UBER);
         let again = number(&uneven, "cycles");
-        let sets = [on, "device.media.spread_errors=0.3"];
+        let sets = [on, "device.media.spread_errors=0.22"];
         let kept = found(&sets, "1y at 30C", again).unwrap()["kept"]["page_lost"].as_f64().unwrap();
         assert!((kept / CODEWORD_BITS / CLIENT_UBER - 1.0).abs() < 1e-3, "{kept}");
         let equal = of(&[on, "device.media.spread_errors=0"], "client");

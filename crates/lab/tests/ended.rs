@@ -60,7 +60,7 @@ fn assert_accounted(results: &Value) {
 fn the_requests_of_a_drive_that_ends_are_accounted_for() {
     for timed in [true, false] {
         let timed = format!("run.timed={timed}");
-        let sets = ["rated_cycles=3", &timed, "workload.requests=1000000"];
+        let sets = ["device.wear.rated_cycles=3", &timed, "workload.requests=1000000"];
         let results = results(SMALL, &sets, None);
         assert_accounted(&results);
         assert_eq!(results["wear"]["ended"], true);
@@ -97,7 +97,7 @@ fn the_record_says_what_was_refused_and_is_a_trace() {
     let folder = tempfile::tempdir().unwrap();
     let [first, second] =
         ["a.parquet", "b.parquet"].map(|name| folder.path().join(name).display().to_string());
-    let worn = ["rated_cycles=2", "run.precondition=random:9"];
+    let worn = ["device.wear.rated_cycles=2", "run.precondition=random:9"];
     let ran = results(SMALL, &worn, Some(&first));
     let info = trace_info(&first, "{}", &mut |_| ControlFlow::Continue(())).unwrap();
     let info: Value = serde_json::from_str(&info).unwrap();

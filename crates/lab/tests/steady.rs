@@ -189,7 +189,7 @@ fn a_run_ends_when_the_drive_has_settled() {
 #[test]
 fn a_run_ends_with_the_drive() {
     for timed in ["run.timed=true", "run.timed=false"] {
-        let results = results(&["rated_cycles=8", timed, "workload.requests=10000000"]);
+        let results = results(&["device.wear.rated_cycles=8", timed, "workload.requests=10000000"]);
         assert_eq!(results["wear"]["ended"], true);
         let lifetime = &results["wear"]["lifetime"];
         assert_eq!(lifetime["status"], "measured");
@@ -199,8 +199,14 @@ fn a_run_ends_with_the_drive() {
         assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
         assert!(results["host"]["all"]["requests"].as_u64().unwrap() < 200_000);
     }
-    assert_eq!(results(&["rated_cycles=2", "run.precondition=random:9"])["wear"]["ended"], true);
-    assert_eq!(results(&["rated_cycles=2", "run.precondition=steady"])["wear"]["ended"], true);
+    assert_eq!(
+        results(&["device.wear.rated_cycles=2", "run.precondition=random:9"])["wear"]["ended"],
+        true
+    );
+    assert_eq!(
+        results(&["device.wear.rated_cycles=2", "run.precondition=steady"])["wear"]["ended"],
+        true
+    );
 }
 
 #[test]

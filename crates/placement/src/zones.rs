@@ -285,8 +285,9 @@ mod tests {
             let isolation = Isolation::Initial;
             let shape = Shape { pages, unit_pages, units, handles: streams, isolation };
             let drive = measured(&mut Drive::new(shape).unwrap(), pages, streams);
+            // A zone more that is kept empty is one in 68 of the spare space.
             assert!(
-                (host / drive - 1.0).abs() < 0.01,
+                (host / drive - 1.0).abs() < 0.02,
                 "{streams}: host {host:.4}, drive {drive:.4}"
             );
             assert!(log.resets() > 1000 && log.account().moved() > 0);

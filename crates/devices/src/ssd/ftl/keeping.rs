@@ -42,6 +42,8 @@ pub struct FtlState {
     streams: Vec<u8>,
     /// Nothing where no block goes bad that is not worn.
     bad: Option<BadState>,
+    /// Free blocks that are set aside for the SLC cache; nothing where they are to be found anew.
+    aside: Option<u32>,
 }
 
 read_within!(FtlState {
@@ -60,6 +62,7 @@ read_within!(FtlState {
     writers: list,
     streams: list,
     bad: any,
+    aside: any,
 });
 
 impl FtlState {
@@ -100,6 +103,7 @@ impl Ftl {
             writers,
             streams,
             bad: self.keep_bad(),
+            aside: Some(self.free.aside()),
         }
     }
 
@@ -194,7 +198,7 @@ impl Ftl {
             self.placement.reclaimable[unit as usize] = self.count_reclaimable(Unit(unit));
         }
         self.restore_lists(flash, &state.free, &state.closed);
-        self.set_aside_for_slc();
+        self.restore_aside(state.aside);
         self.find_logs(flash);
         Ok(())
     }
@@ -260,6 +264,7 @@ impl Ftl {
             writers,
             streams: kept,
             bad: None,
+            aside: None,
         };
         self.victim.fill(None);
         let streams = self.blocks.stream.clone();

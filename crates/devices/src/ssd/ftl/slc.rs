@@ -173,6 +173,16 @@ impl Ftl {
         }
     }
 
+    /// As many are set aside as were, if that is known.
+    pub fn restore_aside(&mut self, kept: Option<u32>) {
+        let Some(kept) = kept else { return self.set_aside_for_slc() };
+        for _ in 0..kept {
+            if self.keeps_for_slc() && self.free.count(Domain(0)) > 0 {
+                self.free.set_aside();
+            }
+        }
+    }
+
     /// A block has been erased, for this reason.
     pub fn note_slc_erased(&mut self, block: Block, reason: Reason) {
         if reason == Reason::Fold

@@ -85,7 +85,9 @@ pub fn programs(case: &Case<'_>) -> Result<(), String> {
     };
     // What a write buffer programs beside, and what it does not: pages that came again in time.
     let filled = ["padding_pages", "parity_pages"].map(|key| case.count(&format!("/buffer/{key}")));
-    let filled = filled.iter().sum::<u64>() + pages_of_nothing(case, programs);
+    let filled = filled.iter().sum::<u64>()
+        + pages_of_nothing(case, programs)
+        + pages_of(case, "map", programs);
     must(programs >= moved + migrated + filled, figures)?;
     let own = programs - moved - migrated - filled + case.count("/buffer/replaced_pages");
     let (least, most) = pages_of_a_write(case);
@@ -121,8 +123,14 @@ fn pages_of_nothing(case: &Case<'_>, programs: u64) -> u64 {
     if case.results["flash"].get("merges").is_none() {
         return 0;
     }
-    let bytes = case.count("/flash/bytes_programmed");
-    (case.count("/flash/media_bytes/pad") * programs).checked_div(bytes).unwrap_or(0)
+    pages_of(case, "pad", programs)
+}
+
+/// Pages programmed for a cause.
+fn pages_of(case: &Case<'_>, cause: &str, programs: u64) -> u64 {
+    let causes = &case.results["flash"]["media_bytes"];
+    let bytes = causes.get(cause).and_then(Value::as_u64).unwrap_or(0);
+    (bytes * programs).checked_div(case.count("/flash/bytes_programmed")).unwrap_or(0)
 }
 
 /// Bytes programmed are those of their causes; and nothing counts as the host's that it did not write.
