@@ -93,8 +93,18 @@ fn every_word_of_every_choice_runs() {
     ];
     let is_of_a_buffer = |key: &str| {
         let last = key.rsplit('.').next().unwrap_or(key);
-        ["program", "planes", "reclaim", "pace", "read_order", "model", "drift", "reference"]
-            .contains(&last)
+        [
+            "program",
+            "planes",
+            "reclaim",
+            "pace",
+            "read_order",
+            "model",
+            "drift",
+            "reference",
+            "cells",
+        ]
+        .contains(&last)
     };
     for (key, words) in choices {
         for (word, meaning) in words {
