@@ -9,39 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from placed_traces import PAGES, row, skewed_at, written
 
 import ssdlab
 from ssdlab import InputError
 from ssdlab._core import PolicyError
 from ssdlab.placement import View, WriteRequest
-from ssdlab.placement.answer import Row
-
-PAGES = 20_000
-
-
-def written(path: Path, pages: list[int], **columns: Any) -> Path:
-    """A trace that reads all pages and then writes these, a page each."""
-    count = len(pages) + 1
-    ssdlab.trace.write(
-        path,
-        at_ns=[1000 * at for at in range(count)],
-        op=["read"] + ["write"] * len(pages),
-        sector=[0, *(8 * page for page in pages)],
-        sectors=[8 * PAGES, *([8] * len(pages))],
-        **columns,
-    )
-    return path
 
 
 @pytest.fixture(scope="module")
 def skewed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Half of the writes go to the first twentieth of the pages, and are forced to the medium."""
-    draw = random.Random(1)
-    hot = [draw.random() < 0.5 for _ in range(60_000)]
-    pages = [draw.randrange(PAGES // 20 if it else PAGES) for it in hot]
-    return written(
-        tmp_path_factory.mktemp("placement") / "skewed.parquet", pages, fua=[False, *hot]
-    )
+    return skewed_at(tmp_path_factory.mktemp("placement") / "skewed.parquet")
 
 
 @pytest.fixture(scope="module")
@@ -59,12 +37,6 @@ def test_the_published_cache_is_repeated() -> None:
     verdicts = {it.name: it.verdict for it in rows}
     assert [*verdicts.values()].count("fitted") == 2
     assert all(it in ("fitted", "pass") for it in verdicts.values()), verdicts
-
-
-def row(found: ssdlab.Placed, policy: str, **wanted: Any) -> Row:
-    """The row of a policy."""
-    rows = [it for it in found.rows if it.policy == policy]
-    return next(it for it in rows if all(getattr(it, key) == wanted[key] for key in wanted))
 
 
 def test_placement_helps_where_lifetimes_differ(skewed: Path) -> None:
@@ -247,13 +219,15 @@ def test_json_has_life_and_figures_on_a_known_drive(
         assert 0 <= it["open_share_of_spare"] < 1 or "refused" in it
 
 
-def test_a_hint_of_the_lifetime_lowers_amplification_on_the_drive_of_2008(tmp_path):
+def test_a_hint_of_the_lifetime_lowers_amplification_on_the_drive_of_2008(tmp_path: Path) -> None:
     """Section 5.2 of the 2008 paper: volatile data apart from the rest, as the host says."""
     job = tmp_path / "hinted.fio"
+    # Without io_size a job ends when it has written its size once. What the drive holds at first
+    # has one handle: hints show when the writes, here 2.8 times the capacity, have replaced it.
     job.write_text(
-        "[global]\nbs=4k\nrw=randwrite\nnorandommap\niodepth=4\nnumber_ios=60000\n"
-        "[volatile]\nsize=5%\nwrite_hint=short\n"
-        "[cold]\noffset=5%\nsize=95%\nnumber_ios=20000\nwrite_hint=long\n"
+        "[global]\nbs=4k\nrw=randwrite\nnorandommap\niodepth=4\n"
+        "[volatile]\nsize=5%\nio_size=900m\nwrite_hint=short\n"
+        "[cold]\noffset=5%\nsize=95%\nio_size=300m\nwrite_hint=long\n"
     )
     drive = {"preset": "agrawal2008", "blocks_per_plane": 32}
     found = {
@@ -265,4 +239,4 @@ def test_a_hint_of_the_lifetime_lowers_amplification_on_the_drive_of_2008(tmp_pa
         for handles in (0, 1, 5)
     }
     assert found[1] == found[0]
-    assert found[5] < 0.95 * found[0]
+    assert found[5] < 0.85 * found[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_placement import PAGES, row, skewed, written  # noqa: F401
+from placed_traces import PAGES, row, skewed_at, written
 
 import ssdlab
 from ssdlab import InputError
@@ -16,6 +16,11 @@ from ssdlab.placement import Zones
 
 UNITS, ROWS = 256, 8
 FLASH = UNITS * ROWS * 3 * 16384
+
+
+@pytest.fixture(scope="module")
+def skewed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return skewed_at(tmp_path_factory.mktemp("placement") / "skewed.parquet")
 
 
 def plain(trace: Path, **more: Any) -> float:
@@ -41,7 +46,7 @@ def placed(trace: Path, **options: Any) -> ssdlab.Placed:
     return ssdlab.place(trace, units=UNITS, spare=FLASH / (4096 * PAGES) - 1, **options)
 
 
-def test_a_rule_that_is_printed_gains_as_much_in_a_plain_run(skewed: Path) -> None:  # noqa: F811
+def test_a_rule_that_is_printed_gains_as_much_in_a_plain_run(skewed: Path) -> None:
     found = placed(skewed, handles=2, isolation="persistent")
     without = plain(skewed)
     for policy in ("address", "hint"):
@@ -61,12 +66,24 @@ def test_handles_of_a_trace_are_a_policy(tmp_path: Path) -> None:
     own = row(found, "column")
     assert own.rule == {"by": "column", "handles": [2, 4]} and own.is_gain
     assert own.said_rule == "column(2:0, 4:1)"
-    # The hot pages are also written by the cold handle.
+    # The cold handle also writes the hot pages, which are a twentieth.
+    shares = [it["foreign_invalidated"] for it in own.handles]
+    assert shares == pytest.approx([0.05, 0.05], abs=0.01)
+    assert "foreign_invalidation" not in dict(found.warnings)
+
+
+def test_handles_that_overwrite_each_other_are_warned_of(tmp_path: Path) -> None:
+    draw = random.Random(3)
+    pages = [draw.randrange(PAGES) for _ in range(60_000)]
+    handles = [255, *(draw.choice((2, 4)) for _ in pages)]
+    found = placed(written(tmp_path / "mixed.parquet", pages, handle=handles), handles=2)
+    shares = [it["foreign_invalidated"] for it in row(found, "column").handles]
+    assert shares == pytest.approx([0.5, 0.5], abs=0.05)
     assert "foreign_invalidation" in dict(found.warnings)
 
 
 def test_a_host_log_on_zones_writes_as_much_as_a_drive_that_cleans_alike(
-    skewed: Path,  # noqa: F811
+    skewed: Path,
     ssdlab: Any,
 ) -> None:
     found = placed(skewed, handles=2, zones=True)
@@ -99,7 +116,7 @@ class Oldest(ssdlab.HostLog):
         return min(zones.full, key=lambda zone: zones.full_at[zone])
 
 
-def test_a_host_log_of_ones_own_is_asked_for_zones(skewed: Path) -> None:  # noqa: F811
+def test_a_host_log_of_ones_own_is_asked_for_zones(skewed: Path) -> None:
     assert ssdlab.check_host_log(ssdlab.HostLog).passed and ssdlab.check_host_log(Oldest).passed
     greedy = placed(skewed, handles=2, zones=True, policy=ssdlab.HostLog())
     own, log = row(greedy, "own"), row(greedy, "none", isolation="zones")
@@ -108,7 +125,7 @@ def test_a_host_log_of_ones_own_is_asked_for_zones(skewed: Path) -> None:  # noq
     assert (oldest.dlwa or 0) > 1.05 * (own.dlwa or 0)
 
 
-def test_a_host_log_that_fails_says_where(skewed: Path) -> None:  # noqa: F811
+def test_a_host_log_that_fails_says_where(skewed: Path) -> None:
     class Wrong(ssdlab.HostLog):
         def victim(self, zones: Zones) -> int:
             return 100_000
