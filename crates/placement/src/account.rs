@@ -29,7 +29,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Of nothing, for so many handles.
+    /// Of nothing, for a number of handles.
     pub fn new(handles: u8) -> Account {
         let handles = vec![HandleAccount::default(); usize::from(handles)];
         Account { handles, ..Account::default() }

@@ -12,6 +12,7 @@ LOOKS = (
     ("░", ".", "bright_black"),
     ("─", "-", "blue"),
     ("┼", "+", "bright_blue"),
+    ("▨", "*", "bright_green"),
     ("▚", "/", "bright_yellow"),
     ("▒", ":", "yellow"),
     ("▓", "%", "red"),

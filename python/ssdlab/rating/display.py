@@ -40,10 +40,10 @@ def rating(found: Rating, tried: float | None, file: IO[str]) -> str:
 def _tables(found: Rating) -> Group:
     years = f"{found.subject.years:g} years"
     simulated, closed = found.tbw_bytes, found.closed_form_bytes
-    difference = closed / simulated - 1
+    difference = f" ({closed / simulated - 1:+.1%})" if simulated else ""
     rows = [
         ("TBW, simulated", decimal_size(simulated)),
-        ("TBW, closed form", f"{decimal_size(closed)} ({difference:+.1%})"),
+        ("TBW, closed form", f"{decimal_size(closed)}{difference}"),
         ("drive writes", f"{simulated / found.capacity_bytes:,.0f}"),
         (f"a day, {years}", f"{found.per_day(simulated):.3g} drive writes"),
     ]

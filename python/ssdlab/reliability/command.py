@@ -64,7 +64,7 @@ GROUPS = 100_000
     "--amplification",
     metavar="NUMBER",
     type=float,
-    help="Write amplification, for the wear of drives. [default: 1]",
+    help="Factor of write amplification, for the wear of drives. [default: 1]",
 )
 @click.option(
     "--life",

@@ -35,7 +35,7 @@ def page(it: Results) -> str:
         Section(
             "flash",
             flash_heading,
-            flash + tables["flash"] + tables["buffer"] if flash else "",
+            flash + tables["flash"] + tables["buffer"] + tables["map"] if flash else "",
             "Pages written by the host and by cleaning; heights are to scale."
             if 'class="flow"' in flash
             else "",
@@ -53,7 +53,7 @@ def page(it: Results) -> str:
             placement_heading,
             placement,
             "Bytes programmed for each byte of the host, by tenths of the capacity."
-            if "<svg" in placement
+            if "viewBox" in placement
             else "",
         ),
         Section("disk", "Disk activity", tables["disk"].replace("<details>", "<details open>")),

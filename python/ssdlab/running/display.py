@@ -21,7 +21,7 @@ from ssdlab.layout import (
 )
 from ssdlab.numbers import count, decimal_size, duration, energy, percent, significant
 from ssdlab.results import PARTS, Host, Kind, Record, Results, part_labels
-from ssdlab.running import remarks, zones
+from ssdlab.running import remarks
 from ssdlab.running.verdict import Verdict, verdict
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _handles(results.get("fdp")),
         _power(results.get("power")),
         _disk(results),
-        zones.part(results),
+        _zones(results),
         _array(results),
         _energy(results.get("energy")),
         _units(results.get("units") or [], width, plain),
@@ -76,6 +76,14 @@ def results_table(results: Results, file: IO[str]) -> str:
         remarks.threads(results.elapsed.get("threads")),
     ]
     return canvas.draw(sections)
+
+
+def _zones(results: Results) -> Part | None:
+    if not results.get("zones"):  # most drives have none: a plain start imports little
+        return None
+    from ssdlab.running.zones import part
+
+    return part(results)
 
 
 def advice_lines(advice: Advice, file: IO[str], again: Again) -> str:

@@ -67,6 +67,7 @@ fn check<'a>(
     let DeviceConfig::Ssd(config) = &experiment.device else {
         return refused("only a device of kind \"ssd\" is a fleet of drives".to_owned());
     };
+    experiment.device.check_shape().map_err(|invalid| experiment.blame(&invalid))?;
     if asked.drives == 0 {
         return refused("--drives 0: at least 1".to_owned());
     }

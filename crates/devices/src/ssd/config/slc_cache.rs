@@ -15,7 +15,7 @@ choices! {
 }
 
 choices! {
-    /// What becomes of the writes of the host when the SLC cache is full.
+    /// Where writes of the host go when the SLC cache is full.
     pub enum WhenFull {
         /// They go to native blocks.
         Direct = "direct",
@@ -56,7 +56,7 @@ options! {
         program: Option<Duration> where CACHES = None,
         /// Reading a page that was programmed so (tR SLC); needed with a cache.
         read: Option<Duration> where CACHES = None,
-        /// What becomes of the writes of the host when it is full.
+        /// Where writes of the host go when it is full.
         when_full: WhenFull where CACHES = WhenFull::Direct,
         /// When it is used again after that.
         reuse: Reuse where DIRECT = Reuse::Any,

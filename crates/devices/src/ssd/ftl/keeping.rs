@@ -18,7 +18,7 @@ use serde::Serialize;
 /// The block of a frontier that has none, in a state that is kept.
 const NO_BLOCK: u32 = u32::MAX;
 
-/// The state of an FTL that is not cleaning.
+/// The state of an FTL that is not cleaning. The many fields are those of the FTL that nothing else tells.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FtlState {
     map: PageMap,

@@ -22,7 +22,7 @@ struct Log {
     must_sync: bool,
 }
 
-/// What becomes of the oldest full memtable.
+/// The way of the oldest full memtable to the flash.
 #[derive(Debug)]
 enum Flush {
     Idle,
