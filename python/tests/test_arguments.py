@@ -138,7 +138,7 @@ def test_a_group_alone_shows_its_help(group, capsys):
         (["run", "--device", "7450"], "(did you mean micron-7450-max or micron-7450-pro?)"),
         (["size", "--trace", "t", "--p99", "2ms", "--device", "no"], "--device no: there is no"),
         (["endurance", "no", "--class", "enterprise"], "DEVICE no: there is no device preset"),
-        (["reliability", "no"], "ARRAY no: there is no device preset"),
+        (["reliability", "no"], "no: there is no device preset"),
         (["device", "show", "no"], "ssdlab: device no: there is no device preset"),
         (["compare", "a", "b", "--workers", "0"], "--workers 0: at least 1"),
         (["endurance", "null"], "Missing option '--class'. Choose from: client, enterprise (see"),

@@ -257,7 +257,7 @@ def test_fio_understands_the_scripts(tmp_path):
 
 def test_the_command_prints_what_was_found(ssdlab, cliff):
     directory, found, _, _ = cliff
-    text = ssdlab("calibrate", directory, "--fit", "cliff").stdout
+    text = " ".join(ssdlab("calibrate", directory, "--fit", "cliff").stdout.split())
     assert "device.slc_cache.limit" in text and "cache" in text and "95 %" in text
     out = json.loads(ssdlab("calibrate", directory, "--fit", "cliff", "--json", "-").stdout)
     assert out["recipe"]["found"]["cache"] == found["cache"]

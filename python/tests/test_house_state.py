@@ -23,7 +23,7 @@ VISIBLE = {
     "crates/lab/src": 429,
     "crates/nbd/src": 309,
     "crates/options/src": 13,
-    "crates/placement/src": 2,
+    "crates/placement/src": 1,
     "crates/workloads/src": 477,
 }
 WRITTEN = {

@@ -366,5 +366,6 @@ def test_foreign_readers_are_all_looked_at():
         ".ini",
         ".job",
         ".json",
+        ".parv",
         ".xml",
     } and reading.LARGEST > 1e18

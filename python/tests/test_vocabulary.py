@@ -36,6 +36,7 @@ SEVERAL_VALUES = {
     "--out": "what the command makes",
     "--record": "what the command makes",
     "--requests": "how many; run writes a table of each",
+    "--zones": "a flag; how many zones of a disk are measured",
 }
 
 
