@@ -56,9 +56,10 @@ def run(study: Study) -> Item:
     missed = hits["kv_puts"] / asked_for
     drive = {name: float(it.flash.write_amplification) for name, it in found.items()}
     rows = [
-        Row("a chunk of 256 tokens of Llama-3 8B, MB", 33.0, of_chunk, 3,
-            "2 x 32 layers x 8 heads x 128 x 2 B x 256", arithmetic=True),
-        Row("share of prompts that is written, %", 100 * (1 - HIT), 100 * missed, 3),
+        Row("a chunk of 256 tokens of Llama-3 8B, MB", 33.0, of_chunk, None,
+            "a sum, which the workload has right: 2 x 32 layers x 8 heads x 128 x 2 B x 256"),
+        Row("share of prompts that is written, %", 100 * (1 - HIT), 100 * missed, 3,
+            "that of hits is asked for; the workload keeps it while objects are evicted"),
         Row("of the drive, objects evicted in order", None, drive["fifo"], None,
             "below that of least recently used ones", drive["fifo"] < drive["lru"]),
         Row("of the drive, least recently used evicted", None, drive["lru"], None,
