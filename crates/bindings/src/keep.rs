@@ -26,6 +26,7 @@ pub fn keep(
 /// Up to how many cycles the drive of the experiment made of `layers` keeps its data as a class of JESD218 demands, as
 /// JSON text.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "as Python hands it over")]
 pub fn retention(py: Python<'_>, layers: Vec<PyLayer>, class: String) -> PyResult<String> {
     detached(py, || {
         let experiment = experiment(layers)?;

@@ -46,7 +46,9 @@ pub(crate) fn reliability(
         groups,
         seed,
     };
-    watched(py, progress, groups, |visit| lab::reliability(&settings, visit).map(|it| it.to_json()))
+    watched(py, progress.as_ref(), groups, |visit| {
+        lab::reliability(&settings, visit).map(|it| it.to_json())
+    })
 }
 
 /// Lets so many drives of the experiment made of `layers` live for years and returns what they came to as JSON text.
@@ -67,7 +69,7 @@ pub(crate) fn fleet(
 ) -> PyResult<String> {
     let progress = progress.map(Bound::unbind);
     let asked = FleetSettings { drives, years, bad_blocks, bad_blocks_shape, seed };
-    watched(py, progress, drives, |visit| {
+    watched(py, progress.as_ref(), drives, |visit| {
         let experiment = experiment(layers).map_err(RunError::Input)?;
         lab::fleet(&experiment, &asked, visit).map(|it| it.to_string())
     })
@@ -76,7 +78,7 @@ pub(crate) fn fleet(
 /// What a run comes to that is told of how far it is, and may be ended.
 fn watched(
     py: Python<'_>,
-    progress: Option<Py<PyAny>>,
+    progress: Option<&Py<PyAny>>,
     all: u64,
     run: impl FnOnce(&mut dyn FnMut(u64) -> ControlFlow<()>) -> Result<String, RunError> + Send,
 ) -> PyResult<String> {
@@ -84,7 +86,7 @@ fn watched(
     let outcome = detached(py, || {
         let mut visits = Visits::new();
         run(&mut |done| {
-            let tell = |py: Python<'_>| match &progress {
+            let tell = |py: Python<'_>| match progress {
                 Some(progress) => progress.call1(py, (done, all)).map(drop),
                 None => Ok(()),
             };

@@ -89,7 +89,7 @@ fn reads_go_on_while_writes_wait() {
     )
     .unwrap();
     let make = |n: u64| {
-        let op = if n % 4 == 0 { Op::Read } else { Op::Write };
+        let op = if n.is_multiple_of(4) { Op::Read } else { Op::Write };
         Request::new(n, op, Lba(n % 30_000 * 8), 8)
     };
     let mut load = Closed::new(64, 400_000, make);

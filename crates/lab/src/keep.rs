@@ -342,7 +342,8 @@ mod tests {
             let form = found(&["device.media.model=tlc-3d"], "1y at 40C", cycles).unwrap();
             let of = |key: &str| form["simulated"][key].as_f64().unwrap();
             let whole = form["kept"]["page_lost"].as_f64().unwrap();
-            assert!(of("word_lines") == 6.0 && of("pages_of_block") % 18.0 == 0.0);
+            assert_eq!(form["simulated"]["word_lines"], 6);
+            assert_eq!(form["simulated"]["pages_of_block"].as_u64().unwrap() % 18, 0);
             assert!(of("page_lost") <= whole, "{cycles}: {} {whole}", of("page_lost"));
             // However small the chances are, they vary by a finite share.
             assert!(of("variance_of_blocks") >= 0.0);

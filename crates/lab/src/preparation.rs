@@ -33,9 +33,12 @@ impl<'a> Preparation<'a> {
         supplied: &'a Supplied,
         cache: Option<&'a CacheSettings>,
     ) -> Preparation<'a> {
-        // A drive that was loaded from a file or that asks a policy from outside is prepared anew.
+        // A drive that was loaded from a file or that asks a policy from outside is prepared anew; and one whose data
+        // age while they are written, as the pace is that of the device which is built first.
         let run = &experiment.run;
-        let is_own = run.load_drive.is_none() && supplied.policy.is_none();
+        let is_own = run.load_drive.is_none()
+            && supplied.policy.is_none()
+            && run.pace.ns_per_byte(1, 1).is_none();
         let cache = cache.filter(|_| is_own && run.precondition != Precondition::None);
         Preparation { experiment, supplied, cache }
     }

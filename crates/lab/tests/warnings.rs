@@ -58,6 +58,7 @@ fn every_warning_is_explained_and_tested() {
 
 /// The warning of each name, by the experiment that raises it; and the same one without.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn each_is_raised_where_it_applies_and_not_beside() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();

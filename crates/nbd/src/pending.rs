@@ -128,9 +128,8 @@ pub(crate) fn refusal(status: Status) -> Option<Refusal> {
     match status {
         Status::Ok => None,
         Status::ReadOnly => Some(Refusal::NotPermitted),
-        // After a power cut the client is disconnected anyway.
-        Status::PowerLost | Status::Unreadable => Some(Refusal::Io),
-        // What only devices of zones say, which this protocol knows nothing of.
+        // After a power cut the client is disconnected anyway; and what only devices of zones say this protocol
+        // knows nothing of.
         _ => Some(Refusal::Io),
     }
 }

@@ -96,7 +96,7 @@ pub struct Cut {
 pub struct Chains<S> {
     steps: S,
     cut: Cut,
-    chains: Vec<Chain>,
+    each: Vec<Chain>,
     has_begun: bool,
     /// Chains that have something to ask: from when on, and in which order they came to it.
     ready: BinaryHeap<Reverse<(Time, u64, usize)>>,
@@ -114,7 +114,7 @@ impl<S: Steps> Chains<S> {
         Chains {
             steps,
             cut,
-            chains: (0..chains).map(|_| Chain::default()).collect(),
+            each: (0..chains).map(|_| Chain::default()).collect(),
             has_begun: false,
             ready: BinaryHeap::new(),
             turns: 0,
@@ -126,14 +126,14 @@ impl<S: Steps> Chains<S> {
 
     /// A chain has something to ask from `at` on.
     fn push(&mut self, at: Time, chain: usize) {
-        self.chains[chain].is_ready = true;
+        self.each[chain].is_ready = true;
         self.ready.push(Reverse((at, self.turns, chain)));
         self.turns += 1;
     }
 
     /// A chain that has nothing outstanding takes its next step.
     fn advance(&mut self, chain: usize, now: Time) {
-        let step = &mut self.chains[chain].step;
+        let step = &mut self.each[chain].step;
         match self.steps.step(chain, now, step) {
             Next::Ask(at) => {
                 assert!(!step.is_empty(), "a step of chain {chain} asks for nothing");
@@ -146,7 +146,7 @@ impl<S: Steps> Chains<S> {
 
     /// The next request of the step of a chain.
     fn take(&mut self, chain: usize) -> Request {
-        let step = &mut self.chains[chain].step;
+        let step = &mut self.each[chain].step;
         let piece = step.front_mut().expect("it has something to ask");
         let most = match piece.op {
             Op::Read | Op::Write => self.cut.largest,
@@ -165,7 +165,7 @@ impl<S: Steps> Chains<S> {
 
     /// A chain that has asked goes on, if more of it may be outstanding.
     fn submitted(&mut self, at: Time, chain: usize) {
-        let own = &self.chains[chain];
+        let own = &self.each[chain];
         if !own.is_ready && !own.step.is_empty() && own.outstanding < self.cut.depth {
             self.push(at, chain);
         }
@@ -176,7 +176,7 @@ impl<S: Steps> Workload for Chains<S> {
     fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
         if !self.has_begun {
             self.has_begun = true;
-            (0..self.chains.len()).for_each(|chain| self.advance(chain, now));
+            (0..self.each.len()).for_each(|chain| self.advance(chain, now));
         }
         if let Some((given, chain)) = self.given.take() {
             self.submitted(given.at, chain);
@@ -185,8 +185,8 @@ impl<S: Steps> Workload for Chains<S> {
             return Ok(None);
         }
         let Some(Reverse((at, _, chain))) = self.ready.pop() else { return Ok(None) };
-        self.chains[chain].is_ready = false;
-        self.chains[chain].outstanding += 1;
+        self.each[chain].is_ready = false;
+        self.each[chain].outstanding += 1;
         let request = self.take(chain);
         let id = self.in_flight.issue(chain);
         let arrival = Arrival { at: at.max(now), request: Request { id, ..request } };
@@ -197,19 +197,21 @@ impl<S: Steps> Workload for Chains<S> {
     fn completed(&mut self, completion: &Completion) {
         let chain = self.in_flight.complete(completion.request.id);
         let now = completion.at;
-        self.chains[chain].outstanding -= 1;
+        self.each[chain].outstanding -= 1;
         // Of one whose request was given and is not submitted yet, the next one is not due.
         if self.given.is_some_and(|(_, given)| given == chain) {
             return;
         }
-        let own = &self.chains[chain];
+        let own = &self.each[chain];
         if !own.step.is_empty() {
             self.submitted(now, chain);
         } else if own.outstanding == 0 {
             let goes_on = self.steps.finished(chain, now);
             let waiting = if goes_on { std::mem::take(&mut self.waiting) } else { Vec::new() };
             self.advance(chain, now);
-            waiting.into_iter().for_each(|chain| self.advance(chain, now));
+            for chain in waiting {
+                self.advance(chain, now);
+            }
         }
     }
 
@@ -221,7 +223,7 @@ impl<S: Steps> Workload for Chains<S> {
             self.in_flight.withdraw();
             let Request { op, lba, sectors, handle, .. } = given.request;
             let (first, sectors) = (lba.0, u64::from(sectors));
-            let own = &mut self.chains[chain];
+            let own = &mut self.each[chain];
             own.outstanding -= 1;
             own.step.push_front(Piece { op, first, sectors, handle });
             self.push(given.at, chain);

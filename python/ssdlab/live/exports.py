@@ -144,8 +144,9 @@ def serve_rooms(
     target = None if nvme is None else _core.LiveNamespaces(nvme, allow_remote, tls)
     door = None
     if target is None or socket is not None or port is not None:
-        place = {"socket": socket, "port": port, "host": host, "allow_remote": allow_remote}
-        door = _core.LiveEntry(**place, tls=tls)
+        door = _core.LiveEntry(
+            socket=socket, port=port, host=host, allow_remote=allow_remote, tls=tls
+        )
     devices: dict[str, LiveDevice] = {}
     try:
         for room in rooms:

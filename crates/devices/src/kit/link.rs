@@ -281,7 +281,7 @@ pub enum HostQueue {
         last: Lba,
     },
     /// Sent from the submission queues in turn, or by class.
-    InTurn(Arbiter),
+    InTurn(Box<Arbiter>),
 }
 
 impl HostQueue {
@@ -292,15 +292,16 @@ impl HostQueue {
             HostOrder::Clook => {
                 HostQueue::Clook { waiting: BTreeMap::new(), arrivals: 0, last: Lba(0) }
             }
-            HostOrder::RoundRobin => {
-                HostQueue::InTurn(Arbiter::in_turn(config.queues as usize, config.burst.requests()))
-            }
-            HostOrder::Weighted => HostQueue::InTurn(Arbiter::weighted(
+            HostOrder::RoundRobin => HostQueue::InTurn(Box::new(Arbiter::in_turn(
+                config.queues as usize,
+                config.burst.requests(),
+            ))),
+            HostOrder::Weighted => HostQueue::InTurn(Box::new(Arbiter::weighted(
                 config.queues as usize,
                 config.burst.requests(),
                 &config.priorities,
                 config.weights,
-            )),
+            ))),
         }
     }
 

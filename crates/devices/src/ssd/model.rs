@@ -30,7 +30,9 @@ impl Prepare for Ssd {
             return blocks.overwrite_untimed((ftl, flash), pages);
         }
         if self.way == Way::Mapped {
-            pages.iter().for_each(|page| ftl.look_up_untimed(&(*page..page + 1), true));
+            for page in pages {
+                ftl.look_up_untimed(&(*page..page + 1), true);
+            }
         }
         let bytes = u64::from(ftl.geometry().sectors_per_page) * engine::SECTOR_BYTES;
         let Some(stretch) = self.paced_pages(bytes) else {

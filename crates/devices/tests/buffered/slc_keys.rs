@@ -47,7 +47,7 @@ fn a_full_drive_has_its_static_cache_again_and_again() {
         let written = slc.written - before;
         let held = slc.held;
         assert!(
-            written <= 3 * HELD * PAGE && written >= 2 * HELD * PAGE,
+            (2 * HELD * PAGE..=3 * HELD * PAGE).contains(&written),
             "{round}: {written}, {held} {:?}",
             slc.phases.iter().rev().take(6).collect::<Vec<_>>()
         );
@@ -122,7 +122,7 @@ fn blocks_of_one_bit_wear_as_they_are_rated() {
     assert!(erases > 200.0, "{erases}");
     near(all, erases, 1e-6);
     let (again, quarter) = worn(Some(4000));
-    assert_eq!(erases, again, "it decides nothing");
+    near(again, erases, 1e-12);
     // Few of the erasures are of native blocks.
     assert!(quarter < 0.5 * erases && quarter > 0.2 * erases, "{quarter} of {erases}");
 }

@@ -104,8 +104,9 @@ fn units_that_were_opened_are_closed_given_up_or_open() {
             )
             .0
         } else {
-            load.iter()
-                .for_each(|it| assert!(devices::Prepare::serve_untimed(&mut ssd, it).is_ok()));
+            for it in &load {
+                assert!(devices::Prepare::serve_untimed(&mut ssd, it).is_ok());
+            }
             0
         };
         let found = report(&ssd, end);

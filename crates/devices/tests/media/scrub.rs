@@ -120,7 +120,7 @@ pub fn refreshing_costs_what_the_closed_form_says() {
         report.media.refresh as f64 / report.counts.host_bytes_written as f64
     };
     // Drift reaches the limit after so many months, without wear.
-    let days = |limit: f64| 365.25 / 12.0 * (limit / 3.47_f64).powf(2.5) + 0.5;
+    let days = |limit: f64| 365.25 / 12.0 * libm::pow(limit / 3.47, 2.5) + 0.5;
     for (limit, writes) in [(3.0, 0.01), (4.5, 0.01), (2.5, 0.03)] {
         let (found, form) = (of(limit, writes), 0.9 / (days(limit) * writes));
         assert!((found / form - 1.0).abs() < 0.15, "{limit} {writes}: {found} and not {form}");
@@ -163,7 +163,7 @@ pub fn refreshing_beside_writes_loses_nothing() {
         let count = pages(&drive);
         for round in 0..6_u64 {
             let make = |n: u64| {
-                let op = if n % 3 == 0 { Op::Read } else { Op::Write };
+                let op = if n.is_multiple_of(3) { Op::Read } else { Op::Write };
                 Request::new(n, op, Lba((n * 7919 + round) % count * SECTORS), SECTORS as u32)
             };
             drive.serve(16, 3000, make);

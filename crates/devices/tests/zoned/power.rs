@@ -1,6 +1,7 @@
 //! Power cuts: a protected buffer keeps all that was answered, a volatile one what was flushed.
 
 use super::{PAGE, SMALL, ask, closed, drive, request, settle};
+use devices::Examine as _;
 use devices::ssd::zoned::{State, ZonedDrive};
 use engine::{Completion, Device, Op, Random, Status, Time, Xoshiro256};
 
@@ -13,7 +14,6 @@ fn cut(drive: &mut ZonedDrive, now: Time) -> Vec<Completion> {
     let mut answers = Vec::new();
     drive.cut(now, &mut answers);
     drive.power_on(now);
-    use devices::Examine;
     drive.audit().unwrap();
     answers
 }

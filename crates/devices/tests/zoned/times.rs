@@ -2,6 +2,7 @@
 
 use super::{PAGE, SMALL, ask, closed, drive, report, request, settle, write_up_to};
 use devices::ssd::zoned::ZonedDrive;
+use engine::Device as _;
 use engine::{Completion, Op, Random, Status, Time, Xoshiro256};
 
 /// A drive like the ZN540 of Western Digital, with eight zones.
@@ -28,7 +29,7 @@ fn latency(drive: &mut ZonedDrive, now: &mut Time, op: Op, start: u64) -> Time {
     answer.latency()
 }
 
-/// t0 + t_page x pages that the host wrote + t_close if the zone is active and partly written: exactly.
+/// t0 + `t_page` x pages that the host wrote + `t_close` if the zone is active and partly written: exactly.
 #[test]
 fn a_reset_takes_a_fixed_time_and_that_of_the_pages_which_the_host_wrote() {
     for pages in [0_u64, 1, 16, 100, 192] {
@@ -67,7 +68,7 @@ fn a_finish_programs_the_rest_of_a_zone_at_the_rate_of_its_dies() {
         let rest = (CAPACITY - pages * PAGE) as f64 * 512.0;
         assert_near(&format!("{pages} pages"), found, rest / rate + 2.6e-3, tolerance);
         let report = report(&drive, now);
-        assert_eq!(report.padding_bytes as f64, rest);
+        assert_eq!(report.padding_bytes, (CAPACITY - pages * PAGE) * 512);
         let whole = report.data_bytes + report.padded_bytes + report.parity_bytes;
         // 11,488 groups of data, and parity to every 15 of them.
         assert_eq!(whole, (11_488 + 766) * 98_304);
@@ -188,7 +189,6 @@ fn reads_beside_writes_wait_for_half_a_step_by_the_load_of_the_dies() {
         // Writes of 128 KiB by the clock, into zone 5.
         let gap = if rate > 0.0 { (131_072.0 / rate) as Time } else { Time::MAX };
         let (mut next_write, mut count, mut reading) = (gap, 0_u64, false);
-        use engine::Device;
         while count < 20_000 {
             if !reading {
                 let zone = random.below(4) * ZONE;

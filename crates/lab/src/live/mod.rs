@@ -122,6 +122,10 @@ fn refuse_age(experiment: &Experiment) -> Result<bool, RunError> {
 }
 
 /// The thread of a live device, from its beginning to its results.
+#[expect(
+    clippy::too_many_lines,
+    reason = "a device of a live server has many parts, each built once"
+)]
 fn serve(
     experiment: &Experiment,
     supplied: &Supplied,

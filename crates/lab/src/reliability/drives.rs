@@ -205,11 +205,11 @@ impl Tally {
 fn forms(fleet: &Fleet, has_parity: bool, asked: &FleetSettings) -> Value {
     // A die is lost a month after it falls sick.
     let years = (asked.years - 1.0 / 12.0).max(0.0);
-    let die = 1.0 - (1.0 - fleet.sick_dies).powf(years / 4.0);
+    let die = 1.0 - libm::pow(1.0 - fleet.sick_dies, years / 4.0);
     let dies = f64::from(fleet.dies);
-    let none = (1.0 - die).powf(dies);
-    let one = dies * die * (1.0 - die).powf(dies - 1.0);
-    let affected = |mean: f64, shape: f64| 1.0 - (1.0 + mean / shape).powf(-shape);
+    let none = libm::pow(1.0 - die, dies);
+    let one = dies * die * libm::pow(1.0 - die, dies - 1.0);
+    let affected = |mean: f64, shape: f64| 1.0 - libm::pow(1.0 + mean / shape, -shape);
     let (defects, shape) = fleet.defects;
     let (bad, bad_shape) = fleet.bad_blocks;
     json!({

@@ -7,6 +7,7 @@ use super::dice::Dice;
 pub const KINDS: [&str; 7] = ["cache", "checkpoint", "lsm", "kv_offload", "ann", "gnn", "training"];
 
 /// A value of a key of these kinds that no other kind has.
+#[expect(clippy::match_same_arms, reason = "a row for each kind of workload")]
 pub fn value(path: &str, dice: &mut Dice) -> Option<String> {
     let value = match path.strip_prefix("workload.")? {
         "small" | "small_share" | "overwrites" => dice.share(),
@@ -85,6 +86,7 @@ pub fn draw(config: &mut Config, seed: u64) {
 }
 
 /// Keys of a kind, and how often each is given: those that make it small mostly are.
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn of_kind(kind: &str) -> &'static [(&'static str, f64)] {
     match kind {
         "cache" => &[

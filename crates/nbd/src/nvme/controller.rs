@@ -259,13 +259,10 @@ impl Controller {
             }
             _ if self.discovers => return Err(Status::INVALID_LOG_PAGE),
             logs::SUPPORTED => {
-                let of_placement = if subsystem.places() {
-                    placement::CONFIGURATIONS..=placement::EVENTS
-                } else {
-                    1..=0
-                };
                 let mut pages = logs::EVERYWHERE.to_vec();
-                pages.extend(of_placement);
+                if subsystem.places() {
+                    pages.extend(placement::CONFIGURATIONS..=placement::EVENTS);
+                }
                 logs::supported(&pages)
             }
             logs::ERRORS => errors().page(),

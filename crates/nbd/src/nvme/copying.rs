@@ -92,7 +92,7 @@ type Whole = Box<dyn FnOnce(Result<Vec<u8>, Refusal>) + Send>;
 /// Data that come in any order: how many parts are still to come, each part, and the first error.
 struct Parts {
     left: usize,
-    parts: Vec<Vec<u8>>,
+    data: Vec<Vec<u8>>,
     failed: Option<Refusal>,
     whole: Option<Whole>,
 }
@@ -100,20 +100,20 @@ struct Parts {
 /// The replies to `count` reads, whose data are put together in the order of the reads.
 fn in_order(count: usize, whole: Whole) -> Vec<Reply> {
     let (parts, whole) = (vec![Vec::new(); count], Some(whole));
-    let shared = Arc::new(Mutex::new(Parts { left: count, parts, failed: None, whole }));
+    let shared = Arc::new(Mutex::new(Parts { left: count, data: parts, failed: None, whole }));
     let one = |number: usize| -> Reply {
         let shared = Arc::clone(&shared);
         Box::new(move |outcome| {
             let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
             match outcome {
-                Ok(data) => state.parts[number] = data.to_vec(),
+                Ok(data) => state.data[number] = data.to_vec(),
                 Err(refusal) => state.failed = state.failed.or(Some(refusal)),
             }
             state.left -= 1;
             if state.left == 0
                 && let Some(whole) = state.whole.take()
             {
-                let data = std::mem::take(&mut state.parts).concat();
+                let data = std::mem::take(&mut state.data).concat();
                 let outcome = state.failed.map_or(Ok(data), Err);
                 drop(state);
                 whole(outcome);

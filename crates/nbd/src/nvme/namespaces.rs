@@ -68,6 +68,9 @@ impl Namespace {
     }
 
     /// What it has to say of its placement handles.
+    ///
+    /// # Errors
+    /// The status for a host, where it has none.
     pub fn placement(&self) -> Result<Placement, Status> {
         if self.handles.is_none() {
             return Err(Status::FDP_DISABLED);

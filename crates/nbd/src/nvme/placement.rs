@@ -175,7 +175,7 @@ pub fn check_receive(entry: &Entry, namespace: &Namespace) -> Result<(), Status>
     if entry.data().0 != SGL_TRANSPORT {
         return Err(Status::SGL_TYPE_INVALID);
     }
-    if entry.word(10) as u8 != HANDLE_STATUS { Err(Status::INVALID_FIELD) } else { Ok(()) }
+    if entry.word(10) as u8 == HANDLE_STATUS { Ok(()) } else { Err(Status::INVALID_FIELD) }
 }
 
 /// The answer to it.
@@ -198,6 +198,16 @@ pub fn check_write(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
     if is_known { Ok(()) } else { Err(Status::INVALID_FIELD) }
 }
 
+/// Whether a directive asks for what is so already. Handles are never given back: a stream has the next one that is
+/// written with it.
+fn is_nothing(kind: u8, operation: u8, receives: bool) -> bool {
+    match (kind, operation) {
+        (STREAMS, ALLOCATE) => receives,
+        (IDENTIFY, ENABLE) | (STREAMS, RELEASE | RELEASE_ALL) => !receives,
+        _ => false,
+    }
+}
+
 /// The answer to a command about directives of a namespace, of which it asks or which it sets.
 pub fn directive(entry: &Entry, namespace: &Namespace, receives: bool) -> Result<Vec<u8>, Status> {
     let (operation, kind) = (entry.word(11) as u8, (entry.word(11) >> 8) as u8);
@@ -209,7 +219,6 @@ pub fn directive(entry: &Entry, namespace: &Namespace, receives: bool) -> Result
             let all = 1 | 1 << STREAMS | 1 << PLACEMENT;
             (page[0], page[32], page[64]) = (all, all, all);
         }
-        (IDENTIFY, ENABLE) if !receives => {}
         (STREAMS, PARAMETERS) if receives => {
             put(&mut page, 0, handles as u64, 2);
             put(&mut page, 16, u64::from(UNIT_BYTES as u32 / namespace.part.wish.block), 4);
@@ -221,9 +230,7 @@ pub fn directive(entry: &Entry, namespace: &Namespace, receives: bool) -> Result
                 put(&mut page, 2 + 2 * number, number as u64 + 1, 2);
             }
         }
-        // Handles are never given back: a stream has the next one that is written with it.
-        (STREAMS, ALLOCATE) if receives => {}
-        (STREAMS, RELEASE | RELEASE_ALL) if !receives => {}
+        _ if is_nothing(kind, operation, receives) => {}
         _ => return Err(Status::INVALID_FIELD),
     }
     Ok(page)

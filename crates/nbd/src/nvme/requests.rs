@@ -93,7 +93,7 @@ pub fn check_fused(entry: &Entry, is_first: bool, subsystem: &Subsystem) -> Resu
     if entry.blocks().1 * u64::from(block) > ATOMIC_BYTES {
         return Err(Status::ATOMIC_UNIT_EXCEEDED);
     }
-    if entry.data().0 != SGL_IN_CAPSULE { Err(Status::SGL_TYPE_INVALID) } else { Ok(()) }
+    if entry.data().0 == SGL_IN_CAPSULE { Ok(()) } else { Err(Status::SGL_TYPE_INVALID) }
 }
 
 /// Executes a fused pair, which was checked: the write, if what is there is what the comparison expects.
@@ -205,7 +205,7 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
             let _owed = owed;
             match seen {
                 Some(it) => {
-                    output.complete_with(entry.id(), &placement::receive(&entry, &it, block))
+                    output.complete_with(entry.id(), &placement::receive(&entry, &it, block));
                 }
                 None => output.complete(entry.id(), 0, Status::INTERNAL_ERROR),
             }

@@ -1,6 +1,6 @@
 //! Searches of nearest neighbours in an index of vectors on a drive: chains of hops, each a few parallel reads.
 //!
-//! Known (`DiskANN`: Subramanya et al., NeurIPS 2019): a node of the graph holds its vector and up to R neighbours, and
+//! Known (`DiskANN`: Subramanya et al., `NeurIPS` 2019): a node of the graph holds its vector and up to R neighbours, and
 //! as many nodes as fit are packed into a sector of 4 KiB; a search keeps a list of L candidates and reads the W best
 //! that it has not read at once, until none is left; nodes near the entry are cached. A search thus takes about
 //! log R N hops to come near and L/W to read its list, less those in the cache. Assumed: which nodes it reads, namely
@@ -121,7 +121,7 @@ impl WorkloadKind for Ann {
             vectors: self.vectors,
             in_block,
             node_blocks,
-            index_blocks: needed as u64,
+            all_blocks: needed as u64,
             is_loading: self.load,
             beam: self.beam,
             hops: self.hops(),
@@ -159,7 +159,7 @@ struct Index {
     /// Nodes in a block, or blocks of a node.
     in_block: u64,
     node_blocks: u64,
-    index_blocks: u64,
+    all_blocks: u64,
     is_loading: bool,
     beam: u32,
     hops: f64,
@@ -176,7 +176,7 @@ impl Steps for Index {
             if chain > 0 {
                 return Next::Wait;
             }
-            step.push_back(Piece::new(Op::Write, 0, self.index_blocks * BLOCK_SECTORS));
+            step.push_back(Piece::new(Op::Write, 0, self.all_blocks * BLOCK_SECTORS));
             return Next::Ask(now);
         }
         if self.searches[chain].hops_left == 0 {

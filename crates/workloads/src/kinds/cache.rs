@@ -4,7 +4,7 @@
 //! Known (`CacheLib`: Berg et al., OSDI 2020, and its user guide): a small object belongs to the bucket that its key
 //! hashes to, and inserting it reads the bucket and writes it whole; large objects are collected in a region in
 //! memory, which is written as a whole over the oldest one. With placement the two have handles of their own: 1 for
-//! small objects, 0 for large ones (Allison et al., EuroSys 2025). The defaults are those of its measurements: 4 % of
+//! small objects, 0 for large ones (Allison et al., `EuroSys` 2025). The defaults are those of its measurements: 4 % of
 //! the cache for small objects, which have 82 % of the bytes written (raw counters of Song et al., FAST 2026).
 //! Assumed: which objects are looked up (`read_share`, `locality`, `large_item`); looking up what was never written
 //! is a miss, which inserts a small object.

@@ -110,7 +110,7 @@ impl Checkpoint {
                 let (bytes, ranks) = self.model.size();
                 (bytes / ranks) as u64
             },
-            |size| size.bytes(),
+            options::Size::bytes,
         );
         rank.div_ceil(u64::from(self.files)).next_multiple_of(BLOCK_BYTES)
     }
@@ -205,6 +205,7 @@ struct Rank {
 }
 
 /// How long things took.
+#[expect(clippy::struct_field_names, reason = "all are times in nanoseconds")]
 #[derive(Debug, Clone, Copy, Default)]
 struct Times {
     /// All checkpoints together, and the slowest.
@@ -289,7 +290,9 @@ impl Job {
                 self.phase = Phase::Deleting;
                 return;
             }
-            dying.into_iter().for_each(|extent| self.allocator.give(extent));
+            for extent in dying {
+                self.allocator.give(extent);
+            }
         }
         self.go_on(now);
     }
@@ -338,7 +341,9 @@ impl Steps for Job {
 
     fn finished(&mut self, chain: usize, now: Time) -> bool {
         if self.phase == Phase::Deleting {
-            std::mem::take(&mut self.dying).into_iter().for_each(|it| self.allocator.give(it));
+            for extent in std::mem::take(&mut self.dying) {
+                self.allocator.give(extent);
+            }
             self.go_on(now);
             return true;
         }

@@ -1,6 +1,6 @@
 //! Sampling for the training of a graph neural network: neighbours of neighbours, and then the features of all of them.
 //!
-//! Known (GraphSAGE: Hamilton et al., NeurIPS 2017): a batch begins with 1024 nodes; of each node as many neighbours are
+//! Known (`GraphSAGE`: Hamilton et al., `NeurIPS` 2017): a batch begins with 1024 nodes; of each node as many neighbours are
 //! drawn as `fan_out` says for the layer, and so on; then the feature of each node that was met is read, once. A batch
 //! meets at most 1024 x (1 + 15 + 15 x 10 + 15 x 10 x 5) nodes. Neighbour lists and features lie in order of the nodes,
 //! one after the other; a block of 4 KiB is read once in a step. Assumed: degrees follow a power law, so that popular

@@ -292,7 +292,9 @@ impl Store {
     }
 
     fn give(&mut self, extents: Vec<Extent>) {
-        extents.into_iter().for_each(|extent| self.allocator.give(extent));
+        for extent in extents {
+            self.allocator.give(extent);
+        }
     }
 
     /// The next prompt: read if it is kept, else to be written.

@@ -97,7 +97,7 @@ impl Training {
     fn known(&self) -> Known {
         let known = self.model.known();
         Known {
-            sample: self.sample.map_or(known.sample, |size| size.bytes()),
+            sample: self.sample.map_or(known.sample, options::Size::bytes),
             batch: self.batch.unwrap_or(known.batch),
             compute_ns: self.compute.map_or(known.compute_ns, Duration::ns),
             readers: self.readers.unwrap_or(known.readers),
@@ -227,12 +227,11 @@ impl Order {
             self.known.pop_front();
             self.first += 1;
         }
-        match epoch.checked_sub(self.first) {
-            Some(at) => Some(self.known[at as usize].apply(place)),
-            None => {
-                let mut random = Xoshiro256::new(streams::derived(seed, epoch), streams::TRAINING);
-                Some(Permutation::new(self.samples, &mut random).apply(place))
-            }
+        if let Some(at) = epoch.checked_sub(self.first) {
+            Some(self.known[at as usize].apply(place))
+        } else {
+            let mut random = Xoshiro256::new(streams::derived(seed, epoch), streams::TRAINING);
+            Some(Permutation::new(self.samples, &mut random).apply(place))
         }
     }
 }

@@ -47,6 +47,7 @@ struct Active {
 }
 
 /// The requests of the host, from submission to completion.
+#[expect(clippy::struct_excessive_bools, reason = "each says by itself what there is")]
 #[derive(Debug, Clone)]
 pub struct Front {
     link: Link,

@@ -117,7 +117,9 @@ impl BadBlocks {
         let own = &mut self.spares[first..first + self.planes as usize];
         let there = planes.iter().all(|plane| own[*plane as usize] > 0);
         if there {
-            planes.iter().for_each(|plane| own[*plane as usize] -= 1);
+            for plane in planes {
+                own[*plane as usize] -= 1;
+            }
             return true;
         }
         for plane in (0..self.planes).filter(|plane| !planes.contains(plane)) {

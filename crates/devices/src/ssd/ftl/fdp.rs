@@ -67,7 +67,9 @@ impl Ftl {
         let domains = (0..self.geometry.domains).map(Domain);
         let open: Vec<Domain> = domains.filter(|it| self.left_on(*it, stream) > 0).collect();
         if let Some(fdp) = self.fdp_mut() {
-            open.iter().for_each(|_| fdp.gave_up(handle));
+            for _ in &open {
+                fdp.gave_up(handle);
+            }
         }
         open
     }

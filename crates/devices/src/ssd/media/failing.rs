@@ -169,7 +169,7 @@ impl Failing {
 fn sick(seed: u64, hazard: f64, blocks: u32) -> Option<Sick> {
     let mut draws = Draws::new(seed);
     let from = draws.exponential() / hazard * YEAR_MINUTES;
-    if !(from < f64::from(u32::MAX)) {
+    if from.is_nan() || from >= f64::from(u32::MAX) {
         return None;
     }
     let from = from as u32;

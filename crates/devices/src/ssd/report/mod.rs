@@ -25,6 +25,7 @@ use crate::ssd::thermal::ThermalReport;
 use engine::{SECTOR_BYTES, Time};
 
 /// Everything that a drive has to say: fields as there are sections of results.
+#[expect(clippy::struct_excessive_bools, reason = "each says by itself what there is")]
 #[derive(Debug, Clone, PartialEq)]
 pub struct SsdReport {
     /// It has a write buffer.

@@ -652,7 +652,7 @@ impl Ssd {
                     }
                     // It may be the last that a burst has waited for.
                     Job::Parity { .. } | Job::Map => {
-                        self.then(&[Due::AdmitIfStuck, Due::EndIdleBurst])
+                        self.then(&[Due::AdmitIfStuck, Due::EndIdleBurst]);
                     }
                     Job::Own => self.answers.push(Answer::Own(Unit(die))),
                 }

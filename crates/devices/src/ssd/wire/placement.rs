@@ -6,8 +6,11 @@ use crate::ssd::ids::Stream;
 impl Ssd {
     /// Gives up the open units of a handle: what is left of each is written with nothing. Behind a write buffer that
     /// goes its way like all programs; without one the drive does it while it rests, and at once.
+    ///
+    /// # Errors
+    /// Where there is no such handle, or the drive does not rest.
     pub fn end_units(&mut self, handle: u32) -> Result<(), String> {
-        let handles = self.ftl.fdp().map(|fdp| fdp.count());
+        let handles = self.ftl.fdp().map(crate::ssd::ftl::Fdp::count);
         let handles = handles.ok_or("the device has no placement handles (device.fdp.handles)")?;
         if handle >= handles {
             return Err(format!(

@@ -73,7 +73,7 @@ impl ZonedConfig {
             cache_commands: true,
             logical_page: Some(UNIT),
             timing: Timing {
-                read: self.timing.read.clone(),
+                read: self.timing.read,
                 program: self.timing.program,
                 erase: self.timing.erase,
                 bus_rate: Some(self.timing.bus_rate),

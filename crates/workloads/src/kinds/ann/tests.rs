@@ -1,5 +1,7 @@
 //! Closed forms of searches, without a device.
 
+#![expect(clippy::float_cmp, reason = "counts are whole numbers")]
+
 use super::super::tests::{assert_refused, build};
 use crate::chains::tests::{Asked, against};
 use engine::{Op, Random, Request, Time, Xoshiro256};
@@ -23,9 +25,9 @@ where
 #[test]
 fn a_search_reads_its_beam_in_each_of_its_hops() {
     for (text, hops) in [
-        ("", (1e4_f64).ln() / (64_f64).ln() + 5.0 - 2.0),
-        ("beam = 2", (1e4_f64).ln() / (64_f64).ln() + 10.0 - 2.0),
-        ("degree = 32\ncached_hops = 3", (1e4_f64).ln() / (32_f64).ln() + 5.0 - 3.0),
+        ("", libm::log(1e4) / libm::log(64.0) + 5.0 - 2.0),
+        ("beam = 2", libm::log(1e4) / libm::log(64.0) + 10.0 - 2.0),
+        ("degree = 32\ncached_hops = 3", libm::log(1e4) / libm::log(32.0) + 5.0 - 3.0),
     ] {
         let (asked, count) = run(text, |_| 1000);
         let beam = if text == "beam = 2" { 2.0 } else { 4.0 };
@@ -43,7 +45,7 @@ fn a_search_reads_its_beam_in_each_of_its_hops() {
 fn one_search_at_a_time_takes_hops_of_the_slowest_of_its_reads() {
     // Reads of an exponential law with mean 100 us: the slowest of four takes 100 us x (1 + 1/2 + 1/3 + 1/4).
     let mut random = Xoshiro256::new(7, 0);
-    let takes = move |_: &Request| (-1e5 * (1.0 - random.unit()).ln()) as Time;
+    let takes = move |_: &Request| (-1e5 * libm::log(1.0 - random.unit())) as Time;
     let (_, count) = run("outstanding = 1", takes);
     let hops = count("ann_hops") / count("ann_searches");
     let expected = hops * 1e5 * (1.0 + 0.5 + 1.0 / 3.0 + 0.25);

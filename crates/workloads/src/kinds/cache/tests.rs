@@ -69,7 +69,7 @@ fn a_page_of_large_objects_lives_for_one_turn_of_the_ring_and_one_of_small_ones_
     // Geometric with mean 8,192, as far as the run is long: of lives, a share 1 - exp(-x) ends before x means; those
     // that a run of length L can see are weighted by 1 - x/L.
     let horizon = small as f64 / BUCKETS as f64;
-    let seen = |x: f64| horizon * (1.0 - (-x).exp()) - (1.0 - (1.0 + x) * (-x).exp());
+    let seen = |x: f64| horizon * (1.0 - libm::exp(-x)) - (1.0 - (1.0 + x) * libm::exp(-x));
     for x in [0.25, 1.0, 3.0] {
         let count = lives.iter().filter(|it| **it as f64 <= x * BUCKETS as f64).count() as f64;
         let expected = seen(x) / seen(horizon);

@@ -255,7 +255,6 @@ impl Runner {
         };
         let mut reset = None;
         let (at, bytes) = match zbd.filter(|_| self.job.zones.is_on) {
-            None => (at, bytes),
             Some(zbd) if direction == READ => zbd.read((at, bytes), self.range)?,
             Some(zbd) if direction == WRITE => {
                 let moved =
@@ -263,7 +262,7 @@ impl Runner {
                 reset = moved.reset;
                 (moved.at, moved.bytes)
             }
-            Some(_) => (at, bytes),
+            _ => (at, bytes),
         };
         self.round.bytes += bytes;
         self.round.requests += 1;

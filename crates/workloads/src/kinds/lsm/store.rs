@@ -173,7 +173,9 @@ impl Store {
     }
 
     fn give(&mut self, extents: Vec<Extent>) {
-        extents.into_iter().for_each(|extent| self.allocator.give(extent));
+        for extent in extents {
+            self.allocator.give(extent);
+        }
     }
 
     fn must_wait(&self) -> bool {

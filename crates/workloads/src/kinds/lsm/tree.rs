@@ -2,7 +2,7 @@
 //!
 //! Keys are numbers from 0 to 1 on which all are equally dense, so that a file is a range of keys and a number of
 //! bytes, and what merging leaves of two files follows from how many keys they share. Levels, targets and the choice of
-//! files are those of RocksDB with dynamic level sizes: the last of seven levels (6) holds the data, each above it a
+//! files are those of `RocksDB` with dynamic level sizes: the last of seven levels (6) holds the data, each above it a
 //! share 1/T of the next, down to a base level of at most `l1` bytes, into which the files of level 0 are merged all
 //! at once. From other levels one file at a time is merged with those it overlaps, in the order of keys.
 
@@ -197,7 +197,7 @@ impl Tree {
         self.merges_l0 = true;
         let count = self.levels[base].len();
         let newer_files = (0..self.levels[0].len()).collect();
-        Some(self.merge((0, newer_files), (0.0..1.0, newer), (base, 0..count)))
+        Some(self.merge((0, newer_files), &(0.0..1.0, newer), (base, 0..count)))
     }
 
     /// One file of a level, the next in the order of keys, with those below that it overlaps.
@@ -220,7 +220,7 @@ impl Tree {
                 return Chosen::Moved;
             }
             let newer = (keys, file.bytes);
-            return Chosen::Merge(self.merge((level, vec![at]), newer, (level + 1, first..end)));
+            return Chosen::Merge(self.merge((level, vec![at]), &newer, (level + 1, first..end)));
         }
         Chosen::Nothing
     }
@@ -234,21 +234,23 @@ impl Tree {
     fn merge(
         &mut self,
         (from, newer_files): (usize, Vec<usize>),
-        newer: Segment,
+        newer: &Segment,
         (to, older_files): (usize, Range<usize>),
     ) -> Merge {
         let older: Vec<Segment> = self.levels[to][older_files.clone()]
             .iter()
             .map(|file| (file.keys.clone(), file.bytes))
             .collect();
-        let files = cut(&self.merged(&newer, &older), self.shape.file);
+        let files = cut(&self.merged(newer, &older), self.shape.file);
         let (mut inputs, mut reads) = (Vec::new(), Vec::new());
         let mut take = |file: &mut File| {
             file.is_busy = true;
             inputs.push(file.number);
             reads.extend(file.extents.iter().copied());
         };
-        newer_files.into_iter().for_each(|at| take(&mut self.levels[from][at]));
+        for at in newer_files {
+            take(&mut self.levels[from][at]);
+        }
         self.levels[to][older_files].iter_mut().for_each(take);
         Merge { inputs, from, to, reads, files }
     }

@@ -1,5 +1,7 @@
 //! Closed forms of training, without a device.
 
+#![expect(clippy::float_cmp, reason = "counts are whole numbers")]
+
 use super::super::tests::{assert_refused, build};
 use crate::chains::tests::{Asked, against};
 use engine::{Op, Request, Time};
