@@ -190,7 +190,8 @@ def _fleets(study: Study) -> list[Row]:
         changes = CHIP | {f"device.spares.{key}": value for key, value in keys.items()}
         found = drives.fleet("tlc-enterprise", count, FLEET_YEARS, bad_blocks=bad_blocks,
                              set=changes, seed=1)  # fmt: skip
-        return study.figures(name, found.to_dict())
+        figures: dict[str, Any] = study.figures(name, found.to_dict())
+        return figures
 
     def within(
         name: str, found: float, low: float, high: float, note: str, missed: str = ""
