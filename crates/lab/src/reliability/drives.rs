@@ -6,6 +6,7 @@ use crate::error::{InputError, RunError};
 use devices::DeviceConfig;
 use devices::ssd::config::SsdConfig;
 use devices::ssd::media::{Fleet, Lived};
+use options::Invalid;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
@@ -67,7 +68,10 @@ fn check<'a>(
     let DeviceConfig::Ssd(config) = &experiment.device else {
         return refused("only a device of kind \"ssd\" is a fleet of drives".to_owned());
     };
-    experiment.device.check_shape().map_err(|invalid| experiment.blame(&invalid))?;
+    if !(0.0..1.0).contains(&config.spares.sick_dies) {
+        let problem = format!("{} is not a chance from 0 to below 1", config.spares.sick_dies);
+        return Err(experiment.blame(&Invalid::new(&["device.spares.sick_dies"], problem)));
+    }
     if asked.drives == 0 {
         return refused("--drives 0: at least 1".to_owned());
     }
