@@ -195,7 +195,9 @@ impl Pages {
         let mut places: Vec<Extent> = Vec::new();
         for slot in slots {
             match places.last_mut() {
-                Some(last) if last.first + last.blocks == u64::from(slot) => last.blocks += 1,
+                Some(last) if last.first + last.blocks == u64::from(slot) => {
+                    *last = Extent { first: last.first, blocks: last.blocks + 1 };
+                }
                 _ => places.push(Extent { first: u64::from(slot), blocks: 1 }),
             }
         }
