@@ -253,7 +253,6 @@ def test_fio_understands_the_scripts(tmp_path):
         "READS": "9",
         "WRITES": "9",
         "SPARE": "4%",
-        "WINDOW": "250",
     }
     for name in recipes.NAMES:
         recipes.write(name, 4 * 10**9, tmp_path)

@@ -111,12 +111,12 @@ def age(directory, device, keys, ages, reads=4000, time_scale=1.0):
 READS, WRITES = 4000, 40_000
 
 
-def layout(directory, device, keys, spare=0.25, window_ms=5, burst=48, unit=4):
+def layout(directory, device, keys, spare=0.25, burst=48, unit=4):
     """The stages of the recipe `layout`, run on a simulated drive that is empty.
 
     The sections are those of the recipe's job file with the numbers that its script puts in.
     `spare` is the share that is written over at random, `burst` MiB are written at once, `unit` KiB
-    by each write.
+    by each write in sequence.
     """
     keys = {**keys, "device.fill": "empty"}
     text = recipes.scripts("layout", 10**9)["layout.fio"]
@@ -146,7 +146,7 @@ def layout(directory, device, keys, spare=0.25, window_ms=5, burst=48, unit=4):
         counts[name] = {
             "fill": blocks,
             "again": blocks,
-            "spare": overwritten // (unit << 10),
+            "spare": overwritten >> 16,
             "erase": WRITES,
             "burst": burst * 1024 // unit,
         }.get(name, READS)
@@ -158,7 +158,7 @@ def layout(directory, device, keys, spare=0.25, window_ms=5, burst=48, unit=4):
     for name, count in counts.items():
         own, rows = sorted(rows[:count], key=lambda it: it[1]), rows[count:]
         op = "write" if name in ("fill", "spare", "again", "erase", "burst") else "read"
-        write_stage(directory, name, op, own, {}, window_ms if name == "spare" else None)
+        write_stage(directory, name, op, own, {})
 
 
 def found(word, directory, time_scale=1.0):

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ssdlab._core import InputError
 from ssdlab.calibration.recipes import Found, Recipe, numbers, shell
-from ssdlab.calibration.recipes.logs import bandwidth, latencies, stage
+from ssdlab.calibration.recipes.logs import Latency, latencies, stage
 
 KIB = 1024
 #: Spacings of boundaries that are tried, in KiB. Where they are those of pages, half of the rate is
@@ -30,6 +30,8 @@ LONGEST, FEWEST_STEPS, CLEAR = 512 * KIB, 3, 2.0
 FEWEST_PAUSES, MOST_PAUSES, LONGER = 6, 0.05, 1.5
 #: Behind a buffer the first writes are at least this much faster than those that follow.
 BUFFERED = 1.2
+#: Random writes of a sample, and samples at most.
+FEWEST_WRITES, MOST_SAMPLES = 8, 400
 #: The rate has fallen where it is half way between what it was and what it became.
 HALF, FALLS = 0.5, 0.8
 
@@ -86,16 +88,15 @@ write_lat_log=${STAGE}
 
 [spare]
 rw=randwrite
-bs=${UNIT}
+bs=64k
 iodepth=32
 size=100%
 io_size=${SPARE}
-log_avg_msec=${WINDOW}
-write_bw_log=${STAGE}
+write_lat_log=${STAGE}
 """
 BODY = """\
 export READS="${READS:-4000}" WRITES="${WRITES:-40000}" SPARE="${SPARE:-40%}"
-export WINDOW="${WINDOW:-250}" UNIT="${UNIT:-4k}" BURST="${BURST:-256m}"
+export UNIT="${UNIT:-4k}" BURST="${BURST:-256m}"
 export SPACING=1k SIZE=512 OFFSET=0
 stage discard
 stage fill
@@ -122,11 +123,11 @@ drive must be a block device of its own, and idle but for this.
    drive in sequence, writes in sequence as fast as it can after a rest (`BURST=256m`), reads
    sectors within and across boundaries of pages, and reads of all sizes up to 512 KiB one at a
    time. Then it fills the drive again, writes 4 KiB in sequence, one at a time (`WRITES=40000`),
-   and at last at random, as much as 40 % of the drive (`SPARE=40%`).
+   and at last 64 KiB at random, as much as 40 % of the drive (`SPARE=40%`).
 2. Run `ssdlab calibrate DIRECTORY --fit layout`.
 
-Where pages are larger than 4 KiB, run it again with `UNIT` as the page (`UNIT=16k`), and fit with
-`--fit layout:unit=16384`. Use a larger `SPARE` if it says that random writes did not slow down,
+Where pages are larger than 4 KiB, run it again with `UNIT` as the page (`UNIT=16k`).
+Use a larger `SPARE` if it says that random writes did not slow down,
 more `WRITES` if nobody waited for an erasure, and a larger `BURST` if that was over too soon.
 """
 
@@ -148,7 +149,7 @@ def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Fo
     _channels(directory, page, found)
     _block(directory, found)
     _buffer(directory, time_scale, found)
-    _spare(directory, settings["unit"], found)
+    _spare(directory, found)
     if not found.quantities:
         raise InputError(f"{directory}: nothing of the inside is seen: {'; '.join(found.notes)}")
     return found
@@ -270,9 +271,8 @@ def _buffer(directory: Path, time_scale: float, found: Found) -> None:
     found.keys["device.buffer.size"] = f"{ahead / KIB / KIB:.4g}MiB"
 
 
-def _spare(directory: Path, unit: float, found: Found) -> None:
-    of = stage(directory / "spare.json")
-    samples = bandwidth(directory, of, "write")
+def _spare(directory: Path, found: Found) -> None:
+    samples = _thinned(latencies(directory, "spare"))
     rates = [amount / seconds for seconds, amount in samples]
     fresh = statistics.median(rates[: max(5, len(rates) // 20)])
     width = min(len(rates), max(5, len(rates) // 40))
@@ -285,19 +285,25 @@ def _spare(directory: Path, unit: float, found: Found) -> None:
         if rates[place] < bound and rates[place + 1] < bound:
             break
         written += amount
-    # Chance does not share writes out evenly: the drive slows down when the first of its pools has
-    # no free block, which had so many deviations more than its share.
-    pools = next((it.value for it in found.quantities if it.name == "channels"), 1)
-    first = statistics.NormalDist().inv_cdf((pools - 0.375) / (pools + 0.25)) if pools > 1 else 0
-    free = written * (1 + first * (pools * unit / written) ** 0.5) if written else 0.0
-    about = numbers.NORMAL * (written * unit) ** 0.5 + samples[place][1]
     what = "free blocks of a drive that is full: spare space less what cleaning keeps free"
-    found.add("spare", _certain(free, about), "B", what)
+    found.add("spare", _certain(written, samples[place][1]), "B", what)
+
+
+def _thinned(writes: list[Latency]) -> list[tuple[float, float]]:
+    """Seconds and bytes of as many samples of equal size as are needed."""
+    each = max(FEWEST_WRITES, len(writes) // MOST_SAMPLES)
+    found, before = [], 0.0
+    for start in range(0, len(writes) - each + 1, each):
+        own = writes[start : start + each]
+        # A log has whole milliseconds.
+        seconds = max(own[-1].ms - before, HALF) / 1000
+        before = own[-1].ms
+        found.append((seconds, float(sum(it.size for it in own))))
+    return found
 
 
 RECIPE = Recipe(
     summary="the inside: page, channels, block, write buffer and spare space",
     scripts=scripts,
     fit=fit,
-    settings={"unit": 4096.0},
 )
