@@ -3,6 +3,9 @@
 use crate::ssd::config::{Ecc, Reference, Retry};
 use engine::Time;
 
+/// Steps of the table that are none: references of flash that does not drift.
+const NOTHING: f64 = 1e-12;
+
 /// How a page is read, and how far its code corrects.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ladder {
@@ -93,7 +96,7 @@ impl Ladder {
     /// there; it begins at reference `from`.
     pub fn climb(&self, drift: f64, errors: f64, from: f64) -> Outcome {
         let needed = (drift - from).abs() - self.window(errors);
-        let steps = if needed > 0.0 { needed.ceil() as u32 } else { 0 };
+        let steps = if needed > NOTHING { needed.ceil() as u32 } else { 0 };
         let searched = steps > self.steps;
         let mut outcome = Outcome { steps: steps.min(self.steps), searched, ..Outcome::default() };
         if searched && self.search_ns.is_none() {

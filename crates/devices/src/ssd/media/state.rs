@@ -4,7 +4,7 @@ use super::age::Age;
 use super::cell::{Cell, rounded, stepped, unstepped};
 use super::failing::{Failing, FailingState};
 use super::ladder::{Ladder, Outcome, Rebuilt};
-use super::law::{Law, acceleration};
+use super::law::Law;
 use super::lines::{quantiles, stagger_of};
 use super::losses::Losses;
 use super::normal::{mix, of_hash};
@@ -98,7 +98,7 @@ impl Media {
         seed: u64,
     ) -> Option<Media> {
         let media = &config.media;
-        let law = Law::new(media.model, media.drift)?;
+        let law = Law::new(media)?;
         let shape = *groups?;
         let (blocks, blocks_per_domain) = counts;
         let ladder = Ladder::new(&config.ecc, &config.retry, law.errors_of_new());
@@ -118,7 +118,7 @@ impl Media {
             stagger: stagger_of(config, &shape),
             cycles: media.cycles,
             clock: 0,
-            rate: rate(media.temperature),
+            rate: rate(&law, media.temperature),
             since: 0,
             minute: 0,
             cells: vec![Cell::default(); blocks as usize],
@@ -198,7 +198,7 @@ impl Media {
         now: Time,
         open: impl Iterator<Item = (Block, u32)>,
     ) -> Result<(), &'static str> {
-        let mut rate = age.at.map_or(self.rate, rate);
+        let mut rate = age.at.map_or(self.rate, |at| rate(&self.law, at));
         if Mistake::AlwaysThirty.is_planted() {
             rate = 1 << CLOCK_BITS;
         }
@@ -432,17 +432,35 @@ impl Media {
         let pages = shape.rounds() * shape.width * shape.rows * shape.planes;
         let unit = pages.div_ceil(16);
         let (reads, until_reads) = rounded(cell.reads() / unit, READ_BITS);
-        let erases = if Mistake::NoWear.is_planted() { 0 } else { erases };
-        let cycles = f64::from(self.cycles.saturating_add(erases));
-        let hours = f64::from(age) / 60.0;
         let per_page = f64::from(reads) * f64::from(unit) / f64::from(pages);
-        let less = if cell.is_one_bit() { [ONE_BIT_DRIFT, ONE_BIT_ERRORS] } else { [1.0; 2] };
-        let drift = stepped(less[0] * self.law.drift(cycles, hours));
-        let errors = stepped(less[1] * self.law.errors(cycles, hours, per_page));
+        let (drift, errors) = self.means(&cell, age, per_page, erases);
+        let (drift, errors) = (stepped(drift), stepped(errors));
         let is_clean = self.is_clean(drift, errors);
         let class = (if is_clean { CLEAN } else { drift }, errors);
         let until = (until_age, until_reads.saturating_mul(unit));
         self.cells[at].set_class(class, until);
+    }
+
+    /// The mean drift and error rate of a block at an age in minutes, each of its pages having been read so often.
+    fn means(&self, cell: &Cell, age: u32, reads: f64, erases: u32) -> (f64, f64) {
+        let erases = if Mistake::NoWear.is_planted() { 0 } else { erases };
+        let cycles = f64::from(self.cycles.saturating_add(erases));
+        let hours = f64::from(age) / 60.0;
+        let less = if cell.is_one_bit() { [ONE_BIT_DRIFT, ONE_BIT_ERRORS] } else { [1.0; 2] };
+        (less[0] * self.law.drift(cycles, hours), less[1] * self.law.errors(cycles, hours, reads))
+    }
+
+    /// What a read of the mean page of a block would come to now, beginning where reads do.
+    pub fn class_of(&self, block: Block, erases: u32) -> Outcome {
+        let (cell, shape) = (&self.cells[block.at()], &self.shape);
+        let pages = shape.rounds() * shape.width * shape.rows * shape.planes;
+        let reads = f64::from(cell.reads()) / f64::from(pages);
+        let (drift, errors) = self.means(cell, cell.age(self.minute), reads, erases);
+        let begins = match self.ladder.reference {
+            Reference::Table | Reference::Last => 0.0,
+            Reference::Model => drift,
+        };
+        self.ladder.climb(drift, errors, begins)
     }
 
     /// Whether the worst page of a class is read at once.
@@ -684,8 +702,8 @@ fn spread_evenly(count: u32, hash: impl Fn(u32) -> u64) -> Vec<f32> {
 }
 
 /// Steps of the clock in a second at a temperature.
-fn rate(at: Celsius) -> u64 {
-    (acceleration(at.celsius()) * f64::from(1u32 << CLOCK_BITS)).round() as u64
+fn rate(law: &Law, at: Celsius) -> u64 {
+    (law.acceleration(at.celsius()) * f64::from(1u32 << CLOCK_BITS)).round() as u64
 }
 
 fn minutes(clock: u64) -> u32 {
