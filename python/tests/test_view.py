@@ -47,7 +47,7 @@ def begun(stack):
 
 
 def cells(frames, found=None):
-    """The cells of the map after some frames: number to head, valid, programmed, erasures, retries."""
+    """Cells of the map after some frames: head, valid, programmed, erasures and retries of each."""
     found = {} if found is None else found
     at = 0
     while at < len(frames):

@@ -70,8 +70,9 @@ pub struct Media {
     clock: u64,
     rate: u64,
     since: Time,
-    /// The clock in minutes.
+    /// The clock in minutes, and the drive's own time before which it shows no other.
     minute: u32,
+    minute_until: Time,
     /// Of each block, and behind them of the younger parts of some.
     cells: Vec<Cell>,
     blocks: u32,
@@ -121,6 +122,7 @@ impl Media {
             rate: rate(&law, media.temperature),
             since: 0,
             minute: 0,
+            minute_until: 0,
             cells: vec![Cell::default(); blocks as usize],
             blocks,
             resumed: Resumed::default(),
@@ -151,7 +153,20 @@ impl Media {
     /// The drive's own time has come to `now`.
     #[inline]
     pub fn advance(&mut self, now: Time) {
-        self.minute = minutes(self.clock_at(now));
+        if now >= self.minute_until {
+            self.set_minute(now);
+        }
+    }
+
+    /// The clock shows what it does when the drive's own time has come to `now`.
+    fn set_minute(&mut self, now: Time) {
+        let clock = self.clock_at(now);
+        self.minute = minutes(clock);
+        // A little before the next minute: what is lost to rounding is looked at again.
+        let next = (u64::from(self.minute) + 1) * 60 << CLOCK_BITS;
+        let left = u128::from(next.saturating_sub(clock)) * 1_000_000_000;
+        let left = left / u128::from(self.rate.max(1));
+        self.minute_until = now.saturating_add(Time::try_from(left).unwrap_or(Time::MAX));
         self.fail();
     }
 
@@ -173,7 +188,7 @@ impl Media {
 
     fn die_of(&self, page: FlashPage) -> u32 {
         let first = self.shape.first_die(page.block, self.blocks_per_domain);
-        self.shape.place(first, page.group).die
+        self.shape.die_and_round_of(first, page.group).0
     }
 
     /// Dies that are lost.
@@ -208,8 +223,7 @@ impl Media {
             "the clock of retention ends after 8,000 years at 30 C; use less time, or less heat",
         )?;
         self.since = now;
-        self.minute = minutes(self.clock);
-        self.fail();
+        self.set_minute(now);
         for (block, programmed) in open {
             let part = self.resumed.split(block, programmed.div_ceil(self.shape.units));
             let is_one_bit = self.cells[block.at()].is_one_bit();
@@ -225,8 +239,7 @@ impl Media {
         let passed = u128::from(ns) * u128::from(self.rate) / 1_000_000_000;
         self.clock = self.clock_at(now).saturating_add(u64::try_from(passed).unwrap_or(u64::MAX));
         self.since = now;
-        self.minute = minutes(self.clock);
-        self.fail();
+        self.set_minute(now);
     }
 
     /// Days on the clock.
@@ -357,6 +370,30 @@ impl Media {
         outcome
     }
 
+    /// Whether every page of a block is known to be read at once, without a look at any. Where something has failed, or
+    /// a block is of two ages, each page is looked at.
+    #[inline]
+    pub fn is_sound(&self, block: Block) -> bool {
+        let cell = &self.cells[block.at()];
+        cell.drift == CLEAN
+            && cell.is_of_class(cell.age(self.minute))
+            && self.failing.is_none()
+            && self.resumed.is_empty()
+            && !self.losses.are_known()
+    }
+
+    /// The host reads one flash page of a block whose pages are all read at once; whether it is such a block.
+    #[inline]
+    pub fn reads_at_once(&mut self, block: Block) -> bool {
+        let cell = &mut self.cells[block.at()];
+        // The read that makes it another class is looked at.
+        if cell.drift != CLEAN || cell.reads() + 1 >= cell.until_reads || !self.is_sound(block) {
+            return false;
+        }
+        self.cells[block.at()].reads += 1;
+        self.tally.count_plain()
+    }
+
     /// Whether a page would be beyond correction, if it were read now.
     pub fn would_be_lost(&mut self, page: FlashPage, block: Written) -> bool {
         let is_clean = self.is_clean_now(self.cell_of(page), block.erases);
@@ -484,7 +521,7 @@ impl Media {
         let cell = self.cells[self.cell_of(page)];
         let shape = &self.shape;
         let first = shape.first_die(page.block, self.blocks_per_domain);
-        let (die, round) = (shape.place(first, page.group).die, shape.round_of(page.group));
+        let (die, round) = shape.die_and_round_of(first, page.group);
         let of_die =
             mix(self.seed ^ 1 << 61, u64::from(page.block.0) << 16 | u64::from(die - first));
         let quantile = |bits: u64| f64::from(self.quantiles[bits as usize % QUANTILES]);
@@ -682,7 +719,7 @@ impl Media {
         if state.last.len() == self.last.len() {
             self.last = state.last;
         }
-        self.minute = minutes(self.clock);
+        (self.minute, self.minute_until) = (minutes(self.clock), 0);
         // What it was is found again: the cycles may be others.
         self.cells.iter_mut().for_each(|cell| cell.set_class((0, 0), (0, 0)));
         true
