@@ -5,9 +5,7 @@ use crate::config::Experiment;
 use crate::error::InputError;
 use devices::DeviceConfig;
 use devices::ssd::config::SsdConfig;
-use devices::ssd::media::{
-    Age, Aged, Forecast, MONTH, YEAR, days_at_fixed_references,
-};
+use devices::ssd::media::{Age, Aged, Forecast, MONTH, YEAR, days_at_fixed_references};
 use options::Invalid;
 use serde_json::{Value, json};
 
@@ -116,7 +114,8 @@ fn over_time(
     pages: f64,
 ) -> Value {
     let hours: Vec<f64> = (-4..=4).map(|power| wall * 2_f64.powi(power)).collect();
-    let aged = |cycles: f64, hours: f64| Aged { cycles, hours: hours * forecast.acceleration(celsius) };
+    let aged =
+        |cycles: f64, hours: f64| Aged { cycles, hours: hours * forecast.acceleration(celsius) };
     let rated = f64::from(config.wear.rated_cycles);
     let mut wear = vec![0.0, 0.5 * rated, rated, 1.5 * rated, cycles];
     wear.sort_by(f64::total_cmp);

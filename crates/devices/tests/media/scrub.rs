@@ -143,7 +143,8 @@ pub fn a_block_that_is_read_often_is_moved_and_counts_anew() {
     // more than the eighth of that after which a block that has been read too often is asked for again.
     let count = pages(&drive);
     for round in 0..5 {
-        let all: Vec<u64> = (0..count * 2 / 3).map(|n| (round * count * 2 / 3 + n) % count).collect();
+        let all: Vec<u64> =
+            (0..count * 2 / 3).map(|n| (round * count * 2 / 3 + n) % count).collect();
         drive.overwrite_untimed(&all);
         let make = |n: u64| Request::new(n, Op::Read, Lba(n * 4 * SECTORS), SECTORS as u32);
         drive.serve(1, count / 4, make);

@@ -329,9 +329,10 @@ impl Flash {
             || media.pages_at(block, page).any(|page| media.would_be_lost(page, written))
     }
 
-    /// The same of logical pages from one on: which of them.
+    /// The same of logical pages of a block from one on: which of them.
     pub fn lost_among(&mut self, from: Ppn, count: u32) -> Vec<Ppn> {
-        if self.media.is_none() {
+        let block = Block((from.0 / u64::from(self.pages_per_block)) as u32);
+        if self.is_sound(block) {
             return Vec::new();
         }
         (from.0..from.0 + u64::from(count)).map(Ppn).filter(|ppn| self.is_lost(*ppn)).collect()

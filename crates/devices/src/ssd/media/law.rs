@@ -218,7 +218,9 @@ mod tests {
             .map(|celsius| (520.0 / tlc().acceleration(celsius)).round() / 10.0)
             .to_vec();
         assert_eq!(weeks, [105.4, 52.0, 26.3, 13.6, 7.1, 3.8, 2.1]);
-        let bake = |hours: f64, at: f64, bake: f64| hours * tlc().acceleration(at) / tlc().acceleration(bake);
+        let bake = |hours: f64, at: f64, bake: f64| {
+            hours * tlc().acceleration(at) / tlc().acceleration(bake)
+        };
         let (client, enterprise) = (bake(YEAR, 30.0, 52.0), bake(3.0 * MONTH, 40.0, 66.0));
         assert!((client / 507.0 - 1.0).abs() < 0.002, "{client}");
         assert!((enterprise / 96.2 - 1.0).abs() < 0.002, "{enterprise}");

@@ -7,7 +7,7 @@ use super::ladder::{Ladder, Outcome, Rebuilt};
 use super::law::Law;
 use super::lines::{quantiles, stagger_of};
 use super::losses::Losses;
-use super::normal::{mix, of_hash};
+use super::normal::{Quantiles, mix, of_hash};
 use super::place::{FlashPage, Found, Spreads, Written};
 use super::planted::Mistake;
 use super::report::MediaReport;
@@ -80,6 +80,7 @@ pub struct Media {
     /// Of each word line how far its drift and errors deviate.
     layers: [Vec<f32>; 2],
     quantiles: Vec<f32>,
+    normal: Quantiles,
     drift: Spreads,
     errors: Spreads,
     spread_errors: f64,
@@ -128,6 +129,7 @@ impl Media {
             resumed: Resumed::default(),
             layers: [of_layers(0), of_layers(1)],
             quantiles: (0..QUANTILES).map(quantile).collect(),
+            normal: Quantiles::new(),
             drift: Spreads {
                 layer: media.spread_layer,
                 block: media.spread_block,
@@ -370,16 +372,18 @@ impl Media {
         outcome
     }
 
-    /// Whether every page of a block is known to be read at once, without a look at any. Where something has failed, or
-    /// a block is of two ages, each page is looked at.
+    /// Whether blocks can be known to be read at once: not where something fails, where a block is of two ages, or where
+    /// something is known to be lost. There each page is looked at.
+    #[inline]
+    pub fn may_be_sound(&self) -> bool {
+        self.failing.is_none() && self.resumed.is_empty() && !self.losses.are_known()
+    }
+
+    /// Whether every page of a block is known to be read at once, without a look at any.
     #[inline]
     pub fn is_sound(&self, block: Block) -> bool {
         let cell = &self.cells[block.at()];
-        cell.drift == CLEAN
-            && cell.is_of_class(cell.age(self.minute))
-            && self.failing.is_none()
-            && self.resumed.is_empty()
-            && !self.losses.are_known()
+        cell.drift == CLEAN && cell.is_of_class(cell.age(self.minute)) && self.may_be_sound()
     }
 
     /// The host reads one flash page of a block whose pages are all read at once; whether it is such a block.
@@ -518,6 +522,12 @@ impl Media {
 
     /// The drift and the error rate of a page, and where its read begins.
     fn state_of(&self, page: FlashPage, erases: u32) -> (f64, f64, f64) {
+        let (drift, errors, from) = self.logarithms_of(page, erases);
+        (libm::exp(drift), libm::exp(errors), from)
+    }
+
+    /// The logarithms of drift and error rate, and where the read begins.
+    fn logarithms_of(&self, page: FlashPage, erases: u32) -> (f64, f64, f64) {
         let cell = self.cells[self.cell_of(page)];
         let shape = &self.shape;
         let first = shape.first_die(page.block, self.blocks_per_domain);
@@ -539,9 +549,13 @@ impl Media {
         let mean_drift = if cell.drift == CLEAN { i16::MIN + 1 } else { cell.drift };
         let mean_drift = unstepped(mean_drift);
         let drift = mean_drift - self.drift.above()
-            + self.drift.of(f64::from(layer[0]), quantile(of_die >> 52), of_hash(own));
+            + self.drift.of(f64::from(layer[0]), quantile(of_die >> 52), self.normal.of_hash(own));
         let errors = unstepped(cell.errors) - self.errors.above()
-            + self.errors.of(f64::from(layer[1]), quantile(of_die >> 40), of_hash(mix(own, 1)));
+            + self.errors.of(
+                f64::from(layer[1]),
+                quantile(of_die >> 40),
+                self.normal.of_hash(mix(own, 1)),
+            );
         let from = match self.ladder.reference {
             Reference::Table => 0.0,
             Reference::Last => f64::from(
@@ -553,15 +567,16 @@ impl Media {
                 libm::exp(mean_drift + off * quantile(hash >> 52) - off * off / 2.0)
             }
         };
-        (libm::exp(drift), libm::exp(errors), from)
+        (drift, errors, from)
     }
 
     /// What a read of a page comes to by its state alone, and the reference at which it ends.
     fn judge(&self, page: FlashPage, erases: u32) -> (Outcome, f64) {
-        let (drift, errors, from) = self.state_of(page, erases);
+        let (drift, errors, from) = self.logarithms_of(page, erases);
         // What has failed no reference reads.
-        let errors = if self.has_failed(page) { 1.0 } else { errors };
-        let outcome = self.ladder.climb(drift, errors, from);
+        let errors = if self.has_failed(page) { 0.0 } else { errors };
+        let drift = libm::exp(drift);
+        let outcome = self.ladder.climb_from(drift, errors, from);
         // The first entry of the table within reach of the best.
         let steps = f64::from(outcome.steps);
         (outcome, if drift < from { from - steps } else { from + steps })

@@ -27,7 +27,9 @@ impl Ssd {
             media.advance(now);
         }
         self.give_up_in_time();
-        self.patrol_in_time();
+        if self.patrol.is_some() {
+            self.patrol_in_time();
+        }
         if request.op == Op::Write {
             self.begin_over_losses(request);
             return self.begin_buffered(slot, request);
@@ -43,14 +45,17 @@ impl Ssd {
     /// A read of one flash page of a block whose pages are all read at once begins as where data do not age; whether it
     /// was one.
     fn begin_sound_read(&mut self, slot: Slot, request: &Request, lpn: Lpn) -> bool {
-        let (pages, bytes) = front::part(self.ftl.geometry(), request, lpn);
-        let (skipped, page_bytes) = (self.skipped(request, lpn), self.dies.shape().page_bytes);
-        let Some(ppn) = self.ftl.lookup(lpn) else { return false };
-        if skipped / page_bytes != (skipped + bytes - 1) / page_bytes || self.cache.holds(ppn) {
+        if !self.flash.media().is_some_and(Media::may_be_sound) {
             return false;
         }
-        let Some(place) = self.place_in_flash(lpn, pages) else { return false };
-        if !self.flash.reads_at_once(place.block) {
+        let (pages, bytes) = front::part(self.ftl.geometry(), request, lpn);
+        let Some(place) = self.place_in_flash(lpn, pages) else {
+            self.answer(slot, Status::Ok, [0; 2]);
+            return true;
+        };
+        let (skipped, page_bytes) = (self.skipped(request, lpn), self.dies.shape().page_bytes);
+        let is_one = skipped / page_bytes == (skipped + bytes - 1) / page_bytes;
+        if !is_one || !self.flash.reads_at_once(place.block) {
             return false;
         }
         self.note_host_read(place.block);
@@ -176,6 +181,9 @@ impl Ssd {
             return 0;
         }
         let ((block, group), row) = (batch.place(), batch.row());
+        if self.flash.is_sound(block) {
+            return 0;
+        }
         let timed = if self.ftl.is_slc(block) { SLC_ROW } else { row };
         let mut longer = [0; 2];
         for plane in 0..self.dies.shape().planes {

@@ -66,7 +66,13 @@ impl Ssd {
 
     /// The dies read so many bytes of a page, behind others of it.
     #[inline]
-    pub(super) fn read_in_flash(&mut self, slot: Slot, place: Place, pages: u32, bytes: (u32, u32)) {
+    pub(super) fn read_in_flash(
+        &mut self,
+        slot: Slot,
+        place: Place,
+        pages: u32,
+        bytes: (u32, u32),
+    ) {
         let (granule, per_domain) =
             (self.ftl.geometry().granule, self.ftl.geometry().blocks_per_domain);
         self.ftl.counters.page_read(PageWork::Read, pages, granule);
