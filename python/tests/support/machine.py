@@ -109,13 +109,12 @@ def initial_files(directory, script, more=NO_MORE):
         archive.add(name, stat.S_IFDIR | 0o755)
     archive.place("bin/busybox", next(directory.glob("*/busybox")))
     for name in more.found:
-        program = next(directory.glob(f"usr/*bin/{name}"))
+        program = next(directory.glob(f"**/*bin/{name}"))
         archive.place(f"sbin/{name}", program)
-        own = next(directory.glob("usr/lib/*-linux-gnu"))
-        for library in libraries(program, own):
-            archive.place(
-                f"lib/{Path(library).name}" if str(own) in library else library[1:], library
-            )
+        beside = [*directory.glob("**/lib/*-linux-gnu")]
+        for library in libraries(program, ":".join(map(str, beside))):
+            is_own = library.startswith(str(directory))
+            archive.place(f"lib/{Path(library).name}" if is_own else library[1:], library)
     for name in (*PROGRAMS, *more.programs):
         program = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
         if program is None:
