@@ -115,7 +115,7 @@ def test_the_inside_of_a_served_drive_is_found(tmp_path):
 
 def test_the_write_buffer_of_a_served_drive_is_found(tmp_path):
     scale, tried = 40.0, []
-    keys = {"device.blocks_per_plane": 16, "device.buffer.size": "8MiB"}
+    keys = {"device.blocks_per_plane": 32, "device.buffer.size": "8MiB"}
     for attempt in range(3):
         directory = tmp_path / str(attempt)
         recipes.write("layout", 10**9, directory)
