@@ -150,6 +150,12 @@ impl Units {
 
     // ---- asked -----------------------------------------------------------------------------------
 
+    /// Whether anything stops for a read.
+    #[inline]
+    pub fn may_stop(&self) -> bool {
+        self.halts.are_on()
+    }
+
     /// Whether it makes no difference where an operation is.
     #[inline]
     pub fn is_uniform(&self) -> bool {

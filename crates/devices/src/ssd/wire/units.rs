@@ -82,7 +82,7 @@ impl Ssd {
         let now = self.clock.now;
         self.queues.enqueue(id, unit, at, self.jobs.cleaning_ns(unit, now), now);
         if self.queues.is_simple() && !self.is_idle(unit) {
-            if matches!(work, PageWork::Read | PageWork::ReadForWrite) {
+            if matches!(work, PageWork::Read | PageWork::ReadForWrite) && self.units.may_stop() {
                 self.stop_for_read(unit);
             }
             return;
