@@ -54,6 +54,42 @@ const BUDGETS: [Budget; 18] = [
     (PARITY, "random-write", [10_000, 30_000], "[workload]\noutstanding = 160", 16_740),
 ];
 
+/// What ageing costs a request: device, workload, the requests of two runs, settings without it and with
+/// it, and the most that it may add, as a share in thousandths of the count without.
+type Added = (&'static str, &'static str, [u32; 2], [&'static str; 2], u64);
+
+const AGEING: &str = "[device.media]\nmodel = 'tlc-3d'";
+const AGEING_FULL: &str = "[run]\nprecondition = 'random:1'\n[device.media]\nmodel = 'tlc-3d'";
+
+/// Half an hour at 30 C: no read in thousands is repeated, but every page is asked whether it must be.
+const OLDER: &str = "[run]\nage = '30min at 30C'\n[device.media]\nmodel = 'tlc-3d'";
+
+const ADDED: [Added; 3] = [
+    (TLC, "random-read", [10_000, 40_000], ["", AGEING], 30),
+    (TLC, "random-write", [10_000, 30_000], [FULL, AGEING_FULL], 50),
+    (TLC, "random-read", [10_000, 40_000], ["", OLDER], 300),
+];
+
+/// The loads that are counted, by their number.
+fn load(number: usize) -> (&'static str, &'static str, [u32; 2], &'static str) {
+    match number.checked_sub(BUDGETS.len()) {
+        None => {
+            let (device, workload, requests, settings, _) = BUDGETS[number];
+            (device, workload, requests, settings)
+        }
+        Some(added) => {
+            let (device, workload, requests, settings, _) = ADDED[added / 2];
+            (device, workload, requests, settings[added % 2])
+        }
+    }
+}
+
+/// Instructions that one request more takes.
+fn each(number: usize) -> u64 {
+    let (_, _, requests, _) = load(number);
+    (counted(number, 1) - counted(number, 0)) / u64::from(requests[1] - requests[0])
+}
+
 fn counted(load: usize, run: usize) -> u64 {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
@@ -73,9 +109,8 @@ fn counted(load: usize, run: usize) -> u64 {
 #[ignore = "needs valgrind"]
 fn a_request_keeps_within_its_budget() {
     let mut over = Vec::new();
-    for (load, (device, workload, requests, settings, budget)) in BUDGETS.iter().enumerate() {
-        let more = counted(load, 1) - counted(load, 0);
-        let each = more / u64::from(requests[1] - requests[0]);
+    for (number, (device, workload, _, settings, budget)) in BUDGETS.iter().enumerate() {
+        let each = each(number);
         println!(
             "{device:?} {workload} {settings:?}: {each} instructions a request, {budget} at most"
         );
@@ -88,12 +123,26 @@ fn a_request_keeps_within_its_budget() {
 }
 
 #[test]
+#[ignore = "needs valgrind"]
+fn a_request_pays_little_for_data_that_age() {
+    let mut over = Vec::new();
+    for (row, (_, workload, _, settings, most)) in ADDED.iter().enumerate() {
+        let [without, with] = [0, 1].map(|on| each(BUDGETS.len() + 2 * row + on));
+        println!("{workload} {:?}: {without} instructions a request, {with} with it", settings[1]);
+        // Ageing that costs nothing was not on.
+        if with <= without || with * 1_000 > without * (1_000 + most) {
+            over.push((workload, settings[1], without, with));
+        }
+    }
+    assert!(over.is_empty(), "{over:?}");
+}
+
+#[test]
 #[ignore = "is run by a_request_keeps_within_its_budget"]
 fn the_run_that_is_counted() {
     let Ok(asked) = std::env::var(ASKED) else { return };
-    let (load, run_number) = asked.split_once(' ').expect("two numbers");
-    let (device, workload, requests, settings, _) =
-        BUDGETS[load.parse::<usize>().expect("a number")];
+    let (number, run_number) = asked.split_once(' ').expect("two numbers");
+    let (device, workload, requests, settings) = load(number.parse().expect("a number"));
     let requests = requests[run_number.parse::<usize>().expect("a number")];
     let device = format!("[device]\n{device}");
     let asked = format!("[workload]\npreset = '{workload}'\nrequests = {requests}");

@@ -27,14 +27,40 @@ impl Ssd {
             media.advance(now);
         }
         self.give_up_in_time();
-        self.patrol_in_time();
+        if self.patrol.is_some() {
+            self.patrol_in_time();
+        }
         if request.op == Op::Write {
             self.begin_over_losses(request);
             return self.begin_buffered(slot, request);
         }
         self.cache.begin(&mut self.ftl, &mut self.flash);
         self.front.expect(slot, 0);
-        self.begin_aged_reads(slot, request);
+        let pages = front::touched(self.ftl.geometry(), request);
+        if pages.end - pages.start > 1 || !self.begin_sound_read(slot, request, Lpn(pages.start)) {
+            self.begin_aged_reads(slot, request);
+        }
+    }
+
+    /// A read of one flash page of a block whose pages are all read at once begins as where data do not age; whether it
+    /// was one.
+    fn begin_sound_read(&mut self, slot: Slot, request: &Request, lpn: Lpn) -> bool {
+        if !self.flash.media().is_some_and(Media::may_be_sound) {
+            return false;
+        }
+        let (pages, bytes) = front::part(self.ftl.geometry(), request, lpn);
+        let Some(place) = self.place_in_flash(lpn, pages) else {
+            self.answer(slot, Status::Ok, [0; 2]);
+            return true;
+        };
+        let (skipped, page_bytes) = (self.skipped(request, lpn), self.dies.shape().page_bytes);
+        let is_one = skipped / page_bytes == (skipped + bytes - 1) / page_bytes;
+        if !is_one || !self.flash.reads_at_once(place.block) {
+            return false;
+        }
+        self.note_host_read(place.block);
+        self.read_in_flash(slot, place, pages, (skipped, bytes));
+        true
     }
 
     /// A read begins, as where data do not age; but a row takes as long as the worst of its pages.
@@ -155,6 +181,9 @@ impl Ssd {
             return 0;
         }
         let ((block, group), row) = (batch.place(), batch.row());
+        if self.flash.is_sound(block) {
+            return 0;
+        }
         let timed = if self.ftl.is_slc(block) { SLC_ROW } else { row };
         let mut longer = [0; 2];
         for plane in 0..self.dies.shape().planes {
@@ -187,6 +216,13 @@ impl Ssd {
         }
     }
 
+    /// Whether a logical page lies in a block whose pages are all known to be read at once.
+    #[inline]
+    fn is_in_sound_block(&self, lpn: Lpn) -> bool {
+        let block = self.ftl.lookup(lpn).map(|ppn| self.ftl.geometry().block_of(ppn));
+        block.is_some_and(|block| self.flash.is_sound(block))
+    }
+
     /// Whether a logical page cannot be read.
     pub fn is_unreadable(&mut self, lpn: Lpn) -> bool {
         if self.is_known_lost(lpn) {
@@ -201,7 +237,7 @@ impl Ssd {
     /// covers in part stays lost.
     pub fn begin_over_losses(&mut self, request: &Request) {
         for lpn in front::touched(self.ftl.geometry(), request).map(Lpn) {
-            if !self.is_unreadable(lpn) {
+            if self.is_in_sound_block(lpn) || !self.is_unreadable(lpn) {
                 continue;
             }
             let covers = front::covers(self.ftl.geometry(), request, lpn);

@@ -64,10 +64,21 @@ impl Ssd {
         let Some(place) = self.place_in_flash(lpn, pages) else {
             return self.answer(slot, Status::Ok, [0; 2]);
         };
+        self.read_in_flash(slot, place, pages, (self.skipped(request, lpn), bytes));
+    }
+
+    /// The dies read so many bytes of a page, behind others of it.
+    #[inline]
+    pub(super) fn read_in_flash(
+        &mut self,
+        slot: Slot,
+        place: Place,
+        pages: u32,
+        bytes: (u32, u32),
+    ) {
         let (granule, per_domain) =
             (self.ftl.geometry().granule, self.ftl.geometry().blocks_per_domain);
         self.ftl.counters.page_read(PageWork::Read, pages, granule);
-        let bytes = (self.skipped(request, lpn), bytes);
         self.front.expect_read(slot);
         let owner = |pages| Owner::Request { slot, pages, reads: true };
         let sight = self.sight();
