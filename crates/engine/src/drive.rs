@@ -315,10 +315,12 @@ impl Drive {
                 true
             } else {
                 let now = event;
-                if now == Time::MAX {
-                    // Requests are outstanding, but the device has nothing left to do for them.
-                    panic!("the device holds {} requests and has no next event", self.outstanding);
-                }
+                // Requests are outstanding: the device has something to do for them.
+                let waiting = self.outstanding;
+                assert!(
+                    now < Time::MAX,
+                    "the device holds {waiting} requests and has no next event"
+                );
                 self.now = now;
                 self.sample(now, without, device, workload, observer);
                 if I::WATCHES {

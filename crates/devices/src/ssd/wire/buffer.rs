@@ -628,14 +628,14 @@ impl Ssd {
 
     /// A read has its data in the registers of its die.
     #[inline]
-    pub(super) fn read_sensed(&mut self, read: u32) {
+    pub fn read_sensed(&mut self, read: u32) {
         self.dies.sensed(read, self.sight(), &mut self.clock);
         self.hear_dies();
     }
 
     /// Something has crossed a bus; whether more may have come of that than what a read of the host does.
     #[inline]
-    pub(super) fn bus_crossed(&mut self, bus: u32) -> bool {
+    pub fn bus_crossed(&mut self, bus: u32) -> bool {
         let sight = self.sight();
         match self.dies.crossed(bus, &mut self.clock) {
             Cargo::Load(die) => {
