@@ -65,6 +65,8 @@ pub(in crate::ssd) struct Dies {
     stops: Stops,
     /// Dies have the registers for cache commands.
     cached: bool,
+    /// Data that reads have sensed leave by these, while the die senses others.
+    streams: bool,
     /// The planes of a die read together.
     shared: bool,
     /// Reads of the host go before those of cleaning.
@@ -89,6 +91,7 @@ impl Dies {
             costs: Costs::new(config, &shape),
             stops: Stops::new(&config.suspend),
             cached: config.cache_commands,
+            streams: config.cache_commands,
             shared: config.cell.planes == Planes::Shared,
             host_first: config.cleaning.read_order == ReadOrder::HostFirst,
             each: vec![Die::default(); shape.dies as usize],
@@ -101,6 +104,12 @@ impl Dies {
             effort: [Effort::default(); 2],
             shape,
         }
+    }
+
+    /// The same, on which the data of a read hold the planes until they have left.
+    pub fn without_streams(mut self) -> Dies {
+        self.streams = false;
+        self
     }
 
     /// How pages lie on them.
@@ -505,7 +514,7 @@ impl Dies {
         let read = &mut self.reads[id];
         read.sensed = clock.now;
         let (number, planes) = (read.die, read.planes);
-        let streams = self.cached && !read.owner.is_drive();
+        let streams = self.streams && !read.owner.is_drive();
         if !streams {
             let ns = read.bus_ns;
             self.send(number, Cargo::Read(id), ns, clock);
