@@ -31,6 +31,7 @@ const DEVICES: &[Preset] = presets!(
     "enterprise-ssd",
     "hp-c3323a",
     "intel-p4800x",
+    "iodrive",
     "laptop-ssd",
     "micron-5210-ion",
     "micron-5400-pro",

@@ -323,6 +323,9 @@ impl Flash {
     fn is_lost_with_age(&mut self, ppn: Ppn) -> bool {
         let pages = u64::from(self.pages_per_block);
         let (block, page) = (Block((ppn.0 / pages) as u32), (ppn.0 % pages) as u32);
+        if self.is_sound(block) {
+            return false;
+        }
         let written = self.written(block);
         let Some(media) = &mut self.media else { return false };
         media.losses().is_poisoned(ppn.0)

@@ -372,6 +372,12 @@ impl Media {
         outcome
     }
 
+    /// Whether so much may have failed that the drive gives up.
+    #[inline]
+    pub fn may_give_up(&self) -> bool {
+        self.failing.is_some() || self.tally.unreadable > 0
+    }
+
     /// Whether blocks can be known to be read at once: not where something fails, where a block is of two ages, or where
     /// something is known to be lost. There each page is looked at.
     #[inline]
