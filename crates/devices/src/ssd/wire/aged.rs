@@ -241,8 +241,9 @@ impl Ssd {
         if self.is_known_lost(lpn) {
             return true;
         }
-        let at = self.ftl.lookup(lpn).filter(|ppn| !self.cache.holds(*ppn));
-        at.is_some_and(|ppn| self.flash.is_lost(ppn))
+        let Some(ppn) = self.ftl.lookup(lpn) else { return false };
+        let (block, page) = self.ftl.geometry().block_and_page(ppn);
+        !self.cache.holds(block, page) && self.flash.is_lost(ppn)
     }
 
     /// A write comes to pages that cannot be read. In full it will make them as good as new; the rest of one that it
