@@ -57,7 +57,8 @@ conditions! {
 }
 
 options! {
-    /// Ageing of data: retention, wear and reads.
+    /// Ageing of data: retention, wear and reads. It has as many fields as there are keys of it, of which those of a
+    /// chip of one's own are ten.
     pub struct Media as MediaPartial {
         /// How data age; with a model, reads are repeated with shifted references, and may fail.
         model: MediaModel = MediaModel::None,
