@@ -46,6 +46,7 @@ ITEMS: Mapping[str, ModuleType] = {
         "drives",
         "disks",
         "fiveminute",
+        "caching",
         "media",
         "raid",
         "cachelib-fdp",
