@@ -27,7 +27,16 @@ const DISK: &str = "preset = 'nearline-24tb'";
 const PARITY: &str = "kind = 'array'\nmembers = 5\nredundancy = 'parity'\n\
                       member = { preset = 'agrawal2008', blocks_per_plane = 64 }";
 
-const BUDGETS: [Budget; 18] = [
+/// A device with a law, alone and behind a cache that has all that is asked for.
+const ALONE: &str = "kind = 'law'\nsize = '64MiB'\nrandom_read = '10us + 0ns/KiB'";
+const CACHED: &str = "kind = 'cache'\n\
+                      fast = { kind = 'law', size = '64MiB', random_read = '10us + 0ns/KiB' }\n\
+                      backing = { kind = 'law', size = '1GiB' }";
+const FITS: &str = "[workload]\nfootprint = '4MiB'";
+/// What a hit may cost beside the request to the fast device.
+const MOST_OF_A_HIT: u64 = 300;
+
+const BUDGETS: [Budget; 20] = [
     (PAGES, "random-read", [10_000, 40_000], "", 2_400),
     (PAGES, "mixed", [10_000, 30_000], FULL, 4_530),
     (PAGES, "random-write", [10_000, 30_000], FULL, 6_610),
@@ -52,6 +61,8 @@ const BUDGETS: [Budget; 18] = [
     (DISK, "random-write", [2_000, 8_000], "", 11_060),
     (PARITY, "random-read", [10_000, 30_000], "[workload]\noutstanding = 160", 3_050),
     (PARITY, "random-write", [10_000, 30_000], "[workload]\noutstanding = 160", 16_740),
+    (ALONE, "random-read", [10_000, 40_000], FITS, 1_000),
+    (CACHED, "random-read", [10_000, 40_000], FITS, 1_300),
 ];
 
 fn counted(load: usize, run: usize) -> u64 {
@@ -85,6 +96,19 @@ fn a_request_keeps_within_its_budget() {
         }
     }
     assert!(over.is_empty(), "{over:?}");
+}
+
+#[test]
+#[ignore = "needs valgrind"]
+fn a_hit_of_a_cache_costs_little_beside_its_device() {
+    let each = |device: &str| {
+        let load = BUDGETS.iter().position(|it| it.0 == device).expect("it has a row");
+        let [few, many] = BUDGETS[load].2;
+        (counted(load, 1) - counted(load, 0)) / u64::from(many - few)
+    };
+    let (alone, cached) = (each(ALONE), each(CACHED));
+    println!("{alone} instructions alone, {cached} as a hit");
+    assert!(cached <= alone + MOST_OF_A_HIT, "{alone} alone, {cached} as a hit");
 }
 
 #[test]

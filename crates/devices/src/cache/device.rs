@@ -249,6 +249,11 @@ impl Cache {
         }
         if merges {
             self.requests.set_merges(asked, true);
+            // None of them leaves meanwhile.
+            for line in lines {
+                let slot = self.places.table().find(line);
+                self.places.set_writing(slot, true);
+            }
         } else {
             self.write_slots(asked, lines, sectors);
         }

@@ -188,7 +188,9 @@ impl Ledger {
         let keeps = forced || self.keeps[side as usize];
         for at in what {
             let Some(place) = self.places[side as usize].get_mut(&at) else { continue };
-            let Some(number) = place.later.iter().position(|it| it.job == job) else { continue };
+            // The number of a job that has ended is given out again.
+            let is_it = |it: &Later| it.job == job && it.answered.is_none();
+            let Some(number) = place.later.iter().position(is_it) else { continue };
             place.later[number].answered = Some(self.answers);
             if keeps {
                 place.sure = place.later[number].version;

@@ -92,8 +92,8 @@ impl Places {
         let table = &self.table;
         let mut may = |slot: Slot| {
             let entry = table.entry(slot);
-            let is_free = entry.state == State::Clean && entry.pins == 0 && !entry.held;
-            is_free && !others.contains(&table.line(slot))
+            let is_used = entry.pins > 0 || entry.writing || entry.held;
+            entry.state == State::Clean && !is_used && !others.contains(&table.line(slot))
         };
         let victim = self.policy.victim(line, &mut may)?;
         self.evictions += 1;
