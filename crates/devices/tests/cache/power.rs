@@ -142,7 +142,9 @@ impl Run {
         self.device.cut(self.now, &mut self.done);
         self.open -= self.done.len() as u64;
         assert!(self.open == 0, "what was asked is answered, or lost");
-        assert!(self.done.drain(..).all(|it| it.status == Status::PowerLost));
+        // A flush that has nothing to do is answered when it comes, and may not have been fetched.
+        let is_over = |it: Completion| it.status == Status::PowerLost || it.request.op == Op::Flush;
+        assert!(self.done.drain(..).all(is_over));
         self.now += off;
         self.device.power_on(self.now);
         self.came.cuts += 1;
