@@ -245,6 +245,14 @@ def test_fio_understands_the_scripts(tmp_path):
         "COPY": "99",
         "RAMP": "1s",
         "SECONDS_EACH": "1s",
+        "OFFSET": "0",
+        "SPACING": "1k",
+        "SIZE": "1k",
+        "BURST": "1m",
+        "UNIT": "4k",
+        "READS": "9",
+        "WRITES": "9",
+        "SPARE": "4%",
     }
     for name in recipes.NAMES:
         recipes.write(name, 4 * 10**9, tmp_path)
@@ -277,7 +285,7 @@ def test_it_is_found_from_python_too(cliff, tmp_path):
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (["--recipe", "slope"], "'slope' is not one of 'cliff', 'span', 'age'"),
+        (["--recipe", "slope"], "'slope' is not one of 'cliff', 'span', 'age', 'layout'"),
         (["here", "--recipe", "age"], "TARGET here has no effect with --recipe"),
         (["--recipe", "age", "--kind", "linear"], "--kind has no effect with --recipe"),
         (["--recipe", "span", "--capacity", "1"], "--capacity"),

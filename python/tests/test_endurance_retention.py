@@ -1,11 +1,13 @@
 """JESD218's retention in `ssdlab endurance`: the smaller of two ratings, and which it was."""
 
+import dataclasses
 import json
+import math
 
 import pytest
 
 import ssdlab
-from ssdlab import _core
+from ssdlab import _core, layers
 from ssdlab.rating import display
 from ssdlab.running import Experiment
 
@@ -61,3 +63,31 @@ def test_a_drive_whose_data_do_not_age_says_what_is_not_tested():
     found = ssdlab.endurance("tlc-client", "client", workload="zipf-mixed", cycles=40, set=SMALL)
     assert found.retention is None and found.decided == "capacity"
     assert len(found.left_out()) == 3
+
+
+def test_drives_that_fail_with_their_dies_decide_when_more_do_than_may(uneven):
+    from ssdlab.rating import FAILURES, _functional
+    from ssdlab.rating.lives import Subject
+    from ssdlab.sources import from_name
+
+    def functional(chance, parity=0):
+        keys = AGES | {"device.spares.sick_dies": chance, "device.parity.of": parity}
+        changes = layers.from_assignments(keys)
+        stack = [from_name("device", "tlc-client"), from_name("workload", "zipf-mixed")]
+        return _functional(Subject.of("tlc-client", "zipf-mixed", stack, changes))
+
+    assert functional(0.0) is None
+    few, many = functional(1e-4), functional(0.06)
+    assert few["failed_share"] < FAILURES < many["failed_share"]
+    # None of its dies may fail, each a month after it fell sick: the closed form, turned round.
+    dies = Experiment(device="tlc-client", set=AGES).to_dict()["device"]
+    count = dies["channels"] * dies["packages_per_channel"] * dies["dies_per_package"]
+    years = 1 / 12 + 4 * math.log(1 - FAILURES) / (count * math.log(1 - 0.06))
+    assert many["years"] == pytest.approx(years, rel=1e-6)
+    assert functional(0.06, parity=8)["years"] > 3 * many["years"]
+    failing = dataclasses.replace(uneven, functional=many)
+    assert (uneven.decided, failing.decided) == ("retention", "functional")
+    share = years / uneven.subject.years
+    assert failing.tbw_bytes == pytest.approx(uneven.capacity_bytes_written * share)
+    assert not failing.passes(uneven.tbw_bytes)
+    assert "dies" in failing.left_out()[0]

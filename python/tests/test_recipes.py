@@ -3,7 +3,8 @@ with what is written by hand. All are applied to one copy of the checkout, which
 full size, its tables are refreshed as the recipes say, its tests pass, and what was added works.
 
 The copy lies in the build directory and stays there: only crates that have changed since are
-compiled again, into the same directory as everything else.
+compiled again, into the same directory as everything else. They have a version of their own: what
+is compiled of two checkouts of one version has one name, and either would pass for the other.
 """
 
 import contextlib
@@ -55,6 +56,16 @@ def write_changes(source, copy):
             file.write_bytes(text)
 
 
+def _set_version(checkout):
+    """Gives the crates of a checkout a version that no other has."""
+    manifest, lock = checkout / "Cargo.toml", checkout / "Cargo.lock"
+    own = re.search(r'\[workspace\.package\]\nversion = "(.*)"', manifest.read_text())[1]
+    manifest.write_text(manifest.read_text().replace(f'"{own}"', f'"{own}-recipes"', 1))
+    names = "|".join(it.parent.name for it in checkout.glob("crates/*/Cargo.toml"))
+    crate = rf'(name = "(?:{names})"\nversion = "{re.escape(own)})"\n(?!source)'
+    lock.write_text(re.sub(crate, r'\1-recipes"\n', lock.read_text()))
+
+
 @pytest.fixture
 def followed(tmp_path):
     """A copy of the checkout in which every recipe was followed; one at a time."""
@@ -68,6 +79,7 @@ def followed(tmp_path):
             shutil.copy(ROOT / name, fresh / name)
     for recipe in RECIPES:
         run("git", "apply", str(recipe), cwd=fresh, GIT_CEILING_DIRECTORIES=str(tmp_path))
+    _set_version(fresh)
     copy.mkdir(parents=True, exist_ok=True)
     with (TARGET / "recipes.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -245,3 +245,21 @@ def test_random_pairs_and_marks_leave_what_a_simple_model_says(served):
                 done = queue.ask(blocks(READ, at, end - at), room=end - at)
                 assert done.status == (UNREADABLE if sectors & bad else 0)
                 assert done.status or done.data == model[at:end]
+
+
+def test_descriptions_of_ranges_may_come_with_room_for_more(served):
+    """As Linux sends them: always as many as there may be."""
+    live = served()
+    with Host(live.nvme) as host:
+        queue = host[0]
+        queue.write(0, b"a" * 8192)
+        first = struct.pack("<IIQ", 0, 8, 0)
+        for size, status in ((4096, 0), (16, 0), (8, 0x0F), (4096 + 16, 0x0F)):
+            # What lies behind the first range is not looked at.
+            data = (first + b"\xff" * 4096)[:size]
+            assert queue.ask(command(DATASET, 1, [(10, 0), (11, 4)]), data).status == status, size
+        assert queue.read(0, 8192) == bytes(4096) + b"a" * 4096
+        source = struct.pack("<IIQH14x", 0, 0, 8, 7)
+        copy = command(COPY, 1, [(10, 64), (12, 0)])
+        assert queue.ask(copy, source + b"\xff" * 4064).status == 0
+        assert queue.read(64 * 512, 4096) == b"a" * 4096

@@ -47,7 +47,7 @@ def begun(stack):
 
 
 def cells(frames, found=None):
-    """The cells of the map after some frames: number to head, valid, programmed and erasures."""
+    """Cells of the map after some frames: head, valid, programmed, erasures and retries of each."""
     found = {} if found is None else found
     at = 0
     while at < len(frames):
@@ -69,7 +69,8 @@ def cells(frames, found=None):
             number += take()
             state = frames[data]
             data += 1
-            found[number] = (state, take(), take(), take())
+            found[number] = (state, take(), take(), take(), frames[data])
+            data += 1
             number += 1
         at = end
     return found
@@ -207,6 +208,23 @@ def test_every_scene_is_an_experiment():
         assert summary == scene.title
         assert scene.colour in scenes.COLOURS
         Sessions(scene).check()
+
+
+def test_old_blocks_have_another_colour_until_their_data_are_moved(tmp_path):
+    scene = scenes.scene("ageing")
+    drive = begun(scene.stack)
+    frames = drive.first()
+    begin = cells(frames)
+    full = [number for number, cell in begin.items() if cell[2] > 0]
+    # A year at 40 C is four years of the clock of retention: no block is read at once.
+    assert len(full) > 40
+    assert all(begin[number][4] > 4 for number in full)
+    assert all(cell[4] == 0 for number, cell in begin.items() if number not in full)
+    assert heads(frames)[0]["shape"]["drives"][0]["ages"]
+    drive.advance(200 * MS, 20)
+    end = cells(drive.take(), dict(begin))
+    young = [number for number, cell in end.items() if cell[2] > 0 and cell[4] == 0]
+    assert len(young) > len(full) // 2, "a patrol has moved them"
 
 
 def test_a_run_without_time_is_refused(stack):

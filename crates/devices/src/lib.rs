@@ -25,7 +25,7 @@ pub use device_kind::DeviceKind;
 pub use energy::EnergyReport;
 pub use kit::arbitration::{QueueAccount, QueueClass};
 pub use kit::memory::MOST_MEMORY;
-pub use looks::{BlockLook, DriveLook, Looks, UNKNOWN_STREAM};
+pub use looks::{BlockLook, DriveLook, Looks, UNKNOWN_STREAM, UNREADABLE};
 pub use model::{Apart, Cleans, Examine, Model, Persist, Prepare};
 pub use ssd::clean::Supplied;
 pub use together::{Job, Run, SharedSide, Side, Sides, Stretch, Told, Writes, take};

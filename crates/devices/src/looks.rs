@@ -7,6 +7,9 @@ use crate::ssd::ids::BlockState;
 /// The stream of a block whose stream is unknown: the drive was restored, or nothing was written to it.
 pub const UNKNOWN_STREAM: u8 = u8::MAX;
 
+/// The retries of a block whose mean page nothing corrects any more.
+pub const UNREADABLE: u8 = u8::MAX;
+
 /// A block at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockLook {
@@ -24,6 +27,9 @@ pub struct BlockLook {
     pub stream: u8,
     /// The next pages of a stream are written to it.
     pub is_frontier: bool,
+    /// Senses beyond the first that its mean page takes now, of the table and of soft decoding, or [`UNREADABLE`]; 0
+    /// where data do not age, or nothing lies in it.
+    pub retries: u8,
 }
 
 /// A drive among those that were looked at.
@@ -37,6 +43,8 @@ pub struct DriveLook {
     pub data_pages: u32,
     /// What its units are called.
     pub units: Vec<String>,
+    /// Its data age.
+    pub ages: bool,
 }
 
 /// Every block of a device.
@@ -58,12 +66,12 @@ impl Looks {
     pub(crate) fn add_drive(
         &mut self,
         first: usize,
-        data_pages: u32,
+        (data_pages, ages): (u32, bool),
         units: impl FnOnce() -> Vec<String>,
     ) {
         if self.drives.iter().all(|drive| drive.first < first) {
             let blocks = self.blocks.len() - first;
-            self.drives.push(DriveLook { first, blocks, data_pages, units: units() });
+            self.drives.push(DriveLook { first, blocks, data_pages, units: units(), ages });
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::energy::EnergyReport;
 use crate::looks::Looks;
 use crate::ssd::media::Age;
 use crate::ssd::timeline::{Timeline, Window};
-use crate::ssd::zoned::ZonesReport;
+use crate::ssd::zoned::{Zones, ZonesReport};
 use crate::ssd::{FdpReport, PageTable, Room, Snapshot, SsdReport};
 use crate::together::{Run, Sides, Stretch, Told, Writes};
 use engine::{Device, Request, Status, Time, ZoneShape};
@@ -282,6 +282,11 @@ pub trait Examine {
 
     /// What its zones did during a run that ended at `end`.
     fn zones_report(&self, _end: Time) -> Option<ZonesReport> {
+        None
+    }
+
+    /// The zones as they are now.
+    fn zone_states(&self) -> Option<&Zones> {
         None
     }
 

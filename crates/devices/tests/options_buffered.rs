@@ -57,6 +57,12 @@ pub fn ageing() -> Vec<Row> {
         (row.buffered, row.age) = (true, Some("1y"));
         row.given("device.media.model", json!("tlc-3d")).given("device.media.cycles", json!(1000))
     };
+    // Wear counts for more than a cycle of a thousand.
+    let own = |key, values: [f64; 2], effect| {
+        aged(key, values.map(|it| json!(it)), effect)
+            .given("device.media.model", json!("custom"))
+            .given("device.media.cycles", json!(2000))
+    };
     let losing = |key, values, effect| {
         aged(key, values, effect)
             .given("device.media.cycles", json!(2500))
@@ -81,6 +87,22 @@ pub fn ageing() -> Vec<Row> {
         aged("device.media.model", words("tlc-3d", "qlc-3d"), (RETRY, More)),
         aged("device.media.temperature", words("30C", "45C"), (RETRY, More)),
         aged("device.media.cycles", [json!(0), json!(2000)], (RETRY, More)),
+        aged("device.media.model", words("tlc-3d", "tlc-72l"), (RETRY, Different)),
+        aged("device.media.activation", [json!(0.0), json!(1.1)], (RETRY, More))
+            .given("device.media.temperature", json!("40C")),
+        own("device.media.drift_month", [1.0, 4.0], (RETRY, More)),
+        own("device.media.drift_cycles", [500.0, 5000.0], (RETRY, Less)),
+        own("device.media.drift_power", [0.2, 0.5], (RETRY, More)),
+        own("device.media.errors_new", [1e-3, 5e-3], (RETRY, More)),
+        own("device.media.errors_wear", [1e-4, 6e-3], (SOFT, More)),
+        own("device.media.errors_wear_power", [1.0, 8.0], (SOFT, More)),
+        own("device.media.errors_time", [1e-4, 1e-3], (SOFT, More)),
+        own("device.media.errors_reads", [0.0, 0.01], (SOFT, More)),
+        // Each page was read less than once.
+        own("device.media.errors_reads_power", [0.5, 5.0], (SOFT, Less))
+            .given("device.media.errors_reads", json!(0.05)),
+        own("device.media.errors_reads_wear_power", [0.0, 10.0], (SOFT, More))
+            .given("device.media.errors_reads", json!(1e-3)),
         aged("device.media.drift", words("power", "log"), (RETRY, Different)),
         aged("device.media.spread_layer", [none.clone(), much.clone()], (UNEVEN, More)),
         aged("device.media.spread_block", [none.clone(), much.clone()], (UNEVEN, More)),

@@ -243,6 +243,13 @@ impl Drive {
         }
     }
 
+    /// When the next request arrives, if it does by then; else the end of time.
+    #[inline]
+    fn arrives(&self, without: Time, latest: Time) -> Time {
+        let at = self.arrival.as_ref().map_or(Time::MAX, |next| next.at.saturating_add(without));
+        if at <= latest { at } else { Time::MAX }
+    }
+
     /// What it came to, when nothing is left to ask for and everything is answered.
     ///
     /// # Errors
@@ -282,35 +289,38 @@ impl Drive {
         let latest = until.min(LATEST);
         // How long the clock of the workload has stood still.
         let mut without: Time = 0;
+        // Of what does not come, the end of time.
+        let mut arrival = self.arrives(without, latest);
         loop {
-            let event = device.next_event();
-            let arrival = self.arrival.as_ref().map(|next| next.at + without);
-            let arrival = arrival.filter(|at| *at <= latest);
-            let comes = interrupt.at().filter(|at| event.is_none_or(|event| event > *at));
-            if let Some(now) = arrival
-                && event.is_none_or(|at| at > now)
-                && comes.is_none_or(|at| at > now)
-                && let Some(next) = self.arrival
+            let event = device.next_event().unwrap_or(Time::MAX);
+            let comes = interrupt.at().filter(|at| event > *at);
+            if arrival < event
+                && comes.is_none_or(|at| at > arrival)
+                && let Some(Arrival { at, request }) = self.arrival
             {
-                assert!(now >= self.now, "an arrival lies before the present");
-                self.sample(now, without, device, workload, observer);
-                self.was_asked(now);
-                device.submit(now, next.request);
-                self.arrival = workload.next(next.at)?;
+                assert!(arrival >= self.now, "an arrival lies before the present");
+                self.sample(arrival, without, device, workload, observer);
+                self.was_asked(arrival);
+                device.submit(arrival, request);
+                self.arrival = workload.next(at)?;
+                arrival = self.arrives(without, latest);
                 // Some requests are answered at once; they then have an event at `now`.
                 continue;
             }
-            if self.outstanding == 0 && arrival.is_none() && interrupt.may_end(device) {
+            if self.outstanding == 0 && arrival == Time::MAX && interrupt.may_end(device) {
                 return self.end(until);
             }
             let goes = if let Some(at) = comes {
                 self.now = self.now.max(at);
                 true
             } else {
-                let Some(now) = event else {
-                    // Requests are outstanding, but the device has nothing left to do for them.
-                    panic!("the device holds {} requests and has no next event", self.outstanding);
-                };
+                let now = event;
+                // Requests are outstanding: the device has something to do for them.
+                let waiting = self.outstanding;
+                assert!(
+                    now < Time::MAX,
+                    "the device holds {waiting} requests and has no next event"
+                );
                 self.now = now;
                 self.sample(now, without, device, workload, observer);
                 if I::WATCHES {
@@ -318,8 +328,7 @@ impl Drive {
                     interrupt.event(now, device)
                 } else {
                     // On to where something else may happen: an arrival, or a look at the device.
-                    let to =
-                        arrival.unwrap_or(Time::MAX).min(self.sample_at.saturating_sub(1)).max(now);
+                    let to = arrival.min(self.sample_at.saturating_sub(1)).max(now);
                     self.now =
                         device.advance_to_answer(to, &mut completions).expect("it has an event");
                     false
@@ -330,6 +339,7 @@ impl Drive {
             if !self.had_ended && !ended && device.has_ended() {
                 ended = true;
                 self.arrival = None;
+                arrival = Time::MAX;
                 self.last = now;
             }
             if completions.is_empty() && !goes {
@@ -353,6 +363,7 @@ impl Drive {
             if !ended && self.arrival.as_ref().is_none_or(may_change) {
                 self.arrival = workload.next(present)?;
             }
+            arrival = self.arrives(without, latest);
         }
     }
 }

@@ -7,7 +7,7 @@ mod tests;
 
 use crate::Time;
 use few::Few;
-use key::{PAYLOAD_BITS, TIME_SHIFT, is_before, is_same, time_of};
+use key::{ORDER_SHIFT, PAYLOAD_BITS, TIME_SHIFT, is_before, is_same, time_of};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -21,7 +21,8 @@ use std::collections::BinaryHeap;
 /// they are taken when their turn comes; there a cancelled one is passed over. What its owner asks for nearly always
 /// in order of time, as after a delay that is always the same, stands in a [line](EventQueue::push_in_line). The many
 /// fields are these tables, with the earliest event of each, of which a tournament knows the first: an event that comes
-/// behind others in its line changes nothing there, and one that leaves is followed by three matches.
+/// behind others in its line changes nothing there, and one that leaves is followed by three matches. An event knows
+/// in its number where it waits, so that the matches are of keys alone.
 #[derive(Debug, Clone)]
 pub struct EventQueue {
     /// While few events wait, all of them; all else is empty then.
@@ -42,11 +43,12 @@ pub struct EventQueue {
     first: u128,
     soon: u128,
     later: u128,
-    /// The earliest of each line, and of the wheel and the heap together; of sources 2n and 2n + 1 the earlier is at
-    /// place n + 4, of those of places 2n and 2n + 1 at place n.
-    heads: [u128; SOURCES],
-    winners: [u8; SOURCES],
+    /// In its second half the earliest of each line, and of the wheel and the heap together; of places 2n and 2n + 1
+    /// the earlier is at place n.
+    tree: [u128; 2 * SOURCES],
     lines: [Line; EventQueue::LINES],
+    /// The events of each line, in a ring; behind the last there is none.
+    in_line: Box<[[u128; IN_LINE]; EventQueue::LINES]>,
     heap: BinaryHeap<Reverse<u128>>,
     /// The cancelled ones of the heap, of which the earliest is not one.
     cancelled: BinaryHeap<Reverse<u128>>,
@@ -55,17 +57,22 @@ pub struct EventQueue {
     left: u64,
 }
 
-/// Events in order of time, in a ring.
-#[derive(Debug, Clone)]
+/// Events in order of time: from where to where they are in their ring, and when the last that came happens.
+#[derive(Debug, Clone, Copy, Default)]
 struct Line {
-    keys: Box<[u128; IN_LINE]>,
-    from: usize,
-    count: usize,
-    last: u128,
+    from: u32,
+    to: u32,
+    last: Time,
 }
 
-/// The most that stand in a line.
+/// Places of the ring of a line, of which one is free.
 const IN_LINE: usize = 64;
+
+/// The place of a ring behind another, by `more`.
+#[inline]
+fn behind(place: u32, more: u32) -> u32 {
+    place.wrapping_add(more) % IN_LINE as u32
+}
 
 /// Intervals of the wheel, of 1,024 ns each.
 const INTERVALS: usize = 4096;
@@ -82,8 +89,12 @@ const NEVER: u128 = u128::MAX;
 /// Lines, and behind them what is in none.
 const SOURCES: usize = EventQueue::LINES + 1;
 const REST: usize = EventQueue::LINES;
+const ROUNDS: u32 = 3;
 
-const _: () = assert!(SOURCES == 8, "the tournament has three rounds");
+const _: () = assert!(SOURCES == 1 << ROUNDS && SOURCES == 1 << (ORDER_SHIFT - PAYLOAD_BITS));
+
+/// The number of the source in the key of an event that is in no line: all its bits are set.
+const IN_NONE: u128 = (REST as u128) << PAYLOAD_BITS;
 
 /// No more than this many are few again. There is a good deal between this and the length of the list, so that events do
 /// not go to and fro.
@@ -108,14 +119,9 @@ impl Default for EventQueue {
             first: NEVER,
             soon: NEVER,
             later: NEVER,
-            heads: [NEVER; SOURCES],
-            winners: [0, 0, 0, 4, 0, 2, 4, 6],
-            lines: std::array::from_fn(|_| Line {
-                keys: Box::new([0; IN_LINE]),
-                from: 0,
-                count: 0,
-                last: 0,
-            }),
+            tree: [NEVER; 2 * SOURCES],
+            lines: Default::default(),
+            in_line: Box::new([[NEVER; IN_LINE]; EventQueue::LINES]),
             heap: BinaryHeap::new(),
             cancelled: BinaryHeap::new(),
             inserted: 0,
@@ -152,7 +158,7 @@ impl EventQueue {
     /// Adds an event at `at`; `payload` must fit 24 bits.
     #[inline]
     pub fn push(&mut self, at: Time, payload: u32) -> EventId {
-        let key = self.next_key(at, payload);
+        let key = self.next_key(at, REST, payload);
         if self.are_few {
             self.insert_few(key);
         } else {
@@ -163,65 +169,66 @@ impl EventQueue {
 
     /// The same of an event that is not cancelled, and comes after all that stand in a line: it then costs less.
     /// One that does not is as good as any other.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "most events pass here, their line and kind known beforehand"
+    )]
+    #[inline(always)]
     pub fn push_in_line(&mut self, line: usize, at: Time, payload: u32) {
-        let key = self.next_key(at, payload);
-        if self.are_few {
-            return self.insert_few(key);
+        let Line { from, to, last } = self.lines[line];
+        let next = behind(to, 1);
+        if self.are_few || at < last || behind(to, 2) == from {
+            return self.push_in_none(at, payload);
         }
-        let Line { count, last, .. } = self.lines[line];
-        if count == 0 {
-            self.heads[line] = key;
-            self.play_line(line);
-        } else if is_before(key, last) || count == IN_LINE {
-            return self.insert(key);
+        let key = self.next_key(at, line, payload);
+        self.lines[line] = Line { from, to: next, last: at };
+        let ring = &mut self.in_line[line];
+        ring[to as usize % IN_LINE] = key;
+        ring[next as usize % IN_LINE] = NEVER;
+        if from == to {
+            self.play_line(line, key);
         }
-        let of = &mut self.lines[line];
-        of.keys[of.from.wrapping_add(of.count) % IN_LINE] = key;
-        of.count += 1;
-        of.last = key;
+    }
+
+    /// An event that cannot stand in its line.
+    #[inline(never)]
+    fn push_in_none(&mut self, at: Time, payload: u32) {
+        self.push(at, payload);
     }
 
     #[inline]
-    fn next_key(&mut self, at: Time, payload: u32) -> u128 {
+    fn next_key(&mut self, at: Time, source: usize, payload: u32) -> u128 {
         debug_assert!(payload < 1 << PAYLOAD_BITS);
         debug_assert!(at < Time::MAX, "nothing happens at the end of time");
-        // 2^40 insertions wrap after more than 10^12 events; ties then only lose their order.
-        let low = self.inserted << PAYLOAD_BITS | u64::from(payload);
+        // 2^37 insertions wrap after more than 10^11 events; ties then only lose their order.
+        let low = self.inserted << ORDER_SHIFT | ((source as u64) << PAYLOAD_BITS);
         self.inserted = self.inserted.wrapping_add(1);
-        u128::from(at) << TIME_SHIFT | u128::from(low)
+        u128::from(at) << TIME_SHIFT | u128::from(low | u64::from(payload))
     }
 
-    /// The earliest event of a source is another one: the matches on its way to the first of all are played again.
+    /// This is the earliest event of a source: the matches on its way to the first of all are played again.
     #[inline]
-    fn play(&mut self, source: usize) {
-        let heads = &self.heads;
-        let earlier = |one: u8, other: u8| {
-            let is_other = heads[usize::from(other) % SOURCES] < heads[usize::from(one) % SOURCES];
-            if is_other { other } else { one }
-        };
-        let pair = earlier(source as u8 & !1, source as u8 | 1);
-        let place = SOURCES / 2 + source / 2;
-        self.winners[place % SOURCES] = pair;
-        let half = earlier(pair, self.winners[(place ^ 1) % SOURCES]);
-        let place = place / 2;
-        self.winners[place % SOURCES] = half;
-        let all = earlier(half, self.winners[(place ^ 1) % SOURCES]);
-        self.winners[1] = all;
-        self.first = heads[usize::from(all) % SOURCES];
+    fn play(&mut self, source: usize, mut key: u128) {
+        let mut place = SOURCES + source % SOURCES;
+        self.tree[place] = key;
+        for _ in 0..ROUNDS {
+            key = key.min(self.tree[place ^ 1]);
+            place /= 2;
+            self.tree[place] = key;
+        }
+        self.first = key;
     }
 
     /// The same of a line, where a call costs less than what it is called from would become longer.
     #[inline(never)]
-    fn play_line(&mut self, line: usize) {
-        self.play(line);
+    fn play_line(&mut self, line: usize, key: u128) {
+        self.play(line, key);
     }
 
     /// The earliest event of the wheel or of the heap is another one.
     #[inline(never)]
     fn play_rest(&mut self) {
-        self.heads[REST] = self.soon.min(self.later);
-        self.play(REST);
+        self.play(REST, self.soon.min(self.later));
     }
 
     #[inline]
@@ -259,11 +266,13 @@ impl EventQueue {
         let first = self.first;
         while self.first != NEVER {
             let key = self.first;
-            let has_room = self.few.push(key) || self.few.insert(key);
+            let of_none = key | IN_NONE;
+            let has_room = self.few.push(of_none) || self.few.insert(of_none);
             debug_assert!(has_room);
             self.take(key);
         }
-        self.first = first;
+        self.lines = Default::default();
+        self.first = first | IN_NONE;
         self.are_few = true;
     }
 
@@ -450,19 +459,16 @@ impl EventQueue {
     #[inline(always)]
     fn take(&mut self, key: u128) -> bool {
         self.left = self.left.wrapping_add(1);
-        let source = usize::from(self.winners[1]) % SOURCES;
-        let ran_empty;
+        let source = (key as u64 >> PAYLOAD_BITS) as usize % SOURCES;
         if source < EventQueue::LINES {
-            let of = &mut self.lines[source];
-            of.from = of.from.wrapping_add(1) % IN_LINE;
-            of.count -= 1;
-            ran_empty = of.count == 0;
-            self.heads[source] = if ran_empty { NEVER } else { of.keys[of.from] };
-            self.play(source);
-        } else {
-            ran_empty = self.take_rest(key);
-            self.play_rest();
+            let from = behind(self.lines[source].from, 1);
+            self.lines[source].from = from;
+            let next = self.in_line[source][from as usize % IN_LINE];
+            self.play(source, next);
+            return time_of(next) == Time::MAX;
         }
+        let ran_empty = self.take_rest(key);
+        self.play_rest();
         ran_empty
     }
 

@@ -15,6 +15,7 @@ mod request;
 mod spread;
 mod stats;
 mod status;
+mod zone;
 
 pub use drive::{Drive, Driven, Interrupt, Load, Never, Observer, drive, drive_with};
 pub use events::{EventId, EventQueue};
@@ -29,6 +30,7 @@ pub use request::{
 };
 pub use stats::{Bin, LatencyStats, TimeSeries};
 pub use status::Status;
+pub use zone::ZoneState;
 
 /// A point in simulated time, or a span of it: integer nanoseconds since the start of the run.
 pub type Time = u64;

@@ -177,10 +177,11 @@ impl TimeSeries {
     }
 
     /// Counts a completion `since_start` after the start of the measurement.
+    #[inline]
     pub fn record(&mut self, since_start: Time, completion: &Completion) {
         let index = self.bin_at(since_start);
         if index >= self.bins.len() {
-            self.bins.resize(index + 1, Bin::default());
+            self.begin_bins(index);
         }
         let latency = completion.latency();
         let bin = &mut self.bins[index];
@@ -230,6 +231,12 @@ impl TimeSeries {
         self.find_bin(since_start)
     }
 
+    #[cold]
+    fn begin_bins(&mut self, last: usize) {
+        self.bins.resize(last + 1, Bin::default());
+    }
+
+    #[cold]
     fn find_bin(&mut self, since_start: Time) -> usize {
         self.spread.end(self.latest.0);
         while since_start / self.bin_ns >= Self::BINS as Time {

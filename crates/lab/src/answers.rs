@@ -74,6 +74,11 @@ impl Answers {
     }
 
     /// Counts a request. Returns whether what it asked has been done.
+    #[expect(
+        clippy::inline_always,
+        reason = "every request passes here, from one place nearly always"
+    )]
+    #[inline(always)]
     pub(crate) fn record(&mut self, completion: &Completion) -> bool {
         let op = completion.request.op as usize;
         let ended = &mut self.ended[op];

@@ -5,9 +5,7 @@ use crate::config::Experiment;
 use crate::error::InputError;
 use devices::DeviceConfig;
 use devices::ssd::config::SsdConfig;
-use devices::ssd::media::{
-    Age, Aged, Forecast, MONTH, YEAR, acceleration, days_at_fixed_references,
-};
+use devices::ssd::media::{Age, Aged, Forecast, MONTH, YEAR, days_at_fixed_references};
 use options::Invalid;
 use serde_json::{Value, json};
 
@@ -51,7 +49,7 @@ pub fn keep(experiment: &Experiment, asked: &Keeping) -> Result<Value, InputErro
     let page = config.page_size.bytes() as f64;
     let pages = asked.data_bytes as f64 / page;
     let case = |cycles: f64, hours: f64, celsius: f64| {
-        let aged = Aged { cycles, hours: hours * acceleration(celsius) };
+        let aged = Aged { cycles, hours: hours * forecast.acceleration(celsius) };
         of_case(config, &forecast, aged, pages)
     };
     let helps = [
@@ -62,14 +60,14 @@ pub fn keep(experiment: &Experiment, asked: &Keeping) -> Result<Value, InputErro
     let helps: Vec<Value> =
         helps.into_iter().map(|(what, found)| json!({ "what": what, "found": found })).collect();
     let is_lost = |hours: f64| {
-        let aged = Aged { cycles: asked.cycles, hours: hours * acceleration(celsius) };
+        let aged = Aged { cycles: asked.cycles, hours: hours * forecast.acceleration(celsius) };
         chance_any(pages * lost(config, &forecast, aged)) >= FIRST
     };
     Ok(json!({
         "model": config.media.model.to_string(),
         "celsius": celsius,
         "hours": wall,
-        "days_at_30C": wall * acceleration(celsius) / 24.0,
+        "days_at_30C": wall * forecast.acceleration(celsius) / 24.0,
         "cycles": asked.cycles,
         "rated_cycles": config.wear.rated_cycles,
         "data_bytes": asked.data_bytes,
@@ -80,12 +78,12 @@ pub fn keep(experiment: &Experiment, asked: &Keeping) -> Result<Value, InputErro
         "kept": case(asked.cycles, wall, celsius),
         "simulated": of_its_lines(config, Aged {
             cycles: asked.cycles,
-            hours: wall * acceleration(celsius),
+            hours: wall * forecast.acceleration(celsius),
         }),
         "first_loss_days": first_loss(is_lost).map(|hours| hours / 24.0),
         "verdict": verdict(pages * lost(config, &forecast, Aged {
             cycles: asked.cycles,
-            hours: wall * acceleration(celsius),
+            hours: wall * forecast.acceleration(celsius),
         })),
         "jesd218": classes(config, &forecast),
         "helps": helps,
@@ -116,7 +114,8 @@ fn over_time(
     pages: f64,
 ) -> Value {
     let hours: Vec<f64> = (-4..=4).map(|power| wall * 2_f64.powi(power)).collect();
-    let aged = |cycles: f64, hours: f64| Aged { cycles, hours: hours * acceleration(celsius) };
+    let aged =
+        |cycles: f64, hours: f64| Aged { cycles, hours: hours * forecast.acceleration(celsius) };
     let rated = f64::from(config.wear.rated_cycles);
     let mut wear = vec![0.0, 0.5 * rated, rated, 1.5 * rated, cycles];
     wear.sort_by(f64::total_cmp);
@@ -202,7 +201,7 @@ fn classes(config: &SsdConfig, forecast: &Forecast) -> Value {
     };
     json!({
         "client": of(YEAR, CLIENT_UBER),
-        "enterprise": of(3.0 * MONTH * acceleration(40.0), ENTERPRISE_UBER),
+        "enterprise": of(3.0 * MONTH * forecast.acceleration(40.0), ENTERPRISE_UBER),
     })
 }
 
@@ -220,7 +219,7 @@ pub fn retention(experiment: &Experiment, class: &str) -> Result<Value, InputErr
     };
     let (hours, most) = match class {
         "client" => (YEAR, CLIENT_UBER),
-        "enterprise" => (3.0 * MONTH * acceleration(40.0), ENTERPRISE_UBER),
+        "enterprise" => (3.0 * MONTH * forecast.acceleration(40.0), ENTERPRISE_UBER),
         _ => return Err(InputError(format!("class {class}: \"client\" or \"enterprise\""))),
     };
     let of = |cycles: f64| uber(lost(config, &forecast, Aged { cycles, hours }), 1.0);

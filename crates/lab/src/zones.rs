@@ -1,7 +1,9 @@
 //! Zones in the results, and a workload that knows none on a drive of zones.
 
-use devices::ssd::zoned::{Times, ZonesReport};
-use engine::{Arrival, Class, Completion, Op, Status, Time, Workload, WorkloadError};
+use devices::ssd::zoned::{Times, Zones, ZonesReport};
+use engine::{
+    Arrival, Class, Completion, Op, SECTOR_BYTES, Status, Time, Workload, WorkloadError, ZoneState,
+};
 use serde_json::{Map, Value, json};
 
 /// The section `zones`: their states, and what opened, closed, filled and emptied them.
@@ -61,6 +63,88 @@ pub fn section(report: &ZonesReport) -> Value {
         });
     }
     section
+}
+
+/// The zones of a drive at an instant: what they are like, and each that is not empty.
+pub fn listed(zones: &Zones) -> Value {
+    let limits = zones.limits();
+    let [open, active, with_window] = zones.counts();
+    let bytes = |sectors: u64| sectors * SECTOR_BYTES;
+    let looks = (0..limits.zones).map(|number| (number, zones.look(number)));
+    let used = looks.filter(|(_, it)| it.state != ZoneState::Empty);
+    let each = used.map(|(number, it)| {
+        json!({
+            "zone": number,
+            "state": it.state.name(),
+            "start_byte": bytes(u64::from(number) * limits.size),
+            "written_bytes": bytes(it.pointer),
+            "capacity_bytes": bytes(it.capacity),
+            "has_window": it.has_window,
+            "finished_by_controller": it.finished_by_controller,
+        })
+    });
+    json!({
+        "zones": limits.zones,
+        "size_bytes": bytes(limits.size),
+        "capacity_bytes": bytes(limits.capacity),
+        "most_open": limits.open,
+        "most_active": limits.active,
+        "open": open,
+        "active": active,
+        "with_window": with_window,
+        "not_empty": each.collect::<Vec<Value>>(),
+    })
+}
+
+/// What zones are like, as a host sees it.
+#[cfg(all(feature = "live", target_os = "linux"))]
+pub fn limits(zones: &Zones) -> nbd::ZoneLimits {
+    let limits = zones.limits();
+    let bytes = |sectors: u64| sectors * SECTOR_BYTES;
+    nbd::ZoneLimits {
+        size: bytes(limits.size),
+        capacity: bytes(limits.capacity),
+        open: limits.open,
+        active: limits.active,
+        append: bytes(limits.append),
+        read_across: limits.read_across,
+        windows: limits.windows,
+        window: bytes(limits.window),
+        granularity: bytes(limits.granularity),
+    }
+}
+
+/// The zones that a host asks for.
+#[cfg(all(feature = "live", target_os = "linux"))]
+pub fn seen(zones: &Zones, query: &nbd::ZoneQuery) -> nbd::ZoneList {
+    let limits = zones.limits();
+    let (first, _) = zones.place(query.from / SECTOR_BYTES);
+    let until = query.until.div_ceil(limits.size * SECTOR_BYTES).min(limits.zones.into()) as u32;
+    let looks = (first..until).map(|number| (number, zones.look(number)));
+    let wanted = looks.filter(|(_, it)| query.state.is_none_or(|state| state == it.state));
+    let seen = wanted.clone().take(query.most).map(|(number, it)| {
+        let begins = u64::from(number) * limits.size;
+        let place = |sector: u64| (begins + sector) * SECTOR_BYTES;
+        nbd::ZoneSeen {
+            state: it.state,
+            begins: place(0),
+            capacity: it.capacity * SECTOR_BYTES,
+            pointer: place(it.pointer),
+            has_window: it.has_window,
+            window_end: place(it.window_end),
+            finished_by_controller: it.finished_by_controller,
+        }
+    });
+    nbd::ZoneList { zones: seen.collect(), count: wanted.count() as u64 }
+}
+
+/// The zones that the drive has changed by itself.
+#[cfg(all(feature = "live", target_os = "linux"))]
+pub fn altered(zones: &Zones, since: u64) -> nbd::ZonesAltered {
+    let size = zones.limits().size * SECTOR_BYTES;
+    let (count, found) = zones.altered(since);
+    let starts = found.map(|all| all.iter().map(|zone| u64::from(*zone) * size).collect());
+    nbd::ZonesAltered { count, starts }
 }
 
 fn times(times: Times) -> Value {

@@ -233,7 +233,7 @@ fn presets_state_what_is_in_force_and_their_experiments_run_again() {
 /// A preset that begins with another has all that it does not change, energy too.
 #[test]
 fn a_preset_that_begins_with_another_has_its_keys() {
-    for name in ["laptop-ssd", "mtron", "enterprise-ssd", "usb-stick", "samsung-2007"] {
+    for name in ["laptop-ssd", "mtron", "enterprise-ssd", "usb-stick", "samsung-2007", "iodrive"] {
         let text = resolved(&[preset_layer("device", name).unwrap()]).unwrap();
         let energy = &text.parse::<toml::Table>().unwrap()["device"]["energy"];
         assert_eq!(energy["read"].as_str(), Some("25mA"), "{name}");

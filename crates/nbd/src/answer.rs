@@ -1,5 +1,7 @@
 //! Replies on the wire, simple and structured.
 
+use engine::Status;
+
 /// Magic number of a simple reply.
 pub(crate) const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
 /// Magic number of a chunk of a structured reply.
@@ -22,21 +24,35 @@ pub(crate) const ALLOCATION_ID: u32 = 1;
 /// Flags of an extent that was never written, or trimmed: a hole that reads as zeroes.
 const EXTENT_HOLE: u32 = 3;
 
-/// Why a request is answered by an error; the numbers are Linux's.
+/// Why a request is answered by an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
 pub enum Refusal {
     /// The device accepts no more writes: the error of the protocol for a write or trim on a read-only
     /// export.
-    NotPermitted = 1,
+    NotPermitted,
     /// The data are lost, or the backing file cannot be read or written.
-    Io = 5,
+    Io,
     /// The request is invalid, or beyond the end.
-    Invalid = 22,
+    Invalid,
     /// No space: a write beyond the end, or the file system of the backing file is full.
-    NoSpace = 28,
+    NoSpace,
     /// Zeroing was requested only if fast, and is not fast.
-    NotSupported = 95,
+    NotSupported,
+    /// A zone does not allow it.
+    Zone(Status),
+}
+
+impl Refusal {
+    /// The number of the error, which is Linux's.
+    pub fn number(self) -> u32 {
+        match self {
+            Refusal::NotPermitted => 1,
+            Refusal::Io => 5,
+            Refusal::Invalid | Refusal::Zone(_) => 22,
+            Refusal::NoSpace => 28,
+            Refusal::NotSupported => 95,
+        }
+    }
 }
 
 /// The request that a reply answers, and which of the two kinds of reply it is.
@@ -71,7 +87,7 @@ impl Answer {
             return reply(self.cookie, Some(refusal)).to_vec();
         }
         let mut words = self.chunk(CHUNK_ERROR, 6).to_vec();
-        words.extend((refusal as u32).to_be_bytes());
+        words.extend((refusal.number()).to_be_bytes());
         // No text.
         words.extend(0u16.to_be_bytes());
         words
@@ -104,7 +120,7 @@ impl Answer {
 pub(crate) fn reply(cookie: u64, refusal: Option<Refusal>) -> [u8; REPLY_BYTES] {
     let mut bytes = [0; REPLY_BYTES];
     bytes[..4].copy_from_slice(&SIMPLE_REPLY_MAGIC.to_be_bytes());
-    bytes[4..8].copy_from_slice(&refusal.map_or(0, |refusal| refusal as u32).to_be_bytes());
+    bytes[4..8].copy_from_slice(&refusal.map_or(0, Refusal::number).to_be_bytes());
     bytes[8..].copy_from_slice(&cookie.to_be_bytes());
     bytes
 }

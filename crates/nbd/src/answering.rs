@@ -6,7 +6,8 @@ use crate::protocol::Command;
 use crate::punctuality::Delivered;
 use crate::server::Server;
 use crate::setup::Witness;
-use engine::Device;
+use engine::{Device, Op};
+use std::sync::PoisonError;
 
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     /// Makes the replies that are due.
@@ -59,9 +60,19 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             self.punctuality.record(&answer, floor);
             self.witness.delivered(completion, self.setup.scale.model(measured_ns));
         }
+        if let Some(wish) = &pending.sees
+            && refusal.is_none()
+        {
+            let found = self.see_zones(&wish.query);
+            *wish.found.lock().unwrap_or_else(PoisonError::into_inner) = found;
+        }
         if let Some(owed) = pending.local {
-            let data = (asked.command == Command::Read).then_some((asked.offset, asked.length));
-            owed.answer(refusal, data, &self.setup.store, &mut self.stretch);
+            if asked.command == Command::Zone(Op::Append) && refusal.is_none() {
+                owed.tell(&asked.offset.to_le_bytes());
+            } else {
+                let data = (asked.command == Command::Read).then_some((asked.offset, asked.length));
+                owed.answer(refusal, data, &self.setup.store, &mut self.stretch);
+            }
         }
         self.requests.keep(pending.data);
     }

@@ -42,6 +42,9 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             let Some(pending) = self.requests.at(slot) else { continue };
             pending.refusal = pending.refusal.or(refusal(completion.status));
             pending.completion = Some(completion);
+            if completion.request.op == Op::Append {
+                pending.was_appended(completion.request.lba.0);
+            }
             pending.target = self.setup.scale.wall(completion.at).saturating_sub(early);
             if pending.rest.is_empty() || pending.refusal.is_some() {
                 // A client that sends the data of a write slowly does not fill the device.
@@ -112,7 +115,9 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         let (op, range) = for_device(&asked);
         let reads_first = from.reads_first;
         let (offset, length) = (asked.offset, asked.length);
-        let changes = !matches!(asked.command, Command::Read | Command::Flush);
+        let shows = Command::Zone(Op::Report);
+        let changes =
+            !matches!(asked.command, Command::Read | Command::Flush) && asked.command != shows;
         let held = changes && self.device.device().may_refuse();
         let slowly = op == Op::Trim && self.setup.store.zeroes_slowly(length);
         let bytes = offset..offset + u64::from(length);
@@ -138,7 +143,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         if range.is_some() {
             waits_for |= MODEL;
         }
-        if asked.command == Command::Write {
+        if asked.command.has_data() {
             waits_for |= DATA;
         }
         let durable = asked.fua && asked.command != Command::Read || op == Op::Flush;
@@ -147,7 +152,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
         let recorded = match &mut self.setup.recording {
             // A write is recorded once its data have come.
-            Some(it) if asked.command != Command::Write => {
+            Some(it) if !asked.command.has_data() => {
                 it.asked(&asked, &[], self.setup.scale.model(received))
             }
             _ => None,
@@ -171,6 +176,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             recorded,
             data,
             stored: 0,
+            sees: None,
         });
         if waits_for & (BACKING | DATA) == BACKING && !held {
             self.ask_syncer(slot);
@@ -181,6 +187,10 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             if reads_first && let Some(pending) = self.requests.at(slot) {
                 // As of a long trim, what is left follows.
                 pending.is_followed_by(range);
+            }
+            if asked.command == Command::Zone(Op::Reset) {
+                // The zones have decided it, and what is written to them from now on is kept.
+                self.forget_unwritten((length > 0).then_some(offset));
             }
         } else {
             self.clients.left_device(asked.charge());
@@ -264,7 +274,9 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             let Asked { command, offset, length, .. } = pending.asked;
             let slowly = pending.op == Op::Trim && self.setup.store.zeroes_slowly(length);
             let done = match command {
-                Command::Write => self.setup.store.write(offset + u64::from(pending.stored), &data),
+                Command::Write | Command::Zone(Op::Append) => {
+                    self.setup.store.write(offset + u64::from(pending.stored), &data)
+                }
                 Command::Trim if !slowly => self.setup.store.zero(offset, length, false),
                 Command::WriteZeroes { keep } if !slowly => {
                     self.setup.store.zero(offset, length, keep)
@@ -277,12 +289,18 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             pending.waits_for &= !BACKING;
         }
         let to_sync = pending.waits_for & BACKING != 0;
+        let resets = pending.asked.command == Command::Zone(Op::Reset);
+        let at = (pending.asked.length > 0).then_some(pending.asked.offset);
         if was_held {
             self.clients.hold(pending.connection, -data.len().cast_signed());
         }
         self.requests.keep(data);
         if to_sync {
             self.ask_syncer(slot);
+        }
+        if resets {
+            // Of a reset that waited in front of the device.
+            self.forget_unwritten(at);
         }
     }
 

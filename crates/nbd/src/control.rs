@@ -2,6 +2,7 @@
 
 use crate::health::Health;
 use crate::placement::Placement;
+use crate::zones::ZonesAltered;
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -23,6 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub enum Wish {
     Health(Sender<Health>),
     Placement(Sender<Option<Placement>>),
+    Altered(u64, Sender<Option<ZonesAltered>>),
 }
 
 /// Wakes or ends a server from another thread.
@@ -76,6 +78,13 @@ impl Control {
     pub fn placement(&self) -> Option<Placement> {
         let (sender, answer) = channel();
         self.wish(Wish::Placement(sender))?;
+        answer.recv_timeout(PATIENCE).ok()?
+    }
+
+    /// The zones that the device has changed by itself since it had done so `since` times; likewise.
+    pub fn zones_altered(&self, since: u64) -> Option<ZonesAltered> {
+        let (sender, answer) = channel();
+        self.wish(Wish::Altered(since, sender))?;
         answer.recv_timeout(PATIENCE).ok()?
     }
 

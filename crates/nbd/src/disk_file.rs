@@ -95,7 +95,7 @@ fn errno(refusal: Refusal) -> Errno {
     match refusal {
         Refusal::NotPermitted => Errno::EROFS,
         Refusal::Io => Errno::EIO,
-        Refusal::Invalid => Errno::EINVAL,
+        Refusal::Invalid | Refusal::Zone(_) => Errno::EINVAL,
         Refusal::NoSpace => Errno::ENOSPC,
         Refusal::NotSupported => Errno::EOPNOTSUPP,
     }

@@ -38,7 +38,7 @@ impl Served {
         let bytes = completion.request.bytes();
         match completion.request.op {
             Op::Read => (self.reads, self.read_bytes) = (self.reads + 1, self.read_bytes + bytes),
-            Op::Write => {
+            Op::Write | Op::Append => {
                 (self.writes, self.written_bytes) = (self.writes + 1, self.written_bytes + bytes);
             }
             _ => {}

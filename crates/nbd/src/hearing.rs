@@ -52,12 +52,13 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         let clients: Vec<LocalClient> =
             (0..QUEUES_IN_ALL).map(|_| self.local(floor.clone())).collect();
         let handles = self.placement().map(|it| it.handles.len());
+        let zones = self.zone_limits();
         let whole = [NamespaceWish::whole(self.setup.export.bytes)];
         let mut first = 0;
         let mut next = |wish: &NamespaceWish| {
             let part = Part::new(first, *wish);
             first += wish.bytes;
-            Namespace::new(name, clients.clone(), self.control.clone(), (handles, part))
+            Namespace::new(name, clients.clone(), self.control.clone(), (handles, zones, part))
         };
         (if wishes.is_empty() { &whole[..] } else { wishes }).iter().map(&mut next).collect()
     }
@@ -96,9 +97,10 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
 
     fn ask_locally(&mut self, place: usize, waiting: Waiting) {
         let Waiting { mut asked, data, owed, received, held_back, errand } = waiting;
-        let (mut reads_first, mut marks) = (false, None);
+        let (mut reads_first, mut marks, mut wish) = (false, None, None);
         match errand {
             Errand::Request => {}
+            Errand::SeeZones(it) => wish = Some(it),
             Errand::WriteIfSame(expected, differs) => {
                 let mut found = Vec::new();
                 let read = self.setup.store.read(asked.offset, asked.length, &mut found);
@@ -135,7 +137,12 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         {
             pending.refuse(Refusal::NoSpace);
         }
-        if asked.command != Command::Write {
+        if let Some(wish) = wish
+            && let Some(pending) = self.requests.at(slot)
+        {
+            pending.shows(wish);
+        }
+        if !asked.command.has_data() {
             return;
         }
         if let Some(pending) = self.requests.at(slot) {

@@ -53,6 +53,9 @@ mod tls;
 mod vhost;
 mod virtio_disk;
 mod waiting;
+mod wanted;
+mod zones;
+mod zoning;
 
 pub use catalogue::{Catalogue, Export, Offer, Security};
 pub use clock::{Scale, realtime};
@@ -76,3 +79,4 @@ pub use setup::{Setup, Witness};
 pub use store::Store;
 pub use tls::Tls;
 pub use vhost::VhostUser;
+pub use zones::{ZoneLimits, ZoneList, ZoneQuery, ZoneSeen, ZonesAltered};

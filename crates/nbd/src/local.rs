@@ -10,10 +10,12 @@ use crate::connection::{MOST_BYTES, MOST_OUTSTANDING};
 use crate::control::Control;
 use crate::floor::Floor;
 use crate::placement::Placement;
-use crate::protocol::{Asked, Command, MOST_DATA_BYTES, Refusal};
+use crate::protocol::{Asked, Command, Refusal};
 use crate::room::Load;
 use crate::store::Store;
-use engine::Handle;
+pub use crate::wanted::Wanted;
+use crate::zones::{ZoneList, ZoneQuery, ZoneWish};
+use engine::{Handle, Op};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,61 +26,6 @@ const KEPT_BYTES: usize = 2 << 20;
 
 /// The callback for a reply: the data of a read, empty for other requests, or an error.
 pub type Reply = Box<dyn FnOnce(Result<&[u8], Refusal>) + Send>;
-
-/// A request of a client within the process.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
-    /// What.
-    pub command: Command,
-    /// Whether it must be durable when it completes.
-    pub fua: bool,
-    /// The placement handle that a write names.
-    pub handle: Handle,
-    /// First byte.
-    pub offset: u64,
-    /// How many bytes.
-    pub length: u32,
-    /// The data of a write; empty for all others.
-    pub data: Vec<u8>,
-}
-
-impl Wanted {
-    /// A request without data.
-    pub fn new(command: Command, offset: u64, length: u32) -> Self {
-        let (fua, handle) = (false, Handle::NONE);
-        Wanted { command, fua, handle, offset, length, data: Vec::new() }
-    }
-
-    /// A write.
-    pub fn write(offset: u64, data: Vec<u8>) -> Self {
-        // A write that is too long is refused on submission.
-        let length = data.len().try_into().unwrap_or(u32::MAX);
-        Wanted { length, data, ..Wanted::new(Command::Write, offset, length) }
-    }
-
-    /// The request to an export, if it is valid there.
-    fn checked(&self, export: Export) -> Result<Asked, Refusal> {
-        let &Wanted { command, fua, handle, offset, length, ref data } = self;
-        let asked = Asked { command, fua, handle, cookie: 0, offset, length, structured: false };
-        match command {
-            Command::Flush => return Ok(Asked { offset: 0, length: 0, ..asked }),
-            Command::Extents { .. } => return Err(Refusal::Invalid),
-            Command::Read => {}
-            _ if export.read_only => return Err(Refusal::NotPermitted),
-            _ => {}
-        }
-        let has_data = matches!(command, Command::Read | Command::Write);
-        let own = if command == Command::Write { length as usize } else { 0 };
-        if length == 0 || has_data && length > MOST_DATA_BYTES || data.len() != own {
-            return Err(Refusal::Invalid);
-        }
-        if offset.checked_add(length.into()).is_none_or(|end| end > export.bytes) {
-            let writes = matches!(command, Command::Write | Command::WriteZeroes { .. });
-            return Err(if writes { Refusal::NoSpace } else { Refusal::Invalid });
-        }
-        Ok(asked)
-    }
-}
 
 /// The reply that a request is owed; dropped without one, it replies with an error.
 pub(crate) struct Owed {
@@ -108,6 +55,11 @@ impl Owed {
         if buffer.capacity() > KEPT_BYTES {
             *buffer = Vec::new();
         }
+    }
+
+    /// Answers with some bytes.
+    pub fn tell(mut self, words: &[u8]) {
+        self.give(Ok(words));
     }
 
     fn give(&mut self, outcome: Result<&[u8], Refusal>) {
@@ -155,6 +107,8 @@ pub enum Errand {
     NextUnits(Vec<u16>),
     /// To see the placement handles, which are put there.
     SeePlacement(Seen),
+    /// A report of zones.
+    SeeZones(ZoneWish),
 }
 
 /// A request on its way to the server.
@@ -177,6 +131,8 @@ struct State {
     closed: bool,
     /// The device has no power, or recovers.
     is_off: bool,
+    /// How often the device has changed a zone by itself.
+    altered: u64,
     /// What wakes the thread of a client that must not block, and whether it awaits room.
     bell: Option<Control>,
     is_awaited: bool,
@@ -288,6 +244,11 @@ impl LocalClient {
         self.queue.lock().is_off
     }
 
+    /// How often the device has changed a zone by itself.
+    pub fn altered(&self) -> u64 {
+        self.queue.lock().altered
+    }
+
     /// Submits a request whatever the limits; it was [seen](Self::has_room) that there is room.
     pub fn ask_at_once(&self, wanted: Wanted, held_back: bool, reply: Reply) {
         self.ask_for(Errand::Request, wanted, held_back, reply);
@@ -341,6 +302,24 @@ impl LocalClient {
         });
         let errand = Errand::SeePlacement(seen);
         self.push(self.queue.lock(), reply, (nothing(0, 0), Vec::new()), (0, false, errand));
+    }
+
+    /// Tells some zones, in an answer of so many bytes, when the device has reported them; nothing if it cannot be told.
+    pub fn see_zones(
+        &self,
+        query: ZoneQuery,
+        bytes: u32,
+        held_back: bool,
+        reply: Box<dyn FnOnce(Result<ZoneList, Refusal>) + Send>,
+    ) {
+        let wish = ZoneWish { query, found: Arc::default() };
+        let found = Arc::clone(&wish.found);
+        let reply: Reply = Box::new(move |outcome| {
+            let found = found.lock().unwrap_or_else(PoisonError::into_inner).take();
+            reply(outcome.and_then(|_| found.ok_or(Refusal::Io)));
+        });
+        let wanted = Wanted::zone(Op::Report, query.from, bytes);
+        self.ask_for(Errand::SeeZones(wish), wanted, held_back, reply);
     }
 
     /// Has placement handles begin other reclaim units, behind what was asked before; without data.
@@ -436,6 +415,19 @@ impl Locals {
             let mut state = local.queue.lock();
             state.is_off = is_off;
             let bell = state.bell.clone();
+            drop(state);
+            if let Some(bell) = bell {
+                bell.wake();
+            }
+        }
+    }
+
+    /// The device has changed zones by itself so often.
+    pub fn altered(&self, count: u64) {
+        for local in &self.0 {
+            let mut state = local.queue.lock();
+            let bell = state.bell.clone().filter(|_| state.altered != count);
+            state.altered = count;
             drop(state);
             if let Some(bell) = bell {
                 bell.wake();

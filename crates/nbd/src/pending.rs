@@ -2,6 +2,7 @@
 
 use crate::local::Owed;
 use crate::protocol::{Asked, Command, Refusal};
+use crate::zones::ZoneWish;
 use engine::{Completion, Op, SECTOR_BYTES, Status, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -43,12 +44,24 @@ pub(crate) struct Pending {
     /// For a write, the data that arrived and are not in the store, and the number of bytes that are.
     pub(crate) data: Vec<u8>,
     pub(crate) stored: u32,
+    /// What it shows of the zones when it is answered.
+    pub sees: Option<ZoneWish>,
 }
 
 impl Pending {
     /// When the device has done what it has, it gets this too.
     pub fn is_followed_by(&mut self, rest: Range<u64>) {
         self.rest = rest;
+    }
+
+    /// The device has appended the data there.
+    pub fn was_appended(&mut self, sector: u64) {
+        self.asked = Asked { offset: sector * SECTOR_BYTES, ..self.asked };
+    }
+
+    /// When it is answered it shows this of the zones.
+    pub fn shows(&mut self, wish: ZoneWish) {
+        self.sees = Some(wish);
     }
 
     /// It ends with an error, unless it does already.
@@ -128,9 +141,9 @@ pub(crate) fn refusal(status: Status) -> Option<Refusal> {
     match status {
         Status::Ok => None,
         Status::ReadOnly => Some(Refusal::NotPermitted),
-        // After a power cut the client is disconnected anyway; and what only devices of zones say this protocol
-        // knows nothing of.
-        _ => Some(Refusal::Io),
+        // After a power cut the client is disconnected anyway.
+        Status::PowerLost | Status::Unreadable => Some(Refusal::Io),
+        _ => Some(Refusal::Zone(status)),
     }
 }
 
@@ -142,6 +155,8 @@ pub(crate) fn for_device(asked: &Asked) -> (Op, Option<Range<u64>>) {
     let inner = asked.offset.div_ceil(SECTOR_BYTES)..end / SECTOR_BYTES;
     let (op, range) = match asked.command {
         Command::Flush => return (Op::Flush, Some(0..0)),
+        Command::Zone(Op::Report) => return (Op::Report, Some(outer.start..outer.start)),
+        Command::Zone(op) => return (op, Some(outer)),
         Command::Read | Command::Extents { .. } => (Op::Read, outer),
         Command::Write | Command::WriteZeroes { keep: true } => (Op::Write, outer),
         Command::WriteZeroes { keep: false } if inner.is_empty() => (Op::Write, outer),

@@ -9,7 +9,7 @@
 use crate::answer::Answer;
 pub use crate::answer::Refusal;
 use crate::catalogue::{Catalogue, Export};
-use engine::Handle;
+use engine::{Handle, Op};
 use std::sync::Arc;
 
 const REQUEST_MAGIC: u32 = 0x2560_9513;
@@ -54,6 +54,16 @@ pub enum Command {
         /// Whether only the first extent is wanted.
         one: bool,
     },
+    /// What only zones do: an append of the data that follow, or what concerns the zone at the offset; without a
+    /// length, all zones.
+    Zone(Op),
+}
+
+impl Command {
+    /// Whether data come with it.
+    pub fn has_data(self) -> bool {
+        matches!(self, Command::Write | Command::Zone(Op::Append))
+    }
 }
 
 /// A request within the export.
@@ -79,7 +89,7 @@ impl Asked {
     /// The bytes that count towards the limits until it is answered.
     pub(crate) fn charge(&self) -> u32 {
         match self.command {
-            Command::Read | Command::Write => self.length,
+            Command::Read | Command::Write | Command::Zone(Op::Append | Op::Report) => self.length,
             _ => 0,
         }
     }

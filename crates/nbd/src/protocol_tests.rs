@@ -179,7 +179,7 @@ fn clients_that_do_not_speak_nbd_are_disconnected() {
 
 #[test]
 fn wrong_requests_are_answered_and_the_next_is_heard() {
-    let (invalid, no_space) = (Refusal::Invalid as u32, Refusal::NoSpace as u32);
+    let (invalid, no_space) = (Refusal::Invalid.number(), Refusal::NoSpace.number());
     let end = BYTES;
     let rows = [
         (0, 0, end, 1, invalid),
@@ -195,7 +195,7 @@ fn wrong_requests_are_answered_and_the_next_is_heard() {
         (0, 7, 0, 1, invalid),
         (0, 99, 0, 1, invalid),
         // What would have to be written is no faster than a write.
-        (CMD_FLAG_NO_HOLE | CMD_FLAG_FAST_ZERO, 6, 0, 512, Refusal::NotSupported as u32),
+        (CMD_FLAG_NO_HOLE | CMD_FLAG_FAST_ZERO, 6, 0, 512, Refusal::NotSupported.number()),
         (32, 6, 0, 1, invalid),
         (CMD_FLAG_FAST_ZERO, 4, 0, 512, invalid),
         (CMD_FLAG_NO_HOLE, 1, 0, 512, invalid),
@@ -452,7 +452,7 @@ fn clients_that_asked_for_block_sizes_must_keep_to_them() {
             let (events, out) = feed(&mut conversation, &words, 1000);
             let requests = events.iter().filter(|it| matches!(it, Event::Request(_))).count();
             assert_eq!(requests, expected, "{command} {offset} {length}");
-            assert!(expected == 1 || error(&out) == Refusal::Invalid as u32);
+            assert!(expected == 1 || error(&out) == Refusal::Invalid.number());
             let (events, _) = feed(&mut conversation, &request(0, CMD_READ, 512, 1024), 100);
             assert_eq!(events.len(), 1);
         }

@@ -79,7 +79,7 @@ impl<W: Write> Recording<W> {
     /// Returns the id for its completion; reads have none.
     pub(crate) fn asked(&mut self, asked: &Asked, data: &[u8], at: u64) -> Option<u64> {
         let (kind, data) = match asked.command {
-            Command::Read | Command::Extents { .. } => return None,
+            Command::Read | Command::Extents { .. } | Command::Zone(_) => return None,
             Command::Write => (1, data),
             Command::Trim | Command::WriteZeroes { keep: false } => (2, &[][..]),
             Command::WriteZeroes { keep: true } => (3, &[][..]),

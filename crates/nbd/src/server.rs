@@ -192,6 +192,8 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         }
         if is_off != self.is_off {
             self.locals.power(is_off);
+            self.forget_unwritten(None);
+            self.tell_altered();
         }
         self.is_off = is_off;
         if is_off {
@@ -221,6 +223,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
             match wish {
                 Wish::Health(answer) => drop(answer.send(self.health())),
                 Wish::Placement(answer) => drop(answer.send(self.placement())),
+                Wish::Altered(since, answer) => drop(answer.send(self.zones_altered(since))),
             }
         }
     }

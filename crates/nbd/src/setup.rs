@@ -9,6 +9,7 @@ use crate::placement::Placement;
 use crate::punctuality::Punctuality;
 use crate::recording::Recording;
 use crate::store::Store;
+use crate::zones::{ZoneLimits, ZoneList, ZoneQuery, ZonesAltered};
 use engine::{Completion, Followed, Request, Time};
 
 /// Observes all submissions and completions, in the order of model time.
@@ -55,6 +56,21 @@ pub trait Witness<D: ?Sized> {
     /// Whether it does.
     fn next_unit(&mut self, _device: &mut D, _now: Time, _handle: u32) -> bool {
         false
+    }
+
+    /// What the zones of the device are like, if it has some.
+    fn zone_limits(&mut self, _device: &mut D) -> Option<ZoneLimits> {
+        None
+    }
+
+    /// The zones that a query asks for, if the device has some.
+    fn zones(&mut self, _device: &mut D, _query: &ZoneQuery) -> Option<ZoneList> {
+        None
+    }
+
+    /// The zones that the device has changed by itself since it had done so `since` times, if it has zones.
+    fn zones_altered(&mut self, _device: &mut D, _since: u64) -> Option<ZonesAltered> {
+        None
     }
 
     /// A line from the control socket, or from this process; the answer, a line, if it is a query.

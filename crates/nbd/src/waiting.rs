@@ -211,6 +211,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             self.advance(model_now, Background::Alone);
         }
         self.witness.idle(self.device.device_mut(), model_now, &self.punctuality);
+        self.tell_altered();
         for place in self.clients.overdue(now) {
             self.disconnect(place);
         }

@@ -164,6 +164,7 @@ workloads! {
     ann: Ann,
     gnn: Gnn,
     training: Training,
+    paging: Paging,
 }
 
 /// The error for a kind that does not exist: names those that do, and the nearest.

@@ -101,7 +101,8 @@ impl AccessPattern {
     }
 
     /// Draws the next request: one draw decides direction and jump, and a jump takes another.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every request passes here")]
+    #[inline(always)]
     pub(crate) fn draw(&self, cursor: &mut Cursor, id: u64) -> Request {
         let bits =
             if self.needs_bits { cursor.decisions.below(1 << (2 * Chance::BITS)) } else { 0 };

@@ -62,6 +62,9 @@ pub(crate) const TRAINING: u64 = 33;
 /// Which prompts are asked again.
 pub(crate) const KV_OFFLOAD: u64 = 34;
 
+/// What the threads of a program touch.
+pub const PAGING: u64 = 35;
+
 /// The seed of part `index` of a workload, such as a thread or a stream. The first part has the
 /// seed itself, so that a workload of one part draws as if it had none.
 pub(crate) fn derived(seed: u64, index: u64) -> u64 {

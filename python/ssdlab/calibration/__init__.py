@@ -113,8 +113,8 @@ def calibrate(
       dict as `ssdlab.run` takes it, that are searched by simulation (needs scipy); a cleaning
       policy in Python that the file names is loaded only with `allow_code`. "model" searches the
       keys of a drive of today that no data sheet has, from fio's results, their percentiles too;
-      "cliff", "span" and "age" read a directory in which the scripts of that recipe were run, and
-      what they find is in `recipe`;
+      "cliff", "span", "age" and "layout" read a directory in which the scripts of that recipe were
+      run, and what they find is in `recipe`;
     - `time_scale`: that of a live device (`ssdlab serve --time-scale`) that was measured: all times
       are divided by it;
     - `reading`: how a trace is read, as for `ssdlab.trace.info`;

@@ -109,10 +109,11 @@ PATH = click.Path(path_type=Path)
 @click.option("--device", metavar="PRESET|FILE", help="The device whose keys --fit changes.")
 @click.option(
     "--fit",
-    metavar="KEY=LOW..HIGH|A,B|model|cliff|span|age",
+    metavar="KEY=LOW..HIGH|A,B|model|cliff|span|age|layout",
     multiple=True,
     help="Fit this key by simulation; repeatable. model: the keys of a drive of today that no "
-    "data sheet has, from results of fio. cliff, span, age: what the scripts of --recipe measured.",
+    "data sheet has, from results of fio. cliff, span, age, layout: what the scripts of --recipe "
+    "measured.",
 )
 @ALLOW_CODE
 @reading_options

@@ -123,6 +123,7 @@ _OLD = (
     Device("usb-stick", OLD, "USB 2", PAPER),
     Device("mtron", OLD, "SATA 1.5 Gb/s", PAPER),
     Device("samsung-2007", OLD, "IDE", PAPER),
+    Device("iodrive", OLD, "PCIe x4", PAPER),
 )
 _DISKS = (
     Device("nearline-24tb", DISKS, "SATA", SHEET),

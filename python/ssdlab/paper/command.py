@@ -69,7 +69,8 @@ class ItemName(click.ParamType):  # type: ignore[type-arg]  # not generic in cli
 @click.option(
     "--live",
     is_flag=True,
-    help="Item maghraoui: also serve its device and measure it by the clock, for a minute.",
+    help="Item maghraoui: also serve its device and measure it by the clock, for a minute; paging: "
+    "swap a real program on served devices, where the system allows it.",
 )
 def paper(
     items: tuple[str, ...],

@@ -70,6 +70,12 @@ DRIVES_OF_2008 = tuple(
         preset=preset,
     )
     for preset, name in (("usb-stick", "USB"), ("laptop-ssd", "MTron"), ("enterprise-ssd", "Zeus"))
+) + (
+    Derived(
+        "the inside of iodrive, and size and depth of the requests",
+        ("table2: FusionIO, sequential *", "table2: FusionIO, random 4 KiB reads/s"),
+        preset="iodrive",
+    ),
 )
 EXCHANGE = Derived("request sizes of paper-exchange", ("table4: *",), preset="paper-exchange")
 TPCC_SKEWED = Derived(

@@ -19,6 +19,9 @@ IN_ORDER = (
 )
 
 
+#: Requests a second of an SSD in the paper's trace, and what they are divided by to be 420.
+TPCC_RATE, FASTER = 630, 1.5
+
 #: What slide 16 has of the MTron: published, share of reads, share of random requests, their size,
 #: how many of them, and whether the figure is a rate of bytes (MB/s). The depth is not said.
 MTRON_RATES = {
@@ -55,6 +58,7 @@ def run(study: Study) -> Item:
             "full": _full_drive(study),
             "page": _tpcc(study, "4KiB"),
             "block": _tpcc(study, "256KiB"),
+            "faster": _tpcc(study, "256KiB", FASTER),
             **{name: _mtron(study, *how[1:5]) for name, how in MTRON_RATES.items()},
             "alone": _mtron(study, 0.0, 0.0, "4KiB", 2_000, buffered=False),
         }
@@ -88,6 +92,7 @@ def run(study: Study) -> Item:
             holds=block / page > 100,
             missed=IN_ORDER,
         ),
+        _between(found["faster"]),
         *_of_mtron(found),
     ]
     remarks = [
@@ -127,7 +132,17 @@ def _arithmetic(given: Arrays) -> list[Row]:
     ]
 
 
-def _tpcc(study: Study, page: str) -> dict[str, object]:
+def _between(results: Results) -> Row:
+    """Between the two rates that the paper has for an SSD, the latency is over 20 ms."""
+    latency = results.host.all.mean_us / 1000
+    rate = TPCC_RATE / FASTER
+    name = f"TPC-C, logical page of 256 KiB, {rate:.0f} requests/s, ms"
+    note = "the paper speaks of 300 requests/s for an SSD, and its trace has 630"
+    keeps_up = results.host.all.iops > 0.97 * rate
+    return Row(name, None, latency, None, note, keeps_up and latency > 20)
+
+
+def _tpcc(study: Study, page: str, time_scale: float = 2.1) -> dict[str, object]:
     """TPC-C at the 300 requests/s of an SSD that the paper speaks of."""
     device = {
         "preset": "agrawal2008",
@@ -137,7 +152,7 @@ def _tpcc(study: Study, page: str) -> dict[str, object]:
         "summary_page": False,
     }
     requests = 20_000 if study.quick else 60_000
-    workload = {"preset": "paper-tpcc", "requests": requests, "time_scale": 2.1}
+    workload = {"preset": "paper-tpcc", "requests": requests, "time_scale": time_scale}
     return {"device": device, "workload": workload}
 
 

@@ -2,7 +2,8 @@
 
 The standard writes drives with the workload of their class, stores them without power, reads all,
 and asks for four things: that the capacity is held, that few drives fail, that few bits are wrong,
-and that data is kept. A drive fails when its spare space is gone, after which it refuses writes.
+and that data is kept. A drive fails when its spare space is gone, after which it refuses writes,
+or when it has lost more dies than it bears (device.spares.sick_dies).
 The last two are tested where data age (device.media.model): the cycles up to which they are kept
 follow from a closed form, and the scaled drive is read with them behind it.
 
@@ -77,6 +78,9 @@ class Rating:
     #: The cycles up to which data are kept, and what was read of the scaled drive after them; None
     #: where data do not age.
     retention: Mapping[str, Any] | None = None
+    #: The share of drives that lose more dies than they bear in the years of service, and how long
+    #: it takes until more have than may; None where no die fails.
+    functional: Mapping[str, Any] | None = None
 
     @property
     def capacity_bytes(self) -> int:
@@ -127,15 +131,32 @@ class Rating:
         return math.inf if share >= 1 else share * self.capacity_bytes_written
 
     @property
+    def functional_bytes_written(self) -> float:
+        """What is written, a day as much as the other, until more drives have failed than may."""
+        if self.functional is None:
+            return math.inf
+        share = self.functional["years"] / self.subject.years
+        return math.inf if share >= 1 else share * self.capacity_bytes_written
+
+    @property
+    def _limits(self) -> dict[str, float]:
+        """What may be written by what decides; of equals the first decides."""
+        return {
+            "capacity": self.capacity_bytes_written,
+            "retention": self.retention_bytes_written,
+            "functional": self.functional_bytes_written,
+        }
+
+    @property
     def decided(self) -> str:
-        """What decides the TBW: held capacity, or retention."""
-        retention, capacity = self.retention_bytes_written, self.capacity_bytes_written
-        return "retention" if retention < capacity else "capacity"
+        """What decides the TBW: held capacity, retention, or drives that fail otherwise."""
+        limits = self._limits
+        return min(limits, key=lambda it: limits[it])
 
     @property
     def tbw_bytes(self) -> float:
         """The most that may be written so that few enough drives fail, and data are kept."""
-        return min(self.capacity_bytes_written, self.retention_bytes_written)
+        return min(self._limits.values())
 
     @property
     def closed_form_bytes(self) -> float:
@@ -150,7 +171,8 @@ class Rating:
     def passes(self, tbw_bytes: float) -> bool:
         """Whether few enough drives end before so much is written, and data are kept then."""
         few = self.failed(tbw_bytes) <= FAILURES * len(self.lives)
-        return few and tbw_bytes <= self.retention_bytes_written
+        limits = self._limits
+        return few and tbw_bytes <= min(limits["retention"], limits["functional"])
 
     def per_day(self, tbw_bytes: float) -> float:
         """Drive writes a day over the years of service."""
@@ -159,13 +181,15 @@ class Rating:
 
     def left_out(self) -> list[str]:
         """What of the standard is not tested."""
-        if self.retention is not None:
-            return ["failures other than running out of spare space"]
-        return [
-            f"UBER <= {self.of.uber}: the flash model has no read errors",
-            f"retention of {self.of.retention} without power: cells do not age",
-            "failures other than running out of spare space",
-        ]
+        others = "failures other than running out of spare space"
+        found = [f"{others}, and of dies" if self.functional is not None else others]
+        if self.retention is None:
+            found = [
+                f"UBER <= {self.of.uber}: the flash model has no read errors",
+                f"retention of {self.of.retention} without power: cells do not age",
+                *found,
+            ]
+        return found
 
     def to_dict(self, tried: float | None = None) -> dict[str, Any]:
         """The rating as `ssdlab endurance --json` has it; `tried` is a TBW in bytes."""
@@ -178,6 +202,7 @@ class Rating:
             "failures_allowed": FAILURES,
             "decided_by": self.decided,
             "retention": None if self.retention is None else dict(self.retention),
+            "functional": None if self.functional is None else dict(self.functional),
             "left_out": self.left_out(),
             "capacity_bytes": self.capacity_bytes,
             "physical_bytes": self.physical_bytes,
@@ -305,7 +330,26 @@ def rate(
     lives = several(subject, simulated, seeds, expected, progress)
     uneven = None if is_whole else closed_form.uneven(short.wear, lives[0].wear)
     kept = _retention(subject, CLASSES[of]) if subject.ages else None
-    return Rating(device, CLASSES[of], subject, simulated, uneven, lives, kept)
+    failing = _functional(subject) if subject.ages else None
+    return Rating(device, CLASSES[of], subject, simulated, uneven, lives, kept, failing)
+
+
+def _functional(subject: Subject) -> dict[str, Any] | None:
+    """Drives that fail because their dies do, and when more have than may; None where none does."""
+
+    def share(years: float) -> float:
+        fleet = _core.fleet(list(subject.stack), drives=1, years=years, bad_blocks=0.0,
+                            bad_blocks_shape=1.0, seed=0)  # fmt: skip
+        return float(json.loads(fleet)["closed_forms"]["failed_by_dies"])
+
+    if (at_end := share(subject.years)) == 0.0:
+        return None
+    low, high = 0.0, subject.years
+    if at_end > FAILURES:
+        for _ in range(40):
+            middle = (low + high) / 2
+            low, high = (middle, high) if share(middle) <= FAILURES else (low, middle)
+    return {"failed_share": at_end, "allowed": FAILURES, "years": high}
 
 
 def _retention(subject: Subject, of: Class) -> dict[str, Any]:

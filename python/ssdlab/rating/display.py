@@ -56,6 +56,11 @@ def _tables(found: Rating) -> Group:
              f"{kept['uber_at_rating']:.2g} / {kept['uber_allowed']:.0e}"),
             ("pages lost of the scaled drive", f"{read['lost']:,} of {read['pages']:,}"),
         ]  # fmt: skip
+    if (failing := found.functional) is not None:
+        rows.append(
+            (f"drives that lose too many dies in {years}",
+             f"{failing['failed_share']:.2%} of {failing['allowed']:.0%} that may fail")
+        )  # fmt: skip
     form = [
         ("  physical", decimal_size(found.physical_bytes)),
         ("x rated P/E cycles", count(found.subject.rated)),

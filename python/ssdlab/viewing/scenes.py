@@ -16,7 +16,7 @@ from ssdlab import layers, toml
 
 #: The default scene.
 DEFAULT = "cleaning"
-COLOURS = ("valid", "erases", "stream")
+COLOURS = ("valid", "erases", "stream", "age")
 
 
 class Scene(NamedTuple):

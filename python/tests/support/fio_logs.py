@@ -36,14 +36,16 @@ def write_stage(directory, name, op, rows, options, window_ms=None, time_scale=1
             "stddev": (sum((it - mean) ** 2 for it in took) / len(took)) ** 0.5,
             "N": len(took),
         },
+        "runtime": (last - first) * time_scale / 1e6,
     }
     job = {"jobname": name, "job options": options, op: stats, "job_runtime": at[1] - at[0]}
     result = {"fio version": "fio-3.33", "timestamp_ms": at[1], "jobs": [job]}
     (directory / f"{name}.json").write_text(json.dumps(result))
     lines = []
     if window_ms is None:
-        for (_, end, _, _), took_ns in zip(rows, took, strict=True):
-            lines.append(f"{round(time_scale * (end - first) / 1e6)}, {round(took_ns)}, 0, 0, 0")
+        for (_, end, _, size), took_ns in zip(rows, took, strict=True):
+            at_ms = round(time_scale * (end - first) / 1e6)
+            lines.append(f"{at_ms}, {round(took_ns)}, 0, {size}, 0")
         (directory / f"{name}_lat.1.log").write_text("\n".join(lines) + "\n")
         return
     amounts = {}
@@ -103,6 +105,60 @@ def age(directory, device, keys, ages, reads=4000, time_scale=1.0):
         rows = requests_of(file)
         file.unlink()
         write_stage(directory, f"age-{days}d", "read", rows, options, time_scale=time_scale)
+
+
+#: Reads of a stage of the recipe `layout`, and writes.
+READS, WRITES = 4000, 40_000
+
+
+def layout(directory, device, keys, spare=0.25, burst=48, unit=4):
+    """The stages of the recipe `layout`, run on a simulated drive that is empty.
+
+    The sections are those of the recipe's job file with the numbers that its script puts in.
+    `spare` is the share that is written over at random, `burst` MiB are written at once, `unit` KiB
+    by each write in sequence.
+    """
+    keys = {**keys, "device.fill": "empty"}
+    text = recipes.scripts("layout", 10**9)["layout.fio"]
+    sections = {it.split("]")[0]: it.partition("]")[2] for it in text.split("\n[")[1:]}
+    capacity = ssdlab.run(device=device, set=keys, workload={"kind": "closed", "requests": 1})
+    blocks = capacity.capacity_bytes // (1 << 20)
+    pages = {}
+    for kib in (1, 2, 4, 8, 16, 32, 64):
+        pages[f"within-{kib}k"] = (f"{kib}k", "512", 0)
+        pages[f"across-{kib}k"] = (f"{kib}k", "1k", kib * 1024 - 512)
+    stages = ["fill", "burst", *pages, "sizes", "again", "erase", "spare"]
+    overwritten = int(spare * blocks) << 20
+    job, counts = "[global]\n", {}
+    for name in stages:
+        spacing, size, offset = pages.get(name, ("", "", 0))
+        lines = sections["page" if name in pages else name]
+        values = {
+            "${OFFSET}": offset, "${SPACING}": spacing, "${SIZE}": size, "${BURST}": f"{burst}m",
+            "${UNIT}": f"{unit}k", "${READS}": READS, "${WRITES}": WRITES, "${SPARE}": overwritten,
+            "size=100%": f"size={blocks}m",
+        }  # fmt: skip
+        for word, value in values.items():
+            lines = lines.replace(word, f"{value}")
+        kept = [it for it in lines.splitlines() if it and "log" not in it]
+        delay = "startdelay=1\n" if name == "burst" else ""
+        job += f"[{name}]\n" + "\n".join(kept) + f"\nstonewall\n{delay}"
+        counts[name] = {
+            "fill": blocks,
+            "again": blocks,
+            "spare": overwritten >> 16,
+            "erase": WRITES,
+            "burst": burst * 1024 // unit,
+        }.get(name, READS)
+    file = directory / "layout.parquet"
+    ssdlab.run(device=device, set=keys, workload={"kind": "fio", "job": job}, requests=file)
+    rows = sorted(requests_of(file))
+    file.unlink()
+    assert len(rows) == sum(counts.values()), (len(rows), counts)
+    for name, count in counts.items():
+        own, rows = sorted(rows[:count], key=lambda it: it[1]), rows[count:]
+        op = "write" if name in ("fill", "spare", "again", "erase", "burst") else "read"
+        write_stage(directory, name, op, own, {})
 
 
 def found(word, directory, time_scale=1.0):

@@ -9,6 +9,7 @@ import re
 import shutil
 import stat
 import subprocess
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +27,9 @@ MODULES = (
 )
 PROGRAMS = ("mke2fs", "e2fsck")
 BOOT_SECONDS = 420
+#: How long a machine may take to its first own word, where the processor runs it itself.
+START_SECONDS = 40
+IS_UP = "the machine is up"
 
 
 class More(NamedTuple):
@@ -105,13 +109,12 @@ def initial_files(directory, script, more=NO_MORE):
         archive.add(name, stat.S_IFDIR | 0o755)
     archive.place("bin/busybox", next(directory.glob("*/busybox")))
     for name in more.found:
-        program = next(directory.glob(f"usr/*bin/{name}"))
+        program = next(directory.glob(f"**/*bin/{name}"))
         archive.place(f"sbin/{name}", program)
-        own = next(directory.glob("usr/lib/*-linux-gnu"))
-        for library in libraries(program, own):
-            archive.place(
-                f"lib/{Path(library).name}" if str(own) in library else library[1:], library
-            )
+        beside = [*directory.glob("**/lib/*-linux-gnu")]
+        for library in libraries(program, ":".join(map(str, beside))):
+            is_own = library.startswith(str(directory))
+            archive.place(f"lib/{Path(library).name}" if is_own else library[1:], library)
     for name in (*PROGRAMS, *more.programs):
         program = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
         if program is None:
@@ -137,25 +140,50 @@ def initial_files(directory, script, more=NO_MORE):
     return archive.packed()
 
 
-def run(directory, script, *drive, more=NO_MORE):
-    """What a machine with a drive says on its console, while it runs a script of its shell."""
+def run(directory, script, *drive, more=NO_MORE, watch=None):
+    """What a machine with a drive says on its console, while it runs a script of its shell.
+
+    Meanwhile `watch` gets what it has said so far.
+    """
     need("qemu-system-x86_64", "ldd")
     files = downloaded(directory, more)
     initial = directory / "initial"
-    initial.write_bytes(initial_files(files, script, more))
+    initial.write_bytes(initial_files(files, f"echo {IS_UP}\n{script}", more))
     kernel = next(files.glob("boot/vmlinuz-*"))
-    words = [
-        "qemu-system-x86_64",
-        *("-accel", "kvm", "-accel", "tcg"),
-        "-m",
-        "512",
-        "-nographic",
-        "-no-reboot",
-    ]
+    words = ["-m", "512", "-nographic", "-no-reboot"]
     words += ["-object", "memory-backend-memfd,id=memory,size=512M,share=on"]
     words += ["-machine", "q35,memory-backend=memory", "-net", "none", "-kernel", str(kernel)]
     words += ["-initrd", str(initial), "-append", "console=ttyS0 panic=-1 quiet", *drive]
-    done = subprocess.run(
-        words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BOOT_SECONDS
-    )
-    return done.stdout.replace("\r", "") + done.stderr
+    # Some systems have the device of KVM and no guest that starts with it.
+    if os.access("/dev/kvm", os.R_OK | os.W_OK):
+        said = console(directory, ["-accel", "kvm", "-cpu", "host", *words], START_SECONDS, watch)
+        if said is not None:
+            return said
+    said = console(directory, ["-accel", "tcg", *words], BOOT_SECONDS, watch)
+    assert said is not None, (directory / "console").read_text(errors="replace")
+    return said
+
+
+def console(directory, words, start_seconds, watch=None):
+    """What the machine says until it is off; `None` if it does not start in that time."""
+    path = directory / "console"
+    with open(path, "wb") as out:
+        process = subprocess.Popen(
+            ["qemu-system-x86_64", *words], stdin=subprocess.DEVNULL, stdout=out, stderr=out
+        )
+    try:
+        until, is_up = time.monotonic() + start_seconds, False
+        while process.poll() is None:
+            said = path.read_text(errors="replace").replace("\r", "")
+            is_up = is_up or IS_UP in said
+            if watch is not None:
+                watch(said)
+            if not is_up and time.monotonic() > until:
+                return None
+            assert time.monotonic() < until + BOOT_SECONDS, path.read_text(errors="replace")
+            time.sleep(0.5)
+    finally:
+        process.kill()
+        process.wait()
+    said = path.read_text(errors="replace").replace("\r", "")
+    return said if IS_UP in said else None

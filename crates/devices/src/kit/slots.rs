@@ -40,6 +40,12 @@ impl<T: Copy> Slots<T> {
         self.values[slot as usize]
     }
 
+    /// Frees a slot, whose value was looked at.
+    #[inline]
+    pub fn release(&mut self, slot: Slot) {
+        self.free.push(slot);
+    }
+
     /// Whether a slot is taken.
     pub fn is_taken(&self, slot: Slot) -> bool {
         (slot as usize) < self.values.len() && !self.free.contains(&slot)

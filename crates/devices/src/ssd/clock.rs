@@ -7,8 +7,10 @@ use engine::{EventId, EventQueue, Time};
 pub(in crate::ssd) enum DieEvent {
     /// Something has crossed this bus.
     Crossed(u32),
-    /// What is being sensed under this number is in the registers.
+    /// What this read senses is in the registers.
     Sensed(u32),
+    /// The same of one whose number is too large: of the one that is noted here.
+    SensedFar(u32),
     /// The cells of this die have ended a program or an erase.
     CellDone(u32),
     /// They have stopped one.
@@ -74,12 +76,8 @@ macro_rules! kinds {
         #[derive(Clone, Copy)]
         enum Kind { $($kind,)+ }
 
-        impl Kind {
-            const ALL: [Kind; [$(stringify!($kind)),+].len()] = [$(Kind::$kind),+];
-        }
-
         impl Event {
-            #[inline]
+            #[inline(always)]
             fn packed(self) -> u32 {
                 let (kind, number) = match self {
                     $($event => (Kind::$kind, $number),)+
@@ -91,8 +89,9 @@ macro_rules! kinds {
             #[inline(always)]
             fn unpacked(packed: u32) -> Event {
                 let number = packed & (MOST_LANES - 1);
-                match Kind::ALL[(packed >> NUMBER_BITS) as usize] {
-                    $(Kind::$kind => { let $given = number; $made })+
+                match packed >> NUMBER_BITS {
+                    $(kind if kind == Kind::$kind as u32 => { let $given = number; $made })+
+                    _ => unreachable!("only these are asked for"),
                 }
             }
         }
@@ -103,6 +102,7 @@ kinds! {
     Lane = Event::Lane(lane) => lane, |lane| Event::Lane(lane);
     Crossed = Event::Die(DieEvent::Crossed(bus)) => bus, |bus| Event::Die(DieEvent::Crossed(bus));
     Sensed = Event::Die(DieEvent::Sensed(read)) => read, |read| Event::Die(DieEvent::Sensed(read));
+    SensedFar = Event::Die(DieEvent::SensedFar(place)) => place, |place| Event::Die(DieEvent::SensedFar(place));
     CellDone = Event::Die(DieEvent::CellDone(die)) => die, |die| Event::Die(DieEvent::CellDone(die));
     Stopped = Event::Die(DieEvent::Stopped(die)) => die, |die| Event::Die(DieEvent::Stopped(die));
     Core = Event::Core(core) => core, |core| Event::Core(core);
@@ -150,7 +150,8 @@ impl Clock {
 
     /// The same of one that is not taken back and nearly always comes after the others of its line, because what it
     /// ends takes the same time for most.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "line and kind are known where it is called")]
+    #[inline(always)]
     pub(in crate::ssd) fn call_in_line(&mut self, line: Line, at: Time, event: Event) {
         self.events.push_in_line(line.number(), at, event.packed());
     }

@@ -28,7 +28,7 @@ pub fn retries_are_those_of_the_integral() {
     let mut ssd = aged(&config, &["3mo at 30C"]);
     read_all(&mut ssd);
     let report = media(&ssd);
-    let law = Law::new(config.media.model, config.media.drift).unwrap();
+    let law = Law::new(&config.media).unwrap();
     let spread = (0.15_f64.powi(2) + 0.1_f64.powi(2)).sqrt();
     let forecast = Forecast::new(law, &config.ecc, &config.retry, spread, 0.19);
     let hours = 3.0 * devices::ssd::media::MONTH;

@@ -1,6 +1,6 @@
 //! Dies that fail, defects, and drives that give up.
 
-use super::{SECTORS, aged, config, lost, media, new, pages, read_all};
+use super::{Drive, SECTORS, aged, config, lost, media, new, pages, read_all};
 use devices::ssd::{Ssd, SsdConfig};
 use devices::{Persist, Prepare};
 use engine::{Device, Lba, Op, Request, Status};
@@ -38,8 +38,7 @@ fn chance_of(lost: u64) -> f64 {
     fitting.next().expect("some chance has that many")
 }
 
-/// A lost die takes what lies on it and nothing else; with parity over the dies nothing is lost, and of two lost dies
-/// exactly the stripes that both have pages of.
+/// A lost die takes what lies on it and nothing else; with parity over the dies nothing is lost.
 #[test]
 pub fn a_lost_die_takes_its_own_pages_and_parity_brings_them_back() {
     let one = chance_of(1);
@@ -55,16 +54,47 @@ pub fn a_lost_die_takes_its_own_pages_and_parity_brings_them_back() {
     assert_eq!(dies, 1);
     // The last block is not full: its last stripe has no parity yet.
     assert!(gone.len() <= 24, "{}", gone.len());
-    let two = chance_of(2);
-    let (dies, gone) = of(&parity, two, "4y at 30C");
-    assert_eq!(dies, 2);
-    assert!(!gone.is_empty());
-    // Each stripe of 7 groups of data and one of parity goes over all dies: what is lost of one lies on both lost
-    // dies, or is the only group of data that does.
-    let (_, alone) = of(&[], two, "4y at 30C");
-    let on_both = alone.iter().map(|page| die_of(*page)).collect::<BTreeSet<u64>>();
-    assert_eq!(on_both.len(), 2);
-    assert!(gone.len() > alone.len() / 2, "{} of {}", gone.len(), alone.len());
+}
+
+/// With parity over 8 dies no lost die takes a page, whichever it is; and two take exactly what lies on both, stripe by
+/// stripe: a stripe of 7 groups of data on dies 0 to 6, and one of parity on die 7, has lost two of its parts.
+#[test]
+pub fn what_two_lost_dies_take_is_known_stripe_by_stripe() {
+    let parity = [("device.parity.of", json!(8))];
+    let mut pairs = BTreeSet::new();
+    for seed in 0..12 {
+        let lost_by = |changes: &[(&'static str, Value)], chance: f64| {
+            let mut all = vec![("device.spares.sick_dies", json!(chance))];
+            all.extend(changes.iter().cloned());
+            let ssd = Ssd::new(&sound(&all), seed).unwrap();
+            let mut drive = Drive { ssd, at: 0 };
+            drive.age("4y at 30C".parse().unwrap()).unwrap();
+            let lost = lost(&read_all(&mut drive));
+            (media(&drive).failures.unwrap()[0], lost, pages(&drive))
+        };
+        for chance in [0.05, 0.12, 0.25] {
+            let (dies, alone, _) = lost_by(&[], chance);
+            if !(1..=2).contains(&dies) {
+                continue;
+            }
+            let on: BTreeSet<u64> = alone.iter().map(|page| die_of(*page)).collect();
+            assert_eq!(on.len() as u64, dies);
+            let (again, gone, count) = lost_by(&parity, chance);
+            assert_eq!(again, dies, "the same dies fail, with parity and without");
+            // The last block, of 28 groups of data, is not full: its last stripe has no parity yet.
+            let group = |page: u64| page / 24;
+            let whole = count / 24 / 7 * 7;
+            let is_lost = |page: &u64| {
+                let has_parity = group(*page) < whole;
+                on.contains(&(group(*page) % 7)) && (dies == 2 || !has_parity)
+            };
+            let expected: BTreeSet<u64> = (0..count).filter(is_lost).collect();
+            assert_eq!(gone, expected, "seed {seed}: dies {on:?}");
+            pairs.insert(on);
+        }
+    }
+    assert!(pairs.len() > 8 && pairs.iter().any(|it| it.len() == 2), "{pairs:?}");
+    assert!(pairs.iter().any(|it| it.contains(&7)), "parity was lost: {pairs:?}");
 }
 
 /// Without parity a drive that has lost a die takes no more writes, and still reads the rest.

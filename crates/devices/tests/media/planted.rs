@@ -37,6 +37,7 @@ const LAWS: &[Law] = laws![
     losses::a_cut_makes_nothing_young,
     failing::few_drives_have_nearly_all_defects,
     failing::a_lost_die_takes_its_own_pages_and_parity_brings_them_back,
+    failing::what_two_lost_dies_take_is_known_stripe_by_stripe,
     scrub::what_a_patrol_finds_old_is_as_new,
     scrub::a_block_that_is_read_often_is_moved_and_counts_anew,
 ];

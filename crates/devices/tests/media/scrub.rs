@@ -130,24 +130,26 @@ pub fn refreshing_costs_what_the_closed_form_says() {
 /// A block that is read so often is moved, and then counts from zero.
 #[test]
 pub fn a_block_that_is_read_often_is_moved_and_counts_anew() {
-    let config = config(&[("device.scrub.reclaim_reads", json!(10))]);
+    let config = config(&[("device.scrub.reclaim_reads", json!(60))]);
     let mut drive = new(&config);
-    // 8 dies x 2 planes x 10 reads.
-    read_one(&mut drive, 159, 0);
+    // 8 dies x 2 planes x 60 reads.
+    read_one(&mut drive, 959, 0);
     assert_eq!(media(&drive).moved_blocks, [0, 0]);
     read_one(&mut drive, 1, 0);
     // It is moved with the next request, and its data now lie in a block that is not full.
     read_one(&mut drive, 1, 0);
     assert_eq!(media(&drive).moved_blocks, [0, 1]);
-    // The block it lay in is written anew: it has been read as if it were new.
+    // The block it lay in is written anew. A quarter of its 768 pages is read now and then: fewer than it bears, and
+    // more than the eighth of that after which a block that has been read too often is asked for again.
     let count = pages(&drive);
-    for n in 0..3 * count {
-        drive.overwrite_untimed(&[n % count]);
+    for round in 0..5 {
+        let all: Vec<u64> =
+            (0..count * 2 / 3).map(|n| (round * count * 2 / 3 + n) % count).collect();
+        drive.overwrite_untimed(&all);
+        let make = |n: u64| Request::new(n, Op::Read, Lba(n * 4 * SECTORS), SECTORS as u32);
+        drive.serve(1, count / 4, make);
     }
-    for page in 0..count / 16 {
-        read_one(&mut drive, 1, page * 16 * SECTORS);
-    }
-    assert_eq!(media(&drive).moved_blocks, [0, 1], "no block was read 160 times since");
+    assert_eq!(media(&drive).moved_blocks, [0, 1], "no block was read 960 times since");
     drive.check().unwrap();
 }
 

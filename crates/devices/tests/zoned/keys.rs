@@ -204,6 +204,13 @@ const ROWS: &[(&str, &str, [&str; 2], Load, bool)] = &[
         Load { figure: |it| it.read_ns },
         true,
     ),
+    (
+        "suspend.step = '10us'\ntiming.bus_rate = '40MT/s'",
+        "timing.cache_reads",
+        ["true", "false"],
+        Load { figure: |it| it.read_ns },
+        true,
+    ),
     ("", "suspend.step", ["'none'", "'100us'"], Load { figure: |it| it.read_ns }, false),
     (
         "suspend.step = '100us'",

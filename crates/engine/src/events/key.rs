@@ -1,9 +1,10 @@
-//! The keys of events: time, insertion number and payload in one integer.
+//! The keys of events: time, insertion number, source and payload in one integer.
 
 use crate::Time;
 
-/// From the highest bit: when, the insertion number in 40 bits, the payload.
+/// From the highest bit: when, the insertion number in 37 bits, where it waits in 3, the payload.
 pub const PAYLOAD_BITS: u32 = 24;
+pub const ORDER_SHIFT: u32 = PAYLOAD_BITS + 3;
 pub const TIME_SHIFT: u32 = 64;
 
 /// When an event happens: the upper half of its key.

@@ -341,7 +341,7 @@ impl Device for Faulty<'_> {
         while self.script_at().is_some_and(|at| at <= now) {
             self.go_by_script(now);
         }
-        let changes = matches!(request.op, Op::Write | Op::Trim);
+        let changes = !matches!(request.op, Op::Read | Op::Flush | Op::Report);
         let refused = match self.off_until {
             Some(_) => Some(Status::PowerLost),
             None if changes && (self.wrong.read_only || self.wrong.has_ended) => {

@@ -115,7 +115,7 @@ impl<'a> Doors<'a> {
         export: Export,
         server: &mut Server<'_, D, W>,
     ) -> Result<(), RunError> {
-        let wishes = parts::wishes(settings, export.bytes)?;
+        let wishes = parts::wishes(settings, export.bytes, server.zone_limits().is_some())?;
         if let Some(behind) = self.shared {
             // It is ready once.
             let _ = behind.export.set(export);

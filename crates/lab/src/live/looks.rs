@@ -2,8 +2,8 @@
 
 use super::{map, report};
 use crate::faults::Faulty;
-use crate::placed;
 use crate::results::Collected;
+use crate::{placed, zones};
 use devices::Looks;
 use devices::ssd::account::Counter;
 use engine::{Device, SECTOR_BYTES, Time};
@@ -39,6 +39,7 @@ pub(super) fn look(
             Some(map::map(&looks).ok_or_else(|| "map: this device has no flash".to_owned()))
         }
         "placement" => Some(placement(device)),
+        "zones" => Some(zones(device)),
         "counts" => Some(Ok(counts(counted, device, now, timing))),
         _ => None,
     }
@@ -79,6 +80,12 @@ fn placement(device: &Faulty<'_>) -> Result<Value, String> {
     let report =
         report.ok_or("placement: this device has no placement handles (device.fdp.handles)")?;
     Ok(placed::section(&report))
+}
+
+/// The zones that are not empty, and what all are like.
+fn zones(device: &Faulty<'_>) -> Result<Value, String> {
+    let states = device.device.zone_states();
+    states.map(zones::listed).ok_or_else(|| "zones: this device has none".to_owned())
 }
 
 /// Adds how old data are, where they age: the clock, and the shares of pages that take retries and that are lost.

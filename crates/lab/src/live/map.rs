@@ -131,12 +131,14 @@ mod tests {
             state: BlockState::Closed,
             stream: 0,
             is_frontier: false,
+            retries: 0,
         };
         let drive = |number| DriveLook {
             first: number * each,
             blocks: each,
             data_pages: 20,
             units: (0..units).map(|unit| format!("unit {unit}")).collect(),
+            ages: false,
         };
         Looks { blocks: (0..blocks).map(block).collect(), drives: (0..drives).map(drive).collect() }
     }

@@ -16,6 +16,7 @@ mod settings;
 mod shared;
 mod trace_writer;
 mod watcher;
+mod zoned;
 
 use crate::config::Experiment;
 use crate::error::{RunError, reason};
@@ -142,10 +143,9 @@ fn serve(
         || if control.is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let mut session = Session::new(experiment, supplied, 1, None, &mut || wanted_still())?;
     session.is_served();
-    if session.device().zones().is_some() {
-        let problem =
-            "a served device has no zones yet; a log of the host makes it one of blocks: \"log\"";
-        return Err(experiment.blame(&Invalid::new(&["device.adapt"], problem.to_owned())).into());
+    let zones = session.device().zones();
+    if let Some(zones) = &zones {
+        zoned::check(experiment, settings, zones)?;
     }
     let capacity = session.capacity_bytes();
     let wanted = place::wanted_bytes(settings, capacity)?;

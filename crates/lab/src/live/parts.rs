@@ -11,13 +11,21 @@ const FORM: &str = "SIZE [thin CAPACITY] [lba 512B|4KiB], with sizes such as 1Gi
 const MOST: usize = 32;
 
 /// The namespaces that the settings wish for, of a device of that many bytes; none: one of all.
-pub fn wishes(settings: &LiveSettings, bytes: u64) -> Result<Vec<NamespaceWish>, RunError> {
+pub fn wishes(
+    settings: &LiveSettings,
+    bytes: u64,
+    has_zones: bool,
+) -> Result<Vec<NamespaceWish>, RunError> {
     let Some(text) = &settings.namespaces else { return Ok(Vec::new()) };
     let refuse = |problem: String| RunError::Input(format!("namespaces {text}: {problem}"));
     if settings.nvme.is_none() {
         return Err(refuse("only hosts of NVMe/TCP see them; give its address (nvme)".to_owned()));
     }
-    read(text, bytes).map_err(refuse)
+    let found = read(text, bytes).map_err(refuse)?;
+    if has_zones && found.iter().any(|it| it.bytes != bytes || it.capacity != bytes) {
+        return Err(refuse("zones are one namespace, of all: 100% [lba 512B|4KiB]".to_owned()));
+    }
+    Ok(found)
 }
 
 fn read(text: &str, bytes: u64) -> Result<Vec<NamespaceWish>, String> {

@@ -7,8 +7,9 @@ use crate::faults::{Faulty, Order};
 use crate::figures::Figures;
 use crate::placed;
 use crate::results::Collected;
+use crate::zones;
 use engine::{Completion, Followed, Load, Request, Time};
-use nbd::{Health, Placement, Punctuality, Witness};
+use nbd::{Health, Placement, Punctuality, Witness, ZoneLimits, ZoneList, ZoneQuery, ZonesAltered};
 use serde_json::{Value, json};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex};
@@ -125,6 +126,18 @@ impl Witness<Faulty<'_>> for Watcher {
 
     fn next_unit(&mut self, device: &mut Faulty<'_>, now: Time, handle: u32) -> bool {
         device.order(now, Order::NextUnit(handle)).is_ok()
+    }
+
+    fn zone_limits(&mut self, device: &mut Faulty<'_>) -> Option<ZoneLimits> {
+        device.device.zone_states().map(zones::limits)
+    }
+
+    fn zones(&mut self, device: &mut Faulty<'_>, query: &ZoneQuery) -> Option<ZoneList> {
+        device.device.zone_states().map(|states| zones::seen(states, query))
+    }
+
+    fn zones_altered(&mut self, device: &mut Faulty<'_>, since: u64) -> Option<ZonesAltered> {
+        device.device.zone_states().map(|states| zones::altered(states, since))
     }
 
     fn look(

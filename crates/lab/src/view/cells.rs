@@ -2,7 +2,7 @@
 //! readable.
 
 use devices::ssd::ids::BlockState;
-use devices::{BlockLook, Looks};
+use devices::{BlockLook, DriveLook, Looks};
 use serde_json::{Value, json};
 use std::ops::Range;
 
@@ -15,6 +15,8 @@ pub(super) struct Cell {
     valid: u32,
     programmed: u32,
     erases: u32,
+    /// The most retries of one of its blocks.
+    retries: u8,
     /// State, whether a frontier is in it, and stream: 3 bits, 1 bit, 4 bits.
     head: u8,
 }
@@ -40,6 +42,7 @@ impl Cell {
             valid: sum(|block| block.valid),
             programmed: sum(|block| block.programmed),
             erases: sum(|block| block.erases),
+            retries: blocks.iter().map(|block| block.retries).max().unwrap_or(0),
             head: state as u8 | u8::from(is_frontier) << 3 | stream << 4,
         }
     }
@@ -51,6 +54,7 @@ impl Cell {
         for number in [self.valid, self.programmed, self.erases] {
             write_number(u64::from(number), bytes);
         }
+        bytes.push(self.retries);
     }
 }
 
@@ -94,7 +98,8 @@ impl Layout {
                 cells.extend(starts.map(of_cell));
                 first = end;
             }
-            drives.push(json!({ "data_pages": drive.data_pages, "units": units }));
+            let DriveLook { data_pages, ages, .. } = drive;
+            drives.push(json!({ "data_pages": data_pages, "ages": ages, "units": units }));
         }
         let shape = json!({
             "blocks": looks.blocks.len(),
@@ -109,7 +114,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use devices::{DriveLook, UNKNOWN_STREAM};
+    use devices::UNKNOWN_STREAM;
 
     fn block(number: u32, units: u32, blocks: u32) -> BlockLook {
         BlockLook {
@@ -120,6 +125,7 @@ mod tests {
             state: if number.is_multiple_of(9) { BlockState::Free } else { BlockState::Closed },
             stream: UNKNOWN_STREAM,
             is_frontier: false,
+            retries: (number % 5) as u8,
         }
     }
 
@@ -129,7 +135,9 @@ mod tests {
             let (first, units_named) = (looks.blocks.len(), (0..units).map(|it| it.to_string()));
             looks.blocks.extend((0..blocks).map(|number| block(number, units, blocks)));
             let units = units_named.collect();
-            looks.drives.push(DriveLook { first, blocks: blocks as usize, data_pages: 7, units });
+            let blocks = blocks as usize;
+            let ages = true;
+            looks.drives.push(DriveLook { first, blocks, data_pages: 7, units, ages });
         }
         looks
     }
@@ -172,6 +180,7 @@ mod tests {
         assert_eq!(Cell::of(&[a, b]).head & 7, BlockState::Closed as u8);
         (a.state, a.is_frontier) = (BlockState::Open, true);
         assert_eq!(Cell::of(&[b, a]).head & 15, BlockState::Open as u8 | 8);
+        assert_eq!(Cell::of(&[b, a]).retries, 4, "of the older of the two");
         (b.state, b.stream) = (BlockState::Victim, 1);
         assert_eq!(Cell::of(&[a, b]).head, BlockState::Victim as u8 | 8 | 1 << 4);
     }

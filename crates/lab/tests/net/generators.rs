@@ -4,7 +4,8 @@ use super::Config;
 use super::dice::Dice;
 
 /// The kinds of workload that are drawn here alone.
-pub const KINDS: [&str; 7] = ["cache", "checkpoint", "lsm", "kv_offload", "ann", "gnn", "training"];
+pub const KINDS: [&str; 8] =
+    ["cache", "checkpoint", "lsm", "kv_offload", "ann", "gnn", "training", "paging"];
 
 /// A value of a key of these kinds that no other kind has.
 #[expect(clippy::match_same_arms, reason = "a row for each kind of workload")]
@@ -43,6 +44,12 @@ pub fn value(path: &str, dice: &mut Dice) -> Option<String> {
         "batch" => dice.whole(&[1, 4, 30]),
         "sample" => dice.text(&["1B", "5000B", "16KiB"]),
         "samples" => dice.whole(&[1, 20, 90]),
+        "working_set" => dice.text(&["1600KiB", "2MiB", "8MiB"]),
+        "memory" => dice.text(&["600KiB", "1MiB", "1540KiB"]),
+        "touches" => dice.whole(&[1, 300, 5000]),
+        "threads" => dice.whole(&[1, 2, 10]),
+        "read_ahead" => dice.whole(&[1, 4, 8]),
+        "cluster" => dice.whole(&[1, 16, 32]),
         _ => return None,
     };
     Some(value)
@@ -167,6 +174,18 @@ fn of_kind(kind: &str) -> &'static [(&'static str, f64)] {
             ("shuffle", 0.4),
             ("request_size", 0.6),
             ("outstanding", 0.4),
+            ("load", 0.5),
+        ],
+        "paging" => &[
+            ("touches", 0.95),
+            ("threads", 0.4),
+            ("working_set", 0.98),
+            ("memory", 0.98),
+            ("compute", 0.4),
+            ("read_share", 0.5),
+            ("locality", 0.3),
+            ("read_ahead", 0.4),
+            ("cluster", 0.4),
             ("load", 0.5),
         ],
         _ => &[

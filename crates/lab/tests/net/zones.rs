@@ -107,9 +107,10 @@ pub fn of_zones(path: &str, dice: &mut Dice) -> Option<String> {
         }
         "firmware.spread" => dice.text(&["constant", "exponential"]),
         "zones.erase" => dice.text(&["at-reset", "at-open"]),
-        "zones.read_across" | "buffer.power_loss_protected" | "wear.variable_capacity" => {
-            dice.pick(&["true", "false"]).to_owned()
-        }
+        "zones.read_across"
+        | "timing.cache_reads"
+        | "buffer.power_loss_protected"
+        | "wear.variable_capacity" => dice.pick(&["true", "false"]).to_owned(),
         "wear.rated_cycles" => dice.whole(&[1_000, 100_000]),
         "wear.program_failures" => dice.number(&[0.0]),
         "buffer.size" => dice.text(&["16MiB", "64MiB"]),

@@ -35,6 +35,9 @@ pub mod io {
     pub const MANAGEMENT_RECEIVE: u8 = 0x12;
     pub const COPY: u8 = 0x19;
     pub const MANAGEMENT_SEND: u8 = 0x1d;
+    pub const ZONE_SEND: u8 = 0x79;
+    pub const ZONE_RECEIVE: u8 = 0x7a;
+    pub const ZONE_APPEND: u8 = 0x7d;
 }
 
 /// The opcode of commands of fabrics, and their types.
@@ -115,6 +118,13 @@ impl Status {
     pub const UNRECOVERED_READ_ERROR: Status = Status(0x281);
     /// The data differ.
     pub const COMPARE_FAILURE: Status = Status(0x285);
+
+    /// What a zone has refused.
+    pub fn of_zone(refused: engine::Status) -> Self {
+        let known =
+            refused.nvme().map(|(kind, code)| Status(u16::from(kind) << 8 | u16::from(code)));
+        known.unwrap_or(Status::INTERNAL_ERROR)
+    }
 
     /// The field of a completion. A command that fails by what it says need not be tried again.
     pub fn field(self) -> u16 {

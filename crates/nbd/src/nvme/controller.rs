@@ -23,21 +23,26 @@ const IS_READY: u32 = 1;
 const SHUTDOWN_COMPLETE: u32 = 2 << 2;
 
 /// Features.
-const ARBITRATION: u8 = 0x01;
-const POWER: u8 = 0x02;
-const TEMPERATURE: u8 = 0x04;
-const ERROR_RECOVERY: u8 = 0x05;
-const WRITE_CACHE: u8 = 0x06;
-const QUEUES: u8 = 0x07;
-const ATOMICITY: u8 = 0x0a;
-const EVENTS: u8 = 0x0b;
-const KEEP_ALIVE: u8 = 0x0f;
-const PLACEMENT: u8 = 0x1d;
+pub const ARBITRATION: u8 = 0x01;
+pub const POWER: u8 = 0x02;
+pub const TEMPERATURE: u8 = 0x04;
+pub const ERROR_RECOVERY: u8 = 0x05;
+pub const WRITE_CACHE: u8 = 0x06;
+pub const QUEUES: u8 = 0x07;
+pub const ATOMICITY: u8 = 0x0a;
+pub const EVENTS: u8 = 0x0b;
+pub const KEEP_ALIVE: u8 = 0x0f;
+pub const COMMAND_SETS: u8 = 0x19;
+pub const PLACEMENT: u8 = 0x1d;
 
 /// The warning of a drive that it accepts no more writes, as an event: of health, reliability, to be read
 /// in the log page of health; and the bit that asks for it.
 const ENDED_EVENT: u64 = 1 | (logs::HEALTH as u64) << 16;
 const ENDED_BIT: u32 = 1 << 3;
+/// The notice that zones were changed, to be read in their log page, and the bit that asks for it; the namespace is in
+/// the second word.
+pub const ALTERED_EVENT: u64 = 2 | 0xef << 8 | (logs::CHANGED_ZONES as u64) << 16;
+pub const ALTERED_BIT: u32 = 1 << 27;
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -57,6 +62,9 @@ pub struct Controller {
     waiting: VecDeque<u16>,
     events: u32,
     is_told: bool,
+    /// Of each namespace: how often its drive had changed a zone when the log was read last, and whether the host was
+    /// told since.
+    altered: Vec<(u64, bool)>,
 }
 
 /// What a command changes beyond its controller.
@@ -90,6 +98,7 @@ impl Controller {
             waiting: VecDeque::new(),
             events: 0xff,
             is_told: false,
+            altered: Vec::new(),
         }
     }
 
@@ -120,12 +129,48 @@ impl Controller {
         }
     }
 
+    /// Drives may have changed zones by themselves.
+    pub fn tell_altered(&mut self, subsystem: &Subsystem, output: &Output) {
+        if self.events & ALTERED_BIT == 0 || self.discovers {
+            return;
+        }
+        self.altered.resize(subsystem.namespaces.len(), (0, false));
+        let each = self.altered.iter_mut().zip(&subsystem.namespaces).zip(1..);
+        for (((seen, is_told), namespace), number) in each {
+            if !*is_told
+                && namespace.altered() > *seen
+                && let Some(id) = self.waiting.pop_front()
+            {
+                *is_told = true;
+                output.complete(id, ALTERED_EVENT | number << 32, Status::SUCCESS);
+            }
+        }
+    }
+
+    /// The log of changed zones of a namespace.
+    fn altered_log(&mut self, entry: &Entry, subsystem: &Subsystem) -> Result<Vec<u8>, Status> {
+        let number = entry.namespace();
+        let namespace = subsystem.namespace(number)?;
+        self.altered.resize(subsystem.namespaces.len(), (0, false));
+        let (seen, is_told) = &mut self.altered[number as usize - 1];
+        let found = namespace.zones_altered(*seen)?;
+        // Unless the event is to be kept, the host knows now.
+        if entry.word(10) & 1 << 15 == 0 {
+            (*seen, *is_told) = (found.count, false);
+        }
+        let block = u64::from(namespace.part.wish.block);
+        let starts = found.starts.map(|all| {
+            all.iter().map(|start| (start - namespace.part.first) / block).collect::<Vec<_>>()
+        });
+        Ok(logs::changed_zones(starts.as_deref()))
+    }
+
     /// Executes a command of the admin queue.
     pub fn execute(&mut self, entry: &Entry, subsystem: &mut Subsystem, output: &Output) -> Effect {
         let was_ready = self.is_ready();
         let outcome = match entry.opcode() {
             _ if entry.is_fused() => Err(Status::INVALID_FIELD),
-            FABRICS => self.property(entry),
+            FABRICS => self.property(entry, subsystem),
             _ if !was_ready => Err(Status::SEQUENCE_ERROR),
             admin::IDENTIFY => self.identify(entry, subsystem),
             admin::GET_LOG_PAGE => self.log_page(entry, subsystem),
@@ -164,11 +209,11 @@ impl Controller {
         if was_ready && !self.is_ready() { Effect::Reset } else { Effect::Nothing }
     }
 
-    fn property(&mut self, entry: &Entry) -> Result<End, Status> {
+    fn property(&mut self, entry: &Entry, subsystem: &Subsystem) -> Result<End, Status> {
         let (is_long, offset) = (entry.word(10) & 7 == 1, entry.word(11));
         let value = match entry.fabrics_type() {
             fabrics::PROPERTY_GET => match (offset, is_long) {
-                (CAPABILITIES, true) => identify::capabilities(),
+                (CAPABILITIES, true) => identify::capabilities(subsystem.has_zones()),
                 (VERSION, false) => identify::VERSION.into(),
                 (CONFIGURATION, false) => self.configuration.into(),
                 (STATUS, false) => self.status.into(),
@@ -207,29 +252,58 @@ impl Controller {
         }
         let by_set =
             [identify::NAMESPACE_OF_SET, identify::CONTROLLER_OF_SET, identify::ACTIVE_OF_SET];
-        if by_set.contains(&what) && set != 0 {
+        let is_known = set == identify::BLOCKS || set == identify::ZONES && subsystem.has_zones();
+        if by_set.contains(&what) && !is_known {
             return Err(Status::INVALID_FIELD);
         }
+        // Of a command set, or of all.
+        let numbered = subsystem.namespaces.iter().zip(1..);
+        let of_set = |set: u8| {
+            numbered.filter(move |(it, _)| it.command_set() == set).map(|(_, number)| number)
+        };
         Ok(End::Data(match what {
             identify::NAMESPACE => {
                 let it = found()?;
                 let group = if subsystem.places() { it.group as u16 } else { 0 };
-                identify::namespace(&it.part, it.export.read_only, &it.id, group)
+                identify::namespace(
+                    &it.part,
+                    it.export.read_only,
+                    &it.id,
+                    (group, it.zones.as_ref()),
+                )
             }
             identify::CONTROLLER => {
                 let groups = subsystem.places().then(|| subsystem.groups());
                 let with = (self.discovers, groups);
-                identify::controller(&self.named(subsystem), self.id, count, with)
+                identify::controller(
+                    &self.named(subsystem),
+                    self.id,
+                    count,
+                    with,
+                    subsystem.has_zones(),
+                )
             }
             identify::ACTIVE | identify::ACTIVE_OF_SET if number >= EVERY_NAMESPACE - 1 => {
                 return Err(Status::INVALID_NAMESPACE);
             }
-            identify::ACTIVE | identify::ACTIVE_OF_SET => identify::active(count, number),
-            identify::DESCRIPTORS => identify::descriptors(&found()?.id),
-            identify::NAMESPACE_OF_SET => found().map(|_| identify::nothing())?,
-            identify::CONTROLLER_OF_SET => identify::limits(),
+            identify::ACTIVE => identify::active(1..=count as u32, number),
+            identify::ACTIVE_OF_SET => identify::active(of_set(set), number),
+            identify::DESCRIPTORS => {
+                let it = found()?;
+                identify::descriptors(&it.id, it.command_set())
+            }
+            identify::NAMESPACE_OF_SET => {
+                let it = found()?;
+                match (&it.zones, set) {
+                    (_, identify::BLOCKS) => identify::nothing(),
+                    (Some(limits), _) => identify::zoned(limits, it.part.wish.block),
+                    (None, _) => return Err(Status::INVALID_FIELD),
+                }
+            }
+            identify::CONTROLLER_OF_SET if set == identify::BLOCKS => identify::limits(),
+            identify::CONTROLLER_OF_SET => identify::zoned_limits(subsystem.most_appended()),
             identify::NAMESPACE_IN_GENERAL => identify::in_general(found()?.export.read_only),
-            identify::COMMAND_SETS => identify::command_sets(),
+            identify::COMMAND_SETS => identify::command_sets(subsystem.has_zones()),
             _ => return Err(Status::INVALID_FIELD),
         }))
     }
@@ -260,6 +334,9 @@ impl Controller {
             _ if self.discovers => return Err(Status::INVALID_LOG_PAGE),
             logs::SUPPORTED => {
                 let mut pages = logs::EVERYWHERE.to_vec();
+                if subsystem.has_zones() {
+                    pages.push(logs::CHANGED_ZONES);
+                }
                 if subsystem.places() {
                     pages.extend(placement::CONFIGURATIONS..=placement::EVENTS);
                 }
@@ -273,8 +350,12 @@ impl Controller {
                 self.is_told &= first & 1 << 15 != 0;
                 logs::health(&health, count)
             }
+            logs::CHANGED_ZONES if subsystem.has_zones() => self.altered_log(entry, subsystem)?,
             logs::FIRMWARE => logs::firmware(identify::firmware()),
-            logs::EFFECTS => logs::effects(subsystem.places()),
+            logs::EFFECTS => {
+                let set = (entry.word(14) >> 24) as u8;
+                logs::effects(subsystem.places(), set == identify::ZONES && subsystem.has_zones())
+            }
             other => placement::page(other, entry, subsystem).ok_or(Status::INVALID_LOG_PAGE)??,
         };
         let Some(from) = usize::try_from(offset).ok().filter(|from| *from <= page.len()) else {
@@ -297,6 +378,8 @@ impl Controller {
             }
             EVENTS => self.events = value,
             KEEP_ALIVE => self.patience_ms = value,
+            // There is one combination.
+            COMMAND_SETS if value & 0x1ff == 0 => {}
             ARBITRATION | POWER | TEMPERATURE | ERROR_RECOVERY | WRITE_CACHE | ATOMICITY
             | PLACEMENT => {
                 return Err(Status::FEATURE_NOT_CHANGEABLE);
@@ -310,7 +393,7 @@ impl Controller {
         let value = match entry.word(10) as u8 {
             // No limit to a burst.
             ARBITRATION => 7,
-            POWER | ERROR_RECOVERY | ATOMICITY => 0,
+            POWER | ERROR_RECOVERY | ATOMICITY | COMMAND_SETS => 0,
             TEMPERATURE => 343,
             WRITE_CACHE => 1,
             QUEUES => self.queues,

@@ -42,7 +42,8 @@ pub fn begin(
     let mut sources: Vec<Source<'_>> = Vec::new();
     let block = namespace.part.wish.block;
     let mut all = 0;
-    for range in data.chunks_exact(RANGE_BYTES) {
+    let ranges = (entry.word(12) as usize & 0xff) + 1;
+    for range in data.chunks_exact(RANGE_BYTES).take(ranges) {
         let from = match format(entry) {
             COPY_ANY => subsystem.namespace(le32(range, 0))?,
             _ => namespace,

@@ -6,6 +6,7 @@ use super::limits::{
 use super::limits::{MOST_ERRORS, MOST_EVENTS, MOST_QUEUES, QUEUE_ENTRIES, TRANSFER_POWER};
 use super::part::Part;
 use super::wire::MOST_IN_CAPSULE;
+use crate::zones::ZoneLimits;
 use engine::SECTOR_BYTES;
 
 /// Bytes of each answer.
@@ -22,6 +23,9 @@ pub const ACTIVE_OF_SET: u8 = 0x07;
 pub const NAMESPACE_IN_GENERAL: u8 = 0x08;
 pub const COMMAND_SETS: u8 = 0x1c;
 
+/// Command sets: of blocks, and of zones.
+pub const BLOCKS: u8 = 0;
+pub const ZONES: u8 = 2;
 /// The version of the specification that is followed: 1.4.
 pub const VERSION: u32 = 0x0001_0400;
 /// The type of a discovery controller, and of one with namespaces.
@@ -47,12 +51,13 @@ pub fn firmware() -> [u8; 8] {
 }
 
 /// A controller with `namespaces`, or one for discovery; with placement handles in
-/// so many endurance groups, if there are such.
+/// so many endurance groups, if there are such, and with zones.
 pub fn controller(
     name: &Name,
     id: u16,
     namespaces: usize,
     (discovers, groups): (bool, Option<u32>),
+    zones: bool,
 ) -> Vec<u8> {
     let mut page = Page::default();
     page.text(4, 20, &name.serial);
@@ -99,18 +104,58 @@ pub fn controller(
             page.u16(256, 1 << 5);
             page.u16(340, groups as u16);
         }
+        // A notice of changed zones.
+        page.u32(92, u32::from(zones) << 27);
         // A write cache; a flush may be for all namespaces.
         page.byte(525, 1 | 3 << 1);
     }
     page.0
 }
 
+/// What zones a namespace has, with blocks of that many bytes (NVMe Zoned Namespace Command Set 1.1, 4.1.5.1).
+pub fn zoned(limits: &ZoneLimits, block: u32) -> Vec<u8> {
+    let mut page = Page::default();
+    let blocks = |bytes: u64| bytes / u64::from(block);
+    // Reads over borders, and windows of random writes.
+    page.u16(2, u16::from(limits.read_across) | u16::from(limits.windows > 0) << 1);
+    // Counted from none on.
+    page.u32(4, limits.active - 1);
+    page.u32(8, limits.open - 1);
+    if limits.windows > 0 {
+        page.u32(44, limits.windows - 1);
+        page.u16(48, blocks(limits.granularity) as u16);
+        page.u16(50, blocks(limits.window) as u16);
+        // The host may commit.
+        page.byte(52, 1);
+    }
+    page.bytes(2816, &blocks(limits.size).to_le_bytes());
+    page.0
+}
+
+/// What a controller can do with zones of which the smallest limit of an append is that.
+pub fn zoned_limits(append: u64) -> Vec<u8> {
+    let mut page = Page::default();
+    let pages = append / PAGE_BYTES as u64;
+    let power = pages.max(1).ilog2() as u8;
+    // 0 is as much as of any command.
+    page.byte(0, if power >= TRANSFER_POWER { 0 } else { power });
+    page.0
+}
+
 /// A namespace: its part of the device, whether it is read-only, its id as 16 bytes; its endurance group, if there are
 /// such.
-pub fn namespace(part: &Part, read_only: bool, id: &[u8; 16], group: u16) -> Vec<u8> {
+pub fn namespace(
+    part: &Part,
+    read_only: bool,
+    id: &[u8; 16],
+    (group, zones): (u16, Option<&ZoneLimits>),
+) -> Vec<u8> {
     let mut page = Page::default();
     let block = part.wish.block;
-    for (at, bytes) in [(0, part.wish.bytes), (8, part.wish.capacity), (16, part.used())] {
+    let of_zones = |it: &ZoneLimits| part.wish.bytes / it.size * it.capacity;
+    let (capacity, used) =
+        zones.map_or((part.wish.capacity, part.used()), |it| (of_zones(it), of_zones(it)));
+    for (at, bytes) in [(0, part.wish.bytes), (8, capacity), (16, used)] {
         page.bytes(at, &(bytes / u64::from(block)).to_le_bytes());
     }
     page.byte(24, u8::from(part.is_thin()));
@@ -130,16 +175,16 @@ pub fn namespace(part: &Part, read_only: bool, id: &[u8; 16], group: u16) -> Vec
 /// What all command sets have of a namespace.
 pub fn in_general(read_only: bool) -> Vec<u8> {
     let mut page = Page::default();
-    page.byte(13, u8::from(read_only));
+    page.byte(8, u8::from(read_only));
     // It is ready.
     page.byte(14, 1);
     page.0
 }
 
-/// The namespaces that follow `after`.
-pub fn active(namespaces: usize, after: u32) -> Vec<u8> {
+/// Those of some namespaces, by their numbers, that follow `after`.
+pub fn active(namespaces: impl Iterator<Item = u32>, after: u32) -> Vec<u8> {
     let mut page = Page::default();
-    let next = (after + 1..=namespaces as u32).take(PAGE_BYTES / 4);
+    let next = namespaces.filter(|number| *number > after).take(PAGE_BYTES / 4);
     for (at, number) in next.enumerate() {
         page.u32(4 * at, number);
     }
@@ -147,14 +192,14 @@ pub fn active(namespaces: usize, after: u32) -> Vec<u8> {
 }
 
 /// The descriptors of a namespace: its ids and its command set.
-pub fn descriptors(id: &[u8; 16]) -> Vec<u8> {
+pub fn descriptors(id: &[u8; 16], set: u8) -> Vec<u8> {
     let mut page = Page::default();
     page.bytes(0, &[2, 16, 0, 0]);
     page.bytes(4, id);
     page.bytes(20, &[3, 16, 0, 0]);
     page.bytes(24, id);
-    // Of the command set for blocks, which is number 0.
     page.bytes(40, &[4, 1, 0, 0]);
+    page.byte(44, set);
     page.0
 }
 
@@ -165,10 +210,10 @@ pub fn limits() -> Vec<u8> {
     page.0
 }
 
-/// The combinations of command sets: one, of blocks alone.
-pub fn command_sets() -> Vec<u8> {
+/// The combinations of command sets: one, of blocks, and of zones if there are some.
+pub fn command_sets(zones: bool) -> Vec<u8> {
     let mut page = Page::default();
-    page.byte(0, 1);
+    page.byte(0, 1 | u8::from(zones) << ZONES);
     page.0
 }
 
@@ -177,9 +222,10 @@ pub fn nothing() -> Vec<u8> {
     Page::default().0
 }
 
-/// The capabilities of a controller: sizes of queues, contiguous, 5 s to be ready, blocks.
-pub fn capabilities() -> u64 {
-    u64::from(QUEUE_ENTRIES - 1) | 1 << 16 | 10 << 24 | 1 << 37
+/// The capabilities of a controller: sizes of queues, contiguous, 5 s to be ready, blocks, and with zones several
+/// command sets.
+pub fn capabilities(zones: bool) -> u64 {
+    u64::from(QUEUE_ENTRIES - 1) | 1 << 16 | 10 << 24 | 1 << 37 | u64::from(zones) << 43
 }
 
 /// The number of I/O queues that a host gets of those that it wants, from none on.

@@ -289,9 +289,7 @@ impl Link {
             return Ok(Some(Vec::new()));
         }
         let (kind, offset, length) = entry.data();
-        if length as usize != bytes {
-            return Err(Status::SGL_LENGTH_INVALID);
-        }
+        let bytes = requests::comes(entry, bytes, length as usize)?;
         match kind {
             SGL_TRANSPORT => {
                 self.wanting.push_back((*entry, bytes));
@@ -346,7 +344,7 @@ impl Link {
     /// Executes a command, unless others wait or it has to.
     fn begin(&mut self, one: Waiting, subsystem: &Subsystem) {
         let Some(lane) = &self.lane else { return };
-        if !self.waiting.is_empty() || !requests::has_room(&one.entry, lane, subsystem) {
+        if !self.waiting.is_empty() || !self.has_room(&one.entry, lane, subsystem) {
             return self.waiting.push_back(one);
         }
         self.execute(one, false, subsystem);
@@ -364,11 +362,18 @@ impl Link {
         }
     }
 
+    /// Whether a command may begin: those who answer it have room, and the host takes what it is told.
+    fn has_room(&self, entry: &Entry, lane: &Lane, subsystem: &Subsystem) -> bool {
+        let may_tell =
+            !requests::is_told(entry) || lane.may_tell() && self.output.readiness().reads;
+        may_tell && requests::has_room(entry, lane, subsystem)
+    }
+
     /// Continues with what had to wait.
     pub fn proceed(&mut self, subsystem: &Subsystem) {
         while let Some(lane) = &self.lane
             && let Some(first) = self.waiting.front()
-            && requests::has_room(&first.entry, lane, subsystem)
+            && self.has_room(&first.entry, lane, subsystem)
             && let Some(first) = self.waiting.pop_front()
         {
             self.execute(first, true, subsystem);

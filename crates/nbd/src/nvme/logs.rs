@@ -12,6 +12,7 @@ pub const HEALTH: u8 = 0x02;
 pub const FIRMWARE: u8 = 0x03;
 pub const EFFECTS: u8 = 0x05;
 pub const DISCOVERY: u8 = 0x70;
+pub const CHANGED_ZONES: u8 = 0xbf;
 
 /// Those that every controller of drives has.
 pub const EVERYWHERE: [u8; 5] = [SUPPORTED, ERRORS, HEALTH, FIRMWARE, EFFECTS];
@@ -126,8 +127,9 @@ pub fn firmware(revision: [u8; 8]) -> Vec<u8> {
     page
 }
 
-/// The page of commands and what they change; with those of placement handles, if there are some.
-pub fn effects(places: bool) -> Vec<u8> {
+/// The page of commands and what they change; with those of placement handles, if there are some, and with those of
+/// zones for their command set.
+pub fn effects(places: bool, zones: bool) -> Vec<u8> {
     let mut page = vec![0; 4096];
     let mut set = |at: usize, bits: u32| page[at..at + 4].copy_from_slice(&bits.to_le_bytes());
     for opcode in [
@@ -157,6 +159,26 @@ pub fn effects(places: bool) -> Vec<u8> {
         [io::WRITE, io::WRITE_ZEROES, io::DATASET_MANAGEMENT, io::WRITE_UNCORRECTABLE, io::COPY]
     {
         set(1024 + 4 * usize::from(opcode), 3);
+    }
+    if zones {
+        let set =
+            |page: &mut Vec<u8>, opcode: u8, bits: u8| page[1024 + 4 * usize::from(opcode)] = bits;
+        set(&mut page, io::ZONE_RECEIVE, 1);
+        set(&mut page, io::ZONE_SEND, 3);
+        set(&mut page, io::ZONE_APPEND, 3);
+        set(&mut page, io::WRITE_UNCORRECTABLE, 0);
+    }
+    page
+}
+
+/// The page of changed zones, by their first blocks; of more than fit none are told.
+pub fn changed_zones(starts: Option<&[u64]>) -> Vec<u8> {
+    let mut page = vec![0; 4096];
+    let starts = starts.filter(|all| all.len() < page.len() / 8);
+    let count = starts.map_or(u16::MAX, |all| all.len() as u16);
+    page[..2].copy_from_slice(&count.to_le_bytes());
+    for (start, field) in starts.unwrap_or(&[]).iter().zip(page[8..].chunks_exact_mut(8)) {
+        field.copy_from_slice(&start.to_le_bytes());
     }
     page
 }

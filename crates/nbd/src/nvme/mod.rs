@@ -6,6 +6,8 @@
 //! when it is due (`output.rs`). `wire.rs` is the transport, `controller.rs` has the admin commands,
 //! `requests.rs` those of I/O queues, `host.rs` is a small initiator.
 
+#[cfg(test)]
+mod codes_tests;
 mod command;
 mod controller;
 mod copying;
@@ -24,6 +26,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod wire;
+mod zones;
 
 pub use host::{NvmeHost, NvmeTerms};
 pub use limits::{QUEUES_IN_ALL, SUBSYSTEM_NAME};

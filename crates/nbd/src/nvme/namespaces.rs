@@ -1,7 +1,7 @@
 //! The namespaces of a subsystem, each a device that is served.
 
 use super::command::{EVERY_NAMESPACE, Status};
-use super::identify::Name;
+use super::identify::{self, Name};
 use super::limits::SUBSYSTEM_NAME;
 use super::logs;
 use super::part::Part;
@@ -11,6 +11,7 @@ use crate::control::Control;
 use crate::health::Health;
 use crate::local::LocalClient;
 use crate::placement::Placement;
+use crate::zones::{ZoneLimits, ZonesAltered};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +36,8 @@ pub struct Namespace {
     pub id: [u8; 16],
     /// Its placement handles, if it has some.
     pub handles: Option<usize>,
+    /// What its zones are like, if it has some.
+    pub zones: Option<ZoneLimits>,
     /// It has refused a write, because it takes no more.
     pub has_ended: Arc<AtomicBool>,
 }
@@ -46,20 +49,20 @@ impl fmt::Debug for Namespace {
 }
 
 impl Namespace {
-    /// A part of a device with a name, that these clients and this control have, and with placement handles if it has
-    /// some.
+    /// A part of a device with a name, that these clients and this control have, and with placement handles or zones if
+    /// it has some.
     pub fn new(
         name: &str,
         clients: Vec<LocalClient>,
         control: Control,
-        (handles, part): (Option<usize>, Part),
+        (handles, zones, part): (Option<usize>, Option<ZoneLimits>, Part),
     ) -> Self {
         let export = clients.first().map_or_else(Export::default, LocalClient::export);
         let export = Export { bytes: part.wish.bytes, ..export };
         let has_ended = Arc::default();
         let (name, id) = (name.to_owned(), [0; 16]);
         let group = 0;
-        Namespace { name, clients, control, export, part, group, id, handles, has_ended }
+        Namespace { name, clients, control, export, part, group, id, handles, zones, has_ended }
     }
 
     /// The client of an I/O queue.
@@ -76,6 +79,27 @@ impl Namespace {
             return Err(Status::FDP_DISABLED);
         }
         self.control.placement().ok_or(Status::INTERNAL_ERROR)
+    }
+
+    /// How often its drive has changed a zone by itself.
+    pub fn altered(&self) -> u64 {
+        self.clients.first().map_or(0, LocalClient::altered)
+    }
+
+    /// The zones that its drive has changed by itself since it had done so `since` times, and how often it has.
+    ///
+    /// # Errors
+    /// The status for a host, where it has none.
+    pub fn zones_altered(&self, since: u64) -> Result<ZonesAltered, Status> {
+        if self.zones.is_none() {
+            return Err(Status::INVALID_LOG_PAGE);
+        }
+        self.control.zones_altered(since).ok_or(Status::INTERNAL_ERROR)
+    }
+
+    /// The command set that it has.
+    pub fn command_set(&self) -> u8 {
+        if self.zones.is_some() { identify::ZONES } else { identify::BLOCKS }
     }
 
     fn is_off(&self) -> bool {
@@ -142,6 +166,17 @@ impl Subsystem {
     /// Whether a namespace has placement handles.
     pub fn places(&self) -> bool {
         self.namespaces.iter().any(|it| it.handles.is_some())
+    }
+
+    /// Whether a namespace has zones.
+    pub fn has_zones(&self) -> bool {
+        self.namespaces.iter().any(|it| it.zones.is_some())
+    }
+
+    /// The most bytes that an append may have on each of its zones.
+    pub fn most_appended(&self) -> u64 {
+        let limits = self.namespaces.iter().filter_map(|it| it.zones.map(|it| it.append));
+        limits.min().unwrap_or(0)
     }
 
     /// Whether a drive has no power, and whether one is served no more.

@@ -12,13 +12,21 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub struct Lane {
     pub number: usize,
     taken: Arc<Vec<AtomicBool>>,
+    /// An answer with data made here is under way.
+    tells: AtomicBool,
 }
 
 impl Lane {
     /// A free one.
     pub fn take(taken: &Arc<Vec<AtomicBool>>) -> Option<Self> {
         let number = taken.iter().position(|it| !it.swap(true, Ordering::AcqRel))?;
-        Some(Lane { number, taken: Arc::clone(taken) })
+        Some(Lane { number, taken: Arc::clone(taken), tells: AtomicBool::new(false) })
+    }
+
+    /// Whether an answer may be made whose data are kept until the host takes them: one at a time, so that a queue that
+    /// is not read has not many of them.
+    pub fn may_tell(&self) -> bool {
+        !self.tells.load(Ordering::Acquire)
     }
 }
 
@@ -71,17 +79,35 @@ pub struct Owed {
 }
 
 impl Owed {
+    /// An answer is made whose data are kept until the host takes them; until what is returned is dropped no other is.
+    pub fn begin_telling(self) -> Telling {
+        self.lane.tells.store(true, Ordering::Release);
+        Telling(self)
+    }
+
     /// The client that asks for it.
     pub fn client<'a>(&self, namespace: &'a Namespace) -> &'a LocalClient {
         namespace.client(self.lane.number)
     }
 }
 
-/// The reply to a command without data for the host.
+/// What is owed to a command whose answer is made here.
+pub struct Telling(Owed);
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        self.0.lane.tells.store(false, Ordering::Release);
+        // The next may begin.
+        self.0.output.ring();
+    }
+}
+
+/// The reply to a command without data for the host; that to an append is where the data are.
 pub fn plain(entry: &Entry, namespace: &Namespace, owed: Owed) -> Reply {
     let (id, opcode) = (entry.id(), entry.opcode());
     let has_ended = Arc::clone(&namespace.has_ended);
     let client = owed.client(namespace).clone();
+    let (first, block) = (namespace.part.first, u64::from(namespace.part.wish.block));
     Box::new(move |outcome| {
         // All of it is kept until now, the lane and the grant too.
         let mut owed = owed;
@@ -91,7 +117,9 @@ pub fn plain(entry: &Entry, namespace: &Namespace, owed: Owed) -> Reply {
         // The next data may come as soon as the host knows of the end.
         drop(owed.grant.take());
         let status = outcome.err().map_or(Status::SUCCESS, |refusal| status(refusal, opcode));
-        owed.output.complete(id, 0, status);
+        let result = outcome.ok().and_then(|words| words.first_chunk().copied());
+        let result = result.map_or(0, |place| (u64::from_le_bytes(place) - first) / block);
+        owed.output.complete(id, result, status);
         if status == Status::READ_ONLY_RANGE {
             has_ended.store(true, Ordering::Relaxed);
             owed.output.ring();
@@ -113,6 +141,7 @@ pub fn status(refusal: Refusal, opcode: u8) -> Status {
     match refusal {
         Refusal::NotPermitted => Status::READ_ONLY_RANGE,
         Refusal::NoSpace => Status::CAPACITY_EXCEEDED,
+        Refusal::Zone(refused) => Status::of_zone(refused),
         Refusal::Invalid | Refusal::NotSupported => Status::INVALID_FIELD,
         Refusal::Io => match opcode {
             io::READ | io::COMPARE | io::VERIFY => Status::UNRECOVERED_READ_ERROR,

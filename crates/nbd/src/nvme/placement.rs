@@ -3,6 +3,7 @@
 //! After the NVM Express base specification 2.1, 5.1.12.1.28 to 5.1.12.1.31, and 8.1.8; the names are its.
 
 use super::command::{Entry, SGL_TRANSPORT, Status};
+use super::limits::MOST_BYTES;
 use super::namespaces::{Namespace, Subsystem};
 use super::part::UNIT_BYTES;
 use crate::placement::{Placement, PlacementEvent};
@@ -175,7 +176,9 @@ pub fn check_receive(entry: &Entry, namespace: &Namespace) -> Result<(), Status>
     if entry.data().0 != SGL_TRANSPORT {
         return Err(Status::SGL_TYPE_INVALID);
     }
-    if entry.word(10) as u8 == HANDLE_STATUS { Ok(()) } else { Err(Status::INVALID_FIELD) }
+    let (_, _, room) = entry.data();
+    let is_known = entry.word(10) as u8 == HANDLE_STATUS && room <= MOST_BYTES;
+    if is_known { Ok(()) } else { Err(Status::INVALID_FIELD) }
 }
 
 /// The answer to it.

@@ -8,13 +8,15 @@ use super::limits::{ATOMIC_BYTES, MOST_BYTES, MOST_RANGE_BYTES};
 use super::namespaces::{Namespace, Subsystem};
 use super::output::Reading;
 use super::owed::{Lane, Owed, bytes_of, is_cut, plain, status};
-use super::placement;
+use super::{placement, zones};
 use crate::local::{LocalClient, Reply, Wanted, together};
 use crate::protocol::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const RANGE_BYTES: usize = 16;
+/// Descriptions of ranges that come with a command have at most so many bytes.
+const MOST_DESCRIBED: usize = 4096;
 
 /// How many bytes of data a command of an I/O queue sends; otherwise why it cannot be.
 pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
@@ -35,6 +37,9 @@ pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
         io::COPY,
         io::MANAGEMENT_RECEIVE,
         io::MANAGEMENT_SEND,
+        io::ZONE_SEND,
+        io::ZONE_RECEIVE,
+        io::ZONE_APPEND,
     ];
     if !known.contains(&opcode) {
         return Err(Status::INVALID_OPCODE);
@@ -42,20 +47,30 @@ pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
     let namespace = subsystem.namespace(entry.namespace())?;
     let changes = matches!(
         opcode,
-        io::WRITE | io::WRITE_ZEROES | io::DATASET_MANAGEMENT | io::WRITE_UNCORRECTABLE | io::COPY
+        io::WRITE
+            | io::WRITE_ZEROES
+            | io::DATASET_MANAGEMENT
+            | io::WRITE_UNCORRECTABLE
+            | io::COPY
+            | io::ZONE_SEND
+            | io::ZONE_APPEND
     );
+    zones::check_set(opcode, namespace)?;
     if changes && namespace.export.read_only {
         return Err(Status::WRITE_PROTECTED);
     }
     match opcode {
         io::FLUSH => Ok(0),
+        io::ZONE_SEND => zones::check_send(entry, namespace).map(|()| 0),
+        io::ZONE_RECEIVE => zones::check_receive(entry, namespace).map(|()| 0),
         io::COPY => copying::sends(entry),
         io::MANAGEMENT_SEND => placement::sends(entry, namespace),
         io::MANAGEMENT_RECEIVE => placement::check_receive(entry, namespace).map(|()| 0),
         io::DATASET_MANAGEMENT => Ok((entry.word(10) as usize & 0xff) * RANGE_BYTES + RANGE_BYTES),
         _ => {
             let (_, bytes) = extent(entry, namespace)?;
-            let carries = matches!(opcode, io::WRITE | io::READ | io::COMPARE);
+            let carries =
+                !matches!(opcode, io::WRITE_ZEROES | io::WRITE_UNCORRECTABLE | io::VERIFY);
             if opcode == io::WRITE {
                 placement::check_write(entry, namespace)?;
             }
@@ -71,10 +86,18 @@ pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
                     return Err(Status::SGL_LENGTH_INVALID);
                 }
             }
-            let sends = matches!(opcode, io::WRITE | io::COMPARE);
+            let sends = matches!(opcode, io::WRITE | io::COMPARE | io::ZONE_APPEND);
             Ok(if sends { bytes as usize } else { 0 })
         }
     }
+}
+
+/// How many bytes come with a command that sends at least so many, of which the host says how long they are. Descriptions
+/// of ranges may come with room for more of them: Linux always sends as many as there may be.
+pub fn comes(entry: &Entry, least: usize, said: usize) -> Result<usize, Status> {
+    let may_be_longer = matches!(entry.opcode(), io::DATASET_MANAGEMENT | io::COPY);
+    let fits = said == least || may_be_longer && (least..=MOST_DESCRIBED).contains(&said);
+    if fits { Ok(said) } else { Err(Status::SGL_LENGTH_INVALID) }
 }
 
 /// The first byte and the number of bytes of a command's blocks.
@@ -149,6 +172,11 @@ pub fn has_room(entry: &Entry, lane: &Lane, subsystem: &Subsystem) -> bool {
     client.is_none_or(LocalClient::has_room)
 }
 
+/// Whether the answer to a command is made here and kept until the host takes it.
+pub fn is_told(entry: &Entry) -> bool {
+    matches!(entry.opcode(), io::ZONE_RECEIVE | io::MANAGEMENT_RECEIVE)
+}
+
 /// Executes a command of an I/O queue, which was [checked](sends), with the data that it sends.
 pub fn execute(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) {
     let id = entry.id();
@@ -200,9 +228,10 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
     if opcode == io::MANAGEMENT_RECEIVE {
         let (output, entry) = (Arc::clone(&owed.output), *entry);
         let block = namespace.part.wish.block;
+        let (client, telling) = (client.clone(), owed.begin_telling());
         client.see_placement(Box::new(move |seen| {
             // All of it is kept until now.
-            let _owed = owed;
+            let _telling = telling;
             match seen {
                 Some(it) => {
                     output.complete_with(entry.id(), &placement::receive(&entry, &it, block));
@@ -211,6 +240,9 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
             }
         }));
         return Ok(());
+    }
+    if matches!(opcode, io::ZONE_SEND | io::ZONE_RECEIVE) {
+        return zones::begin(entry, namespace, owed);
     }
     let (offset, bytes) = extent(entry, namespace)?;
     let (within, all) = (offset - namespace.part.first, u64::from(bytes));
@@ -226,12 +258,16 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
             let wanted = Wanted { fua, handle, ..Wanted::write(offset, data) };
             client.ask_at_once(wanted, held_back, plain(entry, namespace, owed));
         }
+        io::ZONE_APPEND => {
+            let wanted = Wanted { fua, ..Wanted::append(offset, data) };
+            client.ask_at_once(wanted, held_back, plain(entry, namespace, owed));
+        }
         io::WRITE_UNCORRECTABLE => {
             client.mark((offset, bytes), held_back, plain(entry, namespace, owed));
         }
         io::WRITE_ZEROES => {
-            // Without data nothing is programmed: the drive forgets the blocks, which read as zeroes.
-            let command = Command::WriteZeroes { keep: false };
+            // Without data nothing is programmed: the drive forgets the blocks, which read as zeroes. A zone is written.
+            let command = Command::WriteZeroes { keep: namespace.zones.is_some() };
             let wanted = Wanted { fua, ..Wanted::new(command, offset, bytes) };
             client.ask_at_once(wanted, held_back, plain(entry, namespace, owed));
         }
@@ -262,7 +298,8 @@ fn ranges(entry: &Entry, data: &[u8], namespace: &Namespace) -> Result<Vec<(u64,
     let block = namespace.part.wish.block;
     let most = namespace.export.bytes / u64::from(block);
     let mut found = Vec::new();
-    for range in data.chunks_exact(RANGE_BYTES) {
+    let ranges = (entry.word(10) as usize & 0xff) + 1;
+    for range in data.chunks_exact(RANGE_BYTES).take(ranges) {
         let (count, first) = (le32(range, 4), le64(range, 8));
         if first.checked_add(count.into()).is_none_or(|end| end > most) {
             return Err(Status::LBA_OUT_OF_RANGE);

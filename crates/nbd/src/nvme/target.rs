@@ -138,6 +138,9 @@ impl Target {
                 self.attend(it, now);
             }
             self.end_silent(now);
+            if self.subsystem.has_zones() {
+                self.tell_altered();
+            }
             if self.subsystem.has_ended() {
                 self.warn();
             }
@@ -354,6 +357,16 @@ impl Target {
             self.controllers.iter().filter(|it| is_silent(it)).map(|it| it.id).collect();
         for id in silent {
             self.dismiss(id);
+        }
+    }
+
+    /// Tells hosts that want to know of zones that a drive has changed by itself.
+    fn tell_altered(&mut self) {
+        for link in self.links.iter().flatten() {
+            let found = self.controllers.iter_mut().find(|it| link.role == Role::Admin(it.id));
+            if let Some(controller) = found {
+                controller.tell_altered(&self.subsystem, &link.output);
+            }
         }
     }
 

@@ -71,6 +71,8 @@ options::options! {
 /// Accelerators and readers at most, and samples of a batch.
 const MOST: u64 = 1 << 12;
 const MOST_SAMPLES: u64 = 1 << 32;
+/// What a run may take of computing alone: a century, so that its times are numbers of the clock.
+const LONGEST_NS: u64 = 100 * 365 * 86_400 * 1_000_000_000;
 
 /// What is known of a model.
 struct Known {
@@ -161,6 +163,16 @@ impl WorkloadKind for Training {
                 self.samples, self.accelerators
             );
             let keys = ["workload.samples", "workload.batch", "workload.accelerators"];
+            return Err(Invalid::new(&keys, problem).into());
+        }
+        let share = u128::from(batch) * u128::from(self.accelerators);
+        let batches = u128::from(self.samples) * u128::from(self.epochs) / share;
+        if batches * u128::from(compute_ns) > u128::from(LONGEST_NS) {
+            let problem = format!(
+                "{batches} batches of {} on each accelerator take longer than a century",
+                Duration::from_ns(compute_ns)
+            );
+            let keys = ["workload.compute", "workload.samples", "workload.epochs"];
             return Err(Invalid::new(&keys, problem).into());
         }
         let run = Run {

@@ -16,7 +16,7 @@ from typing import Any
 from ssdlab import _core, delivery, forms
 from ssdlab._core import InputError
 
-NAMES = ("cliff", "span", "age")
+NAMES = ("cliff", "span", "age", "layout")
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ size=${COPY}m
 write_bw_log=${STAGE}
 """
 #: The size of the cache is where the rate has fallen below 0.7 of that of the first second, for
-#: good: two samples in a row. Bandwidths are in KiB a second, times in ms.
+#: good: six samples in a row. Bandwidths are in KiB a second, times in ms.
 BODY = """\
 stage discard
 sleep "${REST:-60}"
@@ -62,7 +62,11 @@ stage fill
 COPY=$(awk -F, '
   { took = $1 - at; at = $1; sum += $2 * took / 1000 / 1024; n++ }
   n <= 4 { first += $2 / 4; next }
-  $2 < 0.7 * first { if (++low == 2) { print int(1.1 * sum) + 1; exit } next }
+  $2 < 0.7 * first {
+    if (++low == 1) full = sum
+    if (low == 6) { print int(1.1 * full) + 1; exit }
+    next
+  }
   { low = 0 }' fill_bw.1.log)
 [ -n "$COPY" ] || { echo "$0: the drive does not slow down: no SLC cache is seen" >&2; exit 1; }
 export COPY

@@ -50,8 +50,8 @@ def stage(path: Path) -> Stage:
     return Stage(path.stem, job, fio._options(name, job, result), ended - took, ended)
 
 
-def _rows(path: Path) -> Iterator[tuple[float, float]]:
-    """Milliseconds and value of each line."""
+def _rows(path: Path) -> Iterator[tuple[float, float, str]]:
+    """Milliseconds and value of each line, and what follows."""
     try:
         text = _core.read_decompressed(str(path)).decode("ascii")
     except UnicodeDecodeError:
@@ -60,8 +60,8 @@ def _rows(path: Path) -> Iterator[tuple[float, float]]:
         if not line.strip():
             continue
         try:
-            at, value = line.split(",")[:2]
-            yield float(at), float(value)
+            at, value, *more = line.split(",", 2)
+            yield float(at), float(value), more[0] if more else ""
         except ValueError:
             raise InputError(
                 f"{path}, line {number}: not a line of fio's log, such as 500, 409600, 1, 0, 0: "
@@ -80,7 +80,7 @@ def bandwidth(directory: Path, of: Stage, op: str) -> list[tuple[float, float]]:
     """The bandwidth of a stage: seconds that each sample took, and bytes in them."""
     path = _log(directory, of.name, "bw")
     samples, before = [], 0.0
-    for at, value in _rows(path):
+    for at, value, _ in _rows(path):
         if at < before:
             raise InputError(f"{path}: its times go back; a log of one job is needed")
         if at > before:
@@ -106,4 +106,29 @@ def bandwidth(directory: Path, of: Stage, op: str) -> list[tuple[float, float]]:
 def latencies_us(directory: Path, name: str) -> list[float]:
     """The latency of each request of a stage."""
     path = _log(directory, name, "lat")
-    return [value / 1000 for _, value in _rows(path)]
+    return [value / 1000 for _, value, _ in _rows(path)]
+
+
+@dataclass(frozen=True)
+class Latency:
+    """A request in a log of latencies: when it ended, how long it took, and its size."""
+
+    ms: float
+    us: float
+    size: int
+
+
+def latencies(directory: Path, name: str) -> list[Latency]:
+    """The requests of a stage, in the order in which they ended."""
+    path = _log(directory, name, "lat")
+    found = []
+    for at, value, more in _rows(path):
+        try:
+            found.append(Latency(at, value / 1000, int(more.split(",")[1])))
+        except (IndexError, ValueError):
+            raise InputError(
+                f"{path}: its lines have no sizes (time, latency, direction, size)"
+            ) from None
+    if not found:
+        raise InputError(f"{path}: has no requests")
+    return found

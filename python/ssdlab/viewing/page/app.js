@@ -80,7 +80,7 @@ function build() {
     const frontiers = said.drives[d].knobs.find(knob => knob.name === 'frontiers')?.value;
     const streams = frontiers === 'hot-cold' ? ['hot pages', 'cold pages'] : frontiers === 'single' ? ['all pages'] : ['written by the host', 'moved by cleaning'];
     view.map = new BlockMap(find('.map'), history.flash[d], {
-      by: () => app.by, streams: () => streams, moved: () => { find('.key').innerHTML = view.map.key(); },
+      by: () => app.by, streams: () => streams, laid: () => { document.querySelector('[data-by=age]').hidden = !agesAny(); }, moved: () => { find('.key').innerHTML = view.map.key(); },
       room: () => innerWidth < 901 ? 560 : Math.max(260, innerHeight - find('.map').getBoundingClientRect().top - scrollY - (many ? 330 : 90)),
     });
     listen(view);
@@ -334,6 +334,8 @@ function choose() {
   for (const button of byId('colour').children) button.setAttribute('aria-pressed', button.dataset.by === app.by);
 }
 function faster(n) { if (SPEEDS[n]) { app.speed = SPEEDS[n][0]; app.speedIsChosen = true; choose(); } }
+/** Whether data of a drive age: only then is there something to colour. */
+function agesAny() { return app.views.some(view => view.map.ages); }
 function colour(by) { app.by = by; app.everything = app.isDirty = true; choose(); }
 function compare() { if (recorded) return; app.turned = isTwo() ? app.turned.slice(0, 1) : [app.turned[0], { ...app.turned[0] }]; begin(); }
 function again() { if (!recorded) begin(); else { app.history.to(0); app.isDirty = true; } }
@@ -349,7 +351,7 @@ byId('scrub').addEventListener('input', event => { const to = +event.target.valu
 addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.('input, select')) return;
   const isButton = event.target.closest?.('button');
-  const keys = { '.': () => step(true), ',': () => step(false), ArrowRight: () => step(true), ArrowLeft: () => step(false), j: toSlow, v: () => colour('valid'), e: () => colour('erases'), s: () => colour('stream'), c: compare, r: again };
+  const keys = { '.': () => step(true), ',': () => step(false), ArrowRight: () => step(true), ArrowLeft: () => step(false), j: toSlow, v: () => colour('valid'), e: () => colour('erases'), s: () => colour('stream'), a: () => { if (agesAny()) colour('age'); }, c: compare, r: again };
   if (event.key === ' ' && !isButton) play(!app.playing);
   else if (/^[1-5]$/.test(event.key)) faster(event.key - 1);
   else if (keys[event.key.toLowerCase()]) keys[event.key.toLowerCase()]();

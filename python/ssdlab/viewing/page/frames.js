@@ -21,7 +21,7 @@ class Flash {
   resize(cells) {
     this.count = cells;
     this.valid = new Uint32Array(cells); this.programmed = new Uint32Array(cells);
-    this.erases = new Uint32Array(cells); this.head = new Uint8Array(cells);
+    this.erases = new Uint32Array(cells); this.head = new Uint8Array(cells); this.retries = new Uint8Array(cells);
     this.changed = []; this.isNew = true;
   }
 
@@ -32,8 +32,8 @@ class Flash {
 
   apply(frame) {
     if (frame.head.shape) {
-      const { shape, count, valid, programmed, erases, head } = this;
-      frame.before = { whole: { shape, count, valid, programmed, erases, head } };
+      const { shape, count, valid, programmed, erases, head, retries } = this;
+      frame.before = { whole: { shape, count, valid, programmed, erases, head, retries } };
       this.shape = frame.head.shape;
       this.resize(this.shape.cells);
     }
@@ -43,9 +43,10 @@ class Flash {
     while (at < data.length) {
       const n = next + number();
       next = n + 1;
-      if (before) before.push(n, this.head[n], this.valid[n], this.programmed[n], this.erases[n]);
+      if (before) before.push(n, this.head[n], this.valid[n], this.programmed[n], this.erases[n], this.retries[n]);
       this.head[n] = data[at++];
       this.valid[n] = number(); this.programmed[n] = number(); this.erases[n] = number();
+      this.retries[n] = data[at++];
       this.changed.push(n);
     }
     if (before) frame.before = Float64Array.from(before);
@@ -55,9 +56,9 @@ class Flash {
     const before = frame.before;
     frame.before = null;
     if (before.whole) { Object.assign(this, before.whole); this.changed = []; this.isNew = true; return; }
-    for (let k = 0; k < before.length; k += 5) {
+    for (let k = 0; k < before.length; k += 6) {
       const n = before[k];
-      this.head[n] = before[k + 1]; this.valid[n] = before[k + 2]; this.programmed[n] = before[k + 3]; this.erases[n] = before[k + 4];
+      this.head[n] = before[k + 1]; this.valid[n] = before[k + 2]; this.programmed[n] = before[k + 3]; this.erases[n] = before[k + 4]; this.retries[n] = before[k + 5];
       this.changed.push(n);
     }
   }

@@ -5,6 +5,8 @@ const STATES = ['erased', 'being written', 'full', 'being cleaned', 'receiving c
 const FREE = 0, VICTIM = 3, RETIRED = 5;
 /** Shares of valid pages at which the ramp goes on. */
 const STEPS = [.15, .35, .5, .65, .75, .85, .95];
+/** Retries of its mean page from which on a block has the next colour of the ramp, and those of one that cannot be read. */
+const RETRIES = [1, 2, 4, 6, 10, 16, 30], UNREADABLE = 255;
 const UNKNOWN_STREAM = 15, MOST_PANELS = 32, LABEL = 15;
 /** Width of the smallest cell. */
 const LEAST = 1.5;
@@ -86,6 +88,9 @@ class BlockMap {
     panels.forEach((panel, n) => this.panelOf.fill(n, panel.first, panel.first + panel.cells));
   }
 
+  /** Whether its data age. */
+  get ages() { return !!this.flash.shape?.drives.some(drive => drive.ages); }
+
   get perCell() { return this.flash.shape.blocks_per_cell; }
 
   place(n) {
@@ -110,6 +115,10 @@ class BlockMap {
     if (state === FREE) return null;
     if (state === RETIRED) return colours.axis;
     if (by === 'stream') { const stream = flash.stream(n); return stream === UNKNOWN_STREAM ? colours['r-context'] : colours.stream[stream % 4]; }
+    if (by === 'age') {
+      const retries = flash.retries[n];
+      return retries === UNREADABLE ? colours.victim : colours.erases[RETRIES.filter(it => retries >= it).length];
+    }
     const share = flash.valid[n] / this.room(n);
     let step = 0;
     while (step < 7 && share > STEPS[step]) step++;
@@ -131,7 +140,7 @@ class BlockMap {
   draw(everything) {
     const { flash } = this;
     if (!flash.shape || !flash.count) return;
-    if (everything || flash.isNew || this.box.clientWidth !== this.width) { this.layout(); everything = true; flash.isNew = false; }
+    if (everything || flash.isNew || this.box.clientWidth !== this.width) { this.layout(); this.options.laid(); everything = true; flash.isNew = false; }
     everything = this.rescale() || everything;
     const context = this.canvas.getContext('2d');
     if (everything) {
@@ -210,7 +219,9 @@ class BlockMap {
     const role = flash.isFrontier(n) ? 'being written' : STATES[state] === 'being written' ? 'opened' : STATES[state];
     if (state === FREE) return `${name}: ${role}, ${erases}`;
     const stream = flash.stream(n) === UNKNOWN_STREAM ? '' : `, ${this.options.streams()[flash.stream(n)] ?? `stream ${flash.stream(n)}`}`;
-    return `${name}: ${count(flash.valid[n])} of ${count(room)} pages valid, ${role}, ${erases}${stream}`;
+    const retries = flash.retries[n], most = per > 1 ? 'its oldest block takes' : 'a read takes';
+    const age = !this.ages ? '' : retries === UNREADABLE ? ', too old to be read' : `, ${most} ${retries} ${retries === 1 ? 'retry' : 'retries'}`;
+    return `${name}: ${count(flash.valid[n])} of ${count(room)} pages valid, ${role}, ${erases}${age}${stream}`;
   }
 
   /** What the colours mean, as HTML. */
@@ -219,6 +230,7 @@ class BlockMap {
     const box = (style, words) => `<span><i style="${style}"></i>${words}</span>`;
     const scale = by === 'valid' ? `<span title="steps at ${STEPS.map(it => Math.round(100 * it)).join(', ')} %">0${ramp(colours.valid)}100${THIN}% valid</span>`
       : by === 'erases' ? `<span>${this.erases[0]}${ramp(colours.erases)}${this.erases[1]} erasures</span>`
+        : by === 'age' ? `<span title="retries of the mean page; steps at ${RETRIES.join(', ')}">0${ramp(colours.erases)}${RETRIES.at(-1)} retries</span>${box(`background:${colours.victim}`, 'too old to be read')}`
         : this.options.streams().map((words, n) => box(`background:${colours.stream[n % 4]}`, words)).join('');
     const free = by === 'erases' ? '' : box(`background:${colours.free};border:1px solid ${colours.rule}`, 'erased');
     return scale + box(`border:2px solid ${colours.front}`, 'being written') + box(`border:2px solid ${colours.victim}`, 'being cleaned') + free;

@@ -5,8 +5,7 @@
 //! been programmed, the groups of a block in their order.
 
 use crate::ssd::ftl::Programming;
-use crate::ssd::ids::{Block, Ppn, Stream};
-use crate::ssd::shape::divisor::Divisor;
+use crate::ssd::ids::{Block, Stream};
 use crate::ssd::shape::{Geometry, Groups};
 use std::collections::VecDeque;
 
@@ -86,7 +85,6 @@ struct Open {
 #[derive(Debug, Clone)]
 pub(super) struct Gather {
     shape: Groups,
-    by_pages_per_block: Divisor,
     groups: Vec<Group>,
     free: Vec<u32>,
     open: Vec<Open>,
@@ -103,7 +101,6 @@ impl Gather {
     pub(super) fn new(geometry: &Geometry, shape: Groups, room: [u32; 2]) -> Gather {
         Gather {
             shape,
-            by_pages_per_block: Divisor::new(geometry.pages_per_block),
             groups: Vec::new(),
             free: Vec::new(),
             open: Vec::new(),
@@ -151,16 +148,17 @@ impl Gather {
         self.begun
     }
 
-    /// The group in the buffer in which a page of the flash is, if it is not programmed yet.
+    /// The group in the buffer in which a page of a block is, if it is not programmed yet.
     #[inline]
-    pub(super) fn holding(&self, ppn: Ppn) -> Option<u32> {
-        let block = self.by_pages_per_block.quotient(ppn.0);
-        let open = self.open_of[block as usize];
-        if open == NONE {
-            return None;
-        }
+    pub(super) fn holding(&self, block: Block, page: u32) -> Option<u32> {
+        let open = self.open_of[block.at()];
+        if open == NONE { None } else { self.holding_in(open, page) }
+    }
+
+    /// The same of one of which there are groups in the buffer.
+    #[inline(never)]
+    fn holding_in(&self, open: u32, page: u32) -> Option<u32> {
         let open = &self.open[open as usize];
-        let page = self.by_pages_per_block.remainder(ppn.0);
         let index = page / self.shape.units;
         let group = *open.groups.get(index.checked_sub(open.first)? as usize)?;
         let kept = &self.groups[group as usize];

@@ -267,16 +267,17 @@ impl Cache {
             }
             let (slot, lpn, handle) = (write.slot, Lpn(write.next), write.request.handle);
             ftl.write_with(handle);
-            let (pages, bytes) = front::part(ftl.geometry(), &write.request, lpn);
             if ftl.has_ended() {
+                let (pages, bytes) = front::part(ftl.geometry(), &write.request, lpn);
                 ftl.counters.page_refused(pages, u64::from(bytes));
                 write.next += 1;
                 refused = true;
                 continue;
             }
             if self.replaces(ftl, lpn) {
-                let request = self.writes[0].request.id;
-                self.note_owner(ftl, slot, request, lpn, &is_open);
+                let request = self.writes[0].request;
+                let (pages, bytes) = front::part(ftl.geometry(), &request, lpn);
+                self.note_owner(ftl, slot, request.id, lpn, &is_open);
                 ftl.counters.pages_replaced(1, pages, u64::from(bytes));
                 ftl.count_host(handle, 0, u64::from(bytes));
                 self.writes[0].next += 1;
@@ -298,7 +299,9 @@ impl Cache {
                 slc.wrote();
             }
             ftl.note_written(lpn);
-            self.writes[0].next += 1;
+            let write = &mut self.writes[0];
+            write.next += 1;
+            let (pages, bytes) = front::part(ftl.geometry(), &write.request, lpn);
             ftl.counters.host_wrote(pages, u64::from(bytes));
             ftl.counters.host_programs += 1;
             ftl.count_host(handle, 1, u64::from(bytes));
@@ -348,7 +351,8 @@ impl Cache {
             }
             is_free = slc.is_unmetered() && !self.pace.lags();
         }
-        let used = self.gather.used_share(Class::Host);
+        let gather = &self.gather;
+        let used = || gather.used_share(Class::Host);
         let admission = if is_free { Admission::Now } else { self.pace.admits(begins, used, now) };
         match admission {
             Admission::Now => {
@@ -377,7 +381,8 @@ impl Cache {
         if !ftl.is_of_same_handle(lpn) {
             return false;
         }
-        let Some(group) = self.gather.holding(ppn) else { return false };
+        let (block, page) = ftl.geometry().block_and_page(ppn);
+        let Some(group) = self.gather.holding(block, page) else { return false };
         let group = self.gather.group(group);
         matches!(group.stage, Stage::Filling | Stage::Waiting) && group.is_hosts()
     }
@@ -444,7 +449,7 @@ impl Cache {
         }
         let stream = ftl.stream_with_room(domain, stream);
         let programming = ftl.program_for(domain, stream, lpn);
-        self.put(ftl, (domain, stream, class), programming, clock);
+        self.put_here(ftl, (domain, stream, class), programming, clock);
     }
 
     /// The same of a page of cold data, on its way into a worn block.
@@ -477,6 +482,21 @@ impl Cache {
     }
 
     fn put(
+        &mut self,
+        ftl: &mut Ftl,
+        to: (Domain, Stream, Class),
+        programming: Programming,
+        clock: &mut Clock,
+    ) {
+        self.put_here(ftl, to, programming, clock);
+    }
+
+    #[expect(
+        clippy::inline_always,
+        reason = "every page passes here, from one place nearly always"
+    )]
+    #[inline(always)]
+    fn put_here(
         &mut self,
         ftl: &mut Ftl,
         (domain, stream, class): (Domain, Stream, Class),
@@ -673,10 +693,10 @@ impl Cache {
         Some(programmed)
     }
 
-    /// Whether a page of the flash is in the buffer, because it is not programmed yet.
+    /// Whether a page of a block is in the buffer, because it is not programmed yet.
     #[inline]
-    pub fn holds(&self, ppn: Ppn) -> bool {
-        self.gather.holding(ppn).is_some()
+    pub fn holds(&self, block: Block, page: u32) -> bool {
+        self.gather.holding(block, page).is_some()
     }
 
     /// Pages that the map knows and the flash does not.

@@ -297,7 +297,12 @@ impl Pace {
 
     /// Whether the next page of the host may be written. `begins` is the number of pages of its command
     /// if it is the first of them; `used` is the share of the buffer in use.
-    pub(super) fn admits(&mut self, begins: Option<u32>, used: f64, now: Time) -> Admission {
+    pub(super) fn admits(
+        &mut self,
+        begins: Option<u32>,
+        used: impl FnOnce() -> f64,
+        now: Time,
+    ) -> Admission {
         if self.bursting {
             return if self.host_left > 0 { Admission::Now } else { Admission::Blocked };
         }
@@ -313,7 +318,7 @@ impl Pace {
         };
         // What is missing slows the meter, and a buffer that is nearly full, so that it and not the lack of
         // room spaces the commands.
-        let lack = (missing as f64 / self.slack as f64).max(4.0 * used - 3.0).max(0.0);
+        let lack = (missing as f64 / self.slack as f64).max(4.0 * used() - 3.0).max(0.0);
         let page_ns = self.page_ns * (1.0 + lack);
         let tolerated = page_ns * f64::from(self.config.meter_depth - 1);
         let at = self.through.saturating_sub(tolerated as Time);

@@ -12,8 +12,12 @@ choices! {
         None = "none",
         /// TLC with charge traps: its references drift within days.
         Tlc3d = "tlc-3d",
+        /// TLC of 72 layers by another source: its references never move, and errors grow with a power of time.
+        Tlc72l = "tlc-72l",
         /// QLC of the kind: twice the drift, 2.5 times the errors. A guess.
         Qlc3d = "qlc-3d",
+        /// A chip of one's own: the numbers of its drift and errors are keys, which begin as those of `tlc-3d`.
+        Custom = "custom",
     }
 
     /// How the drift of the levels grows with time.
@@ -38,6 +42,13 @@ choices! {
 conditions! {
     Media:
     MODELLED = "where data age (device.media.model)", |c| c.model != MediaModel::None;
+    DRIFTING = "where references drift (device.media.model other than \"tlc-72l\")", |c| {
+        !matches!(c.model, MediaModel::None | MediaModel::Tlc72l)
+    };
+    CUSTOM = "with device.media.model = \"custom\"", |c| c.model == MediaModel::Custom;
+    CUSTOM_POWER = "with device.media.model = \"custom\" and device.media.drift = \"power\"", |c| {
+        c.model == MediaModel::Custom && c.drift == DriftLaw::Power
+    };
 }
 
 conditions! {
@@ -54,18 +65,41 @@ options! {
         temperature: Celsius where MODELLED = Celsius::ROOM,
         /// P/E cycles that every block has behind it at the start, for ageing alone: wear and lifetime count from 0.
         cycles: u32 where MODELLED = 0,
+        /// Activation energy of charge loss in eV (JESD218): how much faster data age where it is warmer. With 0 the
+        /// temperature does not matter.
+        activation: f64 where MODELLED = 1.1,
         /// How the drift of the levels grows with time; the evidence does not tell which.
-        drift: DriftLaw where MODELLED = DriftLaw::Power,
+        drift: DriftLaw where DRIFTING = DriftLaw::Power,
         /// Variation of the drift between word lines, as the standard deviation of its logarithm. A guess.
-        spread_layer: f64 as Ratio where MODELLED = 0.2,
+        spread_layer: f64 as Ratio where DRIFTING = 0.2,
         /// The same between blocks. A guess.
-        spread_block: f64 as Ratio where MODELLED = 0.15,
+        spread_block: f64 as Ratio where DRIFTING = 0.15,
         /// The same between pages. A guess.
-        spread_page: f64 as Ratio where MODELLED = 0.1,
+        spread_page: f64 as Ratio where DRIFTING = 0.1,
         /// Variation of the error rate between pages, as the standard deviation of its logarithm. If not given,
         /// the widest with which the drive has one codeword beyond correction in 1e15 bits read after a year at 30 C
         /// and its rated cycles (JESD218, client), or 0.1 where no spread does.
         spread_errors: Option<f64> as Ratio where MODELLED = None,
+        /// Steps of the retry table by which references drift in the first month at 30 C, without wear.
+        drift_month: f64 where CUSTOM = 3.47,
+        /// P/E cycles that double the drift.
+        drift_cycles: f64 where CUSTOM = 1780.0,
+        /// The power of time with which it grows.
+        drift_power: f64 where CUSTOM_POWER = 0.4,
+        /// Raw bit error rate of a block that is programmed for the first time, at its best references.
+        errors_new: f64 where CUSTOM = 1.48e-3,
+        /// What 1,000 P/E cycles add to it, and with which power of the cycles that grows.
+        errors_wear: f64 where CUSTOM = 5.5e-4,
+        /// That power.
+        errors_wear_power: f64 where CUSTOM = 2.05,
+        /// What time adds: this times the logarithm of 1 + hours at 30 C.
+        errors_time: f64 where CUSTOM = 1.25e-4,
+        /// What one read of each of its pages adds to a block of 1,000 P/E cycles.
+        errors_reads: f64 where CUSTOM = 3.65e-8,
+        /// The power of these reads.
+        errors_reads_power: f64 where CUSTOM = 1.71,
+        /// The power of the cycles in what reads add.
+        errors_reads_wear_power: f64 where CUSTOM = 0.33,
     }
 
     /// Error correction.

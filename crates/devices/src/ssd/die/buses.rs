@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 /// What crosses a bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cargo {
+pub enum Cargo {
     /// What a read has sensed.
     Read(u32),
     /// A page of a group on its way into a die.

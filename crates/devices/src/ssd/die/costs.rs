@@ -8,7 +8,7 @@ use engine::Time;
 /// The row of a page that cells of one bit hold.
 pub const SLC_ROW: u32 = u32::MAX;
 
-/// Times of the flash and what stops it.
+/// Times of the flash and what stops it: as many fields as there are kinds of them.
 #[derive(Debug, Clone)]
 pub(in crate::ssd) struct Costs {
     /// Sensing by the type of the page, and of less than a page.
@@ -32,6 +32,8 @@ pub(in crate::ssd) struct Costs {
     timing: crate::ssd::config::Timing,
     page_bytes: u32,
     unit_bytes: u32,
+    /// The row and the first plane of each logical page of a group.
+    units: Box<[(u32, u32)]>,
 }
 
 impl Costs {
@@ -73,7 +75,17 @@ impl Costs {
             timing: timing.clone(),
             page_bytes: groups.page_bytes,
             unit_bytes: groups.unit_bytes,
+            units: (0..groups.units)
+                .map(|unit| groups.span(unit))
+                .map(|span| (span.row, span.plane))
+                .collect(),
         }
+    }
+
+    /// The row and the first plane of a logical page of a group.
+    #[inline]
+    pub fn row_and_plane(&self, unit: u32) -> (u32, u32) {
+        self.units[unit as usize]
     }
 
     /// Rows of pages of each plane that a job programs, of the rows of a word line.

@@ -8,9 +8,9 @@ use super::buses::{Buses, Cargo};
 use super::costs::Costs;
 use super::rows::{Place, Row};
 use super::state::{Cell, Die, Job, Load, Owner, Read, Stops, Task};
-use crate::kit::slots::Slots;
+use crate::kit::slots::{Slot, Slots};
 use crate::ssd::account::UnitAccount;
-use crate::ssd::clock::{Clock, DieEvent, Event, Line};
+use crate::ssd::clock::{Clock, DieEvent, Event, Line, MOST_LANES};
 use crate::ssd::config::{Planes, ReadOrder, SsdConfig};
 use crate::ssd::flash::Effort;
 use crate::ssd::shape::Groups;
@@ -37,6 +37,19 @@ pub(in crate::ssd) enum Ended {
     Task { die: u32, job: Job, operation: Operation },
 }
 
+/// A read of a request, which is no write, has ended: where its time went, as in [`Ended::Read`].
+#[derive(Debug, Clone, Copy)]
+pub struct HostRead {
+    /// The die.
+    pub die: u32,
+    /// The request.
+    pub slot: Slot,
+    /// Waiting for cleaning and for a suspension, on the bus, in the cells, ns.
+    pub spent: [Time; 4],
+    /// When it began.
+    pub started: Time,
+}
+
 /// An operation as a record has it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ssd) struct Operation {
@@ -52,6 +65,8 @@ pub(in crate::ssd) struct Dies {
     stops: Stops,
     /// Dies have the registers for cache commands.
     cached: bool,
+    /// Data that reads have sensed leave by these, while the die senses others.
+    streams: bool,
     /// The planes of a die read together.
     shared: bool,
     /// Reads of the host go before those of cleaning.
@@ -59,7 +74,7 @@ pub(in crate::ssd) struct Dies {
     each: Vec<Die>,
     buses: Buses,
     reads: Slots<Read>,
-    /// Those of them that are being sensed: fewer than an event can number, however many wait.
+    /// Of those that an event cannot number, which are being sensed.
     sensing: Slots<u32>,
     /// Tasks so far.
     tasks: u64,
@@ -76,6 +91,7 @@ impl Dies {
             costs: Costs::new(config, &shape),
             stops: Stops::new(&config.suspend),
             cached: config.cache_commands,
+            streams: config.cache_commands,
             shared: config.cell.planes == Planes::Shared,
             host_first: config.cleaning.read_order == ReadOrder::HostFirst,
             each: vec![Die::default(); shape.dies as usize],
@@ -88,6 +104,12 @@ impl Dies {
             effort: [Effort::default(); 2],
             shape,
         }
+    }
+
+    /// The same, on which the data of a read hold the planes until they have left.
+    pub fn without_streams(mut self) -> Dies {
+        self.streams = false;
+        self
     }
 
     /// How pages lie on them.
@@ -104,8 +126,16 @@ impl Dies {
     // ---- told ----------------------------------------------------------------------------
 
     /// A row of pages is to be read.
-    #[inline]
     pub fn read(&mut self, row: &Row, sight: Sight, clock: &mut Clock) {
+        self.begin(row, sight, clock);
+    }
+
+    #[expect(
+        clippy::inline_always,
+        reason = "the read of a page is put together here, and not copied"
+    )]
+    #[inline(always)]
+    fn begin(&mut self, row: &Row, sight: Sight, clock: &mut Clock) {
         let now = clock.now;
         let read = Read {
             owner: row.owner,
@@ -133,10 +163,11 @@ impl Dies {
         let id = self.reads.insert(Read { marks, ..read });
         let queue = if is_drive && self.host_first { &mut die.later_reads } else { &mut die.reads };
         queue.push_back(id);
-        self.run(row.die, sight, clock);
+        self.run_on_any(row.die, sight, clock);
     }
 
     /// A single page of a request is to be read.
+    #[inline]
     pub fn read_page(
         &mut self,
         (place, blocks_per_domain): (Place, u32),
@@ -147,7 +178,7 @@ impl Dies {
     ) {
         let page = (place, (skipped, bytes));
         let row = Row::of_page(page, owner, (&self.shape, blocks_per_domain), &self.costs);
-        self.read(&row, sight, clock);
+        self.begin(&row, sight, clock);
     }
 
     /// The next row of a batch is to be read, of which this many pages cross the bus.
@@ -201,6 +232,12 @@ impl Dies {
     #[inline]
     pub fn take_suspensions(&mut self) -> u64 {
         std::mem::take(&mut self.suspensions)
+    }
+
+    /// Whether one of these would say something.
+    #[inline]
+    pub fn have_news(&self) -> bool {
+        !self.begun.is_empty() || self.suspensions > 0
     }
 
     /// Jobs of a die that wait or are under way.
@@ -277,11 +314,16 @@ impl Dies {
     /// A die does what it can.
     #[inline]
     pub fn run(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
+        if !self.each[number as usize].is_at_rest() {
+            self.run_on_any(number, sight, clock);
+        }
+    }
+
+    /// The same of one that may have something to do.
+    fn run_on_any(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
         let die = &self.each[number as usize];
         if die.has_only_reads() {
-            if die.has_reads() {
-                self.run_reads(number, clock);
-            }
+            self.run_reads(number, clock);
         } else if !die.is_quiet() {
             self.run_on(number, sight, clock);
         }
@@ -289,11 +331,23 @@ impl Dies {
 
     /// The same of one for which nothing but reads waits.
     fn run_reads(&mut self, number: u32, clock: &mut Clock) {
-        while let Some(read) = self.next_read(number) {
-            self.start_read(read, clock);
-            if !self.each[number as usize].has_reads() {
+        loop {
+            let die = &mut self.each[number as usize];
+            let first = die.reads.front().copied();
+            let Some(id) = first.filter(|id| self.reads[*id].planes & die.busy == 0) else { break };
+            if self.shared && die.busy != 0 {
                 return;
             }
+            die.reads.pop_front();
+            self.start_read(id, clock);
+        }
+        let die = &self.each[number as usize];
+        if die.later_reads.is_empty() && die.reads.len() < 2 {
+            // It waits for its planes.
+            return;
+        }
+        while let Some(read) = self.next_read(number) {
+            self.start_read(read, clock);
         }
     }
 
@@ -335,23 +389,20 @@ impl Dies {
     }
 
     /// An event has come; what has ended with it. The die is to [`run`](Dies::run) when that is dealt with.
-    #[inline]
     pub fn event(&mut self, event: DieEvent, sight: Sight, clock: &mut Clock) -> Option<Ended> {
         match event {
-            DieEvent::Crossed(bus) => {
-                let (cargo, next) = self.buses.crossed(bus, clock.now);
-                if let Some(end) = next {
-                    clock.call_in_line(Line::Buses, end, Event::Die(DieEvent::Crossed(bus)));
+            DieEvent::Crossed(bus) => match self.crossed(bus, clock) {
+                Cargo::Read(read) => Some(self.read_crossed(read, sight, clock)),
+                Cargo::Load(die) => {
+                    self.page_loaded(die, sight, clock);
+                    None
                 }
-                match cargo {
-                    Cargo::Read(read) => Some(self.read_crossed(read, sight, clock)),
-                    Cargo::Load(die) => {
-                        self.page_loaded(die, sight, clock);
-                        None
-                    }
-                }
+            },
+            DieEvent::Sensed(read) => {
+                self.sensed(read, sight, clock);
+                None
             }
-            DieEvent::Sensed(number) => {
+            DieEvent::SensedFar(number) => {
                 let read = self.sensing.remove(number);
                 self.sensed(read, sight, clock);
                 None
@@ -362,6 +413,16 @@ impl Dies {
                 None
             }
         }
+    }
+
+    /// What a bus was moving has crossed, and the next begins to.
+    #[inline]
+    pub fn crossed(&mut self, bus: u32, clock: &mut Clock) -> Cargo {
+        let (cargo, next) = self.buses.crossed(bus, clock.now);
+        if let Some(end) = next {
+            clock.call_in_line(Line::Buses, end, Event::Die(DieEvent::Crossed(bus)));
+        }
+        cargo
     }
 
     /// Something crosses the bus of a die, when it is its turn.
@@ -439,16 +500,21 @@ impl Dies {
     /// Cells are sensed for a read, pages of a type, up to an instant.
     #[inline]
     fn sense(&mut self, id: u32, kind: u32, end: Time, clock: &mut Clock) {
-        let event = Event::Die(DieEvent::Sensed(self.sensing.insert(id)));
-        clock.call_in_line(Line::Senses(kind), end, event);
+        if id >= MOST_LANES {
+            let number = self.sensing.insert(id);
+            clock.call(end, Event::Die(DieEvent::SensedFar(number)));
+            return;
+        }
+        clock.call_in_line(Line::Senses(kind), end, Event::Die(DieEvent::Sensed(id)));
     }
 
     /// A read has its data in the registers.
-    fn sensed(&mut self, id: u32, sight: Sight, clock: &mut Clock) {
+    #[inline]
+    pub fn sensed(&mut self, id: u32, sight: Sight, clock: &mut Clock) {
         let read = &mut self.reads[id];
         read.sensed = clock.now;
         let (number, planes) = (read.die, read.planes);
-        let streams = self.cached && !read.owner.is_drive();
+        let streams = self.streams && !read.owner.is_drive();
         if !streams {
             let ns = read.bus_ns;
             self.send(number, Cargo::Read(id), ns, clock);
@@ -473,8 +539,55 @@ impl Dies {
         self.run(number, sight, clock);
     }
 
-    /// The data of a read have crossed the bus.
-    fn read_crossed(&mut self, id: u32, sight: Sight, clock: &mut Clock) -> Ended {
+    /// The data of a read have crossed the bus; nothing where it is not that of a request which is no write.
+    #[inline]
+    pub fn host_read_crossed(
+        &mut self,
+        id: u32,
+        sight: Sight,
+        clock: &mut Clock,
+    ) -> Option<HostRead> {
+        let now = clock.now;
+        let read = &self.reads[id];
+        let Owner::Request { slot, pages, reads: true } = read.owner else { return None };
+        let (number, planes, [cleaning, suspend]) = (read.die, read.planes, read.marks);
+        let spent = [cleaning, suspend, now - read.sensed, read.sensed - read.started];
+        let ended = HostRead { die: number, slot, spent, started: read.started };
+        self.reads.release(id);
+        let die = &mut self.each[number as usize];
+        die.account.end(false, now);
+        die.account.served += u64::from(pages);
+        self.left(number, planes, sight, clock);
+        Some(ended)
+    }
+
+    /// What was on these planes of a die has left it: what was sensed behind it follows.
+    #[inline]
+    fn left(&mut self, number: u32, planes: u32, sight: Sight, clock: &mut Clock) {
+        let die = &mut self.each[number as usize];
+        if die.leaving & planes == planes {
+            die.leaving &= !planes;
+            if !die.sensed.is_empty() {
+                self.leave_next(number, sight, clock);
+            }
+        } else {
+            die.busy &= !planes;
+        }
+    }
+
+    /// Of what was sensed and waits for its registers, the next leaves.
+    #[inline(never)]
+    fn leave_next(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
+        let die = &mut self.each[number as usize];
+        let free = |id: &u32| self.reads[*id].planes & die.leaving == 0;
+        if let Some(place) = die.sensed.iter().position(free) {
+            let next = die.sensed.remove(place).expect("it was found");
+            self.leave(next, sight, clock);
+        }
+    }
+
+    /// The same of any read.
+    pub fn read_crossed(&mut self, id: u32, sight: Sight, clock: &mut Clock) -> Ended {
         let now = clock.now;
         let read = &mut self.reads[id];
         if let Owner::Batch(batch) = &mut read.owner
@@ -486,18 +599,7 @@ impl Dies {
         let cleans = read.owner.is_drive();
         let die = &mut self.each[read.die as usize];
         die.account.end(cleans, now);
-        if die.leaving & read.planes == read.planes {
-            die.leaving &= !read.planes;
-            let free = |id: &u32| self.reads[*id].planes & die.leaving == 0;
-            if !die.sensed.is_empty()
-                && let Some(place) = die.sensed.iter().position(free)
-            {
-                let next = die.sensed.remove(place).expect("it was found");
-                self.leave(next, sight, clock);
-            }
-        } else {
-            die.busy &= !read.planes;
-        }
+        self.left(read.die, read.planes, sight, clock);
         if let Owner::Request { pages, .. } | Owner::Aged { pages, .. } = read.owner {
             self.each[read.die as usize].account.served += u64::from(pages);
         }
@@ -538,7 +640,7 @@ impl Dies {
     }
 
     /// A page of a group has come into a die.
-    fn page_loaded(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
+    pub fn page_loaded(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
         let now = clock.now;
         let die = &mut self.each[number as usize];
         let load = die.load.as_mut().expect("a group is being loaded");

@@ -18,8 +18,10 @@ mod tests;
 mod units;
 
 pub(in crate::ssd) use batch::Batch;
+pub use buses::Cargo;
 pub(in crate::ssd) use costs::Costs;
 pub(in crate::ssd) use costs::SLC_ROW;
+pub use dies::HostRead;
 pub(in crate::ssd) use dies::{Dies, Ended, Operation, Sight};
 pub use lanes::{Lanes, StageEnd};
 pub use operation::{Cached, CellTimes, CostTable, FlashOp, OpKind, Plan, PlanId, Stage};

@@ -46,13 +46,13 @@ impl Row {
             return rows.finish(owner, costs).expect("it was added");
         }
         // What lies in one page of the flash.
-        let span = shape.span(place.unit);
-        let kind = if place.slc { SLC_ROW } else { span.row };
+        let (row, plane) = costs.row_and_plane(place.unit);
+        let kind = if place.slc { SLC_ROW } else { row };
         let first = shape.first_die(place.block, blocks_per_domain);
         Row {
             owner: owner(1),
             die: shape.place(first, place.group).die,
-            planes: 1 << span.plane,
+            planes: 1 << plane,
             kind,
             sense_ns: costs.sense(kind, bytes == shape.page_bytes),
             bus_ns: costs.transfer(bytes),

@@ -131,11 +131,10 @@ fn a_unit_reads_and_programs_in_one_event() {
     units.launch_alone(Unit(3), Work::Page(9, None), Word::Read, &read, &mut clock);
     assert!(!units.is_idle(Unit(3)) && units.is_idle(Unit(2)));
     let Some(Event::Lane(lane)) = clock.go_on(Time::MAX) else { panic!("a lane has an event") };
-    let UnitEnd::Ended { unit, work: Work::Page(9, None), finished, .. } =
-        units.stage_ended(lane, &mut clock)
-    else {
+    let UnitEnd::Ended { flight, unit, finished, .. } = units.stage_ended(lane, &mut clock) else {
         panic!("the read has ended")
     };
+    assert!(matches!(units.take(flight), Work::Page(9, None)));
     assert_eq!((clock.now, unit), (25_000 + 105_600, Unit(3)));
     assert_eq!((finished.cell_ns, finished.bus_ns), (25_000, 105_600));
     assert!(units.is_idle(Unit(3)) && clock.next_at().is_none());

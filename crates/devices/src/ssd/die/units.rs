@@ -99,8 +99,8 @@ pub(in crate::ssd) enum UnitEnd {
         word: Word,
         finished: Finished,
     },
-    /// The operation has ended, the place of which may be [used again](Units::replace) at once.
-    Ended { flight: u32, unit: Unit, work: Work, word: Word, finished: Finished },
+    /// The operation has ended: it is to be [taken](Units::take), or its place [used again](Units::replace).
+    Ended { flight: u32, unit: Unit, word: Word, finished: Finished },
 }
 
 /// All units of a drive.
@@ -149,6 +149,12 @@ impl Units {
     }
 
     // ---- asked -----------------------------------------------------------------------------------
+
+    /// Whether anything stops for a read.
+    #[inline]
+    pub fn may_stop(&self) -> bool {
+        self.halts.are_on()
+    }
 
     /// Whether it makes no difference where an operation is.
     #[inline]
@@ -373,11 +379,8 @@ impl Units {
         op: &FlashOp,
         clock: &mut Clock,
     ) {
-        let word = self.flights[flight as usize].word;
-        let work = Some(Work::Move(next));
-        let popped = self.free.pop();
-        debug_assert_eq!(popped, Some(flight), "its place is the last that became free");
-        self.flights[flight as usize] = Flight { work, unit, lanes_left: 1, kind: op.kind, word };
+        let place = &mut self.flights[flight as usize];
+        (place.work, place.lanes_left, place.kind) = (Some(Work::Move(next)), 1, op.kind);
         self.begin_on_lane(unit.0, flight, op, clock);
     }
 
@@ -460,9 +463,27 @@ impl Units {
             }
             return UnitEnd::Lane { unit, word, finished };
         }
-        let work = flight.work.take().expect("it was under way");
-        self.free.push(id);
-        UnitEnd::Ended { flight: id, unit, work, word, finished }
+        UnitEnd::Ended { flight: id, unit, word, finished }
+    }
+
+    /// What an operation is for.
+    #[inline]
+    pub fn work(&self, flight: u32) -> &Work {
+        self.flights[flight as usize].work.as_ref().expect("it is under way")
+    }
+
+    /// An operation that has ended is no more; what it was for.
+    #[inline]
+    pub fn take(&mut self, flight: u32) -> Work {
+        self.free.push(flight);
+        self.flights[flight as usize].work.take().expect("it was under way")
+    }
+
+    /// The same of one for which it is known.
+    #[inline]
+    pub fn drop_flight(&mut self, flight: u32) {
+        self.free.push(flight);
+        self.flights[flight as usize].work = None;
     }
 
     // ---- stopping for reads ----------------------------------------------------------------------

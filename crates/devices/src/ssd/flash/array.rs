@@ -266,6 +266,18 @@ impl Flash {
         media.map_or_else(Outcome::default, |media| media.look(page, written, of_host))
     }
 
+    /// Whether every page of a block is known to be read at once.
+    #[inline]
+    pub fn is_sound(&self, block: Block) -> bool {
+        self.media.as_ref().is_none_or(|media| media.is_sound(block))
+    }
+
+    /// The same of one of which the host now reads a flash page, which counts if it is.
+    #[inline]
+    pub fn reads_at_once(&mut self, block: Block) -> bool {
+        self.media.as_mut().is_none_or(|media| media.reads_at_once(block))
+    }
+
     /// What a patrol finds in a block.
     pub fn inspect(&mut self, block: Block) -> Found {
         let written = self.written(block);
@@ -311,15 +323,19 @@ impl Flash {
     fn is_lost_with_age(&mut self, ppn: Ppn) -> bool {
         let pages = u64::from(self.pages_per_block);
         let (block, page) = (Block((ppn.0 / pages) as u32), (ppn.0 % pages) as u32);
+        if self.is_sound(block) {
+            return false;
+        }
         let written = self.written(block);
         let Some(media) = &mut self.media else { return false };
         media.losses().is_poisoned(ppn.0)
             || media.pages_at(block, page).any(|page| media.would_be_lost(page, written))
     }
 
-    /// The same of logical pages from one on: which of them.
+    /// The same of logical pages of a block from one on: which of them.
     pub fn lost_among(&mut self, from: Ppn, count: u32) -> Vec<Ppn> {
-        if self.media.is_none() {
+        let block = Block((from.0 / u64::from(self.pages_per_block)) as u32);
+        if self.is_sound(block) {
             return Vec::new();
         }
         (from.0..from.0 + u64::from(count)).map(Ppn).filter(|ppn| self.is_lost(*ppn)).collect()

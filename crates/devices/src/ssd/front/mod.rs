@@ -54,6 +54,8 @@ pub struct Front {
     queue: HostQueue,
     queue_depth: u32,
     in_device: u32,
+    /// Requests that wait in the host.
+    in_host: u32,
     active: Slots<Active>,
     epochs: Epochs,
     /// The back end answers writes before they are durable, and is asked for each flush.
@@ -87,6 +89,7 @@ impl Front {
             queue: HostQueue::new(config),
             queue_depth: config.queue_depth.requests(),
             in_device: 0,
+            in_host: 0,
             active: Slots::new(),
             epochs: Epochs::new(),
             volatile,
@@ -187,6 +190,7 @@ impl Front {
                     }
                 } else {
                     self.queue.push(slot, &request);
+                    self.in_host += 1;
                 }
             }
         }
@@ -256,14 +260,16 @@ impl Front {
     }
 
     /// The link has finished a transfer. Where that was an answer, and the next turn is that of its end, the request
-    /// is answered, and the turns after it follow as far as the link does not [rest](Front::rests).
+    /// is answered, and the next answer begins to cross; the turns after that follow as far as the link does not
+    /// [rest](Front::rests).
     #[inline]
     pub fn answer_crosses(&mut self, clock: &mut Clock) -> bool {
-        let crossed = self.link.take_crossed(clock.now);
-        if let Some(slot) = crossed {
-            self.complete(slot, clock);
+        let Some(slot) = self.link.take_crossed(clock.now) else { return false };
+        self.complete(slot, clock);
+        if let Some(end) = self.link.take_next_answer(clock.now) {
+            clock.call_in_line(Line::Link, end, Event::LinkFree);
         }
-        crossed.is_some()
+        true
     }
 
     /// A request has come to the controller: until when a processor works on it, and which; nothing where it waits
@@ -361,6 +367,17 @@ impl Front {
         let part = &mut active.breakdown;
         [part[CLEANING_WAIT], part[SUSPEND], part[BUS], part[CELL]] = spent;
         active.pages_left -= 1;
+    }
+
+    /// The same of a request that reads; its answer is decided if that was the last of its reads, which is told.
+    #[inline]
+    pub fn last_read_done(&mut self, slot: Slot, spent: [Time; 4]) -> bool {
+        let active = &mut self.active[slot];
+        let part = &mut active.breakdown;
+        [part[CLEANING_WAIT], part[SUSPEND], part[BUS], part[CELL]] = spent;
+        active.pages_left -= 1;
+        active.answered |= active.pages_left == 0;
+        active.pages_left == 0
     }
 
     /// The same of a read of which so much went to retries and to parity.
@@ -548,6 +565,7 @@ impl Front {
         while self.in_device < self.queue_depth
             && let Some(next) = self.queue.pop()
         {
+            self.in_host -= 1;
             self.in_device += 1;
             self.send(next, clock);
         }
@@ -567,7 +585,16 @@ impl Front {
             return;
         }
         self.in_device -= 1;
+        if self.in_host > 0 {
+            self.send_next(clock);
+        }
+    }
+
+    /// A request that waits in the host is sent.
+    #[inline]
+    fn send_next(&mut self, clock: &mut Clock) {
         if let Some(next) = self.queue.pop() {
+            self.in_host -= 1;
             self.in_device += 1;
             self.send(next, clock);
         }

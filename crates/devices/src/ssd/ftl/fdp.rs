@@ -26,6 +26,11 @@ impl Ftl {
     /// A write with the handle that it has here.
     #[inline]
     pub fn placed(&mut self, request: Request) -> Request {
+        if self.fdp_mut().is_some() { self.placed_by_handle(request) } else { request }
+    }
+
+    #[inline(never)]
+    fn placed_by_handle(&mut self, request: Request) -> Request {
         let Some(fdp) = self.fdp_mut() else { return request };
         let request = fdp.place(request);
         if fdp.is_point_due() {

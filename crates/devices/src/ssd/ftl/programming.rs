@@ -83,7 +83,8 @@ impl Ftl {
     }
 
     /// Makes a copy of a logical page, if there is one, worthless.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every page that is programmed passes here")]
+    #[inline(always)]
     fn supersede(&mut self, old: Place) {
         let Some(old) = old.ppn() else {
             self.unmapped -= 1;

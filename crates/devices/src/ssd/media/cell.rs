@@ -22,6 +22,8 @@ pub struct Cell {
     pub errors: i16,
 }
 
+const _: () = assert!(size_of::<Cell>() == 20, "20 bytes a block, none a page");
+
 impl Cell {
     /// Flash pages that the host has read.
     #[inline]

@@ -71,7 +71,7 @@ impl Forecast {
     /// Of a drive whose data age.
     pub fn of(config: &SsdConfig) -> Option<Forecast> {
         let media = &config.media;
-        let law = Law::new(media.model, media.drift)?;
+        let law = Law::new(media)?;
         let parts = [media.spread_layer, media.spread_block, media.spread_page];
         let drift = parts.iter().map(|it| it * it).sum::<f64>().sqrt();
         let (errors, origin) = spread_of(config, &law);
@@ -104,6 +104,11 @@ impl Forecast {
     /// Whether the retries of a read depend on what was read before, so that these are those of a first read.
     pub fn is_of_first_reads(&self) -> bool {
         self.ladder.reference == Reference::Last
+    }
+
+    /// How much faster data age at a temperature than at 30 degrees.
+    pub fn acceleration(&self, celsius: f64) -> f64 {
+        self.law.acceleration(celsius)
     }
 
     /// The mean drift and error rate.
@@ -277,13 +282,17 @@ fn coarse(of: impl Fn(f64) -> f64) -> f64 {
 mod tests {
     use super::super::law::MONTH;
     use super::*;
-    use crate::ssd::config::{DriftLaw, MediaModel};
+    use crate::ssd::config::{Media, MediaModel};
+
+    fn tlc() -> Law {
+        Law::new(&Media { model: MediaModel::Tlc3d, ..Media::default() }).unwrap()
+    }
 
     /// Spreads of word lines, blocks and pages: 0.2, 0.15 and 0.1.
     const DRIFT: f64 = 0.269_258_240_356_725_2;
 
     fn forecast(retry: &Retry) -> Forecast {
-        let law = Law::new(MediaModel::Tlc3d, DriftLaw::Power).unwrap();
+        let law = tlc();
         Forecast::new(law, &Ecc::default(), retry, DRIFT, 0.193)
     }
 
@@ -326,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_stripe_along_a_word_line_loses_more_than_one_across_and_less_than_a_page() {
-        let law = Law::new(MediaModel::Tlc3d, DriftLaw::Power).unwrap();
+        let law = tlc();
         let forecast = Forecast::new(law, &Ecc::default(), &Retry::default(), DRIFT, 0.2);
         let aged = Aged { cycles: 2200.0, hours: 30_000.0 };
         let alone = forecast.lost(aged);
@@ -349,10 +358,10 @@ mod tests {
     /// 500 GB, pages of 16 KiB, a year at 40 degrees, spread 0.18.
     #[test]
     fn cycles_decide_what_is_lost_and_years_hardly_do() {
-        let law = Law::new(MediaModel::Tlc3d, DriftLaw::Power).unwrap();
+        let law = tlc();
         let forecast = Forecast::new(law, &Ecc::default(), &Retry::default(), DRIFT, 0.18);
         let pages = 500e9 / 16_384.0;
-        let hours = super::super::law::YEAR * super::super::law::acceleration(40.0);
+        let hours = super::super::law::YEAR * forecast.acceleration(40.0);
         for (cycles, lost) in [(1500.0, 4e-5), (2200.0, 2.6), (3000.0, 2e4)] {
             let found = pages * forecast.lost(Aged { cycles, hours });
             assert!(libm::log(found / lost).abs() < 0.25, "{cycles}: {found} and not {lost}");

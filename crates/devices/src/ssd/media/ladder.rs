@@ -3,6 +3,9 @@
 use crate::ssd::config::{Ecc, Reference, Retry};
 use engine::Time;
 
+/// Steps of the table that are none: references of flash that does not drift.
+const NOTHING: f64 = 1e-12;
+
 /// How a page is read, and how far its code corrects.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ladder {
@@ -14,11 +17,12 @@ pub struct Ladder {
     pub estimate_error: f64,
     search_ns: Option<Time>,
     pipelined: bool,
-    window: f64,
     decode_ns: Time,
-    /// The raw error rate that hard decoding corrects, and the logarithm of it / that of a new block.
+    /// The raw error rate that hard decoding corrects, its logarithm, and the steps of the table by which the window is
+    /// wider for each unit that the logarithm of errors lies below it.
     hard: f64,
-    new: f64,
+    hard_log: f64,
+    window_each: f64,
     /// Soft levels: the raw error rate that each corrects, and its senses.
     soft: Vec<(f64, u32)>,
 }
@@ -63,10 +67,10 @@ impl Ladder {
             estimate_error: retry.estimate_error,
             search_ns: retry.search.ns(),
             pipelined: retry.pipelined,
-            window: retry.window,
             decode_ns: ecc.decode.ns(),
             hard: ecc.hard,
-            new,
+            hard_log: libm::log(ecc.hard),
+            window_each: retry.window / libm::log(ecc.hard / new),
             soft: ecc.soft.levels().to_vec(),
         }
     }
@@ -83,24 +87,33 @@ impl Ladder {
 
     /// How far from the best reference a sense still succeeds, in steps, at a raw error rate.
     pub fn window(&self, errors: f64) -> f64 {
-        if errors >= self.hard {
-            return 0.0;
-        }
-        self.window * libm::log(self.hard / errors) / libm::log(self.hard / self.new)
+        self.window_by(libm::log(errors))
+    }
+
+    /// The same by the logarithm of the error rate.
+    #[inline]
+    fn window_by(&self, errors: f64) -> f64 {
+        (self.window_each * (self.hard_log - errors)).max(0.0)
     }
 
     /// What a read comes to of a page whose best reference is `drift` steps away, and which has this raw error rate
     /// there; it begins at reference `from`.
     pub fn climb(&self, drift: f64, errors: f64, from: f64) -> Outcome {
-        let needed = (drift - from).abs() - self.window(errors);
-        let steps = if needed > 0.0 { needed.ceil() as u32 } else { 0 };
+        self.climb_from(drift, libm::log(errors), from)
+    }
+
+    /// The same by the logarithm of the error rate.
+    pub fn climb_from(&self, drift: f64, errors: f64, from: f64) -> Outcome {
+        let needed = (drift - from).abs() - self.window_by(errors);
+        let steps = if needed > NOTHING { needed.ceil() as u32 } else { 0 };
         let searched = steps > self.steps;
         let mut outcome = Outcome { steps: steps.min(self.steps), searched, ..Outcome::default() };
         if searched && self.search_ns.is_none() {
             outcome.lost = true;
             return outcome;
         }
-        if errors > self.hard {
+        if errors > self.hard_log {
+            let errors = libm::exp(errors);
             let enough = self.soft.iter().position(|(rate, _)| errors <= *rate);
             outcome.soft = enough.map_or(self.soft.len(), |place| place + 1) as u32;
             outcome.lost = enough.is_none();

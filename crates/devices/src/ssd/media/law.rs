@@ -3,12 +3,10 @@
 //! Two variables make a read. The *drift* is how many steps of the retry table the best reference has moved: it decides
 //! how many senses a read needs. The *raw error rate* at that reference decides whether the code corrects at all.
 
-use crate::ssd::config::{DriftLaw, MediaModel};
+use crate::ssd::config::{DriftLaw, Media, MediaModel};
 
 /// Boltzmann's constant, eV/K.
 const BOLTZMANN: f64 = 8.617_333_262e-5;
-/// Activation energy of charge loss, eV, as JESD218 has it.
-pub const ACTIVATION: f64 = 1.1;
 /// Degrees between the scales of Celsius and Kelvin.
 const ZERO_CELSIUS: f64 = 273.15;
 /// The temperature at which the clock of retention is that on the wall.
@@ -18,15 +16,25 @@ pub const MONTH: f64 = YEAR / 12.0;
 /// Hours of a year.
 pub const YEAR: f64 = 8766.0;
 
-/// How much faster data age at a temperature than at 30 degrees (Arrhenius).
-pub fn acceleration(celsius: f64) -> f64 {
+/// How much faster data age at a temperature than at 30 degrees (Arrhenius), by the energy `device.media.activation`.
+pub fn acceleration(activation: f64, celsius: f64) -> f64 {
     let inverse = |celsius: f64| 1.0 / (celsius + ZERO_CELSIUS);
-    libm::exp(ACTIVATION / BOLTZMANN * (inverse(REFERENCE) - inverse(celsius)))
+    libm::exp(activation / BOLTZMANN * (inverse(REFERENCE) - inverse(celsius)))
+}
+
+/// What time adds to the errors.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Retention {
+    /// So much times the logarithm of 1 + hours.
+    Logarithm(f64),
+    /// So much times powers of the cycles and the hours.
+    Powers(f64, f64, f64),
 }
 
 /// How data age in a kind of flash.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Law {
+    activation: f64,
     /// Steps of the retry table after a month (or, by the logarithm of time, after e - 1 hours) without wear.
     drift: f64,
     /// Cycles that double the drift.
@@ -37,7 +45,7 @@ pub struct Law {
     new: f64,
     wear: f64,
     wear_power: f64,
-    time: f64,
+    time: Retention,
     disturb: f64,
     disturb_wear: f64,
     disturb_reads: f64,
@@ -49,29 +57,63 @@ impl Law {
     /// Drift: fitted to four conditions of Park et al. (ASPLOS 2021, recalled), which a power of time and its logarithm
     /// meet alike. Errors: coefficients of 72-layer TLC (Kim et al., FAST 2019, by a public reimplementation); what time
     /// adds is derived from one recalled figure, 40 wrong bits a KiB after 2,000 cycles and a year, and is the weakest
-    /// number here. QLC: twice the drift and 2.5 times the errors, a guess until a source is found.
-    pub fn new(model: MediaModel, drift: DriftLaw) -> Option<Law> {
-        let (steps, errors) = match model {
+    /// number here. With "tlc-72l" that is Kim's own law of references that never move: the two chips disagree about
+    /// when the first retry comes. QLC: twice the drift and 2.5 times the errors, a guess until a source is found.
+    pub fn new(media: &Media) -> Option<Law> {
+        let (steps, errors) = match media.model {
             MediaModel::None => return None,
+            MediaModel::Custom => return Some(Law::custom(media)),
             MediaModel::Tlc3d => (1.0, 1.0),
+            MediaModel::Tlc72l => (0.0, 1.0),
             MediaModel::Qlc3d => (2.0, 2.5),
         };
-        let (base, drift_cycles, power) = match drift {
+        let (base, drift_cycles, power) = match media.drift {
             DriftLaw::Power => (3.47, 1780.0, Some(0.4)),
             DriftLaw::Log => (0.845, 1250.0, None),
         };
+        let time = match media.model {
+            MediaModel::Tlc72l => Retention::Powers(6.28e-5, 0.14, 0.54),
+            _ => Retention::Logarithm(errors * 1.25e-4),
+        };
         Some(Law {
+            activation: media.activation,
             drift: steps * base,
             drift_cycles,
             power,
             new: errors * 1.48e-3,
             wear: errors * 5.5e-4,
             wear_power: 2.05,
-            time: errors * 1.25e-4,
+            time,
             disturb: errors * 3.65e-8,
             disturb_wear: 0.33,
             disturb_reads: 1.71,
         })
+    }
+
+    /// The law whose numbers are keys.
+    fn custom(media: &Media) -> Law {
+        let (drift, power) = match media.drift {
+            DriftLaw::Power => (media.drift_month, Some(media.drift_power)),
+            DriftLaw::Log => (media.drift_month / libm::log1p(MONTH), None),
+        };
+        Law {
+            activation: media.activation,
+            drift,
+            drift_cycles: media.drift_cycles,
+            power,
+            new: media.errors_new,
+            wear: media.errors_wear,
+            wear_power: media.errors_wear_power,
+            time: Retention::Logarithm(media.errors_time),
+            disturb: media.errors_reads,
+            disturb_wear: media.errors_reads_wear_power,
+            disturb_reads: media.errors_reads_power,
+        }
+    }
+
+    /// How much faster data age at a temperature than at 30 degrees.
+    pub fn acceleration(&self, celsius: f64) -> f64 {
+        acceleration(self.activation, celsius)
     }
 
     /// Steps that the best reference has moved, the mean over pages: after so many erasures, and hours at 30 degrees.
@@ -92,10 +134,14 @@ impl Law {
         } else {
             0.0
         };
-        self.errors_of_new()
-            + self.wear * libm::pow(worn, self.wear_power)
-            + self.time * libm::log1p(hours)
-            + disturbed
+        let time = match self.time {
+            Retention::Logarithm(rate) => rate * libm::log1p(hours),
+            // What is in a block has been programmed once.
+            Retention::Powers(rate, wear, power) => {
+                rate * libm::pow(cycles.max(1.0), wear) * libm::pow(hours, power)
+            }
+        };
+        self.errors_of_new() + self.wear * libm::pow(worn, self.wear_power) + time + disturbed
     }
 
     /// That of a block which was just programmed for the first time.
@@ -107,27 +153,74 @@ impl Law {
 /// Days at 30 degrees until the raw error rate of 72-layer TLC reaches `limit` where references never move: the law of
 /// Kim et al. (FAST 2019), whose retention is a power of cycles and hours. None where it has already.
 pub fn days_at_fixed_references(cycles: f64, limit: f64) -> Option<f64> {
-    let law = Law::new(MediaModel::Tlc3d, DriftLaw::Power).expect("it has one");
+    let law = Law::new(&Media { model: MediaModel::Tlc72l, ..Media::default() })?;
+    let Retention::Powers(rate, wear, power) = law.time else { return None };
     let left = limit - law.errors(cycles, 0.0, 0.0);
-    let rate = 6.28e-5 * libm::pow(cycles, 0.14);
-    (left > 0.0).then(|| libm::pow(left / rate, 1.0 / 0.54) / 24.0)
+    let rate = rate * libm::pow(cycles, wear);
+    (left > 0.0).then(|| libm::pow(left / rate, 1.0 / power) / 24.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of(model: MediaModel, drift: DriftLaw) -> Law {
+        Law::new(&Media { model, drift, ..Media::default() }).unwrap()
+    }
+
     fn tlc() -> Law {
-        Law::new(MediaModel::Tlc3d, DriftLaw::Power).unwrap()
+        of(MediaModel::Tlc3d, DriftLaw::Power)
+    }
+
+    #[test]
+    fn a_chip_of_ones_own_begins_as_tlc_and_each_number_counts() {
+        assert_eq!(of(MediaModel::Custom, DriftLaw::Power), tlc());
+        let begin = Media { model: MediaModel::Custom, ..Media::default() };
+        let found = |media: &Media| {
+            let law = Law::new(media).unwrap();
+            (law.drift(1500.0, 5000.0), law.errors(1500.0, 5000.0, 1e4))
+        };
+        let changes: [fn(&mut Media); 9] = [
+            |it| it.drift_month *= 2.0,
+            |it| it.drift_cycles /= 2.0,
+            |it| it.drift_power *= 2.0,
+            |it| it.errors_new *= 2.0,
+            |it| it.errors_wear *= 2.0,
+            |it| it.errors_wear_power *= 2.0,
+            |it| it.errors_time *= 2.0,
+            |it| it.errors_reads *= 2.0,
+            |it| it.errors_reads_power *= 1.1,
+        ];
+        let before = found(&begin);
+        for (place, change) in changes.iter().enumerate() {
+            let mut media = begin.clone();
+            change(&mut media);
+            let after = found(&media);
+            assert!(after.0 > before.0 || after.1 > before.1, "{place}");
+        }
+        // By the logarithm of time, a month is the same month.
+        let log = Law::new(&Media { drift: DriftLaw::Log, drift_month: 5.0, ..begin }).unwrap();
+        assert!((log.drift(0.0, MONTH) - 5.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_an_activation_energy_no_temperature_counts() {
+        let cold = Law::new(&Media { activation: 0.0, ..Media::default() });
+        assert_eq!(cold, None, "nothing ages without a model");
+        for celsius in [-40.0, 25.0, 55.0, 125.0] {
+            assert_eq!(acceleration(0.0, celsius), 1.0);
+        }
     }
 
     #[test]
     fn the_clock_gives_the_table_of_jesd218_and_its_bakes() {
         let weeks: Vec<f64> = [25.0, 30.0, 35.0, 40.0, 45.0, 50.0, 55.0]
-            .map(|celsius| (520.0 / acceleration(celsius)).round() / 10.0)
+            .map(|celsius| (520.0 / tlc().acceleration(celsius)).round() / 10.0)
             .to_vec();
         assert_eq!(weeks, [105.4, 52.0, 26.3, 13.6, 7.1, 3.8, 2.1]);
-        let bake = |hours: f64, at: f64, bake: f64| hours * acceleration(at) / acceleration(bake);
+        let bake = |hours: f64, at: f64, bake: f64| {
+            hours * tlc().acceleration(at) / tlc().acceleration(bake)
+        };
         let (client, enterprise) = (bake(YEAR, 30.0, 52.0), bake(3.0 * MONTH, 40.0, 66.0));
         assert!((client / 507.0 - 1.0).abs() < 0.002, "{client}");
         assert!((enterprise / 96.2 - 1.0).abs() < 0.002, "{enterprise}");
@@ -146,8 +239,11 @@ mod tests {
 
     #[test]
     fn more_cycles_hours_and_reads_never_help() {
-        for drift in [DriftLaw::Power, DriftLaw::Log] {
-            let law = Law::new(MediaModel::Qlc3d, drift).unwrap();
+        use MediaModel::{Qlc3d, Tlc72l};
+        for (model, drift) in
+            [(Qlc3d, DriftLaw::Power), (Qlc3d, DriftLaw::Log), (Tlc72l, DriftLaw::Power)]
+        {
+            let law = of(model, drift);
             let points = [0.0, 1.0, 10.0, 1000.0, 30_000.0];
             for pair in points.windows(2) {
                 for other in points {
@@ -167,7 +263,7 @@ mod tests {
         // Cycles, months, retries.
         let power = [(0.0, 3.0, 5.4), (0.0, 6.0, 7.1), (1000.0, 3.0, 8.4), (2000.0, 12.0, 19.9)];
         let log = [(0.0, 3.0, 6.5), (0.0, 6.0, 7.1), (1000.0, 3.0, 11.7), (2000.0, 12.0, 19.9)];
-        let of = |law: DriftLaw| Law::new(MediaModel::Tlc3d, law).unwrap();
+        let of = |law: DriftLaw| of(MediaModel::Tlc3d, law);
         for (law, rows) in [(of(DriftLaw::Power), power), (of(DriftLaw::Log), log)] {
             for (cycles, months, steps) in rows {
                 let found = law.drift(cycles, months * MONTH);

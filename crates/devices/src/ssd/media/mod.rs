@@ -28,7 +28,7 @@ pub use failing::{Fleet, Lived};
 pub use forms::{Aged, Forecast, Retries};
 pub use frailty::Draws;
 pub use ladder::{Ladder, Outcome, Rebuilt};
-pub use law::{ACTIVATION, Law, MONTH, REFERENCE, YEAR, acceleration, days_at_fixed_references};
+pub use law::{Law, MONTH, REFERENCE, YEAR, acceleration, days_at_fixed_references};
 pub use lines::Lines;
 pub use losses::Losses;
 pub use normal::{chance_above, exceeded_with};

@@ -1,7 +1,7 @@
 //! How much pages differ: the spread of their error rates is worth sixteen orders of magnitude of losses, so it is not a
 //! free number but follows from what the drive is rated for.
 
-use super::law::{Law, YEAR, acceleration};
+use super::law::{Law, YEAR};
 use super::normal::{chance_above, exceeded_with};
 use crate::ssd::config::SsdConfig;
 
@@ -46,7 +46,7 @@ pub fn widest(errors: f64, limit: f64, chance: f64) -> Option<f64> {
 
 /// The spread that the rating of a consumer drive allows: 1e-15 after a year at 30 degrees and its rated cycles.
 pub fn of_rating(law: &Law, limit: f64, rated_cycles: f64, parity_of: u32) -> Option<f64> {
-    let errors = law.errors(rated_cycles, YEAR * acceleration(30.0), 0.0);
+    let errors = law.errors(rated_cycles, YEAR, 0.0);
     widest(errors, limit, allowed(UBER, parity_of))
 }
 
@@ -90,11 +90,11 @@ pub fn spread_of(config: &SsdConfig, law: &Law) -> (f64, SpreadOrigin) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ssd::config::{DriftLaw, MediaModel};
+    use crate::ssd::config::{Media, MediaModel};
 
     #[test]
     fn the_spread_follows_from_the_rating_as_in_the_table() {
-        let law = Law::new(MediaModel::Tlc3d, DriftLaw::Power).unwrap();
+        let law = Law::new(&Media { model: MediaModel::Tlc3d, ..Media::default() }).unwrap();
         let rows = [
             (1000.0, 0.225, 0.297),
             (1500.0, 0.193, 0.256),

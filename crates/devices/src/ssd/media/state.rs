@@ -4,10 +4,10 @@ use super::age::Age;
 use super::cell::{Cell, rounded, stepped, unstepped};
 use super::failing::{Failing, FailingState};
 use super::ladder::{Ladder, Outcome, Rebuilt};
-use super::law::{Law, acceleration};
+use super::law::Law;
 use super::lines::{quantiles, stagger_of};
 use super::losses::Losses;
-use super::normal::{mix, of_hash};
+use super::normal::{Quantiles, mix, of_hash};
 use super::place::{FlashPage, Found, Spreads, Written};
 use super::planted::Mistake;
 use super::report::MediaReport;
@@ -70,8 +70,9 @@ pub struct Media {
     clock: u64,
     rate: u64,
     since: Time,
-    /// The clock in minutes.
+    /// The clock in minutes, and the drive's own time before which it shows no other.
     minute: u32,
+    minute_until: Time,
     /// Of each block, and behind them of the younger parts of some.
     cells: Vec<Cell>,
     blocks: u32,
@@ -79,6 +80,7 @@ pub struct Media {
     /// Of each word line how far its drift and errors deviate.
     layers: [Vec<f32>; 2],
     quantiles: Vec<f32>,
+    normal: Quantiles,
     drift: Spreads,
     errors: Spreads,
     spread_errors: f64,
@@ -98,7 +100,7 @@ impl Media {
         seed: u64,
     ) -> Option<Media> {
         let media = &config.media;
-        let law = Law::new(media.model, media.drift)?;
+        let law = Law::new(media)?;
         let shape = *groups?;
         let (blocks, blocks_per_domain) = counts;
         let ladder = Ladder::new(&config.ecc, &config.retry, law.errors_of_new());
@@ -118,14 +120,16 @@ impl Media {
             stagger: stagger_of(config, &shape),
             cycles: media.cycles,
             clock: 0,
-            rate: rate(media.temperature),
+            rate: rate(&law, media.temperature),
             since: 0,
             minute: 0,
+            minute_until: 0,
             cells: vec![Cell::default(); blocks as usize],
             blocks,
             resumed: Resumed::default(),
             layers: [of_layers(0), of_layers(1)],
             quantiles: (0..QUANTILES).map(quantile).collect(),
+            normal: Quantiles::new(),
             drift: Spreads {
                 layer: media.spread_layer,
                 block: media.spread_block,
@@ -151,7 +155,20 @@ impl Media {
     /// The drive's own time has come to `now`.
     #[inline]
     pub fn advance(&mut self, now: Time) {
-        self.minute = minutes(self.clock_at(now));
+        if now >= self.minute_until {
+            self.set_minute(now);
+        }
+    }
+
+    /// The clock shows what it does when the drive's own time has come to `now`.
+    fn set_minute(&mut self, now: Time) {
+        let clock = self.clock_at(now);
+        self.minute = minutes(clock);
+        // A little before the next minute: what is lost to rounding is looked at again.
+        let next = (u64::from(self.minute) + 1) * 60 << CLOCK_BITS;
+        let left = u128::from(next.saturating_sub(clock)) * 1_000_000_000;
+        let left = left / u128::from(self.rate.max(1));
+        self.minute_until = now.saturating_add(Time::try_from(left).unwrap_or(Time::MAX));
         self.fail();
     }
 
@@ -173,7 +190,7 @@ impl Media {
 
     fn die_of(&self, page: FlashPage) -> u32 {
         let first = self.shape.first_die(page.block, self.blocks_per_domain);
-        self.shape.place(first, page.group).die
+        self.shape.die_and_round_of(first, page.group).0
     }
 
     /// Dies that are lost.
@@ -198,7 +215,7 @@ impl Media {
         now: Time,
         open: impl Iterator<Item = (Block, u32)>,
     ) -> Result<(), &'static str> {
-        let mut rate = age.at.map_or(self.rate, rate);
+        let mut rate = age.at.map_or(self.rate, |at| rate(&self.law, at));
         if Mistake::AlwaysThirty.is_planted() {
             rate = 1 << CLOCK_BITS;
         }
@@ -208,8 +225,7 @@ impl Media {
             "the clock of retention ends after 8,000 years at 30 C; use less time, or less heat",
         )?;
         self.since = now;
-        self.minute = minutes(self.clock);
-        self.fail();
+        self.set_minute(now);
         for (block, programmed) in open {
             let part = self.resumed.split(block, programmed.div_ceil(self.shape.units));
             let is_one_bit = self.cells[block.at()].is_one_bit();
@@ -225,8 +241,7 @@ impl Media {
         let passed = u128::from(ns) * u128::from(self.rate) / 1_000_000_000;
         self.clock = self.clock_at(now).saturating_add(u64::try_from(passed).unwrap_or(u64::MAX));
         self.since = now;
-        self.minute = minutes(self.clock);
-        self.fail();
+        self.set_minute(now);
     }
 
     /// Days on the clock.
@@ -357,6 +372,38 @@ impl Media {
         outcome
     }
 
+    /// Whether so much may have failed that the drive gives up.
+    #[inline]
+    pub fn may_give_up(&self) -> bool {
+        self.failing.is_some() || self.tally.unreadable > 0
+    }
+
+    /// Whether blocks can be known to be read at once: not where something fails, where a block is of two ages, or where
+    /// something is known to be lost. There each page is looked at.
+    #[inline]
+    pub fn may_be_sound(&self) -> bool {
+        self.failing.is_none() && self.resumed.is_empty() && !self.losses.are_known()
+    }
+
+    /// Whether every page of a block is known to be read at once, without a look at any.
+    #[inline]
+    pub fn is_sound(&self, block: Block) -> bool {
+        let cell = &self.cells[block.at()];
+        cell.drift == CLEAN && cell.is_of_class(cell.age(self.minute)) && self.may_be_sound()
+    }
+
+    /// The host reads one flash page of a block whose pages are all read at once; whether it is such a block.
+    #[inline]
+    pub fn reads_at_once(&mut self, block: Block) -> bool {
+        let cell = &mut self.cells[block.at()];
+        // The read that makes it another class is looked at.
+        if cell.drift != CLEAN || cell.reads() + 1 >= cell.until_reads || !self.is_sound(block) {
+            return false;
+        }
+        self.cells[block.at()].reads += 1;
+        self.tally.count_plain()
+    }
+
     /// Whether a page would be beyond correction, if it were read now.
     pub fn would_be_lost(&mut self, page: FlashPage, block: Written) -> bool {
         let is_clean = self.is_clean_now(self.cell_of(page), block.erases);
@@ -432,17 +479,35 @@ impl Media {
         let pages = shape.rounds() * shape.width * shape.rows * shape.planes;
         let unit = pages.div_ceil(16);
         let (reads, until_reads) = rounded(cell.reads() / unit, READ_BITS);
-        let erases = if Mistake::NoWear.is_planted() { 0 } else { erases };
-        let cycles = f64::from(self.cycles.saturating_add(erases));
-        let hours = f64::from(age) / 60.0;
         let per_page = f64::from(reads) * f64::from(unit) / f64::from(pages);
-        let less = if cell.is_one_bit() { [ONE_BIT_DRIFT, ONE_BIT_ERRORS] } else { [1.0; 2] };
-        let drift = stepped(less[0] * self.law.drift(cycles, hours));
-        let errors = stepped(less[1] * self.law.errors(cycles, hours, per_page));
+        let (drift, errors) = self.means(&cell, age, per_page, erases);
+        let (drift, errors) = (stepped(drift), stepped(errors));
         let is_clean = self.is_clean(drift, errors);
         let class = (if is_clean { CLEAN } else { drift }, errors);
         let until = (until_age, until_reads.saturating_mul(unit));
         self.cells[at].set_class(class, until);
+    }
+
+    /// The mean drift and error rate of a block at an age in minutes, each of its pages having been read so often.
+    fn means(&self, cell: &Cell, age: u32, reads: f64, erases: u32) -> (f64, f64) {
+        let erases = if Mistake::NoWear.is_planted() { 0 } else { erases };
+        let cycles = f64::from(self.cycles.saturating_add(erases));
+        let hours = f64::from(age) / 60.0;
+        let less = if cell.is_one_bit() { [ONE_BIT_DRIFT, ONE_BIT_ERRORS] } else { [1.0; 2] };
+        (less[0] * self.law.drift(cycles, hours), less[1] * self.law.errors(cycles, hours, reads))
+    }
+
+    /// What a read of the mean page of a block would come to now, beginning where reads do.
+    pub fn class_of(&self, block: Block, erases: u32) -> Outcome {
+        let (cell, shape) = (&self.cells[block.at()], &self.shape);
+        let pages = shape.rounds() * shape.width * shape.rows * shape.planes;
+        let reads = f64::from(cell.reads()) / f64::from(pages);
+        let (drift, errors) = self.means(cell, cell.age(self.minute), reads, erases);
+        let begins = match self.ladder.reference {
+            Reference::Table | Reference::Last => 0.0,
+            Reference::Model => drift,
+        };
+        self.ladder.climb(drift, errors, begins)
     }
 
     /// Whether the worst page of a class is read at once.
@@ -463,10 +528,16 @@ impl Media {
 
     /// The drift and the error rate of a page, and where its read begins.
     fn state_of(&self, page: FlashPage, erases: u32) -> (f64, f64, f64) {
+        let (drift, errors, from) = self.logarithms_of(page, erases);
+        (libm::exp(drift), libm::exp(errors), from)
+    }
+
+    /// The logarithms of drift and error rate, and where the read begins.
+    fn logarithms_of(&self, page: FlashPage, erases: u32) -> (f64, f64, f64) {
         let cell = self.cells[self.cell_of(page)];
         let shape = &self.shape;
         let first = shape.first_die(page.block, self.blocks_per_domain);
-        let (die, round) = (shape.place(first, page.group).die, shape.round_of(page.group));
+        let (die, round) = shape.die_and_round_of(first, page.group);
         let of_die =
             mix(self.seed ^ 1 << 61, u64::from(page.block.0) << 16 | u64::from(die - first));
         let quantile = |bits: u64| f64::from(self.quantiles[bits as usize % QUANTILES]);
@@ -484,9 +555,13 @@ impl Media {
         let mean_drift = if cell.drift == CLEAN { i16::MIN + 1 } else { cell.drift };
         let mean_drift = unstepped(mean_drift);
         let drift = mean_drift - self.drift.above()
-            + self.drift.of(f64::from(layer[0]), quantile(of_die >> 52), of_hash(own));
+            + self.drift.of(f64::from(layer[0]), quantile(of_die >> 52), self.normal.of_hash(own));
         let errors = unstepped(cell.errors) - self.errors.above()
-            + self.errors.of(f64::from(layer[1]), quantile(of_die >> 40), of_hash(mix(own, 1)));
+            + self.errors.of(
+                f64::from(layer[1]),
+                quantile(of_die >> 40),
+                self.normal.of_hash(mix(own, 1)),
+            );
         let from = match self.ladder.reference {
             Reference::Table => 0.0,
             Reference::Last => f64::from(
@@ -498,15 +573,16 @@ impl Media {
                 libm::exp(mean_drift + off * quantile(hash >> 52) - off * off / 2.0)
             }
         };
-        (libm::exp(drift), libm::exp(errors), from)
+        (drift, errors, from)
     }
 
     /// What a read of a page comes to by its state alone, and the reference at which it ends.
     fn judge(&self, page: FlashPage, erases: u32) -> (Outcome, f64) {
-        let (drift, errors, from) = self.state_of(page, erases);
+        let (drift, errors, from) = self.logarithms_of(page, erases);
         // What has failed no reference reads.
-        let errors = if self.has_failed(page) { 1.0 } else { errors };
-        let outcome = self.ladder.climb(drift, errors, from);
+        let errors = if self.has_failed(page) { 0.0 } else { errors };
+        let drift = libm::exp(drift);
+        let outcome = self.ladder.climb_from(drift, errors, from);
         // The first entry of the table within reach of the best.
         let steps = f64::from(outcome.steps);
         (outcome, if drift < from { from - steps } else { from + steps })
@@ -664,7 +740,7 @@ impl Media {
         if state.last.len() == self.last.len() {
             self.last = state.last;
         }
-        self.minute = minutes(self.clock);
+        (self.minute, self.minute_until) = (minutes(self.clock), 0);
         // What it was is found again: the cycles may be others.
         self.cells.iter_mut().for_each(|cell| cell.set_class((0, 0), (0, 0)));
         true
@@ -684,8 +760,8 @@ fn spread_evenly(count: u32, hash: impl Fn(u32) -> u64) -> Vec<f32> {
 }
 
 /// Steps of the clock in a second at a temperature.
-fn rate(at: Celsius) -> u64 {
-    (acceleration(at.celsius()) * f64::from(1u32 << CLOCK_BITS)).round() as u64
+fn rate(law: &Law, at: Celsius) -> u64 {
+    (law.acceleration(at.celsius()) * f64::from(1u32 << CLOCK_BITS)).round() as u64
 }
 
 fn minutes(clock: u64) -> u32 {

@@ -32,6 +32,16 @@ impl Tally {
         self.uncorrectable += u64::from(outcome.lost || rebuilt);
     }
 
+    /// A read of the host whose first sense was enough; always true.
+    #[inline]
+    pub fn count_plain(&mut self) -> bool {
+        match self.retries.first_mut() {
+            Some(reads) => *reads += 1,
+            None => self.retries.push(1),
+        }
+        true
+    }
+
     /// A flash page is beyond correction by what was copied to it.
     pub fn count_uncorrectable(&mut self) {
         self.uncorrectable += 1;

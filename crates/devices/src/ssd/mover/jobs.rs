@@ -150,6 +150,14 @@ impl Jobs {
         it.total_ns += now - since;
     }
 
+    /// An operation has ended on a unit, and the next begins at once.
+    #[inline]
+    pub fn next_operation(&mut self, unit: Unit, now: Time) {
+        let it = &mut self.each[unit.at()];
+        let since = it.since.replace(now).expect("it was cleaning");
+        it.total_ns += now - since;
+    }
+
     /// A copy begins, for which both units are needed.
     pub fn begin_stream(&mut self, from: Unit, job: Relocation, to: Unit, now: Time) {
         let it = &mut self.each[from.at()];

@@ -1,6 +1,6 @@
 //! Constraints between the keys of how data age, of what fails, and of heat.
 
-use crate::ssd::config::{Reference, SsdConfig};
+use crate::ssd::config::{Media, Reference, SsdConfig};
 use crate::ssd::media::{Ladder, Law, Outcome, Rebuilt};
 use engine::Time;
 use options::Invalid;
@@ -17,8 +17,9 @@ pub fn check(config: &SsdConfig) -> Result<(), Invalid> {
 
 /// How data age, and what corrects them.
 fn media(config: &SsdConfig) -> Result<(), Invalid> {
-    let Some(law) = Law::new(config.media.model, config.media.drift) else { return Ok(()) };
+    let Some(law) = Law::new(&config.media) else { return Ok(()) };
     let (media, ecc, retry) = (&config.media, &config.ecc, &config.retry);
+    numbers(media)?;
     let spreads = [
         ("device.media.spread_layer", media.spread_layer),
         ("device.media.spread_block", media.spread_block),
@@ -62,6 +63,29 @@ fn media(config: &SsdConfig) -> Result<(), Invalid> {
     scrub(config)?;
     failures(config)?;
     longest_read(config, &Ladder::new(ecc, retry, new))
+}
+
+/// The numbers of how data age: each has a least and a most with which sums stay finite.
+fn numbers(media: &Media) -> Result<(), Invalid> {
+    for (key, number, least, most) in [
+        ("device.media.activation", media.activation, 0.0, 3.0),
+        ("device.media.drift_month", media.drift_month, 0.0, 1000.0),
+        ("device.media.drift_cycles", media.drift_cycles, 1.0, 1e9),
+        ("device.media.drift_power", media.drift_power, 0.0, 2.0),
+        ("device.media.errors_new", media.errors_new, 1e-12, 0.1),
+        ("device.media.errors_wear", media.errors_wear, 0.0, 1.0),
+        ("device.media.errors_wear_power", media.errors_wear_power, 0.0, 10.0),
+        ("device.media.errors_time", media.errors_time, 0.0, 1.0),
+        ("device.media.errors_reads", media.errors_reads, 0.0, 1.0),
+        ("device.media.errors_reads_power", media.errors_reads_power, 0.0, 10.0),
+        ("device.media.errors_reads_wear_power", media.errors_reads_wear_power, 0.0, 10.0),
+    ] {
+        if !(least..=most).contains(&number) {
+            let problem = format!("{number} is not a number from {least} to {most}");
+            return Err(Invalid::new(&[key], problem));
+        }
+    }
+    Ok(())
 }
 
 /// Blocks that are bad and not worn.

@@ -268,6 +268,18 @@ impl Groups {
         (group + parity) / self.width
     }
 
+    /// The die and the round of a group; of a group of parity under its number in `stripe_of`, behind those of the data.
+    #[inline]
+    pub fn die_and_round_of(&self, first_die: u32, group: u32) -> (u32, u32) {
+        let Some(stripe) = group.checked_sub(self.per_block) else {
+            return (self.place(first_die, group).die, self.round_of(group));
+        };
+        let data = self.parity_of - 1;
+        let last = ((stripe + 1) * data).min(self.per_block) - 1;
+        let at = last + last / data + 1;
+        (first_die + at % self.width, at / self.width)
+    }
+
     /// The groups of the stripe of a group, its parity among them under a number behind those of the data; nothing
     /// without parity.
     pub fn stripe_of(&self, group: u32) -> Option<impl Iterator<Item = u32> + use<>> {

@@ -401,6 +401,13 @@ impl Geometry {
         self.by_pages_per_block.remainder(ppn.0)
     }
 
+    /// Both.
+    #[inline]
+    pub fn block_and_page(&self, ppn: Ppn) -> (Block, u32) {
+        let block = self.block_of(ppn);
+        (block, (ppn.0 - u64::from(block.0) * u64::from(self.pages_per_block)) as u32)
+    }
+
     /// Whether a page fills its block, so that the summary page follows.
     #[inline]
     pub fn is_last(&self, ppn: Ppn) -> bool {

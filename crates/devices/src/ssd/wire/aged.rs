@@ -25,24 +25,63 @@ impl Ssd {
         let now = self.clock.now;
         if let Some(media) = self.flash.media_mut() {
             media.advance(now);
+            if media.may_give_up() {
+                self.give_up_in_time();
+            }
         }
-        self.give_up_in_time();
-        self.patrol_in_time();
+        if self.patrol.is_some() {
+            self.patrol_in_time();
+        }
         if request.op == Op::Write {
             self.begin_over_losses(request);
             return self.begin_buffered(slot, request);
         }
         self.cache.begin(&mut self.ftl, &mut self.flash);
         self.front.expect(slot, 0);
-        self.begin_aged_reads(slot, request);
+        let pages = front::touched(self.ftl.geometry(), request);
+        let mut worst = Worst::default();
+        let knows_losses = self.flash.media().is_some_and(Media::knows_losses);
+        if pages.end - pages.start > 1
+            || knows_losses
+            || !self.begin_page_read(slot, request, Lpn(pages.start), &mut worst)
+        {
+            self.begin_aged_reads(slot, request, worst);
+        }
+    }
+
+    /// A read of one flash page that takes one sense begins as where data do not age; whether it was one. What has been
+    /// looked at is in `worst`.
+    fn begin_page_read(
+        &mut self,
+        slot: Slot,
+        request: &Request,
+        lpn: Lpn,
+        worst: &mut Worst,
+    ) -> bool {
+        let (pages, bytes) = front::part(self.ftl.geometry(), request, lpn);
+        let Some(place) = self.place_in_flash(lpn, pages) else {
+            self.answer(slot, Status::Ok, [0; 2]);
+            return true;
+        };
+        let (skipped, page_bytes) = (self.skipped(request, lpn), self.dies.shape().page_bytes);
+        if skipped / page_bytes != (skipped + bytes - 1) / page_bytes {
+            return false;
+        }
+        if self.flash.reads_at_once(place.block) {
+            self.note_host_read(place.block);
+        } else if self.climb(place, (skipped, bytes), worst) != ([0; 2], false) {
+            return false;
+        }
+        self.read_in_flash(slot, place, pages, (skipped, bytes));
+        true
     }
 
     /// A read begins, as where data do not age; but a row takes as long as the worst of its pages.
-    fn begin_aged_reads(&mut self, slot: Slot, request: &Request) {
+    fn begin_aged_reads(&mut self, slot: Slot, request: &Request, mut worst: Worst) {
         let per_domain = self.ftl.geometry().blocks_per_domain;
         let mut rows = Rows::new(self.dies.shape(), per_domain);
         let owner = |pages| Owner::Request { slot, pages, reads: true };
-        let (mut worst, mut is_lost) = (Worst::default(), false);
+        let mut is_lost = false;
         for lpn in front::touched(self.ftl.geometry(), request).map(Lpn) {
             let page = front::page_request(self.ftl.geometry(), request, lpn, Some(slot));
             let was_lost = self.is_known_lost(lpn);
@@ -155,6 +194,9 @@ impl Ssd {
             return 0;
         }
         let ((block, group), row) = (batch.place(), batch.row());
+        if self.flash.is_sound(block) {
+            return 0;
+        }
         let timed = if self.ftl.is_slc(block) { SLC_ROW } else { row };
         let mut longer = [0; 2];
         for plane in 0..self.dies.shape().planes {
@@ -187,20 +229,28 @@ impl Ssd {
         }
     }
 
+    /// Whether a logical page lies in a block whose pages are all known to be read at once.
+    #[inline]
+    fn is_in_sound_block(&self, lpn: Lpn) -> bool {
+        let block = self.ftl.lookup(lpn).map(|ppn| self.ftl.geometry().block_of(ppn));
+        block.is_some_and(|block| self.flash.is_sound(block))
+    }
+
     /// Whether a logical page cannot be read.
     pub fn is_unreadable(&mut self, lpn: Lpn) -> bool {
         if self.is_known_lost(lpn) {
             return true;
         }
-        let at = self.ftl.lookup(lpn).filter(|ppn| !self.cache.holds(*ppn));
-        at.is_some_and(|ppn| self.flash.is_lost(ppn))
+        let Some(ppn) = self.ftl.lookup(lpn) else { return false };
+        let (block, page) = self.ftl.geometry().block_and_page(ppn);
+        !self.cache.holds(block, page) && self.flash.is_lost(ppn)
     }
 
     /// A write comes to pages that cannot be read. In full it will make them as good as new; the rest of one that it
     /// covers in part stays lost.
     pub fn begin_over_losses(&mut self, request: &Request) {
         for lpn in front::touched(self.ftl.geometry(), request).map(Lpn) {
-            if !self.is_unreadable(lpn) {
+            if self.is_in_sound_block(lpn) || !self.is_unreadable(lpn) {
                 continue;
             }
             let covers = front::covers(self.ftl.geometry(), request, lpn);

@@ -4,11 +4,14 @@
 use crate::kit::slots::Slot;
 use crate::ssd::cache::{Asked, Class, SlcState, Turn, Waiter, Why};
 use crate::ssd::clock::DieEvent;
-use crate::ssd::die::{Batch, Ended, Job, Operation, Owner, Place, Rows, Sight};
+use crate::ssd::die::{
+    Batch, Cargo, Ended, HostRead, Job, Operation, Owner, Place, Row, Rows, Sight,
+};
 use crate::ssd::due::{Answer, Due};
 use crate::ssd::ftl::{Reason, Relocation};
 use crate::ssd::ids::{Domain, Lpn, Stream, Unit};
 use crate::ssd::page::{PageWork, Way};
+use crate::ssd::timeline::{Finished, Word};
 use crate::ssd::{Ssd, front};
 use engine::{Op, Request, SECTOR_BYTES, Status, Time};
 
@@ -61,10 +64,21 @@ impl Ssd {
         let Some(place) = self.place_in_flash(lpn, pages) else {
             return self.answer(slot, Status::Ok, [0; 2]);
         };
+        self.read_in_flash(slot, place, pages, (self.skipped(request, lpn), bytes));
+    }
+
+    /// The dies read so many bytes of a page, behind others of it.
+    #[inline]
+    pub(super) fn read_in_flash(
+        &mut self,
+        slot: Slot,
+        place: Place,
+        pages: u32,
+        bytes: (u32, u32),
+    ) {
         let (granule, per_domain) =
             (self.ftl.geometry().granule, self.ftl.geometry().blocks_per_domain);
         self.ftl.counters.page_read(PageWork::Read, pages, granule);
-        let bytes = (self.skipped(request, lpn), bytes);
         self.front.expect_read(slot);
         let owner = |pages| Owner::Request { slot, pages, reads: true };
         let sight = self.sight();
@@ -87,12 +101,11 @@ impl Ssd {
             self.ftl.counters.unmapped_reads += u64::from(pages);
             return None;
         };
-        if self.cache.holds(ppn) {
+        let (block, page) = self.ftl.geometry().block_and_page(ppn);
+        if self.cache.holds(block, page) {
             self.ftl.counters.buffer_hits += u64::from(pages);
             return None;
         }
-        let geometry = self.ftl.geometry();
-        let (block, page) = (geometry.block_of(ppn), geometry.page_in_block(ppn));
         let units = self.dies.shape().units;
         Some(Place { block, group: page / units, unit: page % units, slc: self.ftl.is_slc(block) })
     }
@@ -121,17 +134,15 @@ impl Ssd {
         let (granule, per_domain) = (geometry.granule, geometry.blocks_per_domain);
         self.ftl.counters.page_read(PageWork::ReadForWrite, page.whole.1, granule);
         let shape = self.dies.shape();
-        let mut rows = Rows::new(shape, per_domain);
         let owner = |pages| Owner::Request { slot, pages, reads: false };
-        rows.add(place, (0, shape.unit_bytes), owner, self.dies.costs());
-        if let Some(mut row) = rows.finish(owner, self.dies.costs()) {
-            if self.way > Way::Buffer {
-                row = row.longer(self.retries_of_merge(place));
-            }
-            self.front.expect_read(slot);
-            self.dies.read(&row, self.sight(), &mut self.clock);
-            self.hear_dies();
+        let page = (place, (0, shape.unit_bytes));
+        let mut row = Row::of_page(page, owner, (&shape, per_domain), self.dies.costs());
+        if self.way > Way::Buffer {
+            row = row.longer(self.retries_of_merge(place));
         }
+        self.front.expect_read(slot);
+        self.dies.read(&row, self.sight(), &mut self.clock);
+        self.hear_dies();
     }
 
     /// A write waits for the buffer.
@@ -169,9 +180,16 @@ impl Ssd {
             && self.dies.stand(self.cache.holds_programs())
     }
 
-    /// Dies have begun to load groups, and have stopped operations for reads.
+    /// Dies have begun to load groups, or have stopped operations for reads.
     #[inline]
     pub(super) fn hear_dies(&mut self) {
+        if self.dies.have_news() {
+            self.hear_news_of_dies();
+        }
+    }
+
+    #[inline(never)]
+    fn hear_news_of_dies(&mut self) {
         while let Some(group) = self.dies.take_begun() {
             self.cache.begins(group);
         }
@@ -608,11 +626,46 @@ impl Ssd {
 
     // ---- what dies have done --------------------------------------------------------------------
 
-    /// Something happens at a die.
+    /// A read has its data in the registers of its die.
     #[inline]
+    pub fn read_sensed(&mut self, read: u32) {
+        self.dies.sensed(read, self.sight(), &mut self.clock);
+        self.hear_dies();
+    }
+
+    /// Something has crossed a bus; whether more may have come of that than what a read of the host does.
+    #[inline]
+    pub fn bus_crossed(&mut self, bus: u32) -> bool {
+        let sight = self.sight();
+        match self.dies.crossed(bus, &mut self.clock) {
+            Cargo::Load(die) => {
+                self.dies.page_loaded(die, sight, &mut self.clock);
+                self.hear_dies();
+                false
+            }
+            Cargo::Read(read) => {
+                if let Some(ended) = self.dies.host_read_crossed(read, sight, &mut self.clock) {
+                    self.hear_dies();
+                    self.host_read_ended(&ended);
+                    return false;
+                }
+                let ended = self.dies.read_crossed(read, sight, &mut self.clock);
+                self.hear_dies();
+                self.die_ended(Some(ended));
+                true
+            }
+        }
+    }
+
+    /// Something else happens at a die.
     pub(super) fn die_event(&mut self, event: DieEvent) {
         let ended = self.dies.event(event, self.sight(), &mut self.clock);
         self.hear_dies();
+        self.die_ended(ended);
+    }
+
+    /// Something has ended at a die.
+    fn die_ended(&mut self, ended: Option<Ended>) {
         match ended {
             None => return,
             Some(Ended::Row { read, owner }) => {
@@ -624,9 +677,6 @@ impl Ssd {
             }
             Some(Ended::Read { die, owner, spent, operation }) => {
                 self.record(die, operation);
-                if let Owner::Request { slot, reads: true, .. } = owner {
-                    return self.read_ended(slot, die, spent);
-                }
                 if let Owner::Aged { slot, retry_ns, rebuild_ns, .. } = owner {
                     return self.aged_read_ended(slot, die, spent, [retry_ns, rebuild_ns]);
                 }
@@ -662,13 +712,15 @@ impl Ssd {
     }
 
     /// A read of the host is done at a die, which goes on before an answer takes the link.
-    fn read_ended(&mut self, slot: Slot, die: u32, spent: [Time; 4]) {
+    #[inline]
+    fn host_read_ended(&mut self, ended: &HostRead) {
         debug_assert!(self.due.is_empty() && self.answers.is_empty(), "it is all of the event");
-        self.front.read_done(slot, spent);
-        let is_last = self.front.expects_nothing(slot);
-        if is_last {
-            self.front.decide(slot);
+        let HostRead { die, slot, spent, started } = *ended;
+        if self.recorder.is_some() {
+            let finished = Finished { started, cell_ns: 0, bus_ns: spent[2] };
+            self.record(die, Operation { word: Word::Read, finished });
         }
+        let is_last = self.front.last_read_done(slot, spent);
         self.dies.run(die, self.sight(), &mut self.clock);
         self.hear_dies();
         if is_last {

@@ -1,7 +1,7 @@
 //! Requests between the host and the flash, and what happens at an instant.
 
 use crate::kit::slots::Slot;
-use crate::ssd::clock::Event;
+use crate::ssd::clock::{DieEvent, Event};
 use crate::ssd::due::{Answer, Due};
 use crate::ssd::ids::{Domain, Lpn};
 use crate::ssd::page::Way;
@@ -41,6 +41,12 @@ impl Ssd {
     fn happens(&mut self, event: Event) {
         match event {
             Event::Lane(lane) => return self.lane_event(lane),
+            Event::Die(DieEvent::Sensed(read)) => return self.read_sensed(read),
+            Event::Die(DieEvent::Crossed(bus)) => {
+                if !self.bus_crossed(bus) {
+                    return;
+                }
+            }
             Event::Die(event) => self.die_event(event),
             Event::Core(core) => {
                 let (slot, request) = self.front.core_done(core, &mut self.clock);

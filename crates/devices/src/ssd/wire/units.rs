@@ -82,7 +82,7 @@ impl Ssd {
         let now = self.clock.now;
         self.queues.enqueue(id, unit, at, self.jobs.cleaning_ns(unit, now), now);
         if self.queues.is_simple() && !self.is_idle(unit) {
-            if matches!(work, PageWork::Read | PageWork::ReadForWrite) {
+            if matches!(work, PageWork::Read | PageWork::ReadForWrite) && self.units.may_stop() {
                 self.stop_for_read(unit);
             }
             return;
@@ -613,17 +613,18 @@ impl Ssd {
     /// follows at once, in the same place.
     #[inline]
     fn move_ended(&mut self, flight: u32, unit: Unit, ended: Programming) {
-        self.jobs.end_operation(unit, self.clock.now);
+        self.jobs.next_operation(unit, self.clock.now);
         self.ftl.complete_move(&mut self.flash, ended);
-        self.jobs.begin_operation(unit, self.clock.now);
         let job = self.jobs.job_mut(unit).as_mut().expect("it is cleaning");
         let next = match self.ftl.next_step(&mut self.flash, job) {
             Step::Move(next) => next,
             Step::Erase => {
                 let job = *job;
+                self.units.drop_flight(flight);
                 return self.launch_erase(unit, job);
             }
             Step::Over => {
+                self.units.drop_flight(flight);
                 self.jobs.end_operation(unit, self.clock.now);
                 *self.jobs.job_mut(unit) = None;
                 return self.start_next(unit, false);
@@ -749,9 +750,9 @@ impl Ssd {
                 self.jobs.end_operation(from, self.clock.now);
                 self.serve(from);
             }
-            UnitEnd::Ended { flight, unit, work, word, finished } => {
+            UnitEnd::Ended { flight, unit, word, finished } => {
                 self.record_lane(lane, word, finished);
-                self.operation_ended(flight, unit, work, finished);
+                self.operation_ended(flight, unit, finished);
             }
         }
     }
@@ -766,32 +767,30 @@ impl Ssd {
 
     /// An operation has ended. The owner of a page is notified before units go on, and may submit more requests.
     #[inline]
-    fn operation_ended(&mut self, flight: u32, unit: Unit, work: Work, finished: Finished) {
+    fn operation_ended(&mut self, flight: u32, unit: Unit, finished: Finished) {
         let now = self.clock.now;
-        let closed = match work {
+        match *self.units.work(flight) {
+            Work::Page(page, None) => {
+                self.units.drop_flight(flight);
+                self.page_of_unit_ended(unit, page, finished);
+                return self.start_next(unit, false);
+            }
+            Work::Move(programming) if self.jobs.clean_alone() => {
+                return self.move_ended(flight, unit, programming);
+            }
+            _ => {}
+        }
+        let closed = match self.units.take(flight) {
             Work::Page(page, programming) => {
                 let closed = programming.is_some_and(|it| {
                     self.ftl.complete_program(&mut self.flash, it);
                     self.closes_for_others(it)
                 });
-                match self.page_ended(page, finished) {
-                    Some(done) if done.owner.is_some() => self.tell_owner(&done),
-                    Some(_) => {
-                        self.own_page_written(unit);
-                        self.pump();
-                    }
-                    None => {}
-                }
-                if !self.front.is_link_clear() {
-                    self.pump();
-                }
+                self.page_of_unit_ended(unit, page, finished);
                 closed
             }
             Work::Stream(programming, to) => {
                 return self.stream_arrived(programming, (unit, to));
-            }
-            Work::Move(programming) if self.jobs.clean_alone() => {
-                return self.move_ended(flight, unit, programming);
             }
             Work::Move(programming) => {
                 self.jobs.end_operation(unit, now);
@@ -808,6 +807,22 @@ impl Ssd {
             }
         };
         self.start_next(unit, closed);
+    }
+
+    /// The operation of a page has ended on a unit, which goes on afterwards.
+    #[inline]
+    fn page_of_unit_ended(&mut self, unit: Unit, page: PageId, finished: Finished) {
+        match self.page_ended(page, finished) {
+            Some(done) if done.owner.is_some() => self.tell_owner(&done),
+            Some(_) => {
+                self.own_page_written(unit);
+                self.pump();
+            }
+            None => {}
+        }
+        if !self.front.is_link_clear() {
+            self.pump();
+        }
     }
 
     /// The drive has ended: pages that wait to be written are done with.

@@ -5,6 +5,7 @@
 use super::states::{Changed, Limits, Look, State, Written};
 use super::window::Window;
 use engine::{Op, Status};
+use std::collections::VecDeque;
 
 /// A zone.
 #[derive(Debug, Clone)]
@@ -49,7 +50,13 @@ pub struct Zones {
     windows: u32,
     writes: u64,
     tally: Tally,
+    /// Zones that the controller has changed by itself, the last of them, and how often it has.
+    altered: VecDeque<u32>,
+    alterations: u64,
 }
+
+/// Zones that are remembered as changed by the controller.
+const MOST_ALTERED: usize = 512;
 
 impl Zones {
     /// Empty ones.
@@ -71,6 +78,8 @@ impl Zones {
             windows: 0,
             writes: 0,
             tally: Tally::default(),
+            altered: VecDeque::new(),
+            alterations: 0,
         }
     }
 
@@ -97,6 +106,7 @@ impl Zones {
             capacity: it.capacity,
             written: it.written,
             has_window: it.window.is_some(),
+            window_end: it.window.as_ref().and_then(Window::end).unwrap_or(it.pointer),
             finished_by_controller: it.finished_by_controller,
         }
     }
@@ -104,6 +114,25 @@ impl Zones {
     /// Open and active zones, and those with a window.
     pub fn counts(&self) -> [u32; 3] {
         [self.open, self.active, self.windows]
+    }
+
+    /// How often the controller has changed a zone by itself, and the zones that it has changed since it had done so
+    /// `since` times, unless they are too many to be remembered.
+    pub fn altered(&self, since: u64) -> (u64, Option<Vec<u32>>) {
+        let count = (self.alterations - since.min(self.alterations)) as usize;
+        let fits = count <= self.altered.len();
+        let mut found: Vec<u32> = self.altered.iter().rev().take(count).copied().collect();
+        found.sort_unstable();
+        found.dedup();
+        (self.alterations, fits.then_some(found))
+    }
+
+    fn alter(&mut self, zone: u32) {
+        self.alterations += 1;
+        self.altered.push_back(zone);
+        if self.altered.len() > MOST_ALTERED {
+            self.altered.pop_front();
+        }
     }
 
     /// What was counted, and from now on is counted anew.
@@ -399,11 +428,13 @@ impl Zones {
     pub fn fail_program(&mut self, zone: u32) {
         if self.each[zone as usize].state != State::Offline {
             self.turn(zone, State::ReadOnly);
+            self.alter(zone);
         }
     }
 
     /// An erase of a zone has failed: it loses that much, and is offline when nothing is left.
     pub fn fail_erase(&mut self, zone: u32, lost: u64) {
+        self.alter(zone);
         let it = &mut self.each[zone as usize];
         let left = it.capacity.saturating_sub(lost);
         if left == 0 {
@@ -427,6 +458,7 @@ impl Zones {
         (it.pointer, it.written) = (pointer, it.written.min(pointer + it.in_window()));
         if torn {
             it.finished_by_controller = true;
+            self.alter(zone);
             return self.turn(zone, State::Full);
         }
         let holds = pointer > 0 || it.in_window() > 0;

@@ -103,6 +103,8 @@ options! {
         erase: Duration = Duration::from_ns(5_000_000),
         /// Transfer rate of the bus.
         bus_rate: BusRate = BusRate::of(800),
+        /// A die senses the next page while data of the one before leave it (cache reads).
+        cache_reads: bool = true,
     }
 
     /// Suspending programs and erases for reads.

@@ -611,6 +611,11 @@ impl Device for ZonedDrive {
         self.clock.go_to(now);
     }
 
+    fn may_refuse(&self) -> bool {
+        // Any write may be at another place than a write pointer.
+        true
+    }
+
     fn capacity_sectors(&self) -> u64 {
         let limits = self.zones.limits();
         u64::from(limits.zones) * limits.size
@@ -655,6 +660,10 @@ impl Examine for ZonedDrive {
             return Err("commands wait and the drive has no event".to_owned());
         }
         Ok(())
+    }
+
+    fn zone_states(&self) -> Option<&Zones> {
+        Some(&self.zones)
     }
 
     fn zones_report(&self, end: Time) -> Option<ZonesReport> {

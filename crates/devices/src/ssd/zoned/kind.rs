@@ -336,6 +336,7 @@ impl ZonedDrive {
             failures: config.wear.program_failures,
         };
         let dies = Dies::new(&config.with_dies(config.channels, config.dies_per_channel), groups);
+        let dies = if config.timing.cache_reads { dies } else { dies.without_streams() };
         let mut zones = Zones::new(limits);
         let random = Xoshiro256::new(seed, FAILURES);
         let mut media = Media::new(layout, dies, keys.count, random);

@@ -1,58 +1,6 @@
 //! What zones are like and look like, and what commands make of them: the words of the automaton.
 
-use engine::Status;
-
-/// The state of a zone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// Nothing is written.
-    Empty,
-    /// Opened by a write.
-    Implicit,
-    /// Opened by the host.
-    Explicit,
-    /// Active and not open.
-    Closed,
-    /// Nothing more can be written.
-    Full,
-    /// What was written can be read, and no more.
-    ReadOnly,
-    /// Nothing can be read either.
-    Offline,
-}
-
-impl State {
-    /// Every state, in the order of the standard's table, with its name in results.
-    pub const ALL: [(State, &'static str); 7] = [
-        (State::Empty, "empty"),
-        (State::Implicit, "implicitly_open"),
-        (State::Explicit, "explicitly_open"),
-        (State::Closed, "closed"),
-        (State::Full, "full"),
-        (State::ReadOnly, "read_only"),
-        (State::Offline, "offline"),
-    ];
-
-    /// Whether it counts among the open zones.
-    pub fn is_open(self) -> bool {
-        matches!(self, State::Implicit | State::Explicit)
-    }
-
-    /// Whether it counts among the active zones.
-    pub fn is_active(self) -> bool {
-        self.is_open() || self == State::Closed
-    }
-
-    /// Why nothing can be written, in a state that takes no writes.
-    pub fn refuses_writes(self) -> Option<Status> {
-        match self {
-            State::Full => Some(Status::ZoneFull),
-            State::ReadOnly => Some(Status::ZoneReadOnly),
-            State::Offline => Some(Status::ZoneOffline),
-            _ => None,
-        }
-    }
-}
+pub use engine::ZoneState as State;
 
 /// What the zones are like. Sectors.
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +40,8 @@ pub struct Look {
     pub written: u64,
     /// It has a window of random writes.
     pub has_window: bool,
+    /// The sector behind the last one in it; without such the write pointer.
+    pub window_end: u64,
     /// It is full because the controller could not go on.
     pub finished_by_controller: bool,
 }

@@ -156,6 +156,11 @@ fn impossible_settings_are_refused() {
             "workload.samples",
             "6 samples are less than a batch of 7",
         ),
+        (
+            "compute = \"1000000000s\"\nsamples = 64\nsample = '4KiB'\nbatch = 1",
+            "workload.compute",
+            "longer than a century",
+        ),
     ] {
         assert_refused("training", text, key, problem);
     }

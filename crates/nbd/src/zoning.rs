@@ -1,0 +1,45 @@
+//! What the server asks of zones, and what of the data they keep.
+
+use crate::server::Server;
+use crate::setup::Witness;
+use crate::zones::{ZoneLimits, ZoneList, ZoneQuery, ZonesAltered};
+use engine::Device;
+
+impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
+    /// What the zones of the device are like, if it has some.
+    pub fn zone_limits(&mut self) -> Option<ZoneLimits> {
+        self.witness.zone_limits(self.device.device_mut())
+    }
+
+    /// The zones as they are now, if the device has some.
+    pub fn see_zones(&mut self, query: &ZoneQuery) -> Option<ZoneList> {
+        self.witness.zones(self.device.device_mut(), query)
+    }
+
+    /// The zones that the drive has changed by itself since it had done so `since` times.
+    pub fn zones_altered(&mut self, since: u64) -> Option<ZonesAltered> {
+        self.witness.zones_altered(self.device.device_mut(), since)
+    }
+
+    /// Lets those know who wait to hear of zones that the drive has changed by itself.
+    pub fn tell_altered(&mut self) {
+        if let Some(altered) = self.zones_altered(u64::MAX) {
+            self.locals.altered(altered.count);
+        }
+    }
+
+    /// Data behind the write pointers of zones are given up: of the zone at a place, or of all. What a reset or a power
+    /// cut has taken reads as zeroes then.
+    pub fn forget_unwritten(&mut self, at: Option<u64>) {
+        let Some(limits) = self.zone_limits() else { return };
+        let most = if at.is_some() { 1 } else { usize::MAX };
+        let query = ZoneQuery { from: at.unwrap_or(0), until: u64::MAX, state: None, most };
+        let Some(list) = self.see_zones(&query) else { return };
+        for zone in list.zones {
+            let from = zone.pointer.max(zone.window_end);
+            let length = (zone.begins + limits.size).saturating_sub(from);
+            // A store that cannot be written refuses the next write too.
+            let _ = self.setup.store.zero(from, u32::try_from(length).unwrap_or(u32::MAX), false);
+        }
+    }
+}

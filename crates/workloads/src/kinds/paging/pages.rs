@@ -1,0 +1,255 @@
+//! Pages of a program: where each is, which was touched last, and its place in the swap space.
+
+use crate::extents::Extent;
+
+/// Neither a page nor a place.
+const NONE: u32 = u32::MAX;
+
+/// Where a page is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the swap space alone.
+    Out,
+    /// In memory.
+    In,
+    /// In memory, while it is written.
+    Leaving,
+}
+
+/// All pages, in the order in which they were touched as far as they are in memory, and all places of the swap space.
+pub struct Pages {
+    place: Vec<Place>,
+    is_changed: Vec<bool>,
+    /// The page touched before, and the one touched after it; a ring through `ring`.
+    older: Vec<u32>,
+    newer: Vec<u32>,
+    /// The place in the swap space, where the page has one: unchanged pages do.
+    slot: Vec<u32>,
+    /// A bit for each place that is taken.
+    taken: Vec<u64>,
+    slots: u32,
+    /// The page of each place.
+    held: Vec<u32>,
+    /// The place at which the search for the next free one begins.
+    hand: u32,
+    /// Pages of memory that hold nothing.
+    free: u32,
+}
+
+impl Pages {
+    /// `count` pages with places of their own, the first `memory` of them in memory and unchanged; `slots` places.
+    pub fn new(count: u32, memory: u32, slots: u32) -> Self {
+        let each = count as usize;
+        let mut pages = Pages {
+            place: vec![Place::Out; each],
+            is_changed: vec![false; each],
+            // One more than there are pages: where the ring begins and ends.
+            older: (0..=count).collect(),
+            newer: (0..=count).collect(),
+            slot: (0..count).collect(),
+            taken: vec![0; slots.div_ceil(64) as usize],
+            slots,
+            held: (0..slots).map(|slot| if slot < count { slot } else { NONE }).collect(),
+            hand: if count < slots { count } else { 0 },
+            free: memory,
+        };
+        for page in 0..count {
+            pages.taken[page as usize / 64] |= 1 << (page % 64);
+        }
+        for page in 0..memory {
+            pages.free -= 1;
+            pages.place[page as usize] = Place::In;
+            pages.link(page);
+        }
+        pages
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.place.len() as u32
+    }
+
+    /// Where a page is.
+    pub fn place(&self, page: u32) -> Place {
+        self.place[page as usize]
+    }
+
+    /// The page that stands for the begin and the end of the ring.
+    fn ring(&self) -> u32 {
+        self.count()
+    }
+
+    /// Puts a page behind the one touched last.
+    fn link(&mut self, page: u32) {
+        let ring = self.ring();
+        let last = self.older[ring as usize];
+        self.older[page as usize] = last;
+        self.newer[page as usize] = ring;
+        self.newer[last as usize] = page;
+        self.older[ring as usize] = page;
+    }
+
+    fn unlink(&mut self, page: u32) {
+        let (older, newer) = (self.older[page as usize], self.newer[page as usize]);
+        self.newer[older as usize] = newer;
+        self.older[newer as usize] = older;
+    }
+
+    /// The page not touched for longest, of those in memory that are not leaving.
+    fn oldest(&self) -> Option<u32> {
+        let page = self.newer[self.ring() as usize];
+        (page != self.ring()).then_some(page)
+    }
+
+    /// A page that is in memory is touched: one that was leaving stays.
+    pub fn touch(&mut self, page: u32) {
+        if self.place(page) == Place::In {
+            self.unlink(page);
+        }
+        self.place[page as usize] = Place::In;
+        self.link(page);
+    }
+
+    /// A page in memory is changed: its place in the swap space holds nothing any more.
+    pub fn change(&mut self, page: u32) {
+        self.is_changed[page as usize] = true;
+        let slot = std::mem::replace(&mut self.slot[page as usize], NONE);
+        if slot != NONE {
+            self.taken[slot as usize / 64] &= !(1 << (slot % 64));
+            self.held[slot as usize] = NONE;
+        }
+    }
+
+    /// A page of memory for another one: a free one, or that of the oldest if that is unchanged.
+    fn frame(&mut self) -> bool {
+        if self.free > 0 {
+            self.free -= 1;
+            return true;
+        }
+        match self.oldest() {
+            Some(page) if !self.is_changed[page as usize] => {
+                self.unlink(page);
+                self.place[page as usize] = Place::Out;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Brings a page into memory with those beside it, of the `window` places in which it lies: what is read.
+    /// `None` if there is no memory for it.
+    pub fn fetch(&mut self, page: u32, window: u32) -> Option<Extent> {
+        if !self.frame() {
+            return None;
+        }
+        let slot = self.slot[page as usize];
+        let (first, end) = (slot / window * window, (slot / window + 1) * window);
+        let (mut from, mut to) = (slot, slot + 1);
+        while to < end.min(self.slots) && self.fetch_beside(to) {
+            to += 1;
+        }
+        while from > first && self.fetch_beside(from - 1) {
+            from -= 1;
+        }
+        // Last, so that it is the newest.
+        self.place[page as usize] = Place::In;
+        self.link(page);
+        Some(Extent { first: u64::from(from), blocks: u64::from(to - from) })
+    }
+
+    /// Brings the page of a place into memory, if it is out and there is memory for it.
+    fn fetch_beside(&mut self, slot: u32) -> bool {
+        let page = self.held[slot as usize];
+        if page == NONE || self.place(page) != Place::Out || !self.frame() {
+            return false;
+        }
+        self.place[page as usize] = Place::In;
+        self.link(page);
+        true
+    }
+
+    /// Makes memory free where less than `cluster` pages of it are: the oldest pages leave, unchanged ones at once.
+    /// The changed ones, at most `cluster`, have to be written: they and their places, side by side where possible.
+    pub fn evict(&mut self, cluster: u32) -> (Vec<u32>, Vec<Extent>) {
+        let mut leaving = Vec::new();
+        let mut slots = Vec::new();
+        if self.free >= cluster {
+            return (leaving, Vec::new());
+        }
+        while self.free < cluster && (leaving.len() as u32) < cluster {
+            let Some(page) = self.oldest() else { break };
+            self.unlink(page);
+            if std::mem::take(&mut self.is_changed[page as usize]) {
+                let slot = self.take_slot();
+                self.slot[page as usize] = slot;
+                self.held[slot as usize] = page;
+                self.place[page as usize] = Place::Leaving;
+                leaving.push(page);
+                slots.push(slot);
+            } else {
+                self.place[page as usize] = Place::Out;
+                self.free += 1;
+            }
+        }
+        slots.sort_unstable();
+        let mut places: Vec<Extent> = Vec::new();
+        for slot in slots {
+            match places.last_mut() {
+                Some(last) if last.first + last.blocks == u64::from(slot) => {
+                    *last = Extent { first: last.first, blocks: last.blocks + 1 };
+                }
+                _ => places.push(Extent { first: u64::from(slot), blocks: 1 }),
+            }
+        }
+        (leaving, places)
+    }
+
+    /// The next free place. There is one: a changed page has none.
+    fn take_slot(&mut self) -> u32 {
+        let words = self.taken.len() as u32;
+        let (mut word, below) = (self.hand / 64, self.hand % 64);
+        // The first word twice: what lies before the hand comes last.
+        let mut free = !self.taken[word as usize] & (u64::MAX << below);
+        for _ in 0..=words {
+            let slot = word * 64 + free.trailing_zeros();
+            if free != 0 && slot < self.slots {
+                self.taken[word as usize] |= 1 << (slot % 64);
+                self.hand = if slot + 1 == self.slots { 0 } else { slot + 1 };
+                return slot;
+            }
+            word = if word + 1 == words { 0 } else { word + 1 };
+            free = !self.taken[word as usize];
+        }
+        unreachable!("as many places as pages, and a changed page has none")
+    }
+
+    /// Pages were written: those that nobody has touched meanwhile are out.
+    pub fn written(&mut self, pages: &[u32]) {
+        for &page in pages {
+            if self.place(page) == Place::Leaving {
+                self.place[page as usize] = Place::Out;
+                self.free += 1;
+            }
+        }
+    }
+
+    /// Fails unless memory, pages and places fit together.
+    #[cfg(test)]
+    pub fn check(&self, memory: u32) {
+        let count = |place| self.place.iter().filter(|it| **it == place).count() as u32;
+        assert_eq!(self.free + count(Place::In) + count(Place::Leaving), memory);
+        let mut taken = 0;
+        for page in 0..self.count() {
+            let slot = self.slot[page as usize];
+            assert_eq!(slot == NONE, self.is_changed[page as usize], "page {page}");
+            if slot != NONE {
+                taken += 1;
+                assert_eq!(self.held[slot as usize], page);
+                assert_ne!(self.taken[slot as usize / 64] & (1 << (slot % 64)), 0);
+            }
+            assert!(slot != NONE || self.place(page) == Place::In, "page {page} is nowhere");
+        }
+        assert_eq!(taken, self.taken.iter().map(|it| it.count_ones()).sum::<u32>());
+        assert_eq!(taken, self.held.iter().filter(|it| **it != NONE).count() as u32);
+    }
+}

@@ -1,0 +1,309 @@
+"""What is inside: page, pages that are read at once, block, write buffer, spare space.
+
+Reads of two sectors, one on each side of a boundary of pages, cost twice as much as one of a
+sector: the closest boundaries of which all do so are those of pages. The time of a lone read grows
+by a step where it needs one page more of each channel: from step to step lie as many pages as there
+are channels. Of writes in sequence some wait for an erasure: between them lies what a block holds.
+In a burst, what was written runs ahead of what the flash takes by the size of the buffer. Random
+writes to a drive that was filled in sequence slow down when its free blocks are used up.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from pathlib import Path
+
+from ssdlab._core import InputError
+from ssdlab.calibration.recipes import Found, Recipe, numbers, shell
+from ssdlab.calibration.recipes.logs import Latency, latencies, stage
+
+KIB = 1024
+#: Spacings of boundaries that are tried, in KiB. Where they are those of pages, half of the rate is
+#: left; where they are half as far apart, two thirds.
+SPACINGS, STRADDLES = (1, 2, 4, 8, 16, 32, 64), 0.58
+#: The longest read of the script, the steps that must be seen, and how much a step must exceed what
+#: lies between.
+LONGEST, FEWEST_STEPS, CLEAR = 512 * KIB, 3, 2.0
+#: Writes that wait for an erasure: at least so many, and at most this share of all; they take at
+#: least this much longer.
+FEWEST_PAUSES, MOST_PAUSES, LONGER = 6, 0.05, 1.5
+#: Behind a buffer the first writes are at least this much faster than those that follow.
+BUFFERED = 1.2
+#: Random writes of a sample, and samples at most.
+FEWEST_WRITES, MOST_SAMPLES = 8, 400
+#: The rate has fallen where it is half way between what it was and what it became.
+HALF, FALLS = 0.5, 0.8
+
+JOBS = """\
+[discard]
+rw=trim
+bs=16m
+iodepth=4
+
+[fill]
+rw=write
+bs=1m
+iodepth=4
+size=100%
+
+[page]
+rw=randread
+bs=${SIZE}
+ba=${SPACING}
+offset=${OFFSET}
+iodepth=64
+norandommap=1
+number_ios=${READS}
+
+[sizes]
+rw=randread
+bsrange=4k-512k
+ba=1m
+iodepth=1
+norandommap=1
+io_size=1t
+number_ios=${READS}
+write_lat_log=${STAGE}
+
+[again]
+rw=write
+bs=1m
+iodepth=4
+size=100%
+
+[erase]
+rw=write
+bs=${UNIT}
+iodepth=1
+number_ios=${WRITES}
+write_lat_log=${STAGE}
+
+[burst]
+rw=write
+bs=${UNIT}
+iodepth=32
+io_size=${BURST}
+write_lat_log=${STAGE}
+
+[spare]
+rw=randwrite
+bs=64k
+iodepth=32
+size=100%
+io_size=${SPARE}
+write_lat_log=${STAGE}
+"""
+BODY = """\
+export READS="${READS:-4000}" WRITES="${WRITES:-40000}" SPARE="${SPARE:-40%}"
+export UNIT="${UNIT:-4k}" BURST="${BURST:-256m}"
+export SPACING=1k SIZE=512 OFFSET=0
+stage discard
+stage fill
+sleep "${REST:-60}"
+stage burst
+# A sector at each boundary, and two sectors across it.
+for KIB in 1 2 4 8 16 32 64; do
+  SPACING=${KIB}k
+  SIZE=512 OFFSET=0 stage page "within-$SPACING"
+  SIZE=1k OFFSET=$((KIB * 1024 - 512)) stage page "across-$SPACING"
+done
+stage sizes
+stage again
+stage erase
+stage spare
+"""
+PAGE = """\
+# The inside of a drive
+
+`layout.sh TARGET erase` writes the drive three times: ALL DATA ON IT ARE LOST. It needs fio; the
+drive must be a block device of its own, and idle but for this.
+
+1. Run `sh layout.sh /dev/nvme1n1 erase` in an empty directory. It discards everything, fills the
+   drive in sequence, writes in sequence as fast as it can after a rest (`BURST=256m`), reads
+   sectors within and across boundaries of pages, and reads of all sizes up to 512 KiB one at a
+   time. Then it fills the drive again, writes 4 KiB in sequence, one at a time (`WRITES=40000`),
+   and at last 64 KiB at random, as much as 40 % of the drive (`SPARE=40%`).
+2. Run `ssdlab calibrate DIRECTORY --fit layout`.
+
+Where pages are larger than 4 KiB, run it again with `UNIT` as the page (`UNIT=16k`).
+Use a larger `SPARE` if it says that random writes did not slow down,
+more `WRITES` if nobody waited for an erasure, and a larger `BURST` if that was over too soon.
+"""
+
+
+def scripts(capacity_bytes: int) -> Mapping[str, str]:
+    """The files: what is written are shares of the drive, whatever its capacity."""
+    usage = "Writes all of TARGET, three times: ALL DATA ON IT ARE LOST."
+    return {
+        "layout.md": PAGE,
+        "layout.sh": shell.script("layout", usage, BODY, erases=True),
+        "layout.fio": shell.jobs("layout", JOBS),
+    }
+
+
+def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Found:
+    """What the stages say; what they do not tell is a note."""
+    found = Found()
+    page = _page(directory, found)
+    _channels(directory, page, found)
+    _block(directory, found)
+    _buffer(directory, time_scale, found)
+    _spare(directory, found)
+    if not found.quantities:
+        raise InputError(f"{directory}: nothing of the inside is seen: {'; '.join(found.notes)}")
+    return found
+
+
+def _certain(value: float, about: float) -> tuple[float, float, float]:
+    return value, value - about, value + about
+
+
+def _page(directory: Path, found: Found) -> int | None:
+    for spacing in SPACINGS:
+        within, across = (_rate(directory, f"{it}-{spacing}k") for it in ("within", "across"))
+        if across < STRADDLES * within:
+            size = spacing * KIB
+            found.add("page", _certain(size, 0), "B", "what is read at once of a die")
+            found.keys["device.page_size"] = f"{spacing}KiB"
+            return size
+    found.notes.append(
+        "reads across boundaries of up to 64 KiB cost no more than others: no page is seen; where "
+        "the link or the processor of the drive limits small reads, none can be"
+    )
+    return None
+
+
+def _rate(directory: Path, name: str) -> float:
+    of = stage(directory / f"{name}.json")
+    try:
+        count, seconds = int(of.job["read"]["total_ios"]), float(of.job["read"]["runtime"]) / 1000
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{of.name}.json: lacks a number that is needed ({error})") from None
+    if count < 1 or seconds <= 0:
+        raise InputError(f"{of.name}.json: no read was measured")
+    return count / seconds
+
+
+def _channels(directory: Path, page: int | None, found: Found) -> None:
+    if page is None:
+        found.notes.append("without a page the channels cannot be counted")
+        return
+    times: dict[int, list[float]] = {}
+    for it in latencies(directory, "sizes"):
+        times.setdefault(-(-it.size // page), []).append(it.us)
+    pages = range(1, LONGEST // page + 1)
+    if any(count not in times for count in pages):
+        found.notes.append("the stage sizes has not all sizes: READS must be larger")
+        return
+    medians = [statistics.median(times[count]) for count in pages]
+    # Behind page k + 1 the time is longer by growth[k].
+    growth = [after - before for before, after in zip(medians, medians[1:], strict=False)]
+    best: tuple[float, int] | None = None
+    for each in range(1, len(growth) // FEWEST_STEPS + 1):
+        steps = growth[each - 1 :: each]
+        rest = [it for place, it in enumerate(growth, 1) if place % each]
+        step, between = statistics.mean(steps), statistics.mean(rest) if rest else 0.0
+        if step > CLEAR * abs(between) and (best is None or step - between > best[0]):
+            best = step - between, each
+    if best is None:
+        found.notes.append("the time of a read grows evenly with its size: no channels are seen")
+        return
+    what = "pages that are read at once: channels, where the data lie on all of them in turn"
+    found.add("channels", _certain(best[1], 0), "", what)
+    found.keys["device.channels"] = f"{best[1]}"
+
+
+def _block(directory: Path, found: Found) -> None:
+    writes = latencies(directory, "erase")
+    ranked = sorted(it.us for it in writes)
+    most = int(MOST_PAUSES * len(ranked))
+    gaps = [
+        (ranked[place] / max(ranked[place - 1], 1e-3), place)
+        for place in range(len(ranked) - most, len(ranked) - FEWEST_PAUSES + 1)
+        if place > 0
+    ]
+    ratio, place = max(gaps, default=(0.0, 0))
+    if ratio < LONGER:
+        found.notes.append("no write in sequence waits for an erasure: no block is seen")
+        return
+    bound, at, pauses = ranked[place], 0, []
+    for it in writes:
+        if it.us >= bound:
+            pauses.append(at)
+        at += it.size
+    # Blocks that are written together are erased together: pauses come in groups.
+    between = (pauses[-1] - pauses[0]) / (len(pauses) - 1)
+    starts = [pauses[0]]
+    starts += [b for a, b in zip(pauses, pauses[1:], strict=False) if b - a >= between]
+    if len(starts) < FEWEST_PAUSES:
+        found.notes.append(f"{len(starts)} times writes wait for erasures: WRITES must be larger")
+        return
+    in_whole = sum(1 for it in pauses if it < starts[-1])
+    periods = [b - a for a, b in zip(starts, starts[1:], strict=False)]
+    together = in_whole / (len(starts) - 1)
+    size = statistics.mean(periods) / together
+    about = numbers.NORMAL * statistics.pstdev(periods) / together / len(periods) ** 0.5
+    what = "data between two erasures of a drive that is written in sequence"
+    found.add("block", _certain(size, about), "B", what)
+
+
+def _buffer(directory: Path, time_scale: float, found: Found) -> None:
+    writes = latencies(directory, "burst")
+    begun = 0
+    points = []
+    for it in writes:
+        begun += it.size
+        points.append((it.ms / 1000 / time_scale, float(begun)))
+    half = [it for it in points if it[1] > begun / 2]
+    if len({at for at, _ in half}) < FEWEST_STEPS:
+        found.notes.append("the burst was over too soon: BURST must be larger")
+        return
+    ahead, rate = numbers.line([at for at, _ in half], [amount for _, amount in half])
+    first = [it for it in points if it[1] < ahead]
+    took = first[-1][0] - first[0][0] if len(first) > 1 else 0.0
+    if ahead <= 0 or ahead < (BUFFERED - 1) * rate * took or len(first) < FEWEST_PAUSES:
+        found.notes.append("the first writes are no faster than the others: no buffer is seen")
+        return
+    errors = [amount - ahead - rate * at for at, amount in half]
+    about = numbers.NORMAL * statistics.pstdev(errors)
+    found.add("buffer", _certain(ahead, about), "B", "data that are written ahead of the flash")
+    found.keys["device.buffer.size"] = f"{ahead / KIB / KIB:.4g}MiB"
+
+
+def _spare(directory: Path, found: Found) -> None:
+    samples = _thinned(latencies(directory, "spare"))
+    rates = [amount / seconds for seconds, amount in samples]
+    fresh = statistics.median(rates[: max(5, len(rates) // 20)])
+    width = min(len(rates), max(5, len(rates) // 40))
+    low = min(statistics.mean(rates[at : at + width]) for at in range(len(rates) - width + 1))
+    if low > FALLS * fresh:
+        found.notes.append("random writes do not slow down: no spare space is seen; SPARE is short")
+        return
+    bound, written = low + HALF * (fresh - low), 0.0
+    for place, (_, amount) in enumerate(samples[:-1]):
+        if rates[place] < bound and rates[place + 1] < bound:
+            break
+        written += amount
+    what = "free blocks of a drive that is full: spare space less what cleaning keeps free"
+    found.add("spare", _certain(written, samples[place][1]), "B", what)
+
+
+def _thinned(writes: list[Latency]) -> list[tuple[float, float]]:
+    """Seconds and bytes of as many samples of equal size as are needed."""
+    each = max(FEWEST_WRITES, len(writes) // MOST_SAMPLES)
+    found, before = [], 0.0
+    for start in range(0, len(writes) - each + 1, each):
+        own = writes[start : start + each]
+        # A log has whole milliseconds.
+        seconds = max(own[-1].ms - before, HALF) / 1000
+        before = own[-1].ms
+        found.append((seconds, float(sum(it.size for it in own))))
+    return found
+
+
+RECIPE = Recipe(
+    summary="the inside: page, channels, block, write buffer and spare space",
+    scripts=scripts,
+    fit=fit,
+)

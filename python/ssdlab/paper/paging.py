@@ -1,0 +1,152 @@
+"""Flash as paging device: programs whose memory is too small, on a drive, a model of it, a disk.
+
+El Maghraoui et al. (2010) ran SPECjbb 2005 (10 warehouses) and DayTrader (500 clients) with 2 GB of
+paging space on their drive, on their linear model of it, and on a disk; the slides have pictures, a
+logarithmic axis, and that the model meets throughput within 7 %. Here the programs are what they
+are to a device: the page faults of that many threads (workload `paging`). What they touch is not
+published, so only what the slides claim is judged. `--live` swaps a real program on served devices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ssdlab.calibration.regression import line
+from ssdlab.paper import swapping
+from ssdlab.paper.item import Item, Row
+from ssdlab.paper.maghraoui import WITHIN
+from ssdlab.paper.study import Study
+from ssdlab.results import Results
+
+SUMMARY = "El Maghraoui et al. 2010: SPECjbb and DayTrader page on a drive, a model and a disk"
+
+#: The threads of each: warehouses, and clients.
+PROGRAMS = {"SPECjbb": 10, "DayTrader": 500}
+PAGING_SPACE = "2GiB"
+FLASH = {"preset": "enterprise-ssd", "blocks_per_plane": 512}
+DISK = {"preset": "scsi-15k"}
+#: What the model is made of: a law of service times for each of these numbers outstanding, and the
+#: sizes at which they are measured, those of paging.
+DEPTHS = (1, 4, 10, 32)
+SIZES = tuple(4096 << power for power in range(6))
+PATTERNS = {
+    "sequential_read": (1.0, 0.0),
+    "random_read": (1.0, 1.0),
+    "sequential_write": (0.0, 0.0),
+    "random_write": (0.0, 1.0),
+}
+#: An axis that is logarithmic has at least this from one bar to the other.
+LOG_AXIS = 10
+ONE_AT_A_TIME = "a line of one request at a time does not know how many the drive serves at once"
+
+
+def run(study: Study) -> Item:
+    """Each program on each device; `--live` a real one on served devices."""
+    devices = {"flash": FLASH, "model": _model(study, (1,)), "disk": DISK}
+    devices["model by depth"] = _model(study, DEPTHS)
+    found = study.measure(
+        {
+            (name, device): {"device": keys, "workload": _program(study, threads)}
+            for name, threads in PROGRAMS.items()
+            for device, keys in devices.items()
+        }
+    )
+    rows = []
+    for name in PROGRAMS:
+        rows += _rows(name, {device: found[name, device] for device in devices})
+    remarks = [
+        "a page of 4 KiB is touched each 2 us of computing, half of the working set is in memory, "
+        "nine of ten touches go to three tenths of it: none of this is published.",
+    ]
+    if study.live:
+        rows += swapping.rows()
+    else:
+        remarks.append("--live swaps a real program on served devices, where the system allows it.")
+    return Item("paging", "Paging: flash, a model of it, and a disk", rows, remarks=remarks)
+
+
+def _rows(name: str, on: Mapping[str, Results]) -> list[Row]:
+    rate = {device: _operations(results) for device, results in on.items()}
+    wait = {device: _wait_ms(results) for device, results in on.items()}
+    log = "bars on a logarithmic axis"
+    met = f'"within {WITHIN:g} %" of their drive'
+    rows = [Row(f"{name} on {device}: touches/s", None, rate[device]) for device in on]
+    rows.append(
+        Row(
+            f"{name}: flash / disk",
+            None,
+            rate["flash"] / rate["disk"],
+            None,
+            log,
+            rate["flash"] > LOG_AXIS * rate["disk"],
+        )
+    )
+    for device, missed in (("model", ONE_AT_A_TIME), ("model by depth", "")):
+        value = rate[device] / rate["flash"]
+        note = met if device == "model" else f"{met}; ours has a line for each number outstanding"
+        tolerance = WITHIN if device == "model" else 2 * WITHIN
+        rows.append(Row(f"{name}: {device} / flash", 1, value, tolerance, note, missed=missed))
+    rows += [
+        Row(f"{name} on {device}: wait for a page, ms", None, wait[device])
+        for device in ("flash", "disk")
+    ]
+    return rows
+
+
+def _operations(results: Results) -> float:
+    """What the program gets done."""
+    counts = results.to_dict()["workload"]["notices"]
+    return float(counts["paging_touches"] / results.simulated_seconds)
+
+
+def _wait_ms(results: Results) -> float:
+    counts = results.to_dict()["workload"]["notices"]
+    return float(counts["paging_wait_ns"] / counts["paging_faults"] / 1e6)
+
+
+def _program(study: Study, threads: int) -> dict[str, Any]:
+    part = 4 if study.quick else 1
+    return {
+        "kind": "paging",
+        "threads": threads,
+        "working_set": "256MiB",
+        "memory": "128MiB",
+        "touches": 240_000 // part,
+        "compute": "2us",
+        "locality": "hot-cold(0.9, 0.3)",
+        "footprint": PAGING_SPACE,
+        "load": False,
+    }
+
+
+def _model(study: Study, depths: tuple[int, ...]) -> dict[str, Any]:
+    """The device of lines that micro-benchmarks of the drive give, for each number outstanding."""
+    found = study.measure(
+        {
+            (pattern, depth, size): {
+                "device": FLASH,
+                "workload": {
+                    "kind": "closed",
+                    "outstanding": depth,
+                    "read_share": read_share,
+                    "random_share": random_share,
+                    "block_size": f"{size}B",
+                    "requests": 1_000,
+                    "footprint": PAGING_SPACE,
+                },
+            }
+            for pattern, (read_share, random_share) in PATTERNS.items()
+            for depth in depths
+            for size in SIZES
+        }
+    )
+    laws = {}
+    for pattern in PATTERNS:
+        lines = []
+        for depth in depths:
+            times = [found[pattern, depth, size].host.all.mean_us for size in SIZES]
+            fitted = line([size / 1024 for size in SIZES], times, "relative")
+            lines.append(f"{depth}: {round(1e3 * fitted.a)}ns + {round(1e3 * fitted.b)}ns/KiB")
+        laws[pattern] = ", ".join(lines)
+    return {"kind": "law", "size": "8GiB", **laws}
