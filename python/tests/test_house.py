@@ -22,9 +22,11 @@ WIRING = ("crates/devices/src/ssd/mod.rs", 150)
 #: What breaks the law and why, by the words with which a test would report it. Whoever mends one
 #: removes its line: one that no longer breaks the law fails.
 KNOWN: dict[str, set[str]] = {
-    # An array's member is any device: the table of kinds names the array, the array the table.
+    # A member of an array is any device, as are both of a cache: the table of kinds names these,
+    # and they name the table.
     "circles": {
         "crates/devices/src/array/config.rs",
+        "crates/devices/src/cache/config.rs",
         "crates/devices/src/lib.rs",
         # Methods that hand their object on, and import its command when they are called:
         # `Experiment.sweep`, whose points are runs, and `Results.plot`, whose figures show results.
@@ -193,7 +195,7 @@ def test_the_lists_of_the_engine_stand_nowhere_else():
     words = [row["key"] for row in rows if row["key"].endswith("_wait")]
     words += [word for word in _core.operations() if "-" in word]
     words += [row["label"] for row in rows]
-    assert len(words) == 15
+    assert len(words) == 17
     for module, text in house.package().items():
         repeated = [word for word in words if f'"{word}"' in text]
         assert not repeated, f"{module} repeats {repeated}"

@@ -33,6 +33,19 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         Err(Invalid::new(&["run.power_cut", "device.kind"], problem))
     }
 
+    /// Whether devices of this kind may be parts of one whose power goes.
+    ///
+    /// # Errors
+    /// Why not, with the keys to blame.
+    fn check_cuts_within(&self) -> Result<(), Invalid> {
+        self.check_power_cuts()
+    }
+
+    /// Whether what such a device has answered outlives a power cut without a flush.
+    fn keeps_answers(&self) -> bool {
+        false
+    }
+
     /// Whether data of this device age (`run.age`).
     ///
     /// # Errors

@@ -63,6 +63,10 @@ latency_parts! {
         "further senses of aged pages, with their decoding", may_be_left_out;
     REBUILD: "rebuild", "in rebuilds from parity",
         "reading the rest of a stripe for a page beyond correction", may_be_left_out;
+    FAST: "fast_device", "on the fast device of the cache",
+        "being served by the fast device of a cache", may_be_left_out;
+    BACKING: "backing_device", "on the backing device of the cache",
+        "being served by the backing device of a cache", may_be_left_out;
 }
 
 const _: () =

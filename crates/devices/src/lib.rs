@@ -7,6 +7,7 @@
 pub mod array;
 mod array_report;
 mod building;
+pub mod cache;
 mod device_kind;
 pub mod disk;
 pub mod energy;
@@ -30,6 +31,7 @@ pub use ssd::clean::Supplied;
 pub use together::{Job, Run, SharedSide, Side, Sides, Stretch, Told, Writes, take};
 
 use array::ArrayConfig;
+use cache::CacheConfig;
 use disk::DiskConfig;
 use law::LawConfig;
 use options::{Idle, Invalid, KeyInfo, Setting, Values};
@@ -110,6 +112,19 @@ macro_rules! devices {
             /// Why not, with the keys to blame.
             pub fn check_power_cuts(&self) -> Result<(), Invalid> {
                 match self { $(Self::$Variant(options) => options.check_power_cuts(),)* }
+            }
+
+            /// Whether they may be parts of a device whose power goes.
+            ///
+            /// # Errors
+            /// Why not, with the keys to blame.
+            pub fn check_cuts_within(&self) -> Result<(), Invalid> {
+                match self { $(Self::$Variant(options) => options.check_cuts_within(),)* }
+            }
+
+            /// Whether what they have answered outlives a power cut without a flush.
+            pub fn keeps_answers(&self) -> bool {
+                match self { $(Self::$Variant(options) => options.keeps_answers(),)* }
             }
 
             /// Whether data of this device age.
@@ -224,7 +239,11 @@ devices! {
     array: Array(ArrayConfig),
     disk: Disk(DiskConfig),
     zoned: Zoned(ZonedConfig),
+    cache: Cache(CacheConfig),
 }
+
+/// The names of sections in which devices stand that others are made of.
+pub const SECTIONS_WITHIN: [&str; 4] = ["member", "each", "fast", "backing"];
 
 /// The kind that a word means, if it means one.
 pub fn kind_of(word: &str) -> Option<&'static str> {
@@ -241,17 +260,27 @@ impl DeviceConfig {
         }
     }
 
-    /// The device that this one is made of, if it is made of devices.
-    pub fn member_mut(&mut self) -> Option<&mut DeviceConfig> {
+    /// The devices that this one is made of, with the names of their sections.
+    pub fn within(&self) -> Vec<(&'static str, &DeviceConfig)> {
         match self {
-            Self::Array(array) => Some(&mut array.member),
-            _ => None,
+            Self::Array(array) => vec![("member", &array.member)],
+            Self::Cache(cache) => cache.both().into(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The same to be changed.
+    pub fn within_mut(&mut self) -> Vec<(&'static str, &mut DeviceConfig)> {
+        match self {
+            Self::Array(array) => vec![("member", &mut array.member)],
+            Self::Cache(cache) => cache.both_mut().into(),
+            _ => Vec::new(),
         }
     }
 }
 
 /// A device within a device: a section with a kind of its own. [`DeviceConfig::resolve`] skips it; the
-/// reader of layers resolves it separately and puts it in its [place](DeviceConfig::member_mut).
+/// reader of layers resolves it separately and puts it in its [place](DeviceConfig::within_mut).
 impl Setting for DeviceConfig {
     type Partial = IgnoredAny;
 

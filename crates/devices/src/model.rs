@@ -1,6 +1,7 @@
 //! What a device can do beside answering requests, each part with defaults for devices without it.
 
 use crate::array_report::ArrayReport;
+use crate::cache::CacheReport;
 use crate::disk::DiskReport;
 use crate::energy::EnergyReport;
 use crate::looks::Looks;
@@ -296,6 +297,11 @@ pub trait Examine {
 
     /// What an array with redundancy did with that during a run that ended at `end`.
     fn array_report(&self, _end: Time) -> Option<ArrayReport> {
+        None
+    }
+
+    /// What a cache inside did during a run that ended at `end`.
+    fn cache_report(&self, _end: Time) -> Option<CacheReport> {
         None
     }
 }

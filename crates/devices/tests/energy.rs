@@ -228,7 +228,7 @@ fn the_energy_of_an_array_is_the_sum_over_its_members() {
     let keys = |redundancy: &str| json!({ "members": 4, "redundancy": redundancy });
     let array = |redundancy: &str| {
         let mut config = DeviceConfig::resolve("array", [keys(redundancy)]).unwrap();
-        *config.member_mut().unwrap() = DeviceConfig::resolve("ssd", [member.clone()]).unwrap();
+        *config.within_mut().remove(0).1 = DeviceConfig::resolve("ssd", [member.clone()]).unwrap();
         config.build(0).unwrap()
     };
     let mut device = array("none");

@@ -7,6 +7,7 @@ mod array_unlike;
 mod bad_blocks;
 mod block_buffer;
 mod buffered;
+mod cache;
 mod common;
 mod conformance;
 mod control_line;

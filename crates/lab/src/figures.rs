@@ -1,5 +1,6 @@
 //! The reports of a device at the end of a run.
 
+use devices::cache::CacheReport;
 use devices::disk::DiskReport;
 use devices::ssd::SsdReport;
 use devices::ssd::zoned::ZonesReport;
@@ -13,6 +14,7 @@ pub(crate) struct Figures {
     pub(crate) disk: Option<DiskReport>,
     pub zones: Option<ZonesReport>,
     pub(crate) array: Option<ArrayReport>,
+    pub cache: Option<CacheReport>,
     pub(crate) energy: Option<EnergyReport>,
 }
 
@@ -25,6 +27,7 @@ impl Figures {
             disk: device.disk_report(end),
             zones: device.zones_report(end),
             array: device.array_report(end),
+            cache: device.cache_report(end),
             energy: timed.then(|| device.energy_report(end)).flatten(),
         }
     }

@@ -14,6 +14,7 @@ use crate::steady::{Prepared, SteadyState};
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
 use crate::{energy, guessed, health, lifetime, media, placed, wear, zones};
+use devices::cache::CacheReport;
 use devices::disk::DiskReport;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
 use devices::ssd::{SsdReport, WearReport, zoned::ZonesReport};
@@ -228,6 +229,7 @@ pub(crate) struct Results {
     pub(crate) disk: Option<DiskReport>,
     pub zones: Option<ZonesReport>,
     pub(crate) array: Option<ArrayReport>,
+    pub cache: Option<CacheReport>,
     pub(crate) energy: Option<EnergyReport>,
     /// What was recorded of the flash operations.
     pub(crate) timeline: Option<Value>,
@@ -290,6 +292,7 @@ impl Results {
             ("disk", self.disk.as_ref().map(disk_section)),
             ("zones", self.zones.as_ref().map(zones::section)),
             ("array", self.array.as_ref().map(|it| json!(it))),
+            ("cache", self.cache.as_ref().map(|it| json!(it))),
         ];
         for (name, section) in others.into_iter().filter_map(|(name, it)| Some((name, it?))) {
             results[name] = section;
@@ -460,7 +463,7 @@ fn disk_section(report: &DiskReport) -> Value {
     let busy = report.seek_ns + report.rotation_ns + report.transfer_ns;
     let reads = report.read_hits + report.read_partial_hits + report.read_misses;
     let hits = (reads > 0).then(|| report.read_hits as f64 / reads as f64);
-    json!({
+    let mut section = json!({
         "disks": report.disks,
         "read_hits": report.read_hits,
         "read_partial_hits": report.read_partial_hits,
@@ -483,5 +486,13 @@ fn disk_section(report: &DiskReport) -> Value {
             "rotation": share(report.rotation_ns),
             "transfer": share(report.transfer_ns),
         },
-    })
+    });
+    if report.stops {
+        section["standby"] = json!({
+            "share": share(report.standby_ns),
+            "hours": report.standby_ns as f64 / 3.6e12,
+            "spin_ups": report.spin_ups,
+        });
+    }
+    section
 }

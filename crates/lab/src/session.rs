@@ -170,6 +170,7 @@ impl<'a> Session<'a> {
             disk: figures.disk,
             zones: figures.zones,
             array: figures.array,
+            cache: figures.cache,
             energy: figures.energy,
             timeline: recorded.map(|(window, it)| operations::section(window, &it)),
             threads: self.threads,

@@ -99,6 +99,8 @@ fn presets_under_workloads_are_as_they_were() {
             | "hp-c3323a" | "nearline-24tb" | "sata-2008" | "scsi-15k" => "",
             // These workloads know no zones.
             "wd-zn540" => "; device.adapt=\"log\"; device.zones.count=24; device.log.spare=0.5",
+            // Their flash, or their disks, are as they are before a run.
+            "hybrid-disk" | "nvram-raid5" => "",
             name if name.contains("-array-") => "; device.member.blocks_per_plane=32",
             "disksim-ssd" => {
                 "; device.blocks_per_plane=32; device.spare_blocks_per_plane=5; \

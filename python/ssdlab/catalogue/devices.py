@@ -128,6 +128,8 @@ _OLD = (
 _DISKS = (
     Device("nearline-24tb", DISKS, "SATA", SHEET),
     Device("sata-2008", DISKS, "SATA", SHEET),
+    Device("hybrid-disk", DISKS, "SATA", NONE),
+    Device("nvram-raid5", DISKS, "SCSI", NONE),
     Device("scsi-15k", DISKS, "SCSI", SHEET),
     Device("atlas10k", DISKS, "SCSI", MEASURED),
     Device("barracuda", DISKS, "SCSI", MEASURED),

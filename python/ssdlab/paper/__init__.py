@@ -48,6 +48,7 @@ ITEMS: Mapping[str, ModuleType] = {
         "drives",
         "disks",
         "fiveminute",
+        "caching",
         "media",
         "raid",
         "cachelib-fdp",

@@ -21,7 +21,7 @@ from ssdlab.layout import (
 )
 from ssdlab.numbers import count, decimal_size, duration, energy, percent, significant
 from ssdlab.results import PARTS, Host, Kind, Record, Results, part_labels
-from ssdlab.running import remarks
+from ssdlab.running import caches, remarks
 from ssdlab.running.verdict import Verdict, verdict
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _disk(results),
         _zones(results),
         _array(results),
+        caches.facts(results.get("cache")),
         _energy(results.get("energy")),
         _units(results.get("units") or [], width, plain),
         remarks.warm_up(results),
@@ -215,9 +216,7 @@ def _disk(results: Results) -> Part | None:
     disk = results.get("disk")
     if not disk:
         return None
-    rows = []
-    if disk["disks"] > 1:
-        rows.append(("disks", count(disk["disks"])))
+    rows = [("disks", count(disk["disks"]))] if disk["disks"] > 1 else []
     if disk["hit_share"] is not None:
         rows.append(("reads served from the buffer", percent(disk["hit_share"])))
     if disk["media_reads"] + disk["media_writes"]:
@@ -229,7 +228,7 @@ def _disk(results: Results) -> Part | None:
     if disk["busy"] is not None:
         rows.append(("head utilisation", percent(disk["busy"])))
         rows += [(f"  {part}", percent(disk["busy_parts"][part])) for part in MECHANICS]
-    return Facts("Disk", rows)
+    return Facts("Disk", rows + caches.standby(disk))
 
 
 def _flash(results: Results) -> Part | None:

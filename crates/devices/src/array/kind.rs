@@ -31,6 +31,10 @@ impl DeviceKind for ArrayConfig {
         self.all_members().any(DeviceConfig::needs_pace)
     }
 
+    fn keeps_answers(&self) -> bool {
+        self.all_members().all(DeviceConfig::keeps_answers)
+    }
+
     /// With redundancy, of SSDs that recover and keep what they have answered.
     fn check_power_cuts(&self) -> Result<(), Invalid> {
         let refuse = |key: &str, problem: &str| Err(Invalid::new(&[key, "run.power_cut"], problem));

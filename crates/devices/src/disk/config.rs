@@ -3,7 +3,7 @@
 use super::geometry::Zones;
 use super::seek::SeekTable;
 use crate::kit::config::Depth;
-use options::{Duration, Power, Size, choices, options};
+use options::{Duration, Maybe, Power, Size, choices, conditions, options};
 
 choices! {
     /// Disk scheduler: order in which waiting requests are served.
@@ -36,6 +36,12 @@ choices! {
         /// At the end of the track, or of the next track if the segment begins before this one.
         Track = "track",
     }
+}
+
+conditions! {
+    DiskConfig:
+    STOPS = "where the disk stops when it is idle (device.standby.after)",
+        |disk| disk.standby.after.ns().is_some();
 }
 
 options! {
@@ -107,6 +113,18 @@ options! {
         transfer: Power = Power::from_smallest(0),
     }
 
+    /// A disk that stops when it is idle, and turns again when its heads are needed.
+    pub struct StandbyOptions as StandbyPartial {
+        /// Idle time after which the spindle stops; "none": never.
+        after: Maybe = Maybe::NONE,
+        /// Time from then on until it turns again.
+        spin_up: Duration where STOPS = Duration::from_ns(4_000_000_000),
+        /// Power while it stands, in place of the idle power.
+        power: Power where STOPS = Power::from_smallest(0),
+        /// Additional power while it comes to turn.
+        spin_up_power: Power where STOPS = Power::from_smallest(0),
+    }
+
     // As many fields as there are keys of the drive.
     /// A hard disk. The defaults are an ordinary one of 7,200 turns a minute and 1 TB.
     pub struct DiskConfig as DiskPartial {
@@ -136,6 +154,8 @@ options! {
         queue_depth: Depth = Depth::of(32),
         /// Requests that have waited longer are served first; no limit if not given.
         max_wait: Option<Duration> = None,
+        /// Whether it stops when it is idle.
+        standby: StandbyOptions = StandbyOptions::default(),
         /// Its power consumption.
         energy: DiskEnergy = DiskEnergy::default(),
     }

@@ -176,6 +176,7 @@ impl Disk {
 
     /// A write is on the media.
     fn end_destage(&mut self, dirty: Dirty, now: Time) {
+        self.mechanics.standby.use_until(now);
         self.destage = None;
         self.buffer.set_dirty(dirty.segment, false);
         let Some(mut command) = self.command.filter(|command| command.end.is_none()) else {
@@ -197,6 +198,7 @@ impl Disk {
         if matches!(request.op, Op::Read | Op::Write) {
             self.after_write = request.op == Op::Write;
         }
+        self.mechanics.standby.use_until(now.max(self.heads_free));
         // Whatever the parts do not explain it has waited for other requests, or for their writes.
         breakdown[crate::latency::UNIT_WAIT] = now - submitted - breakdown.total();
         Completion { request, submitted, at: now, breakdown, status: Status::Ok }
@@ -240,6 +242,24 @@ impl Device for Disk {
         }
     }
 
+    /// As a part of another device: what was asked and is not on the media is gone, what the buffer held too.
+    fn cut(&mut self, now: Time, _completions: &mut Vec<Completion>) {
+        let config = &self.config;
+        let max_wait = config.max_wait.map(options::Duration::ns);
+        let depth = config.queue_depth.requests() as usize;
+        self.queue = Queue::new(config.scheduler, depth, max_wait);
+        self.order = Order::new(config.scheduler);
+        self.buffer = config.empty_buffer().expect("it was checked when the disk was built");
+        self.dirty = Dirties::new(config.buffer.segments as usize);
+        (self.command, self.destage, self.after_write) = (None, None, false);
+        self.heads_free = now;
+    }
+
+    /// It turns on: the time that a spindle takes to turn again is that of the key for it.
+    fn power_on(&mut self, now: Time) {
+        self.heads_free = now;
+    }
+
     fn followed(&self) -> Option<Followed> {
         self.followed_energy()
     }
@@ -257,12 +277,13 @@ impl Persist for Disk {}
 impl Examine for Disk {
     fn reset_counts(&mut self) {
         self.counts = DiskReport::default();
+        self.mechanics.standby.reset(self.since);
         self.buffer.sectors_ahead = 0;
     }
 
     fn begin_account(&mut self, now: Time) {
-        self.reset_counts();
         self.since = now;
+        self.reset_counts();
     }
 
     fn audit(&self) -> Result<(), String> {
@@ -279,12 +300,13 @@ impl Examine for Disk {
     }
 
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
-        self.energy(end.saturating_sub(self.since))
+        self.energy(end.saturating_sub(self.since), self.mechanics.standby.times(end))
     }
 
     fn disk_report(&self, end: Time) -> Option<DiskReport> {
         let sectors_ahead = self.buffer.sectors_ahead;
         let time_ns = end.saturating_sub(self.since);
-        Some(DiskReport { disks: 1, time_ns, sectors_ahead, ..self.counts })
+        let counts = self.mechanics.standby.report(end, self.counts);
+        Some(DiskReport { disks: 1, time_ns, sectors_ahead, ..counts })
     }
 }

@@ -28,11 +28,16 @@ impl Disk {
     pub(super) fn followed_energy(&self) -> Option<Followed> {
         let config = &self.config.energy;
         let taken = || energy::follow(Followed::default(), config.mechanics(&self.counts));
-        config.is_known().then(taken)
+        // What it takes while nothing is asked is known at the end alone where it may stop.
+        (config.is_known() && self.config.standby.after.ns().is_none()).then(taken)
     }
 
-    /// Energy of a run of `time_ns`, if the power of the disk is known.
-    pub(super) fn energy(&self, time_ns: Time) -> Option<EnergyReport> {
+    /// Energy of a run of `time_ns`, in which it stood and came to turn again so long, if the power of the disk is known.
+    pub(super) fn energy(
+        &self,
+        time_ns: Time,
+        (stood, turned): (Time, Time),
+    ) -> Option<EnergyReport> {
         let (config, counts) = (&self.config.energy, &self.counts);
         if !config.is_known() {
             return None;
@@ -41,7 +46,9 @@ impl Disk {
         Some(EnergyReport {
             time_ns,
             mechanics: config.mechanics(counts),
-            idle: config.idle.watts() * energy::seconds(time_ns),
+            idle: config.idle.watts() * energy::seconds(time_ns.saturating_sub(stood))
+                + self.config.standby.power.watts() * energy::seconds(stood)
+                + self.config.standby.spin_up_power.watts() * energy::seconds(turned),
             reads: Some(config.of(counts.read_seek_ns, counts.read_transfer_ns)),
             constant_watts: config.idle.watts(),
             utilisation: if time_ns > 0 { busy as f64 / time_ns as f64 } else { 0.0 },

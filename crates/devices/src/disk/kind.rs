@@ -1,12 +1,13 @@
 //! The kind of device that a hard disk is: from its options to its parts, and what contradicts itself.
 
 use super::buffer::Buffer;
-use super::config::DiskConfig;
+use super::config::{DiskConfig, WriteCache};
 use super::curve::Curve;
 use super::device::Disk;
 use super::geometry::Geometry;
 use super::mechanics::Mechanics;
 use super::spindle::Spindle;
+use super::standby::Standby;
 use crate::law::LONGEST_NS;
 use crate::{DeviceKind, Model, Supplied, Tick, Unbuilt};
 use engine::{Random, SECTOR_BYTES, Xoshiro256};
@@ -21,6 +22,16 @@ const MOST_SEGMENTS: u32 = 65_536;
 impl DeviceKind for DiskConfig {
     const SUMMARY: &'static str =
         "A hard disk: seeks, rotation, zones, a buffer with read-ahead, and a scheduler.";
+
+    /// As a part of another device, which knows what it had asked.
+    fn check_cuts_within(&self) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    /// What waits in its buffer is lost.
+    fn keeps_answers(&self) -> bool {
+        self.write_cache == WriteCache::Off
+    }
 
     fn check_shape(&self) -> Result<(), Invalid> {
         self.mechanics(0)?;
@@ -54,6 +65,7 @@ impl DiskConfig {
             surface: 0,
             track: (0, 0, 0),
             known: None,
+            standby: Standby::new(self),
         })
     }
 

@@ -3,6 +3,7 @@
 use super::curve::Curve;
 use super::geometry::{Geometry, Place};
 use super::spindle::Spindle;
+use super::standby::Standby;
 use engine::Time;
 
 /// The moving parts of a disk.
@@ -23,6 +24,8 @@ pub(super) struct Mechanics {
     pub(super) track: (u64, u64, u32),
     /// A sector whose place was looked up before, and its place.
     pub known: Option<(u64, Place)>,
+    /// Whether the spindle turns.
+    pub standby: Standby,
 }
 
 /// The heads are at a sector.

@@ -22,10 +22,12 @@ mod segments;
 mod service;
 mod spindle;
 mod spots;
+mod standby;
 
 pub use config::{
     BufferOptions, BufferPartial, DiskConfig, DiskEnergy, DiskEnergyPartial, DiskPartial,
-    OverheadOptions, OverheadPartial, ReadAheadTo, Scheduler, SeekOptions, SeekPartial, WriteCache,
+    OverheadOptions, OverheadPartial, ReadAheadTo, Scheduler, SeekOptions, SeekPartial,
+    StandbyOptions, StandbyPartial, WriteCache,
 };
 pub use device::Disk;
 pub use geometry::{Zone, Zones};

@@ -3,7 +3,7 @@
 use engine::Time;
 use std::ops::AddAssign;
 
-/// What a disk, or the disks of an array, did.
+/// What a disk, or the disks of an array, did. It has as many fields as there are figures in the results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DiskReport {
     /// Number of disks in the sum.
@@ -36,6 +36,12 @@ pub struct DiskReport {
     pub read_seek_ns: Time,
     /// The part of `transfer_ns` in these.
     pub read_transfer_ns: Time,
+    /// It stops when it is idle.
+    pub stops: bool,
+    /// Time in which it stood, ns; and how often it came to turn again.
+    pub standby_ns: Time,
+    /// See `standby_ns`.
+    pub spin_ups: u64,
 }
 
 impl DiskReport {
@@ -67,6 +73,9 @@ impl AddAssign for DiskReport {
             transfer_ns: self.transfer_ns + other.transfer_ns,
             read_seek_ns: self.read_seek_ns + other.read_seek_ns,
             read_transfer_ns: self.read_transfer_ns + other.read_transfer_ns,
+            stops: self.stops || other.stops,
+            standby_ns: self.standby_ns + other.standby_ns,
+            spin_ups: self.spin_ups + other.spin_ups,
         };
     }
 }

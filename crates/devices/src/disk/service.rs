@@ -96,7 +96,7 @@ impl Disk {
 
     /// Moves the heads for a request, which are free when both it and they are.
     fn arrive(&mut self, from: Time, sector: u64, is_write: bool) -> Arrival {
-        let from = from.max(self.heads_free);
+        let from = self.mechanics.standby.wake(from.max(self.heads_free));
         let cylinder = self.mechanics.cylinder;
         let arrival = self.mechanics.go(from, sector, is_write);
         self.counts.seek_cylinders += u64::from(cylinder.abs_diff(arrival.place.cylinder));

@@ -102,6 +102,15 @@ impl DeviceKind for LawConfig {
     const SUMMARY: &'static str =
         "A law of service times: A + n B or times by size, per access pattern and queue depth.";
 
+    /// A part of another device: memory or a drive of which nothing else is known keeps what it has answered.
+    fn check_cuts_within(&self) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    fn keeps_answers(&self) -> bool {
+        true
+    }
+
     fn build_watched(
         &self,
         _seed: u64,

@@ -197,14 +197,12 @@ impl Device for Served {
         }
     }
 
-    /// For tests of arrays: what was asked is gone, and the device is ready at once.
-    #[cfg(test)]
+    /// As a part of another device, which knows what it had asked: that is gone, and the device is ready at once.
     fn cut(&mut self, _now: Time, _completions: &mut Vec<Completion>) {
         self.queue.clear();
         self.service = Serving::default();
     }
 
-    #[cfg(test)]
     fn power_on(&mut self, _now: Time) {}
 
     fn followed(&self) -> Option<Followed> {

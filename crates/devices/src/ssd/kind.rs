@@ -49,6 +49,10 @@ impl DeviceKind for SsdConfig {
         <Self as Setting>::overlay(under, over);
     }
 
+    fn keeps_answers(&self) -> bool {
+        !self.is_volatile()
+    }
+
     fn check_power_cuts(&self) -> Result<(), Invalid> {
         if self.persistence.recovers() {
             return Ok(());

@@ -58,6 +58,13 @@ fn figure(load: &str, device: &mut dyn Model) -> f64 {
             let (end, ..) = Load::reads(1, 500).run(device);
             device.energy_report(end).map_or(0.0, |it| it.joules())
         }
+        // One every 60 ms.
+        "joules at leisure" => {
+            let steps: Vec<_> = (0..50).map(|id| (id * STEP, Op::Read, id * 700, 16)).collect();
+            let script = &mut Script::sectors(&steps);
+            let driven = drive(device, script, Time::MAX, &mut Keep::default()).unwrap();
+            device.energy_report(driven.last).map_or(0.0, |it| it.joules())
+        }
         "capacity" => device.capacity_sectors() as f64,
         _ => panic!("{load} is no load"),
     }
@@ -70,6 +77,8 @@ fn rows() -> Vec<(&'static str, Value, Value, &'static str, bool)> {
         let seek = json!({"single": "1ms", "mean": "4ms", "full": "8ms"});
         json!({ "seek": seek })
     };
+    let stops =
+        || json!({"energy": {"idle": "8W"}, "standby": {"after": "10ms", "spin_up": "5ms"}});
     let ahead = |size: &str| json!({ "buffer": { "read_ahead": size } });
     vec![
         ("capacity", none(), json!("5120000B"), "capacity", false),
@@ -105,6 +114,11 @@ fn rows() -> Vec<(&'static str, Value, Value, &'static str, bool)> {
         ("energy.idle", none(), json!("8W"), "joules", true),
         ("energy.seek", none(), json!("4W"), "joules", true),
         ("energy.transfer", none(), json!("2W"), "joules", true),
+        ("standby.after", none(), json!("10ms"), "paced", true),
+        ("standby.after", stops(), json!("30ms"), "joules at leisure", true),
+        ("standby.spin_up", stops(), json!("40ms"), "paced", true),
+        ("standby.power", stops(), json!("4W"), "joules at leisure", true),
+        ("standby.spin_up_power", stops(), json!("20W"), "joules at leisure", true),
         ("max_wait", json!({"scheduler": "sptf"}), json!("20ms"), "queue", true),
     ]
 }

@@ -359,7 +359,7 @@ fn an_array_of_zones_is_refused() {
         let zones = serde_json::json!({ "adapt": adapt, "zones": { "count": 32, "capacity": "1MiB", "size": "1MiB" },
                                         "log": { "spare": 0.4 } });
         let mut array = kind("array", serde_json::json!({ "members": 2 }));
-        *array.member_mut().unwrap() = kind("zoned", zones);
+        *array.within_mut().remove(0).1 = kind("zoned", zones);
         let built = array.build(1);
         assert_eq!(built.is_ok(), is_possible, "{adapt}");
         assert!(built.err().is_none_or(|error| error.keys[0] == "device.member.adapt"));

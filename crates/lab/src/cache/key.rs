@@ -89,9 +89,6 @@ const TIMED_KEYS: [(&str, &str); 5] = [
     ("cleaning", "meter_depth"),
     ("cleaning", "meter_above"),
 ];
-/// Devices within a device.
-const WITHIN: [&str; 2] = ["member", "each"];
-
 /// The keys of a device that may decide its prepared state.
 fn deciding(device: Value) -> Value {
     let mut keys = match device {
@@ -109,7 +106,7 @@ fn deciding(device: Value) -> Value {
     if let Some(pace) = keys.get_mut("cleaning").and_then(|it| it.get_mut("pace")) {
         *pace = json!(*pace == json!("burst"));
     }
-    for within in WITHIN {
+    for within in devices::SECTIONS_WITHIN {
         if let Some(device) = keys.get_mut(within) {
             *device = deciding(device.take());
         }

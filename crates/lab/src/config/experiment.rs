@@ -146,9 +146,10 @@ impl Experiment {
     /// Where the cleaning policy stands: of the device, or of a device within it.
     fn policy_path(&self) -> String {
         let (mut path, mut device) = ("device".to_owned(), &self.device);
-        while let DeviceConfig::Array(array) = device {
-            path.push_str(".member");
-            device = &array.member;
+        let names_one = |it: &(&str, &DeviceConfig)| it.1.policy_name().is_some();
+        while let Some((name, within)) = device.within().into_iter().find(names_one) {
+            path = format!("{path}.{name}");
+            device = within;
         }
         path + ".cleaning.policy"
     }
@@ -317,8 +318,10 @@ fn device(sections: &[Section<'_, '_>], path: &str) -> Result<DeviceConfig, Inpu
         of_those.map_or_else(|_| Vec::new(), |config| config.idle())
     })?;
     let mut config = config.settled();
-    if let Some(place) = config.member_mut() {
-        *place = member(sections, &format!("{path}.member"), None)?;
+    for (name, place) in config.within_mut() {
+        if let Some(device) = within(sections, name, &format!("{path}.{name}"), None)? {
+            *place = device;
+        }
     }
     if let Some(place) = config.each_mut() {
         place.0 = each(sections, path)?;
@@ -337,7 +340,9 @@ fn each(sections: &[Section<'_, '_>], path: &str) -> Result<Vec<(u32, DeviceConf
             return Err(table.error_at("member", &problem));
         };
         let keys = table.without(&["member"]);
-        let device = member(sections, &format!("{path}.each"), Some(table.with(&keys)))?;
+        let own = Some(table.with(&keys));
+        let device = within(sections, "member", &format!("{path}.each"), own)?
+            .expect("its own section states something");
         if matches!(device, DeviceConfig::Array(_)) {
             let problem = format!("{path}.each: an array cannot be a member beside unlike ones");
             return Err(table.error_at("kind", &problem));
@@ -349,24 +354,28 @@ fn each(sections: &[Section<'_, '_>], path: &str) -> Result<Vec<(u32, DeviceConf
 
 /// The device that a device is made of: its keys in the layers, from the topmost that names a kind or a
 /// preset, which is that of the default device unless one does; and above them what it has of
-/// its own.
-fn member(
+/// its own. None where a device of several has a default of its own for it, and nothing is stated.
+fn within(
     sections: &[Section<'_, '_>],
+    name: &str,
     path: &str,
     own: Option<Section<'_, '_>>,
-) -> Result<DeviceConfig, InputError> {
-    let stated = sections.iter().map(|section| section.section("member"));
+) -> Result<Option<DeviceConfig>, InputError> {
+    let stated = sections.iter().map(|section| section.section(name));
     let mut stated = stated.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
     stated.extend(own);
+    if stated.is_empty() && name != "member" {
+        return Ok(None);
+    }
     let chooses = |section: &Section<'_, '_>| section.has("kind") || section.has("preset");
     let stated = &stated[stated.iter().rposition(chooses).unwrap_or(0)..];
     let Some(preset) = preset_of("device", path, stated.first().copied())? else {
-        return device(stated, path);
+        return device(stated, path).map(Some);
     };
     let layers = preset.layers("device");
     let presets = layers.iter().map(Layer::parse).collect::<Result<Vec<_>, _>>()?;
     let below = presets.iter().filter_map(|preset| Section::of(preset, "device"));
-    device(&below.chain(stated.iter().copied()).collect::<Vec<_>>(), path)
+    device(&below.chain(stated.iter().copied()).collect::<Vec<_>>(), path).map(Some)
 }
 
 fn workload(

@@ -47,10 +47,12 @@ pub(super) fn leave_out(table: &mut Table, device: &DeviceConfig, workload: &Wor
 
 fn of_device(section: &mut Table, device: &DeviceConfig) {
     remove(section, &device.idle());
-    let DeviceConfig::Array(array) = device else { return };
-    if let Some(Value::Table(member)) = section.get_mut("member") {
-        of_device(member, &array.member);
+    for (name, within) in device.within() {
+        if let Some(Value::Table(section)) = section.get_mut(name) {
+            of_device(section, within);
+        }
     }
+    let DeviceConfig::Array(array) = device else { return };
     if let Some(Value::Array(each)) = section.get_mut("each") {
         for (table, (_, device)) in each.iter_mut().zip(&array.each.0) {
             table.as_table_mut().into_iter().for_each(|table| of_device(table, device));

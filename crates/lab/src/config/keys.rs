@@ -101,7 +101,7 @@ fn choosing(section: &str, kinds: &[(&str, &str)]) -> Vec<KeyInfo> {
 
 /// The path of a key of a device that another is made of as that of a device, whose keys it has.
 pub(crate) fn of_device(path: &str) -> String {
-    let words = path.split('.').filter(|word| !["member", "each"].contains(word));
+    let words = path.split('.').filter(|word| !devices::SECTIONS_WITHIN.contains(word));
     words.collect::<Vec<_>>().join(".")
 }
 

@@ -18,6 +18,13 @@ static PATHS: LazyLock<Vec<String>> = LazyLock::new(|| {
     paths
 });
 
+/// The devices of which others are made, by their sections.
+const WITHIN: [(&str, &str); 3] = [
+    ("member", "a member"),
+    ("fast", "the fast device of a cache"),
+    ("backing", "the backing device of a cache"),
+];
+
 /// The layer of `--set KEY=VALUE`. The key may be the end of a path, such as `cleaning.policy`, if
 /// only one path ends so; the value is TOML, a number as people write one, or else the text of a string.
 ///
@@ -71,13 +78,16 @@ pub fn set_layers<T: AsRef<str>>(assignments: &[T]) -> Result<Layer, InputError>
 
 fn full_path(key: &str) -> Result<String, String> {
     // A device that another is made of has the keys of a device.
-    let of_member = key.strip_prefix("device.member.").or_else(|| key.strip_prefix("member."));
-    if let Some(rest) = of_member {
+    for (section, what) in WITHIN {
+        let below = key.strip_prefix("device.").unwrap_or(key);
+        let Some(rest) = below.strip_prefix(section).and_then(|it| it.strip_prefix('.')) else {
+            continue;
+        };
         let path = full_path(&format!("device.{rest}")).or_else(|_| full_path(rest))?;
         let rest = path.strip_prefix("device.");
         return rest
-            .map(|rest| format!("device.member.{rest}"))
-            .ok_or_else(|| format!("unknown key \"{key}\"; a member has the keys of a device"));
+            .map(|rest| format!("device.{section}.{rest}"))
+            .ok_or_else(|| format!("unknown key \"{key}\"; {what} has the keys of a device"));
     }
     if PATHS.iter().any(|path| path == key) && !key.contains(ANY_NAME) {
         return Ok(key.to_owned());

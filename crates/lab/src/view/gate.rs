@@ -1,6 +1,7 @@
 //! The gate before a device: time passes it as far as the orders say.
 
 use super::frames::{Frames, What};
+use devices::cache::CacheReport;
 use devices::disk::DiskReport;
 use devices::ssd::media::Age;
 use devices::ssd::timeline::{Timeline, Window};
@@ -261,6 +262,10 @@ impl Examine for Gated {
 
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         self.device.energy_report(end)
+    }
+
+    fn cache_report(&self, end: Time) -> Option<CacheReport> {
+        self.device.cache_report(end)
     }
 
     fn array_report(&self, end: Time) -> Option<ArrayReport> {

@@ -9,7 +9,7 @@ use super::dice::Dice;
 use super::redundancy;
 use super::today;
 use super::values::{job, page_size, value};
-use super::{blocks, diskspd, energy, fdp, generators, logs, maps, media, queues, zones};
+use super::{blocks, caches, diskspd, energy, fdp, generators, logs, maps, media, queues, zones};
 
 /// Keys that are given in every experiment, so that it is small.
 pub(super) const ALWAYS: [&str; 15] = [
@@ -31,13 +31,15 @@ pub(super) const ALWAYS: [&str; 15] = [
 ];
 
 /// Keys that are decided apart: one of three, by another law, or with the kind.
-pub const APART: [&str; 17] = [
+pub const APART: [&str; 19] = [
     "device.kind",
     "device.preset",
     "workload.kind",
     "workload.preset",
     "device.member",
     "device.each",
+    "device.fast",
+    "device.backing",
     "device.spare_factor",
     "device.over_provisioning",
     "device.spare_blocks_per_plane",
@@ -63,7 +65,7 @@ pub fn experiment(seed: u64) -> Config {
             let others = devices::kinds().iter().map(|(kind, _)| *kind);
             dice.pick(
                 &others
-                    .filter(|kind| !kinds.contains(kind) && *kind != zones::KIND)
+                    .filter(|kind| !kinds.contains(kind) && ![zones::KIND, caches::KIND].contains(kind))
                     .collect::<Vec<_>>(),
             )
         }
@@ -110,6 +112,7 @@ pub fn experiment(seed: u64) -> Config {
     diskspd::draw(&mut config, seed);
     generators::draw(&mut config, seed);
     zones::draw(&mut config, seed);
+    caches::draw(&mut config, seed);
     if config.get("run.timed") == Some("false") && dice.chance(0.9) {
         config.0.retain(|(key, _)| key != "run.timeline");
     }

@@ -4,6 +4,7 @@
 //! and what it came to (results, a refusal, a panic) is a value.
 
 mod blocks;
+mod caches;
 pub mod dice;
 pub mod digest;
 mod diskspd;

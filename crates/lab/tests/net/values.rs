@@ -2,7 +2,7 @@
 
 use super::dice::Dice;
 use super::{
-    Config, SAMPLES, blocks, energy, fdp, generators, logs, maps, media, queues, today, zones,
+    Config, SAMPLES, blocks, caches, energy, fdp, generators, logs, maps, media, queues, today, zones,
 };
 use options::KeyInfo;
 
@@ -13,6 +13,9 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
     }
     if kind.ends_with(zones::KIND) && key.path.starts_with("device.") {
         return zones::of_zones(&key.path, dice).or_else(|| of_words(key, dice));
+    }
+    if kind.ends_with(caches::KIND) && key.path.starts_with("device.") {
+        return caches::of_caches(&key.path, dice);
     }
     if blocks::is_own(&key.path) {
         return blocks::of_blocks(&key.path, dice);
@@ -141,6 +144,10 @@ fn of_device(kind: &str, path: &str, so_far: &Config, dice: &mut Dice) -> Option
 
 /// Values for keys of hard disks, which are small.
 fn of_disk(path: &str, dice: &mut Dice) -> Option<String> {
+    if path.contains(".standby.") {
+        // Only where it stops the others apply.
+        return Some(String::new());
+    }
     let value = match path.strip_prefix("device.")? {
         "rpm" => dice.whole(&[60, 5_400, 7_200, 10_025, 100_000]),
         "cylinders" => dice.whole(&[1, 100, 1_000, 310_000]),

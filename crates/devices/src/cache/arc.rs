@@ -1,0 +1,137 @@
+//! Adaptive replacement (Megiddo and Modha, FAST 2003): lines that were used once are in one list, those used again in
+//! another. Of the lines that have left each, as many more are remembered as the cache holds; one that comes again says
+//! which list should have been longer.
+
+use super::lists::{Index, Lists, NONE, Slot};
+use super::replacement::{LOOKED_AT, Replacement};
+
+/// Lists: used once, and again.
+const ONCE: usize = 0;
+const AGAIN: usize = 1;
+
+/// Both lists, and the lines that have left them.
+#[derive(Debug, Clone)]
+pub struct Arc {
+    lines: Lists,
+    /// The slots of these are of their own.
+    left: Lists,
+    known: Index,
+    free: Vec<Slot>,
+    capacity: u32,
+    /// How long the list of lines that were used once should be.
+    target: f64,
+    /// For which line that was adapted last, so that one that is asked for twice counts once.
+    adapted: Option<u64>,
+    remembered: u64,
+}
+
+impl Arc {
+    pub fn new(slots: u32) -> Arc {
+        Arc {
+            lines: Lists::new(2, slots),
+            left: Lists::new(2, slots + 1),
+            known: Index::new(slots + 1),
+            free: (1..=slots + 1).rev().collect(),
+            capacity: slots,
+            target: 0.0,
+            adapted: None,
+            remembered: 0,
+        }
+    }
+
+    /// From which list a line has left that is remembered.
+    fn left_from(&self, line: u64) -> Option<(usize, Slot)> {
+        let place = self.known.find(line);
+        (place != NONE).then(|| self.left.list_of(place).map(|list| (list, place)))?
+    }
+
+    fn forget(&mut self, place: Slot) {
+        self.left.remove(place);
+        self.known.remove(place);
+        self.free.push(place);
+    }
+
+    /// A line comes that is not there.
+    fn adapt(&mut self, line: u64) {
+        if self.adapted == Some(line) {
+            return;
+        }
+        let Some((list, _)) = self.left_from(line) else { return };
+        self.adapted = Some(line);
+        self.remembered += 1;
+        let (once, again) = (f64::from(self.left.len(ONCE)), f64::from(self.left.len(AGAIN)));
+        let most = f64::from(self.capacity);
+        self.target = if list == ONCE {
+            (self.target + (again / once).max(1.0)).min(most)
+        } else {
+            (self.target - (once / again).max(1.0)).max(0.0)
+        };
+    }
+}
+
+impl Replacement for Arc {
+    #[inline]
+    fn hit(&mut self, slot: Slot) {
+        if self.lines.list_of(slot).is_some() {
+            self.lines.renew(AGAIN, slot);
+        }
+    }
+
+    fn admit(&mut self, slot: Slot, line: u64) {
+        self.adapt(line);
+        self.adapted = None;
+        let list = match self.left_from(line) {
+            Some((_, place)) => {
+                self.forget(place);
+                AGAIN
+            }
+            None => {
+                // A list and what has left it are no more than the cache holds.
+                while self.lines.len(ONCE) + self.left.len(ONCE) >= self.capacity
+                    && self.left.len(ONCE) > 0
+                {
+                    self.forget(self.left.oldest(ONCE));
+                }
+                ONCE
+            }
+        };
+        while self.left.len(ONCE) + self.left.len(AGAIN) > self.capacity {
+            let list = if self.left.len(AGAIN) > 0 { AGAIN } else { ONCE };
+            self.forget(self.left.oldest(list));
+        }
+        self.lines.push(list, slot);
+    }
+
+    fn victim(&mut self, line: u64, may: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+        self.adapt(line);
+        let was_again = self.left_from(line).is_some_and(|(list, _)| list == AGAIN);
+        let once = f64::from(self.lines.len(ONCE));
+        let from_once = once > 0.0 && (once > self.target || was_again && once >= self.target);
+        let (first, second) = if from_once { (ONCE, AGAIN) } else { (AGAIN, ONCE) };
+        self.lines.first(first, LOOKED_AT, may).or_else(|| self.lines.first(second, LOOKED_AT, may))
+    }
+
+    fn leave(&mut self, slot: Slot, line: u64, evicted: bool) {
+        let Some(list) = self.lines.list_of(slot) else { return };
+        self.lines.remove(slot);
+        if !evicted {
+            return;
+        }
+        if let Some(place) = self.free.pop() {
+            self.known.insert(place, line);
+            self.left.push(list, place);
+        }
+    }
+
+    fn remembered(&self) -> u64 {
+        self.remembered
+    }
+
+    fn audit(&self) -> Result<u32, String> {
+        let left = self.left.len(ONCE) + self.left.len(AGAIN);
+        if left > self.capacity + 1 {
+            return Err(format!("{left} lines are remembered, of a cache of {}", self.capacity));
+        }
+        Ok(self.lines.len(ONCE) + self.lines.len(AGAIN))
+    }
+}

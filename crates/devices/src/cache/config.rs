@@ -1,0 +1,255 @@
+//! The options of a cache, and its shape: what contradicts itself is refused here.
+
+use super::ranges::Ranges;
+use crate::DeviceConfig;
+use crate::law::LawConfig;
+use engine::SECTOR_BYTES;
+use options::{Duration, Invalid, Maybe, Size, choices, conditions, options};
+use std::ops::Range;
+
+/// Lines at most: each takes 60 bytes of memory.
+const MOST_LINES: u64 = 1 << 26;
+/// Runs of dirty lines on their way at most.
+const MOST_DEPTH: u32 = 1024;
+/// The longest line: a megabyte is read in one revolution of a disk.
+const LONGEST_LINE: u64 = 16 << 20;
+
+macro_rules! words {
+    ($($module:ident: $variant:ident = $word:literal, $summary:literal;)+) => {
+        choices! {
+            /// Which line leaves a cache that is full.
+            pub enum Policy {
+                $(#[doc = $summary] $variant = $word,)+
+            }
+        }
+    };
+}
+policies!(words);
+
+choices! {
+    /// Where writes go.
+    pub enum Mode {
+        /// To the fast device, and later from there to the backing one.
+        WriteBack = "write-back",
+        /// To both.
+        WriteThrough = "write-through",
+        /// To the backing device alone; what the fast one had of them is worth nothing.
+        ReadOnly = "read-only",
+    }
+
+    /// What is left of a cache when the power has gone.
+    pub enum Recovery {
+        /// The power of this device does not go.
+        None = "none",
+        /// Nothing: its map was in memory. Not where writes wait in it.
+        Cold = "cold",
+        /// Everything: its map is in memory that needs no power.
+        Warm = "warm",
+    }
+}
+
+conditions! {
+    CacheConfig:
+    WRITES_BACK = "where writes wait in the cache (device.mode = \"write-back\")",
+        |cache| cache.mode == Mode::WriteBack;
+}
+
+options! {
+    /// When lines that were written are written to the backing device.
+    pub struct Destage as DestagePartial {
+        /// Idle time of the host after which all are; "none": never for that reason.
+        pause: Maybe where WRITES_BACK = Maybe(Some(Duration::from_ns(100_000_000))),
+        /// Share of the cache that may be dirty before lines are written while the host is busy.
+        high: f64 as Ratio where WRITES_BACK = 0.5,
+        /// Share at which that ends.
+        low: f64 as Ratio where WRITES_BACK = 0.4,
+        /// Age at which a dirty line is written whatever the host does; "none": never for that reason.
+        max_age: Maybe where WRITES_BACK = Maybe::NONE,
+        /// Runs of adjacent dirty lines that are on their way at a time.
+        in_flight: u32 where WRITES_BACK = 8,
+        /// Most adjacent lines that are written as one run.
+        run_lines: u32 where WRITES_BACK = 64,
+    }
+
+    // As many fields as there are keys directly under `[device]`.
+    /// A fast device in front of another: of lines of the backing device the fast one has copies.
+    pub struct CacheConfig as CachePartial {
+        /// Where writes go.
+        mode: Mode = Mode::WriteBack,
+        /// Which line leaves a cache that is full.
+        replacement: Policy = Policy::Lru,
+        /// Size of a line, the unit of what is cached.
+        line: Size = Size::from_bytes(4096),
+        /// Share of the fast device that is used.
+        share: f64 as Ratio = 1.0,
+        /// Length of a sequential stream from which on it goes past the cache; "0B": none does.
+        bypass: Size = Size::from_bytes(0),
+        /// Ranges of addresses that are in the cache from the beginning and never leave it.
+        pinned: Ranges = Ranges::default(),
+        /// When lines that were written are written to the backing device.
+        destage: Destage = Destage::default(),
+        /// What is left of the cache when the power has gone.
+        restart: Recovery = Recovery::None,
+        /// The fast device.
+        fast: DeviceConfig = DeviceConfig::Law(Box::new(nvram())),
+        /// The device that is cached.
+        backing: DeviceConfig = DeviceConfig::Disk(Box::default()),
+    }
+}
+
+/// The fast device by default: 1 GiB of battery-backed memory, as controllers of arrays have it.
+fn nvram() -> LawConfig {
+    LawConfig { size: Size::from_bytes(1 << 30), ..LawConfig::default() }
+}
+
+/// Derived from the options and the sizes of both devices.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shape {
+    /// Sectors of a line.
+    pub line: u64,
+    /// Lines that the cache holds.
+    pub slots: u32,
+    /// Lines of these that are not pinned.
+    pub free: u32,
+    /// Sectors of the backing device.
+    pub capacity: u64,
+    pub mode: Mode,
+}
+
+impl Shape {
+    /// The lines that a range of sectors touches.
+    #[inline]
+    pub fn lines(&self, sector: u64, sectors: u64) -> Range<u64> {
+        sector / self.line..(sector + sectors).div_ceil(self.line)
+    }
+
+    /// The part of a range of sectors that is in these lines.
+    #[inline]
+    pub fn clipped(&self, lines: &Range<u64>, sectors: &Range<u64>) -> (u64, u64) {
+        let line = self.line;
+        (sectors.start.max(lines.start * line), sectors.end.min(lines.end * line))
+    }
+
+    /// All sectors of lines.
+    pub fn whole(&self, lines: &Range<u64>) -> Range<u64> {
+        lines.start * self.line..(lines.end * self.line).min(self.capacity)
+    }
+
+    /// Whether a request of these lines would leave nothing of the others.
+    #[inline]
+    pub fn is_too_long(&self, lines: &Range<u64>) -> bool {
+        let count = lines.end - lines.start;
+        count > 1 && count * 2 > u64::from(self.free)
+    }
+
+    /// Sectors of a line: the last one may be cut off by the end of the device.
+    #[inline]
+    pub fn sectors_of(&self, line: u64) -> u64 {
+        self.line.min(self.capacity - line * self.line)
+    }
+}
+
+fn refuse<T>(keys: &[&str], problem: String) -> Result<T, Invalid> {
+    Err(Invalid::new(keys, problem))
+}
+
+impl CacheConfig {
+    /// Both devices, with the names of their sections.
+    pub fn both(&self) -> [(&'static str, &DeviceConfig); 2] {
+        [("fast", &self.fast), ("backing", &self.backing)]
+    }
+
+    /// The same to be changed.
+    pub fn both_mut(&mut self) -> [(&'static str, &mut DeviceConfig); 2] {
+        [("fast", &mut self.fast), ("backing", &mut self.backing)]
+    }
+
+    /// Refuses values that are none, whatever the devices.
+    pub fn check(&self) -> Result<(), Invalid> {
+        let line = self.line.bytes();
+        if line == 0 || !line.is_multiple_of(SECTOR_BYTES) || line > LONGEST_LINE {
+            let most = Size::from_bytes(LONGEST_LINE);
+            let problem =
+                format!("{} is no line: a multiple of a sector of 512B, at most {most}", self.line);
+            return refuse(&["device.line"], problem);
+        }
+        let Destage { high, low, in_flight, run_lines, .. } = self.destage;
+        for (key, share) in [
+            ("device.share", self.share),
+            ("device.destage.high", high),
+            ("device.destage.low", low),
+        ] {
+            if !(0.0..=1.0).contains(&share) {
+                return refuse(&[key], format!("{share} is no share from 0 to 1"));
+            }
+        }
+        if low > high {
+            let problem = format!("{low} is more than {high}, from which on lines are written");
+            return refuse(&["device.destage.low", "device.destage.high"], problem);
+        }
+        for (key, count) in
+            [("device.destage.in_flight", in_flight), ("device.destage.run_lines", run_lines)]
+        {
+            if !(1..=MOST_DEPTH).contains(&count) {
+                return refuse(&[key], format!("{count} is not possible; 1 to {MOST_DEPTH}"));
+            }
+        }
+        if self.mode == Mode::WriteBack && self.restart == Recovery::Cold {
+            let problem = "what waits in the cache is lost with its map; use restart = \"warm\", or a mode that \
+                           keeps nothing back (write-through, read-only)"
+                .to_owned();
+            return refuse(&["device.restart", "device.mode"], problem);
+        }
+        Ok(())
+    }
+
+    /// The shape of a cache of two devices of these sizes, sectors.
+    pub fn shape(&self, fast: u64, backing: u64) -> Result<Shape, Invalid> {
+        self.check()?;
+        let size = |sectors: u64| Size::from_bytes(sectors * SECTOR_BYTES);
+        let line = self.line.bytes() / SECTOR_BYTES;
+        let slots = (fast as f64 * self.share) as u64 / line;
+        if slots < 2 {
+            let problem = format!(
+                "lines of {}: the share of {} of a fast device of {} holds less than two",
+                self.line,
+                self.share,
+                size(fast)
+            );
+            return refuse(&["device.share", "device.line", "device.fast"], problem);
+        }
+        if slots * line > backing {
+            let problem = format!(
+                "a cache of {} is larger than its backing device of {}; use a smaller share, or another device",
+                size(slots * line),
+                size(backing)
+            );
+            return refuse(&["device.share", "device.fast", "device.backing"], problem);
+        }
+        if slots > MOST_LINES {
+            let problem = format!(
+                "a cache of {slots} lines takes too much memory; use a line of {} or more",
+                size(line * slots.div_ceil(MOST_LINES))
+            );
+            return refuse(&["device.line", "device.fast"], problem);
+        }
+        let count = slots as u32;
+        let shape = Shape { line, slots: count, free: count, capacity: backing, mode: self.mode };
+        let pinned: u64 = self.pinned.lines(line).iter().map(|it| it.end - it.start).sum();
+        if let Some(end) = self.pinned.end().filter(|end| *end > backing * SECTOR_BYTES) {
+            let problem = format!(
+                "it reaches to {}, and the backing device to {}",
+                Size::from_bytes(end),
+                size(backing)
+            );
+            return refuse(&["device.pinned", "device.backing"], problem);
+        }
+        if pinned >= slots {
+            let problem = format!(
+                "{pinned} lines are pinned, and the cache holds {slots}; one at least must be free to change"
+            );
+            return refuse(&["device.pinned", "device.share"], problem);
+        }
+        Ok(Shape { free: count - pinned as u32, ..shape })
+    }
+}

@@ -1,0 +1,245 @@
+//! Which dirty lines are written to the backing device, and when. A run of adjacent lines is read from the fast device
+//! and written to the backing one; where that may lose what it answered, lines are clean once it was flushed.
+
+use super::config::Destage;
+use super::lists::{Lists, NONE, Slot};
+use super::planted::Slip;
+use super::table::{State, Table};
+use engine::{Status, Time};
+use std::ops::Range;
+
+/// Lines that are not written now are passed over, so many at most.
+const LOOKED_AT: u32 = 64;
+
+/// Adjacent lines on their way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    pub first: u64,
+    pub count: u32,
+    /// Reads of it that have not ended.
+    pub reads: u32,
+    /// Some of it could not be read or written: it stays dirty.
+    pub failed: bool,
+}
+
+impl Run {
+    pub fn lines(&self) -> Range<u64> {
+        self.first..self.first + u64::from(self.count)
+    }
+
+    /// How something that was done with it ended.
+    pub fn note(&mut self, status: Status) {
+        self.failed |= !status.is_ok();
+    }
+
+    /// A read of it has ended; whether all have.
+    pub fn read_ended(&mut self, status: Status) -> bool {
+        self.note(status);
+        self.reads -= 1;
+        self.reads == 0
+    }
+}
+
+/// The dirty lines that are not on their way, and the rules. Its fields are these, and what was asked for.
+#[derive(Debug, Clone)]
+pub struct Destager {
+    /// Oldest first.
+    dirty: Lists,
+    since: Vec<Time>,
+    idle: Option<Time>,
+    age: Option<Time>,
+    depth: u32,
+    longest: u32,
+    /// Dirty lines from which on they are written, and at which that ends.
+    high: u32,
+    low: u32,
+    draining: bool,
+    /// A request waits for room.
+    wants_room: bool,
+    /// All are written, whatever the host does.
+    wants_all: bool,
+    under_way: u32,
+    /// When the host asked or was answered last.
+    last_host: Time,
+}
+
+impl Destager {
+    pub fn new(config: &Destage, slots: u32) -> Destager {
+        let share = |share: f64| (f64::from(slots) * share) as u32;
+        let age = config.max_age.ns();
+        Destager {
+            dirty: Lists::new(1, slots),
+            since: if age.is_some() { vec![0; slots as usize + 1] } else { Vec::new() },
+            idle: config.pause.ns(),
+            age,
+            depth: config.in_flight,
+            longest: config.run_lines,
+            high: share(config.high),
+            low: share(config.low),
+            draining: false,
+            wants_room: false,
+            wants_all: false,
+            under_way: 0,
+            last_host: 0,
+        }
+    }
+
+    #[inline]
+    pub fn host_acts(&mut self, now: Time) {
+        self.last_host = now;
+    }
+
+    /// A line is dirty.
+    pub fn add(&mut self, slot: Slot, now: Time) {
+        if self.dirty.list_of(slot).is_none() {
+            self.dirty.push(0, slot);
+            if self.age.is_some() {
+                self.since[slot as usize] = now;
+            }
+        }
+    }
+
+    /// A line is worth nothing any more.
+    pub fn remove(&mut self, slot: Slot) {
+        self.dirty.remove(slot);
+    }
+
+    pub fn want_room(&mut self) {
+        self.wants_room = true;
+    }
+
+    pub fn has_room(&mut self) {
+        self.wants_room = false;
+    }
+
+    /// From now on all dirty lines are written.
+    pub fn want_all(&mut self, wants: bool) {
+        self.wants_all = wants;
+    }
+
+    /// Whether more lines are dirty than may be, or as few as should be.
+    pub fn is_over_high(&self) -> bool {
+        self.dirty.len(0) > self.high
+    }
+
+    pub fn is_at_low(&self) -> bool {
+        self.dirty.len(0) <= self.low
+    }
+
+    /// Dirty lines that are not on their way, and runs that are.
+    pub fn waiting(&self) -> (u32, u32) {
+        (self.dirty.len(0), self.under_way)
+    }
+
+    fn age_at(&self) -> Option<Time> {
+        let oldest = self.dirty.oldest(0);
+        let age = self.age.filter(|_| oldest != NONE)?;
+        Some(self.since[oldest as usize] + age)
+    }
+
+    fn idle_at(&self, host_waits: bool) -> Option<Time> {
+        self.idle.filter(|_| !host_waits && self.dirty.len(0) > 0).map(|idle| self.last_host + idle)
+    }
+
+    /// When lines are to be written next for reasons of time.
+    pub fn next_at(&self, host_waits: bool) -> Option<Time> {
+        if self.under_way >= self.depth {
+            return None;
+        }
+        match (self.age_at(), self.idle_at(host_waits)) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    fn wants(&mut self, host_waits: bool, now: Time) -> bool {
+        let dirty = self.dirty.len(0);
+        if dirty > self.high {
+            self.draining = true;
+        } else if dirty <= self.low {
+            self.draining = false;
+        }
+        let due = |at: Option<Time>| at.is_some_and(|at| at <= now);
+        dirty > 0
+            && self.under_way < self.depth
+            && (self.draining
+                || self.wants_room
+                || self.wants_all
+                || due(self.idle_at(host_waits))
+                || due(self.age_at()))
+    }
+
+    /// The next run to be written, if one is: from the line that has been dirty longest, with its dirty neighbours.
+    pub fn begin(&mut self, table: &mut Table, host_waits: bool, now: Time) -> Option<Run> {
+        if !self.wants(host_waits, now) {
+            return None;
+        }
+        let oldest = self.dirty.first(0, LOOKED_AT, &mut |slot| !table.entry(slot).writing)?;
+        let line = table.line(oldest);
+        let may = |line: u64| {
+            let slot = table.find(line);
+            let entry = table.entry(slot);
+            slot != NONE && entry.state == State::Dirty && !entry.destaging && !entry.writing
+        };
+        let (mut first, mut end) = (line, line + 1);
+        let longest = u64::from(self.longest);
+        while end - first < longest && first > 0 && may(first - 1) {
+            first -= 1;
+        }
+        while end - first < longest && may(end) {
+            end += 1;
+        }
+        for line in first..end {
+            let slot = table.find(line);
+            table.set_destaging(slot, true);
+            self.dirty.remove(slot);
+        }
+        self.under_way += 1;
+        Some(Run { first, count: (end - first) as u32, reads: 0, failed: false })
+    }
+
+    /// A run is on the backing device, or is not: its lines are clean but for those that were written meanwhile.
+    pub fn end(&mut self, run: &Run, table: &mut Table, now: Time) {
+        self.under_way -= 1;
+        for line in run.lines() {
+            let slot = table.find(line);
+            let rewritten = table.entry(slot).rewritten && !Slip::RewrittenForgotten.is_planted();
+            let stays = rewritten || run.failed;
+            table.set_destaging(slot, false);
+            if stays {
+                self.add(slot, now);
+            } else {
+                table.set(slot, State::Clean);
+            }
+        }
+    }
+
+    /// The power goes: nothing is under way, and what is dirty is found in the table.
+    pub fn lose_power(&mut self, table: &Table, now: Time) {
+        self.under_way = 0;
+        (self.draining, self.wants_room, self.wants_all) = (false, false, false);
+        let dirty: Vec<Slot> =
+            table.lines().filter(|it| it.2.state == State::Dirty).map(|it| it.0).collect();
+        for slot in dirty {
+            self.add(slot, now);
+        }
+        self.last_host = now;
+    }
+
+    /// Whether it knows every dirty line.
+    ///
+    /// # Errors
+    /// Our mistake.
+    pub fn audit(&self, table: &Table) -> Result<(), String> {
+        for (slot, line, entry) in table.lines() {
+            let waits = self.dirty.list_of(slot).is_some();
+            let is_dirty = entry.state == State::Dirty;
+            if waits != (is_dirty && !entry.destaging) {
+                return Err(format!(
+                    "line {line} is dirty and not to be written, or the other way"
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,373 @@
+//! What must be there after a power cut, and what is. The ledger knows of each line which of its versions are where: in
+//! the slots of the fast device and on the backing one, for sure or perhaps. It sees what both are asked, and decides
+//! nothing. It is kept where the power of a cache may go.
+
+use super::Side;
+use engine::{Random, Xoshiro256};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Stream of randomness: what is left of writes that were under way.
+const CUT_STREAM: u64 = 50;
+
+/// What power cuts came to, as far as it concerns both devices together. Lines are counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct CachePower {
+    /// Power cuts.
+    pub cuts: u64,
+    /// Durable lines that were not there.
+    pub durable_lost: u64,
+    /// Answered lines that were lost: no flush had come.
+    pub acknowledged_lost: u64,
+    /// Writes without an answer that were there.
+    pub unacknowledged_kept: u64,
+    /// Those that were not.
+    pub unacknowledged_lost: u64,
+    /// Lines of which a copy in the cache was not what the backing device had.
+    pub stale: u64,
+    /// Lines that were in the cache after the last cut.
+    pub lines_kept: u64,
+}
+
+/// A version of a line. Versions count up over all lines; 0 is what was there in the beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version {
+    pub line: u64,
+    pub number: u64,
+}
+
+/// What a slot holds that was never written.
+const GARBAGE: Version = Version { line: u64::MAX, number: 0 };
+
+/// A write to a place that may be lost.
+#[derive(Debug, Clone, Copy)]
+struct Later {
+    job: u32,
+    version: Version,
+    /// When it was answered, in the order of all answers.
+    answered: Option<u64>,
+}
+
+/// A place on a device: what is there for sure, and what was written over it.
+#[derive(Debug, Clone)]
+struct Place {
+    sure: Version,
+    later: Vec<Later>,
+}
+
+/// Of a line: the version that was written last, the last one that was answered, and the one that must be there.
+#[derive(Debug, Clone, Copy, Default)]
+struct Truth {
+    newest: u64,
+    answered: u64,
+    owed: u64,
+}
+
+/// Where the map says a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// On the backing device alone.
+    Backing,
+    /// In this slot; and as new on the backing device.
+    Clean(u32),
+    /// In this slot.
+    Dirty(u32),
+}
+
+/// The ledger. Its fields are what was asked, what is where, and what came of it.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    /// Whether each device keeps what it has answered.
+    keeps: [bool; 2],
+    places: [BTreeMap<u64, Place>; 2],
+    /// Places that are not sure.
+    open: [BTreeSet<u64>; 2],
+    jobs: BTreeMap<u32, (Side, bool, Vec<u64>)>,
+    truths: BTreeMap<u64, Truth>,
+    /// What was read of lines that are on their way to the backing device.
+    taken: BTreeMap<u64, Version>,
+    /// Requests of the host: their lines and version.
+    asked: BTreeMap<u32, (Range<u64>, u64)>,
+    /// Answers that promise nothing yet, in order; and flushes, with the time from which on they have no say.
+    unpromised: Vec<(u64, u64, u64)>,
+    flushes: BTreeMap<u32, u64>,
+    flush_jobs: BTreeMap<u32, u64>,
+    versions: u64,
+    answers: u64,
+    random: Xoshiro256,
+    report: CachePower,
+}
+
+impl Ledger {
+    pub fn new(keeps: [bool; 2], seed: u64) -> Ledger {
+        Ledger {
+            keeps,
+            places: [BTreeMap::new(), BTreeMap::new()],
+            open: [BTreeSet::new(), BTreeSet::new()],
+            jobs: BTreeMap::new(),
+            truths: BTreeMap::new(),
+            taken: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            unpromised: Vec::new(),
+            flushes: BTreeMap::new(),
+            flush_jobs: BTreeMap::new(),
+            versions: 0,
+            answers: 0,
+            random: Xoshiro256::new(seed, CUT_STREAM),
+            report: CachePower::default(),
+        }
+    }
+
+    pub fn report(&self) -> CachePower {
+        self.report
+    }
+
+    pub fn reset(&mut self) {
+        self.report = CachePower::default();
+    }
+
+    fn initial(side: Side, place: u64) -> Version {
+        match side {
+            Side::Fast => GARBAGE,
+            Side::Backing => Version { line: place, number: 0 },
+        }
+    }
+
+    /// What is at a place as long as the power does not go.
+    pub fn newest(&self, side: Side, place: u64) -> Version {
+        let Some(known) = self.places[side as usize].get(&place) else {
+            return Ledger::initial(side, place);
+        };
+        let answered = known.later.iter().rfind(|it| it.answered.is_some());
+        answered.map_or(known.sure, |it| it.version)
+    }
+
+    /// What is at a place for sure.
+    fn sure(&self, side: Side, place: u64) -> Version {
+        let known = self.places[side as usize].get(&place);
+        known.map_or_else(|| Ledger::initial(side, place), |it| it.sure)
+    }
+
+    /// A slot has had the content of a line from the beginning.
+    pub fn loaded(&mut self, slot: u32, line: u64) {
+        let place = Place { sure: Version { line, number: 0 }, later: Vec::new() };
+        self.places[Side::Fast as usize].insert(u64::from(slot), place);
+    }
+
+    /// Lines are read from consecutive slots, to be written to the backing device.
+    pub fn take(&mut self, lines: Range<u64>, slot: u32) {
+        for (line, slot) in lines.zip(u64::from(slot)..) {
+            self.taken.insert(line, self.newest(Side::Fast, slot));
+        }
+    }
+
+    /// What was read of a line.
+    pub fn taken(&self, line: u64) -> Version {
+        self.taken.get(&line).copied().unwrap_or(GARBAGE)
+    }
+
+    // ---- the devices ---------------------------------------------------------------------------------
+
+    /// A write to a device begins: places and what is written there.
+    pub fn begin(&mut self, job: u32, side: Side, forced: bool, what: &[(u64, Version)]) {
+        for (at, version) in what {
+            let place = self.places[side as usize]
+                .entry(*at)
+                .or_insert_with(|| Place { sure: Ledger::initial(side, *at), later: Vec::new() });
+            place.later.push(Later { job, version: *version, answered: None });
+            self.open[side as usize].insert(*at);
+        }
+        self.jobs.insert(job, (side, forced, what.iter().map(|it| it.0).collect()));
+    }
+
+    /// It is answered.
+    pub fn end(&mut self, job: u32) {
+        let Some((side, forced, what)) = self.jobs.remove(&job) else { return };
+        self.answers += 1;
+        let keeps = forced || self.keeps[side as usize];
+        for at in what {
+            let Some(place) = self.places[side as usize].get_mut(&at) else { continue };
+            // The number of a job that has ended is given out again.
+            let is_it = |it: &Later| it.job == job && it.answered.is_none();
+            let Some(number) = place.later.iter().position(is_it) else { continue };
+            place.later[number].answered = Some(self.answers);
+            if keeps {
+                place.sure = place.later[number].version;
+                place.later.drain(..=number);
+            }
+            if place.later.is_empty() {
+                self.open[side as usize].remove(&at);
+            }
+        }
+    }
+
+    /// The backing device is asked to flush.
+    pub fn flush_begins(&mut self, job: u32) {
+        self.flush_jobs.insert(job, self.answers);
+    }
+
+    /// It has flushed.
+    pub fn flush_ends(&mut self, job: u32) {
+        let Some(from) = self.flush_jobs.remove(&job) else { return };
+        let side = Side::Backing as usize;
+        let open: Vec<u64> = self.open[side].iter().copied().collect();
+        for at in open {
+            let Some(place) = self.places[side].get_mut(&at) else { continue };
+            let flushed = |it: &Later| it.answered.is_some_and(|answered| answered <= from);
+            if let Some(last) = place.later.iter().rposition(flushed) {
+                place.sure = place.later[last].version;
+                place.later.drain(..=last);
+            }
+            if place.later.is_empty() {
+                self.open[side].remove(&at);
+            }
+        }
+    }
+
+    // ---- the host ------------------------------------------------------------------------------------
+
+    /// The host writes lines, which get a new version.
+    pub fn written(&mut self, asked: u32, lines: Range<u64>) {
+        self.versions += 1;
+        for line in lines.clone() {
+            self.truths.entry(line).or_default().newest = self.versions;
+        }
+        self.asked.insert(asked, (lines, self.versions));
+    }
+
+    /// The version that a request writes.
+    pub fn version(&self, asked: u32) -> u64 {
+        self.asked.get(&asked).map_or(0, |it| it.1)
+    }
+
+    /// Lines are worth nothing any more.
+    pub fn trimmed(&mut self, lines: Range<u64>) {
+        for line in lines {
+            self.truths.remove(&line);
+        }
+    }
+
+    /// A write is answered; it outlives a power cut if that is `promised`, or once it is flushed.
+    pub fn answered(&mut self, asked: u32, promised: bool) {
+        let Some((lines, version)) = self.asked.remove(&asked) else { return };
+        self.answers += 1;
+        for line in lines {
+            let Some(truth) = self.truths.get_mut(&line) else { continue };
+            truth.answered = truth.answered.max(version);
+            if promised {
+                truth.owed = truth.owed.max(version);
+            } else {
+                self.unpromised.push((self.answers, line, version));
+            }
+        }
+    }
+
+    /// A write has failed: nothing is known of what is there.
+    pub fn failed(&mut self, asked: u32) {
+        if let Some((lines, _)) = self.asked.remove(&asked) {
+            self.trimmed(lines);
+        }
+    }
+
+    /// The host asks to flush, and all that it concerns is answered.
+    pub fn host_flush_begins(&mut self, asked: u32) {
+        self.flushes.insert(asked, self.answers);
+    }
+
+    pub fn host_flush_ends(&mut self, asked: u32) {
+        let Some(from) = self.flushes.remove(&asked) else { return };
+        let promised = self.unpromised.partition_point(|it| it.0 <= from);
+        for (_, line, version) in self.unpromised.drain(..promised) {
+            if let Some(truth) = self.truths.get_mut(&line) {
+                truth.owed = truth.owed.max(version);
+            }
+        }
+    }
+
+    // ---- the power -----------------------------------------------------------------------------------
+
+    /// The power goes: of what is not sure at a place, something is there.
+    pub fn cut(&mut self) {
+        for side in 0..2 {
+            for at in std::mem::take(&mut self.open[side]) {
+                let Some(place) = self.places[side].get_mut(&at) else { continue };
+                let left = self.random.below(place.later.len() as u64 + 1) as usize;
+                if let Some(number) = left.checked_sub(1) {
+                    place.sure = place.later[number].version;
+                }
+                place.later.clear();
+            }
+        }
+        self.jobs.clear();
+        self.asked.clear();
+        self.unpromised.clear();
+        self.flushes.clear();
+        self.flush_jobs.clear();
+        self.report.cuts += 1;
+    }
+
+    /// The version of a line to which the map leads, if it leads to one; and whether copies differ.
+    fn look(
+        &self,
+        line: u64,
+        found: Found,
+        at: impl Fn(Side, u64) -> Version,
+    ) -> (Option<u64>, bool) {
+        let own = |version: Version| (version.line == line).then_some(version.number);
+        match found {
+            Found::Backing => (own(at(Side::Backing, line)), false),
+            Found::Dirty(slot) => (own(at(Side::Fast, u64::from(slot))), false),
+            Found::Clean(slot) => {
+                let copy = at(Side::Fast, u64::from(slot));
+                let is = at(Side::Backing, line);
+                (own(is), copy != is)
+            }
+        }
+    }
+
+    /// After a cut: counts what is missing, as the map has it.
+    pub fn judge(&mut self, find: impl Fn(u64) -> Found) {
+        let mut truths = std::mem::take(&mut self.truths);
+        for (line, truth) in &mut truths {
+            let (found, is_stale) = self.look(*line, find(*line), |side, at| self.sure(side, at));
+            self.report.stale += u64::from(is_stale);
+            let version = found.unwrap_or(0);
+            if found.is_none() || version < truth.owed {
+                self.report.durable_lost += 1;
+            } else if version < truth.answered {
+                self.report.acknowledged_lost += 1;
+            }
+            if truth.newest > truth.answered {
+                let kept = version > truth.answered;
+                self.report.unacknowledged_kept += u64::from(kept);
+                self.report.unacknowledged_lost += u64::from(!kept);
+            }
+            *truth = Truth { newest: version, answered: version, owed: version };
+        }
+        self.truths = truths;
+    }
+
+    pub fn note_kept(&mut self, lines: u64) {
+        self.report.lines_kept = lines;
+    }
+
+    /// At rest: whether the map leads to what was written last to each line.
+    ///
+    /// # Errors
+    /// Our mistake.
+    pub fn audit(&self, find: impl Fn(u64) -> Found) -> Result<(), String> {
+        for (line, truth) in &self.truths {
+            let (found, is_stale) = self.look(*line, find(*line), |side, at| self.newest(side, at));
+            if found != Some(truth.newest) || is_stale {
+                return Err(format!(
+                    "line {line} was written as version {}, and {:?} leads to {found:?}{}",
+                    truth.newest,
+                    find(*line),
+                    if is_stale { ", of which the copy differs" } else { "" }
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,251 @@
+//! Lists of slots, each slot in one of them at most: to put one in front, to take one out and to look at the last cost
+//! the same however long they are.
+
+/// The number of a slot, from 1 on.
+pub type Slot = u32;
+
+/// No slot.
+pub const NONE: Slot = 0;
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Node {
+    newer: Slot,
+    older: Slot,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Ends {
+    newest: Slot,
+    oldest: Slot,
+    len: u32,
+}
+
+/// Some lists over the same slots.
+#[derive(Debug, Clone)]
+pub struct Lists {
+    nodes: Vec<Node>,
+    ends: Vec<Ends>,
+    /// In which list each slot is, from 1 on; 0: in none.
+    of: Vec<u8>,
+}
+
+impl Lists {
+    /// So many lists of slots from 1 to `slots`, empty.
+    pub fn new(lists: usize, slots: u32) -> Lists {
+        let places = slots as usize + 1;
+        Lists {
+            nodes: vec![Node::default(); places],
+            ends: vec![Ends::default(); lists],
+            of: vec![0; places],
+        }
+    }
+
+    /// The list in which a slot is.
+    #[inline]
+    pub fn list_of(&self, slot: Slot) -> Option<usize> {
+        usize::from(self.of[slot as usize]).checked_sub(1)
+    }
+
+    #[inline]
+    pub fn len(&self, list: usize) -> u32 {
+        self.ends[list].len
+    }
+
+    /// The slot that was put into a list before all others in it, or `NONE`.
+    #[inline]
+    pub fn oldest(&self, list: usize) -> Slot {
+        self.ends[list].oldest
+    }
+
+    /// The slot of its list that was put there next after this one, or `NONE`.
+    #[inline]
+    pub fn newer(&self, slot: Slot) -> Slot {
+        self.nodes[slot as usize].newer
+    }
+
+    /// Puts a slot that is in no list into one, as the newest.
+    #[inline]
+    pub fn push(&mut self, list: usize, slot: Slot) {
+        debug_assert_eq!(self.of[slot as usize], 0, "a slot is in one list");
+        let ends = &mut self.ends[list];
+        self.nodes[slot as usize] = Node { newer: NONE, older: ends.newest };
+        if ends.newest == NONE {
+            ends.oldest = slot;
+        } else {
+            self.nodes[ends.newest as usize].newer = slot;
+        }
+        ends.newest = slot;
+        ends.len += 1;
+        self.of[slot as usize] = list as u8 + 1;
+    }
+
+    /// Takes a slot out of its list, if it is in one.
+    #[inline]
+    pub fn remove(&mut self, slot: Slot) {
+        let Some(list) = self.list_of(slot) else { return };
+        let Node { newer, older } = self.nodes[slot as usize];
+        let ends = &mut self.ends[list];
+        if newer == NONE {
+            ends.newest = older;
+        } else {
+            self.nodes[newer as usize].older = older;
+        }
+        if older == NONE {
+            ends.oldest = newer;
+        } else {
+            self.nodes[older as usize].newer = newer;
+        }
+        ends.len -= 1;
+        self.of[slot as usize] = 0;
+    }
+
+    /// Makes a slot the newest of a list, whichever it is in.
+    #[inline]
+    pub fn renew(&mut self, list: usize, slot: Slot) {
+        if self.ends[list].newest == slot {
+            return;
+        }
+        self.remove(slot);
+        self.push(list, slot);
+    }
+
+    /// The first slot, from the oldest of a list on, of which `may` holds; at most `most` are looked at.
+    #[inline]
+    pub fn first(&self, list: usize, most: u32, may: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+        let mut slot = self.oldest(list);
+        for _ in 0..most {
+            if slot == NONE {
+                return None;
+            }
+            if may(slot) {
+                return Some(slot);
+            }
+            slot = self.newer(slot);
+        }
+        None
+    }
+}
+
+/// Which slots hold something, by its number: chains of slots by a hash.
+#[derive(Debug, Clone)]
+pub struct Index {
+    heads: Vec<Slot>,
+    next: Vec<Slot>,
+    keys: Vec<u64>,
+    shift: u32,
+}
+
+impl Index {
+    /// Of slots from 1 to `slots`, none of which holds anything.
+    pub fn new(slots: u32) -> Index {
+        let heads = (slots as usize).next_power_of_two().max(2);
+        let places = slots as usize + 1;
+        Index {
+            heads: vec![NONE; heads],
+            next: vec![NONE; places],
+            keys: vec![0; places],
+            shift: 64 - heads.trailing_zeros(),
+        }
+    }
+
+    #[inline]
+    fn head(&self, key: u64) -> usize {
+        (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
+    }
+
+    /// The slot that holds a number, or `NONE`.
+    #[inline]
+    pub fn find(&self, key: u64) -> Slot {
+        let mut slot = self.heads[self.head(key)];
+        while slot != NONE && self.keys[slot as usize] != key {
+            slot = self.next[slot as usize];
+        }
+        slot
+    }
+
+    /// What a slot holds, or held last.
+    #[inline]
+    pub fn key(&self, slot: Slot) -> u64 {
+        self.keys[slot as usize]
+    }
+
+    /// A slot that holds nothing holds a number that no other holds.
+    pub fn insert(&mut self, slot: Slot, key: u64) {
+        let head = self.head(key);
+        self.keys[slot as usize] = key;
+        self.next[slot as usize] = self.heads[head];
+        self.heads[head] = slot;
+    }
+
+    /// A slot that holds something holds nothing.
+    pub fn remove(&mut self, slot: Slot) {
+        let head = self.head(self.keys[slot as usize]);
+        let after = self.next[slot as usize];
+        let mut at = self.heads[head];
+        if at == slot {
+            self.heads[head] = after;
+            return;
+        }
+        while at != NONE {
+            let next = self.next[at as usize];
+            if next == slot {
+                self.next[at as usize] = after;
+                return;
+            }
+            at = next;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{Random, Xoshiro256};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn lists_are_those_of_a_simple_model() {
+        let random = &mut Xoshiro256::new(1, 0);
+        let mut lists = Lists::new(3, 20);
+        let mut model: Vec<Vec<Slot>> = vec![Vec::new(); 3];
+        for _ in 0..5_000 {
+            let (slot, list) = (1 + random.below(20) as Slot, random.below(3) as usize);
+            model.iter_mut().for_each(|it| it.retain(|other| *other != slot));
+            if random.below(3) == 0 {
+                lists.remove(slot);
+            } else {
+                lists.renew(list, slot);
+                model[list].push(slot);
+            }
+            for (list, model) in model.iter().enumerate() {
+                let mut seen = Vec::new();
+                lists.first(list, 100, &mut |slot| {
+                    seen.push(slot);
+                    false
+                });
+                assert_eq!((&seen, lists.len(list) as usize), (model, model.len()));
+                assert!(seen.iter().all(|slot| lists.list_of(*slot) == Some(list)));
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_is_a_map() {
+        let random = &mut Xoshiro256::new(2, 0);
+        let mut index = Index::new(50);
+        let mut model = BTreeMap::new();
+        for _ in 0..20_000 {
+            let (slot, key) = (1 + random.below(50) as Slot, random.below(100));
+            let held = model.iter().find(|(_, held)| **held == slot).map(|(key, _)| *key);
+            if let Some(held) = held {
+                index.remove(slot);
+                model.remove(&held);
+            } else if !model.contains_key(&key) {
+                index.insert(slot, key);
+                model.insert(key, slot);
+            }
+            let found = index.find(key);
+            assert_eq!(Some(found).filter(|it| *it != NONE), model.get(&key).copied());
+        }
+    }
+}

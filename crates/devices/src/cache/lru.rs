@@ -1,0 +1,39 @@
+//! Least recently used: the line that was used longest ago leaves.
+
+use super::lists::{Lists, Slot};
+use super::replacement::{LOOKED_AT, Replacement};
+
+/// Lines by their last use.
+#[derive(Debug, Clone)]
+pub struct Lru {
+    lines: Lists,
+}
+
+impl Lru {
+    pub fn new(slots: u32) -> Lru {
+        Lru { lines: Lists::new(1, slots) }
+    }
+}
+
+impl Replacement for Lru {
+    #[inline]
+    fn hit(&mut self, slot: Slot) {
+        self.lines.renew(0, slot);
+    }
+
+    fn admit(&mut self, slot: Slot, _line: u64) {
+        self.lines.push(0, slot);
+    }
+
+    fn victim(&mut self, _line: u64, may: &mut dyn FnMut(Slot) -> bool) -> Option<Slot> {
+        self.lines.first(0, LOOKED_AT, may)
+    }
+
+    fn leave(&mut self, slot: Slot, _line: u64, _evicted: bool) {
+        self.lines.remove(slot);
+    }
+
+    fn audit(&self) -> Result<u32, String> {
+        Ok(self.lines.len(0))
+    }
+}

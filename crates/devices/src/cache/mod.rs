@@ -1,0 +1,55 @@
+//! A cache: a fast device in front of another one, of whose lines it has copies.
+//!
+//! | file | is for |
+//! |---|---|
+//! | `device.rs` | what a request becomes on both devices, and what follows from their answers |
+//! | `untimed.rs` | the same without time |
+//! | `pair.rs` | both devices, what they are asked, and what they may lose |
+//! | `requests.rs` | requests that wait, hold lines for themselves, or are to be answered |
+//! | `places.rs` | how lines come and go |
+//! | `table.rs` | which line is in which slot of the fast device, and how that stands |
+//! | `policy.rs` | which line leaves: the table of policies, each in a file (`lru.rs`, `lfu.rs`, `arc.rs`) |
+//! | `destage.rs` | which dirty lines are written back, and when |
+//! | `streams.rs` | sequential streams, which go past the cache |
+//! | `ledger.rs` | what must be there after a power cut, and what is |
+//!
+//! Both devices are whole devices: the cache knows only what it asked them. What it promises follows from what they do:
+//! a device that may lose what it has answered is flushed before a line counts as written back.
+
+#[macro_use]
+mod policy;
+
+mod arc;
+mod config;
+mod destage;
+mod device;
+mod kind;
+mod ledger;
+mod lfu;
+mod lists;
+mod lru;
+mod model;
+mod pair;
+mod places;
+pub mod planted;
+mod ranges;
+mod replacement;
+mod report;
+mod requests;
+mod streams;
+mod table;
+#[cfg(test)]
+mod tests;
+mod untimed;
+
+pub use config::{CacheConfig, CachePartial, Destage, DestagePartial, Mode, Policy, Recovery};
+pub use ledger::CachePower;
+pub use ranges::Ranges;
+pub use report::{CacheReport, Latencies, Means};
+
+/// One of the two devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Fast = 0,
+    Backing = 1,
+}

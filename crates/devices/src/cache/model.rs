@@ -1,0 +1,158 @@
+//! A cache without time, and what it has to say.
+
+use super::device::Cache;
+use super::replacement::Replacement;
+use super::report::{self, CacheReport};
+use super::table::State;
+use crate::disk::DiskReport;
+use crate::energy::EnergyReport;
+use crate::ssd::timeline::{Timeline, Window};
+use crate::ssd::{PageTable, SsdReport};
+use crate::{Apart, ArrayReport, Cleans, Examine, Looks, Persist, Prepare};
+use engine::{Device, Lba, Op, Request, Status, Time};
+
+impl Apart for Cache {}
+impl Cleans for Cache {}
+
+impl Prepare for Cache {
+    fn preparable_pages(&self) -> u64 {
+        self.shape.capacity.div_ceil(self.shape.line)
+    }
+
+    fn memory(&self, share: f64) -> u64 {
+        // Of a line that is there: its entry, its places in lists, and its number.
+        let own = u64::from(self.shape.slots) * 76;
+        self.pair.each().iter().map(|device| device.memory(share)).sum::<u64>() + own
+    }
+
+    fn overwrite_untimed(&mut self, pages: &[u64]) {
+        for line in pages {
+            let sectors = self.shape.sectors_of(*line) as u32;
+            let write = Request::new(0, Op::Write, Lba(line * self.shape.line), sectors);
+            self.serve_untimed(&write);
+        }
+    }
+
+    fn serve_untimed(&mut self, request: &Request) -> Status {
+        self.serve_in_no_time(request)
+    }
+}
+
+impl Persist for Cache {
+    fn rests(&self) -> bool {
+        self.next_event().is_none() && self.pair.each().iter().all(|device| device.rests())
+    }
+
+    fn lend_tables(&mut self) -> Vec<PageTable> {
+        self.pair.each_mut().iter_mut().flat_map(|device| device.lend_tables()).collect()
+    }
+
+    fn return_tables(&mut self, tables: &mut dyn Iterator<Item = PageTable>) {
+        self.pair.each_mut().iter_mut().for_each(|device| device.return_tables(tables));
+    }
+
+    fn depends_on_seed(&self) -> bool {
+        self.pair.each().iter().any(|device| device.depends_on_seed())
+    }
+
+    fn draw_anew(&mut self) {
+        self.pair.each_mut().iter_mut().for_each(|device| device.draw_anew());
+    }
+}
+
+impl Examine for Cache {
+    fn reset_counts(&mut self) {
+        self.reset();
+        self.pair.each_mut().iter_mut().for_each(|device| device.reset_counts());
+    }
+
+    fn begin_load(&mut self) {
+        self.pair.each_mut().iter_mut().for_each(|device| device.begin_load());
+    }
+
+    fn begin_account(&mut self, now: Time) {
+        self.reset();
+        self.pair.each_mut().iter_mut().for_each(|device| device.begin_account(now));
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        for (name, device) in ["fast", "backing"].into_iter().zip(self.pair.each()) {
+            if device.is_ready() {
+                device.audit().map_err(|problem| format!("{name}: {problem}"))?;
+            }
+        }
+        self.places.audit()?;
+        if self.next_event().is_none() && !self.requests.is_empty() {
+            return Err("requests wait and the cache has no event".to_owned());
+        }
+        if self.is_at_rest() && self.is_ready() {
+            if let Some((_, line, _)) =
+                self.places.table().lines().find(|it| it.2.state == State::Coming)
+            {
+                return Err(format!("line {line} is on its way, and nothing is"));
+            }
+            self.audit_lines()?;
+        }
+        Ok(())
+    }
+
+    fn blocks(&self, looks: &mut Looks) {
+        self.pair.each().iter().for_each(|device| device.blocks(looks));
+    }
+
+    fn record_operations(&mut self, window: Window) {
+        self.pair.each_mut().iter_mut().for_each(|device| device.record_operations(window));
+    }
+
+    fn take_operations(&mut self) -> Option<Timeline> {
+        let all: Option<Vec<_>> =
+            self.pair.each_mut().iter_mut().map(|device| device.take_operations()).collect();
+        all.map(Timeline::together)
+    }
+
+    /// That of the fast device, or of the backing one where the fast one has no flash.
+    fn report(&self, end: Time) -> Option<SsdReport> {
+        self.pair.each().iter().find_map(|device| device.report(end))
+    }
+
+    fn disk_report(&self, end: Time) -> Option<DiskReport> {
+        DiskReport::together(self.pair.each().iter().map(|device| device.disk_report(end)))
+    }
+
+    /// Reads of the devices are not those of the host.
+    fn energy_report(&self, end: Time) -> Option<EnergyReport> {
+        let devices = self.pair.each().iter().map(|device| device.energy_report(end));
+        EnergyReport::together(devices).map(|all| EnergyReport { reads: None, ..all })
+    }
+
+    fn array_report(&self, end: Time) -> Option<ArrayReport> {
+        self.pair.each().iter().find_map(|device| device.array_report(end))
+    }
+
+    fn cache_report(&self, _end: Time) -> Option<CacheReport> {
+        let counts = &self.counts;
+        let (lines_used, lines_dirty) = self.places.table().counts();
+        Some(CacheReport {
+            policy: self.places.policy().word().to_owned(),
+            hit_share: report::share(counts.read_hits, counts.read_misses),
+            write_hit_share: report::share(counts.write_hits, counts.write_misses),
+            read_hits: counts.read_hits,
+            read_misses: counts.read_misses,
+            write_hits: counts.write_hits,
+            write_misses: counts.write_misses,
+            bypassed_bytes: counts.bypassed_bytes,
+            filled_bytes: counts.filled_bytes,
+            destaged_bytes: counts.destaged_bytes,
+            destage_writes: counts.destage_writes,
+            evictions: self.places.evictions(),
+            remembered: self.places.policy().remembered(),
+            merges: counts.merges,
+            stalls: counts.stalls,
+            lines: u64::from(self.shape.slots),
+            lines_used,
+            lines_dirty,
+            latency_us: report::latencies(counts),
+            power: self.pair.ledger().map(|ledger| ledger.report()).filter(|it| it.cuts > 0),
+        })
+    }
+}

@@ -1,0 +1,287 @@
+//! Both devices, what they are asked, and what the ledger is told of it.
+
+use super::Side;
+use super::config::Shape;
+use super::ledger::{Ledger, Version};
+use super::lists::{NONE, Slot as LineSlot};
+use super::planted::Slip;
+use crate::Model;
+use crate::kit::slots::{Slot, Slots};
+use engine::{Completion, Lba, Op, Request, Status, Time};
+use std::ops::Range;
+
+/// For what a device was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// A part of a request that is answered with it.
+    Part(Slot),
+    /// What is missing of lines that a request reads, and is to be kept.
+    Missing(Slot),
+    /// The rest of a line of which a request writes a part.
+    Merge(Slot),
+    /// Lines that were read come into the cache.
+    Fill(Slot),
+    /// A run of dirty lines is read, or written.
+    RunRead(Slot),
+    RunWrite(Slot),
+    /// The backing device keeps what it has answered.
+    RunFlush,
+}
+
+/// A request to one of the devices.
+#[derive(Debug, Clone, Copy)]
+pub struct Job {
+    pub owner: Owner,
+    pub first: u64,
+    pub lines: u32,
+    /// Where the first of its lines is, if it is read there.
+    pub pinned: LineSlot,
+}
+
+/// The devices. Its fields are these, what they were asked, and what they may lose.
+pub struct Pair {
+    shape: Shape,
+    devices: [Box<dyn Model>; 2],
+    next: [Option<Time>; 2],
+    jobs: Slots<Job>,
+    ledger: Option<Box<Ledger>>,
+    /// Writes to the fast device must not be lost, which it could do.
+    forces: bool,
+    /// The backing device may lose what it has answered.
+    volatile: bool,
+    /// How often the backing device was asked to flush, and for which of these it has; the host wrote to it since.
+    epoch: u64,
+    flushed: u64,
+    unflushed: bool,
+}
+
+impl Pair {
+    /// Both devices at rest; what they may lose, and whether the fast one must not.
+    pub fn new(
+        shape: Shape,
+        devices: [Box<dyn Model>; 2],
+        ledger: Option<Box<Ledger>>,
+        forces: bool,
+        volatile: bool,
+    ) -> Pair {
+        Pair {
+            shape,
+            devices,
+            next: [None; 2],
+            jobs: Slots::new(),
+            ledger,
+            forces,
+            volatile,
+            epoch: 1,
+            flushed: 1,
+            unflushed: false,
+        }
+    }
+
+    /// Both of them.
+    pub fn each(&self) -> &[Box<dyn Model>; 2] {
+        &self.devices
+    }
+
+    /// The same to be changed, while nothing is under way.
+    pub fn each_mut(&mut self) -> &mut [Box<dyn Model>; 2] {
+        &mut self.devices
+    }
+
+    /// Tells the ledger something, if one is kept.
+    #[inline]
+    pub fn note(&mut self, tell: impl FnOnce(&mut Ledger)) {
+        if let Some(ledger) = &mut self.ledger {
+            tell(ledger);
+        }
+    }
+
+    /// What power cuts came to, and whether the map leads to the newest content.
+    pub fn ledger(&self) -> Option<&Ledger> {
+        self.ledger.as_deref()
+    }
+
+    /// Whether the backing device may lose what it has answered.
+    pub fn is_volatile(&self) -> bool {
+        self.volatile
+    }
+
+    /// Whether it may lose something that the host wrote to it.
+    pub fn may_lose(&self) -> bool {
+        self.volatile && (self.unflushed || self.flushed < self.epoch)
+    }
+
+    /// The flush before what is written to the backing device now.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The flush before which everything is kept; none where nothing is lost.
+    pub fn flushed(&self) -> Option<u64> {
+        self.volatile.then_some(self.flushed)
+    }
+
+    #[inline]
+    fn ask(&mut self, now: Time, side: Side, job: Job, request: Request) -> Slot {
+        let id = self.jobs.insert(job);
+        let device = &mut self.devices[side as usize];
+        device.submit(now, Request { id: u64::from(id), ..request });
+        self.next[side as usize] = device.next_event();
+        id
+    }
+
+    /// Asks for a part of lines that lie in consecutive slots, in a range of sectors.
+    #[inline]
+    pub fn ask_fast(
+        &mut self,
+        now: Time,
+        (owner, op): (Owner, Op),
+        lines: Range<u64>,
+        slot: LineSlot,
+        sectors: &Range<u64>,
+    ) {
+        let (start, end) = self.shape.clipped(&lines, sectors);
+        let place = u64::from(slot - 1) * self.shape.line + (start - lines.start * self.shape.line);
+        let fua = op == Op::Write && self.forces && !Slip::NoForce.is_planted();
+        let pinned = if op == Op::Read { slot } else { NONE };
+        let (first, count) = (lines.start, (lines.end - lines.start) as u32);
+        let job = Job { owner, first, lines: count, pinned };
+        let request = Request { fua, ..Request::new(0, op, Lba(place), (end - start) as u32) };
+        let id = self.ask(now, Side::Fast, job, request);
+        if op == Op::Write {
+            self.note_fast(id, owner, lines, slot, fua);
+        }
+    }
+
+    /// Asks for a range of sectors of the backing device, in these lines.
+    pub fn ask_backing(
+        &mut self,
+        now: Time,
+        (owner, op): (Owner, Op),
+        lines: Range<u64>,
+        sectors: &Range<u64>,
+        fua: bool,
+    ) {
+        let (start, end) = self.shape.clipped(&lines, sectors);
+        let (first, count) = (lines.start, (lines.end - lines.start) as u32);
+        let job = Job { owner, first, lines: count, pinned: NONE };
+        let request = Request { fua, ..Request::new(0, op, Lba(start), (end - start) as u32) };
+        let id = self.ask(now, Side::Backing, job, request);
+        if op == Op::Write {
+            self.note_backing(id, owner, lines, fua);
+        }
+    }
+
+    /// Asks the backing device to keep what it has answered.
+    pub fn ask_flush(&mut self, now: Time, owner: Owner) {
+        self.epoch += 1;
+        self.unflushed = false;
+        let job = Job { owner, first: self.epoch, lines: 0, pinned: NONE };
+        let id = self.ask(now, Side::Backing, job, Request::new(0, Op::Flush, Lba(0), 0));
+        if let Some(ledger) = &mut self.ledger {
+            ledger.flush_begins(id);
+        }
+    }
+
+    /// Serves one of them a request without time.
+    pub fn serve_untimed(&mut self, side: Side, request: &Request) -> Status {
+        self.devices[side as usize].serve_untimed(request)
+    }
+
+    fn note_fast(&mut self, job: Slot, owner: Owner, lines: Range<u64>, slot: LineSlot, fua: bool) {
+        let Some(ledger) = &mut self.ledger else { return };
+        let what: Vec<(u64, Version)> = lines
+            .zip(u64::from(slot)..)
+            .map(|(line, slot)| match owner {
+                Owner::Part(asked) => (slot, Version { line, number: ledger.version(asked) }),
+                _ => (slot, ledger.newest(Side::Backing, line)),
+            })
+            .collect();
+        ledger.begin(job, Side::Fast, fua, &what);
+    }
+
+    fn note_backing(&mut self, job: Slot, owner: Owner, lines: Range<u64>, fua: bool) {
+        let Some(ledger) = &mut self.ledger else { return };
+        let what: Vec<(u64, Version)> = lines
+            .map(|line| match owner {
+                Owner::Part(asked) => (line, Version { line, number: ledger.version(asked) }),
+                // What it was when it was read; if it was written meanwhile, it is written again.
+                _ => (line, ledger.taken(line)),
+            })
+            .collect();
+        ledger.begin(job, Side::Backing, fua, &what);
+    }
+
+    /// One of them has answered: what for.
+    #[inline]
+    pub fn answered(&mut self, side: Side, completion: &Completion) -> Job {
+        let id = completion.request.id as Slot;
+        let job = self.jobs.remove(id);
+        match completion.request.op {
+            Op::Flush => self.flushed = self.flushed.max(job.first),
+            Op::Write => {
+                let is_hosts = matches!(job.owner, Owner::Part(_));
+                self.unflushed |= is_hosts && side == Side::Backing;
+            }
+            _ => return job,
+        }
+        if let Some(ledger) = &mut self.ledger {
+            if completion.request.op == Op::Write {
+                ledger.end(id);
+            } else {
+                ledger.flush_ends(id);
+            }
+        }
+        job
+    }
+
+    /// When something happens next on either.
+    #[inline]
+    pub fn next(&self) -> Option<Time> {
+        match (self.next[0], self.next[1]) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// One of them goes on up to an instant, if it has something to do before.
+    #[inline]
+    pub fn advance(&mut self, side: Side, now: Time, done: &mut Vec<Completion>) {
+        if self.next[side as usize].is_some_and(|at| at <= now) {
+            let device = &mut self.devices[side as usize];
+            device.advance(now, done);
+            self.next[side as usize] = device.next_event();
+        }
+    }
+
+    /// Whether nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    pub fn are_ready(&self) -> bool {
+        self.devices.iter().all(|device| device.is_ready())
+    }
+
+    /// The power of both goes.
+    pub fn cut(&mut self, now: Time) {
+        let mut lost = Vec::new();
+        for device in &mut self.devices {
+            device.cut(now, &mut lost);
+        }
+        self.next = [None; 2];
+        self.jobs = Slots::new();
+        // What is there now was not lost.
+        (self.unflushed, self.flushed) = (false, self.epoch);
+        if let Some(ledger) = &mut self.ledger {
+            ledger.cut();
+        }
+    }
+
+    pub fn power_on(&mut self, now: Time) {
+        for (device, next) in self.devices.iter_mut().zip(&mut self.next) {
+            device.power_on(now);
+            *next = device.next_event();
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The places of the cache: the map, the order in which lines leave, those that never do, and what is to be written back.
+
+use super::config::{CacheConfig, Recovery, Shape};
+use super::destage::{Destager, Run};
+use super::ledger::Found;
+use super::lists::{NONE, Slot};
+use super::planted::Slip;
+use super::policy::Policy;
+use super::replacement::Replacement;
+use super::table::{State, Table};
+use engine::Time;
+use std::ops::Range;
+
+/// Which lines are where, and how they come and go.
+#[derive(Debug, Clone)]
+pub struct Places {
+    table: Table,
+    policy: Policy,
+    destager: Destager,
+    /// Lines that never leave.
+    pinned: Vec<Range<u64>>,
+    evictions: u64,
+}
+
+impl Places {
+    /// Nothing is there but what is pinned.
+    pub fn new(config: &CacheConfig, shape: &Shape) -> Places {
+        let mut places = Places {
+            table: Table::new(shape.slots),
+            policy: Policy::new(config.replacement, shape.slots),
+            destager: Destager::new(&config.destage, shape.slots),
+            pinned: config.pinned.lines(shape.line),
+            evictions: 0,
+        };
+        for line in places.pinned.clone().into_iter().flatten() {
+            let slot = places.table.take_free().expect("there is room for what is pinned");
+            places.table.put(slot, line, State::Clean, true);
+        }
+        places
+    }
+
+    /// Lines that made room for others.
+    pub fn evictions(&self) -> u64 {
+        self.evictions
+    }
+
+    pub fn reset(&mut self) {
+        self.evictions = 0;
+    }
+
+    fn is_pinned(&self, line: u64) -> bool {
+        let after = self.pinned.partition_point(|it| it.end <= line);
+        self.pinned.get(after).is_some_and(|it| it.contains(&line))
+    }
+
+    /// The slot of a line that counts, or `NONE`.
+    #[inline]
+    pub fn held(&self, line: u64) -> Slot {
+        let slot = self.table.find(line);
+        let is_there = matches!(self.table.entry(slot).state, State::Clean | State::Dirty);
+        if is_there { slot } else { NONE }
+    }
+
+    /// A line that is there is used.
+    #[inline]
+    pub fn used(&mut self, slot: Slot) {
+        if !self.table.entry(slot).held {
+            self.policy.hit(slot);
+        }
+    }
+
+    /// A slot for a line, which is on its way there; none where no line may leave.
+    pub fn allocate(&mut self, line: u64) -> Option<Slot> {
+        self.allocate_beside(line, &(0..0))
+    }
+
+    /// The same where none of some lines may leave.
+    fn allocate_beside(&mut self, line: u64, others: &Range<u64>) -> Option<Slot> {
+        let slot = self.table.take_free().or_else(|| self.evict(line, others))?;
+        let held = self.is_pinned(line);
+        self.table.put(slot, line, State::Coming, held);
+        if !held {
+            self.policy.admit(slot, line);
+        }
+        if Slip::MappedEarly.is_planted() {
+            self.table.set(slot, State::Clean);
+        }
+        Some(slot)
+    }
+
+    fn evict(&mut self, line: u64, others: &Range<u64>) -> Option<Slot> {
+        let table = &self.table;
+        let mut may = |slot: Slot| {
+            let entry = table.entry(slot);
+            let is_used = entry.pins > 0 || entry.writing || entry.held;
+            entry.state == State::Clean && !is_used && !others.contains(&table.line(slot))
+        };
+        let victim = self.policy.victim(line, &mut may)?;
+        self.evictions += 1;
+        self.policy.leave(victim, self.table.line(victim), true);
+        self.table.drop_line(victim);
+        self.table.take_free()
+    }
+
+    /// Finds a slot for each of the lines that is missing, while the others stay; whether there is one for all.
+    pub fn make_room(&mut self, lines: &Range<u64>) -> bool {
+        for line in lines.clone() {
+            if self.table.find(line) == NONE && self.allocate_beside(line, lines).is_none() {
+                // What was found is given back.
+                for line in lines.start..line {
+                    let slot = self.table.find(line);
+                    if self.table.entry(slot).state == State::Coming {
+                        self.forget(slot);
+                    }
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A line is worth nothing in its slot.
+    pub fn forget(&mut self, slot: Slot) {
+        self.destager.remove(slot);
+        if !self.table.entry(slot).held {
+            self.policy.leave(slot, self.table.line(slot), false);
+        }
+        self.table.drop_line(slot);
+    }
+
+    /// A line is newer than what the backing device has.
+    pub fn make_dirty(&mut self, slot: Slot, now: Time) {
+        self.table.set(slot, State::Dirty);
+        if !self.table.entry(slot).destaging {
+            self.destager.add(slot, now);
+        }
+    }
+
+    /// Lines in runs: those that are missing, and those in consecutive slots with the first of these.
+    pub fn runs_of(&self, lines: Range<u64>) -> Vec<(Range<u64>, Slot)> {
+        let mut runs: Vec<(Range<u64>, Slot)> = Vec::new();
+        for line in lines {
+            let slot = self.held(line);
+            if let Some((run, first)) = runs.last_mut() {
+                let next = if *first == NONE { NONE } else { *first + (line - run.start) as u32 };
+                if slot == next {
+                    *run = run.start..line + 1;
+                    continue;
+                }
+            }
+            runs.push((line..line + 1, slot));
+        }
+        runs
+    }
+
+    // ---- what is under way -------------------------------------------------------------------------
+
+    /// Lines are read in consecutive slots, or no longer.
+    #[inline]
+    pub fn pin(&mut self, slot: Slot, slots: u32) {
+        self.table.pin(slot, slots);
+    }
+
+    #[inline]
+    pub fn unpin(&mut self, slot: Slot, slots: u32) {
+        self.table.unpin(slot, slots);
+    }
+
+    /// A line is being written in its slot, or no longer.
+    pub fn set_writing(&mut self, slot: Slot, writing: bool) {
+        self.table.set_writing(slot, writing);
+    }
+
+    /// A line does not count until it has come.
+    pub fn make_coming(&mut self, slot: Slot) {
+        self.table.set(slot, State::Coming);
+    }
+
+    /// A line has come, which the backing device has too: since the flush of that number.
+    pub fn make_clean(&mut self, slot: Slot, epoch: u64) {
+        self.table.set(slot, State::Clean);
+        self.table.set_epoch(slot, epoch);
+    }
+
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    // ---- what is written back ----------------------------------------------------------------------
+
+    /// The rules of writing back, and what is to be written.
+    pub fn rules(&mut self) -> &mut Destager {
+        &mut self.destager
+    }
+
+    pub fn destager(&self) -> &Destager {
+        &self.destager
+    }
+
+    /// The next run to be written back, if one is.
+    #[inline]
+    pub fn begin_run(&mut self, host_waits: bool, now: Time) -> Option<Run> {
+        self.destager.begin(&mut self.table, host_waits, now)
+    }
+
+    /// A run is written back, or was not.
+    pub fn end_run(&mut self, run: &Run, now: Time) {
+        self.destager.end(run, &mut self.table, now);
+    }
+
+    /// Where the map says a line is.
+    pub fn find(&self, line: u64) -> Found {
+        let slot = self.table.find(line);
+        match self.table.entry(slot).state {
+            State::Dirty => Found::Dirty(slot),
+            State::Clean => Found::Clean(slot),
+            _ => Found::Backing,
+        }
+    }
+
+    /// The power goes: what of the map is left. What was written to both devices after the flush of that number may be
+    /// on the fast one alone.
+    pub fn lose_power(&mut self, recovery: Recovery, flushed: Option<u64>, now: Time) {
+        self.table.lose_power();
+        let warm = recovery == Recovery::Warm;
+        let stays = |state: State, epoch: u64| match state {
+            State::Dirty => warm,
+            State::Clean => {
+                let is_sure = flushed.is_none_or(|flushed| epoch < flushed);
+                warm && (is_sure || Slip::UnflushedKept.is_planted())
+            }
+            _ => false,
+        };
+        let lines = self.table.lines();
+        let gone: Vec<Slot> =
+            lines.filter(|it| !stays(it.2.state, it.2.epoch)).map(|it| it.0).collect();
+        gone.into_iter().for_each(|slot| self.forget(slot));
+        self.destager.lose_power(&self.table, now);
+    }
+
+    /// What is wrong with the map.
+    ///
+    /// # Errors
+    /// Our mistake.
+    pub fn audit(&self) -> Result<(), String> {
+        self.table.audit()?;
+        let known = self.policy.audit()?;
+        let held = self.table.lines().filter(|it| !it.2.held).count();
+        if known as usize != held {
+            return Err(format!("the policy knows {known} lines, and {held} are there"));
+        }
+        self.destager.audit(&self.table)
+    }
+}

@@ -1,0 +1,207 @@
+//! What a cache has to say after a run.
+
+use super::ledger::CachePower;
+use engine::Time;
+use serde::Serialize;
+
+/// For what requests of the host were served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    ReadHit,
+    ReadMiss,
+    ReadPassed,
+    Write,
+    WritePassed,
+}
+
+impl Kind {
+    const COUNT: usize = 5;
+}
+
+/// Where the time of requests of a kind went, summed up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Requests.
+    pub requests: u64,
+    /// Waiting for room, or for other requests of the same lines, ns.
+    pub wait_ns: Time,
+    /// On the fast device, ns.
+    pub fast_ns: Time,
+    /// On the backing device, ns.
+    pub backing_ns: Time,
+}
+
+/// What a cache counts; lines and bytes are those of the host unless it says otherwise.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Lines that were read from the fast device.
+    pub read_hits: u64,
+    /// Lines that were not there when they were read.
+    pub read_misses: u64,
+    /// Lines that were there when they were written.
+    pub write_hits: u64,
+    /// Those that were not.
+    pub write_misses: u64,
+    /// Bytes of long streams that went past the cache.
+    pub bypassed_bytes: u64,
+    /// Bytes that came into the cache because they were read.
+    pub filled_bytes: u64,
+    /// Bytes that were written from the cache to the backing device, and in how many writes.
+    pub destaged_bytes: u64,
+    /// See `destaged_bytes`.
+    pub destage_writes: u64,
+    /// Parts of lines that were written, for which the rest was read first.
+    pub merges: u64,
+    /// Requests that waited because all of the cache was dirty.
+    pub stalls: u64,
+    accounts: [Account; Kind::COUNT],
+}
+
+impl Counts {
+    /// Lines were read, so many of them that were there.
+    #[inline]
+    pub fn reads(&mut self, hits: u64, misses: u64) {
+        self.read_hits += hits;
+        self.read_misses += misses;
+    }
+
+    /// Lines were written.
+    #[inline]
+    pub fn writes(&mut self, hits: u64, misses: u64) {
+        self.write_hits += hits;
+        self.write_misses += misses;
+    }
+
+    pub fn bypass(&mut self, bytes: u64) {
+        self.bypassed_bytes += bytes;
+    }
+
+    pub fn fill(&mut self, bytes: u64) {
+        self.filled_bytes += bytes;
+    }
+
+    /// A run was written back.
+    pub fn destage(&mut self, bytes: u64) {
+        self.destaged_bytes += bytes;
+        self.destage_writes += 1;
+    }
+
+    pub fn merge(&mut self) {
+        self.merges += 1;
+    }
+
+    pub fn stall(&mut self) {
+        self.stalls += 1;
+    }
+
+    /// A request was answered.
+    #[inline]
+    pub fn account(&mut self, kind: Kind, wait_ns: Time, fast_ns: Time, backing_ns: Time) {
+        let account = &mut self.accounts[kind as usize];
+        account.requests += 1;
+        account.wait_ns += wait_ns;
+        account.fast_ns += fast_ns;
+        account.backing_ns += backing_ns;
+    }
+}
+
+/// The report of a cache on a run. It has as many fields as there are figures in the results.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CacheReport {
+    /// The policy of replacement.
+    pub policy: String,
+    /// Share of the lines read that were there; none if none was read.
+    pub hit_share: Option<f64>,
+    /// The same of the lines written.
+    pub write_hit_share: Option<f64>,
+    /// See [`Counts`].
+    pub read_hits: u64,
+    /// See [`Counts`].
+    pub read_misses: u64,
+    /// See [`Counts`].
+    pub write_hits: u64,
+    /// See [`Counts`].
+    pub write_misses: u64,
+    /// See [`Counts`].
+    pub bypassed_bytes: u64,
+    /// See [`Counts`].
+    pub filled_bytes: u64,
+    /// See [`Counts`].
+    pub destaged_bytes: u64,
+    /// See [`Counts`].
+    pub destage_writes: u64,
+    /// Lines that made room for others.
+    pub evictions: u64,
+    /// Lines that came again after they had left, as far as the policy remembers such.
+    pub remembered: u64,
+    /// See [`Counts`].
+    pub merges: u64,
+    /// See [`Counts`].
+    pub stalls: u64,
+    /// Lines that the cache holds at most.
+    pub lines: u64,
+    /// Lines that are there at the end, and those of them that are dirty.
+    pub lines_used: u64,
+    /// See `lines_used`.
+    pub lines_dirty: u64,
+    /// Where the time of requests went, by what served them.
+    pub latency_us: Latencies,
+    /// What power cuts came to; none where the power did not go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power: Option<CachePower>,
+}
+
+/// Mean times of requests by what served them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Latencies {
+    /// Reads of lines that were all there.
+    pub read_hit: Means,
+    /// Reads of lines of which some were not.
+    pub read_miss: Means,
+    /// Reads that went past the cache.
+    pub read_passed: Means,
+    /// Writes to the cache, or to both devices.
+    pub write: Means,
+    /// Writes that went to the backing device alone.
+    pub write_passed: Means,
+}
+
+/// Requests of a kind, and the mean of what each took, microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Means {
+    /// Requests.
+    pub requests: u64,
+    /// Waiting for room, or for other requests of the same lines.
+    pub wait: Option<f64>,
+    /// On the fast device.
+    pub fast: Option<f64>,
+    /// On the backing device.
+    pub backing: Option<f64>,
+}
+
+fn means(account: Account) -> Means {
+    let mean = |ns: Time| (account.requests > 0).then(|| ns as f64 / 1e3 / account.requests as f64);
+    Means {
+        requests: account.requests,
+        wait: mean(account.wait_ns),
+        fast: mean(account.fast_ns),
+        backing: mean(account.backing_ns),
+    }
+}
+
+/// Where the time of a run went, by what served it.
+pub fn latencies(counts: &Counts) -> Latencies {
+    let of = |kind: Kind| means(counts.accounts[kind as usize]);
+    Latencies {
+        read_hit: of(Kind::ReadHit),
+        read_miss: of(Kind::ReadMiss),
+        read_passed: of(Kind::ReadPassed),
+        write: of(Kind::Write),
+        write_passed: of(Kind::WritePassed),
+    }
+}
+
+/// A share of a whole, if there is one.
+pub fn share(part: u64, rest: u64) -> Option<f64> {
+    (part + rest > 0).then(|| part as f64 / (part + rest) as f64)
+}

@@ -1,0 +1,317 @@
+//! The requests of the host that are not over: those that wait, those that hold lines for themselves, and the answers
+//! to be fetched.
+
+use super::Side;
+use super::report::Kind;
+use crate::kit::slots::{Slot, Slots};
+use crate::latency::{BACKING, BUFFER, FAST, UNIT_WAIT};
+use engine::{Breakdown, Completion, Op, Request, Status, Time};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A request of the host, from its arrival until nothing of it is under way.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    pub request: Request,
+    submitted: Time,
+    /// When it, or what is done of it now, was begun.
+    stage: Time,
+    /// Of all requests, in order.
+    number: u64,
+    /// What served it.
+    pub kind: Kind,
+    /// It goes past the cache.
+    pub passes: bool,
+    /// It waits for room, and not for other requests.
+    pub wants_room: bool,
+    /// What has to be read before it is written is being read.
+    pub merges: bool,
+    holds: bool,
+    is_answered: bool,
+    /// Parts that have not ended before it is answered, and after that.
+    left: u32,
+    after: u32,
+    status: Status,
+    wait_ns: Time,
+    on: [Time; 2],
+}
+
+impl Asked {
+    /// Whether nothing of it is under way, and it is answered.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.is_answered && self.left == 0 && self.after == 0
+    }
+}
+
+/// Lines that a request has for itself.
+#[derive(Debug, Clone, Copy)]
+struct Hold {
+    asked: Slot,
+    first: u64,
+    end: u64,
+}
+
+impl Hold {
+    fn overlaps(&self, lines: &Range<u64>) -> bool {
+        self.first < lines.end && lines.start < self.end
+    }
+}
+
+/// The requests. Its fields are where they are, and what flushes wait for.
+#[derive(Debug, Clone)]
+pub struct Requests {
+    asked: Slots<Asked>,
+    waiting: VecDeque<Slot>,
+    holds: Vec<Hold>,
+    number: u64,
+    /// Writes and trims that are not answered.
+    changes: u64,
+    /// Flushes, each with the changes before it that are not answered.
+    flushes: Vec<(Slot, u64)>,
+    outstanding: u32,
+    answers: Vec<Completion>,
+}
+
+impl Requests {
+    pub fn new() -> Requests {
+        Requests {
+            asked: Slots::new(),
+            waiting: VecDeque::new(),
+            holds: Vec::new(),
+            number: 0,
+            changes: 0,
+            flushes: Vec::new(),
+            outstanding: 0,
+            answers: Vec::new(),
+        }
+    }
+
+    /// Takes in a request.
+    #[inline]
+    pub fn arrive(&mut self, now: Time, request: Request, passes: bool) -> Slot {
+        let number = self.number;
+        self.number += 1;
+        self.outstanding += 1;
+        let slot = self.asked.insert(Asked {
+            request,
+            submitted: now,
+            stage: now,
+            number,
+            kind: Kind::ReadHit,
+            passes,
+            wants_room: false,
+            merges: false,
+            holds: false,
+            is_answered: false,
+            left: 0,
+            after: 0,
+            status: Status::Ok,
+            wait_ns: 0,
+            on: [0; 2],
+        });
+        match request.op {
+            Op::Write | Op::Trim => self.changes += 1,
+            Op::Flush => self.flushes.push((slot, self.changes)),
+            _ => {}
+        }
+        slot
+    }
+
+    #[inline]
+    pub fn asked(&self, slot: Slot) -> &Asked {
+        &self.asked[slot]
+    }
+
+    /// What serves a request.
+    #[inline]
+    pub fn serve_as(&mut self, slot: Slot, kind: Kind) {
+        self.asked[slot].kind = kind;
+    }
+
+    /// It waits for room.
+    pub fn want_room(&mut self, slot: Slot) {
+        self.asked[slot].wants_room = true;
+    }
+
+    /// What has to be read before it is written is being read, or no longer.
+    pub fn set_merges(&mut self, slot: Slot, merges: bool) {
+        self.asked[slot].merges = merges;
+    }
+
+    /// Requests without an answer.
+    pub fn outstanding(&self) -> u32 {
+        self.outstanding
+    }
+
+    /// Whether lines are free of requests that have them for themselves.
+    #[inline]
+    pub fn are_free(&self, lines: &Range<u64>) -> bool {
+        self.holds.is_empty() || !self.holds.iter().any(|hold| hold.overlaps(lines))
+    }
+
+    /// A request has lines for itself.
+    pub fn hold(&mut self, asked: Slot, lines: &Range<u64>) {
+        self.asked[asked].holds = true;
+        self.holds.push(Hold { asked, first: lines.start, end: lines.end });
+    }
+
+    /// Whether a flush waits for changes before it.
+    pub fn waits_for_changes(&self, flush: Slot) -> bool {
+        self.flushes.iter().any(|(slot, left)| *slot == flush && *left > 0)
+    }
+
+    // ---- waiting -----------------------------------------------------------------------------------
+
+    pub fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    pub fn push_waiting(&mut self, asked: Slot) {
+        self.waiting.push_back(asked);
+    }
+
+    /// The request that waits at a place.
+    pub fn waiting(&self, place: usize) -> Option<Slot> {
+        self.waiting.get(place).copied()
+    }
+
+    pub fn no_longer_waits(&mut self, place: usize) {
+        self.waiting.remove(place);
+    }
+
+    /// Whether a request that waits before this place is for some of the same lines.
+    pub fn is_behind(
+        &self,
+        lines: &Range<u64>,
+        place: usize,
+        lines_of: impl Fn(&Request) -> Range<u64>,
+    ) -> bool {
+        self.waiting.iter().take(place).any(|slot| {
+            let own = lines_of(&self.asked[*slot].request);
+            own.start < lines.end && lines.start < own.end
+        })
+    }
+
+    // ---- parts -------------------------------------------------------------------------------------
+
+    /// A request is begun that has waited until now.
+    #[inline]
+    pub fn begin(&mut self, slot: Slot, now: Time) {
+        let asked = &mut self.asked[slot];
+        asked.wait_ns += now - asked.stage;
+        asked.stage = now;
+    }
+
+    #[inline]
+    pub fn expect(&mut self, slot: Slot) {
+        self.asked[slot].left += 1;
+    }
+
+    /// A part is expected after the answer.
+    pub fn expect_after(&mut self, slot: Slot) {
+        self.asked[slot].after += 1;
+    }
+
+    /// A part has ended; whether it was the last of those under way.
+    #[inline]
+    pub fn part_ended(&mut self, slot: Slot, side: Side, status: Status, now: Time) -> bool {
+        let asked = &mut self.asked[slot];
+        asked.left -= 1;
+        asked.status = asked.status.and(status);
+        if asked.left > 0 {
+            return false;
+        }
+        asked.on[side as usize] += now - asked.stage;
+        asked.stage = now;
+        true
+    }
+
+    /// A part after the answer has ended; whether nothing of it is left.
+    pub fn after_ended(&mut self, slot: Slot) -> bool {
+        let asked = &mut self.asked[slot];
+        asked.after -= 1;
+        asked.after == 0
+    }
+
+    /// How a request stands.
+    pub fn status(&self, slot: Slot) -> Status {
+        self.asked[slot].status
+    }
+
+    pub fn fail(&mut self, slot: Slot, status: Status) {
+        self.asked[slot].status = status;
+    }
+
+    /// The answer of a request, with what it took: waiting, on the fast and on the backing device.
+    #[inline]
+    pub fn answer(&mut self, slot: Slot, now: Time) -> (Kind, Time, [Time; 2]) {
+        let asked = &mut self.asked[slot];
+        asked.is_answered = true;
+        let Asked { request, submitted, number, status, wait_ns, on, kind, .. } = *asked;
+        // What no part explains it has waited.
+        let wait_ns = wait_ns + (now - asked.stage);
+        let mut breakdown = Breakdown::default();
+        breakdown[if asked.wants_room { BUFFER } else { UNIT_WAIT }] = wait_ns;
+        breakdown[FAST] = on[0];
+        breakdown[BACKING] = on[1];
+        self.answers.push(Completion { request, submitted, at: now, breakdown, status });
+        self.outstanding -= 1;
+        match request.op {
+            Op::Write | Op::Trim => {
+                self.changes -= 1;
+                for (flush, left) in &mut self.flushes {
+                    *left -= u64::from(self.asked[*flush].number > number);
+                }
+            }
+            Op::Flush => self.flushes.retain(|(flush, _)| *flush != slot),
+            _ => {}
+        }
+        (kind, wait_ns, on)
+    }
+
+    /// Nothing of an answered request is under way: what it had for itself is free. Whether it had something.
+    #[inline]
+    pub fn release(&mut self, slot: Slot) -> bool {
+        let asked = self.asked.remove(slot);
+        debug_assert!(asked.is_answered && asked.left == 0 && asked.after == 0);
+        if asked.holds {
+            self.holds.retain(|hold| hold.asked != slot);
+        }
+        asked.holds
+    }
+
+    // ---- answers -----------------------------------------------------------------------------------
+
+    #[inline]
+    pub fn first_answer(&self) -> Option<Time> {
+        self.answers.first().map(|answer| answer.at)
+    }
+
+    #[inline]
+    pub fn fetch(&mut self, completions: &mut Vec<Completion>) {
+        completions.append(&mut self.answers);
+    }
+
+    /// The power goes: what is not answered is lost.
+    pub fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
+        completions.append(&mut self.answers);
+        let taken = self.asked.taken().into_iter().map(|slot| self.asked[slot]);
+        let mut lost: Vec<Asked> = taken.filter(|asked| !asked.is_answered).collect();
+        lost.sort_by_key(|asked| asked.number);
+        completions.extend(lost.into_iter().map(|asked| Completion {
+            request: asked.request,
+            submitted: asked.submitted,
+            at: now,
+            breakdown: Breakdown::of(UNIT_WAIT, now - asked.submitted),
+            status: Status::PowerLost,
+        }));
+        let number = self.number;
+        *self = Requests { number, ..Requests::new() };
+    }
+
+    /// Whether nothing is under way.
+    pub fn is_empty(&self) -> bool {
+        self.asked.is_empty()
+    }
+}

@@ -1,0 +1,64 @@
+//! Sequential streams: a request that begins where another of its direction ended goes on with its stream.
+
+use engine::{Op, Request};
+
+/// Streams of a direction that are followed at a time.
+const FOLLOWED: usize = 8;
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Stream {
+    end: u64,
+    sectors: u64,
+}
+
+/// The streams of reads and of writes that went on last.
+#[derive(Debug, Clone)]
+pub struct Streams {
+    /// Length from which on a stream goes past the cache, sectors; 0: none does.
+    longest: u64,
+    /// Those that went on last come first.
+    each: [[Stream; FOLLOWED]; 2],
+}
+
+impl Streams {
+    pub fn new(longest: u64) -> Streams {
+        Streams { longest, each: [[Stream::default(); FOLLOWED]; 2] }
+    }
+
+    /// Follows a request; whether its stream is so long that it goes past the cache.
+    #[inline]
+    pub fn pass(&mut self, request: &Request) -> bool {
+        self.longest > 0 && self.follow(request)
+    }
+
+    fn follow(&mut self, request: &Request) -> bool {
+        let streams = &mut self.each[usize::from(request.op != Op::Read)];
+        let (start, sectors) = (request.lba.0, u64::from(request.sectors));
+        let known = streams.iter().position(|it| it.end == start && it.sectors > 0);
+        // Where none goes on, the one that has not gone on longest gives way.
+        let place = known.unwrap_or(FOLLOWED - 1);
+        let before = known.map_or(0, |place| streams[place].sectors);
+        streams[..=place].rotate_right(1);
+        streams[0] = Stream { end: start + sectors, sectors: before + sectors };
+        before + sectors > self.longest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::Lba;
+
+    #[test]
+    fn a_stream_passes_once_it_is_long_even_beside_others() {
+        let mut streams = Streams::new(32);
+        let mut passes = |op, lba| streams.pass(&Request::new(0, op, Lba(lba), 8));
+        for step in 0..10 {
+            assert_eq!(passes(Op::Read, 1_000 + step * 8), step >= 4, "{step}");
+            assert_eq!(passes(Op::Write, 1_000 + step * 8), step >= 4, "{step}");
+            for random in 0..3 {
+                assert!(!passes(Op::Read, 50_000 + (step * 3 + random) * 1_000));
+            }
+        }
+    }
+}

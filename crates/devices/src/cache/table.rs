@@ -1,0 +1,193 @@
+//! The map of the cache: which line is in which slot, and how that stands.
+
+use super::lists::{Index, NONE, Slot};
+
+/// How the content of a slot stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum State {
+    /// Nothing is there.
+    #[default]
+    Free,
+    /// A line is being written there: it does not count yet, and does not outlive a power cut.
+    Coming,
+    /// A copy of what the backing device has.
+    Clean,
+    /// Newer than what the backing device has.
+    Dirty,
+    /// Worth nothing, but still being read.
+    Leaving,
+}
+
+/// What is known of a slot.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Entry {
+    pub state: State,
+    /// It never leaves.
+    pub held: bool,
+    /// The host is writing to it.
+    pub writing: bool,
+    /// It is on its way to the backing device; and was written meanwhile.
+    pub destaging: bool,
+    pub rewritten: bool,
+    /// Reads of it under way.
+    pub pins: u32,
+    /// How often the backing device had been asked to flush when the line was written to both.
+    pub epoch: u64,
+}
+
+/// The slots, and which of them hold lines.
+#[derive(Debug, Clone)]
+pub struct Table {
+    index: Index,
+    entries: Vec<Entry>,
+    free: Vec<Slot>,
+    /// Slots that were never used come after these.
+    used: Slot,
+    slots: u32,
+}
+
+impl Table {
+    pub fn new(slots: u32) -> Table {
+        Table {
+            index: Index::new(slots),
+            entries: vec![Entry::default(); slots as usize + 1],
+            free: Vec::new(),
+            used: 0,
+            slots,
+        }
+    }
+
+    /// The slot of a line, or `NONE`.
+    #[inline]
+    pub fn find(&self, line: u64) -> Slot {
+        self.index.find(line)
+    }
+
+    #[inline]
+    pub fn entry(&self, slot: Slot) -> &Entry {
+        &self.entries[slot as usize]
+    }
+
+    /// The line of a slot that holds one.
+    #[inline]
+    pub fn line(&self, slot: Slot) -> u64 {
+        self.index.key(slot)
+    }
+
+    /// A slot of which nothing is known.
+    pub fn take_free(&mut self) -> Option<Slot> {
+        self.free.pop().or_else(|| {
+            (self.used < self.slots).then(|| {
+                self.used += 1;
+                self.used
+            })
+        })
+    }
+
+    /// A line comes into a free slot.
+    pub fn put(&mut self, slot: Slot, line: u64, state: State, held: bool) {
+        self.index.insert(slot, line);
+        self.entries[slot as usize] = Entry { state, held, ..Entry::default() };
+    }
+
+    /// A line is no longer in its slot, which is free once it is not read any more; whether that is so now.
+    pub fn drop_line(&mut self, slot: Slot) -> bool {
+        self.index.remove(slot);
+        let entry = &mut self.entries[slot as usize];
+        let pins = entry.pins;
+        let state = if pins > 0 { State::Leaving } else { State::Free };
+        *entry = Entry { state, pins, ..Entry::default() };
+        if pins == 0 {
+            self.free.push(slot);
+        }
+        pins == 0
+    }
+
+    pub fn set(&mut self, slot: Slot, state: State) {
+        self.entries[slot as usize].state = state;
+    }
+
+    pub fn set_writing(&mut self, slot: Slot, writing: bool) {
+        let entry = &mut self.entries[slot as usize];
+        entry.writing = writing;
+        entry.rewritten |= writing && entry.destaging;
+    }
+
+    pub fn set_epoch(&mut self, slot: Slot, epoch: u64) {
+        self.entries[slot as usize].epoch = epoch;
+    }
+
+    pub fn set_destaging(&mut self, slot: Slot, destaging: bool) {
+        let entry = &mut self.entries[slot as usize];
+        entry.destaging = destaging;
+        entry.rewritten = false;
+    }
+
+    #[inline]
+    pub fn pin(&mut self, slot: Slot, slots: u32) {
+        for entry in &mut self.entries[slot as usize..(slot + slots) as usize] {
+            entry.pins += 1;
+        }
+    }
+
+    #[inline]
+    pub fn unpin(&mut self, slot: Slot, slots: u32) {
+        for slot in slot..slot + slots {
+            let entry = &mut self.entries[slot as usize];
+            entry.pins -= 1;
+            if entry.pins == 0 && entry.state == State::Leaving {
+                entry.state = State::Free;
+                self.free.push(slot);
+            }
+        }
+    }
+
+    /// The power goes: nothing is under way.
+    pub fn lose_power(&mut self) {
+        for slot in 1..=self.used {
+            let entry = &mut self.entries[slot as usize];
+            let Entry { state, held, epoch, .. } = *entry;
+            *entry = Entry { state, held, epoch, ..Entry::default() };
+            if state == State::Leaving {
+                entry.state = State::Free;
+                self.free.push(slot);
+            }
+        }
+    }
+
+    /// Every slot that holds a line.
+    pub fn lines(&self) -> impl Iterator<Item = (Slot, u64, &Entry)> {
+        let holds = |slot: &Slot| {
+            !matches!(self.entries[*slot as usize].state, State::Free | State::Leaving)
+        };
+        (1..=self.used).filter(holds).map(|it| (it, self.line(it), self.entry(it)))
+    }
+
+    /// Lines that are there, and those of them that are dirty.
+    pub fn counts(&self) -> (u64, u64) {
+        self.lines().fold((0, 0), |(all, dirty), (_, _, entry)| {
+            (all + 1, dirty + u64::from(entry.state == State::Dirty))
+        })
+    }
+
+    /// What is wrong with it.
+    ///
+    /// # Errors
+    /// Our mistake.
+    pub fn audit(&self) -> Result<(), String> {
+        for (slot, line, _) in self.lines() {
+            if self.find(line) != slot {
+                return Err(format!("line {line} of slot {slot} is not found there"));
+            }
+        }
+        let held = self.lines().count() + self.free.len();
+        let leaving = (1..=self.used).filter(|it| self.entry(*it).state == State::Leaving).count();
+        if held + leaving != self.used as usize {
+            return Err(format!("{} slots were used, and {held} are known", self.used));
+        }
+        let stray = self.free.iter().find(|it| self.entry(**it).state != State::Free);
+        stray.map_or(Ok(()), |slot| Err(format!("slot {slot} is free and is not")))
+    }
+}
+
+const _: () = assert!(NONE == 0, "entry 0 is none");

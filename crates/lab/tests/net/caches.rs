@@ -1,0 +1,71 @@
+//! Caches in front of other devices: drawn apart, so that the experiments of other seeds stay as they were.
+
+use super::Config;
+use super::dice::Dice;
+
+/// The kind of device that is drawn here alone.
+pub const KIND: &str = "cache";
+
+/// Keys that are drawn, most of them seldom.
+const KEYS: [&str; 11] = [
+    "mode",
+    "replacement",
+    "line",
+    "bypass",
+    "pinned",
+    "destage.pause",
+    "destage.high",
+    "destage.low",
+    "destage.max_age",
+    "destage.in_flight",
+    "destage.run_lines",
+];
+
+/// Gives some of the experiments a cache of two devices without flash in place of their device.
+pub fn draw(config: &mut Config, seed: u64) {
+    let mut dice = Dice::new(seed.rotate_left(24) ^ 0xCAC4E);
+    let kind = config.get("device.kind");
+    if kind == Some("\"array\"") || kind == Some("\"zoned\"") || !dice.chance(0.04) {
+        return;
+    }
+    config.0.retain(|(key, _)| !key.starts_with("device.") && !key.starts_with("run.precondition"));
+    config.set("device.kind", format!("\"{KIND}\""));
+    config.set("device.fast.kind", "\"law\"");
+    config.set("device.fast.size", dice.text(&["64KiB", "256KiB", "4MiB"]));
+    config.set("device.fast.random_write", dice.text(&["20us + 1us/KiB", "0ns + 0ns/KiB"]));
+    let backing = dice.text(&["law", "law", "disk"]);
+    if backing == "\"law\"" {
+        config.set("device.backing.size", dice.text(&["16MiB", "1GiB"]));
+    }
+    config.set("device.backing.kind", backing);
+    let mode = dice.text(&["write-back", "write-back", "write-through", "read-only"]);
+    config.set("device.mode", mode.clone());
+    for key in &KEYS[1..] {
+        if dice.chance(0.3) && (!key.starts_with("destage.") || mode == "\"write-back\"") {
+            let path = format!("device.{key}");
+            if let Some(value) = of_caches(&path, &mut dice) {
+                config.set(&path, value);
+            }
+        }
+    }
+}
+
+/// A value of a key of such a device.
+pub fn of_caches(path: &str, dice: &mut Dice) -> Option<String> {
+    Some(match path.strip_prefix("device.")? {
+        "mode" => dice.text(&["write-back", "write-through", "read-only"]),
+        "replacement" => dice.text(&["lru", "lfu", "arc"]),
+        "restart" => dice.text(&["none", "warm"]),
+        "line" => dice.text(&["512B", "4KiB", "12KiB", "32KiB"]),
+        "share" => dice.number(&[0.5, 1.0]),
+        "bypass" => dice.text(&["0B", "64KiB", "1MiB"]),
+        "pinned" => dice.text(&["none", "0B-8KiB", "4KiB-8KiB, 16KiB-24KiB"]),
+        "destage.pause" => dice.text(&["none", "0ns", "1ms", "1s"]),
+        "destage.max_age" => dice.text(&["none", "1ms", "10s"]),
+        "destage.high" => dice.number(&[0.5, 0.75, 1.0]),
+        "destage.low" => dice.number(&[0.0, 0.25, 0.5]),
+        "destage.in_flight" => dice.whole(&[1, 2, 8, 32]),
+        "destage.run_lines" => dice.whole(&[1, 7, 64]),
+        _ => return None,
+    })
+}

@@ -1,0 +1,54 @@
+"""What a run shows of a cache in front of another device, and of a disk that stops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ssdlab.layout import Facts
+from ssdlab.numbers import count, decimal_size, percent
+from ssdlab.results import Record
+
+
+def standby(disk: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How long a disk stood, and how often it came to turn again."""
+    found = disk.get("standby")
+    if not found:
+        return []
+    return [
+        ("stopped", percent(found["share"] or 0.0)),
+        ("spin-ups", count(found["spin_ups"])),
+    ]
+
+
+def facts(cache: Record | None) -> Facts | None:
+    """What a cache in front did."""
+    if not cache:
+        return None
+    rows = [("lines used", f"{count(cache.lines_used)} of {count(cache.lines)}")]
+    for label, share in (
+        ("hits of reads", cache.hit_share),
+        ("hits of writes", cache.write_hit_share),
+    ):
+        if share is not None:
+            rows.append((label, percent(share)))
+    for label, key in (
+        ("brought in", "filled_bytes"),
+        ("written back", "destaged_bytes"),
+        ("past the cache", "bypassed_bytes"),
+    ):
+        if cache[key]:
+            rows.append((label, decimal_size(cache[key])))
+    for label, key in (
+        ("lines evicted", "evictions"),
+        ("lines dirty at the end", "lines_dirty"),
+        ("waits for room", "stalls"),
+    ):
+        if cache[key]:
+            rows.append((label, count(cache[key])))
+    if power := cache.get("power"):
+        rows.append(("power cuts", count(power.cuts)))
+        rows.append(("durable lines lost", count(power.durable_lost)))
+        if power.acknowledged_lost:
+            rows.append(("answered lines lost", count(power.acknowledged_lost)))
+    return Facts("Cache", rows)

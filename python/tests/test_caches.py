@@ -1,0 +1,62 @@
+"""Caches in front of other devices, by the command line; what the study of their size can tell."""
+
+import pytest
+
+from ssdlab import run
+from ssdlab.paper import ITEMS, Study
+
+
+def test_both_devices_are_reached_from_the_command_line(ssdlab):
+    done = ssdlab(
+        *("run", "--set", "device.kind=cache", "--set", "fast.kind=law", "--set", "fast.size=1MiB"),
+        *("--set", "backing.preset=sata-2008", "--set", "backing.rpm=5400"),
+        *("--workload", "random-read", "--set", "workload.footprint=512KiB"),
+        *("--set", "workload.requests=2000"),
+    )
+    assert "Cache" in done.stdout and "hits of reads" in done.stdout
+
+
+def test_a_cache_larger_than_its_backing_device_is_refused(refused):
+    message = refused(
+        *("run", "--set", "device.kind=cache", "--set", "fast.kind=law", "--set", "fast.size=1GiB"),
+        *("--set", "backing.kind=law", "--set", "backing.size=1MiB"),
+    )
+    assert "device.share" in message and "larger than its backing device of 1MiB" in message
+
+
+def test_presets_hit_where_the_load_fits():
+    load = {"footprint": "4MiB", "requests": 4_000, "read_share": 0.5}
+    for preset in ("hybrid-disk", "nvram-raid5"):
+        found = run(device=preset, workload={"preset": "mixed", **load})
+        assert found["cache"]["hit_share"] > 0.5 and found["cache"]["lines_used"] <= 1_024
+        assert found["disk"]["disks"] in (1, 5)
+
+
+def test_a_power_cut_keeps_what_waits_in_the_cache():
+    device = {"kind": "cache", "restart": "warm", "fast": {"kind": "law", "size": "1MiB"}}
+    device["backing"] = {"preset": "sata-2008"}
+    load = {"preset": "random-write", "requests": 3_000}
+    found = run(device=device, workload=load, **{"run": {"power_cut": "random:5"}})
+    power = found["cache"]["power"]
+    assert power["cuts"] >= 1 and power["durable_lost"] == 0 and power["stale"] == 0
+    assert power["lines_kept"] > 0
+
+
+def test_the_study_of_the_cheapest_cache_fails_on_a_smaller_one():
+    def halved(arguments):
+        device = arguments["device"]
+        if device.get("kind") != "cache":
+            return arguments
+        return {**arguments, "device": device | {"share": 0.5}}
+
+    item = ITEMS["caching"].run(Study(quick=True))
+    assert {row.verdict for row in item.rows} == {"pass"}, [row.to_dict() for row in item.rows]
+    wrong = ITEMS["caching"].run(Study(quick=True, mutate=halved))
+    assert sum(row.verdict == "fail" for row in wrong.rows) >= 3
+
+
+@pytest.mark.parametrize("policy", ["lru", "lfu", "arc"])
+def test_a_policy_is_a_word(policy):
+    device = {"kind": "cache", "replacement": policy, "fast": {"kind": "law", "size": "64KiB"}}
+    found = run(device=device, workload={"preset": "random-read", "requests": 500})
+    assert found["cache"]["policy"] == policy
