@@ -379,7 +379,7 @@ impl Controller {
             EVENTS => self.events = value,
             KEEP_ALIVE => self.patience_ms = value,
             // There is one combination.
-            COMMAND_SETS if value & 0x1ff == 0 => {}
+            COMMAND_SETS if value.trailing_zeros() >= 9 => {}
             ARBITRATION | POWER | TEMPERATURE | ERROR_RECOVERY | WRITE_CACHE | ATOMICITY
             | PLACEMENT => {
                 return Err(Status::FEATURE_NOT_CHANGEABLE);

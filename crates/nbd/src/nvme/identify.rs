@@ -112,7 +112,7 @@ pub fn controller(
     page.0
 }
 
-/// What zones a namespace has, with blocks of that many bytes (NVMe Zoned Namespace Command Set 1.1, 4.1.5.1).
+/// What zones a namespace has, with blocks of that many bytes (`NVMe` Zoned Namespace Command Set 1.1, 4.1.5.1).
 pub fn zoned(limits: &ZoneLimits, block: u32) -> Vec<u8> {
     let mut page = Page::default();
     let blocks = |bytes: u64| bytes / u64::from(block);

@@ -31,7 +31,9 @@ const WITH_WINDOW: u32 = 1 << 9;
 
 /// What Zone Management Receive does: it reports zones, without extensions of their descriptors, which there are none of.
 const REPORT: u32 = 0;
-/// How a report asks for a state, and how its descriptors tell it; 0 asks for all.
+/// A report of zones in any state.
+const ANY: u8 = 0;
+/// How a report asks for a state, and how its descriptors tell it.
 const STATES: [(u8, u8, ZoneState); 7] = [
     (1, 0x1, ZoneState::Empty),
     (2, 0x2, ZoneState::Implicit),
@@ -97,19 +99,18 @@ pub fn check_receive(entry: &Entry, namespace: &Namespace) -> Result<(), Status>
         return Err(Status::SGL_TYPE_INVALID);
     }
     let word = entry.word(13);
-    let is_known = word & 0xff == REPORT && state(word).is_some();
+    let asked = (word >> 8) as u8;
+    let is_known = word & 0xff == REPORT && (asked == ANY || state(word).is_some());
     if !is_known || room > MOST_BYTES || wanted(entry) > u64::from(MOST_BYTES) {
         return Err(Status::INVALID_FIELD);
     }
     place(entry, namespace).map(drop)
 }
 
-/// The state that a report asks for, if it is one: of all, none.
-fn state(word: u32) -> Option<Option<ZoneState>> {
-    match (word >> 8) as u8 {
-        0 => Some(None),
-        asked => STATES.iter().find(|it| it.0 == asked).map(|it| Some(it.2)),
-    }
+/// The state that a report asks for, if it is one.
+fn state(word: u32) -> Option<ZoneState> {
+    let asked = (word >> 8) as u8;
+    STATES.iter().find(|it| it.0 == asked).map(|it| it.2)
 }
 
 /// How many bytes of a report are wanted.
@@ -142,7 +143,7 @@ pub fn begin(entry: &Entry, namespace: &Namespace, owed: Owed) -> Result<(), Sta
 /// Reports zones.
 fn report(entry: &Entry, namespace: &Namespace, owed: Owed) -> Result<(), Status> {
     let from = namespace.part.first + place(entry, namespace)?;
-    let state = state(entry.word(13)).ok_or(Status::INVALID_FIELD)?;
+    let state = state(entry.word(13));
     let (_, _, room) = entry.data();
     let bytes = wanted(entry).min(room.into()) as usize;
     let most = bytes.saturating_sub(HEAD_BYTES) / ZONE_BYTES;

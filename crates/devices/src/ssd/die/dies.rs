@@ -59,6 +59,7 @@ pub(in crate::ssd) struct Operation {
 
 /// All dies and the buses to them.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is another thing that dies do or do not")]
 pub(in crate::ssd) struct Dies {
     shape: Groups,
     costs: Costs,

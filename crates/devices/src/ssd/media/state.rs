@@ -165,7 +165,7 @@ impl Media {
         let clock = self.clock_at(now);
         self.minute = minutes(clock);
         // A little before the next minute: what is lost to rounding is looked at again.
-        let next = (u64::from(self.minute) + 1) * 60 << CLOCK_BITS;
+        let next = ((u64::from(self.minute) + 1) * 60) << CLOCK_BITS;
         let left = u128::from(next.saturating_sub(clock)) * 1_000_000_000;
         let left = left / u128::from(self.rate.max(1));
         self.minute_until = now.saturating_add(Time::try_from(left).unwrap_or(Time::MAX));
