@@ -75,7 +75,7 @@ pub enum Found {
     Dirty(u32),
 }
 
-/// The ledger. Its fields are what was asked, what is where, and what came of it.
+/// The ledger. Its fields are the jobs, the lines that each of them holds, and its counts.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     /// Whether each device keeps what it has answered.

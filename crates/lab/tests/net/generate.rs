@@ -65,7 +65,9 @@ pub fn experiment(seed: u64) -> Config {
             let others = devices::kinds().iter().map(|(kind, _)| *kind);
             dice.pick(
                 &others
-                    .filter(|kind| !kinds.contains(kind) && ![zones::KIND, caches::KIND].contains(kind))
+                    .filter(|kind| {
+                        !kinds.contains(kind) && ![zones::KIND, caches::KIND].contains(kind)
+                    })
                     .collect::<Vec<_>>(),
             )
         }

@@ -2,7 +2,8 @@
 
 use super::dice::Dice;
 use super::{
-    Config, SAMPLES, blocks, caches, energy, fdp, generators, logs, maps, media, queues, today, zones,
+    Config, SAMPLES, blocks, caches, energy, fdp, generators, logs, maps, media, queues, today,
+    zones,
 };
 use options::KeyInfo;
 
