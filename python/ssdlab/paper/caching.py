@@ -10,7 +10,7 @@ pages that the rule keeps, at the price of memory of 2007 and at four times and 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ssdlab.charts import Axis, Figure, Series
@@ -126,7 +126,7 @@ def _cached(size: int, requests: int) -> dict[str, Any]:
     }
 
 
-def _load(requests: int) -> Mapping[str, Any]:
+def _load(requests: int) -> dict[str, Any]:
     return {
         "kind": "closed",
         "read_share": 1.0,
