@@ -10,6 +10,7 @@ import ssdlab as package
 
 PARTS = ["host_queue_ns", "host_link_ns", "firmware_ns", "map_ns", "buffer_ns", "unit_wait_ns"]
 PARTS += ["cleaning_wait_ns", "suspend_ns", "bus_ns", "cell_ns", "retry_ns", "rebuild_ns"]
+PARTS += ["fast_device_ns", "backing_device_ns"]
 
 
 def test_rows_say_what_the_results_say(tmp_path, small):

@@ -65,9 +65,9 @@ const AGEING_FULL: &str = "[run]\nprecondition = 'random:1'\n[device.media]\nmod
 const OLDER: &str = "[run]\nage = '30min at 30C'\n[device.media]\nmodel = 'tlc-3d'";
 
 const ADDED: [Added; 3] = [
-    (TLC, "random-read", [10_000, 40_000], ["", AGEING], 30),
+    (TLC, "random-read", [10_000, 40_000], ["", AGEING], 40),
     (TLC, "random-write", [10_000, 30_000], [FULL, AGEING_FULL], 50),
-    (TLC, "random-read", [10_000, 40_000], ["", OLDER], 300),
+    (TLC, "random-read", [10_000, 40_000], ["", OLDER], 400),
 ];
 
 /// The loads that are counted, by their number.

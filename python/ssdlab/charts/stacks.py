@@ -21,6 +21,8 @@ LOOKS = (
     ("█", "#", "green"),
     ("▞", "~", "bright_magenta"),
     ("▤", "^", "bright_cyan"),
+    ("▧", "@", "bright_white"),
+    ("▩", "&", "white"),
 )
 #: Look of all other parts.
 OTHER_LOOK = ("▪", "?", "magenta")

@@ -45,6 +45,8 @@ ROLES = {
     "cell": ("#0b5a94", "#3585c9"),
     "retry": ("#8c2f6b", "#cf6fae"),
     "rebuild": ("#4d1a3b", "#e3a6cf"),
+    "fast_device": ("#5f8f2a", "#a9d36a"),
+    "backing_device": ("#33501a", "#d6ecb4"),
     "idle": ("#f5f6f8", "#1b1f26"),
 }
 #: The roles of series without one, in their order.

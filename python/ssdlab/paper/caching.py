@@ -28,6 +28,9 @@ SIZES = (100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800)
 PRICES = (4.0, 1.0, 0.25)
 #: Pages that the rule keeps at the price of 2007: the load asks as often as makes that so.
 KEPT_IN_2007 = 1_000
+#: Why the smallest cache comes out smaller, where memory is dearer than so many dollars a MB.
+SMALL = "the cache hits 6 to 8 % less than the most popular pages would, so that less of it pays"
+DOLLARS_OF_SMALL = 0.1
 
 
 def run(study: Study) -> Item:
@@ -65,8 +68,9 @@ def run(study: Study) -> Item:
                 f"cheapest cache with memory at ${dollars:.3f} a MB, pages",
                 kept,
                 cheapest(hits, rate, interval),
-                25,
+                15,
                 f"the rule keeps what is asked for once in {interval / 60:,.0f} min",
+                missed=SMALL if dollars > DOLLARS_OF_SMALL else "",
             )
         )
         bills = [

@@ -21,7 +21,7 @@ from ssdlab.layout import (
 )
 from ssdlab.numbers import count, decimal_size, duration, energy, percent, significant
 from ssdlab.results import PARTS, Host, Kind, Record, Results, part_labels
-from ssdlab.running import caches, remarks
+from ssdlab.running import remarks
 from ssdlab.running.verdict import Verdict, verdict
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         _disk(results),
         _zones(results),
         _array(results),
-        caches.facts(results.get("cache")),
+        remarks.cache(results.get("cache")),
         _energy(results.get("energy")),
         _units(results.get("units") or [], width, plain),
         remarks.warm_up(results),
@@ -228,7 +228,7 @@ def _disk(results: Results) -> Part | None:
     if disk["busy"] is not None:
         rows.append(("head utilisation", percent(disk["busy"])))
         rows += [(f"  {part}", percent(disk["busy_parts"][part])) for part in MECHANICS]
-    return Facts("Disk", rows + caches.standby(disk))
+    return Facts("Disk", rows + remarks.standby(disk))
 
 
 def _flash(results: Results) -> Part | None:

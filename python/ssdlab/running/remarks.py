@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ssdlab.layout import Text
+from collections.abc import Mapping
+from typing import Any
+
+from ssdlab.layout import Facts, Text
 from ssdlab.numbers import count
 from ssdlab.results import Record, Results
 
@@ -64,3 +67,21 @@ def threads(used: Record | None) -> Text | None:
         if number
     ]
     return Text("\n".join(lines), style="dim")
+
+
+def cache(found: Record | None) -> Facts | None:
+    """What a cache in front did; only where there is one."""
+    if not found:
+        return None
+    from ssdlab.running import caches
+
+    return caches.facts(found)
+
+
+def standby(disk: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How long a disk stood; only of one that may stop."""
+    if not disk.get("standby"):
+        return []
+    from ssdlab.running import caches
+
+    return caches.standby(disk)
