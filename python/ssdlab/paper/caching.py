@@ -85,7 +85,6 @@ def run(study: Study) -> Item:
                 None,
                 bills[nearest] / min(bills),
                 note="the rule is at the bottom of the bill",
-                holds=bills[nearest] <= 1.05 * min(bills),
             )
         )
     figure = Figure(
