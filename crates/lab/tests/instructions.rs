@@ -55,7 +55,8 @@ const BUDGETS: [Budget; 18] = [
 ];
 
 /// What ageing costs a request: device, workload, the requests of two runs, settings without it and with
-/// it, and the most that it may add, as a share in thousandths of the count without.
+/// it, and the most that it may add, as a share in thousandths of the count without. A read of a new drive pays 112
+/// instructions of 3,244, a write 261 of 5,341; wanted are 30 and 50 thousandths.
 type Added = (&'static str, &'static str, [u32; 2], [&'static str; 2], u64);
 
 const AGEING: &str = "[device.media]\nmodel = 'tlc-3d'";

@@ -392,22 +392,15 @@ impl Media {
         cell.drift == CLEAN && cell.is_of_class(cell.age(self.minute)) && self.may_be_sound()
     }
 
-    /// The host reads one flash page of a block whose pages are all read at once; whether it is such a block. Nothing is
-    /// known to be lost.
+    /// The host reads one flash page of a block whose pages are all read at once; whether it is such a block.
     #[inline]
     pub fn reads_at_once(&mut self, block: Block) -> bool {
-        let minute = self.minute;
         let cell = &mut self.cells[block.at()];
         // The read that makes it another class is looked at.
-        if cell.drift != CLEAN
-            || cell.reads() + 1 >= cell.until_reads
-            || cell.age(minute) >= cell.until_age
-            || self.failing.is_some()
-            || !self.resumed.is_empty()
-        {
+        if cell.drift != CLEAN || cell.reads() + 1 >= cell.until_reads || !self.is_sound(block) {
             return false;
         }
-        cell.reads += 1;
+        self.cells[block.at()].reads += 1;
         self.tally.count_plain()
     }
 
