@@ -207,10 +207,18 @@ def test_every_item_says_what_it_is():
 
 #: Simulated in time on drives of today: test_paper_modern.py runs them at night.
 TIMED = ("ssdiq-load", "drives")
+#: Those that take longest, also in the quick form: at night.
+LONG = ("qlc-iu", "tradeoffs", "flashdisk")
+
+
+def by_length(name):
+    return pytest.param(name, marks=pytest.mark.nightly) if name in LONG else name
 
 
 # Every item but those above and those: its verdicts hold in the quick form.
-@pytest.mark.parametrize("name", [it for it in ITEMS if it not in ("gray", "diskspd", *TIMED)])
+@pytest.mark.parametrize(
+    "name", [by_length(it) for it in ITEMS if it not in ("gray", "diskspd", *TIMED)]
+)
 def test_an_item_s_verdicts_hold(name):
     study = Watching(quick=True)
     item = ITEMS[name].run(study)

@@ -55,6 +55,10 @@ fn random_experiments_are_the_same_bits_with_the_cache_and_without() {
     let mut kept = 0;
     for seed in 0..drawn {
         let mut config = generate::experiment(12_000_000 + seed);
+        // A disk behind a cache is written whole before it is steady, line by line, and nothing of it is kept.
+        if config.get("device.kind") == Some("\"cache\"") {
+            continue;
+        }
         let ways = ["\"random:1.5\"", "\"steady\"", "\"sequential\""];
         config.set("run.precondition", ways[(seed % 3) as usize]);
         kept += u64::from(hold(&config));

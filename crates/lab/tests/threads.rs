@@ -40,7 +40,8 @@ fn random_experiments_are_the_same_bits_with_any_number_of_threads() {
     let drawn = depth(20, 80, 1_000);
     for seed in 0..drawn {
         let mut config = generate::experiment(9_000_000 + seed);
-        if config.get("device.kind") == Some("\"law\"") {
+        // A disk behind a cache is written whole before it is steady, line by line, by one thread.
+        if [Some("\"law\""), Some("\"cache\"")].contains(&config.get("device.kind")) {
             continue;
         }
         config.set("run.precondition", ["\"random:1.5\"", "\"steady\""][(seed % 2) as usize]);
