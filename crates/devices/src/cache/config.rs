@@ -165,6 +165,9 @@ impl CacheConfig {
     }
 
     /// Refuses values that are none, whatever the devices.
+    ///
+    /// # Errors
+    /// For a value that is none.
     pub fn check(&self) -> Result<(), Invalid> {
         let line = self.line.bytes();
         if line == 0 || !line.is_multiple_of(SECTOR_BYTES) || line > LONGEST_LINE {
@@ -204,6 +207,9 @@ impl CacheConfig {
     }
 
     /// The shape of a cache of two devices of these sizes, sectors.
+    ///
+    /// # Errors
+    /// When the fast device is larger, or has no line that can change.
     pub fn shape(&self, fast: u64, backing: u64) -> Result<Shape, Invalid> {
         self.check()?;
         let size = |sectors: u64| Size::from_bytes(sectors * SECTOR_BYTES);

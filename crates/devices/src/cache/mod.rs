@@ -16,6 +16,15 @@
 //! Both devices are whole devices: the cache knows only what it asked them. What it promises follows from what they do:
 //! a device that may lose what it has answered is flushed before a line counts as written back.
 
+#![expect(
+    clippy::large_enum_variant,
+    clippy::single_match_else,
+    clippy::redundant_closure_for_method_calls,
+    clippy::unused_self,
+    clippy::struct_excessive_bools,
+    reason = "a policy is one of three per device; flags of a request and of a line are apart"
+)]
+
 #[macro_use]
 mod policy;
 

@@ -238,7 +238,9 @@ impl Places {
         let lines = self.table.lines();
         let gone: Vec<Slot> =
             lines.filter(|it| !stays(it.2.state, it.2.epoch)).map(|it| it.0).collect();
-        gone.into_iter().for_each(|slot| self.forget(slot));
+        for slot in gone {
+            self.forget(slot);
+        }
         self.destager.lose_power(&self.table, now);
     }
 

@@ -1,5 +1,7 @@
 //! Policies against models as simple as can be, and how the map of a cache is written.
 
+#![expect(clippy::float_cmp, clippy::single_range_in_vec_init, reason = "what is given comes back")]
+
 use super::config::{CacheConfig, Policy as Word};
 use super::lists::Slot;
 use super::policy::Policy;

@@ -7,6 +7,7 @@ use engine::Time;
 
 /// Whether the spindle turns.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_field_names, reason = "the time in standby, as results call it")]
 pub struct Standby {
     /// Idle time after which it stops, if it does.
     after: Option<Time>,

@@ -95,7 +95,7 @@ fn writes_wait_in_the_cache_and_are_written_once() {
     assert!(
         done.iter().all(|it| it.latency() == 10 * US),
         "{:?}",
-        done.iter().map(|it| it.latency()).max()
+        done.iter().map(engine::Completion::latency).max()
     );
     assert_eq!(device.cache_report(end).unwrap().lines_dirty, 40);
     while let Some(at) = device.next_event() {

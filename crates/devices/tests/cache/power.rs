@@ -73,7 +73,7 @@ fn drawn(seed: u64, cuts: bool) -> CacheConfig {
     // What is pinned must leave room.
     if DeviceConfig::Cache(Box::new(cache.clone())).build(0).is_err() {
         cache.pinned = devices::cache::Ranges::default();
-        cache.share = cache.share.max(0.4).min(1.0);
+        cache.share = cache.share.clamp(0.4, 1.0);
         cache.line = options::Size::from_bytes(4096);
         if !matches!(cache.fast, DeviceConfig::Law(_)) {
             cache.fast = fixed(128, 20 * US);
@@ -222,7 +222,7 @@ fn search(cuts: u64) -> (u64, Option<String>) {
         let random = &mut Xoshiro256::new(seed, 3);
         let requests = 20 + random.below(60);
         let events = requests * 3;
-        let mut at: Vec<u64> = (0..1 + random.below(5)).map(|_| 1 + random.below(events)).collect();
+        let mut at: Vec<u64> = (0..=random.below(5)).map(|_| 1 + random.below(events)).collect();
         at.sort_unstable();
         match go(seed, requests, &at, true) {
             Ok(came) => made += came.cuts,
