@@ -94,13 +94,12 @@ fn presets_under_workloads_are_as_they_were() {
     let mut experiments = Vec::new();
     for device in presets("devices") {
         let smaller = match device.as_str() {
-            // Without a state before a run: laws of service times, and hard disks.
+            // Without a state before a run: laws of service times, hard disks, and what is made of them.
             "null" | "zeus-linear" | "intel-p4800x" | "atlas10k" | "barracuda" | "cheetah9lp"
-            | "hp-c3323a" | "nearline-24tb" | "sata-2008" | "scsi-15k" => "",
+            | "hp-c3323a" | "nearline-24tb" | "sata-2008" | "scsi-15k" | "hybrid-disk"
+            | "nvram-raid5" => "",
             // These workloads know no zones.
             "wd-zn540" => "; device.adapt=\"log\"; device.zones.count=24; device.log.spare=0.5",
-            // Their flash, or their disks, are as they are before a run.
-            "hybrid-disk" | "nvram-raid5" => "",
             name if name.contains("-array-") => "; device.member.blocks_per_plane=32",
             "disksim-ssd" => {
                 "; device.blocks_per_plane=32; device.spare_blocks_per_plane=5; \
