@@ -25,7 +25,7 @@ const KEYS: [&str; 11] = [
 pub fn draw(config: &mut Config, seed: u64) {
     let mut dice = Dice::new(seed.rotate_left(24) ^ 0xCAC4E);
     let kind = config.get("device.kind");
-    if kind == Some("\"array\"") || kind == Some("\"zoned\"") || !dice.chance(0.04) {
+    if kind == Some("array") || kind == Some("zoned") || !dice.chance(0.04) {
         return;
     }
     config.0.retain(|(key, _)| !key.starts_with("device.") && !key.starts_with("run.precondition"));
