@@ -4,4 +4,5 @@ pub mod arbitration;
 pub(crate) mod config;
 pub(crate) mod link;
 pub(crate) mod memory;
+pub(crate) mod planted;
 pub(crate) mod slots;
