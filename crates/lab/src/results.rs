@@ -326,13 +326,15 @@ impl Results {
             let last = offered.last.saturating_sub(collected.start?);
             collected.backlog.overload(last)
         });
+        // Of a cache the flash is that in front: it has neither the capacity nor the writes of the device.
+        let flash = self.flash.as_ref().filter(|_| self.cache.is_none());
         let mut found = warnings::warnings(&warnings::Facts {
             capacity_bytes: self.capacity_bytes,
             written_bytes: collected.answers.bytes(Op::Write),
             pieces: &collected.pieces(self.flash.is_some()),
             is_untimed: !collected.untimed.is_empty(),
             overload,
-            flash: self.flash.as_ref(),
+            flash,
             notices: &self.ran.notices,
             prepared: self.prepared.as_ref(),
             was_prepared: self.was_prepared,
