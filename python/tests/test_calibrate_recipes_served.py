@@ -23,15 +23,18 @@ pytestmark = [
         reason="fio with its nbd engine is not installed",
     ),
 ]
-#: The samsung-980pro with fewer blocks: 1 GB of it are simulated.
+#: The samsung-980pro with fewer blocks: 2 GB of it are simulated, a 64th of its sizes and of the
+#: time until it folds.
 SMALL = {
-    "device.blocks_per_plane": 60,
-    "device.capacity": "60GB",
-    "device.slc_cache.limit": "8GB",
+    "device.blocks_per_plane": 120,
+    "device.capacity": "120GB",
+    "device.slc_cache.limit": "16GB",
     "device.slc_cache.fold_share": 0.0,
+    "device.slc_cache.fold_after": "1s",
+    "device.slc_cache.fold_rate": "1000MB/s",
     "device.cleaning.min_free": 0.05,
 }
-CACHE, DIRECT = 8e9 / 64, 2000e6
+CACHE, DIRECT, FOLD = 16e9 / 64, 2000e6, 1000e6
 
 
 def run(directory, script, *words, **variables):
@@ -53,11 +56,11 @@ def test_the_cache_of_a_served_drive_and_the_rate_behind_it_are_found(tmp_path):
         recipes.write("cliff", 10**9, directory)
         socket = tmp_path / f"socket{attempt}"
         with package.serve("samsung-980pro", socket=socket, set=SMALL, time_scale=scale) as live:
-            rests = {"PAUSES": "9 10 11 12 13", "REST": "20"}
+            rests = {"PAUSES": "6 10 14 18 22", "REST": "15"}
             run(directory, "cliff.sh", live.uri, "erase", **rests)
         found, notes, _ = fake.found("cliff", directory, scale)
         tried.append((found, notes))
-        wanted = {"cache": CACHE, "direct": DIRECT}
+        wanted = {"cache": CACHE, "direct": DIRECT, "fold": FOLD}
         if all(name in found and near(found[name], value) for name, value in wanted.items()):
             return
     pytest.fail(str(tried))
@@ -83,9 +86,27 @@ def test_the_drift_of_a_served_drive_is_found(tmp_path):
                 run(directory, "age.sh", live.uri, str(days))
         found, notes, _ = fake.found("age", directory, scale)
         tried.append((found, notes))
-        # It was 16 to 20 % too large in three runs, for reasons not known yet.
-        # Of a simulated drive it is found within 10 %.
-        if near(found["drift_month"], 3.47, 0.25) and near(found["power"], 0.4, 0.35):
+        # Beside other work of the machine it is up to 20 % too large: that too lengthens reads.
+        if near(found["drift_month"], 3.47) and near(found["power"], 0.4):
+            return
+    pytest.fail(str(tried))
+
+
+def test_the_memory_for_the_map_of_a_served_drive_is_found(tmp_path):
+    scale, tried = 100.0, []
+    for attempt in range(3):
+        directory = tmp_path / str(attempt)
+        recipes.write("span", 4 << 30, directory)
+        # A 64th of the drive is simulated, and of its memory.
+        keys = {"device.map.memory": "32MiB"}
+        socket = tmp_path / f"socket{attempt}"
+        with package.serve(
+            "tlc-client", socket=socket, size="4GiB", set=keys, time_scale=scale
+        ) as live:
+            run(directory, "span.sh", live.uri, "erase", RAMP="3s", SECONDS_EACH="12s")
+        found, notes, _ = fake.found("span", directory, scale)
+        tried.append((found, notes))
+        if near(found["memory"], (32 << 20) / 64):
             return
     pytest.fail(str(tried))
 

@@ -4,6 +4,10 @@
 //! clock, opens no file and knows nothing of workloads. Each kind is one module with its own config
 //! section and one row in the table below.
 
+// Its macro is used by all that follow.
+#[macro_use]
+mod kit;
+
 pub mod array;
 mod array_report;
 mod building;
@@ -11,7 +15,6 @@ pub mod cache;
 mod device_kind;
 pub mod disk;
 pub mod energy;
-mod kit;
 pub mod latency;
 pub mod law;
 mod looks;

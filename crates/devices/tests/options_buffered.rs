@@ -88,6 +88,7 @@ pub fn ageing() -> Vec<Row> {
         aged("device.media.temperature", words("30C", "45C"), (RETRY, More)),
         aged("device.media.cycles", [json!(0), json!(2000)], (RETRY, More)),
         aged("device.media.model", words("tlc-3d", "tlc-72l"), (RETRY, Different)),
+        aged("device.media.model", words("tlc-3d", "mlc-2ynm"), (RETRY, Less)),
         aged("device.media.activation", [json!(0.0), json!(1.1)], (RETRY, More))
             .given("device.media.temperature", json!("40C")),
         own("device.media.drift_month", [1.0, 4.0], (RETRY, More)),
@@ -110,6 +111,12 @@ pub fn ageing() -> Vec<Row> {
         losing("device.media.spread_errors", [little, much.clone()], (LOST, More)),
         losing("device.ecc.hard", [json!(6e-3), json!(1e-2)], (SOFT, Less)),
         losing("device.ecc.soft", words("none", "1.1e-2 in 2, 1.4e-2 in 6"), (LOST, Less)),
+        losing("device.ecc.kind", words("threshold", "bch"), (SOFT, Different)),
+        losing("device.ecc.corrects", [json!(60), json!(95)], (SOFT, Less))
+            .given("device.ecc.kind", json!("bch")),
+        losing("device.ecc.codeword", words("512B", "1KiB"), (SOFT, More))
+            .given("device.ecc.kind", json!("bch"))
+            .given("device.ecc.corrects", json!(36)),
         losing("device.parity.stagger", [json!(false), json!(true)], (LOST, Less))
             .given("device.parity.of", json!(8))
             .given("device.pages_per_block", json!(48))
@@ -121,6 +128,8 @@ pub fn ageing() -> Vec<Row> {
             .given("device.retry.steps", json!(3)),
         aged("device.retry.reference", words("table", "last"), (RETRY, Less)),
         aged("device.retry.reference", words("table", "model"), (RETRY, Less)),
+        aged("device.retry.reference", words("table", "calibrated"), (RETRY, Less))
+            .given("device.scrub.period", json!("7d")),
         aged("device.retry.estimate_error", [json!(0.05), much], (RETRY, More))
             .given("device.retry.reference", json!("model")),
         aged("device.retry.pipelined", [json!(false), json!(true)], (RETRY, Less)),

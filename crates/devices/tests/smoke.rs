@@ -7,7 +7,7 @@ use crate::{buffered, common};
 use crate::common::{Closed, configured, reference, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
-    ActiveBlocks, CleaningTime, ControlLine, Detector, DriftLaw, Duplex, FillOrder, Fold,
+    ActiveBlocks, CleaningTime, ControlLine, Detector, DriftLaw, Duplex, EccKind, FillOrder, Fold,
     FreeOrder, Frontiers, Gang, HostOrder, Interleave, Isolation, LevellingRule, LogScheme,
     MapCells, MapPlace, MediaModel, Pace, Pairing, PairingGuard, Planes, Pool, Program, ReadOrder,
     Reclaim, Recovery, Reference, Reuse, Temperature, ThermalAction, TieBreak, Trims, WhenFull,
@@ -54,7 +54,7 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table, and what some of its rows need")]
 fn every_word_of_every_choice_runs() {
-    let choices: [(&str, &[(&str, &str)]); 36] = [
+    let choices: [(&str, &[(&str, &str)]); 37] = [
         ("device.gang", Gang::WORDS),
         ("device.interleave", Interleave::WORDS),
         ("device.active_blocks", ActiveBlocks::WORDS),
@@ -88,6 +88,7 @@ fn every_word_of_every_choice_runs() {
         ("device.media.model", MediaModel::WORDS),
         ("device.media.drift", DriftLaw::WORDS),
         ("device.retry.reference", Reference::WORDS),
+        ("device.ecc.kind", EccKind::WORDS),
         ("device.persistence.trims", Trims::WORDS),
         ("device.cell.pairing", Pairing::WORDS),
         ("device.cell.pairing_guard", PairingGuard::WORDS),
@@ -120,8 +121,9 @@ fn every_word_of_every_choice_runs() {
                     ("device.buffer.size", json!("1536KiB")),
                 ]);
             }
-            if key == "device.media.drift" || key == "device.retry.reference" {
+            if ["device.media.drift", "device.retry.reference", "device.ecc.kind"].contains(&key) {
                 keys.push(("device.media.model", json!("tlc-3d")));
+                keys.push(("device.scrub.period", json!("7d")));
             }
             if *word == "qlc-3d" {
                 keys.push(("device.cell.bits", json!(4)));

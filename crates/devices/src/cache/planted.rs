@@ -1,8 +1,6 @@
 //! Mistakes that can be planted, to verify that the search for lost lines finds them. Without the feature `planted`,
 //! which no product has, there are none.
 
-use crate::kit::planted::planted;
-
 planted! {
     /// A mistake in what a cache does about power cuts.
     pub enum Slip {

@@ -4,5 +4,6 @@ pub mod arbitration;
 pub(crate) mod config;
 pub(crate) mod link;
 pub(crate) mod memory;
-pub(crate) mod planted;
+#[macro_use]
+mod planted;
 pub(crate) mod slots;

@@ -40,5 +40,3 @@ macro_rules! planted {
         }
     };
 }
-
-pub(crate) use planted;

@@ -2,7 +2,7 @@
 
 use super::config::SsdConfig;
 use super::ids::Block;
-use super::media::Found;
+use super::media::{Found, hard_rate};
 use engine::Time;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ impl Patrol {
             since: 0,
             urgent: 0,
             on_power: config.scrub.on_power,
-            most_errors: config.scrub.limit * config.ecc.hard,
+            most_errors: config.scrub.limit * hard_rate(&config.ecc),
             most_drift: config.scrub.drift_limit.unwrap_or(f64::INFINITY),
         }))
     }

@@ -107,6 +107,17 @@ pub fn what_contradicts_itself_is_refused_with_both_numbers() {
     };
     refuse(&[("device.ecc.hard", json!(1e-3))], "a new block of tlc-3d has 0.00148");
     refuse(&[("device.ecc.soft", json!("5e-3 in 2"))], "soft levels must rise");
+    let bch = ("device.ecc.kind", json!("bch"));
+    let corrects = |bits: u32| [bch.clone(), ("device.ecc.corrects", json!(bits))];
+    refuse(&corrects(0), "from 1 to 512");
+    refuse(&corrects(513), "from 1 to 512");
+    refuse(&corrects(10), "a new block of tlc-3d has 0.00148");
+    refuse(&corrects(120), "soft levels must rise");
+    let codeword = |size: &str| [bch.clone(), ("device.ecc.codeword", json!(size))];
+    refuse(&codeword("32KiB"), "no whole number of codewords");
+    refuse(&codeword("64B"), "from 128B to 64KiB");
+    let calibrated = ("device.retry.reference", json!("calibrated"));
+    refuse(&[calibrated], "give device.scrub.period");
     refuse(&[("device.media.spread_page", json!(1.5))], "not a spread from 0 to 1");
     refuse(&[("device.retry.window", json!(0.0))], "steps above 0");
     refuse(&[("device.retry.steps", json!(1001))], "at most 1000");
@@ -221,6 +232,38 @@ pub fn a_good_first_reference_saves_retries() {
     let (table, last, model) = (of("table"), of("last"), of("model"));
     assert!(last.0 < table.0 / 3 && model.0 < table.0 / 2, "{table:?} {last:?} {model:?}");
     assert!(last.1 <= last.0, "{last:?}");
+}
+
+/// What the patrol found stays behind by what has drifted since, and by what pages of a word line differ. Of a drive
+/// without power it finds nothing.
+#[test]
+pub fn a_patrol_tells_where_reads_begin() {
+    let of = |reference: &str, period: &str, age: &str| {
+        let config = config(&[
+            ("device.retry.reference", json!(reference)),
+            ("device.scrub.period", json!(period)),
+            ("device.scrub.limit", json!(1.0)),
+            ("device.scrub.on_power", json!(false)),
+        ]);
+        retried(&mut aged(&config, &[age]))
+    };
+    let table = of("table", "7d", "1y at 30C");
+    let often = of("calibrated", "7d", "1y at 30C");
+    let rarely = of("calibrated", "180d", "1y at 30C");
+    assert!(often < rarely && rarely < table && often < table / 10, "{table} {often} {rarely}");
+    assert_eq!(of("calibrated", "7d", "1y at 30C off"), of("table", "7d", "1y at 30C off"));
+}
+
+#[test]
+pub fn a_restored_drive_begins_where_its_patrol_was() {
+    let config = config(&[
+        ("device.retry.reference", json!("calibrated")),
+        ("device.scrub.period", json!("7d")),
+    ]);
+    let mut drive = aged(&config, &["1y at 40C"]);
+    let mut restored = new(&config);
+    restored.restore(drive.save().unwrap()).unwrap();
+    assert_eq!(retried(&mut restored), retried(&mut drive));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::{
 };
 use crate::common::seeds;
 use devices::ssd::SsdConfig;
+use devices::ssd::media::{Aged, Forecast};
 use devices::{Examine, Persist, Prepare, latency};
 use engine::{Device, Lba, Op, Random, Request, Status, Xoshiro256};
 use serde_json::{Value, json};
@@ -20,6 +21,64 @@ pub fn a_stronger_code_never_loses_a_page_more() {
         (of("none", 8.8e-3), of("1.1e-2 in 2", 8.8e-3), of("1.1e-2 in 2, 1.4e-2 in 6", 8.8e-3));
     assert!(two.is_subset(&one) && one.is_subset(&none) && two.len() < none.len());
     assert!(none.is_subset(&of("none", 7e-3)));
+}
+
+/// Pages that are alike but for how many of their bits are wrong by chance.
+fn by_bits(changes: &[(&'static str, Value)]) -> SsdConfig {
+    let mut all = vec![
+        ("device.ecc.kind", json!("bch")),
+        ("device.media.spread_errors", json!(0.0)),
+        ("device.media.cycles", json!(3200)),
+        ("device.blocks_per_plane", json!(256)),
+    ];
+    all.extend(changes.iter().cloned());
+    config(&all)
+}
+
+#[test]
+pub fn a_code_of_bits_corrects_pages_as_often_as_the_binomial_distribution_says() {
+    for corrects in [62, 66, 72] {
+        let config = by_bits(&[("device.ecc.corrects", json!(corrects))]);
+        let mut ssd = aged(&config, &["30d at 30C"]);
+        read_all(&mut ssd);
+        let report = media(&ssd);
+        let reads: u64 = report.retries.iter().sum();
+        let forecast = Forecast::of(&config).unwrap();
+        let hours = devices::ssd::media::MONTH * 12.0 * 30.0 / 365.25;
+        let expected = forecast.soft(Aged { cycles: 3200.0, hours });
+        let found = report.soft_reads as f64 / reads as f64;
+        let deviation = (expected * (1.0 - expected) / reads as f64).sqrt();
+        let off = (found - expected).abs();
+        assert!(expected > 0.001 && off < 4.0 * deviation + 0.003, "{found} and not {expected}");
+    }
+}
+
+#[test]
+pub fn a_code_that_corrects_more_bits_never_loses_a_page_more_and_a_second_read_finds_the_same() {
+    let of = |corrects: u32| {
+        let changes =
+            [("device.ecc.corrects", json!(corrects)), ("device.ecc.soft", json!("none"))];
+        let mut ssd = aged(&by_bits(&changes), &["30d at 30C"]);
+        let lost = lost_of(&mut ssd);
+        assert_eq!(lost_of(&mut ssd), lost);
+        lost
+    };
+    let (weak, strong) = (of(62), of(68));
+    assert!(strong.is_subset(&weak) && strong.len() < weak.len() && !strong.is_empty());
+}
+
+/// A write to a young drive looks at no page, because none can be lost.
+#[test]
+pub fn what_was_proven_of_a_young_drive_is_not_believed_of_an_old_one() {
+    let mut ssd = new(&losing(&[]));
+    write(&mut ssd, &[(Op::Write, 0, SECTORS as u32)]);
+    assert_eq!(media(&ssd).healed, 0);
+    ssd.age("1y at 40C".parse().unwrap()).unwrap();
+    let lost: Vec<u64> = lost_of(&mut ssd).into_iter().collect();
+    assert!(lost.len() > 10);
+    let all: Vec<_> = lost.iter().map(|page| (Op::Write, page * SECTORS, SECTORS as u32)).collect();
+    write(&mut ssd, &all);
+    assert_eq!(media(&ssd).healed, lost.len() as u64);
 }
 
 #[test]

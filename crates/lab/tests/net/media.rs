@@ -34,6 +34,8 @@ pub fn of_media(path: &str, dice: &mut Dice) -> Option<String> {
         "media.errors_reads_wear_power" => dice.number(&[0.0, 0.33]),
         "ecc.hard" => dice.number(&[8.8e-3, 6e-3]),
         "ecc.soft" => dice.text(&["none", "1.4e-2 in 6", "1.1e-2 in 2, 1.4e-2 in 6"]),
+        "ecc.codeword" => dice.text(&["512B", "1KiB", "4KiB"]),
+        "ecc.corrects" => dice.whole(&[40, 72]),
         "ecc.decode" => dice.text(&["0ns", "20us"]),
         "scrub.period" => dice.text(&["none", "1s", "7d"]),
         "thermal.limit" => dice.text(&["70C", "90C"]),

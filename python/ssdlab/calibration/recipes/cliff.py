@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import random
+import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -25,6 +26,8 @@ RATIO, FEWEST, MOST = 1.2, 3, 400
 RESTS = (1, 2, 3, 4, 5)
 #: A rest that gives back more than this share of the cache may have had nothing left to give.
 ALL = 0.95
+#: A copy that took less of the cache than this share of what copies do did not fill it.
+FILLED = 0.75
 
 JOBS = """\
 rw=write
@@ -137,7 +140,7 @@ def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Fo
         found.add("forced_fold", folds, "B/s", "fold rate behind it, 1/(bits-1) bytes a byte")
     else:
         found.notes.append("fill ends before writes wait for folds: no rate of forced folds")
-    _rests(directory, time_scale, (fast, direct), found.quantities[0].value, found)
+    _rests(directory, time_scale, (fast, direct), found)
     values = {it.name: it.value for it in found.quantities}
     found.keys["device.slc_cache.limit"] = f"{values['cache'] / 1e6:.0f}MB"
     if "fold" in values:
@@ -201,20 +204,31 @@ def _rests(
     directory: Path,
     time_scale: float,
     pieces: tuple[Samples, Samples],
-    cache: float,
     found: Found,
 ) -> None:
     """What rests gave back, and the line through them."""
     rates = [rate(_inner(piece)) for piece in pieces]
     points: list[tuple[float, Samples]] = []
+    taken = {}
+    for number in RESTS:
+        copy = stage(directory / f"copy-{number}.json")
+        samples = _at_model_speed(bandwidth(directory, copy, "write"), time_scale)
+        taken[number] = _bytes_at(rates[0], rates[1], samples)
+    usual = statistics.median(taken.values())
     for number in RESTS:
         before, again = (stage(directory / f"{it}-{number}.json") for it in ("copy", "again"))
         name = again.name
         rest = (again.began_s - before.ended_s) / time_scale
+        if taken[number] < FILLED * usual:
+            found.notes.append(
+                f"{before.name}: the cache took less of it than of the others, as after a drive "
+                "that was full: left out"
+            )
+            continue
         samples = _at_model_speed(bandwidth(directory, again, "write"), time_scale)
         given = _bytes_at(rates[0], rates[1], samples)
         whole = sum(amount for _, amount in samples)
-        if given >= ALL * min(whole, cache):
+        if given >= ALL * min(whole, usual):
             found.notes.append(
                 f"{name}: a rest of {rest:.4g} s gave all of the cache back, and might have more"
             )

@@ -1,7 +1,7 @@
 //! What time and wear do to data, and how a drive reads it nevertheless: the keys under `device.media`, `device.ecc` and
 //! `device.retry`.
 
-use options::{Duration, Maybe, Values, choices, conditions, options, text_setting};
+use options::{Duration, Maybe, Size, Values, choices, conditions, options, text_setting};
 use std::fmt;
 use std::str::FromStr;
 
@@ -14,6 +14,8 @@ choices! {
         Tlc3d = "tlc-3d",
         /// TLC of 72 layers by another source: its references never move, and errors grow with a power of time.
         Tlc72l = "tlc-72l",
+        /// Planar MLC of 2x to 3x nm: four orders of magnitude fewer errors when new, and references that never move.
+        Mlc2ynm = "mlc-2ynm",
         /// QLC of the kind: twice the drift, 2.5 times the errors. A guess.
         Qlc3d = "qlc-3d",
         /// A chip of one's own: the numbers of its drift and errors are keys, which begin as those of `tlc-3d`.
@@ -36,19 +38,35 @@ choices! {
         Last = "last",
         /// Where the controller expects the levels, given age and wear.
         Model = "model",
+        /// Where the patrol (`device.scrub.period`) last found those of the block and the word line.
+        Calibrated = "calibrated",
+    }
+
+    /// What hard decoding corrects.
+    pub enum EccKind {
+        /// Each page up to one raw bit error rate.
+        Threshold = "threshold",
+        /// Each codeword up to a number of wrong bits, of which a page has by chance more or fewer.
+        Bch = "bch",
     }
 }
 
 conditions! {
     Media:
     MODELLED = "where data age (device.media.model)", |c| c.model != MediaModel::None;
-    DRIFTING = "where references drift (device.media.model other than \"tlc-72l\")", |c| {
-        !matches!(c.model, MediaModel::None | MediaModel::Tlc72l)
+    DRIFTING = "where references drift (device.media.model other than \"tlc-72l\" and \"mlc-2ynm\")", |c| {
+        !matches!(c.model, MediaModel::None | MediaModel::Tlc72l | MediaModel::Mlc2ynm)
     };
     CUSTOM = "with device.media.model = \"custom\"", |c| c.model == MediaModel::Custom;
     CUSTOM_POWER = "with device.media.model = \"custom\" and device.media.drift = \"power\"", |c| {
         c.model == MediaModel::Custom && c.drift == DriftLaw::Power
     };
+}
+
+conditions! {
+    Ecc:
+    BY_RATE = "with device.ecc.kind = \"threshold\"", |c| c.kind == EccKind::Threshold;
+    BY_BITS = "with device.ecc.kind = \"bch\"", |c| c.kind == EccKind::Bch;
 }
 
 conditions! {
@@ -105,8 +123,14 @@ options! {
 
     /// Error correction.
     pub struct Ecc as EccPartial {
+        /// What hard decoding corrects: an error rate, or wrong bits of a codeword.
+        kind: EccKind = EccKind::Threshold,
+        /// Data of a codeword; its parity comes on top.
+        codeword: Size where BY_BITS = Size::from_bytes(1024),
+        /// Wrong bits of a codeword that are corrected.
+        corrects: u32 where BY_BITS = 72,
         /// Raw bit error rate that hard decoding corrects.
-        hard: f64 = 8.8e-3,
+        hard: f64 where BY_RATE = 8.8e-3,
         /// Soft decoding: raw bit error rates that its levels correct, each with the senses that it takes.
         soft: SoftLevels = SoftLevels::default(),
         /// Time to decode a page once more.

@@ -224,13 +224,14 @@ impl Flash {
         assert!(!self.retired[block.at()], "a retired block is left alone");
         self.programmed[block.at()] = 0;
         self.opening[block.at()] = 0;
-        Arc::make_mut(&mut self.erases)[block.at()] += 1;
+        let erases = &mut Arc::make_mut(&mut self.erases)[block.at()];
+        *erases += 1;
         if let Some(damage) = &mut self.damage {
             damage.heal(block);
         }
         if let Some(media) = &mut self.media {
             let first = u64::from(block.0) * u64::from(self.pages_per_block);
-            media.erased(block, first..first + u64::from(self.pages_per_block));
+            media.erased(block, *erases, first..first + u64::from(self.pages_per_block));
         }
     }
 
@@ -272,10 +273,18 @@ impl Flash {
         self.media.as_ref().is_none_or(|media| media.is_sound(block))
     }
 
-    /// The same of one of which the host now reads a flash page, which counts if it is.
+    /// The same of a page that the host now reads, which counts if it is.
     #[inline]
-    pub fn reads_at_once(&mut self, block: Block) -> bool {
-        self.media.as_mut().is_none_or(|media| media.reads_at_once(block))
+    pub fn reads_at_once(&mut self, block: Block, page: impl FnOnce() -> FlashPage) -> bool {
+        let erases = || self.erases[block.at()];
+        self.media.as_mut().is_none_or(|media| media.reads_at_once(block, page, erases))
+    }
+
+    /// Whether no page of the drive is known to be, or can be, beyond correction.
+    #[inline]
+    pub fn loses_nothing(&mut self) -> bool {
+        let Some(media) = &mut self.media else { return true };
+        media.loses_nothing() || media.prove(self.erases.iter().copied().max().unwrap_or(0))
     }
 
     /// What a patrol finds in a block.

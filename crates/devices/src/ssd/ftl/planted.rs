@@ -1,8 +1,6 @@
 //! Mistakes that can be planted in the map cache and the SLC cache, to verify that the laws find them. Without the
 //! feature `planted`, which no product has, there are none.
 
-use crate::kit::planted::planted;
-
 planted! {
     /// A mistake in a cache.
     pub enum Slip {

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The bit of a block's reads which says that it holds one bit a cell.
+/// The bit of a block's reads which says that it holds one bit a cell, and the one that it has younger parts.
 const ONE_BIT: u32 = 1 << 31;
+const SPLIT: u32 = 1 << 30;
 /// Steps of a class in a unit of the logarithm of drift or errors.
 const CLASS_STEPS: f64 = 1024.0;
 
@@ -12,11 +13,15 @@ const CLASS_STEPS: f64 = 1024.0;
 pub struct Cell {
     /// Minute of the clock at which its first page was programmed.
     pub opened: u32,
-    /// Flash pages of it that the host has read since; the highest bit says that it holds one bit a cell.
+    /// Flash pages of it that the host has read since; the highest bits say that it holds one bit a cell, and that it has
+    /// younger parts.
     pub reads: u32,
-    /// Age in minutes, and reads, from which on its class is another.
+    /// Age in minutes from which on its class is another.
     pub until_age: u32,
-    pub until_reads: u32,
+    /// The same of reads, in units of which a class knows some: 7 bits, and a power of two.
+    until_reads: u16,
+    /// Pages of it are read at once whose hashes begin with less.
+    pub limit: u16,
     /// Logarithms of its mean drift and error rate, in steps.
     pub drift: i16,
     pub errors: i16,
@@ -28,7 +33,7 @@ impl Cell {
     /// Flash pages that the host has read.
     #[inline]
     pub fn reads(&self) -> u32 {
-        self.reads & !ONE_BIT
+        self.reads & (SPLIT - 1)
     }
 
     /// A block whose first page is programmed at a minute of the clock.
@@ -42,26 +47,57 @@ impl Cell {
         minute.saturating_sub(self.opened)
     }
 
-    /// Whether its class holds at an age.
+    /// Whether its class holds at an age, given the unit of reads, and with one read more.
     #[inline]
-    pub fn is_of_class(&self, age: u32) -> bool {
-        age < self.until_age && self.reads() < self.until_reads
+    pub fn is_of_class(&self, age: u32, unit: u32, more: u32) -> bool {
+        let reads = u64::from(self.reads() + more);
+        age < self.until_age && reads < u64::from(self.until_units()) * u64::from(unit)
     }
 
-    /// Its class, and the age and the reads up to which it is that.
-    pub fn set_class(&mut self, (drift, errors): (i16, i16), (until_age, until_reads): (u32, u32)) {
-        *self = Cell { until_age, until_reads, drift, errors, ..*self };
+    /// The reads from which on its class is another.
+    #[inline]
+    pub fn until_reads(&self, unit: u32) -> u32 {
+        self.until_units().saturating_mul(unit)
+    }
+
+    #[inline]
+    fn until_units(&self) -> u32 {
+        u32::from(self.until_reads & 0x7f).wrapping_shl(u32::from(self.until_reads >> 7))
+    }
+
+    /// Its class, the age and the units of reads up to which it is that, and its limit. Units have at most 7 digits that
+    /// are not 0, in binary.
+    pub fn set_class(
+        &mut self,
+        (drift, errors): (i16, i16),
+        (until_age, units): (u32, u32),
+        limit: u16,
+    ) {
+        let power = (32 - units.leading_zeros()).saturating_sub(7);
+        let until_reads = (units >> power) as u16 | (power as u16) << 7;
+        *self = Cell { until_age, until_reads, limit, drift, errors, ..*self };
     }
 
     /// Another flash page is read.
     #[inline]
     pub fn count_read(&mut self) {
-        self.reads += u32::from(self.reads() < ONE_BIT - 1);
+        self.reads += u32::from(self.reads() < SPLIT - 1);
     }
 
     /// Whether it holds one bit a cell.
     pub fn is_one_bit(&self) -> bool {
         self.reads & ONE_BIT != 0
+    }
+
+    /// Whether it has younger parts.
+    #[inline]
+    pub fn is_split(&self) -> bool {
+        self.reads & SPLIT != 0
+    }
+
+    /// It has, from now on.
+    pub fn split(&mut self) {
+        self.reads |= SPLIT;
     }
 }
 
@@ -79,4 +115,24 @@ pub fn stepped(number: f64) -> i16 {
 
 pub fn unstepped(steps: i16) -> f64 {
     f64::from(steps) / CLASS_STEPS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_of_a_class_are_kept_to_the_unit() {
+        for reads in (0..5000).chain([65_535, 1 << 20, u32::MAX / 3]) {
+            let (_, until) = rounded(reads, 6);
+            for by in [1, 4, 16] {
+                let mut cell = Cell::default();
+                let units = until.saturating_mul(by);
+                cell.set_class((0, 0), (1, units), 0);
+                assert_eq!(cell.until_reads(3), units.saturating_mul(3), "{reads}");
+                cell.set_class((0, 0), (0, 0), 0);
+                assert_eq!(cell.until_reads(3), 0);
+            }
+        }
+    }
 }

@@ -103,7 +103,7 @@ impl Forecast {
 
     /// Whether the retries of a read depend on what was read before, so that these are those of a first read.
     pub fn is_of_first_reads(&self) -> bool {
-        self.ladder.reference == Reference::Last
+        matches!(self.ladder.reference, Reference::Last | Reference::Calibrated)
     }
 
     /// How much faster data age at a temperature than at 30 degrees.
@@ -119,10 +119,10 @@ impl Forecast {
 
     /// The chance that a page is beyond correction: by its errors, or because the table of references ends.
     pub fn lost(&self, aged: Aged) -> f64 {
-        let (errors, limit) = (self.means(aged).1, self.ladder.limit());
+        let errors = self.means(aged).1;
         let by_errors = match &self.lines {
             Some(lines) => lines.mean(|z| self.lost_on_line(errors, z)),
-            None => chance_lost(errors, limit, self.errors),
+            None => self.ladder.beyond_limit(errors, self.errors),
         };
         either(by_errors, self.beyond_table(aged))
     }
@@ -132,7 +132,7 @@ impl Forecast {
         // Half of the variance lies between word lines.
         let half = self.errors * std::f64::consts::FRAC_1_SQRT_2;
         let of_line = errors * libm::exp(half * z - half * half / 2.0);
-        chance_lost(of_line, self.ladder.limit(), half)
+        self.ladder.beyond_limit(of_line, half)
     }
 
     /// By how much losses vary between the blocks of a die: the variance of the chance of a block, in squares of its mean.
@@ -150,7 +150,7 @@ impl Forecast {
         let by_errors = moments(&|z| {
             lines.mean(|line| {
                 let off = half * line - half * half / 2.0 + quarter * z - quarter * quarter / 2.0;
-                chance_lost(errors * libm::exp(off), self.ladder.limit(), quarter)
+                self.ladder.beyond_limit(errors * libm::exp(off), quarter)
             })
         });
         let by_drift = if self.searches {
@@ -201,7 +201,7 @@ impl Forecast {
 
     /// The chance that a page needs soft decoding.
     pub fn soft(&self, aged: Aged) -> f64 {
-        chance_lost(self.means(aged).1, self.ladder.hard(), self.errors)
+        self.ladder.beyond_hard(self.means(aged).1, self.errors)
     }
 
     /// The retries of a page, read for the first time: the integral over its drift, its errors and what the
@@ -222,9 +222,11 @@ impl Forecast {
     /// The chance of no more than so many retries.
     fn at_most(&self, aged: Aged, steps: f64) -> f64 {
         let (drift, errors) = self.means(aged);
+        // How far pages are corrected is part of how they differ.
+        let spread = libm::hypot(self.errors, self.ladder.spread());
         // Given errors, the window; given where the read begins, the chance of no more than so many steps.
         let within = |z: f64, from: f64| {
-            let page = errors * libm::exp(self.errors * z - self.errors * self.errors / 2.0);
+            let page = errors * libm::exp(spread * z - self.errors * self.errors / 2.0);
             let reach = steps + self.ladder.window(page);
             self.below(drift, from + reach) - self.below(drift, from - reach)
         };
@@ -232,7 +234,9 @@ impl Forecast {
         let from = |z: f64| drift * libm::exp(off * z - off * off / 2.0);
         match self.ladder.reference {
             Reference::Model => coarse(|x| coarse(|z| within(z, from(x)))),
-            Reference::Table | Reference::Last => mean_over(|z| within(z, 0.0)),
+            Reference::Table | Reference::Last | Reference::Calibrated => {
+                mean_over(|z| within(z, 0.0))
+            }
         }
     }
 

@@ -1,5 +1,8 @@
 //! The ladder of a read: the retry table, a search, soft decoding; and what each costs.
 
+use super::code::{Code, code_of};
+use super::normal::mean_over;
+use super::spread::chance_lost;
 use crate::ssd::config::{Ecc, Reference, Retry};
 use engine::Time;
 
@@ -25,6 +28,8 @@ pub struct Ladder {
     window_each: f64,
     /// Soft levels: the raw error rate that each corrects, and its senses.
     soft: Vec<(f64, u32)>,
+    /// Where it corrects a number of bits.
+    code: Option<Code>,
 }
 
 /// What became of a read.
@@ -61,6 +66,9 @@ impl Outcome {
 impl Ladder {
     /// As the configuration says, for flash of which a new block has the error rate `new`.
     pub fn new(ecc: &Ecc, retry: &Retry, new: f64) -> Ladder {
+        let code = code_of(ecc);
+        let hard_log = code.as_ref().map_or_else(|| libm::log(ecc.hard), Code::middle);
+        let hard = code.as_ref().map_or(ecc.hard, |_| libm::exp(hard_log));
         Ladder {
             steps: retry.steps,
             reference: retry.reference,
@@ -68,10 +76,11 @@ impl Ladder {
             search_ns: retry.search.ns(),
             pipelined: retry.pipelined,
             decode_ns: ecc.decode.ns(),
-            hard: ecc.hard,
-            hard_log: libm::log(ecc.hard),
-            window_each: retry.window / libm::log(ecc.hard / new),
+            hard,
+            hard_log,
+            window_each: retry.window / libm::log(hard / new),
             soft: ecc.soft.levels().to_vec(),
+            code,
         }
     }
 
@@ -80,9 +89,42 @@ impl Ladder {
         self.soft.last().map_or(self.hard, |(rate, _)| *rate)
     }
 
-    /// The same of hard decoding.
+    /// The same of hard decoding; where it corrects a number of bits, of half of all pages.
     pub fn hard(&self) -> f64 {
         self.hard
+    }
+
+    /// Whether pages differ in what hard decoding corrects of them.
+    #[inline]
+    pub fn differs(&self) -> bool {
+        self.code.is_some()
+    }
+
+    /// By how much a page with this quantile is corrected further than half of all pages are, as a logarithm.
+    #[inline]
+    pub fn further(&self, quantile: f64) -> f64 {
+        self.code.as_ref().map_or(0.0, |code| code.of(quantile) - code.middle())
+    }
+
+    /// The standard deviation of that.
+    pub fn spread(&self) -> f64 {
+        self.code.as_ref().map_or(0.0, Code::spread)
+    }
+
+    /// The chance that hard decoding does not correct a page, of which the mean error rate and its spread are known.
+    pub fn beyond_hard(&self, errors: f64, spread: f64) -> f64 {
+        if !self.differs() {
+            return chance_lost(errors, self.hard, spread);
+        }
+        mean_over(|z| chance_lost(errors, self.hard * libm::exp(self.further(z)), spread))
+    }
+
+    /// The same of all that corrects.
+    pub fn beyond_limit(&self, errors: f64, spread: f64) -> f64 {
+        match self.soft.last() {
+            Some((rate, _)) => chance_lost(errors, *rate, spread),
+            None => self.beyond_hard(errors, spread),
+        }
     }
 
     /// How far from the best reference a sense still succeeds, in steps, at a raw error rate.
@@ -99,12 +141,22 @@ impl Ladder {
     /// What a read comes to of a page whose best reference is `drift` steps away, and which has this raw error rate
     /// there; it begins at reference `from`.
     pub fn climb(&self, drift: f64, errors: f64, from: f64) -> Outcome {
-        self.climb_from(drift, libm::log(errors), from)
+        self.climb_from(drift, (libm::log(errors), 0.0), from)
     }
 
-    /// The same by the logarithm of the error rate.
-    pub fn climb_from(&self, drift: f64, errors: f64, from: f64) -> Outcome {
-        let needed = (drift - from).abs() - self.window_by(errors);
+    /// Whether a read which begins at the first entry is known to take one sense, by the logarithms of drift and error
+    /// rate. Without their powers, so not of all that do.
+    #[inline]
+    pub fn is_surely_plain(&self, drift: f64, errors: f64) -> bool {
+        // exp(-x) < 1 / (1 + x + x^2/2 + x^3/6).
+        let x = -drift;
+        let above = 1.0 + x * (1.0 + x * (0.5 + x / 6.0));
+        x > 0.0 && errors < self.hard_log && self.window_by(errors) * above >= 1.0
+    }
+
+    /// The same by the logarithm of the error rate, and how much further than half of all pages it is corrected.
+    pub fn climb_from(&self, drift: f64, (errors, further): (f64, f64), from: f64) -> Outcome {
+        let needed = (drift - from).abs() - self.window_by(errors - further);
         let steps = if needed > NOTHING { needed.ceil() as u32 } else { 0 };
         let searched = steps > self.steps;
         let mut outcome = Outcome { steps: steps.min(self.steps), searched, ..Outcome::default() };
@@ -112,13 +164,24 @@ impl Ladder {
             outcome.lost = true;
             return outcome;
         }
-        if errors > self.hard_log {
+        if errors > self.hard_log + further {
             let errors = libm::exp(errors);
             let enough = self.soft.iter().position(|(rate, _)| errors <= *rate);
             outcome.soft = enough.map_or(self.soft.len(), |place| place + 1) as u32;
             outcome.lost = enough.is_none();
         }
         outcome
+    }
+
+    /// Whether no read is beyond correction of pages whose best reference is at most `drift` steps away, and which have
+    /// at most this raw error rate. Where a table ends without a search, only of reads that begin at its first entry.
+    pub fn never_loses(&self, drift: f64, errors: f64) -> bool {
+        let begins_first = self.reference == Reference::Table;
+        // The page that is corrected least.
+        let least = self.further(f64::NEG_INFINITY);
+        let within = drift - self.window_by(libm::log(errors) - least) <= f64::from(self.steps);
+        let limit = self.soft.last().map_or(self.hard * libm::exp(least), |(rate, _)| *rate);
+        (self.search_ns.is_some() || begins_first && within) && errors <= limit
     }
 
     fn step_time(&self, steps: u32, sense_ns: Time, bus_ns: Time) -> Time {
@@ -160,6 +223,22 @@ mod tests {
             assert_eq!(ladder.climb(drift, 1.48e-3, 0.0).steps, steps, "{drift}");
             assert_eq!(ladder.climb(0.0, 1.48e-3, drift).steps, steps, "{drift} the other way");
         }
+    }
+
+    #[test]
+    fn what_is_surely_plain_is_plain_and_most_of_what_is_plain_is_surely_so() {
+        let (mut plain, mut surely) = (0, 0);
+        for step in 0..400 {
+            for errors in [1e-4_f64, 1.48e-3, 3e-3, 8e-3, 9e-3] {
+                let (drift, errors) = (-4.0 + 0.0125 * f64::from(step), errors.ln());
+                let ladder = ladder(|_, _| {});
+                let found = ladder.climb_from(drift.exp(), (errors, 0.0), 0.0).is_plain();
+                assert!(found || !ladder.is_surely_plain(drift, errors), "{drift} {errors}");
+                plain += i32::from(found);
+                surely += i32::from(ladder.is_surely_plain(drift, errors));
+            }
+        }
+        assert!(surely * 20 > plain * 19, "{surely} of {plain}");
     }
 
     #[test]

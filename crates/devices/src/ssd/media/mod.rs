@@ -7,6 +7,7 @@
 
 mod age;
 mod cell;
+mod code;
 mod failing;
 mod forms;
 mod frailty;
@@ -17,6 +18,7 @@ mod losses;
 mod normal;
 mod place;
 pub mod planted;
+mod proof;
 mod report;
 mod resumed;
 mod spread;
@@ -24,6 +26,7 @@ mod state;
 mod tally;
 
 pub use age::{AGE_EXPECTED, Age};
+pub use code::hard_rate;
 pub use failing::{Fleet, Lived};
 pub use forms::{Aged, Forecast, Retries};
 pub use frailty::Draws;

@@ -103,7 +103,7 @@ pub fn of_hash(hash: u64) -> f64 {
 /// Quantiles of hashes by a table: exact at its points and in both tails, where losses begin, and between two points on
 /// the line through them, which is off by less than 1e-4.
 #[derive(Debug, Clone)]
-pub struct Quantiles(Vec<f64>);
+pub struct Quantiles(Box<[f64; (1 << POINT_BITS) + 1]>);
 
 /// Bits of a hash that name a point of the table, and points at its ends that are tails.
 const POINT_BITS: u32 = 12;
@@ -114,7 +114,7 @@ impl Quantiles {
     pub fn new() -> Quantiles {
         let last = 1_u64 << POINT_BITS;
         let hash = |point: u64| if point < last { point << (64 - POINT_BITS) } else { u64::MAX };
-        Quantiles((0..=last).map(|point| of_hash(hash(point))).collect())
+        Quantiles(Box::new(std::array::from_fn(|point| of_hash(hash(point as u64)))))
     }
 
     /// The quantile of a hash.
@@ -130,15 +130,30 @@ impl Quantiles {
     }
 }
 
-/// A hash of two numbers whose bits all depend on all of theirs (the finalizer of `SplitMix64`, twice).
+/// The finalizer of `SplitMix64`.
+#[inline]
+fn stir(x: u64) -> u64 {
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// A hash of two numbers whose bits all depend on all of theirs: stirred twice.
 #[inline]
 pub fn mix(a: u64, b: u64) -> u64 {
-    fn stir(x: u64) -> u64 {
-        let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    }
-    stir(stir(a.wrapping_add(0x9e37_79b9_7f4a_7c15)) ^ b.wrapping_mul(0xd6e8_feb8_6659_fd93))
+    mix_into(stirred(a), b)
+}
+
+/// The first number of a hash, stirred once and for all.
+#[inline]
+pub fn stirred(a: u64) -> u64 {
+    stir(a.wrapping_add(0x9e37_79b9_7f4a_7c15))
+}
+
+/// The hash of a number that has been stirred and another.
+#[inline]
+pub fn mix_into(stirred: u64, b: u64) -> u64 {
+    stir(stirred ^ b.wrapping_mul(0xd6e8_feb8_6659_fd93))
 }
 
 /// The mean of a function of a standard normal variable, by Simpson's rule from -12 to 12.

@@ -1,8 +1,6 @@
 //! Mistakes that can be planted in how data age, to verify that the laws find them. Without the feature `planted`,
 //! which no product has, there are none.
 
-use crate::kit::planted::planted;
-
 planted! {
     /// A mistake in how data age.
     pub enum Mistake {

@@ -41,6 +41,11 @@ impl Resumed {
         part
     }
 
+    /// The blocks that have younger parts.
+    pub fn blocks(&self) -> impl Iterator<Item = Block> {
+        self.parts.keys().map(|block| Block(*block))
+    }
+
     /// A block is erased.
     #[inline]
     pub fn forget(&mut self, block: Block) {

@@ -1,6 +1,7 @@
 //! How much pages differ: the spread of their error rates is worth sixteen orders of magnitude of losses, so it is not a
 //! free number but follows from what the drive is rated for.
 
+use super::code::hard_rate;
 use super::law::{Law, YEAR};
 use super::normal::{chance_above, exceeded_with};
 use crate::ssd::config::SsdConfig;
@@ -79,7 +80,8 @@ pub fn spread_of(config: &SsdConfig, law: &Law) -> (f64, SpreadOrigin) {
     if let Some(given) = config.media.spread_errors {
         return (given, SpreadOrigin::Given);
     }
-    let limit = config.ecc.soft.levels().last().map_or(config.ecc.hard, |(rate, _)| *rate);
+    let soft = config.ecc.soft.levels().last().map(|(rate, _)| *rate);
+    let limit = soft.unwrap_or_else(|| hard_rate(&config.ecc));
     let rated = f64::from(config.wear.rated_cycles);
     // Pages of one word line are lost together: parity over them bears no wider spread.
     let parity_of = if config.parity.stagger { config.parity.of } else { 0 };

@@ -8,7 +8,9 @@ const HISTOGRAM: usize = 42;
 /// What was counted.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tally {
-    pub retries: Vec<u64>,
+    /// Reads whose first sense was enough.
+    plain: u64,
+    retries: Vec<u64>,
     pub soft: u64,
     pub searched: u64,
     pub uncorrectable: u64,
@@ -19,7 +21,11 @@ pub struct Tally {
 
 impl Tally {
     /// A read of the host.
+    #[inline]
     pub fn count(&mut self, outcome: Outcome) {
+        if outcome.is_plain() {
+            return self.count_plain();
+        }
         let place = (outcome.steps as usize).min(HISTOGRAM - 1);
         if self.retries.len() <= place {
             self.retries.resize(place + 1, 0);
@@ -32,14 +38,22 @@ impl Tally {
         self.uncorrectable += u64::from(outcome.lost || rebuilt);
     }
 
-    /// A read of the host whose first sense was enough; always true.
+    /// A read of the host whose first sense was enough.
     #[inline]
-    pub fn count_plain(&mut self) -> bool {
-        match self.retries.first_mut() {
-            Some(reads) => *reads += 1,
-            None => self.retries.push(1),
+    pub fn count_plain(&mut self) {
+        self.plain += 1;
+    }
+
+    /// Reads by the number of their retries, as far as there were any.
+    pub fn retries(&self) -> Vec<u64> {
+        let mut retries = self.retries.clone();
+        if self.plain > 0 && retries.is_empty() {
+            retries.push(0);
         }
-        true
+        if let Some(first) = retries.first_mut() {
+            *first += self.plain;
+        }
+        retries
     }
 
     /// A flash page is beyond correction by what was copied to it.

@@ -1,8 +1,6 @@
 //! Bugs that can be planted, to verify that the search finds them. Without the feature
 //! `planted`, which no product has, there are none.
 
-use crate::kit::planted::planted;
-
 planted! {
     /// A mistake in what a drive does about power cuts.
     pub enum Bug {

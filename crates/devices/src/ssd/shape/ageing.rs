@@ -1,7 +1,7 @@
 //! Constraints between the keys of how data age, of what fails, and of heat.
 
-use crate::ssd::config::{Media, Reference, SsdConfig};
-use crate::ssd::media::{Ladder, Law, Outcome, Rebuilt};
+use crate::ssd::config::{EccKind, Media, Reference, SsdConfig};
+use crate::ssd::media::{Ladder, Law, Outcome, Rebuilt, hard_rate};
 use engine::Time;
 use options::Invalid;
 
@@ -31,20 +31,21 @@ fn media(config: &SsdConfig) -> Result<(), Invalid> {
         return Err(Invalid::new(&[key], format!("{spread} is not a spread from 0 to 1")));
     }
     let new = law.errors_of_new();
-    if !(ecc.hard > new && ecc.hard < 0.5) {
+    let hard = hard_of(config)?;
+    let by = if ecc.kind == EccKind::Bch { "device.ecc.corrects" } else { "device.ecc.hard" };
+    if !(hard > new && hard < 0.5) {
         let problem = format!(
-            "hard decoding corrects an error rate of {}, and a new block of {} has {new}: it must be above \
+            "hard decoding corrects an error rate of {hard}, and a new block of {} has {new}: it must be above \
              that, and below 0.5",
-            ecc.hard, media.model
+            media.model
         );
-        return Err(Invalid::new(&["device.ecc.hard", "device.media.model"], problem));
+        return Err(Invalid::new(&[by, "device.media.model"], problem));
     }
-    if let Some((rate, _)) = ecc.soft.levels().first().filter(|(rate, _)| *rate <= ecc.hard) {
+    if let Some((rate, _)) = ecc.soft.levels().first().filter(|(rate, _)| *rate <= hard) {
         let problem = format!(
-            "the first soft level corrects {rate}, which hard decoding does already ({}): soft levels must rise",
-            ecc.hard
+            "the first soft level corrects {rate}, which hard decoding does already ({hard}): soft levels must rise"
         );
-        return Err(Invalid::new(&["device.ecc.soft", "device.ecc.hard"], problem));
+        return Err(Invalid::new(&["device.ecc.soft", by], problem));
     }
     if !(retry.window > 0.0 && retry.window <= 10.0) {
         let problem = format!("{} is not a number of steps above 0, and at most 10", retry.window);
@@ -60,9 +61,40 @@ fn media(config: &SsdConfig) -> Result<(), Invalid> {
         let keys = ["device.retry.reference", "device.retry.search"];
         return Err(Invalid::new(&keys, problem));
     }
+    if retry.reference == Reference::Calibrated && config.scrub.period.0.is_none() {
+        let problem = "what the patrol finds is where reads begin, and there is none; give device.scrub.period, or use \
+                       reference = \"table\", \"last\" or \"model\"";
+        return Err(Invalid::new(&["device.retry.reference", "device.scrub.period"], problem));
+    }
     scrub(config)?;
     failures(config)?;
     longest_read(config, &Ladder::new(ecc, retry, new))
+}
+
+/// The raw error rate that hard decoding corrects.
+fn hard_of(config: &SsdConfig) -> Result<f64, Invalid> {
+    /// Data of a codeword, and the share of its bits that codes correct at most: one in 16.
+    const CODEWORDS: std::ops::RangeInclusive<u64> = 128..=1 << 16;
+    let ecc = &config.ecc;
+    if ecc.kind == EccKind::Bch {
+        let codeword = ecc.codeword.bytes();
+        if !CODEWORDS.contains(&codeword) || !config.page_size.bytes().is_multiple_of(codeword) {
+            let problem = format!(
+                "a page of {} has no whole number of codewords of {}, from 128B to 64KiB",
+                config.page_size, ecc.codeword
+            );
+            return Err(Invalid::new(&["device.ecc.codeword", "device.page_size"], problem));
+        }
+        let most = codeword * 8 / 16;
+        if !(1..=most).contains(&u64::from(ecc.corrects)) {
+            let problem = format!(
+                "{} is not a number of wrong bits from 1 to {most}, one in 16 of a codeword of {}",
+                ecc.corrects, ecc.codeword
+            );
+            return Err(Invalid::new(&["device.ecc.corrects", "device.ecc.codeword"], problem));
+        }
+    }
+    Ok(hard_rate(ecc))
 }
 
 /// The numbers of how data age: each has a least and a most with which sums stay finite.

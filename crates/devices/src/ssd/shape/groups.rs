@@ -271,12 +271,14 @@ impl Groups {
     /// The die and the round of a group; of a group of parity under its number in `stripe_of`, behind those of the data.
     #[inline]
     pub fn die_and_round_of(&self, first_die: u32, group: u32) -> (u32, u32) {
-        let Some(stripe) = group.checked_sub(self.per_block) else {
-            return (self.place(first_die, group).die, self.round_of(group));
+        let at = if group < self.per_block {
+            let parity = if self.parity_of > 0 { group / (self.parity_of - 1) } else { 0 };
+            group + parity
+        } else {
+            let data = self.parity_of - 1;
+            let last = ((group - self.per_block + 1) * data).min(self.per_block) - 1;
+            last + last / data + 1
         };
-        let data = self.parity_of - 1;
-        let last = ((stripe + 1) * data).min(self.per_block) - 1;
-        let at = last + last / data + 1;
         (first_die + at % self.width, at / self.width)
     }
 

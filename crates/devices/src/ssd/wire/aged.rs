@@ -23,6 +23,30 @@ impl Ssd {
     /// The controller has processed a request.
     pub(super) fn begin_aged(&mut self, slot: Slot, request: &Request) {
         let now = self.clock.now;
+        let is_plain = self.flash.media().is_some_and(|media| media.is_plain(now));
+        if !is_plain || self.patrol.is_some() {
+            return self.begin_watched(slot, request);
+        }
+        if request.op == Op::Write {
+            if !self.flash.loses_nothing() {
+                self.begin_over_losses(request);
+            }
+            return self.begin_buffered(slot, request);
+        }
+        self.cache.begin(&mut self.ftl, &mut self.flash);
+        self.front.expect(slot, 0);
+        let pages = front::touched(self.ftl.geometry(), request);
+        if pages.end - pages.start > 1 {
+            return self.begin_aged_reads(slot, request, Worst::default());
+        }
+        if let Err(worst) = self.begin_page_read(slot, request, Lpn(pages.start), true) {
+            self.begin_aged_reads(slot, request, worst);
+        }
+    }
+
+    /// The same where a minute has ended, something fails or is known to be lost, or a patrol may be due.
+    fn begin_watched(&mut self, slot: Slot, request: &Request) {
+        let now = self.clock.now;
         if let Some(media) = self.flash.media_mut() {
             media.advance(now);
             if media.may_give_up() {
@@ -39,41 +63,57 @@ impl Ssd {
         self.cache.begin(&mut self.ftl, &mut self.flash);
         self.front.expect(slot, 0);
         let pages = front::touched(self.ftl.geometry(), request);
-        let mut worst = Worst::default();
-        let knows_losses = self.flash.media().is_some_and(Media::knows_losses);
-        if pages.end - pages.start > 1
-            || knows_losses
-            || !self.begin_page_read(slot, request, Lpn(pages.start), &mut worst)
-        {
-            self.begin_aged_reads(slot, request, worst);
-        }
+        let looks =
+            pages.end - pages.start > 1 || self.flash.media().is_some_and(Media::knows_losses);
+        let worst = if looks {
+            Worst::default()
+        } else {
+            let is_plain = self.flash.media().is_some_and(|media| media.is_plain(now));
+            match self.begin_page_read(slot, request, Lpn(pages.start), is_plain) {
+                Ok(()) => return,
+                Err(worst) => worst,
+            }
+        };
+        self.begin_aged_reads(slot, request, worst);
     }
 
-    /// A read of one flash page that takes one sense begins as where data do not age; whether it was one. What has been
-    /// looked at is in `worst`.
+    /// A read of one flash page that takes one sense begins as where data do not age; else what has been looked at.
+    #[inline]
     fn begin_page_read(
         &mut self,
         slot: Slot,
         request: &Request,
         lpn: Lpn,
-        worst: &mut Worst,
-    ) -> bool {
+        is_plain: bool,
+    ) -> Result<(), Worst> {
         let (pages, bytes) = front::part(self.ftl.geometry(), request, lpn);
         let Some(place) = self.place_in_flash(lpn, pages) else {
             self.answer(slot, Status::Ok, [0; 2]);
-            return true;
+            return Ok(());
         };
-        let (skipped, page_bytes) = (self.skipped(request, lpn), self.dies.shape().page_bytes);
-        if skipped / page_bytes != (skipped + bytes - 1) / page_bytes {
-            return false;
+        let skipped = self.skipped(request, lpn);
+        let shape = self.dies.shape();
+        let mut plane = 0;
+        if shape.unit_bytes > shape.page_bytes {
+            plane = skipped / shape.page_bytes;
+            if plane != (skipped + bytes - 1) / shape.page_bytes {
+                return Err(Worst::default());
+            }
         }
-        if self.flash.reads_at_once(place.block) {
-            self.note_host_read(place.block);
-        } else if self.climb(place, (skipped, bytes), worst) != ([0; 2], false) {
-            return false;
+        self.note_host_read(place.block);
+        let page = || {
+            let span = shape.span(place.unit);
+            let (block, group, row) = (place.block, place.group, span.row);
+            FlashPage { block, group, row, plane: span.plane + plane }
+        };
+        if !(is_plain && self.flash.reads_at_once(place.block, page)) {
+            let outcome = self.flash.look(page(), true);
+            if !outcome.is_plain() {
+                return Err(Worst { last: Some((page(), outcome)), ..Worst::default() });
+            }
         }
         self.read_in_flash(slot, place, pages, (skipped, bytes));
-        true
+        Ok(())
     }
 
     /// A read begins, as where data do not age; but a row takes as long as the worst of its pages.

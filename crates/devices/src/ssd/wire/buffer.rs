@@ -68,7 +68,7 @@ impl Ssd {
     }
 
     /// The dies read so many bytes of a page, behind others of it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read_in_flash(
         &mut self,
         slot: Slot,

@@ -1,0 +1,86 @@
+//! What is proven of all pages of a drive at once, so that a write need not ask whether what it covers is lost.
+
+/// Up to which bounds no page of the drive is beyond correction.
+#[derive(Debug, Clone, Default)]
+pub struct Proof {
+    /// Not from this minute of the clock on.
+    before: u32,
+    /// Nor if a block has been erased or read more often.
+    erases: u32,
+    reads: u32,
+    /// It was tried in vain; the clock does not go back.
+    failed: bool,
+}
+
+/// How much further than needed is tried: minutes, and erasures and reads of a block.
+const AHEAD: [u32; 3] = [24 * 60, 64, 1 << 20];
+
+impl Proof {
+    /// Whether it holds at a minute.
+    #[inline]
+    pub fn holds_at(&self, minute: u32) -> bool {
+        minute < self.before
+    }
+
+    /// Whether it was not tried in vain.
+    pub fn may_be_tried(&self) -> bool {
+        !self.failed
+    }
+
+    /// What it is to be tried for, given how far things have come: minutes, erasures and reads of a block.
+    pub fn bounds(&mut self, minute: u32, erases: u32, reads: u32) -> [u32; 3] {
+        let [before, erases, reads] = [(minute, 0), (erases, 1), (reads, 2)]
+            .map(|(it, which)| it.saturating_add(it / 4).saturating_add(AHEAD[which]));
+        *self = Proof { before, erases, reads, failed: self.failed };
+        [before, erases, reads]
+    }
+
+    /// What came of it.
+    pub fn found(&mut self, holds: bool) {
+        if !holds {
+            *self = Proof { failed: true, ..Proof::default() };
+        }
+    }
+
+    /// A block has been erased so often.
+    #[inline]
+    pub fn hear_of_erases(&mut self, erases: u32) {
+        if erases > self.erases {
+            self.before = 0;
+        }
+    }
+
+    /// A block may be read so often before it is looked at again.
+    #[inline]
+    pub fn hear_of_reads(&mut self, reads: u32) {
+        if reads > self.reads {
+            self.before = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_holds_up_to_its_bounds_and_is_not_tried_again_in_vain() {
+        let mut proof = Proof::default();
+        assert!(!proof.holds_at(0) && proof.may_be_tried());
+        let [minutes, erases, reads] = proof.bounds(100, 8, 0);
+        proof.found(true);
+        assert!(proof.holds_at(100) && proof.holds_at(minutes - 1) && !proof.holds_at(minutes));
+        proof.hear_of_erases(erases);
+        proof.hear_of_reads(reads);
+        assert!(proof.holds_at(100));
+        proof.hear_of_erases(erases + 1);
+        assert!(!proof.holds_at(100) && proof.may_be_tried());
+        let [.., reads] = proof.bounds(100, erases + 1, reads);
+        proof.found(true);
+        proof.hear_of_reads(reads + 1);
+        assert!(!proof.holds_at(100));
+        proof.bounds(100, 0, 0);
+        proof.found(false);
+        assert!(!proof.holds_at(100) && !proof.may_be_tried());
+    }
+}
