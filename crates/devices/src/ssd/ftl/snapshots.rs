@@ -180,7 +180,8 @@ impl Snapshots {
         self.shared = pages.clone();
         self.made += 1;
         let is_free = |place: &u64| self.taken.iter().all(|it| it.place != *place);
-        let place = (0..).find(is_free).expect("there are as many places as snapshots");
+        let place =
+            (0..self.most as u64).find(is_free).expect("there are as many places as snapshots");
         let (number, after) = (self.made, self.written - bytes);
         self.taken.push_back(Taken { number, after, place, pages, held: 0 });
     }

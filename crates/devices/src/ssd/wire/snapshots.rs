@@ -21,12 +21,11 @@ impl Ssd {
         self.front.expect(slot, (pages.end - pages.start) as u32);
         for page in pages.map(Lpn) {
             let asked = front::page_request(self.ftl.geometry(), request, page, Some(slot));
-            let done = match self.ftl.page_of_snapshot(back, page) {
-                Some(lpn) => self.accept(&PageRequest { lpn, ..asked }),
-                None => {
-                    self.ftl.counters.unmapped_reads += u64::from(asked.touched.1);
-                    Some(PageDone { owner: asked.owner, status: Status::Ok, spent: Spent::NOTHING })
-                }
+            let done = if let Some(lpn) = self.ftl.page_of_snapshot(back, page) {
+                self.accept(&PageRequest { lpn, ..asked })
+            } else {
+                self.ftl.counters.unmapped_reads += u64::from(asked.touched.1);
+                Some(PageDone { owner: asked.owner, status: Status::Ok, spent: Spent::NOTHING })
             };
             if let Some(done) = done {
                 self.front.page_done(&done, &mut self.clock);
