@@ -2,8 +2,9 @@
 
 pub mod arbitration;
 pub(crate) mod config;
+pub mod in_order;
 pub(crate) mod link;
-pub(crate) mod memory;
+pub mod memory;
 #[macro_use]
 mod planted;
 pub(crate) mod slots;
