@@ -27,7 +27,7 @@ VISIBLE = {
     "crates/workloads/src": 477,
 }
 WRITTEN = {
-    "crates/devices/src": 41,
+    "crates/devices/src": 38,
     "crates/devices/src/array": 3,
     "crates/devices/src/ssd": 323,
     "crates/lab/src": 13,

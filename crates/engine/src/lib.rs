@@ -29,7 +29,7 @@ pub use power::PowerCuts;
 pub use random::{Distribution, Drand48, Random, Xoshiro256};
 pub use ranks::Between;
 pub use request::{
-    Arrival, Breakdown, Class, Completion, Device, Followed, Handle, Lba, Part, Request,
+    Arrival, Breakdown, Class, Completion, Device, Followed, Handle, Lba, Outlook, Part, Request,
     SECTOR_BYTES, Workload, WorkloadError, ZoneShape,
 };
 pub use stats::{Bin, LatencyStats, TimeSeries};

@@ -171,6 +171,18 @@ pub trait Device {
         Some(at)
     }
 
+    /// [Hands over](Device::submit) a request, and looks what comes next.
+    fn submit_and_look(&mut self, now: Time, request: Request) -> Outlook {
+        self.submit(now, request);
+        Outlook { next: self.next_event(), has_ended: self.has_ended() }
+    }
+
+    /// The same after it [has gone on](Device::advance).
+    fn advance_and_look(&mut self, to: Time, completions: &mut Vec<Completion>) -> Outlook {
+        self.advance(to, completions);
+        Outlook { next: self.next_event(), has_ended: self.has_ended() }
+    }
+
     /// The power goes at `now`, after everything of that instant: what was asked and is not answered is
     /// appended as [`Status::PowerLost`]. The device gets no requests before power is
     /// [on](Device::power_on) again.
@@ -213,6 +225,15 @@ pub trait Device {
 
     /// Sectors that the host may address; constant.
     fn capacity_sectors(&self) -> u64;
+}
+
+/// What comes next of a device that is a part of another: it is asked all of it at once, and often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outlook {
+    /// Its [next event](Device::next_event).
+    pub next: Option<Time>,
+    /// Whether it [has ended](Device::has_ended).
+    pub has_ended: bool,
 }
 
 /// Figures of a device that are followed over time: what it has done since its counts were reset, and

@@ -11,8 +11,8 @@ use std::cmp::Ordering;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Spread {
     latest: Vec<u32>,
-    /// The places of the latest interval that are not empty, in the order in which they came.
-    used: Vec<u16>,
+    /// The places of the latest interval that are not empty, as bits.
+    used: Vec<u64>,
     /// Of the intervals that have ended: places, ascending, and their counts.
     ended: Vec<Vec<(u16, u32)>>,
 }
@@ -35,16 +35,24 @@ impl Spread {
     fn record_first(&mut self, place: usize) {
         if place >= self.latest.len() {
             self.latest.resize(place + 1, 0);
+            self.used.resize(place / 64 + 1, 0);
         }
         self.latest[place] = 1;
-        self.used.push(place as u16);
+        self.used[place / 64] |= 1 << (place % 64);
     }
 
     /// Places of the latest interval, ascending, and their counts.
     fn of_latest(&self) -> Vec<(u16, u32)> {
-        let counted = |place: &u16| (*place, self.latest[usize::from(*place)]);
-        let mut counts: Vec<_> = self.used.iter().map(counted).collect();
-        counts.sort_unstable();
+        let bits = self.used.iter().map(|word| word.count_ones() as usize).sum();
+        let mut counts = Vec::with_capacity(bits);
+        for (number, word) in self.used.iter().enumerate() {
+            let mut left = *word;
+            while left != 0 {
+                let place = number * 64 + left.trailing_zeros() as usize;
+                counts.push((place as u16, self.latest[place]));
+                left &= left - 1;
+            }
+        }
         counts
     }
 
@@ -54,9 +62,10 @@ impl Spread {
         if counts.is_empty() {
             return;
         }
-        for place in self.used.drain(..) {
-            self.latest[usize::from(place)] = 0;
+        for (place, _) in &counts {
+            self.latest[usize::from(*place)] = 0;
         }
+        self.used.fill(0);
         self.ended.resize(self.ended.len().max(interval + 1), Vec::new());
         let there = &mut self.ended[interval];
         *there = if there.is_empty() { counts } else { joined(there, &counts) };

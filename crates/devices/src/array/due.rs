@@ -48,8 +48,8 @@ impl Due {
         if self.tree[1] > now || from >= self.members {
             return None;
         }
-        let mut node = self.leaves + from;
         // Up until a subtree at or behind `from` has one, and down to its first.
+        let mut node = if from == 0 { 1 } else { self.leaves + from };
         while self.tree[node] > now {
             while node & 1 == 1 {
                 node /= 2;

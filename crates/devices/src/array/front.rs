@@ -250,6 +250,12 @@ impl Front {
         &mut self.done
     }
 
+    /// Whether there are answers to be fetched.
+    #[inline]
+    pub fn has_done(&self) -> bool {
+        !self.done.is_empty()
+    }
+
     /// When the first of the answers to be fetched was given.
     pub fn first_done(&self) -> Option<Time> {
         self.done.first().map(|done| done.at)

@@ -8,7 +8,7 @@ use super::raid::message::{Issue, Purpose, Span};
 use super::steering::Steering;
 use crate::Model;
 use crate::kit::slots::{Slot, Slots};
-use engine::{Breakdown, Completion, Device, Op, Request, Status, Time};
+use engine::{Breakdown, Completion, Device, Op, Outlook, Request, Status, Time};
 
 /// Rows of a member that holds all of them.
 const ALL: u64 = u64::MAX;
@@ -188,11 +188,17 @@ impl Members {
     #[inline]
     pub fn submit(&mut self, member: usize, request: Request, now: Time) {
         let drive = &mut self.drives[self.each[member].drive as usize];
-        drive.submit(now, request);
-        if self.ended == Ended::None && drive.has_ended() {
+        let outlook = drive.submit_and_look(now, request);
+        self.note(member, outlook);
+    }
+
+    /// What comes next of a member.
+    #[inline]
+    fn note(&mut self, member: usize, outlook: Outlook) {
+        if outlook.has_ended && self.ended == Ended::None {
             self.ended = Ended::Some;
         }
-        self.due.set(member, drive.next_event());
+        self.due.set(member, outlook.next);
     }
 
     /// Gives a member a request that is all of one of the host; it [leaves](Members::left) by itself.
@@ -267,11 +273,8 @@ impl Members {
     ) -> Option<usize> {
         let member = self.due.next_from(from, now)?;
         let drive = &mut self.drives[self.each[member].drive as usize];
-        drive.advance(now, completed);
-        if self.ended == Ended::None && drive.has_ended() {
-            self.ended = Ended::Some;
-        }
-        self.due.set(member, drive.next_event());
+        let outlook = drive.advance_and_look(now, completed);
+        self.note(member, outlook);
         if self.ended == Ended::Unknown {
             let some = self.drives.iter().any(|drive| drive.has_ended());
             self.ended = if some { Ended::Some } else { Ended::None };
@@ -289,13 +292,16 @@ impl Members {
     #[inline]
     pub fn steer(&mut self, now: Time) {
         if self.steering.is_on() {
-            let members = &self.each;
-            let in_use = |drive: usize| {
-                members.iter().any(|it| it.drive as usize == drive && !it.has_failed)
-            };
-            self.steering.look(&mut self.drives, in_use, now);
-            self.ask_all();
+            self.steer_all(now);
         }
+    }
+
+    fn steer_all(&mut self, now: Time) {
+        let members = &self.each;
+        let in_use =
+            |drive: usize| members.iter().any(|it| it.drive as usize == drive && !it.has_failed);
+        self.steering.look(&mut self.drives, in_use, now);
+        self.ask_all();
     }
 
     /// Has one drive clean, as far as the others know.

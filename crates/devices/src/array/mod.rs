@@ -173,9 +173,12 @@ impl Array {
     /// Lets the link take its turns until nothing can cross it now.
     #[inline]
     fn pump(&mut self, now: Time) {
-        if self.front.is_idle(now) {
-            return;
+        if !self.front.is_idle(now) {
+            self.turn_link(now);
         }
+    }
+
+    fn turn_link(&mut self, now: Time) {
         while let Some(slot) = self.front.turn(now, |end| self.clock.push(end, Event::LinkFree)) {
             self.arrive(slot, now);
         }
@@ -213,43 +216,63 @@ impl Array {
         }
     }
 
-    /// Members go on up to an instant, in order of their numbers.
+    /// Members go on up to an instant, in order of their numbers; whether something may follow from it for the front.
     #[inline]
-    fn advance_members(&mut self, now: Time) {
+    fn advance_members(&mut self, now: Time) -> bool {
         let Array { front, members, body, clock, completed, .. } = self;
-        let mut from = 0;
+        let (mut from, mut follows) = (0, false);
         while let Some(member) = members.advance(from, now, completed) {
-            match body {
-                Body::Spread(_) => {
-                    for part in completed.iter() {
-                        front.part_answered(part.request.id as Slot, part, now);
-                    }
-                    completed.clear();
-                }
-                Body::Raid(raid) => {
-                    let mut desk = Desk { front, members, clock, now };
-                    for part in completed.iter() {
-                        if !raid.passed(member, part, &mut desk) {
-                            raid.answered(member, part, &mut desk);
+            if !completed.is_empty() {
+                follows = true;
+                match body {
+                    Body::Spread(_) => {
+                        for part in completed.iter() {
+                            front.part_answered(part.request.id as Slot, part, now);
                         }
                     }
-                    completed.clear();
+                    Body::Raid(raid) => {
+                        let mut desk = Desk { front, members, clock, now };
+                        for part in completed.iter() {
+                            if !raid.passed(member, part, &mut desk) {
+                                raid.answered(member, part, &mut desk);
+                            }
+                        }
+                    }
                 }
+                completed.clear();
+            }
+            if members.next_event().is_none_or(|at| at > now) {
+                break;
             }
             from = member + 1;
         }
         if let Body::Raid(raid) = body {
-            raid.end_step(&mut Desk { front, members, clock, now });
+            follows |= raid.end_step(&mut Desk { front, members, clock, now });
         }
+        follows
     }
 
-    /// The earliest event of the array itself and the members.
+    /// Does all that happens at an instant, as far as it is known.
     #[inline]
-    fn next_inside(&self) -> Option<Time> {
-        match (self.members.next_event(), self.clock.next_at()) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
+    fn step(&mut self, now: Time) {
+        let mut follows = false;
+        while let Some(event) = self.clock.pop_until(now) {
+            self.happen(event, now);
+            follows = true;
         }
+        follows |= self.advance_members(now);
+        // What else changes on the link, an event of the clock says.
+        if follows {
+            self.pump(now);
+        }
+        self.members.steer(now);
+    }
+
+    /// The earliest event of the array itself and the members; the end of time where there is none.
+    #[inline]
+    fn next_inside(&self) -> Time {
+        let [own, members] = [self.clock.next_at(), self.members.next_event()];
+        own.unwrap_or(Time::MAX).min(members.unwrap_or(Time::MAX))
     }
 }
 
@@ -287,32 +310,42 @@ impl Device for Array {
     }
 
     fn next_event(&self) -> Option<Time> {
-        self.front.first_done().or_else(|| self.next_inside())
+        let inside = || Some(self.next_inside()).filter(|at| *at < Time::MAX);
+        self.front.first_done().or_else(inside)
     }
 
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
-        while let Some(now) = self.next_inside().filter(|at| *at <= to) {
-            while let Some(event) = self.clock.pop_until(now) {
-                self.happen(event, now);
+        loop {
+            let now = self.next_inside();
+            if now > to || now == Time::MAX {
+                break;
             }
-            self.advance_members(now);
-            self.pump(now);
-            self.members.steer(now);
+            self.step(now);
         }
         completions.append(self.front.done());
     }
 
     fn advance_to_answer(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
-        let before = completions.len();
-        let mut at = self.next_event().filter(|at| *at <= to)?;
-        loop {
-            self.advance(at, completions);
-            if completions.len() > before || self.has_ended() {
-                return Some(at);
-            }
-            let Some(next) = self.next_inside().filter(|next| *next <= to) else { return Some(at) };
-            at = next;
+        let (mut at, mut to) = (self.front.first_done().filter(|done| *done <= to), to);
+        if let Some(done) = at {
+            to = done;
         }
+        loop {
+            let now = self.next_inside();
+            if now > to || now == Time::MAX {
+                break;
+            }
+            self.step(now);
+            at = Some(now);
+            // All of an instant belongs together.
+            if self.front.has_done() || self.has_ended() {
+                to = now;
+            }
+        }
+        if self.front.has_done() {
+            completions.append(self.front.done());
+        }
+        at
     }
 
     fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {

@@ -236,7 +236,7 @@ impl Examine for Array {
             Body::Raid(raid) if self.front.is_empty() => raid.audit(&self.members)?,
             Body::Raid(_) | Body::Spread(_) => {}
         }
-        if !self.front.is_empty() && self.next_inside().is_none() {
+        if !self.front.is_empty() && self.next_inside() == Time::MAX {
             return Err("requests are outstanding and no member has an event".to_owned());
         }
         Ok(())

@@ -108,11 +108,19 @@ impl Buffer {
         self.segments.touch(segment);
     }
 
-    /// Gives a segment to other sectors: one that is empty, else the one used longest ago that is not being
-    /// read into; none if all hold data that are not on the disk.
+    /// Gives a segment to other sectors, and empties it: one that is empty, else the one used longest ago that
+    /// is not being read into; none if all hold data that are not on the disk.
     pub fn take(&mut self, sector: u64) -> Option<usize> {
+        let number = self.take_for_read()?;
+        self.segments.set(number, sector, sector);
+        Some(number)
+    }
+
+    /// The same of a segment that keeps what it has until it [is read into](Buffer::read_anew).
+    pub fn take_for_read(&mut self) -> Option<usize> {
         let ahead = self.ahead.map(|ahead| ahead.segment);
-        let number = self.segments.take(sector, ahead)?;
+        let number = self.segments.next(ahead)?;
+        self.segments.touch(number);
         if ahead == Some(number) {
             self.stop_ahead();
         }
@@ -137,11 +145,10 @@ impl Buffer {
         self.segments.set(segment, start.max(end.saturating_sub(self.size())), end);
     }
 
-    /// A segment that is empty will begin with sectors that passed before the one for which it was taken.
-    pub fn begin_before(&mut self, segment: usize, sectors: u64) {
-        let (start, end) = self.range(segment);
-        let sectors = sectors.min(self.size());
-        self.segments.set(segment, start - sectors, end);
+    /// A segment has been taken and holds a read now, with some of the sectors that passed before it.
+    pub fn read_anew(&mut self, segment: usize, sector: u64, end: u64, passed: u64) {
+        let start = sector - passed.min(self.size());
+        self.segments.set(segment, start.max(end.saturating_sub(self.size())), end);
     }
 
     /// The data of a write, up to a sector, have come into a segment.
@@ -171,7 +178,7 @@ impl Buffer {
         if end < limit && self.read_ahead > 0 {
             let (track_end, on_track) = mechanics.track_of(end - 1);
             let track = (end < track_end).then_some((track_end, on_track));
-            self.set_ahead(Some(Ahead { segment, limit, from, track }));
+            self.set_ahead(Ahead { segment, limit, from, track });
         }
     }
 
@@ -180,7 +187,7 @@ impl Buffer {
         if let Some(segment) = self.paused {
             let limit = self.limit(segment, end, mechanics);
             if limit > self.range(segment).1 {
-                self.set_ahead(Some(Ahead { segment, limit, from, track: None }));
+                self.set_ahead(Ahead { segment, limit, from, track: None });
             }
         }
     }
@@ -190,13 +197,11 @@ impl Buffer {
         self.paused == Some(segment)
     }
 
-    /// Reading ahead begins or ends: which reads need no heads changes where it has come.
-    fn set_ahead(&mut self, ahead: Option<Ahead>) {
-        self.paused = None;
-        if let Some(one) = self.ahead.or(ahead) {
-            self.segments.note_at(one.segment);
-        }
-        self.ahead = ahead;
+    /// Reading ahead begins: which reads need no heads changes where it has come.
+    fn set_ahead(&mut self, ahead: Ahead) {
+        self.stop_ahead();
+        self.segments.note_at(ahead.segment);
+        self.ahead = Some(ahead);
     }
 
     /// Begins to read ahead behind a segment from wherever the heads are.
@@ -213,8 +218,12 @@ impl Buffer {
     }
 
     /// Ends reading ahead.
+    #[inline]
     pub fn stop_ahead(&mut self) {
-        self.set_ahead(None);
+        self.paused = None;
+        if let Some(ahead) = self.ahead.take() {
+            self.segments.note_at(ahead.segment);
+        }
     }
 
     /// Moves the limit after a read that the segment being read into answers.
@@ -226,11 +235,18 @@ impl Buffer {
     }
 
     /// Reads ahead up to an instant.
+    #[inline]
     pub fn advance(&mut self, now: Time, mechanics: &mut Mechanics) {
+        if self.ahead.is_some() {
+            self.go_ahead(now, mechanics);
+        }
+    }
+
+    fn go_ahead(&mut self, now: Time, mechanics: &mut Mechanics) {
         while let Some(mut ahead) = self.ahead {
             let at = self.range(ahead.segment).1;
             if at >= ahead.limit {
-                self.set_ahead(None);
+                self.stop_ahead();
                 self.paused = Some(ahead.segment);
                 return;
             }

@@ -65,15 +65,25 @@ impl Curve {
         Curve::Table(points, least)
     }
 
-    /// At most the seek time over any distance from this one on, over which it is `time`.
-    pub fn least(&self, distance: u32, time: Time) -> Time {
+    /// No seek over more cylinders than these takes so short a time.
+    #[inline]
+    pub fn reach(&self, time: Time) -> u32 {
         match self {
             Curve::Table(points, least) => {
-                let above = points.partition_point(|(d, _)| *d <= distance);
-                least.get(above).map_or(time, |least| time.min(*least))
+                let beyond = least.partition_point(|least| *least <= time);
+                points.get(beyond).map_or(u32::MAX, |(distance, _)| distance - 1)
             }
-            // It rises, but for what is rounded.
-            Curve::Law { .. } => time.saturating_sub(1),
+            // It rises, but for what is rounded: it is shorter than this.
+            Curve::Law { a, b, knee, at_knee, slope } => {
+                let time = time.cast_signed() as f64 + 1.0;
+                let cylinders = if time < *at_knee {
+                    let root = ((time - a) / b).max(0.0);
+                    root * root
+                } else {
+                    knee + ((time - at_knee) / slope).max(0.0)
+                };
+                (cylinders as u32).saturating_add(1)
+            }
         }
     }
 
@@ -196,18 +206,20 @@ mod tests {
         );
     }
 
-    /// What the queue prunes by: no longer distance takes less, and the bound is reached.
+    /// What the queue prunes by: all seeks beyond take longer, and not many more distances are within it.
     #[test]
-    fn the_least_time_from_a_distance_on_is_a_bound() {
+    fn beyond_what_is_reached_in_a_time_every_seek_takes_longer() {
         let table = Curve::of_table(vec![(1, 500), (4, 900), (11, 300), (17, 800), (30, 700)]);
         let (law, _) = times("0.23ms", "7.4ms", "15ms", 100);
-        for (curve, is_tight) in [(table, true), (law, false)] {
-            let longest = 100;
-            for distance in 1..longest {
-                let bound = curve.least(distance, curve.time(distance));
-                let least = (distance..longest).map(|it| curve.time(it)).min().expect("one");
-                assert!(bound <= least, "{distance}: {bound}, {least}");
-                assert!(least - bound <= u64::from(!is_tight), "{distance}: {bound}, {least}");
+        // A cylinder for what is rounded, and one for what is cut off.
+        for (curve, room) in [(table, 19), (law, 2)] {
+            let all = (1..100).map(|it| curve.time(it));
+            let mut asked: Vec<Time> = all.flat_map(|time| [time - 1, time, time + 1]).collect();
+            asked.extend([0, 1, 1 << 40]);
+            for time in asked {
+                let reach = curve.reach(time);
+                let last = (1..100).rev().find(|it| curve.time(*it) <= time).unwrap_or(0);
+                assert!(last <= reach && reach.min(99) <= last + room, "{time}: {last}, {reach}");
             }
         }
     }

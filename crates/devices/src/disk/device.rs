@@ -8,6 +8,7 @@ use super::queue::{Queue, Waiting};
 use super::report::DiskReport;
 use super::spots::{From, Order};
 use crate::energy::EnergyReport;
+use crate::latency::{BUS, CELL, FIRMWARE, UNIT_WAIT};
 use crate::{Apart, Cleans, Examine, Persist, Prepare};
 use engine::{Breakdown, Completion, Device, Followed, Op, Request, Status, Time};
 use options::Invalid;
@@ -22,9 +23,17 @@ pub(super) struct Command {
     /// When it ends; while it waits for writes to be on the disk, that is not known.
     pub(super) end: Option<Time>,
     /// Without what it waited for.
-    pub(super) breakdown: Breakdown,
+    pub(super) spent: Spent,
     /// A segment whose data must be written once they have arrived.
     pub(super) fills: Option<usize>,
+}
+
+/// Where the time of a request went that is served.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Spent {
+    pub firmware: Time,
+    pub media: Time,
+    pub bus: Time,
 }
 
 /// A hard disk.
@@ -150,9 +159,8 @@ impl Disk {
     }
 
     fn begin(&mut self, now: Time, Waiting { submitted, request }: Waiting) {
-        let breakdown = Breakdown::default();
-        let mut command =
-            Command { request, submitted, begun: now, end: None, breakdown, fills: None };
+        let spent = Spent::default();
+        let mut command = Command { request, submitted, begun: now, end: None, spent, fills: None };
         self.buffer.advance(now, &mut self.mechanics);
         match request.op {
             Op::Read => self.read(&mut command),
@@ -191,7 +199,7 @@ impl Disk {
     }
 
     fn end_command(&mut self, command: &Command, now: Time) -> Completion {
-        let Command { request, submitted, fills, mut breakdown, .. } = *command;
+        let Command { request, submitted, fills, spent, .. } = *command;
         if let Some(segment) = fills {
             self.filled(segment, &request);
         }
@@ -199,8 +207,11 @@ impl Disk {
             self.after_write = request.op == Op::Write;
         }
         self.mechanics.standby.use_until(now.max(self.heads_free));
+        let mut breakdown = Breakdown::default();
+        let Spent { firmware, media, bus } = spent;
+        (breakdown[FIRMWARE], breakdown[CELL], breakdown[BUS]) = (firmware, media, bus);
         // Whatever the parts do not explain it has waited for other requests, or for their writes.
-        breakdown[crate::latency::UNIT_WAIT] = now - submitted - breakdown.total();
+        breakdown[UNIT_WAIT] = now - submitted - (firmware + media + bus);
         Completion { request, submitted, at: now, breakdown, status: Status::Ok }
     }
 }

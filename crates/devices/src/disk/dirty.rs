@@ -1,7 +1,7 @@
 //! Data that have been answered and are not on the disk: where they belong, and which are written next.
 
 use super::mechanics::Mechanics;
-use super::spots::{From, Order, Spot, Spots};
+use super::spots::{Coming, From, Order, Spot, Spots};
 use crate::kit::slots::Slot;
 
 /// Consecutive sectors in a segment that are not on the disk.
@@ -40,7 +40,7 @@ impl Dirties {
         let near = self.spots.within(end.saturating_sub(size), sector);
         let near = near.map(|place| self.spots.spot(place));
         let joins = near.filter(|spot| self.ends[spot.slot as usize] == sector);
-        joins.min_by_key(|spot| spot.age).map(|spot| spot.slot as usize)
+        joins.min_by_key(|spot| self.spots.age(spot)).map(|spot| spot.slot as usize)
     }
 
     /// Takes out what lies in a range, and tells the segments.
@@ -59,8 +59,9 @@ impl Dirties {
         if self.ends[segment] == 0 {
             self.arrivals += 1;
             let place = mechanics.geometry.place(sector);
-            let spot = Spot::new((sector, self.arrivals), segment as Slot, true, &place);
-            self.spots.insert(spot, false);
+            let (age, slot) = (self.arrivals, segment as Slot);
+            let coming = Coming { sector, age, slot, is_write: true, is_free: false };
+            self.spots.insert(coming, &place);
         }
         self.ends[segment] = end;
     }
@@ -80,10 +81,7 @@ impl Dirties {
         mechanics: &Mechanics,
     ) -> Dirty {
         let filling = filling.filter(|segment| self.ends[*segment] > 0);
-        let except = filling.and_then(|segment| {
-            let spot = self.spots.iter().find(|spot| spot.slot as usize == segment)?;
-            Some(spot.age)
-        });
+        let except = filling.map(|segment| segment as Slot);
         let place = order.choose(&self.spots, except, from, mechanics);
         self.remove(place)
     }

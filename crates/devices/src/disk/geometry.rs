@@ -156,6 +156,9 @@ struct Span {
 #[derive(Debug, Clone)]
 pub(super) struct Geometry {
     spans: Vec<Span>,
+    /// Of each of some equal parts of the addresses, 2^`near_shift` sectors each, the span of its first.
+    near: Vec<usize>,
+    near_shift: u32,
     surfaces: u32,
     sectors: u64,
 }
@@ -209,7 +212,11 @@ impl Geometry {
             }
             sectors = capacity;
         }
-        Ok(Geometry { spans, surfaces, sectors })
+        let near_shift = (64 - sectors.leading_zeros()).saturating_sub(NEAR_BITS);
+        let parts = (0..=(sectors - 1) >> near_shift).map(|part| part << near_shift);
+        let span_of = |sector| spans.partition_point(|span| span.first <= sector) - 1;
+        let near = parts.map(span_of).collect();
+        Ok(Geometry { spans, near, near_shift, surfaces, sectors })
     }
 
     /// Sectors that the host may address.
@@ -219,8 +226,12 @@ impl Geometry {
 
     /// Where a sector lies.
     pub(super) fn place(&self, sector: u64) -> Place {
-        let after = self.spans.partition_point(|span| span.first <= sector);
-        let Span { first, end, zone } = self.spans[after - 1];
+        let mut number = self.near[(sector >> self.near_shift) as usize];
+        while self.spans.get(number + 1).is_some_and(|next| next.first <= sector) {
+            number += 1;
+        }
+        let Span { first, end, zone } = &self.spans[number];
+        let (first, end) = (*first, *end);
         let on_track = u64::from(zone.sectors);
         let (track, index) = ((sector - first) / on_track, (sector - first) % on_track);
         let surfaces = u64::from(self.surfaces);
@@ -237,6 +248,9 @@ impl Geometry {
         }
     }
 }
+
+/// Into how many parts, as a power of two, addresses are divided so that their span is found at once.
+const NEAR_BITS: u32 = 6;
 
 /// Surfaces at most: the disks of today have 22.
 const MOST_SURFACES: u32 = 256;

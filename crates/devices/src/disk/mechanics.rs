@@ -31,11 +31,11 @@ pub(super) struct Mechanics {
 /// The heads are at a sector.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrival {
-    pub(super) place: Place,
+    pub place: Place,
     /// When they are on its track.
-    pub(super) settled: Time,
+    pub settled: Time,
     /// When the sector begins.
-    pub(super) begin: Time,
+    pub begin: Time,
 }
 
 /// Consecutive sectors of one track, as they pass.

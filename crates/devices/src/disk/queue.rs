@@ -3,7 +3,7 @@
 use super::config::Scheduler;
 use super::geometry::Place;
 use super::mechanics::Mechanics;
-use super::spots::{From, Order, Spot, Spots};
+use super::spots::{Coming, From, Order, Spots};
 use crate::kit::slots::Slots;
 use engine::{Op, Request, Time};
 use std::collections::VecDeque;
@@ -95,7 +95,8 @@ impl Queue {
         } else {
             self.places[slot as usize] = place;
         }
-        self.spots.insert(Spot::new((sector, self.arrivals), slot, is_write, &place), is_free);
+        let coming = Coming { sector, age: self.arrivals, slot, is_write, is_free };
+        self.spots.insert(coming, &place);
     }
 
     /// Which reads need no heads may have changed in a range of sectors, and behind it.

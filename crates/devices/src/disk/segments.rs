@@ -142,24 +142,20 @@ impl Segments {
         self.all[number].is_dirty = is_dirty;
     }
 
-    /// Gives a segment to other sectors, and empties it: one that is empty, else the one used longest ago
+    /// The segment that is given to other sectors next: one that is empty, else the one used longest ago
     /// other than `last`, else that; none if all hold data that are not on the disk.
-    pub fn take(&mut self, sector: u64, last: Option<usize>) -> Option<usize> {
+    pub fn next(&self, last: Option<usize>) -> Option<usize> {
         let mut clean = self.by_use.iter().map(|(_, number)| *number as usize);
         let found = if self.empty > 0 {
             clean.find(|number| self.is_empty(*number))
         } else {
             clean.find(|number| Some(*number) != last)
         };
-        let number = found.or_else(|| last.filter(|number| !self.is_dirty(*number)))?;
-        self.set(number, sector, sector);
-        self.touch(number);
-        Some(number)
+        found.or_else(|| last.filter(|number| !self.is_dirty(*number)))
     }
 
     /// Empties the clean segments with data of a range; `tell` which.
     pub fn forget(&mut self, start: u64, end: u64, mut tell: impl FnMut(usize)) {
-        // Those that begin before this end before the range.
         let from = start.saturating_sub(self.size - 1);
         let mut place = self.by_start.partition_point(|(first, _)| *first < from);
         while let Some((first, number)) = self.by_start.get(place).copied()
@@ -207,28 +203,33 @@ impl Segments {
             return;
         }
         let number = number as u32;
-        let from = before.map(|first| {
-            self.by_start.binary_search(&(first, number)).expect("it holds something")
-        });
-        let to = after.map(|first| self.by_start.partition_point(|it| *it < (first, number)));
-        match (from, to) {
-            (Some(from), Some(to)) => {
-                // Most often it is the same place.
-                let key = (after.expect("it holds something"), number);
-                if from < to {
-                    self.by_start[from..to].rotate_left(1);
-                    self.by_start[to - 1] = key;
-                } else {
-                    self.by_start[to..=from].rotate_right(1);
-                    self.by_start[to] = key;
-                }
+        let from = before.map(|first| self.place(first, number));
+        let Some(first) = after else {
+            self.by_start.remove(from.expect("it held something"));
+            return;
+        };
+        let to = self.place(first, number);
+        match from {
+            None => self.by_start.insert(to, (first, number)),
+            // Most often it is the same place.
+            Some(from) if from < to => {
+                self.by_start.copy_within(from + 1..to, from);
+                self.by_start[to - 1] = (first, number);
             }
-            (Some(from), None) => drop(self.by_start.remove(from)),
-            (None, Some(to)) => {
-                self.by_start.insert(to, (after.expect("it holds something"), number));
+            Some(from) => {
+                self.by_start.copy_within(to..from, to + 1);
+                self.by_start[to] = (first, number);
             }
-            (None, None) => {}
         }
+    }
+
+    /// Where a segment is, or would be, in the order of first sectors.
+    fn place(&self, first: u64, number: u32) -> usize {
+        let mut place = self.by_start.partition_point(|(other, _)| *other < first);
+        while self.by_start.get(place).is_some_and(|it| it.0 == first && it.1 < number) {
+            place += 1;
+        }
+        place
     }
 
     /// What a segment has, and what follows it, may be asked again.
@@ -318,7 +319,14 @@ mod tests {
                     .then_some(number)
                     .filter(|_| random.below(2) == 0);
                 match random.below(6) {
-                    0 => assert_eq!(segments.take(start, last), plain.take(start, last)),
+                    0 => {
+                        let taken = segments.next(last);
+                        assert_eq!(taken, plain.take(start, last));
+                        if let Some(number) = taken {
+                            segments.set(number, start, start);
+                            segments.touch(number);
+                        }
+                    }
                     1 => {
                         segments.touch(number);
                         plain.uses += 1;

@@ -5,7 +5,6 @@ use super::dirty::Dirty;
 use super::mechanics::{Arrival, Pass, ToHost};
 use super::segments::Found;
 use super::spots::From;
-use crate::latency::{BUS, CELL, FIRMWARE};
 use engine::{Op, Request, Time};
 
 impl Disk {
@@ -23,7 +22,7 @@ impl Disk {
     /// When a command without data would end, which costs what a write does before it moves the heads.
     pub(super) fn without_data(&self, command: &mut Command) -> Time {
         let overhead = self.command_overhead(command.request.op, false);
-        command.breakdown[FIRMWARE] = overhead;
+        command.spent.firmware = overhead;
         command.begun + overhead
     }
 
@@ -66,11 +65,11 @@ impl Disk {
             }
             Found::Nothing => {
                 self.counts.read_misses += 1;
-                let taken = self.buffer.take(sector);
+                let taken = self.buffer.take_for_read();
                 self.buffer.stop_ahead();
                 match taken {
                     Some(segment) => {
-                        self.read_from(segment, sector, end, begun + overhead, &mut to_host);
+                        self.read_anew(segment, sector, end, begun + overhead, &mut to_host);
                     }
                     // Every segment holds data that must be written: nothing is kept of the read.
                     None => self.pass_by(sector, end, begun + overhead, &mut to_host),
@@ -83,10 +82,10 @@ impl Disk {
         let done = to_host.end() + after;
         let spent = done - begun;
         let media = moved.min(spent - overhead - after);
-        command.breakdown[FIRMWARE] = overhead + after;
-        command.breakdown[CELL] = media;
+        command.spent.firmware = overhead + after;
+        command.spent.media = media;
         let bus = u64::from(request.sectors) * self.bus;
-        command.breakdown[BUS] = bus.min(spent - overhead - after - media);
+        command.spent.bus = bus.min(spent - overhead - after - media);
         command.end = Some(done);
     }
 
@@ -108,7 +107,7 @@ impl Disk {
         arrival
     }
 
-    /// Reads sectors from the disk into a segment, and then reads ahead.
+    /// Reads sectors from the disk into a segment behind what it has, and then reads ahead.
     fn read_from(
         &mut self,
         segment: usize,
@@ -119,11 +118,26 @@ impl Disk {
     ) {
         self.buffer.stop_ahead();
         let arrival = self.arrive(from, sector, false);
-        if self.config.buffer.read_on_arrival {
-            self.take_what_passes(segment, sector, &arrival);
-        }
         let after = self.transfer(arrival, sector, end, to_host);
         self.buffer.extend(segment, end);
+        self.buffer.begin_ahead(segment, after, &self.mechanics);
+    }
+
+    /// The same into a segment that is taken for it, with what passes between the arrival on the track and the
+    /// wanted sector.
+    fn read_anew(
+        &mut self,
+        segment: usize,
+        sector: u64,
+        end: u64,
+        from: Time,
+        to_host: &mut ToHost,
+    ) {
+        let arrival = self.arrive(from, sector, false);
+        let passed =
+            if self.config.buffer.read_on_arrival { self.passed(sector, &arrival) } else { 0 };
+        let after = self.transfer(arrival, sector, end, to_host);
+        self.buffer.read_anew(segment, sector, end, passed);
         self.buffer.begin_ahead(segment, after, &self.mechanics);
     }
 
@@ -160,14 +174,12 @@ impl Disk {
         after
     }
 
-    /// What passes between the arrival on a track and the wanted sector comes into the buffer.
-    fn take_what_passes(&mut self, segment: usize, sector: u64, arrival: &Arrival) {
+    /// The sectors of its track that pass between an arrival and the wanted one.
+    fn passed(&self, sector: u64, arrival: &Arrival) -> u64 {
         let place = &arrival.place;
         let waited = arrival.begin - arrival.settled;
         let passed = self.mechanics.spindle.sectors_in(waited, place.on_track);
-        if self.buffer.range(segment).0 == sector {
-            self.buffer.begin_before(segment, passed.min(sector - place.track.0));
-        }
+        passed.min(sector - place.track.0)
     }
 
     /// Serves a write, or continues one that waited for room in the buffer.
@@ -176,8 +188,7 @@ impl Disk {
         let (sector, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         let overhead = self.command_overhead(request.op, false);
         let bus = u64::from(request.sectors) * self.bus;
-        command.breakdown[FIRMWARE] = overhead;
-        command.breakdown[BUS] = bus;
+        (command.spent.firmware, command.spent.bus) = (overhead, bus);
         if self.is_cached(&request) {
             let Some(segment) = self.room(sector, end) else { return };
             self.counts.writes_cached += 1;
@@ -190,7 +201,7 @@ impl Disk {
         let arrived = begun + overhead + bus;
         let media = self.write_to(sector, end, begun + overhead, arrived);
         let done = media.max(arrived);
-        command.breakdown[CELL] = done - arrived;
+        command.spent.media = done - arrived;
         command.end = Some(done);
     }
 

@@ -61,17 +61,12 @@ impl Spindle {
         if ahead > TURN - LATE * self.rpm { 0 } else { ahead }
     }
 
-    /// Whether it turns farther from an angle to another than `most`, and the other is not still reached.
+    /// All of a turn, as seen when the angle is `angle`.
     #[inline]
-    pub fn is_beyond(&self, angle: u64, there: u64, most: u64) -> bool {
-        let ahead = between(angle, there);
-        ahead > most && ahead <= TURN - LATE * self.rpm
-    }
-
-    /// How far it turns in a time.
-    #[inline]
-    pub fn turned(&self, time: Time) -> u64 {
-        time.saturating_mul(self.rpm)
+    pub fn window(&self, angle: u64) -> Window {
+        // What is still reached is in it, and what is rounded.
+        let before = Turn::of(LATE * self.rpm).0 + ROUNDING;
+        Window { first: Turn::of(angle).0.wrapping_sub(before), before, length: u32::MAX }
     }
 
     /// The transfer time of a number of sectors of a track.
@@ -96,6 +91,46 @@ impl Spindle {
     /// The time of a turn.
     pub(super) fn turn(&self) -> Time {
         TURN.div_ceil(self.rpm)
+    }
+}
+
+/// An angle to 2^-32 of a turn, rounded down: what is compared often.
+#[derive(Debug, Clone, Copy)]
+pub struct Turn(u32);
+
+/// By how much a difference of two of them, and the length of a window, may be off.
+const ROUNDING: u32 = 2;
+
+impl Turn {
+    #[inline]
+    pub fn of(angle: u64) -> Turn {
+        // A turn is less than 2^36 and has more than four factors of 2.
+        Turn(((angle << 28) / (TURN >> 4)) as u32)
+    }
+}
+
+/// What comes round within some time, and a little more.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    first: u32,
+    /// Of its length, what lies before the angle from which it is seen.
+    before: u32,
+    length: u32,
+}
+
+impl Window {
+    /// It ends where the disk is after a time.
+    #[inline]
+    pub fn narrow(&mut self, spindle: &Spindle, time: Time) {
+        let turned = time.saturating_mul(spindle.rpm);
+        if turned < TURN {
+            self.length = Turn::of(turned).0.saturating_add(ROUNDING + self.before);
+        }
+    }
+
+    #[inline]
+    pub fn has(&self, turn: Turn) -> bool {
+        turn.0.wrapping_sub(self.first) <= self.length
     }
 }
 

@@ -2,44 +2,49 @@
 //! disk, so that the next of them is found from where the heads are.
 //!
 //! A search goes outwards from the heads, past what comes round later than the best that was found, and ends
-//! where the seek alone takes longer than that. Of equals the one that came first is taken.
+//! where the seek alone takes longer than that. It goes through records of a few words; what is exact is beside them. Of equals the one that came first is taken.
 
 use super::config::Scheduler;
 use super::geometry::Place;
 use super::mechanics::Mechanics;
-use super::spindle::Spindle;
+use super::spindle::{Spindle, Turn, Window};
 use crate::kit::slots::Slot;
 use engine::Time;
 use std::collections::VecDeque;
 
-/// The place of something that waits.
+/// The place of something that waits: what a search goes through, and nothing else.
 #[derive(Debug, Clone, Copy)]
 pub struct Spot {
-    /// Its first sector, and the order in which it came.
+    /// Its first sector.
     pub sector: u64,
-    pub age: u64,
+    cylinder: u32,
+    /// Where on the turn it begins.
+    turn: Turn,
     /// Its number where it is kept.
     pub slot: Slot,
+    surface: u16,
     pub is_write: bool,
     /// It needs no heads: the buffer answers.
     is_free: bool,
-    surface: u32,
-    cylinder: u32,
-    /// Where on the turn it begins.
+}
+
+/// What is asked of a spot that a search does not pass over.
+#[derive(Debug, Clone, Copy, Default)]
+struct Detail {
+    /// The order in which it came.
+    age: u64,
+    /// Where on the turn it begins, to the nanosecond.
     angle: u64,
 }
 
-impl Spot {
-    /// The spot of what begins at a sector, which lies at that place.
-    pub fn new((sector, age): (u64, u64), slot: Slot, is_write: bool, place: &Place) -> Spot {
-        let (cylinder, surface) = (place.cylinder, place.surface);
-        let angle = Spindle::angle(place.turn, place.on_track);
-        Spot { sector, age, slot, is_write, is_free: false, surface, cylinder, angle }
-    }
-
-    fn key(&self) -> (u64, u64) {
-        (self.sector, self.age)
-    }
+/// Something that comes to wait, under a number that nothing else has here.
+#[derive(Debug, Clone, Copy)]
+pub struct Coming {
+    pub sector: u64,
+    pub age: u64,
+    pub slot: Slot,
+    pub is_write: bool,
+    pub is_free: bool,
 }
 
 /// The present, and from when on the heads may move for a read and for a write.
@@ -50,10 +55,12 @@ pub struct From {
     pub write: Time,
 }
 
-/// Everything that waits, in the order of the disk.
+/// Everything that waits, in the order of the disk; of what begins with the same sector, the oldest first.
 #[derive(Debug, Clone, Default)]
 pub struct Spots {
     all: Vec<Spot>,
+    /// By slot.
+    details: Vec<Detail>,
     /// Ages and sectors of those that need no heads, the oldest first.
     free: VecDeque<(u64, u64)>,
 }
@@ -72,23 +79,31 @@ impl Spots {
         self.free.len() < self.all.len()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Spot> {
-        self.all.iter()
-    }
-
     pub fn spot(&self, place: usize) -> &Spot {
         &self.all[place]
     }
 
-    /// Takes in a spot; it is the youngest of all, if it needs no heads.
-    pub fn insert(&mut self, spot: Spot, is_free: bool) {
-        let mut place = self.all.partition_point(|other| other.sector < spot.sector);
-        while self.all.get(place).is_some_and(|other| other.key() < spot.key()) {
-            place += 1;
+    /// The order in which a spot came.
+    pub fn age(&self, spot: &Spot) -> u64 {
+        self.details[spot.slot as usize].age
+    }
+
+    /// Takes in what lies at a place; it is the youngest of all.
+    pub fn insert(&mut self, coming: Coming, place: &Place) {
+        let Coming { sector, age, slot, is_write, is_free } = coming;
+        let angle = Spindle::angle(place.turn, place.on_track);
+        let (cylinder, surface) = (place.cylinder, place.surface as u16);
+        let turn = Turn::of(angle);
+        let spot = Spot { sector, cylinder, turn, slot, surface, is_write, is_free };
+        let number = slot as usize;
+        if number >= self.details.len() {
+            self.details.resize(number + 1, Detail::default());
         }
-        self.all.insert(place, Spot { is_free, ..spot });
+        self.details[number] = Detail { age, angle };
+        let behind = self.all.partition_point(|other| other.sector <= sector);
+        self.all.insert(behind, spot);
         if is_free {
-            self.free.push_back((spot.age, spot.sector));
+            self.free.push_back((age, sector));
         }
     }
 
@@ -102,10 +117,14 @@ impl Spots {
     }
 
     /// The places of those that begin in a range of sectors.
+    #[inline]
     pub fn within(&self, start: u64, end: u64) -> std::ops::Range<usize> {
         let first = self.all.partition_point(|spot| spot.sector < start);
-        let count = self.all[first..].iter().take_while(|spot| spot.sector < end).count();
-        first..first + count
+        let mut behind = first;
+        while self.all.get(behind).is_some_and(|spot| spot.sector < end) {
+            behind += 1;
+        }
+        first..behind
     }
 
     /// The spot at a place needs no heads from now on, or does need them.
@@ -118,7 +137,7 @@ impl Spots {
     }
 
     fn set_free(&mut self, spot: &Spot, is_free: bool) {
-        let key = (spot.age, spot.sector);
+        let key = (self.age(spot), spot.sector);
         match self.free.binary_search(&key) {
             Err(place) if is_free => self.free.insert(place, key),
             Ok(place) if !is_free => drop(self.free.remove(place)),
@@ -128,8 +147,13 @@ impl Spots {
 
     /// The place of the oldest, of which there is one.
     pub fn oldest(&self) -> usize {
-        let ages = self.all.iter().enumerate().map(|(place, spot)| (spot.age, place));
-        ages.min().expect("something waits").1
+        self.oldest_but(NOBODY)
+    }
+
+    /// The same of those in other slots.
+    fn oldest_but(&self, except: Slot) -> usize {
+        let spots = self.all.iter().enumerate().filter(|(_, spot)| spot.slot != except);
+        spots.min_by_key(|(_, spot)| self.age(spot)).expect("something waits").0
     }
 }
 
@@ -153,18 +177,18 @@ impl Order {
         self.last = sector;
     }
 
-    /// The place of the next of some spots, of which one is not that of age `except`; the oldest of equals.
+    /// The place of the next of some spots, of which one is not that in a slot; the oldest of equals.
     pub fn choose(
         &mut self,
         spots: &Spots,
-        except: Option<u64>,
+        except: Option<Slot>,
         from: From,
         mechanics: &Mechanics,
     ) -> usize {
-        let all = Among { spots: &spots.all, except: except.unwrap_or(NOBODY) };
+        let all = Among { spots, except: except.unwrap_or(NOBODY) };
         let count = spots.len() - usize::from(except.is_some());
         if count == 1 || self.scheduler == Scheduler::Fcfs {
-            return all.oldest();
+            return spots.oldest_but(all.except);
         }
         match self.scheduler {
             Scheduler::Fcfs | Scheduler::Sstf => all.nearest(mechanics.cylinder),
@@ -180,80 +204,69 @@ impl Order {
             Scheduler::Clook => {
                 all.rising(self.last).or_else(|| all.rising(0)).expect("something waits")
             }
-            Scheduler::Sptf => {
-                let free = spots.free.front().copied();
-                all.first_under_the_head(free, from, mechanics)
-            }
+            Scheduler::Sptf => all.first_under_the_head(from, mechanics),
         }
     }
 }
 
-/// No age.
-const NOBODY: u64 = u64::MAX;
+/// No slot.
+const NOBODY: Slot = Slot::MAX;
 
-/// Spots in the order of the disk, one of which may not be chosen.
+/// Spots, one of which may not be chosen.
 #[derive(Clone, Copy)]
 struct Among<'a> {
-    spots: &'a [Spot],
-    except: u64,
+    spots: &'a Spots,
+    except: Slot,
 }
 
 impl Among<'_> {
-    fn may_be(&self, spot: &Spot) -> bool {
-        spot.age != self.except
-    }
-
-    fn oldest(&self) -> usize {
-        let spots = self.spots.iter().enumerate().filter(|(_, spot)| self.may_be(spot));
-        spots.min_by_key(|(_, spot)| spot.age).expect("something waits").0
-    }
-
     /// The first from a sector on.
     fn rising(&self, sector: u64) -> Option<usize> {
-        let first = self.spots.partition_point(|spot| spot.sector < sector);
-        (first..self.spots.len()).find(|place| self.may_be(&self.spots[*place]))
+        let all = &self.spots.all;
+        let first = all.partition_point(|spot| spot.sector < sector);
+        (first..all.len()).find(|place| all[*place].slot != self.except)
     }
 
     /// The last up to a sector; of those that begin with it the oldest.
     fn falling(&self, sector: u64) -> Option<usize> {
-        let behind = self.spots.partition_point(|spot| spot.sector <= sector);
-        let last = (0..behind).rev().find(|place| self.may_be(&self.spots[*place]))?;
-        self.rising(self.spots[last].sector)
+        let all = &self.spots.all;
+        let behind = all.partition_point(|spot| spot.sector <= sector);
+        let last = (0..behind).rev().find(|place| all[*place].slot != self.except)?;
+        self.rising(all[last].sector)
     }
 
     /// By distance in cylinders.
     fn nearest(&self, cylinder: u32) -> usize {
         let mut best = (u32::MAX, u64::MAX, 0);
-        for (place, spot, distance) in Outwards::new(self.spots, cylinder) {
+        for (place, spot, distance) in Outwards::new(&self.spots.all, cylinder) {
             if distance > best.0 {
                 break;
             }
-            if self.may_be(spot) {
-                best = best.min((distance, spot.age, place));
+            if spot.slot != self.except {
+                best = best.min((distance, self.spots.age(spot), place));
             }
         }
         best.2
     }
 
-    /// By the instant at which the first sector comes under the head; what needs no heads is there at once,
-    /// `free` is the oldest of it.
-    fn first_under_the_head(
-        &self,
-        free: Option<(u64, u64)>,
-        from: From,
-        mechanics: &Mechanics,
-    ) -> usize {
-        let now = from.now;
+    /// By the instant at which the first sector comes under the head; what needs no heads is there at once.
+    fn first_under_the_head(&self, from: From, mechanics: &Mechanics) -> usize {
+        let all = &self.spots.all;
         let mut best = (Time::MAX, u64::MAX, 0);
-        if let Some((age, sector)) = free {
-            let place = self.spots.partition_point(|spot| spot.key() < (sector, age));
-            best = (now, age, place);
+        if let Some((age, sector)) = self.spots.free.front().copied() {
+            let mut place = all.partition_point(|spot| spot.sector < sector);
+            while self.spots.age(&all[place]) != age {
+                place += 1;
+            }
+            best = (from.now, age, place);
         }
         let mut search = Search::new(best, from, mechanics);
-        for (place, spot, distance) in Outwards::new(self.spots, mechanics.cylinder) {
-            let is_out = search.is_late(spot) || spot.is_free || !self.may_be(spot);
-            if !is_out && !search.look(place, spot, distance) {
+        for (place, spot, distance) in Outwards::new(all, mechanics.cylinder) {
+            if distance > search.reach {
                 break;
+            }
+            if search.may_be_first(spot) && !spot.is_free && spot.slot != self.except {
+                search.look(place, spot, &self.spots.details[spot.slot as usize], distance);
             }
         }
         search.best.2
@@ -266,49 +279,56 @@ struct Search<'a> {
     /// Of reads and of writes: from when on the heads may move, and where the disk is then.
     starts: [Time; 2],
     angles: [u64; 2],
-    /// The best so far: when it is there, its age and place; and how far the disk turns until then.
+    /// The best so far: when it is there, its age and place.
     best: (Time, u64, usize),
-    most: [u64; 2],
+    /// What comes round before it, and how far the heads come until then.
+    windows: [Window; 2],
+    reach: u32,
 }
 
 impl Search<'_> {
     fn new(best: (Time, u64, usize), from: From, mechanics: &Mechanics) -> Search<'_> {
         let starts = [from.read, from.write];
-        let angles = starts.map(|at| mechanics.spindle.at(at));
-        let mut search = Search { mechanics, starts, angles, best, most: [0; 2] };
-        search.find_most();
+        let read = mechanics.spindle.at(from.read);
+        let write = if from.read == from.write { read } else { mechanics.spindle.at(from.write) };
+        let angles = [read, write];
+        let windows = angles.map(|angle| mechanics.spindle.window(angle));
+        let mut search = Search { mechanics, starts, angles, best, windows, reach: u32::MAX };
+        if best.0 < Time::MAX {
+            search.narrow();
+        }
         search
     }
 
-    fn find_most(&mut self) {
+    /// There is a best: what cannot be before it is passed over.
+    #[inline]
+    fn narrow(&mut self) {
         let (until, spindle) = (self.best.0, self.mechanics.spindle);
-        self.most = self.starts.map(|at| spindle.turned(until.saturating_sub(at)));
+        for (window, start) in self.windows.iter_mut().zip(self.starts) {
+            window.narrow(&spindle, until.saturating_sub(start));
+        }
+        let earliest = self.starts[0].min(self.starts[1]);
+        self.reach = self.mechanics.curve.reach(until.saturating_sub(earliest));
     }
 
-    /// Whether a spot comes round later than the best, however fast the heads are.
+    /// Whether a spot may come round before the best, if the heads are fast.
     #[inline]
-    fn is_late(&self, spot: &Spot) -> bool {
-        let which = usize::from(spot.is_write);
-        self.mechanics.spindle.is_beyond(self.angles[which], spot.angle, self.most[which])
+    fn may_be_first(&self, spot: &Spot) -> bool {
+        self.windows[usize::from(spot.is_write)].has(spot.turn)
     }
 
-    /// Looks at a spot; whether those that are no nearer may be better than the best.
+    /// Looks at a spot.
     #[inline]
-    fn look(&mut self, place: usize, spot: &Spot, distance: u32) -> bool {
+    fn look(&mut self, place: usize, spot: &Spot, detail: &Detail, distance: u32) {
         let (mechanics, which) = (self.mechanics, usize::from(spot.is_write));
         let seek = mechanics.curve.time(distance);
-        let earliest = self.starts[0].min(self.starts[1]);
-        if earliest + mechanics.curve.least(distance, seek) > self.best.0 {
-            return false;
-        }
-        let seek = mechanics.with_switch(seek, spot.surface, spot.is_write);
-        let wait = mechanics.spindle.wait_from(self.angles[which], seek, spot.angle);
+        let seek = mechanics.with_switch(seek, u32::from(spot.surface), spot.is_write);
+        let wait = mechanics.spindle.wait_from(self.angles[which], seek, detail.angle);
         let begin = self.starts[which] + seek + wait;
-        if (begin, spot.age) < (self.best.0, self.best.1) {
-            self.best = (begin, spot.age, place);
-            self.find_most();
+        if (begin, detail.age) < (self.best.0, self.best.1) {
+            self.best = (begin, detail.age, place);
+            self.narrow();
         }
-        true
     }
 }
 
@@ -357,12 +377,12 @@ mod tests {
     use engine::{Random as _, Xoshiro256};
 
     /// The same by a search through all: what needs no heads is there now, all else when its first sector comes.
-    fn searched(spots: &Spots, except: Option<u64>, from: From, mechanics: &Mechanics) -> u64 {
-        let may_be = spots.iter().filter(|spot| Some(spot.age) != except);
+    fn searched(spots: &Spots, except: Option<Slot>, from: From, mechanics: &Mechanics) -> u64 {
+        let may_be = spots.all.iter().filter(|spot| Some(spot.slot) != except);
         let when = may_be.map(|spot| {
             let start = if spot.is_write { from.write } else { from.read };
             let begin = mechanics.estimate(start, spot.sector, spot.is_write).begin;
-            (if spot.is_free { from.now } else { begin }, spot.age)
+            (if spot.is_free { from.now } else { begin }, spots.age(spot))
         });
         when.min().expect("something waits").1
     }
@@ -389,8 +409,9 @@ mod tests {
                     let is_write = below(2) == 0;
                     let sector = below(sectors);
                     let place = mechanics.geometry.place(sector);
-                    let spot = Spot::new((sector, age), age as Slot, is_write, &place);
-                    spots.insert(spot, with_free && below(9) == 0);
+                    let is_free = with_free && below(9) == 0;
+                    let slot = age as Slot;
+                    spots.insert(Coming { sector, age, slot, is_write, is_free }, &place);
                 }
                 let near = *spots.spot(below(spots.len() as u64) as usize);
                 mechanics.cylinder = if below(2) == 0 { near.cylinder } else { below(40) as u32 };
@@ -399,9 +420,10 @@ mod tests {
                 let read = at + below(6);
                 let write = read.saturating_sub(2) + below(5) * below(2_000_000);
                 let from = From { now: read.min(write) - below(2), read, write };
-                let except = (!with_free && below(2) == 0).then_some(near.age);
+                let except = (!with_free && below(2) == 0).then_some(near.slot);
                 let mut order = Order::new(Scheduler::Sptf);
-                let chosen = spots.spot(order.choose(&spots, except, from, &mechanics)).age;
+                let chosen = spots.spot(order.choose(&spots, except, from, &mechanics));
+                let chosen = spots.age(chosen);
                 assert_eq!(chosen, searched(&spots, except, from, &mechanics), "round {round}");
             }
         }

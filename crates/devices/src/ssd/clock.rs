@@ -46,14 +46,16 @@ pub(in crate::ssd) enum Event {
     PowerLane(u32),
 }
 
-/// Events that stand in line: of the host link, of processors, of buses or of reads on units, and of dies that sense
-/// pages of a type, which all take equally long.
+/// Events that stand in line: of the host link, of processors, of buses or of reads on units, of dies that sense
+/// pages of a type, which all take equally long, and of what asks again soon. That has a line with the last type, of
+/// which few dies have pages.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ssd) enum Line {
     Link,
     Cores,
     Buses,
     Senses(u32),
+    Soon,
 }
 
 impl Line {
@@ -66,6 +68,7 @@ impl Line {
             Line::Cores => 1,
             Line::Buses => 2,
             Line::Senses(kind) => 3 + kind as usize % Line::SENSES,
+            Line::Soon => 2 + Line::SENSES,
         }
     }
 }

@@ -135,8 +135,9 @@ pub struct Start {
     pub log: Option<Place>,
 }
 
-/// A message to the machine that its row names; `raid/mod.rs` hands them on, the last one first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A message to the machine that its row names; `raid/mod.rs` hands them on, the last one first. Every one is
+/// copied a few times: what is large and seldom said is elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
     /// Plans: an operation begins, or waits for its turn.
     Start(Start),
@@ -163,11 +164,11 @@ pub enum Message {
     /// Everybody: an operation is over.
     Finish(Slot),
     /// Front: an operation of a request, if it is of one, is over.
-    Answer { owner: Option<Slot>, status: Status, path: Breakdown },
+    Answer { owner: Option<Slot>, status: Status, path: Box<Breakdown> },
     /// Plans: an operation that is over leaves, and its request hears of it.
     Close(Slot),
     /// The same of one that was done with another, which took this way and began then.
-    CloseJoined { slot: Slot, status: Status, path: Breakdown, arrived: Time },
+    CloseJoined { slot: Slot, status: Status, path: Box<Breakdown>, arrived: Time },
     /// Plans: the stripe of a rebuilt chunk is unlocked.
     Release(Slot),
     /// Plans: an operation leaves.

@@ -225,13 +225,15 @@ impl Raid {
         self.hand_on(desk);
     }
 
-    /// All members have gone on.
+    /// All members have gone on; whether something may follow from it.
     #[inline]
-    pub fn end_step(&mut self, desk: &mut Desk<'_>) {
-        if self.rebuilds.are_done() || self.recovery.is_going_on() {
+    pub fn end_step(&mut self, desk: &mut Desk<'_>) -> bool {
+        let follows = self.rebuilds.are_done() || self.recovery.is_going_on();
+        if follows {
             self.agenda.push(Message::Units);
             self.hand_on(desk);
         }
+        follows
     }
 
     /// An event other than those of the link.
@@ -293,7 +295,9 @@ impl Raid {
         while let Some(message) = self.agenda.pop() {
             let before = self.agenda.len();
             self.take(message, desk);
-            self.agenda[before..].reverse();
+            if self.agenda.len() > before + 1 {
+                self.agenda[before..].reverse();
+            }
         }
     }
 
@@ -367,16 +371,16 @@ impl Raid {
                 self.plans.flush(slot, asked, sight, out);
             }
             Message::Finish(slot) => self.finish(slot, desk),
-            Message::Answer { owner, status, path } => self.answer(owner, status, path, desk),
+            Message::Answer { owner, status, path } => self.answer(owner, status, *path, desk),
             Message::Close(slot) => self.close(slot, desk),
             Message::CloseJoined { slot, status, path, arrived } => {
                 self.tell_finished(slot, desk);
                 let operation = self.plans.remove(slot);
                 // It came later, while the first one waited.
-                let mut own = path;
+                let mut own = *path;
                 own[UNIT_WAIT] -= operation.arrived() - arrived;
                 self.answer(operation.owner(), status, own, desk);
-                self.close_joined(operation.joined(), status, path, arrived);
+                self.close_joined(operation.joined(), status, *path, arrived);
             }
             Message::Release(slot) => {
                 self.tell_finished(slot, desk);
@@ -434,6 +438,7 @@ impl Raid {
         if let Some(place) = operation.log() {
             self.log.free(place);
             let retry = Message::Retry(self.log.waiting());
+            let path = Box::new(path);
             self.agenda.extend([retry, Message::Answer { owner, status, path }]);
         } else {
             self.answer(owner, status, path, desk);
@@ -443,6 +448,7 @@ impl Raid {
 
     fn close_joined(&mut self, slot: Slot, status: Status, path: Breakdown, arrived: Time) {
         if slot != NONE {
+            let path = Box::new(path);
             self.agenda.push(Message::CloseJoined { slot, status, path, arrived });
         }
     }

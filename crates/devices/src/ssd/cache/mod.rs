@@ -24,7 +24,7 @@ pub use queues::{PageId, PageOp, Phase, Queues};
 pub use slc::{SlcCacheState, SlcState};
 
 use crate::kit::slots::Slot;
-use crate::ssd::clock::{Clock, Event};
+use crate::ssd::clock::{Clock, Event, Line};
 use crate::ssd::config::{Frontiers, Pace as PaceRule, Program, SsdConfig};
 use crate::ssd::die::{Costs, Job};
 use crate::ssd::flash::Flash;
@@ -362,7 +362,7 @@ impl Cache {
             Admission::At(at) => {
                 if self.held.wake.is_none() {
                     self.held.wake = Some(at);
-                    clock.call(at.max(now + 1), Event::MeterOpens);
+                    clock.call_in_line(Line::Soon, at.max(now + 1), Event::MeterOpens);
                 }
                 Err(Why::Meter)
             }

@@ -683,7 +683,7 @@ impl Dies {
         let stop = self.stops.stop(erases, (since, left), die.stops, sight.backlog, now);
         let Some((at, left)) = stop else { return };
         clock.take_back(end);
-        clock.call(at, Event::Die(DieEvent::Stopped(number)));
+        clock.call_in_line(Line::Soon, at, Event::Die(DieEvent::Stopped(number)));
         die.stops += 1;
         self.suspensions += 1;
         let of_host = |id: &u32| !self.reads[*id].owner.is_drive();

@@ -594,12 +594,13 @@ impl Front {
         let active = &mut self.active[slot];
         let at = clock.now;
         active.breakdown[HOST_LINK] = (active.at_flash - active.sent) + (at - active.done);
+        debug_assert_eq!(at - active.submitted, active.breakdown.total());
+        let is_flush = active.request.op == Op::Flush;
         let Active { request, submitted, breakdown, status, .. } = *active;
-        self.active.remove(slot);
-        let completion = Completion { request, submitted, at, breakdown, status };
-        debug_assert_eq!(completion.latency(), completion.breakdown.total());
-        self.done.push(completion);
-        if request.op == Op::Flush {
+        // From the one place to the other: it is as large as several requests.
+        self.done.push(Completion { request, submitted, at, breakdown, status });
+        self.active.release(slot);
+        if is_flush {
             return;
         }
         self.in_device -= 1;

@@ -773,7 +773,7 @@ impl Ssd {
     /// The write buffer may let in more.
     pub(super) fn meter_opens(&mut self) {
         self.cache.meter_opens();
-        self.due.push(Due::Admit);
+        self.take_turn();
         self.work_off();
     }
 
