@@ -101,7 +101,8 @@ fn training_computes_nearly_all_the_time() {
 
 #[test]
 fn what_does_not_fit_is_refused_with_sizes() {
-    let small = ["device.preset=tlc-enterprise", "workload.preset=checkpoint", "workload.footprint=0.2"];
+    let small =
+        ["device.preset=tlc-enterprise", "workload.preset=checkpoint", "workload.footprint=0.2"];
     let found = experiment(&[], &small).map(|it| outcome(&it, &audited()));
     let refused = match found {
         Err(message) => message,
