@@ -72,7 +72,9 @@ impl Overwrites {
                 sum += libm::pow(rank as f64, -2.2);
                 cumulative.push(sum);
             }
-            cumulative.iter_mut().for_each(|it| *it /= sum);
+            for it in &mut cumulative {
+                *it /= sum;
+            }
         }
         let gcd = |mut a: u32, mut b: u32| {
             while b > 0 {
@@ -81,7 +83,7 @@ impl Overwrites {
             a
         };
         let near = (f64::from(pages) * 0.618) as u32;
-        let step = (near..).find(|step| gcd(*step, pages) == 1).unwrap_or(1);
+        let step = (near..pages).find(|step| gcd(*step, pages) == 1).unwrap_or(1);
         Overwrites { over, pages, cumulative, step }
     }
 

@@ -92,7 +92,9 @@ impl Steps {
             self.places.len() - 1
         });
         self.places[place] = Some(going);
-        parts.iter_mut().for_each(|it| it.id = numbers + place as u64);
+        for part in &mut parts {
+            part.id = numbers + place as u64;
+        }
         parts
     }
 
