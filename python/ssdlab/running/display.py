@@ -286,7 +286,6 @@ def _handles(fdp: Record | None) -> Part | None:
     for label, event in (
         ("writes with no such handle", "invalid_handle"),
         ("units given up", "unit_not_full"),
-        ("units open for too long", "time_limit"),
     ):
         if number := fdp["events"][event]:
             rows.append((label, count(number)))
