@@ -42,6 +42,47 @@ def test_a_power_cut_keeps_what_waits_in_the_cache():
     assert power["lines_kept"] > 0
 
 
+def test_hot_lines_lie_on_the_fast_device(ssdlab):
+    device = {"kind": "cache", "mode": "tiered", "line": "64KiB", "tier": {"gain": 1.5}}
+    device |= {"fast": {"kind": "law", "size": "4MiB"}, "backing": {"preset": "sata-2008"}}
+    load = {"preset": "random-read", "requests": 6_000, "locality": "zipf(1.1)"}
+    found = run(device=device, workload={**load, "footprint": "64MiB"})
+    cache = found["cache"]
+    assert cache["policy"] == "heat" and cache["evictions"] > 10
+    assert cache["filled_bytes"] == cache["destaged_bytes"] == cache["evictions"] << 16
+    assert cache["hit_share"] > 0.3
+    done = ssdlab(
+        *("run", "--set", "device.kind=cache", "--set", "mode=tiered", "--set", "fast.kind=law"),
+        *("--set", "fast.size=4MiB", "--set", "backing.kind=law", "--set", "backing.size=64MiB"),
+        *("--workload", "random-read", "--set", "workload.requests=2000"),
+    )
+    assert "lines of the fast device" in done.stdout and "lines that changed places" in done.stdout
+
+
+def test_a_column_of_a_trace_pins_lines(tmp_path):
+    lines = [
+        f"{n},{n % 2 and 4096 * (1000 + n) or 0},4096,R,{0 if n % 2 else 1}" for n in range(900)
+    ]
+    trace = tmp_path / "hinted.csv"
+    trace.write_text("time,offset,size,op,handle\n" + "\n".join(lines) + "\n")
+    device = {"kind": "cache", "hints": "1: pin", "fast": {"kind": "law", "size": "64KiB"}}
+    device["backing"] = {"kind": "law", "size": "16MiB"}
+    found = run(device=device, workload={"kind": "trace", "path": str(trace)})
+    hints = found["cache"]["hints"]
+    assert hints == {"lines_pinned": 1, "pinned": 1, "unpinned": 0, "not_pinned": 449}
+    assert found["cache"]["read_hits"] == 449
+
+
+def test_snapshots_are_made_and_shown(ssdlab):
+    done = ssdlab(
+        *("run", "--device", "agrawal2008", "--set", "blocks_per_plane=32"),
+        *("--set", "snapshots.most=2", "--set", "snapshots.every=8MiB"),
+        *("--set", "spare_factor=0.3", "--workload", "random-write"),
+        *("--set", "workload.requests=10000"),
+    )
+    assert "2 of 4 made" in done.stdout and "pages of snapshots alone" in done.stdout
+
+
 def test_the_study_of_the_cheapest_cache_fails_on_a_smaller_one():
     def halved(arguments):
         device = arguments["device"]

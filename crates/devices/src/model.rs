@@ -77,6 +77,17 @@ pub trait Prepare {
     /// request.
     fn overwrite_untimed(&mut self, _pages: &[u64]) {}
 
+    /// Of many overwrites that bring the device into a state, so many at last go through all of it. Those before leave
+    /// their trace [behind](Prepare::overwrite_behind) what these settle.
+    fn overwrites_that_settle(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// Overwrites pages as [`overwrite_untimed`](Prepare::overwrite_untimed) does, where enough others follow.
+    fn overwrite_behind(&mut self, pages: &[u64]) {
+        self.overwrite_untimed(pages);
+    }
+
     /// Overwrites one page in no time.
     fn write_untimed(&mut self, page: u64) {
         self.overwrite_untimed(&[page]);

@@ -12,8 +12,8 @@ use crate::common::{reference, seeds};
 use devices::Prepare;
 use devices::latency::CELL;
 use devices::ssd::config::{
-    ActiveBlocks, Cleaning, CleaningTime, Depth, FillOrder, FreeOrder, Gang, HostLink, HostOrder,
-    Interleave, Pool, TieBreak,
+    ActiveBlocks, Cleaning, CleaningTime, Completions, Depth, FillOrder, FreeOrder, Gang, HostLink,
+    HostOrder, Interleave, PairCommands, Pool, TieBreak,
 };
 use devices::ssd::ids::PoolId;
 use devices::ssd::{Geometry, Ssd, SsdConfig};
@@ -82,6 +82,11 @@ fn random_config(random: &mut Xoshiro256) -> SsdConfig {
         config.planes_per_die = 2;
         config.cache_commands &= config.interleave == Interleave::PlanePair;
     }
+    // Drawn apart, so that all else of a seed is as it was.
+    let mut apart = random.clone();
+    config.pair_commands = pick(&mut apart, &[PairCommands::Separate, PairCommands::TwoPlane]);
+    config.host_link.completions =
+        pick(&mut apart, &[Completions::AsDone, Completions::AsDone, Completions::InOrder]);
     let mut logical = page_size;
     if config.gang != Gang::SharedControlSync && random.below(2) == 0 {
         let pages = pick(random, &[0.25, 0.5, 2.0, 2.0, 3.0, 4.0]);

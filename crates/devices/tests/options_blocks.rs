@@ -1,9 +1,9 @@
-//! The rows of block buffers, and of packages that share control pins.
+//! The rows of block buffers, of packages that share control pins, and of planes that share commands.
 
 use super::*;
 
 pub fn rows() -> Vec<Row> {
-    [control(), block_buffer()].into_iter().flatten().collect()
+    [control(), vec![pair_commands()], block_buffer()].into_iter().flatten().collect()
 }
 
 /// Eight packages that share control pins.
@@ -21,6 +21,14 @@ fn control() -> Vec<Row> {
         shared("device.timing.command", words("0us", "20us"), READS, (MEAN_LATENCY, More))
             .given(line, json!("command")),
     ]
+}
+
+/// What is answered when both planes are done.
+fn pair_commands() -> Row {
+    let words = [json!("separate"), json!("two-plane")];
+    row("device.pair_commands", words, WRITES, (MEAN_LATENCY, More))
+        .given("device.interleave", json!("plane"))
+        .given("device.planes_per_die", json!(2))
 }
 
 fn block_buffer() -> Vec<Row> {

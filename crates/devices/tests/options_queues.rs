@@ -27,6 +27,40 @@ pub fn rows() -> Vec<Row> {
     // A queue of few requests does not wait behind one of many.
     let queues = [json!(1), json!(2)];
     let mut found = vec![in_turn("device.host_link.queues", queues, "round-robin", Less)];
+    let completions = words("as-done", "in-order");
+    found.push(row("device.host_link.completions", completions, MIXED, (HOST_QUEUE, More)));
     found.extend(rows.map(of_two));
+    found.extend(snapshots());
     found
+}
+
+/// Copy-on-write snapshots, which one of the queues reads.
+fn snapshots() -> Vec<Row> {
+    const MADE: Figure = |o| o.report.snapshots.as_ref().unwrap().made as f64;
+    const CROWDED_OUT: Figure = |o| o.report.snapshots.as_ref().unwrap().crowded_out as f64;
+    let words = |a: &str, b: &str| [json!(a), json!(b)];
+    let kept = |key, values, load, effect| {
+        row(key, values, load, effect)
+            .given("device.spare_factor", json!(0.3))
+            .given("device.snapshots.most", json!(3))
+    };
+    let early = |row: Row| {
+        row.given("device.fill", json!("empty")).given("device.snapshots.every", json!("1MiB"))
+    };
+    let reads_of = |key, values, direction| {
+        let row = kept(key, values, MIXED, (CELL, direction));
+        early(row).given("device.snapshots.space", json!(0.15))
+    };
+    vec![
+        row("device.snapshots.most", [json!(0), json!(1)], WRITES, (AMPLIFICATION, More))
+            .given("device.spare_factor", json!(0.3))
+            .given("device.snapshots.every", json!("256KiB")),
+        kept("device.snapshots.every", words("256KiB", "2MiB"), WRITES, (MADE, Less)),
+        kept("device.snapshots.space", [json!(0.02), json!(0.1)], WRITES, (CROWDED_OUT, Less))
+            .given("device.snapshots.every", json!("256KiB")),
+        reads_of("device.snapshots.queue", [json!(5), json!(0)], Less),
+        // Until there are three it is the drive that is read.
+        reads_of("device.snapshots.back", [json!(1), json!(3)], More)
+            .given("device.snapshots.queue", json!(0)),
+    ]
 }

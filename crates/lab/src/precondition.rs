@@ -217,10 +217,12 @@ impl<'a> Writer<'a> {
         let begun =
             if self.is_divided() { self.side_by_side(writes, expected, at_random)? } else { 0 };
         let pages = self.device.preparable_pages();
+        let settling = writes.saturating_sub(self.device.overwrites_that_settle());
         let mut batch = Vec::with_capacity(BATCH as usize);
         for first in (begun..writes).step_by(BATCH as usize) {
             (self.tick)(self.done, expected)?;
             let numbers = first..writes.min(first + BATCH);
+            let is_behind = numbers.end <= settling;
             self.done += numbers.end - numbers.start;
             batch.clear();
             if at_random {
@@ -228,7 +230,11 @@ impl<'a> Writer<'a> {
             } else {
                 batch.extend(numbers);
             }
-            self.device.overwrite_untimed(&batch);
+            if is_behind {
+                self.device.overwrite_behind(&batch);
+            } else {
+                self.device.overwrite_untimed(&batch);
+            }
         }
         ControlFlow::Continue(())
     }

@@ -8,6 +8,8 @@
 //! `workload.asked = workload.warm_up + host.all.requests + host.all.failed + workload.unanswered`,
 //! where the first are those answered requests that came before the warm-up was over.
 
+mod parts;
+
 use crate::answers::{Answers, Classes};
 use crate::overload::{Backlog, Offered};
 use crate::steady::{Prepared, SteadyState};
@@ -351,17 +353,6 @@ fn page_operations(counts: &Counts) -> u64 {
     counts.page_reads + counts.page_programs + counts.summary_programs
 }
 
-/// The counts of a section, and then its other figures.
-fn with_counts(section: Section, counts: &Counts, others: Value) -> Value {
-    let own = counts.rows().filter(|(counter, _)| counter.section == section);
-    let mut all: Map<String, Value> =
-        own.map(|(counter, count)| (counter.key.to_owned(), json!(count))).collect();
-    if let Value::Object(mut others) = others {
-        all.append(&mut others);
-    }
-    Value::Object(all)
-}
-
 /// The sections `flash`, `wear`, `units` and `buses`.
 fn flash_sections(report: &SsdReport, pieces: &[Piece]) -> Map<String, Value> {
     let cleaning = &report.cleaning;
@@ -379,14 +370,14 @@ fn flash_sections(report: &SsdReport, pieces: &[Piece]) -> Map<String, Value> {
             })
         })
         .collect();
-    let flash = with_counts(
+    let flash = parts::with_counts(
         Section::Flash,
         &report.counts,
         json!({
             "write_amplification": report.write_amplification,
             "write_amplification_bytes": report.write_amplification_bytes,
             "media_bytes": media::bytes(report),
-            "cleaning": with_counts(Section::Cleaning, &report.counts, json!({
+            "cleaning": parts::with_counts(Section::Cleaning, &report.counts, json!({
                 "efficiency": cleaning.efficiency,
                 "mean_block_us": cleaning.mean_block_ns.map(|ns| ns / 1e3),
                 "busy_us": cleaning.busy_ns as f64 / 1e3,
@@ -406,19 +397,14 @@ fn flash_sections(report: &SsdReport, pieces: &[Piece]) -> Map<String, Value> {
         "units": units,
         "buses": { "busy": report.bus_busy },
     });
-    if report.merges {
-        sections["flash"]["merges"] = with_counts(Section::Merges, &report.counts, json!({}));
-    }
-    if report.blocks {
-        let counted = with_counts(Section::Blocks, &report.counts, json!({}));
-        sections["flash"]["block_buffer"] = counted;
-    }
+    parts::add_own(report, &mut sections["flash"]);
     if report.buffered {
         let counts = &report.counts;
         let programmed = counts.bytes_programmed as f64;
         let padding = counts.padding_pages as f64 / counts.page_programs.max(1) as f64;
         let fill = (programmed > 0.0).then_some(1.0 - padding);
-        sections["buffer"] = with_counts(Section::Buffer, counts, json!({ "group_fill": fill }));
+        sections["buffer"] =
+            parts::with_counts(Section::Buffer, counts, json!({ "group_fill": fill }));
     }
     match sections {
         Value::Object(sections) => sections,
@@ -449,7 +435,7 @@ fn wear_section(wear: &WearReport, counts: &Counts, pieces: &[Piece]) -> Value {
         "map": wear::map(&wear.map),
     });
     if let (Some(section), Value::Object(mut rest)) =
-        (section.as_object_mut(), with_counts(Section::Wear, counts, rest))
+        (section.as_object_mut(), parts::with_counts(Section::Wear, counts, rest))
     {
         section.append(&mut rest);
     }

@@ -1,4 +1,4 @@
-"""What a run shows of a cache in front of another device, and of a disk that stops."""
+"""What a run shows of a cache in front of a device, of a disk that stops, and of snapshots."""
 
 from __future__ import annotations
 
@@ -21,11 +21,28 @@ def standby(disk: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
+def snapshots(flash: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """How many copy-on-write snapshots there are, and what only they hold."""
+    found = flash.get("snapshots")
+    if not found:
+        return []
+    rows = [
+        ("snapshots", f"{count(len(found['kept']))} of {count(found['made'])} made"),
+        ("pages of snapshots alone", count(found["pages_held"])),
+    ]
+    if found["crowded_out"]:
+        rows.append(("dropped for want of space", count(found["crowded_out"])))
+    return rows
+
+
 def facts(cache: Record | None) -> Facts | None:
     """What a cache in front did."""
     if not cache:
         return None
     rows = [("lines used", f"{count(cache.lines_used)} of {count(cache.lines)}")]
+    tiered = cache.policy == "heat"
+    if tiered:
+        rows = [("lines of the fast device", count(cache.lines))]
     for label, share in (
         ("hits of reads", cache.hit_share),
         ("hits of writes", cache.write_hit_share),
@@ -40,12 +57,14 @@ def facts(cache: Record | None) -> Facts | None:
         if cache[key]:
             rows.append((label, decimal_size(cache[key])))
     for label, key in (
-        ("lines evicted", "evictions"),
+        ("lines that changed places" if tiered else "lines evicted", "evictions"),
         ("lines dirty at the end", "lines_dirty"),
         ("waits for room", "stalls"),
     ):
         if cache[key]:
             rows.append((label, count(cache[key])))
+    if hints := cache.get("hints"):
+        rows.append(("lines pinned by hints", count(hints.lines_pinned)))
     if power := cache.get("power"):
         rows.append(("power cuts", count(power.cuts)))
         rows.append(("durable lines lost", count(power.durable_lost)))

@@ -254,6 +254,7 @@ def _flash(results: Results) -> Part | None:
         rows.append(("mean time to clean", duration(cleaning["mean_block_us"])))
     rows += _counts("flash.merges", flash.get("merges", {}))
     rows += _counts("flash.block_buffer", flash.get("block_buffer", {}))
+    rows += remarks.snapshots(flash)
     return Facts("Flash", rows)
 
 

@@ -85,3 +85,12 @@ def standby(disk: Mapping[str, Any]) -> list[tuple[str, str]]:
     from ssdlab.running import caches
 
     return caches.standby(disk)
+
+
+def snapshots(flash: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What copy-on-write snapshots hold; only of a drive that keeps some."""
+    if not flash.get("snapshots"):
+        return []
+    from ssdlab.running import caches
+
+    return caches.snapshots(flash)

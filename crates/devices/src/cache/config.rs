@@ -1,5 +1,6 @@
 //! The options of a cache, and its shape: what contradicts itself is refused here.
 
+use super::hints::Hints;
 use super::ranges::Ranges;
 use crate::DeviceConfig;
 use crate::law::LawConfig;
@@ -35,6 +36,9 @@ choices! {
         WriteThrough = "write-through",
         /// To the backing device alone; what the fast one had of them is worth nothing.
         ReadOnly = "read-only",
+        /// There are no copies: each line lies on one of the devices, the hot ones on the fast device, and the capacity is
+        /// that of both.
+        Tiered = "tiered",
     }
 
     /// What is left of a cache when the power has gone.
@@ -50,6 +54,9 @@ choices! {
 
 conditions! {
     CacheConfig:
+    COPIES = "where lines are copies (not device.mode = \"tiered\")", |cache| cache.mode != Mode::Tiered;
+    TIERED = "where lines lie on one of the devices (device.mode = \"tiered\")",
+        |cache| cache.mode == Mode::Tiered;
     WRITES_BACK = "where writes wait in the cache (device.mode = \"write-back\")",
         |cache| cache.mode == Mode::WriteBack;
 }
@@ -71,23 +78,38 @@ options! {
         run_lines: u32 where WRITES_BACK = 64,
     }
 
+    /// When a line of the slow device changes places with one of the fast device.
+    pub struct Tier as TierPartial {
+        /// Half-life of heat: half of the uses of a line are forgotten in it.
+        half_life: Duration where TIERED = Duration::from_ns(60_000_000_000),
+        /// How many times as hot as the coldest of some lines on the fast device it must be.
+        gain: f64 where TIERED = 2.0,
+        /// Pairs of lines that change places at a time.
+        swaps: u32 where TIERED = 1,
+    }
+
     // As many fields as there are keys directly under `[device]`.
     /// A fast device in front of another: of lines of the backing device the fast one has copies.
     pub struct CacheConfig as CachePartial {
         /// Where writes go.
         mode: Mode = Mode::WriteBack,
         /// Which line leaves a cache that is full.
-        replacement: Policy = Policy::Lru,
-        /// Size of a line, the unit of what is cached.
+        replacement: Policy where COPIES = Policy::Lru,
+        /// Size of a line, the unit of what is cached or changes places.
         line: Size = Size::from_bytes(4096),
         /// Share of the fast device that is used.
-        share: f64 as Ratio = 1.0,
+        share: f64 as Ratio where COPIES = 1.0,
         /// Length of a sequential stream from which on it goes past the cache; "0B": none does.
-        bypass: Size = Size::from_bytes(0),
+        bypass: Size where COPIES = Size::from_bytes(0),
         /// Ranges of addresses that are in the cache from the beginning and never leave it.
-        pinned: Ranges = Ranges::default(),
+        pinned: Ranges where COPIES = Ranges::default(),
+        /// What a request says of its lines by its placement handle: pin, unpin, or flush (all that is dirty is written
+        /// back), as the commands of ATA's non-volatile cache do.
+        hints: Hints where COPIES = Hints::default(),
         /// When lines that were written are written to the backing device.
         destage: Destage = Destage::default(),
+        /// When lines change places.
+        tier: Tier = Tier::default(),
         /// What is left of the cache when the power has gone.
         restart: Recovery = Recovery::None,
         /// The fast device.
@@ -100,6 +122,16 @@ options! {
 /// The fast device by default: 1 GiB of battery-backed memory, as controllers of arrays have it.
 fn nvram() -> LawConfig {
     LawConfig { size: Size::from_bytes(1 << 30), ..LawConfig::default() }
+}
+
+/// The shape of two tiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extents {
+    /// Sectors of an extent.
+    pub sectors: u64,
+    /// Extents of the fast device, and of both.
+    pub fast: u32,
+    pub all: u32,
 }
 
 /// Derived from the options and the sizes of both devices.
@@ -197,6 +229,26 @@ impl CacheConfig {
                 return refuse(&[key], format!("{count} is not possible; 1 to {MOST_DEPTH}"));
             }
         }
+        if !(1..=MOST_DEPTH).contains(&self.tier.swaps) {
+            let problem = format!("{} is not possible; 1 to {MOST_DEPTH}", self.tier.swaps);
+            return refuse(&["device.tier.swaps"], problem);
+        }
+        if !(self.tier.gain >= 1.0 && self.tier.gain.is_finite()) {
+            let problem = format!(
+                "{} times: a line gives way to one as hot at least; 1 or more",
+                self.tier.gain
+            );
+            return refuse(&["device.tier.gain"], problem);
+        }
+        if self.tier.half_life.ns() == 0 {
+            return refuse(&["device.tier.half_life"], "in no time all is forgotten".to_owned());
+        }
+        if self.mode == Mode::Tiered && self.restart == Recovery::Cold {
+            let problem =
+                "without its map nothing is found on either device; use restart = \"warm\""
+                    .to_owned();
+            return refuse(&["device.restart", "device.mode"], problem);
+        }
         if self.mode == Mode::WriteBack && self.restart == Recovery::Cold {
             let problem = "what waits in the cache is lost with its map; use restart = \"warm\", or a mode that \
                            keeps nothing back (write-through, read-only)"
@@ -204,6 +256,32 @@ impl CacheConfig {
             return refuse(&["device.restart", "device.mode"], problem);
         }
         Ok(())
+    }
+
+    /// The lines of two tiers of these sizes, sectors.
+    ///
+    /// # Errors
+    /// When one of them has no line, or both have too many.
+    pub fn extents(&self, fast: u64, backing: u64) -> Result<Extents, Invalid> {
+        self.check()?;
+        let line = self.line.bytes() / SECTOR_BYTES;
+        let (fast, slow) = (fast / line, backing / line);
+        for (lines, key) in [(fast, "device.fast"), (slow, "device.backing")] {
+            if lines == 0 {
+                let problem = format!("a line of {} is larger than the device", self.line);
+                return refuse(&["device.line", key], problem);
+            }
+        }
+        let all = fast + slow;
+        if all > MOST_LINES {
+            let needed = (all * line).div_ceil(MOST_LINES) * SECTOR_BYTES;
+            let problem = format!(
+                "{all} lines take too much memory; use a line of {} or more",
+                Size::from_bytes(needed.next_power_of_two())
+            );
+            return refuse(&["device.line", "device.mode"], problem);
+        }
+        Ok(Extents { sectors: line, fast: fast as u32, all: all as u32 })
     }
 
     /// The shape of a cache of two devices of these sizes, sectors.

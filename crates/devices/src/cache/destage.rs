@@ -92,6 +92,10 @@ impl Destager {
     /// A line is dirty.
     pub fn add(&mut self, slot: Slot, now: Time) {
         if self.dirty.list_of(slot).is_none() {
+            if self.dirty.len(0) == 0 {
+                // What was begun for others is over.
+                (self.draining, self.wants_all) = (false, false);
+            }
             self.dirty.push(0, slot);
             if self.age.is_some() {
                 self.since[slot as usize] = now;
@@ -115,6 +119,12 @@ impl Destager {
     /// From now on all dirty lines are written.
     pub fn want_all(&mut self, wants: bool) {
         self.wants_all = wants;
+    }
+
+    /// Whether lines are dirty that are not on their way.
+    #[inline]
+    pub fn has_dirty(&self) -> bool {
+        self.dirty.len(0) > 0
     }
 
     /// Whether more lines are dirty than may be, or as few as should be.
@@ -142,8 +152,9 @@ impl Destager {
     }
 
     /// When lines are to be written next for reasons of time.
+    #[inline]
     pub fn next_at(&self, host_waits: bool) -> Option<Time> {
-        if self.under_way >= self.depth {
+        if self.dirty.len(0) == 0 || self.under_way >= self.depth {
             return None;
         }
         match (self.age_at(), self.idle_at(host_waits)) {
@@ -170,7 +181,15 @@ impl Destager {
     }
 
     /// The next run to be written, if one is: from the line that has been dirty longest, with its dirty neighbours.
+    #[inline]
     pub fn begin(&mut self, table: &mut Table, host_waits: bool, now: Time) -> Option<Run> {
+        if self.dirty.len(0) == 0 {
+            return None;
+        }
+        self.begin_dirty(table, host_waits, now)
+    }
+
+    fn begin_dirty(&mut self, table: &mut Table, host_waits: bool, now: Time) -> Option<Run> {
         if !self.wants(host_waits, now) {
             return None;
         }

@@ -6,9 +6,10 @@
 use super::Side;
 use super::config::{CacheConfig, Mode, Recovery, Shape};
 use super::destage::Run;
+use super::hints::{Hint, Hints};
 use super::ledger::Ledger;
 use super::lists::{NONE, Slot as LineSlot};
-use super::pair::{Job, Owner, Pair};
+use super::pair::{Job, Owner, Pair, hit_of};
 use super::places::Places;
 use super::planted::Slip;
 use super::report::{Counts, Kind};
@@ -17,7 +18,7 @@ use super::streams::Streams;
 use super::table::State;
 use crate::Model;
 use crate::kit::slots::{Slot, Slots};
-use engine::{Completion, Device, Followed, Op, Request, SECTOR_BYTES, Status, Time};
+use engine::{Completion, Device, Followed, Lba, Op, Request, SECTOR_BYTES, Status, Time};
 use options::Invalid;
 use std::ops::Range;
 
@@ -29,6 +30,7 @@ pub struct Cache {
     pub places: Places,
     pub streams: Streams,
     pub requests: Requests,
+    hints: Hints,
     runs: Slots<Run>,
     /// Runs that the backing device has answered and not flushed; and those for which it is flushing.
     landed: Vec<Slot>,
@@ -72,6 +74,7 @@ impl Cache {
             places,
             streams: Streams::new(config.bypass.bytes() / SECTOR_BYTES),
             requests: Requests::new(),
+            hints: config.hints.clone(),
             runs: Slots::new(),
             landed: Vec::new(),
             flushing: Vec::new(),
@@ -97,6 +100,59 @@ impl Cache {
     }
 
     // ---- the host asks -----------------------------------------------------------------------------------
+
+    /// Begins a read of one line that is there and that nobody has for itself, if it is one.
+    #[inline]
+    fn begin_hit(&mut self, request: &Request) -> bool {
+        let Shape { line, .. } = self.shape;
+        let Request { lba: Lba(first), sectors, .. } = *request;
+        let number = first / line;
+        let from = first - number * line;
+        if from + u64::from(sectors) > line || !self.requests.are_free(&(number..number + 1)) {
+            return false;
+        }
+        let slot = self.places.held(number);
+        if slot == NONE {
+            return false;
+        }
+        self.counts.reads(1, 0);
+        self.places.used(slot);
+        self.places.pin(slot, 1);
+        let hit = self.requests.hit(self.now, *request, slot);
+        self.pair.ask_hit(self.now, hit, slot, from, sectors);
+        true
+    }
+
+    /// Does what a request says of its lines.
+    pub fn heed(&mut self, request: &Request) {
+        let Some(hint) = self.hints.of(request.handle) else { return };
+        let Request { lba, sectors, .. } = *request;
+        let lines = self.shape.lines(lba.0, u64::from(sectors));
+        match hint {
+            Hint::Pin => {
+                let all = lines.end - lines.start;
+                let more = self.places.hold(lines);
+                self.counts.pin(more, all - more);
+            }
+            Hint::Unpin => {
+                let more = self.places.let_go(&lines);
+                self.counts.unpin(more);
+            }
+            // What a write brings is written back with the rest.
+            Hint::Flush if request.op == Op::Write => {}
+            Hint::Flush => self.places.rules().want_all(true),
+        }
+    }
+
+    /// Whether a request says that all that is dirty is to be written back.
+    pub fn asks_for_all(&self, request: &Request) -> bool {
+        self.hints.of(request.handle) == Some(Hint::Flush)
+    }
+
+    /// Whether the host says anything of lines.
+    pub fn has_hints(&self) -> bool {
+        !self.hints.are_none()
+    }
 
     /// Begins a request; whether that is possible now.
     fn begin(&mut self, asked: Slot) -> bool {
@@ -204,6 +260,7 @@ impl Cache {
             Mode::WriteBack if !passes => self.write_to_cache(asked, lines, sectors),
             Mode::WriteBack => self.write_past(asked, lines, sectors),
             Mode::WriteThrough => self.write_through(asked, lines, sectors, passes),
+            Mode::Tiered => unreachable!("tiers are a device of their own"),
             Mode::ReadOnly => {
                 for line in lines.clone() {
                     let slot = self.places.held(line);
@@ -405,7 +462,16 @@ impl Cache {
 
     // ---- the devices answer ------------------------------------------------------------------------------
 
+    #[inline]
     fn answered(&mut self, side: Side, completion: &Completion) {
+        let Some(hit) = hit_of(completion) else { return self.job_ended(side, completion) };
+        let (line, ns) = self.requests.answer_hit(hit, self.now, completion.status);
+        self.places.unpin(line, 1);
+        self.counts.hit(ns);
+        self.places.rules().host_acts(self.now);
+    }
+
+    fn job_ended(&mut self, side: Side, completion: &Completion) {
         let job = self.pair.answered(side, completion);
         let status = completion.status;
         if job.pinned != NONE {
@@ -527,6 +593,10 @@ impl Cache {
                     self.places.forget(slot);
                 }
             }
+        }
+        // It goes with the rest.
+        if self.asks_for_all(request) {
+            self.places.rules().want_all(true);
         }
     }
 
@@ -658,6 +728,7 @@ impl Cache {
         }
     }
 
+    #[inline]
     fn timer(&self) -> Option<Time> {
         if self.shape.mode != Mode::WriteBack || self.failed.is_some() {
             return None;
@@ -665,22 +736,46 @@ impl Cache {
         self.places.destager().next_at(self.requests.outstanding() > 0)
     }
 
+    /// When something happens next; never: the end of time.
     #[inline]
-    fn next_inside(&self) -> Option<Time> {
-        let earlier = |one: Option<Time>, other: Option<Time>| match (one, other) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        };
+    fn next_at(&self) -> Time {
         let devices = self.pair.next();
+        if !self.places.destager().has_dirty() || !self.was_ready {
+            return devices;
+        }
         // What was due before is begun with whatever happens.
         let timer = self.timer().filter(|at| *at > self.now);
-        if self.was_ready { earlier(devices, timer) } else { devices }
+        timer.map_or(devices, |at| at.min(devices))
+    }
+
+    #[inline]
+    fn next_inside(&self) -> Option<Time> {
+        let at = self.next_at();
+        (at < Time::MAX).then_some(at)
+    }
+
+    /// Does what is to be done at an instant.
+    #[inline]
+    fn step(&mut self, now: Time) {
+        self.now = now;
+        self.advance_devices(now);
+        self.wake();
+        let has_more = self.requests.has_waiting() || self.places.destager().has_dirty();
+        if has_more && self.was_ready {
+            self.pump();
+        }
     }
 
     /// Both devices go on up to an instant.
     #[inline]
     fn advance_devices(&mut self, now: Time) {
+        if self.pair.has_no_jobs() {
+            return self.advance_hits(now);
+        }
         for side in [Side::Fast, Side::Backing] {
+            if !self.pair.is_due(side, now) {
+                continue;
+            }
             let mut done = std::mem::take(&mut self.done);
             self.pair.advance(side, now, &mut done);
             for completion in &done {
@@ -688,6 +783,42 @@ impl Cache {
             }
             done.clear();
             self.done = done;
+        }
+    }
+
+    /// The same where nothing is under way but reads that hit: the answers of the fast device become those to the host.
+    #[inline]
+    fn advance_hits(&mut self, now: Time) {
+        if self.pair.is_due(Side::Backing, now) {
+            self.pair.advance(Side::Backing, now, &mut self.done);
+            debug_assert!(self.done.is_empty(), "it was asked nothing");
+        }
+        if !self.pair.is_due(Side::Fast, now) {
+            return;
+        }
+        let first = self.requests.answers().len();
+        self.pair.advance(Side::Fast, now, self.requests.answers());
+        for place in first..self.requests.answers().len() {
+            let (line, ns) = self.requests.answer_hit_in_place(place);
+            self.places.unpin(line, 1);
+            self.counts.hit(ns);
+            self.places.rules().host_acts(now);
+        }
+    }
+
+    /// Takes in a request that is more than a read of one line that is there.
+    fn submit_other(&mut self, now: Time, request: Request, passes: bool) {
+        let asked = self.requests.arrive(now, request, passes);
+        let shape = self.shape;
+        let lines_of = |it: &Request| shape.lines(it.lba.0, u64::from(it.sectors));
+        let is_behind = self.requests.has_waiting()
+            && request.op != Op::Flush
+            && self.requests.is_behind(&lines_of(&request), usize::MAX, lines_of);
+        if is_behind || !self.was_ready || !self.begin(asked) {
+            self.requests.push_waiting(asked);
+            if self.was_ready {
+                self.pump_destage();
+            }
         }
     }
 
@@ -743,19 +874,15 @@ impl Device for Cache {
     fn submit(&mut self, now: Time, request: Request) {
         self.now = now;
         let passes = matches!(request.op, Op::Read | Op::Write) && self.streams.pass(&request);
-        let asked = self.requests.arrive(now, request, passes);
         self.places.rules().host_acts(now);
-        let shape = self.shape;
-        let lines_of = |it: &Request| shape.lines(it.lba.0, u64::from(it.sectors));
-        let is_behind = self.requests.has_waiting()
-            && request.op != Op::Flush
-            && self.requests.is_behind(&lines_of(&request), usize::MAX, lines_of);
-        if is_behind || !self.was_ready || !self.begin(asked) {
-            self.requests.push_waiting(asked);
-            if self.was_ready {
-                self.pump_destage();
-            }
+        if !self.hints.are_none() {
+            self.heed(&request);
         }
+        let may_hit = request.op == Op::Read && self.was_ready && !self.requests.has_waiting();
+        if may_hit && self.begin_hit(&request) {
+            return;
+        }
+        self.submit_other(now, request, passes);
     }
 
     fn next_event(&self) -> Option<Time> {
@@ -763,28 +890,33 @@ impl Device for Cache {
     }
 
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
-        while let Some(now) = self.next_inside().filter(|at| *at <= to) {
-            self.now = now;
-            self.advance_devices(now);
-            self.wake();
-            if self.was_ready {
-                self.pump();
+        loop {
+            let now = self.next_at();
+            if now > to || now == Time::MAX {
+                break;
             }
+            self.step(now);
         }
         self.requests.fetch(completions);
     }
 
     fn advance_to_answer(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
-        let before = completions.len();
-        let mut at = self.next_event().filter(|at| *at <= to)?;
-        loop {
+        if let Some(at) = self.requests.first_answer().filter(|at| *at <= to) {
             self.advance(at, completions);
-            if completions.len() > before || self.has_ended() {
-                return Some(at);
-            }
-            let Some(next) = self.next_inside().filter(|next| *next <= to) else { return Some(at) };
-            at = next;
+            return Some(at);
         }
+        let mut now = self.next_inside().filter(|at| *at <= to)?;
+        loop {
+            self.step(now);
+            let next = self.next_at();
+            let is_over = next > now && (self.requests.has_answers() || self.has_ended());
+            if is_over || next > to || next == Time::MAX {
+                break;
+            }
+            now = next;
+        }
+        self.requests.fetch(completions);
+        Some(now)
     }
 
     fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {
@@ -813,7 +945,7 @@ impl Device for Cache {
     }
 
     fn has_ended(&self) -> bool {
-        self.pair.each().iter().any(|device| device.has_ended())
+        self.pair.has_ended()
     }
 
     fn may_refuse(&self) -> bool {

@@ -1,7 +1,8 @@
 //! The kind of device that a cache is.
 
-use super::config::{CacheConfig, Recovery};
+use super::config::{CacheConfig, Mode, Recovery};
 use super::device::Cache;
+use super::tiers::Tiers;
 use crate::ssd::config::PolicyName;
 use crate::{DeviceKind, Model, Supplied, Tick, Unbuilt};
 use options::Invalid;
@@ -87,6 +88,9 @@ impl DeviceKind for CacheConfig {
         let keeps = [self.fast.keeps_answers(), self.backing.keeps_answers()];
         let devices: [Box<dyn Model>; 2] =
             devices.try_into().unwrap_or_else(|_| unreachable!("there are two"));
+        if self.mode == Mode::Tiered {
+            return Ok(Box::new(Tiers::of(self, devices, keeps)?));
+        }
         Ok(Box::new(Cache::of(self, seed, devices, keeps)?))
     }
 }

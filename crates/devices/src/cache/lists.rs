@@ -102,11 +102,25 @@ impl Lists {
     /// Makes a slot the newest of a list, whichever it is in.
     #[inline]
     pub fn renew(&mut self, list: usize, slot: Slot) {
-        if self.ends[list].newest == slot {
+        let newest = self.ends[list].newest;
+        if newest == slot {
             return;
         }
-        self.remove(slot);
-        self.push(list, slot);
+        if usize::from(self.of[slot as usize]) != list + 1 {
+            self.remove(slot);
+            return self.push(list, slot);
+        }
+        // It stays in its list, where there is a newer one.
+        let Node { newer, older } = self.nodes[slot as usize];
+        self.nodes[newer as usize].older = older;
+        if older == NONE {
+            self.ends[list].oldest = newer;
+        } else {
+            self.nodes[older as usize].newer = newer;
+        }
+        self.nodes[newest as usize].newer = slot;
+        self.nodes[slot as usize] = Node { newer: NONE, older: newest };
+        self.ends[list].newest = slot;
     }
 
     /// The first slot, from the oldest of a list on, of which `may` holds; at most `most` are looked at.

@@ -12,6 +12,8 @@
 //! | `destage.rs` | which dirty lines are written back, and when |
 //! | `streams.rs` | sequential streams, which go past the cache |
 //! | `ledger.rs` | what must be there after a power cut, and what is |
+//! | `hints.rs` | what the host says of lines with a request |
+//! | `tiers.rs`, `heat.rs` | no copies: each extent lies on one of both devices, by its heat |
 //!
 //! Both devices are whole devices: the cache knows only what it asked them. What it promises follows from what they do:
 //! a device that may lose what it has answered is flushed before a line counts as written back.
@@ -32,6 +34,8 @@ mod arc;
 mod config;
 mod destage;
 mod device;
+mod heat;
+mod hints;
 mod kind;
 mod ledger;
 mod lfu;
@@ -49,9 +53,14 @@ mod streams;
 mod table;
 #[cfg(test)]
 mod tests;
+mod tiers;
+mod tiers_model;
 mod untimed;
 
-pub use config::{CacheConfig, CachePartial, Destage, DestagePartial, Mode, Policy, Recovery};
+pub use config::{
+    CacheConfig, CachePartial, Destage, DestagePartial, Mode, Policy, Recovery, Tier, TierPartial,
+};
+pub use hints::{Hint, Hints};
 pub use ledger::CachePower;
 pub use ranges::Ranges;
 pub use report::{CacheReport, Latencies, Means};

@@ -1,6 +1,7 @@
 //! A cache without time, and what it has to say.
 
 use super::device::Cache;
+use super::lists::NONE;
 use super::replacement::Replacement;
 use super::report::{self, CacheReport};
 use super::table::State;
@@ -33,10 +34,39 @@ impl Prepare for Cache {
         }
     }
 
+    /// After some times as many writes as it has lines the cache itself has settled.
+    fn overwrites_that_settle(&self) -> u64 {
+        u64::from(self.shape.slots) * SETTLED_AFTER
+    }
+
+    /// What lies behind the cache is written by itself, but for lines that are in the cache.
+    fn overwrite_behind(&mut self, pages: &[u64]) {
+        let missing = |line: &&u64| self.places.table().find(**line) == NONE;
+        let (behind, here): (Vec<u64>, Vec<u64>) = pages.iter().partition(missing);
+        self.overwrite_untimed(&here);
+        let shape = self.shape;
+        let [_, backing] = self.pair.each_mut();
+        let pages = backing.preparable_pages();
+        if pages == 0 {
+            return;
+        }
+        if shape.capacity == pages * shape.line {
+            return backing.overwrite_untimed(&behind);
+        }
+        for line in behind {
+            let sectors = shape.sectors_of(line) as u32;
+            backing.serve_untimed(&Request::new(0, Op::Write, Lba(line * shape.line), sectors));
+        }
+    }
+
     fn serve_untimed(&mut self, request: &Request) -> Status {
         self.serve_in_no_time(request)
     }
 }
+
+/// Writes for each line after which nothing in a cache is as it was: of uniform writes each line of a full cache of LRU is
+/// new after one, and drives that are a part of it have settled after a few.
+const SETTLED_AFTER: u64 = 4;
 
 impl Persist for Cache {
     fn rests(&self) -> bool {
@@ -151,6 +181,12 @@ impl Examine for Cache {
             lines: u64::from(self.shape.slots),
             lines_used,
             lines_dirty,
+            hints: self.has_hints().then(|| report::HintsReport {
+                lines_pinned: self.places.held_lines(),
+                pinned: counts.pinned,
+                unpinned: counts.unpinned,
+                not_pinned: counts.not_pinned,
+            }),
             latency_us: report::latencies(counts),
             power: self.pair.ledger().map(|ledger| ledger.report()).filter(|it| it.cuts > 0),
         })

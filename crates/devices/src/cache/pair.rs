@@ -38,11 +38,22 @@ pub struct Job {
     pub pinned: LineSlot,
 }
 
+/// Marks the numbers of reads that hit, which are no jobs.
+const HIT: u64 = 1 << 32;
+
+/// The read that hit and is answered so, if it is one.
+#[inline]
+pub fn hit_of(completion: &Completion) -> Option<Slot> {
+    let id = completion.request.id;
+    (id & HIT != 0).then_some(id as Slot)
+}
+
 /// The devices. Its fields are these, what they were asked, and what they may lose.
 pub struct Pair {
     shape: Shape,
     devices: [Box<dyn Model>; 2],
-    next: [Option<Time>; 2],
+    /// When something happens next on each; never: the end of time.
+    next: [Time; 2],
     jobs: Slots<Job>,
     ledger: Option<Box<Ledger>>,
     /// Writes to the fast device must not be lost, which it could do.
@@ -67,7 +78,7 @@ impl Pair {
         Pair {
             shape,
             devices,
-            next: [None; 2],
+            next: [Time::MAX; 2],
             jobs: Slots::new(),
             ledger,
             forces,
@@ -126,7 +137,7 @@ impl Pair {
         let id = self.jobs.insert(job);
         let device = &mut self.devices[side as usize];
         device.submit(now, Request { id: u64::from(id), ..request });
-        self.next[side as usize] = device.next_event();
+        self.next[side as usize] = device.next_event().unwrap_or(Time::MAX);
         id
     }
 
@@ -151,6 +162,15 @@ impl Pair {
         if op == Op::Write {
             self.note_fast(id, owner, lines, slot, fua);
         }
+    }
+
+    /// Reads sectors of one line that is there, from a sector of it on: a hit by that number.
+    #[inline]
+    pub fn ask_hit(&mut self, now: Time, hit: Slot, slot: LineSlot, from: u64, sectors: u32) {
+        let place = Lba(u64::from(slot - 1) * self.shape.line + from);
+        let device = &mut self.devices[Side::Fast as usize];
+        device.submit(now, Request::new(HIT | u64::from(hit), Op::Read, place, sectors));
+        self.next[Side::Fast as usize] = device.next_event().unwrap_or(Time::MAX);
     }
 
     /// Asks for a range of sectors of the backing device, in these lines.
@@ -235,23 +255,37 @@ impl Pair {
         job
     }
 
-    /// When something happens next on either.
+    /// When something happens next on either; never: the end of time.
     #[inline]
-    pub fn next(&self) -> Option<Time> {
-        match (self.next[0], self.next[1]) {
-            (Some(one), Some(other)) => Some(one.min(other)),
-            (one, other) => one.or(other),
-        }
+    pub fn next(&self) -> Time {
+        self.next[0].min(self.next[1])
     }
 
-    /// One of them goes on up to an instant, if it has something to do before.
+    /// Whether one of them has something to do up to an instant.
+    #[inline]
+    pub fn is_due(&self, side: Side, now: Time) -> bool {
+        self.next[side as usize] <= now
+    }
+
+    /// It does that.
     #[inline]
     pub fn advance(&mut self, side: Side, now: Time, done: &mut Vec<Completion>) {
-        if self.next[side as usize].is_some_and(|at| at <= now) {
-            let device = &mut self.devices[side as usize];
-            device.advance(now, done);
-            self.next[side as usize] = device.next_event();
-        }
+        let device = &mut self.devices[side as usize];
+        device.advance(now, done);
+        self.next[side as usize] = device.next_event().unwrap_or(Time::MAX);
+    }
+
+    /// Whether one of them has come to its end.
+    #[inline]
+    pub fn has_ended(&self) -> bool {
+        let [fast, backing] = &self.devices;
+        fast.has_ended() || backing.has_ended()
+    }
+
+    /// Whether nothing is under way but reads that hit.
+    #[inline]
+    pub fn has_no_jobs(&self) -> bool {
+        self.jobs.is_empty()
     }
 
     /// Whether nothing is under way.
@@ -269,7 +303,7 @@ impl Pair {
         for device in &mut self.devices {
             device.cut(now, &mut lost);
         }
-        self.next = [None; 2];
+        self.next = [Time::MAX; 2];
         self.jobs = Slots::new();
         // What is there now was not lost.
         (self.unflushed, self.flushed) = (false, self.epoch);
@@ -281,7 +315,7 @@ impl Pair {
     pub fn power_on(&mut self, now: Time) {
         for (device, next) in self.devices.iter_mut().zip(&mut self.next) {
             device.power_on(now);
-            *next = device.next_event();
+            *next = device.next_event().unwrap_or(Time::MAX);
         }
     }
 }

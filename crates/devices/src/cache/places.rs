@@ -11,6 +11,9 @@ use super::table::{State, Table};
 use engine::Time;
 use std::ops::Range;
 
+/// Lines that hints leave free to change, of all.
+const FEWEST_FREE: u64 = 2;
+
 /// Which lines are where, and how they come and go.
 #[derive(Debug, Clone)]
 pub struct Places {
@@ -51,6 +54,58 @@ impl Places {
     fn is_pinned(&self, line: u64) -> bool {
         let after = self.pinned.partition_point(|it| it.end <= line);
         self.pinned.get(after).is_some_and(|it| it.contains(&line))
+    }
+
+    /// Lines never leave from now on, as far as some others may; how many more these are. A line that comes later never
+    /// leaves either.
+    pub fn hold(&mut self, lines: Range<u64>) -> u64 {
+        let held: u64 = self.pinned.iter().map(|it| it.end - it.start).sum();
+        let mut room = u64::from(self.table.slots()).saturating_sub(held + FEWEST_FREE);
+        let mut more = 0;
+        for line in lines {
+            if room == 0 || self.is_pinned(line) {
+                continue;
+            }
+            room -= 1;
+            more += 1;
+            let after = self.pinned.partition_point(|it| it.end < line);
+            match self.pinned.get_mut(after) {
+                Some(it) if it.end == line => *it = it.start..line + 1,
+                Some(it) if it.start == line + 1 => *it = line..it.end,
+                _ => self.pinned.insert(after, line..line + 1),
+            }
+            let slot = self.table.find(line);
+            if slot != NONE {
+                self.policy.leave(slot, line, false);
+                self.table.set_held(slot, true);
+            }
+        }
+        more
+    }
+
+    /// Lines may leave again; how many more these are.
+    pub fn let_go(&mut self, lines: &Range<u64>) -> u64 {
+        let mut more = 0;
+        for line in lines.clone() {
+            let after = self.pinned.partition_point(|it| it.end <= line);
+            let Some(it) = self.pinned.get(after).filter(|it| it.contains(&line)).cloned() else {
+                continue;
+            };
+            more += 1;
+            let rest = [it.start..line, line + 1..it.end].into_iter().filter(|it| !it.is_empty());
+            self.pinned.splice(after..=after, rest.collect::<Vec<_>>());
+            let slot = self.table.find(line);
+            if slot != NONE {
+                self.table.set_held(slot, false);
+                self.policy.admit(slot, line);
+            }
+        }
+        more
+    }
+
+    /// Lines that never leave.
+    pub fn held_lines(&self) -> u64 {
+        self.pinned.iter().map(|it| it.end - it.start).sum()
     }
 
     /// The slot of a line that counts, or `NONE`.

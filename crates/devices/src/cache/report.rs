@@ -54,6 +54,12 @@ pub struct Counts {
     pub merges: u64,
     /// Requests that waited because all of the cache was dirty.
     pub stalls: u64,
+    /// Lines that hints pinned and unpinned, and those that they could not pin, or had.
+    pub pinned: u64,
+    /// See `pinned`.
+    pub unpinned: u64,
+    /// See `pinned`.
+    pub not_pinned: u64,
     accounts: [Account; Kind::COUNT],
 }
 
@@ -63,6 +69,14 @@ impl Counts {
     pub fn reads(&mut self, hits: u64, misses: u64) {
         self.read_hits += hits;
         self.read_misses += misses;
+    }
+
+    /// A read of one line that was there was answered.
+    #[inline]
+    pub fn hit(&mut self, fast_ns: Time) {
+        let account = &mut self.accounts[Kind::ReadHit as usize];
+        account.requests += 1;
+        account.fast_ns += fast_ns;
     }
 
     /// Lines were written.
@@ -84,6 +98,16 @@ impl Counts {
     pub fn destage(&mut self, bytes: u64) {
         self.destaged_bytes += bytes;
         self.destage_writes += 1;
+    }
+
+    /// A hint has pinned lines, and others not.
+    pub fn pin(&mut self, lines: u64, others: u64) {
+        self.pinned += lines;
+        self.not_pinned += others;
+    }
+
+    pub fn unpin(&mut self, lines: u64) {
+        self.unpinned += lines;
     }
 
     pub fn merge(&mut self) {
@@ -144,11 +168,27 @@ pub struct CacheReport {
     pub lines_used: u64,
     /// See `lines_used`.
     pub lines_dirty: u64,
+    /// What hints of the host did; none where there are no hints.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hints: Option<HintsReport>,
     /// Where the time of requests went, by what served them.
     pub latency_us: Latencies,
     /// What power cuts came to; none where the power did not go.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power: Option<CachePower>,
+}
+
+/// What hints of the host did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct HintsReport {
+    /// Lines that are pinned at the end.
+    pub lines_pinned: u64,
+    /// Lines that were pinned, and unpinned.
+    pub pinned: u64,
+    /// See `pinned`.
+    pub unpinned: u64,
+    /// Lines that were pinned already, or for which there was no room.
+    pub not_pinned: u64,
 }
 
 /// Mean times of requests by what served them.

@@ -2,6 +2,7 @@
 //! to be fetched.
 
 use super::Side;
+use super::lists::Slot as LineSlot;
 use super::report::Kind;
 use crate::kit::slots::{Slot, Slots};
 use crate::latency::{BACKING, BUFFER, FAST, UNIT_WAIT};
@@ -44,6 +45,15 @@ impl Asked {
     }
 }
 
+/// A read of one line that is there, on the fast device: it has nothing for itself, and waits for nobody.
+#[derive(Debug, Clone, Copy)]
+struct Hit {
+    request: Request,
+    submitted: Time,
+    number: u64,
+    line: LineSlot,
+}
+
 /// Lines that a request has for itself.
 #[derive(Debug, Clone, Copy)]
 struct Hold {
@@ -62,6 +72,7 @@ impl Hold {
 #[derive(Debug, Clone)]
 pub struct Requests {
     asked: Slots<Asked>,
+    hits: Slots<Hit>,
     waiting: VecDeque<Slot>,
     holds: Vec<Hold>,
     number: u64,
@@ -77,6 +88,7 @@ impl Requests {
     pub fn new() -> Requests {
         Requests {
             asked: Slots::new(),
+            hits: Slots::new(),
             waiting: VecDeque::new(),
             holds: Vec::new(),
             number: 0,
@@ -118,6 +130,45 @@ impl Requests {
         slot
     }
 
+    /// Takes in a read of one line that is there, in that slot.
+    #[inline]
+    pub fn hit(&mut self, now: Time, request: Request, line: LineSlot) -> Slot {
+        let number = self.number;
+        self.number += 1;
+        self.outstanding += 1;
+        self.hits.insert(Hit { request, submitted: now, number, line })
+    }
+
+    /// The fast device has read it: the slot of the line, and how long it took.
+    #[inline]
+    pub fn answer_hit(&mut self, slot: Slot, now: Time, status: Status) -> (LineSlot, Time) {
+        let Hit { request, submitted, line, .. } = self.hits[slot];
+        self.hits.release(slot);
+        self.outstanding -= 1;
+        let breakdown = Breakdown::of(FAST, now - submitted);
+        self.answers.push(Completion { request, submitted, at: now, breakdown, status });
+        (line, now - submitted)
+    }
+
+    /// The answers that are not fetched, to which those of the fast device to reads that hit may be added.
+    #[inline]
+    pub fn answers(&mut self) -> &mut Vec<Completion> {
+        &mut self.answers
+    }
+
+    /// An answer of the fast device becomes that to the host: the slot of the line, and how long it took.
+    #[inline]
+    pub fn answer_hit_in_place(&mut self, place: usize) -> (LineSlot, Time) {
+        let answer = &mut self.answers[place];
+        let slot = answer.request.id as Slot;
+        let Hit { request, line, .. } = self.hits[slot];
+        self.hits.release(slot);
+        self.outstanding -= 1;
+        let ns = answer.at - answer.submitted;
+        *answer = Completion { request, breakdown: Breakdown::of(FAST, ns), ..*answer };
+        (line, ns)
+    }
+
     #[inline]
     pub fn asked(&self, slot: Slot) -> &Asked {
         &self.asked[slot]
@@ -140,6 +191,7 @@ impl Requests {
     }
 
     /// Requests without an answer.
+    #[inline]
     pub fn outstanding(&self) -> u32 {
         self.outstanding
     }
@@ -163,6 +215,7 @@ impl Requests {
 
     // ---- waiting -----------------------------------------------------------------------------------
 
+    #[inline]
     pub fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
@@ -288,22 +341,37 @@ impl Requests {
         self.answers.first().map(|answer| answer.at)
     }
 
+    /// Whether there are any.
+    #[inline]
+    pub fn has_answers(&self) -> bool {
+        !self.answers.is_empty()
+    }
+
     #[inline]
     pub fn fetch(&mut self, completions: &mut Vec<Completion>) {
-        completions.append(&mut self.answers);
+        if completions.is_empty() {
+            std::mem::swap(completions, &mut self.answers);
+        } else {
+            completions.append(&mut self.answers);
+        }
     }
 
     /// The power goes: what is not answered is lost.
     pub fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
         completions.append(&mut self.answers);
         let taken = self.asked.taken().into_iter().map(|slot| self.asked[slot]);
-        let mut lost: Vec<Asked> = taken.filter(|asked| !asked.is_answered).collect();
-        lost.sort_by_key(|asked| asked.number);
-        completions.extend(lost.into_iter().map(|asked| Completion {
-            request: asked.request,
-            submitted: asked.submitted,
+        let asked = taken.filter(|asked| !asked.is_answered);
+        let hits = self.hits.taken().into_iter().map(|slot| self.hits[slot]);
+        let mut lost: Vec<(u64, Request, Time)> = asked
+            .map(|it| (it.number, it.request, it.submitted))
+            .chain(hits.map(|it| (it.number, it.request, it.submitted)))
+            .collect();
+        lost.sort_by_key(|(number, ..)| *number);
+        completions.extend(lost.into_iter().map(|(_, request, submitted)| Completion {
+            request,
+            submitted,
             at: now,
-            breakdown: Breakdown::of(UNIT_WAIT, now - asked.submitted),
+            breakdown: Breakdown::of(UNIT_WAIT, now - submitted),
             status: Status::PowerLost,
         }));
         let number = self.number;
@@ -312,6 +380,6 @@ impl Requests {
 
     /// Whether nothing is under way.
     pub fn is_empty(&self) -> bool {
-        self.asked.is_empty()
+        self.asked.is_empty() && self.hits.is_empty()
     }
 }

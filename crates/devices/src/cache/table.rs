@@ -103,6 +103,15 @@ impl Table {
         pins == 0
     }
 
+    /// Lines that there are places for.
+    pub fn slots(&self) -> u32 {
+        self.slots
+    }
+
+    pub fn set_held(&mut self, slot: Slot, held: bool) {
+        self.entries[slot as usize].held = held;
+    }
+
     pub fn set(&mut self, slot: Slot, state: State) {
         self.entries[slot as usize].state = state;
     }
@@ -125,7 +134,7 @@ impl Table {
 
     #[inline]
     pub fn pin(&mut self, slot: Slot, slots: u32) {
-        for entry in &mut self.entries[slot as usize..(slot + slots) as usize] {
+        for entry in &mut self.entries[slot as usize..][..slots as usize] {
             entry.pins += 1;
         }
     }

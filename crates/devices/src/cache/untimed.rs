@@ -18,6 +18,9 @@ impl Cache {
             let each = [Side::Fast, Side::Backing].map(|it| self.pair.serve_untimed(it, request));
             return each[0].and(each[1]);
         }
+        if self.has_hints() {
+            self.heed(request);
+        }
         let passes = matches!(op, Op::Read | Op::Write) && self.streams.pass(request)
             || shape.is_too_long(&lines);
         let mut status = Status::Ok;
@@ -54,6 +57,9 @@ impl Cache {
                 self.places.forget(slot);
             }
         }
+        if self.asks_for_all(request) {
+            self.write_back_in_no_time(false);
+        }
         status
     }
 
@@ -63,7 +69,7 @@ impl Cache {
         let comes = slot == NONE;
         if comes {
             let found = self.places.allocate(line).or_else(|| {
-                self.write_back_in_no_time();
+                self.write_back_in_no_time(true);
                 self.places.allocate(line)
             });
             let Some(found) = found else { return Status::Ok };
@@ -81,13 +87,13 @@ impl Cache {
         let request = Request::new(0, op, place, self.shape.sectors_of(line) as u32);
         let status = self.pair.serve_untimed(Side::Fast, &request);
         if dirty && self.places.destager().is_over_high() {
-            self.write_back_in_no_time();
+            self.write_back_in_no_time(true);
         }
         status
     }
 
-    /// Writes dirty lines back down to the low watermark, one run at least.
-    fn write_back_in_no_time(&mut self) {
+    /// Writes dirty lines back: down to the low watermark, one run at least, or all of them.
+    fn write_back_in_no_time(&mut self, to_low: bool) {
         self.places.rules().want_all(true);
         while let Some(run) = self.places.begin_run(false, 0) {
             let whole = self.shape.whole(&run.lines());
@@ -97,7 +103,7 @@ impl Cache {
             let status = self.pair.serve_untimed(Side::Backing, &write);
             let failed = !status.is_ok();
             self.places.end_run(&Run { failed, ..run }, 0);
-            if failed || self.places.destager().is_at_low() {
+            if failed || to_low && self.places.destager().is_at_low() {
                 break;
             }
         }

@@ -18,6 +18,15 @@ choices! {
         Weighted = "weighted",
     }
 
+    /// Order in which requests are answered.
+    pub enum Completions {
+        /// As they are done.
+        AsDone = "as-done",
+        /// In the order in which those of a submission queue came to the device: one that is done waits for those
+        /// before it.
+        InOrder = "in-order",
+    }
+
     /// Half or full duplex of the host link.
     pub enum Duplex {
         /// One transfer at a time in either direction; completions have priority over new requests.
@@ -50,6 +59,8 @@ options! {
         duplex: Duplex where LIMITED = Duplex::Half,
         /// Queue depth of the device (NVMe: command slots); further requests wait in the host.
         queue_depth: Depth = Depth::UNLIMITED,
+        /// Order in which requests are answered.
+        completions: Completions = Completions::AsDone,
         /// Order in which waiting requests are sent.
         order: HostOrder where WAITS = HostOrder::Fifo,
         /// Submission queues of the host, served in turn by `round-robin` and `weighted`. A request of queue n uses

@@ -2,7 +2,8 @@
 
 pub mod arbitration;
 pub(crate) mod config;
+pub mod in_order;
 pub(crate) mod link;
-pub(crate) mod memory;
-pub(crate) mod planted;
+pub mod memory;
+pub mod planted;
 pub(crate) mod slots;

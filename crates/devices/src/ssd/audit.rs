@@ -46,6 +46,7 @@ impl Ssd {
         let begun = Begun::new(self.programming());
         self.audit_map(&begun)?;
         self.ftl.check_map_cache()?;
+        self.ftl.check_snapshots()?;
         self.audit_free_lists()?;
         for block in 0..self.geometry().blocks() {
             self.audit_block(Block(block), &begun)?;

@@ -97,7 +97,7 @@ impl Prepare for Ssd {
             }
             Op::Trim => {
                 let covered = front::covered(self.geometry(), request);
-                status = self.ftl.trim_all(covered.clone());
+                status = self.ftl.trim_all(&mut self.flash, covered.clone());
                 if status.is_ok() {
                     self.note_trimmed(covered);
                 }

@@ -122,6 +122,8 @@ impl PageWork {
 pub enum Way {
     /// To the queues of units.
     Units,
+    /// The same where snapshots are kept.
+    Kept,
     /// Through the write buffer.
     Buffer,
     /// The same where data age.

@@ -164,6 +164,9 @@ fn shape(config: &SsdConfig, geometry: &Geometry) -> Vec<(String, String)> {
         shape.push(("device.fdp.handles".to_owned(), fdp.handles.to_string()));
         shape.push(("device.fdp.isolation".to_owned(), fdp.isolation.to_string()));
     }
+    if Geometry::snapshots_kept(config) > 0 {
+        shape.push(("device.snapshots.most".to_owned(), config.snapshots.most.to_string()));
+    }
     if config.log_blocks.are_used() {
         // States of other drives are as they were before there were log blocks.
         let logs = &config.log_blocks;
@@ -193,14 +196,18 @@ impl Ssd {
         let shape = shape(&self.config, self.geometry());
         let patrol = self.patrol.as_ref().map(|patrol| patrol.keep());
         let gathered = self.blocks.as_ref().filter(|it| !it.is_empty());
-        if !self.ftl.rests_untimed() || self.ftl.slc_blocks() > 0 || gathered.is_some() {
-            // Kept is what the drive comes to once what it cleans without time is erased, and its caches are empty.
+        let has_snapshots = self.ftl.snapshots.as_ref().is_some_and(|it| it.are_there());
+        let rests = self.ftl.rests_untimed() && self.ftl.slc_blocks() == 0 && !has_snapshots;
+        if !rests || gathered.is_some() {
+            // Kept is what the drive comes to once what it cleans without time is erased, its caches are empty and its
+            // snapshots are dropped.
             let (mut ftl, mut flash) = (self.ftl.clone(), self.flash.clone());
             if let Some(blocks) = gathered {
                 blocks.clone().empty_untimed((&mut ftl, &mut flash));
             }
             ftl.end_untimed(&mut flash);
             ftl.fold_all(&mut flash);
+            ftl.drop_snapshots(&mut flash);
             return Snapshot {
                 shape,
                 drives: vec![Drive { flash: flash.keep(self.clock.now), ftl: ftl.keep(), patrol }],

@@ -1,10 +1,10 @@
 //! No dead options: for each key of a cache two values, a load, and whether its figure rises.
 
 use super::{US, build, config, mean_us, run, skewed};
-use crate::common::{Keep, Script};
+use crate::common::{Closed, Keep, Script, run_closed};
 use devices::Model;
 use devices::cache::CacheReport;
-use engine::{Op, Random, Time, drive};
+use engine::{Handle, Lba, Op, Random, Request, Time, Xoshiro256, drive};
 use serde_json::{Value, json};
 
 /// What a load makes of a cache: the mean latency, and the report.
@@ -42,6 +42,23 @@ fn load(name: &str, device: &mut dyn Model) -> (f64, CacheReport) {
                 let report = device.cache_report(driven.last).unwrap();
                 (driven.last, keep.0, report)
             }
+            // Sixty lines that are said to be worth keeping, between many that are not.
+            "hinted" => {
+                let mut random = Xoshiro256::new(8, 0);
+                let mut load = Closed::new(1, 6_000, |id| {
+                    let (line, handle) = if id % 8 == 0 {
+                        (random.below(40), Handle::new(1))
+                    } else {
+                        (1_000 + id % 3_000, Handle::NONE)
+                    };
+                    Request { handle, ..Request::new(id, Op::Read, Lba(line * 8), 8) }
+                });
+                let (end, done) = run_closed(device, &mut load);
+                let report = device.cache_report(end).unwrap();
+                (end, done, report)
+            }
+            "once" => run(device, (Op::Read, 1_000, 1), |id, _| 100 + id),
+            "hot" => run(device, (Op::Read, 4_000, 16), |_, random| 500 + skewed(300, random)),
             _ => panic!("{name} is no load"),
         };
     (mean_us(&done), report)
@@ -52,6 +69,7 @@ type Figure = fn(f64, &CacheReport) -> f64;
 /// Key, what it needs, its value, the load, its figure, and whether that rises.
 fn rows() -> Vec<(&'static str, Value, Value, &'static str, Figure, bool)> {
     let none = || json!({});
+    let tiered = || json!({"mode": "tiered"});
     let busy = |more: Value| {
         let mut destage = json!({"pause": "none", "high": 0.5, "low": 0.4});
         destage.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -69,6 +87,11 @@ fn rows() -> Vec<(&'static str, Value, Value, &'static str, Figure, bool)> {
         ("share", none(), json!(0.5), "skewed", hits, false),
         ("bypass", none(), json!("64KiB"), "stream", |_, it| it.filled_bytes as f64, false),
         ("pinned", none(), json!("0B-128KiB"), "stream", hits, true),
+        ("hints", none(), json!("1: pin"), "hinted", hits, true),
+        ("mode", none(), json!("tiered"), "once", |_, it| it.filled_bytes as f64, false),
+        ("tier.half_life", tiered(), json!("50ms"), "hot", |_, it| it.evictions as f64, false),
+        ("tier.gain", tiered(), json!(20.0), "hot", |_, it| it.evictions as f64, false),
+        ("tier.swaps", tiered(), json!(16), "hot", latency, false),
         ("destage.pause", none(), json!("5ms"), "paced", destaged, true),
         ("destage.high", busy(none()), json!(0.9), "few writes", destaged, false),
         (
@@ -153,7 +176,12 @@ fn keys_of_destaging_apply_where_writes_wait() {
         let config = devices::DeviceConfig::resolve("cache", [json!({"mode": mode})]).unwrap();
         config.idle().into_iter().map(|it| it.path).collect::<Vec<_>>()
     };
-    assert!(all("write-back").is_empty());
+    let of =
+        |idle: &[String], section: &str| idle.iter().filter(|it| it.starts_with(section)).count();
+    let idle = all("write-back");
+    assert_eq!((idle.len(), of(&idle, "tier.")), (3, 3), "{idle:?}");
     let idle = all("read-only");
-    assert_eq!(idle.iter().filter(|it| it.starts_with("destage.")).count(), 6, "{idle:?}");
+    assert_eq!((of(&idle, "destage."), of(&idle, "tier.")), (6, 3), "{idle:?}");
+    let idle = all("tiered");
+    assert_eq!((idle.len(), of(&idle, "destage."), of(&idle, "tier.")), (11, 6, 0), "{idle:?}");
 }

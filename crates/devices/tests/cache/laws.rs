@@ -1,11 +1,12 @@
 //! What a cache must come to, by closed forms and simple models.
 
 use super::{US, build, cache, config, disk, fixed, mean_us, run, skewed};
-use crate::common::{Keep, Script};
+use crate::common::{Keep, Script, small};
 use devices::DeviceConfig;
 use devices::cache::CacheConfig;
 use devices::latency::{BACKING, FAST};
-use engine::{Op, Random, Time, drive};
+use devices::ssd::SsdConfig;
+use engine::{Op, Random, Time, Xoshiro256, drive};
 use serde_json::json;
 use std::collections::VecDeque;
 
@@ -299,4 +300,39 @@ fn timed_and_untimed_runs_hit_alike() {
             assert_eq!(load(true), load(false), "{mode}, {policy}");
         }
     }
+}
+
+/// Most of the writes that prepare a cache go to what lies behind it alone, which comes to the same.
+#[test]
+fn what_lies_behind_a_cache_is_prepared_by_itself() {
+    let ssd = || DeviceConfig::Ssd(Box::new(SsdConfig { blocks_per_plane: 32, ..small() }));
+    let prepared = |by_itself: bool, fast: DeviceConfig, backing: DeviceConfig| {
+        let mut device = build(CacheConfig { fast, backing, ..config(&[]) });
+        let lines = device.preparable_pages();
+        let mut random = Xoshiro256::new(4, 0);
+        let writes: Vec<u64> = (0..4 * lines).map(|_| random.below(lines)).collect();
+        let settling =
+            if by_itself { device.overwrites_that_settle() as usize } else { writes.len() };
+        let (behind, through) = writes.split_at(writes.len() - settling.min(writes.len()));
+        behind.chunks(256).for_each(|some| device.overwrite_behind(some));
+        through.chunks(256).for_each(|some| device.overwrite_untimed(some));
+        device.audit().unwrap();
+        (device.report(1), device.cache_report(1).unwrap())
+    };
+    let [(one, cache), (other, same)] =
+        [false, true].map(|by_itself| prepared(by_itself, fixed(256, 10 * US), ssd()));
+    let [one, other] = [one, other].map(|it| it.unwrap().write_amplification.unwrap());
+    println!("write amplification {one:.3} through the cache, {other:.3} by itself");
+    assert!(one > 1.5 && (one / other - 1.0).abs() < 0.03);
+    assert_eq!([cache.lines_used, same.lines_used], [64, 64]);
+    assert!(same.lines_dirty > 0);
+    // A disk remembers nothing: the flash before it is written as often as takes it to its steady state.
+    let disk = || DeviceConfig::Disk(Box::new(disk()));
+    let written = |by_itself| {
+        let (report, cache) = prepared(by_itself, ssd(), disk());
+        (report.unwrap().counts.host_pages_written, cache)
+    };
+    let ((all, _), (some, cache)) = (written(false), written(true));
+    assert_eq!(cache.lines_used, cache.lines);
+    assert!(some <= 4 * cache.lines && all > 2 * some, "{some} of {all}");
 }

@@ -4,6 +4,7 @@ mod keys;
 mod laws;
 pub mod power;
 mod refusals;
+mod tiers;
 
 use crate::common::{Closed, run_closed};
 use devices::cache::{CacheConfig, CacheReport};

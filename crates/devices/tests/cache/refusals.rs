@@ -26,6 +26,11 @@ fn impossible_caches_are_refused_with_their_keys() {
         (json!({"destage": {"in_flight": 0}}), "device.destage.in_flight", "1 to 1024"),
         (json!({"destage": {"run_lines": 5000}}), "device.destage.run_lines", "1 to 1024"),
         (json!({"restart": "cold"}), "device.restart", "lost with its map"),
+        (json!({"mode": "tiered", "restart": "cold"}), "device.restart", "nothing is found"),
+        (json!({"mode": "tiered", "line": "512KiB"}), "device.line", "larger than the device"),
+        (json!({"tier": {"swaps": 0}}), "device.tier.swaps", "1 to 1024"),
+        (json!({"tier": {"gain": 0.5}}), "device.tier.gain", "1 or more"),
+        (json!({"tier": {"half_life": "0s"}}), "device.tier.half_life", "forgotten"),
         (
             json!({"pinned": "0B-1MiB"}),
             "device.pinned",

@@ -25,6 +25,7 @@ const SLC: &[&str] = &["slc_cache.dynamic", "slc_cache.static", "device.slc_cach
 const RESULT: &str = "a figure of the results, as in ssdlab sweep --minimize write_amplification";
 const DEPTH: &[&str] =
     &["workload.outstanding", "host_link.queue_depth", "device.queue_depth", "classes.*.depth"];
+const PLANES: &[&str] = &["device.pair_commands", "device.interleave"];
 const READS: &[&str] = &["timing.read", "random_read.fixed"];
 const WRITES: &[&str] = &["timing.program", "random_write.fixed"];
 const SPARE: &[&str] =
@@ -49,11 +50,13 @@ pub const SYNONYMS: &[Synonym] = &[
     row("gc threshold", &["cleaning.min_free"], ""),
     row("hmb", MAP, ""),
     row("host memory buffer", MAP, ""),
+    row("in-order", &["host_link.completions"], ""),
     row("invalid", &["superseded"], ""),
     row("io depth", DEPTH, ""),
     row("io size", &["workload.block_size", "block_size"], ""),
     row("latency", &["host_link.latency", "timing.read"], ""),
     row("map cache", MAP, ""),
+    row("multi-plane", PLANES, ""),
     row("ncq", &["queue_depth"], ""),
     row("numjobs", &["workload.threads", "classes.*.threads"], ""),
     row("nv cache", &["device.pinned"], "a device of kind cache"),
@@ -88,6 +91,7 @@ pub const SYNONYMS: &[Synonym] = &[
     row("theta", &["workload.locality", "locality"], ZIPF),
     row("tprog", &["timing.program"], ""),
     row("tr", &["timing.read"], ""),
+    row("two-plane", PLANES, ""),
     row("unmap", &["trim"], ""),
     row("victim selection", &["cleaning.policy"], CLEANERS),
     row("wa", &[], RESULT),

@@ -200,6 +200,14 @@ impl Prepare for Gated {
         self.device.overwrite_untimed(pages);
     }
 
+    fn overwrites_that_settle(&self) -> u64 {
+        self.device.overwrites_that_settle()
+    }
+
+    fn overwrite_behind(&mut self, pages: &[u64]) {
+        self.device.overwrite_behind(pages);
+    }
+
     fn age(&mut self, age: Age) -> Result<(), &'static str> {
         self.device.age(age)
     }

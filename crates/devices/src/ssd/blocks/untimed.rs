@@ -144,7 +144,7 @@ impl Ssd {
                 let covered = front::covered(state.0.geometry(), request);
                 let takes = blocks.trim(&covered);
                 debug_assert!(takes, "nothing is on its way");
-                Some(state.0.trim_all(covered))
+                Some(state.0.trim_all(state.1, covered))
             }
         }
     }

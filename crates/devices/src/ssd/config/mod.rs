@@ -14,17 +14,19 @@ mod fdp_rule;
 mod log_blocks;
 mod map;
 mod media;
+mod pairs;
 pub mod parts;
 mod persistence;
 mod scrub;
 mod slc_cache;
+mod snapshots;
 mod spares;
 mod thermal;
 mod today;
 
 use applies::{AGES, BUFFERED, CAPACITORS, Facts, MAPS_PAGES, SUSPENDABLE, UNBUFFERED};
 
-pub use crate::kit::config::{Depth, Duplex, HostLink, HostOrder};
+pub use crate::kit::config::{Completions, Depth, Duplex, HostLink, HostOrder};
 pub use block_buffer::*;
 pub use capacitors::*;
 pub(super) use cleaning::cleaners;
@@ -35,9 +37,11 @@ pub use fdp_rule::*;
 pub use log_blocks::*;
 pub use map::*;
 pub use media::*;
+pub use pairs::*;
 pub use persistence::*;
 pub use scrub::*;
 pub use slc_cache::*;
+pub use snapshots::*;
 pub use spares::*;
 pub use thermal::*;
 pub use today::*;
@@ -131,6 +135,8 @@ conditions! {
     };
     CONTROLLED = "without a write buffer where several packages share their control pins (device.gang = \
         \"shared-control-async\")", |c| c.shares_control();
+    PAIRED = "without a write buffer where the planes of a pair work together (device.interleave = \"plane\")",
+        |c| !c.is_buffered() && c.interleave == Interleave::Plane;
     POOLS = "without a write buffer where there are several pools (device.pool)",
         |c| !c.is_buffered() && c.pool != Pool::Ssd;
     FILLED = "to a drive that holds data at the start (device.fill)", |c| c.fill.share() > 0.0;
@@ -199,6 +205,8 @@ options! {
         summary_page: bool = true,
         /// The unit that serves one operation at a time (interleaving).
         interleave: Interleave where UNBUFFERED = Interleave::None,
+        /// How the planes of a pair do what they begin together.
+        pair_commands: PairCommands where PAIRED = PairCommands::Separate,
         /// Cache registers: a unit transfers one page while it senses or programs the next one.
         cache_commands: bool = false,
         /// Mapping granularity, from a quarter of a page to a block; a page if not given. Smaller writes
@@ -250,6 +258,8 @@ options! {
         power: Capacitors where CAPACITORS = Capacitors::default(),
         /// The map cache.
         map: MapKeys where MAPS_PAGES = MapKeys::default(),
+        /// Copy-on-write snapshots.
+        snapshots: SnapshotKeys where UNBUFFERED = SnapshotKeys::default(),
         /// The SLC cache.
         slc_cache: SlcCache where BUFFERED = SlcCache::default(),
         /// Flexible data placement (FDP).

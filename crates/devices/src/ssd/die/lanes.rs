@@ -57,6 +57,9 @@ pub struct Lanes {
     bus_free_at: Vec<Time>,
     control_free_at: Vec<Time>,
     bus_busy_ns: Vec<Time>,
+    /// The planes of a pair program by one command: lanes of a unit, whose number differs from that of its pair in
+    /// the last bit; 0 where they do not.
+    paired: u32,
 }
 
 impl Lanes {
@@ -78,7 +81,14 @@ impl Lanes {
             bus_free_at: vec![0; buses],
             control_free_at: Vec::new(),
             bus_busy_ns: vec![0; buses],
+            paired: 0,
         }
+    }
+
+    /// The same where the planes of a pair program by one command; how many lanes a unit has.
+    pub fn paired(mut self, span: u32) -> Self {
+        self.paired = span;
+        self
     }
 
     /// The same where commands take pins that lanes share; `controls[l]` are those of lane `l`.
@@ -171,14 +181,17 @@ impl Lanes {
         let state = &self.each[lane as usize];
         let plan = &self.plans[running.plan.at()];
         running.ends = match plan.stages()[running.stage as usize] {
-            Stage::Cell(ns) | Stage::Write(ns) => {
+            stage @ (Stage::Cell(ns) | Stage::Write(ns)) => {
                 // Behind a transfer the array is free; behind another program it is not.
                 let programs = |tail: &Running| {
                     let stages = self.plans[tail.plan.at()].stages();
                     matches!(stages.last(), Some(Stage::Cell(_) | Stage::Write(_)))
                 };
                 let array = state.tail.as_ref().filter(|tail| programs(tail));
-                let start = array.map_or(now, |tail| tail.ends.max(now));
+                let mut start = array.map_or(now, |tail| tail.ends.max(now));
+                if self.paired > 0 && matches!(stage, Stage::Write(_)) {
+                    start = start.max(self.loaded_beside(lane, running));
+                }
                 running.waited_ns += start - now;
                 start + Time::from(ns)
             }
@@ -195,6 +208,14 @@ impl Lanes {
                 *free_at
             }
         };
+    }
+
+    /// When the page is loaded that the other plane of its pair programs by the same command; 0 where there is none.
+    fn loaded_beside(&self, lane: u32, running: &Running) -> Time {
+        let (unit, part) = (lane / self.paired, lane % self.paired);
+        let other = self.each[((unit ^ 1) * self.paired + part) as usize].running.as_ref();
+        let is_loading = |it: &&Running| it.plan == running.plan && it.stage + 1 == running.stage;
+        other.filter(is_loading).map_or(0, |it| it.ends)
     }
 
     /// The lane's pending event has come: the next stage begins, or the operation has ended.

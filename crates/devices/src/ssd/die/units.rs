@@ -11,7 +11,7 @@ use super::lanes::{Lanes, StageEnd};
 use super::operation::{CostTable, FlashOp, OpKind, copies_for_summary};
 use crate::kit::slots::Slot;
 use crate::ssd::clock::{Clock, Event, Line};
-use crate::ssd::config::SsdConfig;
+use crate::ssd::config::{PairCommands, SsdConfig};
 use crate::ssd::flash::Effort;
 use crate::ssd::ftl::{Programming, Relocation};
 use crate::ssd::ids::{Block, BlockMode, Ppn, Unit};
@@ -130,6 +130,9 @@ impl Units {
         let mut lanes = Lanes::new(plans, &buses, config.cache_commands);
         if config.control_ns() > 0 {
             lanes = lanes.commanded(&geometry.lane_controls());
+        }
+        if config.pair_commands == PairCommands::TwoPlane && geometry.has_pairs() {
+            lanes = lanes.paired(geometry.granule.span);
         }
         Units {
             states: vec![lane; buses.len()],

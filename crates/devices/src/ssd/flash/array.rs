@@ -351,6 +351,11 @@ impl Flash {
         self.damage.get_or_insert_default()
     }
 
+    /// What lies in a programmed page is a logical page of that number from now on.
+    pub fn label(&mut self, ppn: Ppn, lpn: Lpn) {
+        self.stamp.set(ppn.0, lpn.0.wrapping_add(1));
+    }
+
     /// What a page held is gone: it never reads again.
     pub fn void(&mut self, ppn: Ppn) {
         self.stamp.set(ppn.0, 0);

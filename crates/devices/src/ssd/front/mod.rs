@@ -12,6 +12,7 @@ pub use cut::{check, covered, covers, page_request, part, touched};
 
 use crate::kit::arbitration::QueueAccount;
 use crate::kit::config::HostOrder;
+use crate::kit::in_order::InOrder;
 use crate::kit::link::{HostQueue, Link, Turn};
 use crate::kit::slots::{Slot, Slots};
 use crate::latency::{
@@ -46,12 +47,15 @@ struct Active {
     answered: bool,
 }
 
-/// The requests of the host, from submission to completion.
+/// The requests of the host, from submission to completion. It has many fields because they are what waits at each of
+/// its steps.
 #[expect(clippy::struct_excessive_bools, reason = "each says by itself what there is")]
 #[derive(Debug, Clone)]
 pub struct Front {
     link: Link,
     queue: HostQueue,
+    /// Answers in the order of arrival, where they are given so.
+    in_order: Option<InOrder>,
     queue_depth: u32,
     in_device: u32,
     /// Requests that wait in the host.
@@ -87,6 +91,7 @@ impl Front {
         Front {
             link,
             queue: HostQueue::new(config),
+            in_order: InOrder::of(config),
             queue_depth: config.queue_depth.requests(),
             in_device: 0,
             in_host: 0,
@@ -176,6 +181,9 @@ impl Front {
                 }
                 if self.in_device < self.queue_depth {
                     self.in_device += 1;
+                    if let Some(order) = &mut self.in_order {
+                        order.came(slot, request.queue);
+                    }
                     if self.link.lets_pass(inward_bytes(&request), now) {
                         // What sending and a turn of the link come to.
                         self.queue.sent(&request, 0);
@@ -213,6 +221,15 @@ impl Front {
     #[inline]
     pub fn is_link_idle(&self, now: Time) -> bool {
         self.link.is_idle(now)
+    }
+
+    /// A request that waited in the host has a place in the device.
+    #[inline]
+    fn enter(&mut self, slot: Slot, clock: &mut Clock) {
+        if let Some(order) = &mut self.in_order {
+            order.came(slot, self.active[slot].request.queue);
+        }
+        self.send(slot, clock);
     }
 
     #[inline]
@@ -423,12 +440,37 @@ impl Front {
         }
     }
 
-    /// The flash part of a request is over; its answer goes to the link.
+    /// The flash part of a request is over; its answer goes to the link, or waits for those before it.
     #[inline]
     fn leave_flash(&mut self, slot: Slot, clock: &mut Clock) {
         let active = &mut self.active[slot];
         active.done = clock.now;
-        let (request, epoch) = (active.request, active.epoch);
+        // A flush is in nobody's way: it waits for what was written before anyway.
+        if self.in_order.is_some() && active.request.op != Op::Flush {
+            return self.leave_in_order(slot, clock);
+        }
+        self.leave(slot, clock);
+    }
+
+    /// All of its queue that may be answered now are.
+    fn leave_in_order(&mut self, slot: Slot, clock: &mut Clock) {
+        let queue = self.active[slot].request.queue;
+        let mut is_new = Some(slot);
+        while let Some(order) = &mut self.in_order {
+            if let Some(slot) = is_new.take() {
+                order.is_ready(slot);
+            }
+            let Some(next) = order.next(queue) else { return };
+            let active = &mut self.active[next];
+            active.breakdown[HOST_QUEUE] += clock.now - active.done;
+            active.done = clock.now;
+            self.leave(next, clock);
+        }
+    }
+
+    #[inline]
+    fn leave(&mut self, slot: Slot, clock: &mut Clock) {
+        let Active { request, epoch, .. } = self.active[slot];
         if self.link.is_clear() {
             self.complete(slot, clock);
         } else {
@@ -499,6 +541,9 @@ impl Front {
     fn leave_alone(&mut self, slot: Slot, clock: &mut Clock) {
         let now = clock.now;
         let Active { request, epoch, .. } = &mut self.active[slot];
+        if self.in_order.is_some() {
+            return self.leave_flash(slot, clock);
+        }
         if request.op == Op::Read {
             let bytes = request.bytes();
             if let Some(end) = self.link.carry(slot, bytes, now) {
@@ -567,7 +612,7 @@ impl Front {
         {
             self.in_host -= 1;
             self.in_device += 1;
-            self.send(next, clock);
+            self.enter(next, clock);
         }
     }
 
@@ -597,7 +642,7 @@ impl Front {
         if let Some(next) = self.queue.pop() {
             self.in_host -= 1;
             self.in_device += 1;
-            self.send(next, clock);
+            self.enter(next, clock);
         }
     }
 }

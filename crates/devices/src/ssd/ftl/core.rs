@@ -12,6 +12,7 @@ use super::map::PageMap;
 use super::map_cache::MapCache;
 use super::placement::{Placement, Reserve};
 use super::slc_blocks::Slc;
+use super::snapshots::Snapshots;
 use super::streams::Streams;
 use super::window::Window;
 use crate::building::{Asking, Tick};
@@ -73,6 +74,8 @@ pub struct Ftl {
     pub notes_copies: bool,
     /// Placement handles, if there are some.
     pub fdp: Option<Box<Fdp>>,
+    /// Copy-on-write snapshots, if some are kept.
+    pub snapshots: Option<Box<Snapshots>>,
     /// Pages whose programming was ever begun.
     pub(super) programs: u64,
     /// What was done.
@@ -89,6 +92,8 @@ impl Ftl {
         tick: Tick<'_>,
     ) -> ControlFlow<(), (Ftl, Flash)> {
         let mut flash = Flash::new(config, geometry, seed);
+        let snapshots = Geometry::snapshots_kept(config);
+        let numbered = geometry.exported_pages() * (u64::from(snapshots) + 1);
         let aggregate = config.cleaning.levelling.temperature == Temperature::Aggregate;
         let mut ftl = Ftl {
             geometry: geometry.clone(),
@@ -96,7 +101,7 @@ impl Ftl {
             supplied: None,
             random: Xoshiro256::new(seed, CLEANING_STREAM),
             undrawn: Xoshiro256::new(seed, CLEANING_STREAM),
-            map: PageMap::new(geometry.exported_pages(), geometry.wide),
+            map: PageMap::new(numbered, geometry.wide),
             unmapped: geometry.exported_pages(),
             blocks: Blocks::new(geometry, aggregate),
             free: FreeBlocks::new(geometry, config.free_order),
@@ -115,6 +120,7 @@ impl Ftl {
             cached_map: MapCache::new(config, geometry),
             notes_copies: config.fdp.chooses() || geometry.map_shape(config).is_some(),
             fdp: Fdp::new(config, geometry),
+            snapshots: Snapshots::new(geometry, config),
             programs: 0,
             counters: Counters::default(),
         };
@@ -177,6 +183,14 @@ impl Ftl {
     #[inline]
     pub(in crate::ssd) fn is_mapped(&self, lpn: Lpn) -> bool {
         self.unmapped == 0 || self.lookup(lpn).is_some()
+    }
+
+    /// Takes a page out of the map, though its copy is worth something: where that lies.
+    pub fn lift(&mut self, lpn: Lpn) -> Option<Ppn> {
+        let old = self.lookup(lpn)?;
+        self.map.clear(lpn);
+        self.unmapped += 1;
+        Some(old)
     }
 
     /// The map, to be kept.

@@ -116,6 +116,7 @@ impl Ftl {
         }
         let pool = self.geometry.pool_of(lpn);
         let Some(domain) = self.domain_untimed(flash, pool, page) else { return false };
+        self.keep_shared(flash, lpn);
         let programming = self.begin_program(domain, lpn);
         self.complete_program(flash, programming);
         self.note_place(programming.block, self.geometry.page_in_block(programming.ppn));

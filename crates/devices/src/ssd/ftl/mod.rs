@@ -42,6 +42,8 @@ mod rebuild;
 mod relocation;
 mod slc;
 mod slc_blocks;
+mod snapshots;
+mod snapshotting;
 mod streams;
 mod untimed;
 mod window;
@@ -58,6 +60,7 @@ pub use moving::{Reason, Relocation};
 pub use programming::Programming;
 pub use rebuild::{Rebuilt, rebuild};
 pub use relocation::Step;
+pub use snapshots::{SnapshotReport, Snapshots, SnapshotsReport};
 
 pub(in crate::ssd) use blocks::Opening;
 pub(in crate::ssd) use keeping::FtlState;

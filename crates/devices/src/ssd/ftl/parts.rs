@@ -67,6 +67,7 @@ impl Ftl {
             ),
             (ages, "the age of moved data is counted in blocks opened on the whole drive"),
             (detects, "the detector of hot pages is one table for all units"),
+            (self.snapshots.is_some(), "snapshots hold pages of the whole drive"),
             (flash.is_ordered(), "the programs of all units are numbered in one order"),
         ];
         reasons.into_iter().find_map(|(holds, reason)| holds.then_some(reason))

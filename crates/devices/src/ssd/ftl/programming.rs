@@ -85,7 +85,7 @@ impl Ftl {
     /// Makes a copy of a logical page, if there is one, worthless.
     #[expect(clippy::inline_always, reason = "every page that is programmed passes here")]
     #[inline(always)]
-    fn supersede(&mut self, old: Place) {
+    pub fn supersede(&mut self, old: Place) {
         let Some(old) = old.ppn() else {
             self.unmapped -= 1;
             return;
@@ -114,12 +114,13 @@ impl Ftl {
     }
 
     /// Forgets logical pages, unless the drive has reached end of life.
-    pub(in crate::ssd) fn trim_all(&mut self, pages: Range<u64>) -> Status {
+    pub(in crate::ssd) fn trim_all(&mut self, flash: &mut Flash, pages: Range<u64>) -> Status {
         if self.has_ended() {
             return Status::ReadOnly;
         }
         self.note_map_trimmed(&pages);
         for page in pages {
+            self.keep_shared(flash, Lpn(page));
             self.trim(Lpn(page));
         }
         Status::Ok
@@ -158,6 +159,7 @@ impl Ftl {
         if page.wrapping_sub(1) >= self.geometry.data_pages.wrapping_sub(2) {
             self.complete_edge(flash, block, page, order);
         }
+        self.label_programmed(flash);
     }
 
     /// The first page of a block has been programmed, or the last, or both are one.

@@ -138,7 +138,7 @@ impl Ftl {
     /// because the pages of a pool are written one behind the other.
     pub(in crate::ssd) fn can_be_rebuilt(&self, flash: &Flash) -> bool {
         let in_turn = self.geometry.frontiers == 1 && self.geometry.domains == self.geometry.pools;
-        flash.is_ordered() || in_turn
+        self.snapshots.is_none() && (flash.is_ordered() || in_turn)
     }
 
     /// Whether two physical pages hold the same data: cold data that is being moved into a worn block.

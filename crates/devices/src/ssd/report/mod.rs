@@ -6,7 +6,7 @@ mod lifetime;
 mod slc;
 mod wear_map;
 
-pub use crate::ssd::ftl::{EventKind, FdpEvent};
+pub use crate::ssd::ftl::{EventKind, FdpEvent, SnapshotReport, SnapshotsReport};
 pub use fdp::{FdpReport, HandleReport};
 pub use health::{HealthReport, SPARE_THRESHOLD, data_units};
 pub use lifetime::{LifetimeReport, Milestone};
@@ -52,6 +52,8 @@ pub struct SsdReport {
     pub slc_cache: Option<SlcReport>,
     /// Placement handles, of a drive that has some.
     pub fdp: Option<FdpReport>,
+    /// Copy-on-write snapshots, of a drive that keeps some.
+    pub snapshots: Option<SnapshotsReport>,
     /// Wear.
     pub wear: WearReport,
     /// Health, in the words of `NVMe`.
@@ -84,6 +86,9 @@ impl SsdReport {
             aged.add(other);
         }
         if let (Some(own), Some(other)) = (&mut self.fdp, &other.fdp) {
+            own.add(other);
+        }
+        if let (Some(own), Some(other)) = (&mut self.snapshots, &other.snapshots) {
             own.add(other);
         }
         self.cleaning.busy_ns += other.cleaning.busy_ns;
@@ -255,6 +260,7 @@ impl Ssd {
             media: self.account_now().media(),
             slc_cache: self.slc_report(end),
             fdp: self.placement_report(),
+            snapshots: self.ftl.snapshots.as_ref().map(|it| it.report()),
             spare: self.spare(),
             wear: self.wear(),
             health: self.health(),

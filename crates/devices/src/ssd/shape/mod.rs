@@ -16,6 +16,7 @@ mod map_cache;
 mod memory;
 mod recovery;
 mod slc;
+mod snapshots;
 mod spare_in_open;
 mod today;
 
@@ -248,6 +249,7 @@ impl Geometry {
         geometry.check_handles(config)?;
         geometry.pages_per_pool = geometry.exported_per_pool(config)?;
         geometry.check_block_buffer(config)?;
+        geometry.check_snapshots(config)?;
         geometry.check_map_cache(config)?;
         geometry.check_filled(config)?;
         geometry.idle_blocks = geometry.low_blocks;
@@ -480,10 +482,15 @@ impl Geometry {
         self.lane_buses().iter().map(|package| package % self.channels).collect()
     }
 
+    /// Whether units are planes, of which the two of a pair begin operations together: 0 and 1, 2 and 3, ...
+    pub fn has_pairs(&self) -> bool {
+        self.planes_per_unit == 1 && self.planes_per_die > 1
+    }
+
     /// Sets of units of which those that work at a time do operations of one kind; without sets of
     /// one.
     pub fn bound_units(&self) -> Vec<Vec<Unit>> {
-        if self.planes_per_unit == 1 && self.planes_per_die > 1 {
+        if self.has_pairs() {
             return (0..self.units / 2)
                 .map(|pair| vec![Unit(2 * pair), Unit(2 * pair + 1)])
                 .collect();

@@ -16,4 +16,5 @@ mod map;
 mod own;
 mod placement;
 mod requests;
+mod snapshots;
 mod units;

@@ -136,6 +136,7 @@ impl Ssd {
             match self.way {
                 Way::Buffer => self.begin_buffered(slot, request),
                 Way::Mapped => self.begin_mapped(slot, request),
+                Way::Kept => self.begin_kept(slot, request),
                 _ => self.begin_aged(slot, request),
             }
             return self.work_off();
@@ -170,7 +171,7 @@ impl Ssd {
 
     /// Trims pages, of which the block buffer has nothing any more; how long that took.
     pub(super) fn trim_pages(&mut self, slot: Slot, covered: Range<u64>, held: Time) {
-        let status = self.ftl.trim_all(covered.clone());
+        let status = self.ftl.trim_all(&mut self.flash, covered.clone());
         if status.is_ok() {
             self.note_trimmed(covered.clone());
         }

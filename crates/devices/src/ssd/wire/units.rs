@@ -7,6 +7,7 @@
 use crate::kit::slots::Slot;
 use crate::ssd::Ssd;
 use crate::ssd::cache::{PageId, PageOp, Phase};
+use crate::ssd::config::PairCommands;
 use crate::ssd::die::{OpKind, UnitEnd, Work, op};
 use crate::ssd::due::{Due, SetTurn};
 use crate::ssd::ftl::{Programming, Relocation, Step};
@@ -278,8 +279,12 @@ impl Ssd {
             return;
         }
         let waiting = self.queues.has_waiting(unit);
-        if !self.jobs.has_job(unit) && self.wants_cleaning(unit, waiting) {
-            self.choose_victim_for(unit, waiting);
+        if !self.jobs.has_job(unit) {
+            if self.wants_cleaning(unit, waiting) {
+                self.choose_victim_for(unit, waiting);
+            } else if self.config.pair_commands == PairCommands::TwoPlane {
+                self.clean_with_pair(unit);
+            }
         }
         if !self.jobs.has_job(unit) {
             if waiting {
@@ -433,6 +438,7 @@ impl Ssd {
             self.ftl.choose_domain(pool, unit, lpn)
         };
         if let Some(domain) = domain {
+            self.ftl.keep_shared(&mut self.flash, lpn);
             let programming = self.ftl.begin_program(domain, lpn);
             self.start(unit, id, Some(programming));
             return Started::Here;
@@ -519,6 +525,15 @@ impl Ssd {
             let geometry = self.ftl.geometry();
             let first = geometry.ppn(job.source, 0);
             self.ftl.prefetch_places(&self.flash, first, geometry.data_pages);
+        }
+    }
+
+    /// The other plane of a pair is being cleaned: this one is too, if it would be soon, so that both erase by one command.
+    fn clean_with_pair(&mut self, unit: Unit) {
+        let geometry = self.ftl.geometry();
+        if geometry.has_pairs() && self.jobs.has_job(Unit(unit.0 ^ 1)) {
+            let soon = geometry.low_blocks + 1;
+            *self.jobs.job_mut(unit) = self.ftl.begin_cleaning_below(&self.flash, unit, soon);
         }
     }
 

@@ -1,0 +1,575 @@
+//! Two devices of one address space: each extent lies on one of them, the hot ones on the fast device.
+//!
+//! A slow extent that has become hotter than one of the fast ones changes places with it. Both are read into memory that
+//! needs no power, and then written to each other's place; requests for either wait meanwhile. So a power cut finds a
+//! swap either reading, and nothing has changed, or writing, and it is written again. Both devices are whole devices.
+
+use super::Side;
+use super::config::{CacheConfig, Extents};
+use super::heat::Heat;
+use super::report::{Counts, Kind};
+use crate::Model;
+use crate::kit::slots::{Slot, Slots};
+use crate::latency::{BACKING, FAST, UNIT_WAIT};
+use engine::{
+    Breakdown, Completion, Device, Followed, Lba, Op, Request, SECTOR_BYTES, Status, Time,
+};
+use options::Invalid;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// No extent: what a place holds that is being written.
+const NONE: u32 = u32::MAX;
+
+/// Fast extents that are looked at for the one that gives way: the coldest of so many in turn.
+const LOOKED_AT: usize = 16;
+
+/// Marks the numbers of requests of swaps; those of the host's parts are the numbers of their requests.
+const SWAP: u64 = 1 << 32;
+
+/// A request of the host.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    request: Request,
+    submitted: Time,
+    begun: Time,
+    number: u64,
+    left: u32,
+    status: Status,
+}
+
+/// Two extents that change places: the one that comes to the fast device, and the one that leaves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Swap {
+    up: u32,
+    down: u32,
+    writes: bool,
+    left: u32,
+    failed: bool,
+}
+
+/// Two tiers. Its fields are the devices, where extents are, and what is under way.
+pub struct Tiers {
+    extents: Extents,
+    devices: [Box<dyn Model>; 2],
+    next: [Option<Time>; 2],
+    /// The place of each extent, those of the fast device first; and the extent that each place holds.
+    place: Vec<u32>,
+    holds: Vec<u32>,
+    heat: Heat,
+    gain: f64,
+    most_swaps: usize,
+    /// The fast place that is looked at next for one that gives way.
+    hand: u32,
+    swaps: Slots<Swap>,
+    /// Devices that may lose what they have answered: swaps are forced there.
+    forces: [bool; 2],
+    asked: Slots<Asked>,
+    waiting: VecDeque<Slot>,
+    /// Parts of requests under way, by extent.
+    busy: Vec<u16>,
+    number: u64,
+    pub counts: Counts,
+    pub swapped: u64,
+    was_ready: bool,
+    now: Time,
+    answers: Vec<Completion>,
+    done: Vec<Completion>,
+}
+
+impl Tiers {
+    /// Two tiers; the first extents are on the fast device. `keeps` says of each device whether what it has answered
+    /// outlives a power cut.
+    ///
+    /// # Errors
+    /// When the options contradict each other or the devices; the error names the keys.
+    pub fn of(
+        config: &CacheConfig,
+        devices: [Box<dyn Model>; 2],
+        keeps: [bool; 2],
+    ) -> Result<Tiers, Invalid> {
+        let extents =
+            config.extents(devices[0].capacity_sectors(), devices[1].capacity_sectors())?;
+        let all = extents.all as usize;
+        Ok(Tiers {
+            extents,
+            devices,
+            next: [None; 2],
+            place: (0..extents.all).collect(),
+            holds: (0..extents.all).collect(),
+            heat: Heat::new(all, config.tier.half_life.ns()),
+            gain: config.tier.gain,
+            most_swaps: config.tier.swaps as usize,
+            hand: 0,
+            swaps: Slots::new(),
+            forces: keeps.map(|keeps| !keeps),
+            asked: Slots::new(),
+            waiting: VecDeque::new(),
+            busy: vec![0; all],
+            number: 0,
+            counts: Counts::default(),
+            swapped: 0,
+            was_ready: true,
+            now: 0,
+            answers: Vec::new(),
+            done: Vec::new(),
+        })
+    }
+
+    pub fn extents(&self) -> Extents {
+        self.extents
+    }
+
+    pub fn each(&self) -> &[Box<dyn Model>; 2] {
+        &self.devices
+    }
+
+    /// The same to be changed, while nothing is under way.
+    pub fn each_mut(&mut self) -> &mut [Box<dyn Model>; 2] {
+        &mut self.devices
+    }
+
+    /// Counts from zero.
+    pub fn reset(&mut self) {
+        (self.counts, self.swapped) = (Counts::default(), 0);
+    }
+
+    fn extents_of(&self, request: &Request) -> Range<u32> {
+        let Request { lba: Lba(first), sectors, .. } = *request;
+        let per = self.extents.sectors;
+        (first / per) as u32..(first + u64::from(sectors)).div_ceil(per) as u32
+    }
+
+    /// On which device an extent lies, and from which sector on.
+    fn lies(&self, extent: u32) -> (Side, u64) {
+        let place = self.place[extent as usize];
+        let (side, first) = if place < self.extents.fast {
+            (Side::Fast, 0)
+        } else {
+            (Side::Backing, self.extents.fast)
+        };
+        (side, u64::from(place - first) * self.extents.sectors)
+    }
+
+    /// The parts of a request, each in one extent: where.
+    fn parts(&self, request: &Request) -> Vec<(u32, Side, Lba, u32)> {
+        let Request { lba: Lba(first), sectors, .. } = *request;
+        let (per, end) = (self.extents.sectors, first + u64::from(sectors));
+        let part = |extent: u32| {
+            let base = u64::from(extent) * per;
+            let (from, to) = (first.max(base), end.min(base + per));
+            let (side, at) = self.lies(extent);
+            (extent, side, Lba(at + from - base), (to - from) as u32)
+        };
+        self.extents_of(request).map(part).collect()
+    }
+
+    fn ask(&mut self, side: Side, request: Request) {
+        let device = &mut self.devices[side as usize];
+        device.submit(self.now, request);
+        self.next[side as usize] = device.next_event();
+    }
+
+    fn is_swapping(&self, extent: u32) -> bool {
+        let swaps = self.swaps.taken();
+        swaps
+            .into_iter()
+            .map(|slot| self.swaps[slot])
+            .any(|it| it.up == extent || it.down == extent)
+    }
+
+    // ---- the host asks -----------------------------------------------------------------------------------
+
+    /// Begins a request; whether that is possible now.
+    fn begin(&mut self, slot: Slot) -> bool {
+        let Asked { request, number, .. } = self.asked[slot];
+        if request.op == Op::Flush {
+            let changes = self.asked.taken().into_iter().map(|slot| self.asked[slot]);
+            let is_before =
+                |it: &Asked| it.number < number && matches!(it.request.op, Op::Write | Op::Trim);
+            if changes.into_iter().any(|it| is_before(&it)) {
+                return false;
+            }
+            (self.asked[slot].begun, self.asked[slot].left) = (self.now, 2);
+            for side in [Side::Fast, Side::Backing] {
+                self.ask(side, Request { id: u64::from(slot), ..request });
+            }
+            return true;
+        }
+        if !self.swaps.is_empty() && self.extents_of(&request).any(|it| self.is_swapping(it)) {
+            return false;
+        }
+        let parts = self.parts(&request);
+        let asked = &mut self.asked[slot];
+        (asked.begun, asked.left) = (self.now, parts.len() as u32);
+        for (extent, side, lba, sectors) in parts {
+            self.busy[extent as usize] += 1;
+            self.ask(side, Request { id: u64::from(slot), lba, sectors, ..request });
+            if matches!(request.op, Op::Read | Op::Write) {
+                self.count(request.op, side);
+                self.used(extent);
+            }
+        }
+        true
+    }
+
+    fn count(&mut self, op: Op, side: Side) {
+        let is_fast = u64::from(side == Side::Fast);
+        match op {
+            Op::Read => self.counts.reads(is_fast, 1 - is_fast),
+            _ => self.counts.writes(is_fast, 1 - is_fast),
+        }
+    }
+
+    fn begin_waiting(&mut self) {
+        let mut place = 0;
+        while let Some(slot) = self.waiting.get(place).copied() {
+            if self.is_behind(&self.asked[slot].request, place) || !self.begin(slot) {
+                place += 1;
+            } else {
+                self.waiting.remove(place);
+            }
+        }
+    }
+
+    /// Whether a request that waits before this place is for some of the same extents.
+    fn is_behind(&self, request: &Request, place: usize) -> bool {
+        if request.op == Op::Flush {
+            return false;
+        }
+        let own = self.extents_of(request);
+        self.waiting.iter().take(place).any(|slot| {
+            let other = self.asked[*slot].request;
+            let it = self.extents_of(&other);
+            other.op != Op::Flush && it.start < own.end && own.start < it.end
+        })
+    }
+
+    // ---- extents change places -----------------------------------------------------------------------------
+
+    /// An extent is used: whether a fast one gives way to it is looked at when it is at rest.
+    fn used(&mut self, extent: u32) {
+        self.heat.note(extent, self.now);
+    }
+
+    /// The coldest of some fast extents that are at rest.
+    fn coldest(&mut self, now: Time) -> Option<(u32, u32)> {
+        let fast = self.extents.fast;
+        let places = (0..LOOKED_AT.min(fast as usize) as u32).map(|step| (self.hand + step) % fast);
+        let at_rest = places
+            .map(|place| self.holds[place as usize])
+            .filter(|it| *it != NONE && self.busy[*it as usize] == 0 && !self.is_swapping(*it));
+        let found = at_rest.map(|it| (self.heat.of(it, now), it)).min();
+        self.hand = (self.hand + LOOKED_AT as u32) % fast;
+        found
+    }
+
+    /// An extent is hot enough to take the place of a colder one.
+    fn gives_way(&mut self, extent: u32, now: Time) -> Option<u32> {
+        let hot = self.heat.of(extent, now);
+        if hot < 2 {
+            return None;
+        }
+        let (cold, down) = self.coldest(now)?;
+        (f64::from(hot) > f64::from(cold) * self.gain).then_some(down)
+    }
+
+    /// The host is done with an extent for now: it goes to the fast device, if it is hotter than one there.
+    fn rests(&mut self, extent: u32) {
+        let (side, _) = self.lies(extent);
+        let may = side == Side::Backing
+            && self.busy[extent as usize] == 0
+            && self.swaps.taken().len() < self.most_swaps
+            && !self.is_swapping(extent)
+            && !self.may_refuse();
+        if !may {
+            return;
+        }
+        let Some(down) = self.gives_way(extent, self.now) else { return };
+        let swap = Swap { up: extent, down, writes: false, left: 2, failed: false };
+        let slot = self.swaps.insert(swap);
+        self.move_both(slot, Op::Read);
+    }
+
+    /// Reads both extents of a swap, or writes each to the place of the other.
+    fn move_both(&mut self, slot: Slot, op: Op) {
+        let Swap { up, down, .. } = self.swaps[slot];
+        let (own, other) = (self.place[up as usize], self.place[down as usize]);
+        if op == Op::Write {
+            self.holds[own as usize] = NONE;
+            self.holds[other as usize] = NONE;
+        }
+        for extent in [up, down] {
+            let (side, at) = self.lies(extent);
+            let fua = op == Op::Write && self.forces[side as usize];
+            let id = SWAP | u64::from(slot);
+            let request = Request::new(id, op, Lba(at), self.extents.sectors as u32);
+            self.ask(side, Request { fua, ..request });
+        }
+    }
+
+    /// One of the devices has done its part of a swap.
+    fn swap_answered(&mut self, slot: Slot, side: Side, status: Status) {
+        let swap = &mut self.swaps[slot];
+        swap.left -= 1;
+        swap.failed |= !status.is_ok();
+        let Swap { up, down, writes, left, failed } = *swap;
+        if writes {
+            // What is written to the fast place is what comes up.
+            let (place, content) = if side == Side::Fast {
+                (self.place[down as usize], up)
+            } else {
+                (self.place[up as usize], down)
+            };
+            self.holds[place as usize] = content;
+        }
+        if left > 0 {
+            return;
+        }
+        if !writes && !failed {
+            (self.swaps[slot].writes, self.swaps[slot].left) = (true, 2);
+            return self.move_both(slot, Op::Write);
+        }
+        self.swaps.remove(slot);
+        if writes {
+            self.place.swap(up as usize, down as usize);
+            let bytes = self.extents.sectors * SECTOR_BYTES;
+            self.counts.fill(bytes);
+            self.counts.destage(bytes);
+            self.swapped += 1;
+        }
+    }
+
+    // ---- the devices answer --------------------------------------------------------------------------------
+
+    fn answered(&mut self, side: Side, completion: &Completion) {
+        let id = completion.request.id;
+        let slot = id as Slot;
+        if id & SWAP != 0 {
+            return self.swap_answered(slot, side, completion.status);
+        }
+        let asked = &mut self.asked[slot];
+        asked.left -= 1;
+        asked.status = asked.status.and(completion.status);
+        let Asked { request, submitted, begun, left, status, .. } = *asked;
+        if left > 0 {
+            return;
+        }
+        let mut breakdown = Breakdown::of(UNIT_WAIT, begun - submitted);
+        breakdown[if side == Side::Fast { FAST } else { BACKING }] = self.now - begun;
+        self.answers.push(Completion { request, submitted, at: self.now, breakdown, status });
+        self.asked.release(slot);
+        let (fast, backing) = match side {
+            Side::Fast => (self.now - begun, 0),
+            Side::Backing => (0, self.now - begun),
+        };
+        let kind = match (request.op, side) {
+            (Op::Read, Side::Fast) => Kind::ReadHit,
+            (Op::Read, Side::Backing) => Kind::ReadMiss,
+            (Op::Write, Side::Fast) => Kind::Write,
+            _ => Kind::WritePassed,
+        };
+        self.counts.account(kind, begun - submitted, fast, backing);
+        if request.op == Op::Flush {
+            return;
+        }
+        for extent in self.extents_of(&request) {
+            self.busy[extent as usize] -= 1;
+            self.rests(extent);
+        }
+    }
+
+    fn next_inside(&self) -> Option<Time> {
+        self.next.iter().flatten().min().copied()
+    }
+
+    fn step(&mut self, now: Time) {
+        self.now = now;
+        for side in [Side::Fast, Side::Backing] {
+            if self.next[side as usize].is_none_or(|at| at > now) {
+                continue;
+            }
+            let mut done = std::mem::take(&mut self.done);
+            let device = &mut self.devices[side as usize];
+            device.advance(now, &mut done);
+            self.next[side as usize] = device.next_event();
+            for completion in done.drain(..) {
+                self.answered(side, &completion);
+            }
+            self.done = done;
+        }
+        self.wake();
+        if self.was_ready && !self.waiting.is_empty() {
+            self.begin_waiting();
+        }
+    }
+
+    /// Once both devices are ready after a cut, swaps that were writing are written again.
+    fn wake(&mut self) {
+        if self.was_ready || !self.devices.iter().all(|device| device.is_ready()) {
+            return;
+        }
+        self.was_ready = true;
+        for slot in self.swaps.taken() {
+            self.swaps[slot].left = 2;
+            self.move_both(slot, Op::Write);
+        }
+    }
+
+    // ---- without time ----------------------------------------------------------------------------------------
+
+    /// Does to both devices, and to the places of extents, what a request does.
+    pub fn serve_in_no_time(&mut self, request: &Request) -> Status {
+        if request.op == Op::Flush {
+            let each = self.devices.each_mut().map(|device| device.serve_untimed(request));
+            return each[0].and(each[1]);
+        }
+        let mut status = Status::Ok;
+        for (extent, side, lba, sectors) in self.parts(request) {
+            let part = Request { lba, sectors, ..*request };
+            status = status.and(self.devices[side as usize].serve_untimed(&part));
+            if !matches!(request.op, Op::Read | Op::Write) {
+                continue;
+            }
+            self.count(request.op, side);
+            self.used(extent);
+            if side == Side::Backing
+                && let Some(down) = self.gives_way(extent, self.now)
+            {
+                self.swap_in_no_time(extent, down);
+            }
+        }
+        status
+    }
+
+    fn swap_in_no_time(&mut self, up: u32, down: u32) {
+        for op in [Op::Read, Op::Write] {
+            for extent in [up, down] {
+                let (side, at) = self.lies(extent);
+                let request = Request::new(0, op, Lba(at), self.extents.sectors as u32);
+                self.devices[side as usize].serve_untimed(&request);
+            }
+        }
+        self.place.swap(up as usize, down as usize);
+        for extent in [up, down] {
+            self.holds[self.place[extent as usize] as usize] = extent;
+        }
+        self.swapped += 1;
+    }
+
+    /// Whether nothing of the host or of swaps is under way.
+    pub fn is_at_rest(&self) -> bool {
+        self.asked.is_empty() && self.swaps.is_empty() && self.answers.is_empty()
+    }
+
+    /// Whether each extent lies once, where the map says.
+    ///
+    /// # Errors
+    /// Our mistake.
+    pub fn audit_places(&self) -> Result<(), String> {
+        let mut seen = vec![false; self.place.len()];
+        for (extent, place) in self.place.iter().enumerate() {
+            if std::mem::replace(&mut seen[*place as usize], true) {
+                return Err(format!("two extents lie at place {place}"));
+            }
+            let held = self.holds[*place as usize];
+            if held != extent as u32 && !self.is_swapping(extent as u32) {
+                return Err(format!("extent {extent} lies at place {place}, which holds {held}"));
+            }
+        }
+        if self.is_at_rest() && self.busy.iter().any(|it| *it > 0) {
+            return Err("an extent is in use, and nothing is under way".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl Device for Tiers {
+    fn submit(&mut self, now: Time, request: Request) {
+        self.now = now;
+        let number = self.number;
+        self.number += 1;
+        let asked =
+            Asked { request, submitted: now, begun: now, number, left: 0, status: Status::Ok };
+        let slot = self.asked.insert(asked);
+        let is_behind = self.is_behind(&request, self.waiting.len());
+        if is_behind || !self.was_ready || !self.begin(slot) {
+            self.waiting.push_back(slot);
+        }
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.answers.first().map(|answer| answer.at).or_else(|| self.next_inside())
+    }
+
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
+        while let Some(now) = self.next_inside().filter(|at| *at <= to) {
+            self.step(now);
+        }
+        completions.append(&mut self.answers);
+    }
+
+    fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {
+        self.now = now;
+        completions.append(&mut self.answers);
+        let mut lost: Vec<Asked> =
+            self.asked.taken().into_iter().map(|slot| self.asked[slot]).collect();
+        lost.sort_by_key(|asked| asked.number);
+        completions.extend(lost.into_iter().map(|it| Completion {
+            request: it.request,
+            submitted: it.submitted,
+            at: now,
+            breakdown: Breakdown::of(UNIT_WAIT, now - it.submitted),
+            status: Status::PowerLost,
+        }));
+        let mut within = Vec::new();
+        for device in &mut self.devices {
+            device.cut(now, &mut within);
+        }
+        self.next = [None; 2];
+        self.asked = Slots::new();
+        self.waiting.clear();
+        self.busy.fill(0);
+        // What was only read is where it was.
+        for slot in self.swaps.taken() {
+            if !self.swaps[slot].writes {
+                self.swaps.remove(slot);
+            }
+        }
+        self.was_ready = false;
+    }
+
+    fn power_on(&mut self, now: Time) {
+        self.now = now;
+        for (device, next) in self.devices.iter_mut().zip(&mut self.next) {
+            device.power_on(now);
+            *next = device.next_event();
+        }
+        self.wake();
+    }
+
+    fn is_ready(&self) -> bool {
+        self.was_ready
+    }
+
+    fn has_ended(&self) -> bool {
+        self.devices.iter().any(|device| device.has_ended())
+    }
+
+    fn may_refuse(&self) -> bool {
+        self.devices.iter().any(|device| device.may_refuse())
+    }
+
+    fn followed(&self) -> Option<Followed> {
+        let mut known = self.devices.iter().filter_map(|device| device.followed());
+        let first = known.next()?;
+        Some(known.fold(first, |mut sum, more| {
+            sum += more;
+            sum
+        }))
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        u64::from(self.extents.all) * self.extents.sectors
+    }
+}

@@ -1,0 +1,147 @@
+//! Two tiers without time, and what they have to say.
+
+use super::report::{self, CacheReport};
+use super::tiers::Tiers;
+use crate::disk::DiskReport;
+use crate::energy::EnergyReport;
+use crate::ssd::timeline::{Timeline, Window};
+use crate::ssd::{PageTable, SsdReport};
+use crate::{Apart, ArrayReport, Cleans, Examine, Looks, Persist, Prepare};
+use engine::{Device, Lba, Op, Request, Status, Time};
+
+impl Apart for Tiers {}
+impl Cleans for Tiers {}
+
+impl Prepare for Tiers {
+    fn preparable_pages(&self) -> u64 {
+        u64::from(self.extents().all)
+    }
+
+    fn memory(&self, share: f64) -> u64 {
+        // Of an extent: its place, what lies there, its heat, and whether it is in use.
+        let own = u64::from(self.extents().all) * 18;
+        self.each().iter().map(|device| device.memory(share)).sum::<u64>() + own
+    }
+
+    fn overwrite_untimed(&mut self, pages: &[u64]) {
+        let sectors = self.extents().sectors;
+        for extent in pages {
+            let write = Request::new(0, Op::Write, Lba(extent * sectors), sectors as u32);
+            self.serve_untimed(&write);
+        }
+    }
+
+    fn serve_untimed(&mut self, request: &Request) -> Status {
+        self.serve_in_no_time(request)
+    }
+}
+
+impl Persist for Tiers {
+    fn rests(&self) -> bool {
+        self.next_event().is_none() && self.each().iter().all(|device| device.rests())
+    }
+
+    fn lend_tables(&mut self) -> Vec<PageTable> {
+        self.each_mut().iter_mut().flat_map(|device| device.lend_tables()).collect()
+    }
+
+    fn return_tables(&mut self, tables: &mut dyn Iterator<Item = PageTable>) {
+        self.each_mut().iter_mut().for_each(|device| device.return_tables(tables));
+    }
+
+    fn depends_on_seed(&self) -> bool {
+        self.each().iter().any(|device| device.depends_on_seed())
+    }
+
+    fn draw_anew(&mut self) {
+        self.each_mut().iter_mut().for_each(|device| device.draw_anew());
+    }
+}
+
+impl Examine for Tiers {
+    fn reset_counts(&mut self) {
+        self.reset();
+        self.each_mut().iter_mut().for_each(|device| device.reset_counts());
+    }
+
+    fn begin_load(&mut self) {
+        self.each_mut().iter_mut().for_each(|device| device.begin_load());
+    }
+
+    fn begin_account(&mut self, now: Time) {
+        self.reset();
+        self.each_mut().iter_mut().for_each(|device| device.begin_account(now));
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        for (name, device) in ["fast", "backing"].into_iter().zip(self.each()) {
+            if device.is_ready() {
+                device.audit().map_err(|problem| format!("{name}: {problem}"))?;
+            }
+        }
+        self.audit_places()
+    }
+
+    fn blocks(&self, looks: &mut Looks) {
+        self.each().iter().for_each(|device| device.blocks(looks));
+    }
+
+    fn record_operations(&mut self, window: Window) {
+        self.each_mut().iter_mut().for_each(|device| device.record_operations(window));
+    }
+
+    fn take_operations(&mut self) -> Option<Timeline> {
+        let all: Option<Vec<_>> =
+            self.each_mut().iter_mut().map(|device| device.take_operations()).collect();
+        all.map(Timeline::together)
+    }
+
+    /// That of the fast device, or of the slow one where the fast one has no flash.
+    fn report(&self, end: Time) -> Option<SsdReport> {
+        self.each().iter().find_map(|device| device.report(end))
+    }
+
+    fn disk_report(&self, end: Time) -> Option<DiskReport> {
+        DiskReport::together(self.each().iter().map(|device| device.disk_report(end)))
+    }
+
+    /// Reads of the devices are not those of the host.
+    fn energy_report(&self, end: Time) -> Option<EnergyReport> {
+        let devices = self.each().iter().map(|device| device.energy_report(end));
+        EnergyReport::together(devices).map(|all| EnergyReport { reads: None, ..all })
+    }
+
+    fn array_report(&self, end: Time) -> Option<ArrayReport> {
+        self.each().iter().find_map(|device| device.array_report(end))
+    }
+
+    /// In the words of a cache: hits are of lines on the fast device, and what comes there is filled, what leaves it
+    /// destaged.
+    fn cache_report(&self, _end: Time) -> Option<CacheReport> {
+        let counts = &self.counts;
+        let lines = u64::from(self.extents().fast);
+        Some(CacheReport {
+            policy: "heat".to_owned(),
+            hit_share: report::share(counts.read_hits, counts.read_misses),
+            write_hit_share: report::share(counts.write_hits, counts.write_misses),
+            read_hits: counts.read_hits,
+            read_misses: counts.read_misses,
+            write_hits: counts.write_hits,
+            write_misses: counts.write_misses,
+            bypassed_bytes: 0,
+            filled_bytes: counts.filled_bytes,
+            destaged_bytes: counts.destaged_bytes,
+            destage_writes: counts.destage_writes,
+            evictions: self.swapped,
+            remembered: 0,
+            merges: 0,
+            stalls: 0,
+            lines,
+            lines_used: lines,
+            lines_dirty: 0,
+            hints: None,
+            latency_us: report::latencies(counts),
+            power: None,
+        })
+    }
+}

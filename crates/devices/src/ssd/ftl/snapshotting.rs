@@ -1,0 +1,85 @@
+//! What the FTL does for snapshots: before the host changes a page, and when one is made or dropped.
+
+use super::Ftl;
+use crate::ssd::flash::Flash;
+use crate::ssd::ids::Lpn;
+
+impl Ftl {
+    /// The host is going to write bytes: makes a snapshot before, if it is time for one.
+    pub fn snapshot_before(&mut self, flash: &mut Flash, bytes: u64) {
+        if self.snapshots.as_mut().is_some_and(|it| it.note_written(bytes)) {
+            self.make_snapshot(flash, bytes);
+        }
+    }
+
+    /// Makes a snapshot before bytes are written; where there are as many as are kept the oldest is dropped.
+    pub fn make_snapshot(&mut self, flash: &mut Flash, bytes: u64) {
+        if self.snapshots.as_ref().is_some_and(|it| it.are_full()) {
+            self.drop_oldest_snapshot(flash);
+        }
+        if let Some(snapshots) = self.snapshots.as_mut() {
+            snapshots.make(&self.map, bytes);
+        }
+    }
+
+    /// The host is going to overwrite or trim a page: the newest snapshot keeps what it shares.
+    #[inline]
+    pub fn keep_shared(&mut self, flash: &mut Flash, lpn: Lpn) {
+        if self.snapshots.is_some() {
+            self.keep_for_newest(flash, lpn);
+        }
+    }
+
+    fn keep_for_newest(&mut self, flash: &mut Flash, lpn: Lpn) {
+        let own = self.snapshots.as_mut().and_then(|it| it.take_shared(lpn));
+        let Some(own) = own else { return };
+        let old = self.lift(lpn).expect("what is shared is there");
+        self.map.set(own, old);
+        let pool = self.geometry.pool_of(lpn);
+        let is_crowded = self.snapshots.as_mut().is_some_and(|it| it.hold(pool, (old, own)));
+        self.label_programmed(flash);
+        if is_crowded {
+            self.drop_oldest_snapshot(flash);
+        }
+    }
+
+    /// Pages have been programmed, for whose numbers others may be due.
+    #[inline]
+    pub fn label_programmed(&mut self, flash: &mut Flash) {
+        if let Some(snapshots) = self.snapshots.as_mut().filter(|it| it.have_unlabelled()) {
+            snapshots.label(&self.map, &self.geometry, flash);
+        }
+    }
+
+    fn drop_oldest_snapshot(&mut self, flash: &mut Flash) {
+        let Some(snapshots) = self.snapshots.as_mut() else { return };
+        for ppn in snapshots.drop_oldest(&mut self.map, &self.geometry) {
+            self.supersede(ppn.into());
+        }
+        self.label_programmed(flash);
+    }
+
+    /// Drops all snapshots.
+    pub fn drop_snapshots(&mut self, flash: &mut Flash) {
+        while self.snapshots.as_ref().is_some_and(|it| it.are_there()) {
+            self.drop_oldest_snapshot(flash);
+        }
+    }
+
+    /// Under which number a page of a snapshot is read, the newest being 1; none where it was not there.
+    pub fn page_of_snapshot(&self, back: u32, lpn: Lpn) -> Option<Lpn> {
+        self.snapshots.as_ref().map_or(Some(lpn), |it| it.page(&self.map, back, lpn))
+    }
+
+    /// Whether snapshots know what they hold.
+    ///
+    /// # Errors
+    /// Our mistake.
+    pub fn check_snapshots(&self) -> Result<(), String> {
+        self.snapshots.as_ref().map_or(Ok(()), |it| it.check(&self.map, &self.geometry))
+    }
+}
+
+#[cfg(test)]
+#[path = "snapshots_tests.rs"]
+mod tests;
