@@ -217,6 +217,14 @@ def cache_amplification(
     units: int,
     seed: int,
 ) -> tuple[float, builtins.list[float]]: ...
+def stream_amplification(
+    load: tuple[float, float, float, float, float],
+    over: str,
+    given: str,
+    unit_pages: int,
+    units: int,
+    seed: int,
+) -> float: ...
 def read_decompressed(path: str) -> bytes: ...
 def trace_convert(
     source: str,

@@ -114,8 +114,8 @@ def _check(data: Mapping[str, Any]) -> None:
         if name not in ("experiment", "live"):
             _numbers(name, section)
     sections = (
-        "flash", "wear", "energy", "buffer", "map", "disk", "zones", "array", "cache", "power",
-        "elapsed",
+        "flash", "wear", "energy", "buffer", "map", "disk", "zones", "commands", "array",
+        "cache", "power", "elapsed",
     )  # fmt: skip
     for name in sections:
         if name in data and not isinstance(data[name], dict | None):

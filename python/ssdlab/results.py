@@ -244,6 +244,7 @@ class Results(Part):
     map: Record
     disk: Record
     zones: Record
+    commands: Record
     array: Record
     energy: Record
     power: Record

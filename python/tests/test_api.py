@@ -125,8 +125,17 @@ def presets(what):
     return [name for name in ssdlab.list(what) if " " not in name]
 
 
+#: Loads of applications, whose data need a drive of some GiB.
+APPLICATIONS = ["ann", "cache", "checkpoint", "gnn", "kv-offload", "lsm", "training"]
+OTHERS = [name for name in presets("workloads") if name not in APPLICATIONS]
+
+
 @pytest.mark.parametrize(
-    ("device", "workload"), zip(presets("devices"), itertools.cycle(presets("workloads")))
+    ("device", "workload"),
+    [
+        *zip(presets("devices"), itertools.cycle(OTHERS)),
+        *(("tlc-enterprise", name) for name in APPLICATIONS),
+    ],
 )
 def test_every_preset_runs(device, workload):
     """At full size, each device under another workload; `digests.rs` runs all pairs, smaller."""

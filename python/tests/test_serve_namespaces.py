@@ -149,6 +149,19 @@ def test_handles_of_a_drive_are_those_of_all_its_namespaces(served):
     assert [it["host_bytes"] for it in words["handles"]] == [4096, 4096]
 
 
+def test_those_of_the_experiment_are_served(served):
+    live = served(None, set={"run.namespaces": "25%, 1MiB thin 8KiB lba 4KiB"})
+    with Host(live.nvme) as host:
+        sizes = [struct.unpack_from("<Q", host.admin.identify(0, it).data)[0] for it in (1, 2)]
+        assert sizes == [2 * MIB // 512, MIB // 4096]
+        assert write(host[0], 0, bytes(8192), 2, 4096) == 0
+        assert write(host[0], 2, bytes(4096), 2, 4096) == FULL
+    # What is wished for by itself takes their place.
+    live = served("100%", set={"run.namespaces": "50%, 50%"})
+    with Host(live.nvme) as host:
+        assert struct.unpack_from("<Q", host.admin.identify(0, 1).data)[0] == 8 * MIB // 512
+
+
 def test_wrong_namespaces_are_refused(tmp_path):
     for said, why in (
         ("9MiB", "the device has 8388608"),

@@ -44,7 +44,9 @@ mod _core {
     #[pymodule_export]
     use super::live::{LiveDevice, LiveEntry, LiveNamespaces};
     #[pymodule_export]
-    use super::placement::{PlacementTrace, cache_amplification, permutation_passes};
+    use super::placement::{
+        PlacementTrace, cache_amplification, permutation_passes, stream_amplification,
+    };
     #[pymodule_export]
     use super::reliability::{fleet, reliability};
     #[pymodule_export]

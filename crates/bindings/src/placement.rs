@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 use ::placement::published::{CacheLoad, permutation};
+use ::placement::three_streams::{Given, Over, ThreeStreams};
 use ::placement::{Isolation, TooFew, Zones};
 use lab::{PlacementLoad, TraceError};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -164,6 +165,42 @@ pub fn cache_amplification(
     let found = detached(py, || load.run((unit_pages, units), seed))?;
     let (account, curve) = found.map_err(few)?;
     Ok((account.dlwa(), curve))
+}
+
+/// Write amplification of three streams, of which one overwrites the addresses of another; `load` is the share of the flash
+/// in use, the shares of the pages written in order and over them, and the capacities written before and while it is
+/// counted. `over` is uniform, zoned or zipf, `given` none, shared or each.
+#[pyfunction]
+pub fn stream_amplification(
+    py: Python<'_>,
+    load: (f64, f64, f64, f64, f64),
+    over: &str,
+    given: &str,
+    unit_pages: u32,
+    units: u32,
+    seed: u64,
+) -> PyResult<f64> {
+    let (use_of, in_order, overwritten, before, counted) = load;
+    let over = match over {
+        "zoned" => Over::Zoned,
+        "zipf" => Over::Zipf,
+        _ => Over::Uniform,
+    };
+    let given = match given {
+        "each" => Given::Each,
+        "shared" => Given::Shared,
+        _ => Given::None,
+    };
+    let load = ThreeStreams {
+        use_of,
+        shares: (in_order, overwritten),
+        over,
+        given,
+        isolation: Isolation::Initial,
+        drive_writes: (before, counted),
+    };
+    let found = detached(py, || load.run((unit_pages, units), seed))?;
+    found.map(|account| account.dlwa()).map_err(few)
 }
 
 fn few(error: TooFew) -> PyErr {

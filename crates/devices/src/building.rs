@@ -54,13 +54,13 @@ pub(crate) struct Asking<'a> {
 }
 
 impl<'a> Asking<'a> {
-    pub(crate) fn new(tick: Tick<'a>) -> Asking<'a> {
+    pub fn new(tick: Tick<'a>) -> Asking<'a> {
         Asking { tick, left: PAGES }
     }
 
     /// Counts `pages` more.
     #[inline]
-    pub(crate) fn done(&mut self, pages: u64) -> ControlFlow<()> {
+    pub fn done(&mut self, pages: u64) -> ControlFlow<()> {
         if pages < self.left {
             self.left -= pages;
             return ControlFlow::Continue(());

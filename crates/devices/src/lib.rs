@@ -12,6 +12,7 @@ pub mod array;
 mod array_report;
 mod building;
 pub mod cache;
+pub mod commands;
 mod device_kind;
 pub mod disk;
 pub mod energy;

@@ -18,7 +18,16 @@ pub fn rows() -> Vec<Row> {
             .given("device.fdp.place", json!("address(0-10%:1)"))
             .requests(20_000)
     };
+    let mut late = row(
+        "device.fdp.time_limit",
+        words("none", "2ms"),
+        TWO_KINDS,
+        (|o| o.report.fdp.as_ref().unwrap().handles.iter().map(|it| it.partly as f64).sum(), More),
+    )
+    .given("device.fdp.handles", json!(1));
+    late.buffered = true;
     vec![
+        late,
         // What is written at random and what in sequence, or all together.
         placed("device.fdp.handles", [json!(1), json!(2)]),
         // Cold pages that are moved stay apart from hot ones.

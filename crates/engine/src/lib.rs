@@ -7,6 +7,8 @@
 mod drive;
 mod events;
 mod latencies;
+mod marks;
+mod namespace;
 mod op;
 mod power;
 mod random;
@@ -20,6 +22,8 @@ mod zone;
 pub use drive::{Drive, Driven, Interrupt, Load, Never, Observer, drive, drive_with};
 pub use events::{EventId, EventQueue};
 pub use latencies::LatencyHistogram;
+pub use marks::Marks;
+pub use namespace::{NAMESPACE_UNIT_BYTES, Namespace, NamespaceWish};
 pub use op::Op;
 pub use power::PowerCuts;
 pub use random::{Distribution, Drand48, Random, Xoshiro256};

@@ -1,4 +1,4 @@
-//! What a host asks for, of every device and of devices with zones.
+//! What a host asks for: of every device, of devices with zones, and commands of `NVMe` that are several steps.
 
 /// What the host asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,14 +30,45 @@ pub enum Op {
     Commit,
     /// Report the zones from the address on.
     Report,
+    /// Make the range read as zeroes. This and all that follow are done in steps of the first four.
+    Zeroes,
+    /// Compare the range with data that are the same.
+    Compare,
+    /// Compare the range with data that differ.
+    Miscompare,
+    /// Compare the range with data that are the same, and replace them: a fused pair.
+    CompareWrite,
+    /// The same with data that differ, so that nothing is written.
+    MiscompareWrite,
+    /// Read the range without sending it.
+    Verify,
+    /// The range cannot be read from now on, until it is replaced or given up.
+    Uncorrectable,
+    /// A range of the next copy or trim on this queue; it is no command of its own, and answered at once.
+    Range,
+    /// Copy the ranges that were given before, one behind the other, to this one, which is as long as all of them.
+    Copy,
 }
 
 impl Op {
     /// What every device does, in the order in which results list them.
     pub const BLOCK: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 
-    /// Every kind, in the order in which results list them: those of every device, and those of zones.
-    pub const ALL: [Op; 13] = [
+    /// What is done in steps of those.
+    pub const COMMANDS: [Op; 9] = [
+        Op::Zeroes,
+        Op::Compare,
+        Op::Miscompare,
+        Op::CompareWrite,
+        Op::MiscompareWrite,
+        Op::Verify,
+        Op::Uncorrectable,
+        Op::Range,
+        Op::Copy,
+    ];
+
+    /// Every kind, in the order in which results list them: those of every device, those of zones, and commands.
+    pub const ALL: [Op; 22] = [
         Op::Read,
         Op::Write,
         Op::Trim,
@@ -51,6 +82,15 @@ impl Op {
         Op::Offline,
         Op::Commit,
         Op::Report,
+        Op::Zeroes,
+        Op::Compare,
+        Op::Miscompare,
+        Op::CompareWrite,
+        Op::MiscompareWrite,
+        Op::Verify,
+        Op::Uncorrectable,
+        Op::Range,
+        Op::Copy,
     ];
 
     /// The name used in results.
@@ -69,13 +109,34 @@ impl Op {
             Op::Offline => "offline",
             Op::Commit => "commit",
             Op::Report => "report",
+            Op::Zeroes => "zeroes",
+            Op::Compare => "compare",
+            Op::Miscompare => "miscompare",
+            Op::CompareWrite => "compare_write",
+            Op::MiscompareWrite => "miscompare_write",
+            Op::Verify => "verify",
+            Op::Uncorrectable => "uncorrectable",
+            Op::Range => "range",
+            Op::Copy => "copy",
         }
     }
 
     /// Whether only a device of zones does it.
     #[inline]
     pub fn is_zoned(self) -> bool {
-        self as u8 > Op::Flush as u8
+        self as u8 > Op::Flush as u8 && self as u8 <= Op::Report as u8
+    }
+
+    /// Whether it is a command that is done in steps of what every device does.
+    #[inline]
+    pub fn is_command(self) -> bool {
+        self as u8 > Op::Report as u8
+    }
+
+    /// Whether every device does it.
+    #[inline]
+    pub fn is_block(self) -> bool {
+        self as u8 <= Op::Flush as u8
     }
 
     /// Whether it moves data to the device.

@@ -335,6 +335,11 @@ pub trait Workload {
         self.is_open()
     }
 
+    /// Whether it may ask for commands that are done in steps ([`Op::is_command`]).
+    fn has_commands(&self) -> bool {
+        false
+    }
+
     /// Requests that were due by the clock before `now` and wait for an answer to be submitted, because
     /// no more may be outstanding.
     fn held_back(&self, _now: Time) -> u64 {

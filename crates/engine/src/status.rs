@@ -34,11 +34,21 @@ pub enum Status {
     TooManyOpen,
     /// The state of the zone does not allow this.
     InvalidTransition,
+    /// The data are others than those that they were compared with.
+    CompareFailure,
+    /// The range lies in no namespace, or goes beyond one.
+    OutOfRange,
+    /// The namespace may not map as much.
+    CapacityExceeded,
+    /// A command has more ranges or data than one may have.
+    SizeLimit,
+    /// A fused pair has more data than are compared and written as one.
+    AtomicExceeded,
 }
 
 impl Status {
     /// Every status, in the order in which results list them.
-    pub const ALL: [Status; 15] = [
+    pub const ALL: [Status; 20] = [
         Status::Ok,
         Status::ReadOnly,
         Status::PowerLost,
@@ -54,6 +64,11 @@ impl Status {
         Status::TooManyActive,
         Status::TooManyOpen,
         Status::InvalidTransition,
+        Status::CompareFailure,
+        Status::OutOfRange,
+        Status::CapacityExceeded,
+        Status::SizeLimit,
+        Status::AtomicExceeded,
     ];
 
     /// The name used in results.
@@ -74,11 +89,16 @@ impl Status {
             Status::TooManyActive => "too_many_active",
             Status::TooManyOpen => "too_many_open",
             Status::InvalidTransition => "invalid_transition",
+            Status::CompareFailure => "compare_failure",
+            Status::OutOfRange => "out_of_range",
+            Status::CapacityExceeded => "capacity_exceeded",
+            Status::SizeLimit => "size_limit",
+            Status::AtomicExceeded => "atomic_exceeded",
         }
     }
 
-    /// Status code type and code of NVMe (base specification, and the zoned namespace command set), where it is a
-    /// refusal that has one.
+    /// Status code type and code of NVMe (base specification, and the command sets of blocks and of zones), where it is
+    /// a refusal that has one.
     pub fn nvme(self) -> Option<(u8, u8)> {
         Some(match self {
             Status::Ok | Status::ReadOnly | Status::PowerLost | Status::Unreadable => return None,
@@ -93,6 +113,11 @@ impl Status {
             Status::TooManyActive => (1, 0xBD),
             Status::TooManyOpen => (1, 0xBE),
             Status::InvalidTransition => (1, 0xBF),
+            Status::CompareFailure => (2, 0x85),
+            Status::OutOfRange => (0, 0x80),
+            Status::CapacityExceeded => (0, 0x81),
+            Status::SizeLimit => (1, 0x83),
+            Status::AtomicExceeded => (0, 0x14),
         })
     }
 

@@ -67,10 +67,12 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    /// The kinds of request that are listed: those of every device, and of zones those that were asked.
+    /// The kinds of request that are listed: those of every device, and of others those that were asked. A range is part
+    /// of a request.
     fn listed(&self) -> impl Iterator<Item = Op> + '_ {
         let was_asked = |op: Op| self.ended[op as usize].statuses.iter().any(|count| *count > 0);
-        Op::ALL.into_iter().filter(move |op| !op.is_zoned() || was_asked(*op))
+        let is_listed = move |op: &Op| op.is_block() || *op != Op::Range && was_asked(*op);
+        Op::ALL.into_iter().filter(is_listed)
     }
 
     /// Counts a request. Returns whether what it asked has been done.
@@ -95,6 +97,11 @@ impl Answers {
     /// Requests answered, well or not.
     pub(crate) fn count(&self) -> u64 {
         self.ended.iter().flat_map(|ended| ended.statuses).sum()
+    }
+
+    /// Ranges of requests, which were asked one by one.
+    pub fn ranges(&self) -> u64 {
+        self.ended[Op::Range as usize].statuses.iter().sum()
     }
 
     /// Bytes of the requests of an operation that were answered well.

@@ -6,6 +6,8 @@
 //! statistics, samples and records are the same. Before anything that concerns the whole device, the
 //! sides are joined: at the end of the warm-up, and before blocks may wear out.
 
+use crate::commands;
+use crate::config::{Experiment, Until};
 use crate::threads::{Crew, Threads};
 use crate::warm_up::WarmUp;
 use devices::{Model, SharedSide, Stretch, Told, take};
@@ -14,6 +16,24 @@ use std::collections::VecDeque;
 
 /// Parts of requests in a stretch: enough that handing out is nothing beside them.
 const PARTS: u64 = 1 << 13;
+
+/// Why one thread asks and answers whatever the device, if that is so.
+pub fn alone_running(
+    experiment: &Experiment,
+    workload: &dyn Workload,
+    is_cut: bool,
+) -> Option<&'static str> {
+    let run = &experiment.run;
+    let reasons = [
+        (commands::are_asked(experiment, workload), "commands are done in steps before the device"),
+        (!run.timed, "in an untimed run each request waits for the previous one"),
+        (!workload.is_open(), "a closed loop waits for completions"),
+        (is_cut, "a power cut affects the whole device"),
+        (run.faults.is_some(), "faults affect the whole device"),
+        (run.until == Until::Steady, "the run ends at steady state of the whole device"),
+    ];
+    reasons.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
+}
 
 /// Runs `workload` on `device` as [`engine::drive`] does, with its sides on as many threads as there are.
 ///

@@ -12,6 +12,7 @@ mod answers;
 mod apart;
 mod cache;
 mod catalogue;
+mod commands;
 mod config;
 mod energy;
 mod error;
@@ -26,6 +27,7 @@ mod lifetime;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod live;
 mod media;
+mod namespaces;
 mod operations;
 mod overload;
 mod own_load;

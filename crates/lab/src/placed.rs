@@ -5,6 +5,7 @@ use devices::ssd::shape::MOST_TAKEN;
 use devices::ssd::{EventKind, FdpEvent, FdpReport, HandleReport, SsdReport};
 use serde_json::{Map, Value, json};
 
+const SECOND_NS: u64 = 1_000_000_000;
 /// Of what is superseded of a handle, the share above which others who write to its addresses are worth a word.
 const MUCH_FOREIGN: f64 = 0.1;
 
@@ -24,6 +25,7 @@ pub fn section(report: &FdpReport) -> Value {
             "units_closed": it.closed,
             "units_given_up": it.partly,
             "left_bytes": it.left,
+            "left_seconds": it.time_left.map(|ns| ns as f64 / 1e9),
         })
     });
     let curve = report.curve.iter();
@@ -73,10 +75,12 @@ pub fn shown(report: &FdpReport) -> nbd::Placement {
     let handle = |it: &HandleReport| nbd::PlacementHandle {
         persistent: report.persistent,
         left_bytes: it.left,
+        left_seconds: it.time_left.map_or(0, |ns| ns.div_ceil(SECOND_NS).max(1) as u32),
     };
     nbd::Placement {
         handles: report.handles.iter().map(handle).collect(),
         unit_bytes: report.unit,
+        limit_seconds: report.time_limit.map_or(0, |ns| ns.div_ceil(SECOND_NS) as u32),
         host_bytes: report.handles.iter().map(|it| it.host).sum(),
         media_bytes: report.handles.iter().map(|it| it.media).sum(),
         erased_bytes: report.erased,

@@ -215,8 +215,9 @@ pub(crate) struct Ran {
     /// How the drive settled, where that decided the end.
     pub(crate) settled: Option<SteadyState>,
     pub(crate) wall_seconds: f64,
-    /// When the power went, if it was to.
+    /// When the power went, if it was to; and what came of commands, if there were any.
     pub(crate) cuts: Option<PowerCuts>,
+    pub commands: Option<Value>,
 }
 
 /// Everything that goes into the results of one run.
@@ -267,7 +268,7 @@ impl Results {
             "elapsed": elapsed,
             "host": ran.collected.host(simulated_ns),
             "workload": {
-                "asked": ran.asked,
+                "asked": ran.asked - ran.collected.answers.ranges(),
                 "warm_up": ran.collected.left_out,
                 "unanswered": ran.unanswered,
                 "notices": notices,
@@ -287,12 +288,11 @@ impl Results {
             let cuts = ran.cuts.as_ref().map_or(0, |it| it.made.len());
             object.insert("health".to_owned(), health::section(&flash.health, read, cuts));
         }
-        if let Some(flash) = &self.flash {
-            media::sections(flash, ran.cuts.as_ref(), &mut results);
-        }
+        self.flash.iter().for_each(|it| media::sections(it, ran.cuts.as_ref(), &mut results));
         let others = [
             ("disk", self.disk.as_ref().map(disk_section)),
             ("zones", self.zones.as_ref().map(zones::section)),
+            ("commands", ran.commands.clone()),
             ("array", self.array.as_ref().map(|it| json!(it))),
             ("cache", self.cache.as_ref().map(|it| json!(it))),
         ];

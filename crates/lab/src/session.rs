@@ -2,6 +2,7 @@
 //! workload of a run ([`run`]) and the clients of a live device.
 
 use crate::cache::CacheSettings;
+use crate::commands::drive_through;
 use crate::config::{Experiment, Precondition, RunConfig, Until};
 use crate::error::{InputError, RunError, reason};
 use crate::faults::{self, Faulty};
@@ -16,11 +17,10 @@ use crate::threads::Threads;
 use crate::untimed::Untimed;
 use crate::view::{Gate, Gated};
 use crate::warm_up::WarmUp;
-use crate::{apart, operations, power, snapshot};
+use crate::{apart, commands, operations, power, snapshot};
 use devices::{MOST_MEMORY, Model, Supplied, Tick};
 use engine::{
     Completion, Device, Driven, Followed, Load, Observer, PowerCuts, SECTOR_BYTES, Time, Workload,
-    drive, drive_with,
 };
 use options::{Duration, Invalid, Size};
 use serde_json::Value;
@@ -276,6 +276,8 @@ pub(crate) fn run_gated(
         Session::new(experiment, supplied, settings.threads, cache, &mut || progress(&building))?;
     let mut workload = build(experiment, &context(experiment, &*session.device))?;
     let workload = &mut *workload;
+    // What cannot be is said before anything is written.
+    commands::of(experiment, workload, &*session.device)?;
     session.prepare(&mut |phase, done, expected| {
         progress(&Progress { phase, done, expected, simulated_ns: 0 })
     })?;
@@ -295,7 +297,7 @@ pub(crate) fn run_gated(
     let mut cuts = power::cuts(experiment, &mut || {
         rehearse(experiment, (supplied, cache), until(experiment).0, &mut || monitor.tick(0))
     })?;
-    session.threads.running_alone = alone_running(experiment, &*workload, cuts.is_some());
+    session.threads.running_alone = apart::alone_running(experiment, &*workload, cuts.is_some());
     if let Some(gate) = gate {
         session.device = Box::new(Gated::new(session.device, gate));
     }
@@ -331,26 +333,10 @@ pub(crate) fn run_gated(
         settled: ended.settled,
         wall_seconds: ended.wall_seconds,
         cuts,
+        commands: ended.commands,
     };
     let results = session.results(ran, None);
     RunError::or_results(&results, &session.unwritten)
-}
-
-/// Why one thread asks and answers whatever the device, if that is so.
-fn alone_running(
-    experiment: &Experiment,
-    workload: &dyn Workload,
-    is_cut: bool,
-) -> Option<&'static str> {
-    let run = &experiment.run;
-    let reasons = [
-        (!run.timed, "in an untimed run each request waits for the previous one"),
-        (!workload.is_open(), "a closed loop waits for completions"),
-        (is_cut, "a power cut affects the whole device"),
-        (run.faults.is_some(), "faults affect the whole device"),
-        (run.until == Until::Steady, "the run ends at steady state of the whole device"),
-    ];
-    reasons.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
 }
 
 /// What driving the device with a workload came to.
@@ -358,6 +344,7 @@ struct Drove {
     driven: Driven,
     settled: Option<SteadyState>,
     wall_seconds: f64,
+    commands: Option<Value>,
 }
 
 /// The run without a cut: how it ended, and the events of the device.
@@ -374,7 +361,10 @@ fn rehearse(
     session.prepare(&mut |_, _, _| tick())?;
     let mut observer = power::Rehearsal(tick, false);
     let mut counted = PowerCuts::new(0);
-    let driven = drive_with(session.device(), &mut *workload, until, &mut observer, &mut counted)
+    let mut commands = commands::of(&experiment, &*workload, &*session.device)?;
+    let (device, commands) = (session.device(), commands.as_mut());
+    let cuts = Some(&mut counted);
+    let driven = drive_through(commands, device, &mut *workload, until, &mut observer, cuts)
         .map_err(|error| RunError::Input(error.to_string()))?;
     if observer.1 {
         return Err(RunError::Interrupted { requests: driven.asked });
@@ -400,6 +390,7 @@ fn ask(
 ) -> Result<Drove, RunError> {
     let RunConfig { timed, steady, warm_up, faults: run_faults, .. } = &session.experiment.run;
     let faults = faults::of(session.experiment)?;
+    let mut commands = commands::of(session.experiment, workload, &*session.device)?;
     let (until, to_settle) = until(session.experiment);
     let metric = if *timed { steady.metric.word() } else { "write_amplification" };
     let rounds = to_settle.then(|| Rounds::new(steady, metric));
@@ -415,10 +406,8 @@ fn ask(
         let driven = if run_faults.is_some() {
             let (inner, experiment) = (&mut *session.device, session.experiment);
             let mut device = Faulty::new(inner, experiment, faults, &|| false);
-            let driven = match cuts {
-                Some(cuts) => drive_with(&mut device, workload, until, monitor, cuts),
-                None => drive(&mut device, workload, until, monitor),
-            };
+            let commands = commands.as_mut();
+            let driven = drive_through(commands, &mut device, workload, until, monitor, cuts);
             device.check_script()?;
             driven
         } else if threads.asked > 1 && threads.running_alone.is_none() {
@@ -430,22 +419,21 @@ fn ask(
             } else {
                 &mut *session.device
             };
-            match cuts {
-                Some(cuts) => drive_with(device, workload, until, monitor, cuts),
-                None => drive(device, workload, until, monitor),
-            }
+            drive_through(commands.as_mut(), device, workload, until, monitor, cuts)
         };
         (driven, monitor.settling.take().map(|it| it.rounds.state()))
     } else {
         let watched = rounds.map(|it| (it, steady.round_writes));
         let mut device = Untimed::new(&mut *session.device, watched);
-        let driven = drive(&mut device, workload, until, monitor);
+        let commands = commands.as_mut();
+        let driven = drive_through(commands, &mut device, workload, until, monitor, None);
         let (pieces, settled) = device.finish();
         monitor.collected.untimed(pieces);
         (driven, settled)
     };
     let driven = driven.map_err(|error| RunError::Input(error.to_string()))?;
-    Ok(Drove { driven, settled, wall_seconds: started.elapsed().as_secs_f64() })
+    let commands = commands.map(|it| it.section());
+    Ok(Drove { driven, settled, wall_seconds: started.elapsed().as_secs_f64(), commands })
 }
 
 /// What preconditioning writes goes into the memory of a large machine.

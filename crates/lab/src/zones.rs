@@ -210,6 +210,10 @@ impl Workload for OnZones {
         self.inner.has_rate()
     }
 
+    fn has_commands(&self) -> bool {
+        self.inner.has_commands()
+    }
+
     fn held_back(&self, now: Time) -> u64 {
         self.inner.held_back(now)
     }

@@ -29,7 +29,7 @@ const PARITY: &str = "kind = 'array'\nmembers = 5\nredundancy = 'parity'\n\
                       member = { preset = 'agrawal2008', blocks_per_plane = 64 }";
 
 const BUDGETS: [Budget; 18] = [
-    (PAGES, "random-read", [10_000, 40_000], "", 2_400),
+    (PAGES, "random-read", [10_000, 40_000], "", 2_390),
     (PAGES, "mixed", [10_000, 30_000], FULL, 4_530),
     (PAGES, "random-write", [10_000, 30_000], FULL, 6_610),
     (
@@ -39,19 +39,19 @@ const BUDGETS: [Budget; 18] = [
         "[run]\nprecondition = 'random:1'\n[device.cleaning]\ntime = 'interleaved'",
         6_940,
     ),
-    (TLC, "random-read", [10_000, 40_000], "", 3_580),
-    (TLC, "mixed", [10_000, 30_000], FULL, 4_120),
-    (TLC, "random-write", [10_000, 30_000], FULL, 5_900),
-    (QLC, "random-write", [10_000, 30_000], FULL, 11_540),
-    (MICRON, "random-read", [10_000, 40_000], "", 3_580),
-    (MICRON, "random-write", [10_000, 30_000], FULL, 6_210),
-    (SAMSUNG, "random-read", [10_000, 40_000], "", 3_560),
-    (SAMSUNG, "random-write", [10_000, 30_000], FULL, 5_930),
-    (DIES, "random-read", [10_000, 40_000], "", 2_890),
-    (DISK, "random-read", [2_000, 8_000], "", 6_960),
-    (DISK, "random-read", [2_000, 8_000], "[workload]\noutstanding = 1", 4_000),
-    (DISK, "random-write", [2_000, 8_000], "", 11_010),
-    (PARITY, "random-read", [10_000, 30_000], "[workload]\noutstanding = 160", 3_030),
+    (TLC, "random-read", [10_000, 40_000], "", 3_510),
+    (TLC, "mixed", [10_000, 30_000], FULL, 4_050),
+    (TLC, "random-write", [10_000, 30_000], FULL, 5_720),
+    (QLC, "random-write", [10_000, 30_000], FULL, 11_370),
+    (MICRON, "random-read", [10_000, 40_000], "", 3_510),
+    (MICRON, "random-write", [10_000, 30_000], FULL, 6_050),
+    (SAMSUNG, "random-read", [10_000, 40_000], "", 3_480),
+    (SAMSUNG, "random-write", [10_000, 30_000], FULL, 5_740),
+    (DIES, "random-read", [10_000, 40_000], "", 2_750),
+    (DISK, "random-read", [2_000, 8_000], "", 5_930),
+    (DISK, "random-read", [2_000, 8_000], "[workload]\noutstanding = 1", 3_330),
+    (DISK, "random-write", [2_000, 8_000], "", 8_600),
+    (PARITY, "random-read", [10_000, 30_000], "[workload]\noutstanding = 160", 3_000),
     (PARITY, "random-write", [10_000, 30_000], "[workload]\noutstanding = 160", 16_740),
 ];
 

@@ -2,8 +2,10 @@
 
 mod ablation;
 mod apart;
+mod applications;
 mod cache;
 mod classes;
+mod commands;
 mod common;
 #[path = "../../devices/tests/common/depth.rs"]
 mod depth;

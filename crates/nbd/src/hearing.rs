@@ -5,12 +5,12 @@ use crate::attached::Background;
 use crate::floor::Floor;
 use crate::health::Health;
 use crate::local::{Errand, LocalClient, Waiting};
-use crate::nvme::{Namespace, NamespaceWish, Part, QUEUES_IN_ALL};
+use crate::nvme::{Namespace, QUEUES_IN_ALL};
 use crate::placement::Placement;
 use crate::protocol::{Asked, Command, Refusal};
 use crate::server::Server;
 use crate::setup::Witness;
-use engine::Device;
+use engine::{Device, Namespace as Part, NamespaceWish};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 

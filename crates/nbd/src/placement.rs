@@ -7,6 +7,8 @@ pub struct Placement {
     pub handles: Vec<PlacementHandle>,
     /// Of a reclaim unit.
     pub unit_bytes: u64,
+    /// How long it may be open, s; 0 where that is not limited.
+    pub limit_seconds: u32,
     /// Written by the host, programmed for that and to move it, and erased.
     pub host_bytes: u64,
     /// See `host_bytes`.
@@ -26,6 +28,8 @@ pub struct PlacementHandle {
     pub persistent: bool,
     /// What can be written to its unit before it needs another.
     pub left_bytes: u64,
+    /// How much longer that may be open, s; 0 where it is not limited.
+    pub left_seconds: u32,
 }
 
 /// An event of placement.

@@ -19,14 +19,13 @@ use crate::entrance::Entrance;
 use crate::error::Error;
 use crate::listen::ClientStream;
 use crate::local::Locals;
-use crate::marks::Marks;
 use crate::patience::{Patience, Watch};
 use crate::pending::{BACKING, DATA, Requests};
 use crate::punctuality::Punctuality;
 use crate::recording::Recording;
 use crate::setup::{Setup, Witness};
 use crate::syncer::Syncer;
-use engine::{Device, SECTOR_BYTES};
+use engine::{Device, Marks, SECTOR_BYTES};
 use std::io;
 use std::sync::Arc;
 

@@ -4,6 +4,8 @@ use crate::account::{Account, Medium};
 use std::collections::VecDeque;
 use std::fmt;
 
+/// How far ahead the entry in the map of a page that is moved is fetched.
+const AHEAD: u32 = 16;
 /// No page, or no unit.
 const NONE: u32 = u32::MAX;
 /// The writer of a page that holds nothing valid.
@@ -55,6 +57,17 @@ impl fmt::Display for TooFew {
 impl std::error::Error for TooFew {}
 
 impl Shape {
+    /// That of a drive of which the share `use_of` of the flash holds data.
+    pub fn filled(
+        use_of: f64,
+        (unit_pages, units): (u32, u32),
+        handles: u8,
+        isolation: Isolation,
+    ) -> Shape {
+        let pages = (f64::from(unit_pages) * f64::from(units) * use_of) as u32;
+        Shape { pages, unit_pages, units, handles, isolation }
+    }
+
     /// Destinations of copies.
     fn destinations(&self) -> u32 {
         match self.isolation {
@@ -130,9 +143,9 @@ impl Drive {
         let mut drive = Drive {
             shape,
             inverse: (u64::MAX / u64::from(shape.unit_pages)).wrapping_add(1),
-            map: vec![NONE; shape.pages as usize],
-            back: vec![NONE; flash],
-            writer: vec![DEAD; flash],
+            map: table(shape.pages as usize, NONE),
+            back: table(flash, NONE),
+            writer: table(flash, DEAD),
             valid: vec![0; shape.units as usize],
             owner: vec![0; shape.units as usize],
             closed: Closed::new(shape.units, shape.unit_pages),
@@ -205,7 +218,11 @@ impl Drive {
         self.account.cleans(owner, moved);
         let handles = self.shape.handles;
         let mut left = moved;
-        for place in first..first + self.shape.unit_pages {
+        let end = first + self.shape.unit_pages;
+        for place in first..end {
+            if let Some(ahead) = self.back[..end as usize].get((place + AHEAD) as usize) {
+                memory::prefetch(&self.map, *ahead as usize);
+            }
             if left == 0 {
                 break;
             }
@@ -290,6 +307,15 @@ impl Medium for Drive {
             self.account.lost(before, None);
         }
     }
+}
+
+/// A table that is read at random all over, on large pages.
+fn table<T: Copy + Default>(length: usize, value: T) -> Vec<T> {
+    // Zeroes are no memory yet: it is there when the value is written.
+    let mut table = vec![T::default(); length];
+    memory::large_pages_where_full(&mut table);
+    table.fill(value);
+    table
 }
 
 /// The units that are full, by the number of their valid pages; of equals the one that came first is taken first.

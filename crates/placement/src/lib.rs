@@ -15,9 +15,11 @@ mod load;
 #[cfg(test)]
 mod pitfalls;
 pub mod published;
+mod random;
 mod study;
 #[cfg(test)]
 mod tests;
+pub mod three_streams;
 mod zones;
 
 pub use account::{Account, HandleAccount, Medium};

@@ -3,29 +3,7 @@
 
 use crate::account::{Account, Medium};
 use crate::drive::{Drive, Isolation, Shape, TooFew};
-
-/// Splitmix64 (Steele, Lea, Flood 2014): a generator of full period in one word of state.
-#[derive(Debug, Clone)]
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, count: u32) -> u32 {
-        ((u128::from(self.next()) * u128::from(count)) >> 64) as u32
-    }
-
-    /// Whether something of this chance happens.
-    fn chance(&mut self, of: f64) -> bool {
-        ((self.next() >> 11) as f64) < of * (1u64 << 53) as f64
-    }
-}
+use crate::random::Random;
 
 /// Write amplification by tenth of each pass, and of each pass as a whole.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,13 +27,13 @@ pub fn permutation(
     passes: u32,
     seed: u64,
 ) -> Result<Passes, TooFew> {
-    let shape = shape(use_of, (unit_pages, units), 1, Isolation::Initial);
+    let shape = Shape::filled(use_of, (unit_pages, units), 1, Isolation::Initial);
     let mut drive = Drive::new(shape)?;
     let mut order: Vec<u32> = (0..shape.pages).collect();
     for page in &order {
         drive.write(*page, 0);
     }
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let (mut means, mut tenths, mut start) = (Vec::new(), vec![0.0; 10], 0.0);
     for pass in 0..passes {
         for at in (1..order.len()).rev() {
@@ -113,7 +91,7 @@ impl CacheLoad {
         seed: u64,
     ) -> Result<(Account, Vec<f64>), TooFew> {
         let handles = if self.placed { 2 } else { 1 };
-        let shape = shape(self.use_of, (unit_pages, units), handles, self.isolation);
+        let shape = Shape::filled(self.use_of, (unit_pages, units), handles, self.isolation);
         let mut drive = Drive::new(shape)?;
         let capacity = f64::from(shape.pages);
         let used = (capacity * self.utilisation) as u32;
@@ -121,7 +99,7 @@ impl CacheLoad {
         let large = (used - small).max(1);
         let (buckets, ring) = (0, u8::from(self.placed));
         (0..used).for_each(|page| drive.write(page, if page < small { buckets } else { ring }));
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let (mut next, mut left) = (0, 0);
         // Large objects are written a region at a time: then as often as keeps the share of bytes.
         let per_region = self.share + (1.0 - self.share) / f64::from(self.region);
@@ -155,11 +133,6 @@ impl CacheLoad {
         write(&mut drive, capacity * counted);
         Ok((drive.account().clone(), curve))
     }
-}
-
-fn shape(use_of: f64, (unit_pages, units): (u32, u32), handles: u8, isolation: Isolation) -> Shape {
-    let pages = (f64::from(unit_pages) * f64::from(units) * use_of) as u32;
-    Shape { pages, unit_pages, units, handles, isolation }
 }
 
 #[cfg(test)]

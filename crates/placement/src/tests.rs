@@ -69,6 +69,41 @@ fn uniform_writes_take_the_closed_form() {
 }
 
 #[test]
+fn larger_units_cost_nothing_as_long_as_there_are_as_many() {
+    let found = [512, 1024, 2048].map(|unit_pages| {
+        let shape = shape(0.845, (unit_pages, 300), 1, Isolation::Initial);
+        let mut random = Random(11);
+        written(shape, 10.0, || (random.below(shape.pages), 0)).account().dlwa()
+    });
+    for dlwa in found {
+        assert!((dlwa / found[0] - 1.0).abs() < 0.01, "{found:?}");
+    }
+}
+
+#[test]
+fn more_handles_of_sequential_streams_never_cost_more() {
+    // Eight rings, each written in order, at rates of 1 to 8, over one to eight handles.
+    let found: Vec<f64> = [1, 2, 4, 8]
+        .into_iter()
+        .map(|handles| {
+            let shape = shape(0.80, (512, 300), handles, Isolation::Persistent);
+            let ring = shape.pages / 8;
+            let (mut random, mut at) = (Random(5), [0; 8]);
+            let drive = written(shape, 10.0, || {
+                let drawn = random.below(36);
+                let stream = (0..8).find(|it| drawn < (it + 1) * (it + 2) / 2).unwrap_or(7);
+                let place = &mut at[stream as usize];
+                *place = (*place + 1) % ring;
+                (stream * ring + *place, (stream % u32::from(handles)) as u8)
+            });
+            drive.account().dlwa()
+        })
+        .collect();
+    assert!(found.windows(2).all(|it| it[1] <= it[0] + 1e-9), "{found:?}");
+    assert!(found[0] > 1.1 && found[3] < 1.02, "{found:?}");
+}
+
+#[test]
 fn accounts_add_up() {
     for isolation in [Isolation::Initial, Isolation::Persistent] {
         let shape = shape(0.8, (96, 150), 5, isolation);

@@ -51,6 +51,7 @@ pub struct TraceReader {
     retiming: Retiming,
     scale: TimeScale,
     has_zones: bool,
+    has_commands: bool,
     /// Where each request waits for an answer.
     answered: Option<Answered>,
     issued: u64,
@@ -108,6 +109,7 @@ impl TraceReader {
             retiming: Retiming::new(recorded, max_gap, duration),
             scale,
             has_zones: context.zones.is_some(),
+            has_commands: options.commands,
             answered: waits.then(Answered::default),
             issued: 0,
             named: 0,
@@ -130,6 +132,12 @@ impl TraceReader {
             _ if op.is_zoned() && !self.has_zones => {
                 return Err(self.error(&format!(
                     "a request to {} a zone, and this device has none; use a device of kind \"zoned\"",
+                    op.name()
+                )));
+            }
+            _ if op.is_command() && !self.has_commands => {
+                return Err(self.error(&format!(
+                    "{} is a command that is done in steps, and those are off; set workload.commands = true",
                     op.name()
                 )));
             }
@@ -273,7 +281,7 @@ impl Workload for TraceReader {
         };
         let at = self.answered.as_mut().map_or(at, |it| it.ask(at));
         let Placed { op, sector, sectors, fua, handle } = placed;
-        let fua = fua && op == Op::Write;
+        let fua = fua && matches!(op, Op::Write | Op::CompareWrite | Op::Copy);
         let request =
             Request { fua, handle, ..Request::new(self.issued, op, Lba(sector), sectors) };
         self.issued += 1;
@@ -289,6 +297,10 @@ impl Workload for TraceReader {
 
     fn is_open(&self) -> bool {
         self.answered.is_none()
+    }
+
+    fn has_commands(&self) -> bool {
+        self.has_commands
     }
 
     fn expected_requests(&self) -> Option<u64> {

@@ -107,7 +107,7 @@ def write(
     The arrays are:
 
     - `at_ns`: when it arrives, ns;
-    - `op`: "read", "write", "trim" or "flush";
+    - `op`: "read", "write", "trim", "flush", or a command of zones or of NVMe;
     - `sector`, `sectors`: where it begins and how long it is, in sectors of 512 B;
     - `device`, `fua`: which device it is for, and whether it is forced to the medium;
     - `handle`: the placement handle that a write names, 255 for none.

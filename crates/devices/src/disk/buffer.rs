@@ -33,6 +33,8 @@ pub struct Buffer {
     to: ReadAheadTo,
     /// Sectors read ahead so far.
     pub sectors_ahead: u64,
+    /// When it was found last that nothing more had been read ahead; the end of time where that has changed since.
+    looked: Time,
 }
 
 impl Buffer {
@@ -45,6 +47,7 @@ impl Buffer {
             read_ahead,
             to,
             sectors_ahead: 0,
+            looked: Time::MAX,
         }
     }
 
@@ -201,7 +204,13 @@ impl Buffer {
     fn set_ahead(&mut self, ahead: Ahead) {
         self.stop_ahead();
         self.segments.note_at(ahead.segment);
+        self.begin(ahead);
+    }
+
+    /// This is being read ahead from now on.
+    fn begin(&mut self, ahead: Ahead) {
         self.ahead = Some(ahead);
+        self.looked = Time::MAX;
     }
 
     /// Begins to read ahead behind a segment from wherever the heads are.
@@ -230,14 +239,14 @@ impl Buffer {
     pub fn go_on(&mut self, end: u64, mechanics: &Mechanics) {
         if let Some(mut ahead) = self.ahead {
             ahead.limit = ahead.limit.max(self.limit(ahead.segment, end, mechanics));
-            self.ahead = Some(ahead);
+            self.begin(ahead);
         }
     }
 
     /// Reads ahead up to an instant.
     #[inline]
     pub fn advance(&mut self, now: Time, mechanics: &mut Mechanics) {
-        if self.ahead.is_some() {
+        if self.ahead.is_some() && self.looked != now {
             self.go_ahead(now, mechanics);
         }
     }
@@ -266,6 +275,7 @@ impl Buffer {
                 if now < ahead.from { 0 } else { mechanics.spindle.sectors_in(time, on_track) };
             let sectors = left.min(passed);
             if sectors == 0 {
+                self.looked = now;
                 return;
             }
             ahead.from += mechanics.spindle.pass(sectors, on_track);
@@ -302,7 +312,7 @@ impl Buffer {
         }
         ahead.limit = ahead.limit.max(at);
         self.extend(ahead.segment, at);
-        self.ahead = Some(ahead);
+        self.begin(ahead);
         self.go_on(end, mechanics);
         ahead.from
     }

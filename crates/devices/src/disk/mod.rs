@@ -15,6 +15,7 @@ mod energy;
 mod geometry;
 mod kind;
 mod mechanics;
+mod near;
 mod queue;
 mod report;
 mod seek;

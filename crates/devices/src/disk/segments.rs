@@ -3,6 +3,7 @@
 //! A disk has many segments and asks after every request what they hold, so they are also kept in order
 //! of their first sectors and, the clean ones, of their last use.
 
+use super::near::Near;
 use std::collections::VecDeque;
 
 /// Consecutive sectors in the buffer.
@@ -36,6 +37,7 @@ pub struct Segments {
     uses: u64,
     /// First sector and number of those that hold anything.
     by_start: Vec<(u64, u32)>,
+    near: Near,
     /// Last use and number of those that are clean.
     by_use: VecDeque<(u64, u32)>,
     /// Those that are clean and hold nothing.
@@ -52,6 +54,7 @@ impl Segments {
             size,
             uses: 0,
             by_start: Vec::new(),
+            near: Near::of(size),
             by_use: (0..count).map(|number| (0, number)).collect(),
             empty: count as usize,
             changes: Vec::new(),
@@ -82,7 +85,16 @@ impl Segments {
     }
 
     /// What they have of a range, in the first of those that have as much.
+    #[inline]
     pub fn find(&self, start: u64, end: u64) -> Found {
+        // Those that begin before this end before the range.
+        if !self.near.may_have((start + 1).saturating_sub(self.size), start) {
+            return Found::Nothing;
+        }
+        self.search(start, end)
+    }
+
+    fn search(&self, start: u64, end: u64) -> Found {
         let (mut all, mut some) = (u32::MAX, u32::MAX);
         let behind = self.by_start.partition_point(|(first, _)| *first <= start);
         for (first, number) in self.by_start[..behind].iter().rev() {
@@ -156,7 +168,10 @@ impl Segments {
 
     /// Empties the clean segments with data of a range; `tell` which.
     pub fn forget(&mut self, start: u64, end: u64, mut tell: impl FnMut(usize)) {
-        let from = start.saturating_sub(self.size - 1);
+        let from = (start + 1).saturating_sub(self.size);
+        if start >= end || !self.near.may_have(from, end - 1) {
+            return;
+        }
         let mut place = self.by_start.partition_point(|(first, _)| *first < from);
         while let Some((first, number)) = self.by_start.get(place).copied()
             && first < end
@@ -203,11 +218,15 @@ impl Segments {
             return;
         }
         let number = number as u32;
-        let from = before.map(|first| self.place(first, number));
+        let from = before.map(|first| {
+            self.near.remove(first);
+            self.place(first, number)
+        });
         let Some(first) = after else {
             self.by_start.remove(from.expect("it held something"));
             return;
         };
+        self.near.add(first);
         let to = self.place(first, number);
         match from {
             None => self.by_start.insert(to, (first, number)),

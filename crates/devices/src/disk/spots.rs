@@ -7,6 +7,7 @@
 use super::config::Scheduler;
 use super::geometry::Place;
 use super::mechanics::Mechanics;
+use super::near::Near;
 use super::spindle::{Spindle, Turn, Window};
 use crate::kit::slots::Slot;
 use engine::Time;
@@ -63,6 +64,7 @@ pub struct Spots {
     details: Vec<Detail>,
     /// Ages and sectors of those that need no heads, the oldest first.
     free: VecDeque<(u64, u64)>,
+    near: Near,
 }
 
 impl Spots {
@@ -102,6 +104,7 @@ impl Spots {
         self.details[number] = Detail { age, angle };
         let behind = self.all.partition_point(|other| other.sector <= sector);
         self.all.insert(behind, spot);
+        self.near.add(sector);
         if is_free {
             self.free.push_back((age, sector));
         }
@@ -110,6 +113,7 @@ impl Spots {
     /// Takes out the spot at a place.
     pub fn remove(&mut self, place: usize) -> Spot {
         let spot = self.all.remove(place);
+        self.near.remove(spot.sector);
         if spot.is_free {
             self.set_free(&spot, false);
         }
@@ -119,6 +123,13 @@ impl Spots {
     /// The places of those that begin in a range of sectors.
     #[inline]
     pub fn within(&self, start: u64, end: u64) -> std::ops::Range<usize> {
+        if start >= end || !self.near.may_have(start, end - 1) {
+            return 0..0;
+        }
+        self.find_within(start, end)
+    }
+
+    fn find_within(&self, start: u64, end: u64) -> std::ops::Range<usize> {
         let first = self.all.partition_point(|spot| spot.sector < start);
         let mut behind = first;
         while self.all.get(behind).is_some_and(|spot| spot.sector < end) {
@@ -292,7 +303,9 @@ impl Search<'_> {
         let read = mechanics.spindle.at(from.read);
         let write = if from.read == from.write { read } else { mechanics.spindle.at(from.write) };
         let angles = [read, write];
-        let windows = angles.map(|angle| mechanics.spindle.window(angle));
+        let first = mechanics.spindle.window(read);
+        let second = if read == write { first } else { mechanics.spindle.window(write) };
+        let windows = [first, second];
         let mut search = Search { mechanics, starts, angles, best, windows, reach: u32::MAX };
         if best.0 < Time::MAX {
             search.narrow();
@@ -304,10 +317,14 @@ impl Search<'_> {
     #[inline]
     fn narrow(&mut self) {
         let (until, spindle) = (self.best.0, self.mechanics.spindle);
-        for (window, start) in self.windows.iter_mut().zip(self.starts) {
-            window.narrow(&spindle, until.saturating_sub(start));
+        let [read, write] = self.starts;
+        self.windows[0].narrow(&spindle, until.saturating_sub(read));
+        if write == read {
+            self.windows[1] = self.windows[0];
+        } else {
+            self.windows[1].narrow(&spindle, until.saturating_sub(write));
         }
-        let earliest = self.starts[0].min(self.starts[1]);
+        let earliest = read.min(write);
         self.reach = self.mechanics.curve.reach(until.saturating_sub(earliest));
     }
 

@@ -98,7 +98,7 @@ impl Device for Ssd {
         assert!(now >= self.clock.now, "time does not go backwards");
         front::check(&request, self.capacity_sectors());
         self.clock.now = now;
-        let request = self.ftl.placed(request);
+        let request = if self.ftl.has_handles() { self.placed(request) } else { request };
         match self.front.submit(request, &mut self.clock) {
             Some(slot) => self.arrive_at_once(slot, &request),
             None => self.pump_unless_at_rest(),

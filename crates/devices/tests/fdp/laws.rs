@@ -224,7 +224,7 @@ fn a_handle_that_there_is_not_is_handle_0_and_an_event() {
     ssd.advance(1_000_000_000, &mut done);
     let all = ssd.account(1_000_000_000);
     let found = fdp(&all);
-    assert_eq!(found.events, [0, 0, 3, 0]);
+    assert_eq!(found.events, [0, 0, 0, 3, 0, 0]);
     assert_eq!(
         found.last[0].iter().map(|it| it.named).collect::<Vec<_>>(),
         [3, 200, 254].map(Some)

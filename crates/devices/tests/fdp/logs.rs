@@ -5,6 +5,7 @@ use crate::common::{Closed, run_closed};
 use devices::Cleans;
 use devices::ssd::{EventKind, FdpReport, HandleReport, Ssd};
 use engine::{Device, Handle, Request, Time};
+use serde_json::json;
 
 /// Runs writes of one page in turn with the handles, and advances until nothing is under way; the end.
 fn run(ssd: &mut Ssd, at: Time, first: u64, handles: &[u64]) -> Time {
@@ -49,10 +50,10 @@ fn a_unit_that_is_given_up_is_an_event_and_the_next_write_begins_another() {
             (event.kind, event.handle, event.after_bytes),
             (EventKind::UnitNotFull, Some(1), 5 * 4096)
         );
-        assert_eq!(after.events, [1, 0, 0, 0]);
+        assert_eq!(after.events, [1, 0, 0, 0, 0, 0]);
         // There is nothing to give up in a unit that was not begun.
         ssd.next_unit(end + 1, 2).unwrap();
-        assert_eq!(report(&ssd, end).events, [1, 0, 0, 0]);
+        assert_eq!(report(&ssd, end).events, [1, 0, 0, 0, 0, 0]);
         assert!(ssd.next_unit(end + 1, 3).unwrap_err().contains("there are 0 to 2"));
         ssd.check().unwrap();
     }
@@ -87,6 +88,63 @@ fn units_are_given_up_under_load_and_nothing_is_lost() {
         assert_eq!(partly, found.events[0], "one for each unit that was given up");
         ssd.check().unwrap();
     }
+}
+
+#[test]
+fn a_unit_that_is_open_for_too_long_is_given_up_by_the_drive() {
+    let limit = 10_000_000;
+    for (later, is_late) in [(limit - 1_000_000, false), (limit + 1_000_000, true)] {
+        let config = placed(buffered(), 2, "initial", &[("device.fdp.time_limit", json!("10ms"))]);
+        let mut ssd = Ssd::new(&config, 1).unwrap();
+        let full = report(&ssd, 0).unit;
+        let end = run(&mut ssd, 0, 0, &[1; 5]);
+        let before = report(&ssd, end);
+        assert_eq!(before.time_limit, Some(limit));
+        assert_eq!(before.handles[1].time_left, Some(limit - end));
+        // Another handle does not end it, and a read neither.
+        run(&mut ssd, later, 5, &[0]);
+        assert_eq!(report(&ssd, later).handles[1].left, full - 5 * 4096);
+        let end = run(&mut ssd, later + 1000, 6, &[1; 2]);
+        let after = report(&ssd, end);
+        let it = after.handles[1];
+        let (units, pages) = if is_late { ((2, 1), 2) } else { ((1, 0), 7) };
+        assert_eq!(((it.opened, it.partly), it.left), (units, full - pages * 4096));
+        assert_eq!(after.events, if is_late { [0, 1, 0, 0, 0, 1] } else { [0; 6] });
+        if is_late {
+            let [host, own] = [0, 1].map(|origin| after.last[origin][0]);
+            assert_eq!((host.kind, host.handle), (EventKind::TimeLimit, Some(1)));
+            assert_eq!((own.kind, own.handle), (EventKind::HandleModified, Some(1)));
+        }
+        ssd.check().unwrap();
+    }
+}
+
+#[test]
+fn units_end_in_time_under_load_and_nothing_is_lost() {
+    let given_up = |limit: &'static str| {
+        let keys = [("device.fdp.time_limit", json!(limit))];
+        let config = placed(buffered(), 3, "persistent", &keys);
+        let mut ssd = Ssd::new(&config, 1).unwrap();
+        let load = shared_load(3000, pages(&ssd));
+        let (mut done, mut now) = (Vec::new(), 0);
+        for request in &load {
+            now += 40_000;
+            ssd.advance(now, &mut done);
+            ssd.submit(now, *request);
+        }
+        while let Some(next) = ssd.next_event() {
+            now = next;
+            ssd.advance(now, &mut done);
+        }
+        assert_eq!(done.len(), load.len());
+        ssd.check().unwrap();
+        let found = report(&ssd, now);
+        let partly: u64 = found.handles.iter().map(|it| it.partly).sum();
+        assert_eq!((found.events[1], found.events[5]), (partly, partly));
+        partly
+    };
+    let [never, seldom, often] = ["none", "20ms", "5ms"].map(given_up);
+    assert!(never == 0 && seldom > 0 && often > seldom, "{seldom} {often}");
 }
 
 #[test]
@@ -137,7 +195,7 @@ fn each_victim_that_held_data_is_an_event_of_the_drive() {
         assert!(kept.windows(2).all(|it| it[0].after_bytes <= it[1].after_bytes));
         let moved = ssd.account(0).counts.victim_pages_moved * 8;
         let told: u64 = kept.iter().map(|it| u64::from(it.sectors)).sum();
-        if kept.len() as u64 == found.events[3] {
+        if kept.len() as u64 == found.events[EventKind::MediaReallocated as usize] {
             assert_eq!(told, moved);
             compared += u32::from(told > 0);
         } else {
@@ -145,7 +203,7 @@ fn each_victim_that_held_data_is_an_event_of_the_drive() {
         }
     }
     assert!(compared > 10, "{compared}");
-    assert!(report(&ssd, 0).events[3] > 63);
+    assert!(report(&ssd, 0).events[EventKind::MediaReallocated as usize] > 63);
 }
 
 #[test]

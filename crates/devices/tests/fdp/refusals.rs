@@ -32,6 +32,11 @@ fn contradictions_name_keys_values_and_a_remedy() {
         ),
         (
             plain(),
+            vec![three.clone(), ("device.fdp.time_limit", json!("1s"))],
+            &["device.fdp.time_limit", "device.buffer.size", "use \"none\""],
+        ),
+        (
+            plain(),
             vec![three.clone(), ("device.cleaning.frontiers", json!("hot-cold"))],
             &["device.cleaning.frontiers", "use \"auto\""],
         ),

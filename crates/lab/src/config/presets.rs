@@ -66,10 +66,16 @@ const DEVICES: &[Preset] = presets!(
 
 const WORKLOADS: &[Preset] = presets!(
     "workloads":
+    "ann",
     "bursts",
+    "cache",
+    "checkpoint",
+    "gnn",
     "hot-cold-write",
     "iozone",
     "jesd219",
+    "kv-offload",
+    "lsm",
     "mixed",
     "paper-exchange",
     "paper-iozone",
@@ -83,6 +89,7 @@ const WORKLOADS: &[Preset] = presets!(
     "sequential-read",
     "sequential-write",
     "ssdiq-load",
+    "training",
     "zipf-mixed",
 );
 

@@ -111,11 +111,12 @@ impl<'a> Doors<'a> {
     /// Opens what is its own; a door that is shared is opened when all behind it are ready.
     pub(super) fn open<D: Device + ?Sized, W: Witness<D> + ?Sized>(
         &mut self,
-        settings: &LiveSettings,
+        (settings, configured): (&LiveSettings, Option<&String>),
         export: Export,
         server: &mut Server<'_, D, W>,
     ) -> Result<(), RunError> {
-        let wishes = parts::wishes(settings, export.bytes, server.zone_limits().is_some())?;
+        let wishes =
+            parts::wishes(settings, configured, export.bytes, server.zone_limits().is_some())?;
         if let Some(behind) = self.shared {
             // It is ready once.
             let _ = behind.export.set(export);

@@ -187,7 +187,7 @@ fn serve(
     let is_stopped = || control.is_stopped();
     let mut device = Faulty::new(session.device(), experiment, script, &is_stopped);
     let mut server = Server::new(&mut device, &mut watcher, setup, control).map_err(from_nbd)?;
-    doors.open(settings, export, &mut server)?;
+    doors.open((settings, experiment.run.namespaces.as_ref()), export, &mut server)?;
     // The receiver is gone if the user has given up.
     let _ = announce.send(doors.ready(size_bytes, warnings.clone(), events));
     #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
@@ -220,6 +220,7 @@ fn serve(
         settled: None,
         wall_seconds,
         cuts: None,
+        commands: None,
     };
     let mut results = session.results(ran, watcher.alone.take().map(Alone::end));
     // Each is written whatever has become of the others, and the results are told in any case.

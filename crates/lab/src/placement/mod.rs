@@ -78,8 +78,12 @@ impl PlacementLoad {
             let bytes = u64::from(record.sectors) * engine::SECTOR_BYTES;
             match record.op {
                 engine::Op::Read => builder.read(record.device, offset, bytes),
-                engine::Op::Write | engine::Op::Trim => {
-                    let is_trim = record.op == engine::Op::Trim;
+                engine::Op::Write
+                | engine::Op::CompareWrite
+                | engine::Op::Copy
+                | engine::Op::Trim
+                | engine::Op::Zeroes => {
+                    let is_trim = matches!(record.op, engine::Op::Trim | engine::Op::Zeroes);
                     let handle = record.handle.number();
                     builder.write_with(
                         record.device,
@@ -88,7 +92,7 @@ impl PlacementLoad {
                         handle,
                     )
                 }
-                // Of zones, appends are not placed by a drive either.
+                // A comparison that fails writes nothing. Of zones, appends are not placed by a drive either.
                 _ => Ok(()),
             }
             .map_err(wrong)?;

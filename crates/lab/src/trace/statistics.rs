@@ -152,7 +152,7 @@ impl Statistics {
         let since = self.arrivals.add(record);
         self.peak.add(since / NS_PER_S, bytes);
         let known = self.devices.entry(device).or_default();
-        if op == Op::Flush || op.is_zoned() {
+        if op == Op::Flush || !op.is_block() {
             return;
         }
         let end = sector.saturating_add(u64::from(sectors));

@@ -9,7 +9,9 @@ use super::dice::Dice;
 use super::redundancy;
 use super::today;
 use super::values::{job, page_size, value};
-use super::{blocks, caches, diskspd, energy, fdp, generators, logs, maps, media, queues, zones};
+use super::{
+    blocks, caches, commands, diskspd, energy, fdp, generators, logs, maps, media, queues, zones,
+};
 
 /// Keys that are given in every experiment, so that it is small.
 pub(super) const ALWAYS: [&str; 15] = [
@@ -292,6 +294,7 @@ fn section(config: &mut Config, title: &str, kind: &str, given: f64, dice: &mut 
             blocks::is_own,
             fdp::is_own,
             queues::is_own,
+            commands::is_own,
         ];
         if apart.iter().any(|is_own| is_own(path)) {
             continue;

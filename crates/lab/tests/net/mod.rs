@@ -5,6 +5,7 @@
 
 mod blocks;
 mod caches;
+mod commands;
 pub mod dice;
 pub mod digest;
 mod diskspd;

@@ -2,8 +2,8 @@
 
 use super::dice::Dice;
 use super::{
-    Config, SAMPLES, blocks, caches, energy, fdp, generators, logs, maps, media, queues, today,
-    zones,
+    Config, SAMPLES, blocks, caches, commands, energy, fdp, generators, logs, maps, media, queues,
+    today, zones,
 };
 use options::KeyInfo;
 
@@ -20,6 +20,9 @@ pub fn value(kind: &str, key: &KeyInfo, so_far: &Config, dice: &mut Dice) -> Opt
     }
     if blocks::is_own(&key.path) {
         return blocks::of_blocks(&key.path, dice);
+    }
+    if commands::is_own(&key.path) {
+        return Some(commands::of_namespaces(dice));
     }
     if fdp::is_own(&key.path) {
         return fdp::of_fdp(&key.path, dice);

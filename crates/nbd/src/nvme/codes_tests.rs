@@ -6,9 +6,8 @@
 
 use super::command::{Status, admin, fabrics, io};
 use super::{controller, identify, logs, placement, zones};
-use crate::nvme::part::{Part, Wish};
 use crate::zones::{ZoneLimits, ZoneList, ZoneSeen};
-use engine::{Status as Refused, ZoneState};
+use engine::{Namespace as Part, NamespaceWish as Wish, Status as Refused, ZoneState};
 
 #[test]
 fn statuses_are_those_of_the_standard() {
@@ -45,18 +44,23 @@ fn statuses_are_those_of_the_standard() {
         (Status::WRITE_FAULT, "WRITE_FAULT", 0x280),
         (Status::UNRECOVERED_READ_ERROR, "READ_ERROR", 0x281),
         (Status::COMPARE_FAILURE, "COMPARE_FAILED", 0x285),
-        // Of zones.
-        (Status::of_zone(Refused::InvalidField), "INVALID_FIELD", 0x02),
-        (Status::of_zone(Refused::InvalidZoneOperation), "ZNS_INVALID_OP_REQUEST", 0x1b6),
-        (Status::of_zone(Refused::NoWindow), "ZNS_ZRWA_RESOURCES_UNAVAILABLE", 0x1b7),
-        (Status::of_zone(Refused::ZoneBoundary), "ZNS_BOUNDARY_ERROR", 0x1b8),
-        (Status::of_zone(Refused::ZoneFull), "ZNS_FULL", 0x1b9),
-        (Status::of_zone(Refused::ZoneReadOnly), "ZNS_READ_ONLY", 0x1ba),
-        (Status::of_zone(Refused::ZoneOffline), "ZNS_OFFLINE", 0x1bb),
-        (Status::of_zone(Refused::InvalidWrite), "ZNS_INVALID_WRITE", 0x1bc),
-        (Status::of_zone(Refused::TooManyActive), "ZNS_TOO_MANY_ACTIVE", 0x1bd),
-        (Status::of_zone(Refused::TooManyOpen), "ZNS_TOO_MANY_OPENS", 0x1be),
-        (Status::of_zone(Refused::InvalidTransition), "ZNS_INVAL_TRANSITION", 0x1bf),
+        // Of devices and their namespaces, and of zones.
+        (Status::of_device(Refused::OutOfRange), "LBA_RANGE", 0x80),
+        (Status::of_device(Refused::CapacityExceeded), "CAP_EXCEEDED", 0x81),
+        (Status::of_device(Refused::AtomicExceeded), "AWU_EXCEEDED", 0x14),
+        (Status::of_device(Refused::SizeLimit), "CMD_SIZE_LIMIT_EXCEEDED", 0x183),
+        (Status::of_device(Refused::CompareFailure), "COMPARE_FAILED", 0x285),
+        (Status::of_device(Refused::InvalidField), "INVALID_FIELD", 0x02),
+        (Status::of_device(Refused::InvalidZoneOperation), "ZNS_INVALID_OP_REQUEST", 0x1b6),
+        (Status::of_device(Refused::NoWindow), "ZNS_ZRWA_RESOURCES_UNAVAILABLE", 0x1b7),
+        (Status::of_device(Refused::ZoneBoundary), "ZNS_BOUNDARY_ERROR", 0x1b8),
+        (Status::of_device(Refused::ZoneFull), "ZNS_FULL", 0x1b9),
+        (Status::of_device(Refused::ZoneReadOnly), "ZNS_READ_ONLY", 0x1ba),
+        (Status::of_device(Refused::ZoneOffline), "ZNS_OFFLINE", 0x1bb),
+        (Status::of_device(Refused::InvalidWrite), "ZNS_INVALID_WRITE", 0x1bc),
+        (Status::of_device(Refused::TooManyActive), "ZNS_TOO_MANY_ACTIVE", 0x1bd),
+        (Status::of_device(Refused::TooManyOpen), "ZNS_TOO_MANY_OPENS", 0x1be),
+        (Status::of_device(Refused::InvalidTransition), "ZNS_INVAL_TRANSITION", 0x1bf),
     ] {
         assert_eq!(ours, Status(code), "{name}");
     }

@@ -119,8 +119,8 @@ impl Status {
     /// The data differ.
     pub const COMPARE_FAILURE: Status = Status(0x285);
 
-    /// What a zone has refused.
-    pub fn of_zone(refused: engine::Status) -> Self {
+    /// What a zone or a namespace has refused.
+    pub fn of_device(refused: engine::Status) -> Self {
         let known =
             refused.nvme().map(|(kind, code)| Status(u16::from(kind) << 8 | u16::from(code)));
         known.unwrap_or(Status::INTERNAL_ERROR)
@@ -142,6 +142,12 @@ impl Status {
     /// The status in the field of a completion.
     pub fn of_field(field: u16) -> Self {
         Status(field >> 1 & 0x7ff)
+    }
+}
+
+impl From<engine::Status> for Status {
+    fn from(refused: engine::Status) -> Self {
+        Status::of_device(refused)
     }
 }
 

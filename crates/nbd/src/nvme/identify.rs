@@ -4,10 +4,9 @@ use super::limits::{
     ATOMIC_BYTES, COPY_FORMATS, MOST_COPIED, MOST_COPIED_EACH, MOST_COPIED_RANGES, MOST_RANGE_BYTES,
 };
 use super::limits::{MOST_ERRORS, MOST_EVENTS, MOST_QUEUES, QUEUE_ENTRIES, TRANSFER_POWER};
-use super::part::Part;
 use super::wire::MOST_IN_CAPSULE;
 use crate::zones::ZoneLimits;
-use engine::SECTOR_BYTES;
+use engine::{Namespace as Part, SECTOR_BYTES};
 
 /// Bytes of each answer.
 const PAGE_BYTES: usize = 4096;

@@ -141,7 +141,7 @@ pub fn status(refusal: Refusal, opcode: u8) -> Status {
     match refusal {
         Refusal::NotPermitted => Status::READ_ONLY_RANGE,
         Refusal::NoSpace => Status::CAPACITY_EXCEEDED,
-        Refusal::Zone(refused) => Status::of_zone(refused),
+        Refusal::Zone(refused) => Status::of_device(refused),
         Refusal::Invalid | Refusal::NotSupported => Status::INVALID_FIELD,
         Refusal::Io => match opcode {
             io::READ | io::COMPARE | io::VERIFY => Status::UNRECOVERED_READ_ERROR,

@@ -5,8 +5,8 @@
 use super::command::{Entry, SGL_TRANSPORT, Status};
 use super::limits::MOST_BYTES;
 use super::namespaces::{Namespace, Subsystem};
-use super::part::UNIT_BYTES;
 use crate::placement::{Placement, PlacementEvent};
+use engine::NAMESPACE_UNIT_BYTES;
 
 /// Identifiers of the log pages.
 pub const CONFIGURATIONS: u8 = 0x20;
@@ -80,6 +80,7 @@ fn configurations(placement: &Placement, namespaces: usize) -> Vec<u8> {
     put(it, 10, handles as u64 - 1, 2);
     put(it, 12, namespaces as u64, 4);
     put(it, 16, placement.unit_bytes, 8);
+    put(it, 24, placement.limit_seconds.into(), 4);
     for (number, handle) in placement.handles.iter().enumerate() {
         it[64 + 4 * number] =
             if handle.persistent { PERSISTENTLY_ISOLATED } else { INITIALLY_ISOLATED };
@@ -144,6 +145,7 @@ fn status(placement: &Placement, block: u32) -> Vec<u8> {
     for (number, (handle, it)) in all.enumerate() {
         put(it, 0, number as u64, 2);
         put(it, 2, number as u64, 2);
+        put(it, 4, handle.left_seconds.into(), 4);
         put(it, 8, handle.left_bytes / u64::from(block), 8);
     }
     page
@@ -224,7 +226,12 @@ pub fn directive(entry: &Entry, namespace: &Namespace, receives: bool) -> Result
         }
         (STREAMS, PARAMETERS) if receives => {
             put(&mut page, 0, handles as u64, 2);
-            put(&mut page, 16, u64::from(UNIT_BYTES as u32 / namespace.part.wish.block), 4);
+            put(
+                &mut page,
+                16,
+                u64::from(NAMESPACE_UNIT_BYTES as u32 / namespace.part.wish.block),
+                4,
+            );
             put(&mut page, 22, handles as u64, 2);
         }
         (STREAMS, STATUS) if receives => {

@@ -61,7 +61,8 @@ impl Witness<Instant> for Seen {
     }
 
     fn placement(&mut self, _: &mut Instant) -> Option<Placement> {
-        let handles = vec![PlacementHandle { persistent: true, left_bytes: 8192 }; 4];
+        let handles =
+            vec![PlacementHandle { persistent: true, left_bytes: 8192, left_seconds: 7 }; 4];
         Some(Placement { handles, ..Placement::default() })
     }
 

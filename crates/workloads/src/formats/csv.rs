@@ -32,10 +32,11 @@ const LINE: &str = "a line with every column that is declared";
 const TIME: Field = Field::new("time", "a time as a number in the declared unit");
 const OP: Field = Field::new(
     "operation",
-    "r, read, w, write, trim, discard, unmap, flush, sync, a command of zones or as declared",
+    "r, read, w, write, trim, discard, unmap, flush, sync, a command of zones or of NVMe (zeroes, compare, copy and more), or as declared",
 );
 const SIZE: Field = Field::new("size", "a size above 0 in the declared unit");
 const HANDLE: Field = Field::new("handle", "a number of a placement handle");
+const FUA: Field = Field::new("fua", "1 for a write that is durable when it is answered, else 0");
 const OFFSET: Field = Field::new("offset", "an offset in the declared unit");
 
 fn parser(options: &ReadOptions, head: &Head) -> Result<Box<dyn LineParser>, Invalid> {
@@ -75,6 +76,7 @@ enum Role {
     Size(u64),
     Device,
     Handle,
+    Fua,
 }
 
 fn roles(columns: &Columns) -> Vec<Role> {
@@ -94,6 +96,7 @@ fn roles(columns: &Columns) -> Vec<Role> {
         op,
         columns.device.map(|column| (column, Role::Device)),
         columns.handle.map(|column| (column, Role::Handle)),
+        columns.fua.map(|column| (column, Role::Fua)),
     ];
     let last = declared.iter().flatten().map(|(column, _)| *column).max().unwrap_or(0);
     let mut roles = vec![Role::Nothing; last];
@@ -131,7 +134,7 @@ impl Parser {
     }
 
     fn request(&self, line: &[u8]) -> Result<Line, LineError> {
-        let Columns { time, offset, size, op, device, handle } = &self.columns;
+        let Columns { time, offset, size, op, device, handle, fua } = &self.columns;
         let column = |number: usize| self.column(line, number);
         let time_text = column(time.0)?;
         // A file time's unit is no power of ten of a ns that decimals could be read in.
@@ -166,9 +169,14 @@ impl Parser {
             text => HANDLE.u64(text).map(Handle::new),
         };
         let handle = handle.map_or(Ok(Handle::NONE), named)?;
+        let fua = fua.map_or(Ok(false), |number| match column(number)? {
+            b"" | b"-" | b"0" => Ok(false),
+            b"1" => Ok(true),
+            text => Err(FUA.fault(Fault::Bad, text)),
+        })?;
         Ok(match extent.line(at, device, op) {
-            Line::Record(record) => Line::Record(Record { handle, ..record }),
-            Line::Rounded(record) => Line::Rounded(Record { handle, ..record }),
+            Line::Record(record) => Line::Record(Record { handle, fua, ..record }),
+            Line::Rounded(record) => Line::Rounded(Record { handle, fua, ..record }),
             other => other,
         })
     }
@@ -188,7 +196,7 @@ fn operation(text: &[u8], directions: Directions) -> Result<Op, LineError> {
     } else if is(&["f", "flush", "sync"]) {
         Ok(Op::Flush)
     } else if let Some(op) =
-        Op::ALL.into_iter().filter(|op| op.is_zoned()).find(|op| is(&[op.name()]))
+        Op::ALL.into_iter().filter(|op| !op.is_block()).find(|op| is(&[op.name()]))
     {
         Ok(op)
     } else {
@@ -216,7 +224,7 @@ impl LineParser for Parser {
             None => line.blanks(),
         };
         let (mut at, mut device, mut op, mut offset, mut size) = (0, 0, Op::Read, 0, 0);
-        let mut handle = Handle::NONE;
+        let (mut handle, mut fua) = (Handle::NONE, false);
         for (index, role) in self.roles.iter().enumerate() {
             if index > 0 {
                 between(&mut line)?;
@@ -232,10 +240,11 @@ impl LineParser for Parser {
                 Role::Size(unit) => size = line.number()?.checked_mul(unit)?,
                 Role::Device => device = line.small()?,
                 Role::Handle => handle = Handle::new(line.number()?),
+                Role::Fua => fua = line.bit()?,
                 Role::Nothing => line.field(self.separator)?,
             }
         }
-        let record = Record { handle, ..of_bytes(at, device, op, offset, size)? };
+        let record = Record { handle, fua, ..of_bytes(at, device, op, offset, size)? };
         let bytes = match between(&mut line) {
             Some(()) => line.skip_to_end()?,
             None => line.end()?,
@@ -304,6 +313,24 @@ mod tests {
         let expected =
             [(Op::Append, 0, 8), (Op::Reset, 8, 1), (Op::Reset, 0, 0), (Op::OpenWindow, 16, 1)];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn commands_have_words_and_writes_may_be_forced() {
+        let options = with("time=1:us,op=2,offset=3:bytes,size=4,fua=5");
+        let text = b"1,compare_write,0,4096,1\n2,RANGE,4096,512,0\n3,copy,0,512,-\n4,w,8192,512,1\n5,w,0,512,0\n";
+        let all = read_with(text, &options).unwrap();
+        let found: Vec<_> = all.iter().map(|it| (it.op, it.sector, it.sectors, it.fua)).collect();
+        let expected = [
+            (Op::CompareWrite, 0, 8, true),
+            (Op::Range, 8, 1, false),
+            (Op::Copy, 0, 1, false),
+            (Op::Write, 16, 1, true),
+            (Op::Write, 0, 1, false),
+        ];
+        assert_eq!(found, expected);
+        let error = read_with(b"1,w,0,512,x\n", &options).unwrap_err();
+        assert!(error.contains("bad fua \"x\", expected 1 for a write"), "{error}");
     }
 
     #[test]

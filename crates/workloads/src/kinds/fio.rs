@@ -25,6 +25,7 @@
 //! - Left out and refused: verification, `zonemode=strided`, `rw=randread:8` and its like,
 //!   `trimwrite`, `zoned_abs`, several files, batching of submissions, start delays from a range.
 
+mod commands;
 mod job;
 mod keys;
 mod map;
@@ -45,7 +46,7 @@ use engine::{
 };
 use job::Job;
 use keys::IGNORED;
-use run::Runner;
+use run::{Drawn, Runner};
 use zbd::Zbd;
 
 options::options! {
@@ -113,6 +114,7 @@ impl WorkloadKind for Fio {
             notices: notices(&jobs),
             named: 0,
             has_rate: jobs.iter().any(Job::has_rate),
+            has_commands: jobs.iter().any(|it| it.sent.has_steps()),
             zbd: context.zones.map(Zbd::new),
         }))
     }
@@ -167,6 +169,8 @@ struct JobFile {
     named: u64,
     /// A job has a rate.
     has_rate: bool,
+    /// A job sends commands that are done in steps.
+    has_commands: bool,
     /// What the jobs know of the zones of the device, if it has such.
     zbd: Option<Zbd>,
 }
@@ -199,9 +203,9 @@ impl Workload for JobFile {
         let (sector, sectors) = asked.sectors();
         // Phases never meet, so that their queues do not take turns: a number tells them apart.
         let queue = (self.names.len() - 1 - self.phases.len()) as u16;
-        let handle = asked.handle;
+        let Drawn { op, handle, fua, .. } = asked;
         self.named += u64::from(handle.number().is_some());
-        let request = Request { queue, handle, ..Request::new(id, asked.op, Lba(sector), sectors) };
+        let request = Request { queue, handle, fua, ..Request::new(id, op, Lba(sector), sectors) };
         Ok(Some(Arrival { at, request }))
     }
 
@@ -219,6 +223,10 @@ impl Workload for JobFile {
 
     fn has_rate(&self) -> bool {
         self.has_rate
+    }
+
+    fn has_commands(&self) -> bool {
+        self.has_commands
     }
 
     fn held_back(&self, now: Time) -> u64 {

@@ -5,6 +5,7 @@
 //! can ask, so that requests are shared out by the weights for as long as all last.
 //! Streams draw from independent randomness, and each is built as if its part were the device.
 
+mod command;
 mod config;
 
 use super::WorkloadConfig;
@@ -12,6 +13,8 @@ use crate::error::BuildError;
 use crate::in_flight::InFlight;
 use crate::kind::{Context, WorkloadKind};
 use crate::{checks, streams};
+pub use command::AsCommand;
+use command::Becoming;
 pub use config::{MixStream, MixStreams, stream_keys};
 use engine::{
     Arrival, Class, Completion, Handle, Lba, Op, Random, Request, SECTOR_BYTES, Time, Workload,
@@ -134,6 +137,7 @@ fn part(stream: &MixStream, index: usize, context: &Context) -> Result<Part, Bui
         first,
         first_queue: 0,
         handle: stream.handle.map_or(Handle::NONE, |it| Handle::new(it.into())),
+        becoming: Becoming::new(stream.command, end - first),
         weight: stream.weight,
         outstanding: 0,
         held: None,
@@ -158,6 +162,8 @@ struct Part {
     first_queue: u16,
     /// The placement handle of its writes, if it names one.
     handle: Handle,
+    /// What its requests become.
+    becoming: Becoming,
     /// `None` at its own pace; removed when the stream has ended.
     weight: Option<f64>,
     outstanding: u64,
@@ -173,6 +179,11 @@ impl Part {
         }
         Ok(self.held.map(|arrival| arrival.at))
     }
+
+    /// The place on the device and the queue of a request.
+    fn there(&self, request: &Request) -> (Lba, u16) {
+        (Lba(self.first + request.lba.0), self.first_queue + request.queue)
+    }
 }
 
 /// The mixture while it runs.
@@ -182,8 +193,8 @@ struct Mixture {
     turn: Option<usize>,
     /// The stream whose arrival was given last, and that arrival as the stream gave it.
     given: Option<(usize, Arrival)>,
-    /// The stream and its own number of each unanswered request.
-    in_flight: InFlight<(usize, u64)>,
+    /// The stream of each unanswered request, its own number and what it asked; of a range before it, nothing.
+    in_flight: InFlight<(usize, Option<(u64, Op)>)>,
     /// Writes that have the placement handle of their stream.
     named: u64,
     random: Xoshiro256,
@@ -237,6 +248,16 @@ impl Workload for Mixture {
         }
         let Some((at, index)) = earliest else { return Ok(None) };
         let part = &mut self.parts[index];
+        let before = part.held.and_then(|it| part.becoming.range_before(&it.request));
+        if let Some(range) = before {
+            self.given = None;
+            let id = self.in_flight.issue((index, None));
+            let (lba, queue) = part.there(&range);
+            return Ok(Some(Arrival {
+                at: at.max(now),
+                request: Request { id, lba, queue, ..range },
+            }));
+        }
         let held = part.held.take().expect("it was asked for");
         self.given = Some((index, held));
         let request = held.request;
@@ -244,9 +265,8 @@ impl Workload for Mixture {
         if part.weight.is_some() {
             self.turn = None;
         }
-        let id = self.in_flight.issue((index, request.id));
-        let lba = Lba(part.first + request.lba.0);
-        let queue = part.first_queue + request.queue;
+        let id = self.in_flight.issue((index, Some((request.id, request.op))));
+        let (lba, queue) = part.there(&request);
         let handle = match part.handle {
             Handle::NONE => request.handle,
             named if request.op == Op::Write => named,
@@ -254,17 +274,18 @@ impl Workload for Mixture {
         };
         // What a stream names of its own, that one notices.
         self.named += u64::from(part.handle != Handle::NONE && handle != Handle::NONE);
-        let request = Request { id, lba, queue, handle, ..request };
+        let request = Request { id, lba, queue, handle, ..part.becoming.becomes(request) };
         Ok(Some(Arrival { at: at.max(now), request }))
     }
 
     fn completed(&mut self, completion: &Completion) {
-        let (index, id) = self.in_flight.complete(completion.request.id);
+        let (index, own) = self.in_flight.complete(completion.request.id);
+        let Some((id, op)) = own else { return };
         let part = &mut self.parts[index];
         part.outstanding -= 1;
         let lba = Lba(completion.request.lba.0 - part.first);
         let queue = completion.request.queue - part.first_queue;
-        let request = Request { id, lba, queue, ..completion.request };
+        let request = Request { id, op, lba, queue, ..completion.request };
         part.workload.completed(&Completion { request, ..*completion });
         // The answer may bring forward what the stream asks next.
         if part.held.is_some_and(|held| held.at > completion.at) && part.workload.take_back() {
@@ -290,6 +311,11 @@ impl Workload for Mixture {
 
     fn held_back(&self, now: Time) -> u64 {
         self.parts.iter().map(|part| part.workload.held_back(now)).sum()
+    }
+
+    fn has_commands(&self) -> bool {
+        let has = |it: &Part| it.becoming.command.has_steps() || it.workload.has_commands();
+        self.parts.iter().any(has)
     }
 
     fn queues(&self) -> u32 {

@@ -388,6 +388,7 @@ fn every_key_changes_what_is_asked() {
         ("devices", plain, "", "devices = 'first'"),
         ("combine", plain, "", "combine = 'concatenate'"),
         ("align_shift", plain, "", "align_shift = 1"),
+        ("commands", "1,zeroes,0,1\n2,w,8,1\n", columns, &format!("{columns}\ncommands = true")),
         ("beyond", far, "", "beyond = 'wrap'"),
         ("beyond", far, "beyond = 'scale'", "beyond = 'dense'"),
         ("start", plain, "", "start = 'zero'"),

@@ -18,6 +18,8 @@ pub struct Columns {
     pub(crate) device: Option<usize>,
     /// The placement handle.
     pub handle: Option<usize>,
+    /// Whether a write is forced to the medium.
+    pub fua: Option<usize>,
 }
 
 /// How a column tells reads from writes.
@@ -36,8 +38,8 @@ impl Columns {
     /// What a config value of this type must look like.
     pub const EXPECTED: &'static str = "columns such as \"time=1:us,op=3,offset=4:bytes,size=5\": \
         time with its unit (ns, us, ms, s, filetime), offset and size with theirs (bytes, sectors, \
-        KiB), and if there are any op (words, or :0=read or :1=read for numbers), device and handle \
-        (of placement)";
+        KiB), and if there are any op (words, or :0=read or :1=read for numbers), device, handle \
+        (of placement) and fua (0 or 1)";
 
     /// Nanoseconds in the unit of the times.
     pub(crate) fn time_ns(&self) -> Time {
@@ -78,10 +80,10 @@ impl FromStr for Columns {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        const NAMES: [&str; 6] = ["time", "op", "offset", "size", "device", "handle"];
+        const NAMES: [&str; 7] = ["time", "op", "offset", "size", "device", "handle", "fua"];
         let refuse = |problem: String| Err(format!("{problem}; expected {}", Columns::EXPECTED));
         let (mut time, mut offset, mut size, mut op) = (None, None, None, None);
-        let (mut device, mut handle) = (None, None);
+        let (mut device, mut handle, mut fua) = (None, None, None);
         for part in text.split(',').map(str::trim) {
             let Some((name, value)) = part.split_once('=') else {
                 return refuse(format!("\"{part}\" is no column"));
@@ -99,7 +101,8 @@ impl FromStr for Columns {
                 "op" => directions(unit).map(|unit| op.replace((column, unit)).is_some()),
                 "device" if unit.is_empty() => Some(device.replace(column).is_some()),
                 "handle" if unit.is_empty() => Some(handle.replace(column).is_some()),
-                "device" | "handle" => None,
+                "fua" if unit.is_empty() => Some(fua.replace(column).is_some()),
+                "device" | "handle" | "fua" => None,
                 _ => {
                     let hint = nearest(name, NAMES)
                         .map(|near| format!(" (did you mean \"{near}\"?)"))
@@ -118,7 +121,7 @@ impl FromStr for Columns {
             return refuse(format!("\"{text}\" lacks time, offset or size"));
         };
         let size = (size, unit.unwrap_or(offset.1));
-        Ok(Columns { time, offset, size, op, device, handle })
+        Ok(Columns { time, offset, size, op, device, handle, fua })
     }
 }
 

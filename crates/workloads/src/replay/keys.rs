@@ -72,6 +72,9 @@ options::options! {
         combine: Combine = Combine::Overlay,
         /// Sectors by which all addresses are shifted up, for alignment.
         align_shift: u64 = 0,
+        /// Whether the trace has commands of NVMe beside reads, writes, trims and flushes: zeroes, compare,
+        /// miscompare, compare_write, miscompare_write, verify, uncorrectable, range and copy.
+        commands: bool = false,
         /// How requests beyond the device's capacity are handled.
         beyond: Beyond = Beyond::Error,
         /// Arrival time of the first request.

@@ -4,7 +4,7 @@
 //! places requests which name no handle stands in [`rule`](super::fdp_rule).
 
 use super::fdp_rule::PlaceRule;
-use options::{choices, conditions, options};
+use options::{Maybe, choices, conditions, options};
 
 choices! {
     /// Where cleaning puts what it moves.
@@ -36,6 +36,9 @@ options! {
         /// `fua` (1 of forced writes), by address such as `address(0-4%:1)` or `address(0-1GiB:1, 1GiB-:0)`, or by size
         /// such as `size(<=4KiB:1, else 2)`; what no part covers has handle 0. `ssdlab placement` prints such rules.
         place: PlaceRule where CHOOSES = PlaceRule::None,
+        /// The longest time for which a reclaim unit of the host stays open, such as "10s": at the next write with its
+        /// handle the drive gives it up, and begins another.
+        time_limit: Maybe where PLACES = Maybe::NONE,
     }
 }
 

@@ -7,6 +7,7 @@
 mod cores;
 mod cut;
 mod flush;
+mod unit_ages;
 
 pub use cut::{check, covered, covers, page_request, part, touched};
 
@@ -25,6 +26,7 @@ use crate::ssd::page::{PageDone, Spent};
 use cores::Cores;
 use engine::{Breakdown, Completion, Op, Request, Status, Time};
 use flush::Epochs;
+use unit_ages::UnitAges;
 
 /// A request inside the device.
 #[derive(Debug, Clone, Copy)]
@@ -73,6 +75,8 @@ pub struct Front {
     cores: Cores,
     has_work_for_cores: bool,
     tells_queues: bool,
+    /// How long units of the host are open, where that is limited.
+    unit_ages: Option<Box<UnitAges>>,
 }
 
 impl Front {
@@ -82,6 +86,8 @@ impl Front {
             || config.block_buffer.is_volatile()
             || config.persistence.recovery == Recovery::Checkpoint;
         let cores = Cores::new(&config.firmware);
+        let ages = |limit| Box::new(UnitAges::new(limit, config.fdp.handles));
+        let unit_ages = config.fdp.time_limit.ns().map(ages);
         let config = &config.host_link;
         let mut link = Link::new(config);
         if has_more_to_do {
@@ -105,6 +111,7 @@ impl Front {
             has_work_for_cores: cores.have_work(),
             cores,
             tells_queues: config.order == HostOrder::Weighted,
+            unit_ages,
         }
     }
 
@@ -116,6 +123,16 @@ impl Front {
     /// Queues count from zero.
     pub fn reset_queues(&mut self) {
         self.queue.reset();
+    }
+
+    /// Whether the unit of a write is open for longer than it may be, if it is open: so many were opened of its handle.
+    pub fn is_over_time(&mut self, handle: u8, openings: u64, now: Time) -> bool {
+        self.unit_ages.as_mut().is_some_and(|ages| ages.is_over(handle, openings, now))
+    }
+
+    /// How much longer the unit of a handle may be open, if that is limited.
+    pub fn unit_time_left(&self, handle: u32, openings: u64, now: Time) -> Option<Time> {
+        self.unit_ages.as_ref().map(|ages| ages.left(handle, openings, now))
     }
 
     /// Whether no request is in the device; flushes do not count.

@@ -26,11 +26,18 @@ impl Ftl {
     /// A write with the handle that it has here.
     #[inline]
     pub fn placed(&mut self, request: Request) -> Request {
-        if self.fdp_mut().is_some() { self.placed_by_handle(request) } else { request }
+        if self.has_handles() { self.placed_by_handle(request) } else { request }
     }
 
+    /// Whether it has handles.
+    #[inline]
+    pub fn has_handles(&self) -> bool {
+        self.fdp.is_some()
+    }
+
+    /// The same where it has some.
     #[inline(never)]
-    fn placed_by_handle(&mut self, request: Request) -> Request {
+    pub fn placed_by_handle(&mut self, request: Request) -> Request {
         let Some(fdp) = self.fdp_mut() else { return request };
         let request = fdp.place(request);
         if fdp.is_point_due() {
@@ -65,15 +72,19 @@ impl Ftl {
         (open, most.unwrap_or(self.geometry.data_pages))
     }
 
-    /// The open units of a handle are to be given up: the domains in which one is not full. It is told as an event of
-    /// each.
-    pub fn give_up_units(&mut self, handle: u32) -> Vec<Domain> {
+    /// The open units of a handle are to be given up, because the host says so or (`late`) the drive itself: the domains
+    /// in which one is not full. It is told as an event of each.
+    pub fn give_up_units(&mut self, handle: u32, late: bool) -> Vec<Domain> {
         let stream = Stream(handle);
         let domains = (0..self.geometry.domains).map(Domain);
         let open: Vec<Domain> = domains.filter(|it| self.left_on(*it, stream) > 0).collect();
         if let Some(fdp) = self.fdp_mut() {
             for _ in &open {
-                fdp.gave_up(handle);
+                if late {
+                    fdp.gave_up_late(handle);
+                } else {
+                    fdp.gave_up(handle);
+                }
             }
         }
         open

@@ -12,30 +12,38 @@ pub const KEPT_EVENTS: usize = 63;
 pub enum EventKind {
     /// A handle was given its next reclaim unit before its unit was full.
     UnitNotFull,
+    /// The unit of a handle was open for longer than it may be.
+    TimeLimit,
     /// A reset, which is here a power cut, has closed a unit that was not full.
     ResetChanged,
     /// A write named a handle that there is not.
     InvalidHandle,
     /// The drive has moved data of the host.
     MediaReallocated,
+    /// The drive has given a handle another reclaim unit.
+    HandleModified,
 }
 
 impl EventKind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [EventKind; 4] = [
+    pub const ALL: [EventKind; 6] = [
         EventKind::UnitNotFull,
+        EventKind::TimeLimit,
         EventKind::ResetChanged,
         EventKind::InvalidHandle,
         EventKind::MediaReallocated,
+        EventKind::HandleModified,
     ];
 
     /// Its number in a log page.
     pub fn code(self) -> u8 {
         match self {
             EventKind::UnitNotFull => 0,
+            EventKind::TimeLimit => 1,
             EventKind::ResetChanged => 2,
             EventKind::InvalidHandle => 3,
             EventKind::MediaReallocated => 0x80,
+            EventKind::HandleModified => 0x81,
         }
     }
 
@@ -43,15 +51,17 @@ impl EventKind {
     pub fn name(self) -> &'static str {
         match self {
             EventKind::UnitNotFull => "unit_not_full",
+            EventKind::TimeLimit => "time_limit",
             EventKind::ResetChanged => "reset_changed",
             EventKind::InvalidHandle => "invalid_handle",
             EventKind::MediaReallocated => "media_reallocated",
+            EventKind::HandleModified => "handle_modified",
         }
     }
 
     /// Whether it is the host's doing.
     pub fn is_hosts(self) -> bool {
-        self != EventKind::MediaReallocated
+        self.code() < 0x80
     }
 }
 
@@ -114,17 +124,20 @@ mod tests {
     #[test]
     fn the_last_are_kept_and_all_are_counted() {
         let mut events = Events::default();
-        for number in 0..200 {
-            let kind = EventKind::ALL[number % 4];
+        for number in 0..300 {
+            let kind = EventKind::ALL[number % 6];
             let sector = Some(number as u64);
             let (handle, named, sectors) = (Some(1), None, 8);
             events.note(FdpEvent { kind, handle, named, sector, sectors, after_bytes: 0 });
         }
-        assert_eq!(events.counts(), [50; 4]);
+        assert_eq!(events.counts(), [50; 6]);
         let (hosts, own) = (events.kept(true), events.kept(false));
-        assert_eq!((hosts.len(), own.len()), (KEPT_EVENTS, 50));
-        assert!(hosts.iter().all(|it| it.kind.code() < 0x80) && own[0].kind.code() == 0x80);
-        assert_eq!(hosts.last().unwrap().sector, Some(198));
+        assert_eq!((hosts.len(), own.len()), (KEPT_EVENTS, KEPT_EVENTS));
+        assert!(
+            hosts.iter().all(|it| it.kind.code() < 0x80)
+                && own.iter().all(|it| it.kind.code() >= 0x80)
+        );
+        assert_eq!(hosts.last().unwrap().sector, Some(297));
         assert!(hosts.windows(2).all(|it| it[0].sector < it[1].sector));
     }
 

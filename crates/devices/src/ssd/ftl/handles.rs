@@ -55,6 +55,8 @@ pub struct Fdp {
     asked: u64,
     events: Events,
     curve: Curve,
+    /// By handle: units that were ever opened for it.
+    openings: Vec<u64>,
 }
 
 impl Fdp {
@@ -75,6 +77,7 @@ impl Fdp {
                 asked: 0,
                 events: Events::default(),
                 curve: Curve::new(pages * u64::from(geometry.sectors_per_page) * SECTOR_BYTES),
+                openings: vec![0; keys.handles as usize],
             })
         })
     }
@@ -92,11 +95,11 @@ impl Fdp {
     /// A reset has closed so many open units of a handle.
     pub fn closed_by_reset(&mut self, handle: u32, units: u64) {
         self.accounts[handle as usize].partly += units;
-        self.note_hosts(EventKind::ResetChanged, handle);
+        self.note_about(EventKind::ResetChanged, handle);
     }
 
-    /// Something that the host did to a handle.
-    fn note_hosts(&mut self, kind: EventKind, handle: u32) {
+    /// Something that happened to a handle.
+    fn note_about(&mut self, kind: EventKind, handle: u32) {
         let (handle, named) = (Some(handle as u8), None);
         let (sector, sectors, after_bytes) = (None, 0, self.asked);
         self.events.note(FdpEvent { kind, handle, named, sector, sectors, after_bytes });
@@ -265,13 +268,26 @@ impl Fdp {
     pub fn opened(&mut self, stream: u8) {
         if let Some(account) = self.accounts.get_mut(usize::from(stream)) {
             account.opened += 1;
+            self.openings[usize::from(stream)] += 1;
         }
+    }
+
+    /// Units that were ever opened for a handle.
+    pub fn openings(&self, handle: u32) -> u64 {
+        self.openings.get(handle as usize).copied().unwrap_or(0)
+    }
+
+    /// The unit of a handle is given up, because it was open for too long: the drive begins another.
+    pub fn gave_up_late(&mut self, handle: u32) {
+        self.accounts[handle as usize].partly += 1;
+        self.note_about(EventKind::TimeLimit, handle);
+        self.note_about(EventKind::HandleModified, handle);
     }
 
     /// The unit of a handle is given up, part of which was not written.
     pub fn gave_up(&mut self, handle: u32) {
         self.accounts[handle as usize].partly += 1;
-        self.note_hosts(EventKind::UnitNotFull, handle);
+        self.note_about(EventKind::UnitNotFull, handle);
     }
 
     /// The stream that copies of pages of a handle go to.

@@ -23,6 +23,8 @@ pub struct FdpReport {
     pub fitting: u32,
     /// Each handle.
     pub handles: Vec<HandleReport>,
+    /// The longest that a unit of the host stays open, ns, if it is limited.
+    pub time_limit: Option<u64>,
     /// Whether copies of each handle have units of their own.
     pub persistent: bool,
     /// Bytes moved out of units that copies of all handles share.
@@ -60,6 +62,8 @@ pub struct HandleReport {
     pub partly: u64,
     /// What can be written to its unit before it needs another.
     pub left: u64,
+    /// How much longer that may be open, ns, if it is limited; of several drives the shortest.
+    pub time_left: Option<u64>,
 }
 
 impl HandleReport {
@@ -86,6 +90,7 @@ impl std::ops::AddAssign for HandleReport {
         self.closed += other.closed;
         self.partly += other.partly;
         self.left += other.left;
+        self.time_left = self.time_left.into_iter().chain(other.time_left).min();
     }
 }
 
@@ -123,6 +128,11 @@ impl Ssd {
                 closed: (it.opened + it.open_before).saturating_sub(open + it.partly),
                 partly: it.partly,
                 left: u64::from(left) * page,
+                time_left: self.front.unit_time_left(
+                    number as u32,
+                    fdp.openings(number as u32),
+                    self.clock.now,
+                ),
             }
         };
         let mut handles: Vec<HandleReport> = fdp.accounts().iter().enumerate().map(of).collect();
@@ -149,6 +159,7 @@ impl Ssd {
             open_share: open.map_or(0.0, |it| it.share),
             fitting: open.map_or(1, |it| it.fitting),
             handles,
+            time_limit: self.config.fdp.time_limit.ns(),
             persistent: self.config.fdp.isolation == Isolation::Persistent,
             moved_from_shared: fdp.moved_from_shared() * page,
             erased: self.ftl.counters.erases * unit,

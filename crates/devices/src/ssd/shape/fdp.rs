@@ -31,6 +31,12 @@ impl Geometry {
             );
             return Err(Invalid::new(&["device.fdp.place", HANDLES], problem));
         }
+        if fdp.time_limit.ns().is_some() && config.buffer.size.bytes() == 0 {
+            let problem =
+                "units are given up under way by a drive with a write buffer only; use \"none\"";
+            let keys = ["device.fdp.time_limit", "device.buffer.size"];
+            return Err(Invalid::new(&keys, problem.to_owned()));
+        }
         if !fdp.chooses() {
             return Ok(());
         }

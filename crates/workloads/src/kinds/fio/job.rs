@@ -97,6 +97,8 @@ pub(super) struct Job {
     pub(super) stonewall: bool,
     /// Flush after this many writes; 0 is never.
     pub(super) flush_after: u64,
+    /// What writes and trims are sent as.
+    pub sent: super::commands::Sent,
     /// Which handles writes name, and how.
     pub placement: Placement,
     /// How it uses the zones of a device.
@@ -137,6 +139,7 @@ impl Job {
             think_after: 1,
             stonewall: false,
             flush_after: 0,
+            sent: super::commands::Sent::default(),
             placement: Placement::default(),
             zones: ZoneKeys::default(),
             ignored: Vec::new(),
@@ -173,6 +176,7 @@ impl Job {
             "time_based" => self.time_based = flag(value)?,
             "norandommap" => self.map = !flag(value)?,
             "fdp" => self.placement.turn(flag(value)?),
+            "writefua" => self.sent.writefua(flag(value)?),
             "ignore_zone_limits" => self.zones.ignore_limits(flag(value)?),
             "stonewall" | "wait_for_previous" => self.stonewall = flag(value)?,
             _ if !HONOURED.contains(&key) => return Err(unknown(key)),
@@ -206,6 +210,9 @@ impl Job {
             "fdp_pli_select" | "plid_select" => self.placement.select(text)?,
             "dataplacement" => self.placement.kind(text)?,
             "write_hint" => self.placement.hint(text)?,
+            "write_mode" => self.sent.write_mode(text)?,
+            "sync" => self.sent.sync(text)?,
+            "num_range" => self.sent.ranges(count(text, 1)?)?,
             "zonemode" => self.zones.mode(text)?,
             "zonesize"
             | "zonecapacity"

@@ -13,6 +13,7 @@ pub(super) const HONOURED: &[&str] = &[
     "wait_for_previous", "fsync", "fdatasync", "fdp", "fdp_pli", "plids", "fdp_pli_select", "plid_select",
     "dataplacement", "write_hint", "zonemode", "zonesize", "zonecapacity", "max_open_zones",
     "job_max_open_zones", "zone_reset_frequency", "zone_reset_threshold", "ignore_zone_limits",
+    "write_mode", "writefua", "sync", "num_range",
 ];
 
 /// Declares the keys that are read over, each with the notice that counts it.
@@ -28,7 +29,7 @@ macro_rules! ignored {
 pub(super) const IGNORED: &[(&str, &str)] = ignored! {
     "allow_file_create", "allow_mounted_write", "allrandrepeat", "buffer_compress_chunk",
     "buffer_compress_percentage", "buffer_pattern", "buffered", "bwavgtime", "clat_percentiles",
-    "clocksource", "cpumask", "cpus_allowed", "cpus_allowed_policy", "create_fsync",
+    "clocksource", "cmd_type", "cpumask", "cpus_allowed", "cpus_allowed_policy", "create_fsync",
     "create_on_open", "create_serialize", "dedupe_percentage", "description", "direct",
     "directory", "disable_bw_measurement", "disable_clat", "disable_lat", "disable_slat",
     "disk_util", "error_dump", "fadvise_hint", "fallocate", "filename", "fixedbufs", "gid",

@@ -18,6 +18,7 @@ pub(super) struct Drawn {
     /// Not before, because of the rate.
     not_before: Time,
     pub handle: Handle,
+    pub fua: bool,
 }
 
 /// A clone of a job while it runs. It has as many fields as there are parts of its next request.
@@ -241,7 +242,8 @@ impl Runner {
     fn draw(&mut self, now: Time, zbd: Option<&mut Zbd>) -> Option<Drawn> {
         if std::mem::take(&mut self.flushes.due) {
             let handle = Handle::NONE;
-            return Some(Drawn { op: Op::Flush, at: 0, bytes: 0, not_before: now, handle });
+            let (at, bytes) = (0, 0);
+            return Some(Drawn { op: Op::Flush, at, bytes, not_before: now, handle, fua: false });
         }
         let spent = self.job.most_requests.is_some_and(|most| self.round.requests >= most);
         if (spent || self.round.bytes >= self.round.budget) && !self.again(spent) {
@@ -273,11 +275,13 @@ impl Runner {
         }
         let not_before = self.pace(direction, bytes);
         let handle = if direction == WRITE { self.placing.next() } else { Handle::NONE };
-        let drawn = Drawn { op: OPS[direction], at, bytes, not_before, handle };
+        let op = self.job.sent.becomes(OPS[direction], self.pace.drawn[direction]);
+        let fua = direction == WRITE && self.job.sent.fua();
+        let drawn = Drawn { op, at, bytes, not_before, handle, fua };
         let Some(zone) = reset else { return Some(drawn) };
         (self.after_reset, self.resets) = (Some(drawn), true);
         let (bytes, handle) = (SECTOR_BYTES, Handle::NONE);
-        Some(Drawn { op: Op::Reset, at: zone, bytes, not_before, handle })
+        Some(Drawn { op: Op::Reset, at: zone, bytes, not_before, handle, fua: false })
     }
 
     /// Whether there is more to do, which then begins anew: the bytes, the blocks or (`spent`) the

@@ -1,6 +1,7 @@
 //! The tables of a mix's streams: a workload section each, with a few keys of the mix beside it.
 
 use super::super::{ResolveError, WorkloadConfig};
+use super::command::AsCommand;
 use crate::footprint::Footprint;
 use options::{KeyInfo, Setting, Values, nearest};
 use serde::de::{self, DeserializeOwned};
@@ -25,6 +26,9 @@ pub struct MixStream {
     /// The placement handle of its writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handle: Option<u32>,
+    /// What its requests become.
+    #[serde(skip_serializing_if = "AsCommand::is_none")]
+    pub command: AsCommand,
 }
 
 /// The workloads of a mix.
@@ -35,8 +39,8 @@ impl MixStreams {
     /// What a config value of this type must look like.
     pub const EXPECTED: &'static str = "tables `[[workload.streams]]`, each with the `kind` of a \
          workload and its keys; and where wanted a `weight` (a number: the streams with weights \
-         take turns), `from` and `to`, the part of the device (shares of it or sizes), and the placement `handle` of \
-         its writes";
+         take turns), `from` and `to`, the part of the device (shares of it or sizes), the placement `handle` of \
+         its writes, and the `command` that its requests become";
 }
 
 impl<'de> Deserialize<'de> for MixStreams {
@@ -63,6 +67,8 @@ pub fn stream_keys() -> Vec<KeyInfo> {
     let handle =
         "The placement handle of its writes; without it, the drive's rule (device.fdp.place).";
     <Option<u32> as Setting>::describe("handle", handle, &None, &mut rows);
+    let command = "The command of NVMe that its reads or writes become.";
+    AsCommand::describe("command", command, &AsCommand::None, &mut rows);
     // Whatever it is that a stream does without them, none of these values says it.
     for row in &mut rows {
         row.default.clear();
@@ -88,6 +94,7 @@ fn stream(table: Value) -> Result<MixStream, String> {
         return Err("it is not a table of keys".to_owned());
     };
     let from = take(&mut table, "from")?;
+    let command: Option<AsCommand> = take(&mut table, "command")?;
     let handle = take(&mut table, "handle")?;
     let kind: Option<String> = take(&mut table, "kind")?;
     let to = take(&mut table, "to")?;
@@ -97,7 +104,8 @@ fn stream(table: Value) -> Result<MixStream, String> {
         ResolveError::Kind(invalid) => invalid.to_string(),
         ResolveError::Layer { error, .. } => with_nearest(error.message()),
     })?;
-    Ok(MixStream { workload, weight, from, to, handle })
+    let command = command.unwrap_or(AsCommand::None);
+    Ok(MixStream { workload, weight, from, to, handle, command })
 }
 
 /// Takes a key out of a table.

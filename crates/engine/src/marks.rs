@@ -6,11 +6,17 @@ use std::ops::Range;
 /// Ranges at most: each takes some memory, whoever asks for it.
 const MOST_MARKS: usize = 1 << 14;
 
-/// Disjoint ranges of bytes: where each begins, and where it ends.
+/// Disjoint ranges: where each begins, and where it ends.
 #[derive(Debug, Default)]
 pub struct Marks(BTreeMap<u64, u64>);
 
 impl Marks {
+    /// Whether nothing is marked.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether part of a range is marked.
     pub fn meet(&self, range: &Range<u64>) -> bool {
         self.0.range(..range.end).next_back().is_some_and(|(_, end)| *end > range.start)
@@ -53,7 +59,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn ranges_are_as_a_set_of_bytes(steps in prop::collection::vec((0..3u8, 0..64u64, 0..20u64), 1..60)) {
+        fn ranges_are_as_a_set_of_places(steps in prop::collection::vec((0..3u8, 0..64u64, 0..20u64), 1..60)) {
             let (mut marks, mut bytes) = (Marks::default(), [false; 96]);
             for (what, start, length) in steps {
                 let range = start..start + length;

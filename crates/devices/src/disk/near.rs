@@ -1,0 +1,94 @@
+//! Roughly where on a disk things lie: what has nothing near it is not searched for.
+//!
+//! The addresses are divided into cells of equal length, and many cells have a count in common. So a count of zero is
+//! an answer, and any other a question that a search must answer.
+
+/// Counts, a power of two.
+const COUNTS: usize = 1024;
+
+/// Ranges of more cells are searched at once.
+const MOST_CELLS: u64 = 4;
+
+/// How many things lie in each cell, together with those in others.
+#[derive(Debug, Clone)]
+pub struct Near {
+    counts: Box<[u32; COUNTS]>,
+    /// Sectors of a cell, as a power of two.
+    shift: u32,
+}
+
+/// Cells as long as the segments of large buffers.
+impl Default for Near {
+    fn default() -> Self {
+        Near::of(1 << 14)
+    }
+}
+
+impl Near {
+    /// Nothing lies anywhere; it will be asked for ranges of about this length.
+    pub fn of(sectors: u64) -> Near {
+        let shift = 64 - sectors.saturating_sub(1).leading_zeros();
+        Near { counts: Box::new([0; COUNTS]), shift: shift.min(63) }
+    }
+
+    #[inline]
+    fn count(&mut self, sector: u64) -> &mut u32 {
+        &mut self.counts[(sector >> self.shift) as usize % COUNTS]
+    }
+
+    /// Something lies at a sector.
+    #[inline]
+    pub fn add(&mut self, sector: u64) {
+        *self.count(sector) += 1;
+    }
+
+    /// It does not any more.
+    #[inline]
+    pub fn remove(&mut self, sector: u64) {
+        *self.count(sector) -= 1;
+    }
+
+    /// Whether something may lie between two sectors, the second of them included.
+    #[inline]
+    pub fn may_have(&self, start: u64, last: u64) -> bool {
+        let (first, behind) = (start >> self.shift, last >> self.shift);
+        let mut cells = first..=behind;
+        behind.wrapping_sub(first) >= MOST_CELLS
+            || cells.any(|cell| self.counts[cell as usize % COUNTS] > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{Random as _, Xoshiro256};
+
+    /// Of what there is nothing is passed over, wherever it lies; and of most of what there is not, all is.
+    #[test]
+    fn what_lies_in_a_range_is_never_passed_over() {
+        let mut random = Xoshiro256::new(11, 0);
+        for length in [1, 7, 1_000, 16_384, 1 << 40, u64::MAX] {
+            let mut near = Near::of(length);
+            let mut all: Vec<u64> = Vec::new();
+            let reach = length.saturating_mul(3_000).min(u64::MAX / 2);
+            let (mut passed, mut asked) = (0, 0);
+            for _ in 0..3_000 {
+                if all.len() > 30 {
+                    let gone = all.swap_remove(random.below(all.len() as u64) as usize);
+                    near.remove(gone);
+                }
+                let sector = random.below(reach);
+                near.add(sector);
+                all.push(sector);
+                let start = random.below(reach);
+                let last = start + random.below(length.min(u64::MAX / 2));
+                let has = all.iter().any(|it| (start..=last).contains(it));
+                let may_have = near.may_have(start, last);
+                assert!(may_have || !has, "{start} to {last}, cells for {length}");
+                asked += u32::from(!has);
+                passed += u32::from(!may_have);
+            }
+            assert!(length > 1 << 20 || passed * 10 > asked * 8, "{length}: {passed} of {asked}");
+        }
+    }
+}

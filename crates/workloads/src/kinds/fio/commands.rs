@@ -1,0 +1,75 @@
+//! What writes and trims of a job are sent as: `write_mode`, `writefua`, `sync` and `num_range`.
+
+use engine::Op;
+
+/// The most ranges of a trim: those of a command of `NVMe`.
+const MOST_RANGES: u64 = 256;
+
+/// How a job sends what it asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    write: Op,
+    writefua: bool,
+    sync: bool,
+    ranges: u64,
+}
+
+impl Default for Sent {
+    fn default() -> Self {
+        Sent { write: Op::Write, writefua: false, sync: false, ranges: 1 }
+    }
+}
+
+impl Sent {
+    pub fn write_mode(&mut self, text: &str) -> Result<(), String> {
+        self.write = match text {
+            "write" => Op::Write,
+            "uncor" => Op::Uncorrectable,
+            "zeroes" => Op::Zeroes,
+            "verify" => Op::Verify,
+            _ => return Err("it is one of write, uncor, zeroes, verify".to_owned()),
+        };
+        Ok(())
+    }
+
+    pub fn sync(&mut self, text: &str) -> Result<(), String> {
+        self.sync = match text {
+            "none" | "0" => false,
+            "sync" | "dsync" | "1" => true,
+            _ => return Err("it is one of none, sync, dsync, 0, 1".to_owned()),
+        };
+        Ok(())
+    }
+
+    pub fn writefua(&mut self, is_on: bool) {
+        self.writefua = is_on;
+    }
+
+    pub fn ranges(&mut self, count: u64) -> Result<(), String> {
+        if count > MOST_RANGES {
+            return Err(format!("a trim has at most {MOST_RANGES} ranges"));
+        }
+        self.ranges = count;
+        Ok(())
+    }
+
+    /// What the `number`th request of its direction becomes, counted from 1: of trims all but the last of each
+    /// command are its ranges.
+    pub fn becomes(&self, op: Op, number: u64) -> Op {
+        match op {
+            Op::Write => self.write,
+            Op::Trim if !number.is_multiple_of(self.ranges) => Op::Range,
+            _ => op,
+        }
+    }
+
+    /// Whether writes are durable when they are answered.
+    pub fn fua(&self) -> bool {
+        (self.writefua || self.sync) && self.write == Op::Write
+    }
+
+    /// Whether it asks for what is done in steps.
+    pub fn has_steps(&self) -> bool {
+        self.write != Op::Write || self.ranges > 1
+    }
+}
