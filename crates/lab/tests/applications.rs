@@ -47,13 +47,13 @@ fn a_tree_writes_between_its_bounds() {
     let bounds = levels * (fan_out / 2.0 + 1.0) + 2.0..levels * (fan_out + 1.0) + 4.0;
     assert!(amplification < bounds.end, "{amplification} {bounds:?}");
     assert!(amplification > 0.4 * bounds.start, "of a short run: {amplification} {bounds:?}");
-    assert_eq!(of("lsm_out_of_space"), 0.0);
+    assert!(of("lsm_out_of_space") < 0.5);
 }
 
 #[test]
 fn checkpoints_are_all_written_and_the_oldest_are_gone() {
     let results = on_a_drive("checkpoint", &[]);
-    assert_eq!(noticed(&results, "checkpoints"), 10.0);
+    near(noticed(&results, "checkpoints"), 10.0, 1e-9, "checkpoints");
     let written = results["host"]["write"]["bytes"].as_f64().unwrap();
     near(written, 10.0 * 8.0 * f64::from(200 << 20), 1e-9, "bytes of ten checkpoints");
     // Two are kept; each trimmed one leaves whole units, so that nothing is moved.
@@ -74,7 +74,7 @@ fn prompts_hit_as_often_as_is_said_and_old_ones_are_evicted() {
 #[test]
 fn searches_read_a_beam_for_each_hop() {
     let results = on_a_drive("ann", &["workload.searches=1000"]);
-    assert_eq!(noticed(&results, "ann_searches"), 1000.0);
+    near(noticed(&results, "ann_searches"), 1000.0, 1e-9, "searches");
     let reads = results["host"]["read"]["requests"].as_f64().unwrap();
     near(reads, 4.0 * noticed(&results, "ann_hops"), 0.02, "reads");
 }
@@ -94,7 +94,7 @@ fn batches_read_pages_for_features() {
 #[test]
 fn training_computes_nearly_all_the_time() {
     let results = on_a_drive("training", &[]);
-    assert_eq!(noticed(&results, "training_samples"), 20_000.0);
+    near(noticed(&results, "training_samples"), 20_000.0, 1e-9, "samples");
     let utilisation = noticed(&results, "training_compute_ns") / noticed(&results, "training_ns");
     assert!(utilisation > 0.9, "what MLPerf asks: {utilisation}");
 }

@@ -75,7 +75,8 @@ fn each_command_of_a_trace_costs_what_its_steps_do() {
     };
     let [read_us, write_us] = [mean(&read, "read"), mean(&write, "write")];
     for word in ["compare", "verify"] {
-        assert_eq!(mean(&one(&[(word, 0, 64)]), word), read_us, "{word}");
+        let found = mean(&one(&[(word, 0, 64)]), word);
+        assert!((found - read_us).abs() < 1e-9, "{word}: {found} {read_us}");
     }
     // One after the other.
     let fused = one(&[("compare_write", 0, 16)]);

@@ -142,10 +142,13 @@ fn commands_are_done_in_their_steps() {
     assert_eq!(report.statuses().collect::<Vec<_>>(), [(Status::CompareFailure, 2)]);
 }
 
+/// Operations, first sectors and sectors.
+type Asked = Vec<(Op, u64, u32)>;
+
 #[test]
 fn each_limit_has_its_status() {
     let range = |count: usize| vec![(Op::Range, 0, 1); count];
-    let rows: Vec<(Vec<(Op, u64, u32)>, Status)> = vec![
+    let rows: Vec<(Asked, Status)> = vec![
         // Nothing to copy; another length than the ranges; too many, too long, too much.
         (vec![(Op::Copy, 0, 8)], Status::InvalidField),
         ([range(1), vec![(Op::Copy, 8, 2)]].concat(), Status::InvalidField),

@@ -175,8 +175,8 @@ impl Parser {
             text => Err(FUA.fault(Fault::Bad, text)),
         })?;
         Ok(match extent.line(at, device, op) {
-            Line::Record(record) => Line::Record(Record { handle, fua, ..record }),
-            Line::Rounded(record) => Line::Rounded(Record { handle, fua, ..record }),
+            Line::Record(record) => Line::Record(Record { fua, handle, ..record }),
+            Line::Rounded(record) => Line::Rounded(Record { fua, handle, ..record }),
             other => other,
         })
     }
@@ -244,7 +244,7 @@ impl LineParser for Parser {
                 Role::Nothing => line.field(self.separator)?,
             }
         }
-        let record = Record { handle, fua, ..of_bytes(at, device, op, offset, size)? };
+        let record = Record { fua, handle, ..of_bytes(at, device, op, offset, size)? };
         let bytes = match between(&mut line) {
             Some(()) => line.skip_to_end()?,
             None => line.end()?,
