@@ -52,11 +52,6 @@ const UNEVEN: Figure = |o| {
 /// The keys of ageing, of a drive that was read after a year; and of heat.
 pub fn ageing() -> Vec<Row> {
     let words = |a: &str, b: &str| [json!(a), json!(b)];
-    let aged = |key, values, effect| {
-        let mut row = row(key, values, READS, effect).requests(4000);
-        (row.buffered, row.age) = (true, Some("1y"));
-        row.given("device.media.model", json!("tlc-3d")).given("device.media.cycles", json!(1000))
-    };
     // Wear counts for more than a cycle of a thousand.
     let own = |key, values: [f64; 2], effect| {
         aged(key, values.map(|it| json!(it)), effect)
@@ -75,11 +70,6 @@ pub fn ageing() -> Vec<Row> {
         }
         let given = [("device.scrub.period", json!("7d")), ("device.scrub.drift_limit", json!(6))];
         row.given.extend(given.into_iter().filter(|(given, _)| *given != key));
-        row
-    };
-    let failing = |key, values, effect| {
-        let mut row = aged(key, values, effect);
-        row.age = Some("4y");
         row
     };
     let [none, little, much] = [0.0, 0.05, 0.4].map(|spread| json!(spread));
@@ -139,6 +129,26 @@ pub fn ageing() -> Vec<Row> {
             .given("device.scrub.period", json!("7d")),
         patrolled("device.scrub.drift_limit", [json!(20), json!(3)], (RETRY, Less)),
         patrolled("device.scrub.on_power", [json!(false), json!(true)], (RETRY, Less)),
+        aged("device.scrub.reclaim_reads", [json!(1_000_000), json!(2)], (ERASES, More)),
+    ];
+    rows.into_iter().chain(failing()).chain(heat()).collect()
+}
+
+/// A key of a drive that was read after a year.
+fn aged(key: &'static str, values: [Value; 2], effect: (Figure, Direction)) -> Row {
+    let mut row = row(key, values, READS, effect).requests(4000);
+    (row.buffered, row.age) = (true, Some("1y"));
+    row.given("device.media.model", json!("tlc-3d")).given("device.media.cycles", json!(1000))
+}
+
+/// The keys of failures that are not wear: a drive that was read after four years.
+fn failing() -> Vec<Row> {
+    let failing = |key, values, effect| {
+        let mut row = aged(key, values, effect);
+        row.age = Some("4y");
+        row
+    };
+    vec![
         failing("device.spares.sick_dies", [json!(0.0), json!(0.9)], (LOST, More)),
         failing("device.spares.defects", [json!(0.0), json!(1000)], (LOST, More)),
         // Of one drive it is chance; most have fewer (`few_drives_have_nearly_all_defects`).
@@ -154,9 +164,7 @@ pub fn ageing() -> Vec<Row> {
         )
         .given("device.spares.defects", json!(1000))
         .given("device.spares.defects_shape", json!(100)),
-        aged("device.scrub.reclaim_reads", [json!(1_000_000), json!(2)], (ERASES, More)),
-    ];
-    rows.into_iter().chain(heat()).collect()
+    ]
 }
 
 /// The keys of heat: a drive whose dies draw 1.3 W together, and which is 65 K warmer then.

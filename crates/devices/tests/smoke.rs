@@ -7,10 +7,11 @@ use crate::{buffered, common};
 use crate::common::{Closed, configured, reference, run_closed};
 use devices::ssd::config::Policy;
 use devices::ssd::config::{
-    ActiveBlocks, CleaningTime, ControlLine, Detector, DriftLaw, Duplex, EccKind, FillOrder, Fold,
-    FreeOrder, Frontiers, Gang, HostOrder, Interleave, Isolation, LevellingRule, LogScheme,
-    MapCells, MapPlace, MediaModel, Pace, Pairing, PairingGuard, Planes, Pool, Program, ReadOrder,
-    Reclaim, Recovery, Reference, Reuse, Temperature, ThermalAction, TieBreak, Trims, WhenFull,
+    ActiveBlocks, CleaningTime, Completions, ControlLine, Detector, DriftLaw, Duplex, EccKind,
+    FillOrder, Fold, FreeOrder, Frontiers, Gang, HostOrder, Interleave, Isolation, LevellingRule,
+    LogScheme, MapCells, MapPlace, MediaModel, Pace, PairCommands, Pairing, PairingGuard, Planes,
+    Pool, Program, ReadOrder, Reclaim, Recovery, Reference, Reuse, Temperature, ThermalAction,
+    TieBreak, Trims, WhenFull,
 };
 use engine::{Completion, Lba, Op, Random, Request, Xoshiro256};
 use options::Choice;
@@ -54,9 +55,11 @@ fn thousand(keys: &[(&str, Value)]) -> Vec<Completion> {
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table, and what some of its rows need")]
 fn every_word_of_every_choice_runs() {
-    let choices: [(&str, &[(&str, &str)]); 37] = [
+    let choices: [(&str, &[(&str, &str)]); 39] = [
         ("device.gang", Gang::WORDS),
         ("device.interleave", Interleave::WORDS),
+        ("device.pair_commands", PairCommands::WORDS),
+        ("device.host_link.completions", Completions::WORDS),
         ("device.active_blocks", ActiveBlocks::WORDS),
         ("device.pool", Pool::WORDS),
         ("device.fill_order", FillOrder::WORDS),
@@ -124,6 +127,9 @@ fn every_word_of_every_choice_runs() {
             if ["device.media.drift", "device.retry.reference", "device.ecc.kind"].contains(&key) {
                 keys.push(("device.media.model", json!("tlc-3d")));
                 keys.push(("device.scrub.period", json!("7d")));
+            }
+            if key == "device.pair_commands" {
+                keys.push(("device.interleave", json!("plane")));
             }
             if *word == "qlc-3d" {
                 keys.push(("device.cell.bits", json!(4)));

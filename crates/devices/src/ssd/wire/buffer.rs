@@ -68,6 +68,7 @@ impl Ssd {
     }
 
     /// The dies read so many bytes of a page, behind others of it.
+    #[expect(clippy::inline_always, reason = "every read of a page passes here, from two places")]
     #[inline(always)]
     pub(super) fn read_in_flash(
         &mut self,

@@ -143,14 +143,14 @@ impl Media {
         if cell.is_split() || !cell.is_of_class(cell.age(minute), unit, 1) {
             return false;
         }
-        if cell.drift != CLEAN {
+        if cell.drift == CLEAN {
+            cell.reads += 1;
+        } else {
             let limit = u64::from(cell.limit) << LIMIT_SHIFT;
             if limit == 0 || !self.is_below(limit, page(), erases()) {
                 return false;
             }
             self.cells[block.at()].reads += 1;
-        } else {
-            cell.reads += 1;
         }
         self.tally.count_plain();
         true
