@@ -215,7 +215,7 @@ pub(crate) struct Ran {
     /// How the drive settled, where that decided the end.
     pub(crate) settled: Option<SteadyState>,
     pub(crate) wall_seconds: f64,
-    /// When the power went, if it was to; and what came of commands, if there were any.
+    /// When the power went, if it was to; and the outcomes of commands, if there were any.
     pub(crate) cuts: Option<PowerCuts>,
     pub commands: Option<Value>,
 }

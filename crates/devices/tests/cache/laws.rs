@@ -302,7 +302,7 @@ fn timed_and_untimed_runs_hit_alike() {
     }
 }
 
-/// Most of the writes that prepare a cache go to what lies behind it alone, which comes to the same.
+/// Most of the writes that prepare a cache go to what lies behind it alone, with the same result.
 #[test]
 fn what_lies_behind_a_cache_is_prepared_by_itself() {
     let ssd = || DeviceConfig::Ssd(Box::new(SsdConfig { blocks_per_plane: 32, ..small() }));

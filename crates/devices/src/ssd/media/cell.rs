@@ -84,6 +84,12 @@ impl Cell {
         self.reads += u32::from(self.reads() < SPLIT - 1);
     }
 
+    /// The same of a read that leaves it in its class.
+    #[inline]
+    pub fn count_one_read(&mut self) {
+        self.reads += 1;
+    }
+
     /// Whether it holds one bit a cell.
     pub fn is_one_bit(&self) -> bool {
         self.reads & ONE_BIT != 0

@@ -55,7 +55,7 @@ impl AsCommand {
     }
 }
 
-/// What becomes of the requests of a stream, which is `sectors` long.
+/// The commands that the requests of a stream are, which is `sectors` long.
 #[derive(Debug, Clone)]
 pub struct Becoming {
     pub command: AsCommand,

@@ -144,13 +144,13 @@ impl Media {
             return false;
         }
         if cell.drift == CLEAN {
-            cell.reads += 1;
+            cell.count_one_read();
         } else {
             let limit = u64::from(cell.limit) << LIMIT_SHIFT;
             if limit == 0 || !self.is_below(limit, page(), erases()) {
                 return false;
             }
-            self.cells[block.at()].reads += 1;
+            self.cells[block.at()].count_one_read();
         }
         self.tally.count_plain();
         true
