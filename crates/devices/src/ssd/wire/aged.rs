@@ -78,7 +78,8 @@ impl Ssd {
     }
 
     /// A read of one flash page that takes one sense begins as where data do not age; else what has been looked at.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every read of a page passes here, from two places")]
+    #[inline(always)]
     fn begin_page_read(
         &mut self,
         slot: Slot,
