@@ -79,7 +79,7 @@ def test_values_and_ranges(spec, values):
         ("cleaning.min_free=0.1..0.3", ["needs a step, such as 0.1..0.3:0.05"]),
         ("cleaning.min_free=5%..12%", ["needs a step, such as 5%..12%:1.75"]),
         ("device.timing.read=1us..4KiB", ["different things"]),
-        ("kind=ssd,linear", ["could be device.kind, workload.kind"]),
+        ("kind=ssd,linear", ["could be device.ecc.kind, device.kind, workload.kind"]),
         ("device.channels=footprint*x", ["a share is a positive number"]),
     ],
 )
