@@ -202,6 +202,8 @@ mod tests {
             message("classes.*.depth=4")
                 .contains("\"*\" in workload.classes.*.depth is not a valid name")
         );
-        assert!(message("kind=ssd").contains("could be device.ecc.kind, device.kind, workload.kind"));
+        assert!(
+            message("kind=ssd").contains("could be device.ecc.kind, device.kind, workload.kind")
+        );
     }
 }
