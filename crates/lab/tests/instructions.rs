@@ -66,10 +66,15 @@ const AGEING_FULL: &str = "[run]\nprecondition = 'random:1'\n[device.media]\nmod
 /// Half an hour at 30 C: no read in thousands is repeated, but every page is asked whether it must be.
 const OLDER: &str = "[run]\nage = '30min at 30C'\n[device.media]\nmodel = 'tlc-3d'";
 
-const ADDED: [Added; 3] = [
+/// A year: each write asks whether the page that it covers is lost.
+const OLD_FULL: &str =
+    "[run]\nprecondition = 'random:1'\nage = '1y at 30C'\n[device.media]\nmodel = 'tlc-3d'";
+
+const ADDED: [Added; 4] = [
     (TLC, "random-read", [10_000, 40_000], ["", AGEING], 35),
     (TLC, "random-write", [10_000, 30_000], [FULL, AGEING_FULL], 45),
     (TLC, "random-read", [10_000, 40_000], ["", OLDER], 120),
+    (TLC, "random-write", [10_000, 30_000], [FULL, OLD_FULL], 440),
 ];
 
 /// What a read that hits costs beyond the fast device: that alone, and behind a cache. It took 591 last; wanted are 300.

@@ -284,7 +284,7 @@ impl Flash {
     #[inline]
     pub fn loses_nothing(&mut self) -> bool {
         let Some(media) = &mut self.media else { return true };
-        media.loses_nothing() || media.prove(self.erases.iter().copied().max().unwrap_or(0))
+        media.loses_nothing() || media.prove(|| self.erases.iter().copied().max().unwrap_or(0))
     }
 
     /// What a patrol finds in a block.

@@ -35,22 +35,22 @@ impl Media {
         self.plain_until > 0 && self.proof.holds_at(self.minute)
     }
 
-    /// Tries to prove it for some time to come, where no block was erased more often than `erases` times.
+    /// Tries to prove it for some time to come, where no block was erased more often than `erases` says: asked
+    /// only where it is tried.
     #[cold]
-    pub fn prove(&mut self, erases: u32) -> bool {
+    pub fn prove(&mut self, erases: impl FnOnce() -> u32) -> bool {
         if self.plain_until == 0 || !self.proof.may_be_tried() {
             return false;
         }
         let until = |cell: &Cell| cell.reads().max(cell.until_reads(self.read_unit));
         let reads = self.cells.iter().map(until).max();
-        let bounds = self.proof.bounds(self.minute, erases, reads.unwrap_or(0));
+        let bounds = self.proof.bounds(self.minute, erases(), reads.unwrap_or(0));
         let [hours, erases, reads] = bounds.map(f64::from);
         let pages = self.pages();
         let cycles = f64::from(self.cycles) + erases;
         let worst = |spreads: Spreads, which: usize| {
-            let layer = self.layers.iter().map(|layer| layer[which]).fold(0.0, f32::max);
             let block = self.quantiles.iter().copied().fold(0.0, f32::max);
-            spreads.of(f64::from(layer), f64::from(block), SURE)
+            spreads.of(self.worst_layer[which], f64::from(block), SURE)
         };
         let drift = libm::log(self.law.drift(cycles, hours / 60.0));
         let errors = libm::log(self.law.errors(cycles, hours / 60.0, reads / f64::from(pages)));
@@ -93,23 +93,18 @@ impl Media {
         if at >= self.blocks as usize || !self.begins_first() || self.ladder.differs() {
             return 0;
         }
-        let mut worst = [f64::NEG_INFINITY; 4];
-        let mut hear = |which: usize, number: f64| worst[which] = worst[which].max(number);
-        for layer in &self.layers {
-            hear(0, f64::from(layer[0]));
-            hear(1, f64::from(layer[1]));
-        }
+        let mut worst = [f64::NEG_INFINITY; 2];
         for die in 0..self.shape.width {
             let of_die = self.of_die(Block(at as u32), die);
-            hear(2, self.quantile(of_die >> 52));
-            hear(3, self.quantile(of_die >> 40));
+            worst[0] = self.quantile(of_die >> 52).max(worst[0]);
+            worst[1] = self.quantile(of_die >> 40).max(worst[1]);
         }
         let (drift, errors) = (unstepped(drift) - self.above[0], unstepped(errors) - self.above[1]);
         let is_read = |limit: u16| {
             let page = self.normal.of_hash(u64::from(limit) << LIMIT_SHIFT);
             self.ladder.is_surely_plain(
-                drift + self.drift.of(worst[0], worst[2], page) + ROUNDED,
-                errors + self.errors.of(worst[1], worst[3], page) + ROUNDED,
+                drift + self.drift.of(self.worst_layer[0], worst[0], page) + ROUNDED,
+                errors + self.errors.of(self.worst_layer[1], worst[1], page) + ROUNDED,
             )
         };
         (0..16).rev().fold(0, |limit, bit| {

@@ -91,6 +91,8 @@ pub struct Media {
     resumed: Resumed,
     /// Of each word line how far its drift and errors deviate.
     layers: Vec<[f32; 2]>,
+    /// The highest of these.
+    worst_layer: [f64; 2],
     quantiles: Box<[f32; QUANTILES]>,
     normal: Quantiles,
     drift: Spreads,
@@ -132,7 +134,11 @@ impl Media {
         let of_layers = |which: u64| {
             spread_evenly(shape.rounds(), |it| mix(mix(seed, 1 << 62 | u64::from(it)), which))
         };
-        let layers = of_layers(0).into_iter().zip(of_layers(1)).map(|(one, other)| [one, other]);
+        let of_layers = [of_layers(0), of_layers(1)];
+        let worst_layer =
+            of_layers.each_ref().map(|all| f64::from(all.iter().copied().fold(f32::MIN, f32::max)));
+        let [drifts, rates] = of_layers;
+        let layers = drifts.into_iter().zip(rates).map(|(drift, rate)| [drift, rate]);
         let quantile = |place: usize| of_hash((place as u64) << 52 | 1 << 51) as f32;
         let drift = Spreads {
             layer: media.spread_layer,
@@ -165,6 +171,7 @@ impl Media {
             blocks,
             resumed: Resumed::default(),
             layers: layers.collect(),
+            worst_layer,
             quantiles: Box::new(std::array::from_fn(quantile)),
             normal: Quantiles::new(),
             above: [drift.above(), errors.above()],
