@@ -184,12 +184,14 @@ pub fn stream_amplification(
     let over = match over {
         "zoned" => Over::Zoned,
         "zipf" => Over::Zipf,
-        _ => Over::Uniform,
+        "uniform" => Over::Uniform,
+        _ => return Err(unknown(over, "uniform, zoned, zipf")),
     };
     let given = match given {
         "each" => Given::Each,
         "shared" => Given::Shared,
-        _ => Given::None,
+        "none" => Given::None,
+        _ => return Err(unknown(given, "none, shared, each")),
     };
     let load = ThreeStreams {
         use_of,
@@ -201,6 +203,10 @@ pub fn stream_amplification(
     };
     let found = detached(py, || load.run((unit_pages, units), seed))?;
     found.map(|account| account.dlwa()).map_err(few)
+}
+
+fn unknown(word: &str, words: &str) -> PyErr {
+    InputError::new_err(format!("{word:?} is not one of {words}"))
 }
 
 fn few(error: TooFew) -> PyErr {

@@ -1,8 +1,7 @@
 //! The ladder of a read: the retry table, a search, soft decoding; and what each costs.
 
 use super::code::{Code, code_of};
-use super::normal::mean_over;
-use super::spread::chance_lost;
+use super::spread::{chance_beyond, chance_lost};
 use crate::ssd::config::{Ecc, Reference, Retry};
 use engine::Time;
 
@@ -113,10 +112,10 @@ impl Ladder {
 
     /// The chance that hard decoding does not correct a page, of which the mean error rate and its spread are known.
     pub fn beyond_hard(&self, errors: f64, spread: f64) -> f64 {
-        if !self.differs() {
-            return chance_lost(errors, self.hard, spread);
+        match &self.code {
+            Some(code) => chance_beyond(code, errors, spread),
+            None => chance_lost(errors, self.hard, spread),
         }
-        mean_over(|z| chance_lost(errors, self.hard * libm::exp(self.further(z)), spread))
     }
 
     /// The same of all that corrects.

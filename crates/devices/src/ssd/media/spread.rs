@@ -1,9 +1,9 @@
 //! How much pages differ: the spread of their error rates is worth sixteen orders of magnitude of losses, so it is not a
 //! free number but follows from what the drive is rated for.
 
-use super::code::hard_rate;
+use super::code::{Code, code_of};
 use super::law::{Law, YEAR};
-use super::normal::{chance_above, exceeded_with};
+use super::normal::{chance_above, exceeded_with, mean_over};
 use crate::ssd::config::SsdConfig;
 
 /// Bits of a codeword of 1 KiB: a page that is read counts as one of them.
@@ -20,6 +20,24 @@ pub fn chance_lost(errors: f64, limit: f64, spread: f64) -> f64 {
         return if errors > limit { 1.0 } else { 0.0 };
     }
     chance_above(libm::log(limit / errors) / spread + spread / 2.0)
+}
+
+/// The same where a code corrects a number of bits, which are wrong by chance.
+pub fn chance_beyond(code: &Code, errors: f64, spread: f64) -> f64 {
+    mean_over(|z| chance_lost(errors, libm::exp(code.of(z)), spread))
+}
+
+/// The widest spread with which a page is beyond such a code with a chance; none where even equal pages are more often.
+fn widest_behind(code: &Code, errors: f64, chance: f64) -> Option<f64> {
+    if chance_beyond(code, errors, 0.0) > chance {
+        return None;
+    }
+    let (mut low, mut high) = (0.0, WIDEST);
+    for _ in 0..24 {
+        let middle = f64::midpoint(low, high);
+        *(if chance_beyond(code, errors, middle) > chance { &mut high } else { &mut low }) = middle;
+    }
+    Some(low)
 }
 
 /// The chance that is allowed to a page so that the drive keeps to an uncorrectable bit error rate: alone, or with one
@@ -81,12 +99,16 @@ pub fn spread_of(config: &SsdConfig, law: &Law) -> (f64, SpreadOrigin) {
         return (given, SpreadOrigin::Given);
     }
     let soft = config.ecc.soft.levels().last().map(|(rate, _)| *rate);
-    let limit = soft.unwrap_or_else(|| hard_rate(&config.ecc));
     let rated = f64::from(config.wear.rated_cycles);
     // Pages of one word line are lost together: parity over them bears no wider spread.
     let parity_of = if config.parity.stagger { config.parity.of } else { 0 };
-    of_rating(law, limit, rated, parity_of)
-        .map_or((OUT_OF_REACH, SpreadOrigin::OutOfReach), |found| (found, SpreadOrigin::Rating))
+    let found = match (soft, code_of(&config.ecc)) {
+        (None, Some(code)) => {
+            widest_behind(&code, law.errors(rated, YEAR, 0.0), allowed(UBER, parity_of))
+        }
+        (limit, _) => of_rating(law, limit.unwrap_or(config.ecc.hard), rated, parity_of),
+    };
+    found.map_or((OUT_OF_REACH, SpreadOrigin::OutOfReach), |found| (found, SpreadOrigin::Rating))
 }
 
 #[cfg(test)]
@@ -113,6 +135,20 @@ mod tests {
             assert!((back / allowed(UBER, 0) - 1.0).abs() < 1e-3, "{rated}: {back}");
         }
         assert_eq!(of_rating(&law, 1.4e-2, 6000.0, 0), None, "no chip of the kind lasts as long");
+    }
+
+    /// What is chance within a page leaves less to the differences between pages.
+    #[test]
+    fn the_spread_beside_a_code_of_bits_meets_the_rating_too() {
+        let law = Law::new(&Media { model: MediaModel::Tlc3d, ..Media::default() }).unwrap();
+        let (errors, chance) = (law.errors(1000.0, YEAR, 0.0), allowed(UBER, 0));
+        let code = Code::new(8192, 128);
+        let found = widest_behind(&code, errors, chance).unwrap();
+        let back = chance_beyond(&code, errors, found);
+        assert!((back / chance - 1.0).abs() < 1e-3, "{back} for {chance}");
+        let alone = of_rating(&law, libm::exp(code.middle()), 1000.0, 0).unwrap();
+        assert!(found > 0.1 && found < alone, "{found} {alone}");
+        assert_eq!(widest_behind(&Code::new(8192, 50), errors, chance), None);
     }
 
     /// MEDIA's figures of what the spread is worth, in units of the whole bits of a codeword.
