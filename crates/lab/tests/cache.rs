@@ -8,6 +8,7 @@ use crate::net::values::value;
 use crate::net::{Config, Outcome, generate, on_two_threads, outcome_with};
 use lab::{CacheSettings, RunSettings, cache_clear, cache_entries, list};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -334,9 +335,8 @@ fn a_key_makes_another_entry_or_leaves_the_state_as_it_is() {
         .collect();
     let mut dice = Dice::new(11);
     let mut cases = Vec::new();
-    for (device, key) in ["agrawal2008", "tlc-enterprise"]
-        .into_iter()
-        .flat_map(|device| keys.iter().map(move |key| (device, key)))
+    for (device, key) in
+        DRIVES.into_iter().flat_map(|device| keys.iter().map(move |key| (device, key)))
     {
         for _ in 0..depth(1, 2, 8) {
             let drawn = value("ssd", key, &Config::default(), &mut dice).unwrap_or_default();
@@ -345,7 +345,8 @@ fn a_key_makes_another_entry_or_leaves_the_state_as_it_is() {
             }
         }
     }
-    let found = on_two_threads(&cases, |(device, set)| decides(device, set));
+    let bases: BTreeMap<_, _> = DRIVES.into_iter().map(|device| (device, base(device))).collect();
+    let found = on_two_threads(&cases, |(device, set)| decides(device, set, bases[device].path()));
     let count = |wanted: Decided| found.iter().filter(|it| **it == wanted).count();
     // Or the test would find nothing.
     assert!(count(Decided::Shared) > 20, "{}", count(Decided::Shared));
@@ -360,26 +361,43 @@ enum Decided {
     Apart,
 }
 
-/// Sets a key and looks whether the state has another entry; either way it is that of a run without the cache.
-fn decides(device: &str, set: &str) -> Decided {
+/// The drives whose keys are set.
+const DRIVES: [&str; 2] = ["agrawal2008", "tlc-enterprise"];
+
+/// Runs a small drive with the values set; the file of its state, if it runs.
+fn saved(device: &str, settings: &RunSettings, set: Option<&str>) -> Option<Vec<u8>> {
     let folder = folder();
-    let cached = with(Some(all_in(folder.path())));
     let below = format!(
         "[device]\npreset = '{device}'\nblocks_per_plane = 32\nspare_factor = 0.3\n\
          [workload]\nkind = 'closed'\nrequests = 20\n[run]\nprecondition = 'random:1'\n"
     );
-    let saved = |settings: &RunSettings, sets: &[&str], name: &str| {
-        let drive = folder.path().join(name);
-        let save = format!("run.save_drive='{}'", drive.display());
-        let sets: Vec<_> = sets.iter().copied().chain([&save[..]]).collect();
-        let experiment = experiment(&[&below], &sets).ok()?;
-        outcome(&experiment, settings).ok()?;
-        // The keys that the file repeats come before the state, and may say more than decides it.
-        Some(std::fs::read(drive).unwrap())
-    };
-    saved(&cached, &[], "base").expect("the base runs");
-    let Some(varied) = saved(&with(None), &[set], "varied") else { return Decided::Refused };
-    let found = saved(&cached, &[set], "found").expect("it ran before");
+    let drive = folder.path().join("drive");
+    let save = format!("run.save_drive='{}'", drive.display());
+    let sets: Vec<_> = set.into_iter().chain([&save[..]]).collect();
+    let experiment = experiment(&[&below], &sets).ok()?;
+    outcome(&experiment, settings).ok()?;
+    // The keys that the file repeats come before the state, and may say more than decides it.
+    Some(std::fs::read(drive).unwrap())
+}
+
+/// A folder with the state of a drive of which no key is set.
+fn base(device: &str) -> TempDir {
+    let folder = folder();
+    saved(device, &with(Some(all_in(folder.path()))), None).expect("the base runs");
+    folder
+}
+
+/// Sets a key and looks whether the state has another entry than that of the base; either way it is that of a run
+/// without the cache.
+fn decides(device: &str, set: &str, base: &Path) -> Decided {
+    let folder = folder();
+    for entry in std::fs::read_dir(base).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
+    }
+    let Some(varied) = saved(device, &with(None), Some(set)) else { return Decided::Refused };
+    let cached = with(Some(all_in(folder.path())));
+    let found = saved(device, &cached, Some(set)).expect("it ran before");
     assert!(found == varied, "{device} with {set} has another state, and the same entry");
     if states(folder.path()).len() > 1 {
         return Decided::Apart;
