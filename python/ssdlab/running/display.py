@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any
 
-from ssdlab import _core, counters, lifetime
+from ssdlab import _core
 from ssdlab.charts import stacks
 from ssdlab.layout import (
     Beside,
@@ -19,9 +19,9 @@ from ssdlab.layout import (
     continued,
     warnings,
 )
-from ssdlab.numbers import count, decimal_size, duration, energy, percent, significant
+from ssdlab.numbers import count, duration, energy, percent, significant
 from ssdlab.results import PARTS, Host, Kind, Record, Results, part_labels
-from ssdlab.running import remarks
+from ssdlab.running import drive, remarks
 from ssdlab.running.verdict import Verdict, verdict
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ REFUSALS = {
     "read_only": ("Refused", "end of life reached, writes are refused"),
     "unreadable": ("Failed", "the data are lost"),
     "power_lost": ("Unanswered", "power was cut"),
+    "capacity_exceeded": ("Refused", "the namespace or reclaim group has no room"),
 }
 
 
@@ -55,13 +56,14 @@ def results_table(results: Results, file: IO[str]) -> str:
         _classes(results.get("classes")),
         _failures(results.host),
         _breakdown(results, width, plain),
-        Beside.of(_flash(results), _wear(results)),
-        _lifetime(results),
-        _health(results.get("health")),
-        _ageing(results.get("media")),
-        _buffer(results),
-        _map(results),
-        _handles(results.get("fdp")),
+        Beside.of(drive.flash(results), drive.wear(results)),
+        drive.life(results),
+        drive.health(results.get("health")),
+        drive.ageing(results.get("media")),
+        drive.buffer(results),
+        drive.map_cache(results),
+        drive.handles(results.get("fdp")),
+        drive.commands(results.get("commands")),
         _power(results.get("power")),
         _disk(results),
         _zones(results),
@@ -231,67 +233,6 @@ def _disk(results: Results) -> Part | None:
     return Facts("Disk", rows + remarks.standby(disk))
 
 
-def _flash(results: Results) -> Part | None:
-    flash = results.get("flash")
-    if not flash:
-        return None
-    # Results of an older version have no bytes.
-    in_pages = flash["write_amplification"]
-    amplification = flash.get("write_amplification_bytes", in_pages)
-    rows = [
-        ("write amplification", "no writes" if amplification is None else f"{amplification:.3f}"),
-    ]
-    if in_pages != amplification:
-        rows.append(("  in flash pages", f"{in_pages:.3f}"))
-    rows += _counts("flash", flash)
-    if spare := flash.get("spare"):
-        rows.append(("spare space", percent(spare["nominal"])))
-        rows.append(("effective spare", percent(spare["effective"])))
-    cleaning = flash.get("cleaning", {})
-    rows += _counts("flash.cleaning", cleaning)
-    if cleaning.get("blocks_cleaned"):
-        rows.append(("cleaning efficiency", percent(cleaning["efficiency"])))
-        rows.append(("mean time to clean", duration(cleaning["mean_block_us"])))
-    rows += _counts("flash.merges", flash.get("merges", {}))
-    rows += _counts("flash.block_buffer", flash.get("block_buffer", {}))
-    rows += remarks.snapshots(flash)
-    return Facts("Flash", rows)
-
-
-def _map(results: Results) -> Part | None:
-    found = results.get("map")
-    if not found:
-        return None
-    rows = [("hits of look-ups", percent(found["hit_share"]))] if found.get("hit_share") else []
-    return Facts("Map cache", rows + _counts("map", found))
-
-
-def _buffer(results: Results) -> Part | None:
-    rows = _counts("buffer", results.get("buffer") or {})
-    return Facts("Write buffer", rows) if rows else None
-
-
-def _handles(fdp: Record | None) -> Part | None:
-    """What was written with each placement handle, and moved of it."""
-    if not fdp:
-        return None
-    rows = []
-    for handle in fdp["handles"]:
-        if handle["host_bytes"]:
-            written = decimal_size(handle["host_bytes"])
-            words = f"WA {handle['write_amplification']:.3f}, {written} written"
-            rows.append((f"handle {handle['handle']}", words))
-    if fdp["open_units"]:
-        rows.append(("spare in open units", percent(fdp["spare_in_open_units"])))
-    for label, event in (
-        ("writes with no such handle", "invalid_handle"),
-        ("units given up", "unit_not_full"),
-    ):
-        if number := fdp["events"][event]:
-            rows.append((label, count(number)))
-    return Facts("Placement handles", rows) if rows else None
-
-
 def _power(power: Record | None) -> Part | None:
     if not power:
         return None
@@ -348,75 +289,6 @@ def _array(results: Results) -> Part | None:
     return Facts("Array", rows)
 
 
-def _wear(results: Results) -> Part | None:
-    wear = results.get("wear")
-    if not wear:
-        return None
-    rows = [
-        ("mean erase count", f"{wear['mean_erases']:.3f}"),
-        ("max erase count", count(wear["max_erases"])),
-        ("mean P/E cycles left", f"{wear['mean_remaining']:,.1f}"),
-    ]
-    used = wear["mean_erases"] / (wear["mean_erases"] + wear["mean_remaining"] or 1)
-    rows.append(("rated life left", f"{100 * (1 - used):.3f}%"))
-    if wear["expired_blocks"]:
-        rows.append(("worn-out blocks", count(wear["expired_blocks"])))
-    if wear.get("ended"):
-        rows.append(("end of life reached", "no spare space left"))
-    rows += _counts("wear", wear)
-    if (life := lifetime.of(results)) is not None:
-        rows.append(("TBW under this load", _written(life)))
-        if life.drive_writes_per_day is not None:
-            per_day = f"{life.drive_writes_per_day:,.3g}"
-            rows.append((f"  DWPD over {life.service_years:g} years", per_day))
-        if first := wear["lifetime"].get("first_expiry"):
-            written = decimal_size(first["host_bytes"])
-            rows.append(("first block worn out after", written))
-    return Facts("Wear", rows)
-
-
-def _written(life: lifetime.Lifetime) -> str:
-    """What the host may write, with its error, or why that is not known."""
-    if life.host_bytes is None:
-        return life.why_not
-    around = f" ± {100 * life.error:.2g}%" if life.error is not None else ""
-    return f"{decimal_size(life.host_bytes)}{around}"
-
-
-def _lifetime(results: Results) -> Part | None:
-    """Why the lifetime is not known, and what measures it."""
-    life = lifetime.of(results)
-    if life is None or life.known or life.unlimited or life.reason is None:
-        return None
-    return Text("Lifetime: ", style="bold").append(f"{life.reason}.", style="default")
-
-
-def _health(health: Mapping[str, Any] | None) -> Part | None:
-    """What the drive's own log of health would say, on one line."""
-    if not health:  # results of an older version have none
-        return None
-    written = 512e-6 * health["data_units_written"]
-    amount = decimal_size(written * 1e9)
-    said = f"{health['percentage_used']}% used, {health['available_spare']}% of the spare available"
-    line = Text("Health: ", style="bold").append(f"{said}, {amount} written", style="default")
-    if warned := ", ".join(health["critical_warnings"]):
-        line.append(f"\nCritical warning {health['critical_warning']}: {warned}", style="bold red")
-    return line
-
-
-def _ageing(media: Mapping[str, Any] | None) -> Part | None:
-    """What age and wear did to the data, and what reading them took, on one line."""
-    if not media or not media["page_reads"]:
-        return None
-    reads, retries = media["page_reads"], media["mean_retries"]
-    said = f"{media['clock_days']:,.4g} days old at 30 °C at most, {retries:.3g} retries a page"
-    if lost := media["uncorrectable"]:
-        said += f", {lost:,} of {reads:,} pages read beyond correction"
-        if rebuilt := media["rebuilt"]:
-            said += f" ({rebuilt:,} rebuilt from parity)"
-    return Text("Age: ", style="bold").append(said, style="default")
-
-
 def _energy(found: Record | None) -> Part | None:
     """What was taken of the supply, and the load beside it."""
     if not found or not found.joules or not found.mean_watts:
@@ -432,10 +304,6 @@ def _energy(found: Record | None) -> Part | None:
         said[-1] += f", {percent(found.utilisation)} busy"
         line.append(f"\n{', '.join(said)}", style="default")
     return line
-
-
-def _counts(section: str, found: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(label, count(number)) for label, number in counters.shown(section, found)]
 
 
 def _units(units: list[Any], width: int, plain: bool) -> Part | None:
