@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
-from ssdlab import _core
+from ssdlab import _core, counters, lifetime
 from ssdlab.charts import stacks
 from ssdlab.layout import (
     Beside,
@@ -19,9 +19,9 @@ from ssdlab.layout import (
     continued,
     warnings,
 )
-from ssdlab.numbers import count, duration, energy, percent, significant
+from ssdlab.numbers import count, decimal_size, duration, energy, percent, significant
 from ssdlab.results import PARTS, Host, Kind, Record, Results, part_labels
-from ssdlab.running import drive, remarks
+from ssdlab.running import remarks
 from ssdlab.running.verdict import Verdict, verdict
 
 if TYPE_CHECKING:
@@ -56,18 +56,18 @@ def results_table(results: Results, file: IO[str]) -> str:
         _classes(results.get("classes")),
         _failures(results.host),
         _breakdown(results, width, plain),
-        Beside.of(drive.flash(results), drive.wear(results)),
-        drive.life(results),
-        drive.health(results.get("health")),
-        drive.ageing(results.get("media")),
-        drive.buffer(results),
-        drive.map_cache(results),
-        drive.handles(results.get("fdp")),
-        drive.commands(results.get("commands")),
-        _power(results.get("power")),
-        _disk(results),
+        Beside.of(_flash(results), _wear(results)),
+        _lifetime(results),
+        _health(results.get("health")),
+        _ageing(results.get("media")),
+        _buffer(results),
+        _map(results),
+        _seldom(results, "fdp"),
+        _seldom(results, "commands"),
+        _seldom(results, "power"),
+        _seldom(results, "disk"),
         _zones(results),
-        _array(results),
+        _seldom(results, "array"),
         remarks.cache(results.get("cache")),
         _energy(results.get("energy")),
         _units(results.get("units") or [], width, plain),
@@ -87,6 +87,16 @@ def _zones(results: Results) -> Part | None:
     from ssdlab.running.zones import part
 
     return part(results)
+
+
+def _seldom(results: Results, section: str) -> Part | None:
+    """A section that few runs have: a plain start imports little."""
+    found = results.get(section)
+    if not found:
+        return None
+    from ssdlab.running.seldom import PARTS
+
+    return PARTS[section](found)
 
 
 def advice_lines(advice: Advice, file: IO[str], again: Again) -> str:
@@ -210,83 +220,113 @@ def _breakdown(results: Results, width: int, plain: bool) -> Part | None:
     return Group(Text("Where the time goes", style="bold"), bar, table)
 
 
-#: Activities of the heads, in this order.
-MECHANICS = ("seek", "rotation", "transfer")
-
-
-def _disk(results: Results) -> Part | None:
-    disk = results.get("disk")
-    if not disk:
+def _flash(results: Results) -> Part | None:
+    flash = results.get("flash")
+    if not flash:
         return None
-    rows = [("disks", count(disk["disks"]))] if disk["disks"] > 1 else []
-    if disk["hit_share"] is not None:
-        rows.append(("reads served from the buffer", percent(disk["hit_share"])))
-    if disk["media_reads"] + disk["media_writes"]:
-        rows += [
-            ("reads from the disk", count(disk["media_reads"])),
-            ("writes to the disk", count(disk["media_writes"])),
-            *((f"mean {part}", duration(disk["mean_us"][part], 4)) for part in MECHANICS),
-        ]
-    if disk["busy"] is not None:
-        rows.append(("head utilisation", percent(disk["busy"])))
-        rows += [(f"  {part}", percent(disk["busy_parts"][part])) for part in MECHANICS]
-    return Facts("Disk", rows + remarks.standby(disk))
+    # Results of an older version have no bytes.
+    in_pages = flash["write_amplification"]
+    amplification = flash.get("write_amplification_bytes", in_pages)
+    rows = [
+        ("write amplification", "no writes" if amplification is None else f"{amplification:.3f}"),
+    ]
+    if in_pages != amplification:
+        rows.append(("  in flash pages", f"{in_pages:.3f}"))
+    rows += _counts("flash", flash)
+    if spare := flash.get("spare"):
+        rows.append(("spare space", percent(spare["nominal"])))
+        rows.append(("effective spare", percent(spare["effective"])))
+    cleaning = flash.get("cleaning", {})
+    rows += _counts("flash.cleaning", cleaning)
+    if cleaning.get("blocks_cleaned"):
+        rows.append(("cleaning efficiency", percent(cleaning["efficiency"])))
+        rows.append(("mean time to clean", duration(cleaning["mean_block_us"])))
+    rows += _counts("flash.merges", flash.get("merges", {}))
+    rows += _counts("flash.block_buffer", flash.get("block_buffer", {}))
+    rows += remarks.snapshots(flash)
+    return Facts("Flash", rows)
 
 
-def _power(power: Record | None) -> Part | None:
-    if not power:
+def _map(results: Results) -> Part | None:
+    found = results.get("map")
+    if not found:
         return None
-    rows = [("cuts", count(power["cuts"]))]
-    times = power["recovery_seconds"]
-    if times["mean"] is not None:
-        mean, longest = (duration(times[key] * 1e6, 4) for key in ("mean", "max"))
-        rows.append(("recovery", mean if mean == longest else f"{mean}, at most {longest}"))
-    for label, key in (
-        ("pages read", "pages_read"),
-        ("torn pages", "torn_pages"),
-        ("interrupted erases", "interrupted_erases"),
-        ("pages rewritten", "pages_rewritten"),
-        ("checkpoint pages", "checkpoint_programs"),
-        ("unacknowledged writes kept", "unacknowledged_kept"),
-        ("unacknowledged writes lost", "unacknowledged_lost"),
-        ("trims undone", "trims_undone"),
-        ("durable pages lost", "durable_lost"),
-    ):
-        if power[key] or key == "durable_lost":
-            rows.append((label, count(power[key])))
-    return Facts("Power cuts", rows)
+    rows = [("hits of look-ups", percent(found["hit_share"]))] if found.get("hit_share") else []
+    return Facts("Map cache", rows + _counts("map", found))
 
 
-def _array(results: Results) -> Part | None:
-    """What redundancy did."""
-    array = results.get("array")
-    if not array:
+def _buffer(results: Results) -> Part | None:
+    rows = _counts("buffer", results.get("buffer") or {})
+    return Facts("Write buffer", rows) if rows else None
+
+
+def _wear(results: Results) -> Part | None:
+    wear = results.get("wear")
+    if not wear:
         return None
-    rows = [("redundancy", array.redundancy)]
-    if array.full_stripe_share is not None:
-        rows.append(("full-stripe writes", percent(array.full_stripe_share)))
-        rows.append(("parity reads", count(array.parity_reads)))
-        rows.append(("parity writes", count(array.parity_writes)))
-    if array.write_amplification is not None:
-        rows.append(("WA of the array", f"{array.write_amplification:.3f}"))
-    if array.stripe_waits:
-        rows.append(("waits for a stripe lock", count(array.stripe_waits)))
-    if array.reads_around:
-        rows.append(("reads around a cleaning member", count(array.reads_around)))
-    if array.member_failures:
-        rows.append(("failed members", count(array.member_failures)))
-        rows.append(("degraded reads", count(array.degraded_reads)))
-    if rebuild := array.get("rebuild"):
-        rows.append(("rebuilt", percent(rebuild.progress)))
-        rows.append(("rebuild time", duration(rebuild.seconds * 1e6)))
-    if hole := array.get("hole"):
-        rows.append(("stripes torn by power cuts", count(hole.stripes_dirty)))
-        rows.append(("stripes resynchronised", count(hole.stripes_resynced)))
-        rows.append(("resync time", duration(hole.resync_seconds * 1e6)))
-        rows.append(("chunks lost to the write hole", count(hole.chunks_wrong)))
-    if array.data_loss_sectors:
-        rows.append(("data loss", f"{count(array.data_loss_sectors)} sectors"))
-    return Facts("Array", rows)
+    rows = [
+        ("mean erase count", f"{wear['mean_erases']:.3f}"),
+        ("max erase count", count(wear["max_erases"])),
+        ("mean P/E cycles left", f"{wear['mean_remaining']:,.1f}"),
+    ]
+    used = wear["mean_erases"] / (wear["mean_erases"] + wear["mean_remaining"] or 1)
+    rows.append(("rated life left", f"{100 * (1 - used):.3f}%"))
+    if wear["expired_blocks"]:
+        rows.append(("worn-out blocks", count(wear["expired_blocks"])))
+    if wear.get("ended"):
+        rows.append(("end of life reached", "no spare space left"))
+    rows += _counts("wear", wear)
+    if (life := lifetime.of(results)) is not None:
+        rows.append(("TBW under this load", _written(life)))
+        if life.drive_writes_per_day is not None:
+            per_day = f"{life.drive_writes_per_day:,.3g}"
+            rows.append((f"  DWPD over {life.service_years:g} years", per_day))
+        if first := wear["lifetime"].get("first_expiry"):
+            written = decimal_size(first["host_bytes"])
+            rows.append(("first block worn out after", written))
+    return Facts("Wear", rows)
+
+
+def _written(life: lifetime.Lifetime) -> str:
+    """What the host may write, with its error, or why that is not known."""
+    if life.host_bytes is None:
+        return life.why_not
+    around = f" ± {100 * life.error:.2g}%" if life.error is not None else ""
+    return f"{decimal_size(life.host_bytes)}{around}"
+
+
+def _lifetime(results: Results) -> Part | None:
+    """Why the lifetime is not known, and what measures it."""
+    life = lifetime.of(results)
+    if life is None or life.known or life.unlimited or life.reason is None:
+        return None
+    return Text("Lifetime: ", style="bold").append(f"{life.reason}.", style="default")
+
+
+def _health(health: Mapping[str, Any] | None) -> Part | None:
+    """What the drive's own log of health would say, on one line."""
+    if not health:  # results of an older version have none
+        return None
+    written = 512e-6 * health["data_units_written"]
+    amount = decimal_size(written * 1e9)
+    said = f"{health['percentage_used']}% used, {health['available_spare']}% of the spare available"
+    line = Text("Health: ", style="bold").append(f"{said}, {amount} written", style="default")
+    if warned := ", ".join(health["critical_warnings"]):
+        line.append(f"\nCritical warning {health['critical_warning']}: {warned}", style="bold red")
+    return line
+
+
+def _ageing(media: Mapping[str, Any] | None) -> Part | None:
+    """What age and wear did to the data, and what reading them took, on one line."""
+    if not media or not media["page_reads"]:
+        return None
+    reads, retries = media["page_reads"], media["mean_retries"]
+    said = f"{media['clock_days']:,.4g} days old at 30 °C at most, {retries:.3g} retries a page"
+    if lost := media["uncorrectable"]:
+        said += f", {lost:,} of {reads:,} pages read beyond correction"
+        if rebuilt := media["rebuilt"]:
+            said += f" ({rebuilt:,} rebuilt from parity)"
+    return Text("Age: ", style="bold").append(said, style="default")
 
 
 def _energy(found: Record | None) -> Part | None:
@@ -304,6 +344,10 @@ def _energy(found: Record | None) -> Part | None:
         said[-1] += f", {percent(found.utilisation)} busy"
         line.append(f"\n{', '.join(said)}", style="default")
     return line
+
+
+def _counts(section: str, found: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(label, count(number)) for label, number in counters.shown(section, found)]
 
 
 def _units(units: list[Any], width: int, plain: bool) -> Part | None:
