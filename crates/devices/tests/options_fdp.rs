@@ -35,7 +35,8 @@ pub fn rows() -> Vec<Row> {
     )
     .given("device.spare_factor", json!(0.25))
     .given("device.fdp.handles", json!(2))
-    .given("device.fdp.place", json!("address(0-10%:1)"));
+    .given("device.fdp.place", json!("address(0-10%:1)"))
+    .requests(12_000);
     apart.buffered = true;
     vec![
         late,
