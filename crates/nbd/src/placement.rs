@@ -25,7 +25,7 @@ pub struct Placement {
 
 /// How a host names where a write goes: a handle in a reclaim group.
 ///
-/// Within the program the number of a placement is group x handles + handle. A placement identifier of NVMe has the
+/// Within the program the number of a placement is group x handles + handle. A placement identifier of `NVMe` has the
 /// group in its upper bits, as many as the number of groups takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Naming {
