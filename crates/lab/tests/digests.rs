@@ -2,7 +2,7 @@
 //!
 //! `presets.tsv` has every device preset under every workload preset, smaller and shorter; `random.tsv`
 //! 500 random experiments, 200 of drives with a write buffer, and 30 of such with frontiers or wear levelling,
-//! written out, so that a change of what draws them leaves them alone; `groups.tsv` drives with reclaim groups. A change
+//! written out, so that a change of what draws them leaves them alone. A change
 //! that means to move numbers refreshes the files (`SSDLAB_UPDATE=1 cargo test -p lab digests::`) and
 //! says in its commit what moved; any other change must leave them as they are.
 
@@ -45,7 +45,7 @@ fn hold(name: &str, experiments: &[Row]) {
     let digests = on_two_threads(experiments, |row| {
         let outcome = outcome(&Config::from_line(&row.config));
         // A wrong key would make a row that guards nothing.
-        if name != "random.tsv" {
+        if name == "presets.tsv" {
             assert!(matches!(outcome, Outcome::Results(_)), "{}: {outcome:?}", row.name);
         }
         digest(&outcome)
@@ -152,34 +152,6 @@ fn presets_under_workloads_are_as_they_were() {
         }
     }
     hold("presets.tsv", &some(&experiments));
-}
-
-#[test]
-fn reclaim_groups_are_as_they_were() {
-    let drive = "device.preset=\"tlc-enterprise\"; device.blocks_per_plane=32; device.scale=24; \
-                 device.spare_factor=0.4; run.precondition=\"random:1\"; \
-                 workload.preset=\"random-write\"; workload.requests=2000";
-    let rows = [
-        ("two groups", "device.fdp.handles=1; device.fdp.groups=2"),
-        (
-            "by address",
-            "device.fdp.handles=2; device.fdp.groups=2; device.fdp.place=\"address(0-40%:1, 60-100%:2)\"",
-        ),
-        (
-            "dies that are cleaned apart",
-            "device.cleaning.reclaim=\"block\"; device.fdp.handles=2; device.fdp.groups=4",
-        ),
-    ];
-    let experiments: Vec<Row> = rows
-        .iter()
-        .map(|(name, keys)| Row {
-            name: (*name).to_owned(),
-            tags: "-".to_owned(),
-            digest: String::new(),
-            config: format!("{drive}; {keys}"),
-        })
-        .collect();
-    hold("groups.tsv", &experiments);
 }
 
 #[test]
