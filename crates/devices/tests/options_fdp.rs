@@ -26,8 +26,21 @@ pub fn rows() -> Vec<Row> {
     )
     .given("device.fdp.handles", json!(1));
     late.buffered = true;
+    // The rule names handles of the first group alone, which is half of the drive.
+    let mut apart = row(
+        "device.fdp.groups",
+        [json!(1), json!(2)],
+        TWO_KINDS,
+        (|o| o.report.counts.refused_pages as f64, More),
+    )
+    .given("device.spare_factor", json!(0.25))
+    .given("device.fdp.handles", json!(2))
+    .given("device.fdp.place", json!("address(0-10%:1)"))
+    .requests(12_000);
+    apart.buffered = true;
     vec![
         late,
+        apart,
         // What is written at random and what in sequence, or all together.
         placed("device.fdp.handles", [json!(1), json!(2)]),
         // Cold pages that are moved stay apart from hot ones.

@@ -12,7 +12,7 @@ const MUCH_FOREIGN: f64 = 0.1;
 /// The section `fdp`: the statistics of flexible data placement, and each handle by what it wrote.
 pub fn section(report: &FdpReport) -> Value {
     let handles = report.handles.iter().enumerate().map(|(number, it)| {
-        json!({
+        let mut row = json!({
             "handle": number,
             "host_bytes": it.host,
             "media_bytes": it.media,
@@ -26,7 +26,15 @@ pub fn section(report: &FdpReport) -> Value {
             "units_given_up": it.partly,
             "left_bytes": it.left,
             "left_seconds": it.time_left.map(|ns| ns as f64 / 1e9),
-        })
+        });
+        if report.groups > 1 {
+            let handles = report.handles.len() / report.groups as usize;
+            row["placement"] = json!(number);
+            row["group"] = json!(number / handles);
+            row["handle"] = json!(number % handles);
+            row["refused_bytes"] = json!(it.refused);
+        }
+        row
     });
     let curve = report.curve.iter();
     let curve = curve.map(|(at, slope)| json!({ "capacities": at, "write_amplification": slope }));
@@ -36,7 +44,7 @@ pub fn section(report: &FdpReport) -> Value {
         .map(|(kind, count)| (kind.name().to_owned(), json!(count)))
         .collect();
     let sum = |of: fn(&HandleReport) -> u64| report.handles.iter().map(of).sum::<u64>();
-    json!({
+    let mut section = json!({
         "unit_bytes": report.unit,
         "units": report.units,
         "spare_units": report.spare,
@@ -55,7 +63,12 @@ pub fn section(report: &FdpReport) -> Value {
             "controller": report.last[1].iter().map(event).collect::<Vec<Value>>(),
         },
         "handles": handles.collect::<Vec<Value>>(),
-    })
+    });
+    if report.groups > 1 {
+        section["groups"] = json!(report.groups);
+        section["refused_bytes"] = json!(sum(|it| it.refused));
+    }
+    section
 }
 
 /// The same as a host sees it in the log pages of its drive.
@@ -79,6 +92,10 @@ pub fn shown(report: &FdpReport) -> nbd::Placement {
     };
     nbd::Placement {
         handles: report.handles.iter().map(handle).collect(),
+        naming: nbd::Naming {
+            handles: report.handles.len() as u32 / report.groups,
+            groups: report.groups,
+        },
         unit_bytes: report.unit,
         limit_seconds: report.time_limit.map_or(0, |ns| ns.div_ceil(SECOND_NS) as u32),
         host_bytes: report.handles.iter().map(|it| it.host).sum(),

@@ -51,7 +51,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
     ) -> Vec<Namespace> {
         let clients: Vec<LocalClient> =
             (0..QUEUES_IN_ALL).map(|_| self.local(floor.clone())).collect();
-        let handles = self.placement().map(|it| it.handles.len());
+        let handles = self.placement().map(|it| it.naming);
         let zones = self.zone_limits();
         let whole = [NamespaceWish::whole(self.setup.export.bytes)];
         let mut first = 0;

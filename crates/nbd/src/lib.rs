@@ -69,7 +69,7 @@ pub use local::{LocalClient, Reply, Wanted};
 pub use mount::Mount;
 pub use nvme::{Namespace, NvmeTarget};
 pub use orders::Orders;
-pub use placement::{Placement, PlacementEvent, PlacementHandle};
+pub use placement::{Naming, Placement, PlacementEvent, PlacementHandle};
 pub use protocol::{Asked, Command, Conversation, Event, MOST_DATA_BYTES, Refusal};
 pub use punctuality::{Punctuality, Verdict};
 pub use recording::Recording;

@@ -3,8 +3,10 @@
 /// What a drive says of its placement handles. Sizes are bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// Each handle.
+    /// Each handle, those of the first reclaim group first.
     pub handles: Vec<PlacementHandle>,
+    /// How they are named.
+    pub naming: Naming,
     /// Of a reclaim unit.
     pub unit_bytes: u64,
     /// How long it may be open, s; 0 where that is not limited.
@@ -19,6 +21,56 @@ pub struct Placement {
     pub hosts_events: Vec<PlacementEvent>,
     /// The last of the drive's own.
     pub own_events: Vec<PlacementEvent>,
+}
+
+/// How a host names where a write goes: a handle in a reclaim group.
+///
+/// Within the program the number of a placement is group x handles + handle. A placement identifier of `NVMe` has the
+/// group in its upper bits, as many as the number of groups takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Naming {
+    /// In each group.
+    pub handles: u32,
+    /// Reclaim groups.
+    pub groups: u32,
+}
+
+impl Default for Naming {
+    fn default() -> Naming {
+        Naming { handles: 0, groups: 1 }
+    }
+}
+
+impl Naming {
+    /// How many placements there are.
+    pub fn count(self) -> usize {
+        self.handles as usize * self.groups as usize
+    }
+
+    /// Bits of an identifier that name the group (RGIF).
+    pub fn bits_of_group(self) -> u32 {
+        self.groups.next_power_of_two().trailing_zeros()
+    }
+
+    /// The group and the handle of a placement.
+    pub fn parts(self, placement: u32) -> (u32, u32) {
+        let handles = self.handles.max(1);
+        (placement / handles, placement % handles)
+    }
+
+    /// The identifier of a placement.
+    pub fn identifier(self, placement: u32) -> u16 {
+        let (group, handle) = self.parts(placement);
+        (group << (u16::BITS - self.bits_of_group()) | handle) as u16
+    }
+
+    /// The placement of an identifier, if there is one.
+    pub fn placement(self, identifier: u16) -> Option<u32> {
+        let below = u16::BITS - self.bits_of_group();
+        let (group, handle) =
+            (u32::from(identifier) >> below, u32::from(identifier) & ((1 << below) - 1));
+        (group < self.groups && handle < self.handles).then(|| group * self.handles + handle)
+    }
 }
 
 /// A placement handle.
@@ -47,4 +99,23 @@ pub struct PlacementEvent {
     pub sectors: u32,
     /// Bytes that the host had asked to write before it.
     pub after_bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Naming;
+
+    #[test]
+    fn identifiers_and_placements_are_inverse_to_each_other() {
+        for (handles, groups) in [(1, 1), (3, 1), (64, 1), (3, 2), (8, 5), (64, 2), (1, 128)] {
+            let naming = Naming { handles, groups };
+            let named: Vec<u32> =
+                (0..=u16::MAX).filter_map(|identifier| naming.placement(identifier)).collect();
+            assert_eq!(named, (0..naming.count() as u32).collect::<Vec<_>>());
+            let back = |it: &u32| naming.placement(naming.identifier(*it)) == Some(*it);
+            assert!(named.iter().all(back), "{naming:?}");
+        }
+        let naming = Naming { handles: 8, groups: 5 };
+        assert_eq!((naming.bits_of_group(), naming.identifier(11)), (3, 1 << 13 | 3));
+    }
 }

@@ -185,12 +185,20 @@ impl Ssd {
     /// The map and the stamps in the flash are inverse to each other.
     fn audit_map(&self, begun: &Begun) -> Result<(), String> {
         let geometry = self.geometry();
+        if let Some((lpn, group)) = self.ftl.strays().next() {
+            return Err(format!(
+                "logical page {} lies in reclaim group {}, which its write did not name",
+                lpn.0, group.0
+            ));
+        }
         let mut mapped = 0u64;
         for (lpn, ppn) in self.ftl.mapped() {
             mapped += 1;
             let (block, page) = (geometry.block_of(ppn), geometry.page_in_block(ppn));
             ensure!(
-                geometry.domain_pool[geometry.domain_of(block).at()] == geometry.pool_of(lpn),
+                self.ftl.has_groups()
+                    || geometry.domain_pool[geometry.domain_of(block).at()]
+                        == geometry.pool_of(lpn),
                 "logical page {} lies outside its pool, in block {}",
                 lpn.0,
                 block.0

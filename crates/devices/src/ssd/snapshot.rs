@@ -163,6 +163,9 @@ fn shape(config: &SsdConfig, geometry: &Geometry) -> Vec<(String, String)> {
         let fdp = &config.fdp;
         shape.push(("device.fdp.handles".to_owned(), fdp.handles.to_string()));
         shape.push(("device.fdp.isolation".to_owned(), fdp.isolation.to_string()));
+        if fdp.groups > 1 {
+            shape.push(("device.fdp.groups".to_owned(), fdp.groups.to_string()));
+        }
     }
     if Geometry::snapshots_kept(config) > 0 {
         shape.push(("device.snapshots.most".to_owned(), config.snapshots.most.to_string()));

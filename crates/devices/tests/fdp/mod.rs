@@ -1,6 +1,7 @@
 //! Placement handles: laws (one handle, permuted numbers, sums, with time and without), equations, refusals.
 
 mod equations;
+mod groups;
 mod laws;
 mod logs;
 mod refusals;

@@ -91,6 +91,55 @@ fn contradictions_name_keys_values_and_a_remedy() {
             &["device.fdp.handles"],
         ),
     ];
+    hold(rows);
+}
+
+#[test]
+fn contradictions_of_reclaim_groups_name_keys_values_and_a_remedy() {
+    let three = ("device.fdp.handles", json!(3));
+    hold(vec![
+        (
+            buffered(),
+            vec![three.clone(), ("device.fdp.groups", json!(3))],
+            &["device.fdp.groups", "8 dies do not divide into 3 groups; use one of 1, 2, 4, 8"],
+        ),
+        (
+            buffered(),
+            vec![three.clone(), ("device.fdp.groups", json!(0))],
+            &["device.fdp.groups", "at least 1"],
+        ),
+        (
+            buffered(),
+            vec![three.clone(), ("device.fdp.groups", json!(64))],
+            &["device.fdp.groups", "are 192 placements; at most 128: use at most 42 groups"],
+        ),
+        (
+            buffered(),
+            vec![
+                three.clone(),
+                ("device.fdp.groups", json!(2)),
+                ("device.fdp.place", json!("address(0-4%:6)")),
+            ],
+            &["device.fdp.place", "names handle 6", "handles 0 to 5"],
+        ),
+        (
+            plane(96, 32, 0.3),
+            vec![three.clone(), ("device.fdp.groups", json!(2))],
+            &["device.fdp.groups", "device.buffer.size", "use a write buffer, or 1 group"],
+        ),
+        (
+            buffered(),
+            vec![
+                ("device.fdp.handles", json!(4)),
+                ("device.fdp.groups", json!(8)),
+                ("device.spare_factor", json!(0.1)),
+            ],
+            &["device.fdp.handles", "4 handles keep 5 reclaim units open", "use at most"],
+        ),
+    ]);
+}
+
+fn hold(rows: Vec<Row>) {
     for (keys, more, words) in rows {
         let error = refused(keys, &more);
         for word in words {

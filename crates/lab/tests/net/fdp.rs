@@ -12,6 +12,7 @@ pub fn is_own(path: &str) -> bool {
 pub fn of_fdp(path: &str, dice: &mut Dice) -> Option<String> {
     Some(match path.strip_prefix("device.fdp.")? {
         "handles" => dice.whole(&[0, 1, 2, 3, 8, 64]),
+        "groups" => dice.whole(&[0, 1, 2, 3, 4, 8, 200]),
         "time_limit" => dice.text(&["none", "1us", "1ms", "10s"]),
         "isolation" => dice.text(&["initial", "persistent"]),
         _ => dice.text(&["none", "queue", "address(0-10%:1)", "size(<=4KiB:1)"]),

@@ -3,6 +3,7 @@
 //! After the NVM Express base specification 1.4, its NVM command set, and `NVMe` over Fabrics 1.1; the names
 //! are theirs.
 
+use crate::placement::Naming;
 use engine::Handle;
 
 /// Bytes of a command, and of a completion.
@@ -200,11 +201,16 @@ impl Entry {
 
     /// The placement handle that a write names by a directive of data placement (type 2) or streams (type 1), which
     /// counts streams from 1.
-    pub fn handle(&self) -> Handle {
-        let named = u64::from(self.word(13) >> 16);
+    pub fn handle(&self, naming: Option<Naming>) -> Handle {
+        let named = self.word(13) >> 16;
         match self.word(12) >> 20 & 0xf {
-            2 => Handle::new(named),
-            1 if named > 0 => Handle::new(named - 1),
+            2 => {
+                let naming = naming.filter(|it| it.groups > 1);
+                // What is not there stays so.
+                let there = |it: Naming| it.placement(named as u16).unwrap_or(u32::MAX);
+                Handle::new(naming.map_or(named, there).into())
+            }
+            1 if named > 0 => Handle::new(u64::from(named) - 1),
             _ => Handle::NONE,
         }
     }

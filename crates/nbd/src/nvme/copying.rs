@@ -67,7 +67,7 @@ pub fn begin(
     namespace.part.map(to - namespace.part.first, bytes.into())?;
     let (client, held_back, output) =
         (owed.client(namespace).clone(), owed.held_back, Arc::clone(&owed.output));
-    let (id, fua, handle) = (entry.id(), entry.is_durable(), entry.handle());
+    let (id, fua, handle) = (entry.id(), entry.is_durable(), entry.handle(namespace.handles));
     let reply = plain(entry, namespace, owed);
     let whole: Whole = Box::new(move |outcome| match outcome {
         Ok(data) => {

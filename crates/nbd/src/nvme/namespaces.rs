@@ -9,7 +9,7 @@ use crate::clock::WallClock;
 use crate::control::Control;
 use crate::health::Health;
 use crate::local::LocalClient;
-use crate::placement::Placement;
+use crate::placement::{Naming, Placement};
 use crate::zones::{ZoneLimits, ZonesAltered};
 use engine::Namespace as Part;
 use std::fmt;
@@ -35,7 +35,7 @@ pub struct Namespace {
     /// Its id as a UUID.
     pub id: [u8; 16],
     /// Its placement handles, if it has some.
-    pub handles: Option<usize>,
+    pub handles: Option<Naming>,
     /// What its zones are like, if it has some.
     pub zones: Option<ZoneLimits>,
     /// It has refused a write, because it takes no more.
@@ -55,7 +55,7 @@ impl Namespace {
         name: &str,
         clients: Vec<LocalClient>,
         control: Control,
-        (handles, zones, part): (Option<usize>, Option<ZoneLimits>, Part),
+        (handles, zones, part): (Option<Naming>, Option<ZoneLimits>, Part),
     ) -> Self {
         let export = clients.first().map_or_else(Export::default, LocalClient::export);
         let export = Export { bytes: part.wish.bytes, ..export };

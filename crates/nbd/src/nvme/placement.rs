@@ -60,28 +60,28 @@ pub fn page(number: u8, entry: &Entry, subsystem: &Subsystem) -> Option<Result<V
         CONFIGURATIONS => configurations(&placement, members),
         USAGE => usage(&placement),
         STATISTICS => statistics(&placement),
-        _ if entry.word(10) >> 8 & 1 != 0 => events(&placement.hosts_events, group),
-        _ => events(&placement.own_events, group),
+        _ if entry.word(10) >> 8 & 1 != 0 => events(&placement.hosts_events, &placement, group),
+        _ => events(&placement.own_events, &placement, group),
     }))
 }
 
 /// The one configuration.
 fn configurations(placement: &Placement, namespaces: usize) -> Vec<u8> {
-    let handles = placement.handles.len();
+    let (naming, handles) = (placement.naming, placement.naming.handles as usize);
     let size = (64 + 4 * handles).next_multiple_of(8);
     let mut page = vec![0; 16 + size];
     put(&mut page, 4, (16 + size) as u64, 4);
     let it = &mut page[16..];
     put(it, 0, size as u64, 2);
-    it[2] = IS_VALID;
-    // One reclaim group, so that an identifier is the number of a handle.
-    put(it, 4, 1, 4);
+    // With one reclaim group an identifier is the number of a handle.
+    it[2] = IS_VALID | naming.bits_of_group() as u8;
+    put(it, 4, naming.groups.into(), 4);
     put(it, 8, handles as u64, 2);
     put(it, 10, handles as u64 - 1, 2);
     put(it, 12, namespaces as u64, 4);
     put(it, 16, placement.unit_bytes, 8);
     put(it, 24, placement.limit_seconds.into(), 4);
-    for (number, handle) in placement.handles.iter().enumerate() {
+    for (number, handle) in placement.handles.iter().take(handles).enumerate() {
         it[64 + 4 * number] =
             if handle.persistent { PERSISTENTLY_ISOLATED } else { INITIALLY_ISOLATED };
     }
@@ -90,7 +90,7 @@ fn configurations(placement: &Placement, namespaces: usize) -> Vec<u8> {
 
 /// How each handle is used: the list of the namespace has all.
 fn usage(placement: &Placement) -> Vec<u8> {
-    let count = placement.handles.len();
+    let count = placement.naming.handles as usize;
     let mut page = vec![0; 8 + 8 * count];
     put(&mut page, 0, count as u64, 2);
     (0..count).for_each(|number| page[8 + 8 * number] = HOST_SPECIFIED);
@@ -108,7 +108,7 @@ fn statistics(placement: &Placement) -> Vec<u8> {
 
 /// The last events. The drive's account has no clock, so there is no time; what is told instead is how much the host
 /// had written, in the bytes of the vendor.
-fn events(events: &[PlacementEvent], group: u32) -> Vec<u8> {
+fn events(events: &[PlacementEvent], placement: &Placement, group: u32) -> Vec<u8> {
     let mut page = vec![0; 64 + EVENT_BYTES * events.len()];
     put(&mut page, 0, events.len() as u64, 4);
     for (event, it) in events.iter().zip(page[64..].chunks_exact_mut(EVENT_BYTES)) {
@@ -129,7 +129,9 @@ fn events(events: &[PlacementEvent], group: u32) -> Vec<u8> {
         }
         if let Some(handle) = event.handle {
             it[1] |= HAS_PLACE;
-            it[34] = handle;
+            let (group, handle) = placement.naming.parts(handle.into());
+            put(it, 32, group.into(), 2);
+            put(it, 34, handle.into(), 2);
         }
         put(it, 40, event.after_bytes, 8);
     }
@@ -143,8 +145,9 @@ fn status(placement: &Placement, block: u32) -> Vec<u8> {
     put(&mut page, 14, count as u64, 2);
     let all = placement.handles.iter().zip(page[16..].chunks_exact_mut(STATUS_BYTES));
     for (number, (handle, it)) in all.enumerate() {
-        put(it, 0, number as u64, 2);
-        put(it, 2, number as u64, 2);
+        let placed = number as u32;
+        put(it, 0, placement.naming.identifier(placed).into(), 2);
+        put(it, 2, placement.naming.parts(placed).1.into(), 2);
         put(it, 4, handle.left_seconds.into(), 4);
         put(it, 8, handle.left_bytes / u64::from(block), 8);
     }
@@ -155,19 +158,18 @@ fn status(placement: &Placement, block: u32) -> Vec<u8> {
 pub fn sends(entry: &Entry, namespace: &Namespace) -> Result<usize, Status> {
     let handles = namespace.handles.ok_or(Status::FDP_DISABLED)?;
     let count = (entry.word(10) >> 16) as usize + 1;
-    if entry.word(10) as u8 != UNIT_UPDATE || count > handles {
+    if entry.word(10) as u8 != UNIT_UPDATE || count > handles.count() {
         return Err(Status::INVALID_FIELD);
     }
     Ok(count * HANDLE_BYTES)
 }
 
-/// The handles that are to begin other reclaim units.
+/// The placements that are to begin other reclaim units.
 pub fn to_update(data: &[u8], namespace: &Namespace) -> Result<Vec<u16>, Status> {
     let (pairs, _) = data.as_chunks::<HANDLE_BYTES>();
-    let found: Vec<u16> = pairs.iter().map(|it| u16::from_le_bytes(*it)).collect();
-    let most = namespace.handles.unwrap_or(0);
-    let fits = found.iter().all(|handle| usize::from(*handle) < most);
-    if fits { Ok(found) } else { Err(Status::INVALID_FIELD) }
+    let naming = namespace.handles.unwrap_or_default();
+    let all = pairs.iter().map(|it| naming.placement(u16::from_le_bytes(*it)));
+    all.map(|it| it.map(|it| it as u16).ok_or(Status::INVALID_FIELD)).collect()
 }
 
 /// Whether the command to be told of handles is one; it is checked before it waits.
@@ -216,7 +218,7 @@ fn is_nothing(kind: u8, operation: u8, receives: bool) -> bool {
 /// The answer to a command about directives of a namespace, of which it asks or which it sets.
 pub fn directive(entry: &Entry, namespace: &Namespace, receives: bool) -> Result<Vec<u8>, Status> {
     let (operation, kind) = (entry.word(11) as u8, (entry.word(11) >> 8) as u8);
-    let handles = namespace.handles.ok_or(Status::INVALID_FIELD)?;
+    let handles = namespace.handles.ok_or(Status::INVALID_FIELD)?.count();
     let mut page = vec![0; 4096];
     match (kind, operation) {
         (IDENTIFY, PARAMETERS) if receives => {

@@ -145,8 +145,11 @@ pub fn execute_fused(
     let differs = Arc::<AtomicBool>::default();
     let (told, asker) = (Arc::clone(&differs), client.clone());
     let plain = plain(entry, namespace, owed);
-    let wanted =
-        Wanted { fua: entry.is_durable(), handle: entry.handle(), ..Wanted::write(offset, data) };
+    let wanted = Wanted {
+        fua: entry.is_durable(),
+        handle: entry.handle(namespace.handles),
+        ..Wanted::write(offset, data)
+    };
     let reply: Reply = Box::new(move |outcome| {
         if is_cut(&asker, outcome.is_err(), &output) {
             return plain(outcome);
@@ -254,7 +257,7 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
     let fua = entry.is_durable();
     match opcode {
         io::WRITE => {
-            let handle = entry.handle();
+            let handle = entry.handle(namespace.handles);
             let wanted = Wanted { fua, handle, ..Wanted::write(offset, data) };
             client.ask_at_once(wanted, held_back, plain(entry, namespace, owed));
         }

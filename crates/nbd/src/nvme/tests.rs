@@ -10,7 +10,7 @@ use crate::clock::Scale;
 use crate::control::Control;
 use crate::floor::Floor;
 use crate::listen::{Address, ClientStream};
-use crate::placement::{Placement, PlacementHandle};
+use crate::placement::{Naming, Placement, PlacementHandle};
 use crate::punctuality::Punctuality;
 use crate::server::Server;
 use crate::setup::{Setup, Witness};
@@ -63,7 +63,8 @@ impl Witness<Instant> for Seen {
     fn placement(&mut self, _: &mut Instant) -> Option<Placement> {
         let handles =
             vec![PlacementHandle { persistent: true, left_bytes: 8192, left_seconds: 7 }; 4];
-        Some(Placement { handles, ..Placement::default() })
+        let naming = Naming { handles: 4, groups: 1 };
+        Some(Placement { handles, naming, ..Placement::default() })
     }
 
     fn next_unit(&mut self, _: &mut Instant, _: Time, handle: u32) -> bool {

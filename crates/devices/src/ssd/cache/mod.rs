@@ -32,7 +32,7 @@ use crate::ssd::front;
 use crate::ssd::ftl::{BufferRoom, Ftl, Programming};
 use crate::ssd::ids::{Block, Domain, Lpn, Ppn, Stream};
 use crate::ssd::shape::{Geometry, Groups};
-use engine::{Request, Time};
+use engine::{Request, Status, Time};
 use gather::{Gather, NONE, Stage};
 use held::Held;
 use owned::Owned;
@@ -48,7 +48,7 @@ pub enum Turn {
     /// A page of this write may come in, to a group of a stream of this domain.
     Page { domain: Domain, stream: Stream, slot: Slot, lpn: Lpn },
     /// A write is through: all its pages are in the buffer, or it was refused.
-    Through { write: Write, refused: bool },
+    Through { write: Write, status: Status },
     /// The first write has to wait.
     Held(Why),
 }
@@ -257,21 +257,21 @@ impl Cache {
         is_open: impl Fn(Slot, u64) -> bool,
         clock: &mut Clock,
     ) -> Turn {
-        let mut refused = false;
+        let mut status = Status::Ok;
         loop {
             let Some(write) = self.writes.front_mut() else { return Turn::Over };
             if write.next == write.end {
                 let write = *write;
                 self.writes.pop_front();
-                return Turn::Through { write, refused };
+                return Turn::Through { write, status };
             }
             let (slot, lpn, handle) = (write.slot, Lpn(write.next), write.request.handle);
             ftl.write_with(handle);
-            if ftl.has_ended() {
+            if let Some(refusal) = ftl.refusal(lpn) {
                 let (pages, bytes) = front::part(ftl.geometry(), &write.request, lpn);
-                ftl.counters.page_refused(pages, u64::from(bytes));
+                ftl.count_refused((handle, refusal), pages, u64::from(bytes));
                 write.next += 1;
-                refused = true;
+                status = refusal;
                 continue;
             }
             if self.replaces(ftl, lpn) {
@@ -396,7 +396,9 @@ impl Cache {
         depth: impl Fn(usize) -> usize,
         clock: &mut Clock,
     ) -> Option<Domain> {
-        let domains = self.domains();
+        // With reclaim groups one of those of the group that the write names.
+        let all = ftl.domains_to_write();
+        let domains = all.len() as u32;
         let fills = |domain: u32| {
             let group = self.filling[(domain * self.streams + stream.0) as usize];
             group != NONE && self.gather.group(group).is_hosts()
@@ -404,24 +406,24 @@ impl Cache {
         // What copies may need too is not taken because a group has some of it.
         let takes = |domain: u32| self.apart && fills(domain) || ftl.accepts(Domain(domain));
         if domains == 1 {
-            return takes(0).then_some(Domain(0));
+            return takes(all.start).then_some(Domain(all.start));
         }
-        if let Some(filling) = (0..domains).find(|domain| fills(*domain)) {
+        if let Some(filling) = all.clone().find(|domain| fills(*domain)) {
             let filling = Domain(filling);
             if takes(filling.0) || ftl.may_gain(filling) {
                 return takes(filling.0).then_some(filling);
             }
             // It will not have room again: its group is not to wait for ever.
-            if (0..domains).all(|domain| !ftl.accepts(Domain(domain))) {
+            if all.clone().all(|domain| !ftl.accepts(Domain(domain))) {
                 return None;
             }
             self.pad(ftl, (filling, stream, Class::Host), clock);
         }
-        let candidates = (0..domains).map(|k| Domain((self.turn + k) % domains));
+        let candidates = (0..domains).map(|k| Domain(all.start + (self.turn + k) % domains));
         let open = candidates.filter(|domain| ftl.accepts(*domain));
         let best =
             open.min_by_key(|domain| (depth(domain.at()), Reverse(ftl.reclaimable_of(*domain))))?;
-        self.turn = (best.0 + 1) % domains;
+        self.turn = (best.0 - all.start + 1) % domains;
         Some(best)
     }
 

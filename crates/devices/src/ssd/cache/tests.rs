@@ -9,7 +9,7 @@ use crate::ssd::flash::Flash;
 use crate::ssd::ftl::Ftl;
 use crate::ssd::ids::Stream;
 use crate::ssd::shape::Geometry;
-use engine::{Lba, Op, Request};
+use engine::{Lba, Op, Request, Status};
 use options::Size;
 
 struct Drive {
@@ -65,7 +65,7 @@ impl Drive {
 fn a_write_is_through_when_it_is_in_the_buffer_and_each_full_group_is_a_job() {
     let mut drive = drive();
     for page in 0..4 {
-        assert!(matches!(drive.write(page as u32, page), Turn::Through { refused: false, .. }));
+        assert!(matches!(drive.write(page as u32, page), Turn::Through { status: Status::Ok, .. }));
     }
     let dies: Vec<u32> = drive.jobs().iter().map(|job| job.die).collect();
     assert_eq!(dies, [0, 1, 0, 1], "groups go round the dies");

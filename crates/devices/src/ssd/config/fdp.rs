@@ -18,11 +18,13 @@ choices! {
 
 /// Handles at most: the frontier of a block is noted in 8 bits, and each handle may have two.
 pub const MOST_HANDLES: u32 = 64;
+/// Placements at most, each a handle in a reclaim group: they are noted in 8 bits, of which 255 is no handle.
+pub const MOST_PLACEMENTS: u32 = 128;
 
 conditions! {
     Fdp:
     PLACES = "with FDP (device.fdp.handles)", |c| c.handles > 0;
-    CHOOSES = "with two handles or more (device.fdp.handles)", |c| c.handles > 1;
+    CHOOSES = "with two handles or more (device.fdp.handles, device.fdp.groups)", |c| c.chooses();
 }
 
 options! {
@@ -30,6 +32,9 @@ options! {
     pub struct Fdp as FdpPartial {
         /// Reclaim unit handles, from 1 to 64; 0: no FDP. One handle places as a drive without FDP does.
         handles: u32 = 0,
+        /// Reclaim groups: the dies in so many equal parts, each with all handles. A write with placement group x handles +
+        /// handle goes to that group, and copies never leave it; one that names none stays in the group in which it lies.
+        groups: u32 where PLACES = 1,
         /// Where cleaning puts what it moves.
         isolation: Isolation where CHOOSES = Isolation::Initial,
         /// The handle of writes that name none: `none` (handle 0), `queue` (the number of the submission queue),
@@ -50,7 +55,17 @@ impl Fdp {
 
     /// Whether there is a choice: blocks are open for each handle.
     pub fn chooses(&self) -> bool {
-        self.handles > 1
+        self.handles > 1 || self.handles == 1 && self.groups > 1
+    }
+
+    /// What a write can name: each handle in each reclaim group.
+    pub fn placements(&self) -> u32 {
+        self.handles.saturating_mul(self.groups)
+    }
+
+    /// Reclaim groups, of a drive that has handles to name them.
+    pub fn reclaim_groups(&self) -> u32 {
+        if self.is_on() { self.groups.max(1) } else { 1 }
     }
 
     /// Reclaim units of a domain that copies go to.

@@ -333,9 +333,9 @@ impl SsdConfig {
         }
     }
 
-    /// Frontiers of a domain that pages of the host may go to.
+    /// Frontiers that pages of the host may go to, of a domain, or with reclaim groups of one in each group.
     pub fn frontiers_of_host(&self) -> u32 {
-        if self.fdp.chooses() { self.fdp.handles } else { self.frontiers().of_each_class() }
+        if self.fdp.chooses() { self.fdp.placements() } else { self.frontiers().of_each_class() }
     }
 
     /// Whether cold data moves into worn blocks by the write buffer, which takes a frontier of its own.

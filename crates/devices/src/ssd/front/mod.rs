@@ -86,7 +86,7 @@ impl Front {
             || config.block_buffer.is_volatile()
             || config.persistence.recovery == Recovery::Checkpoint;
         let cores = Cores::new(&config.firmware);
-        let ages = |limit| Box::new(UnitAges::new(limit, config.fdp.handles));
+        let ages = |limit| Box::new(UnitAges::new(limit, config.fdp.placements()));
         let unit_ages = config.fdp.time_limit.ns().map(ages);
         let config = &config.host_link;
         let mut link = Link::new(config);

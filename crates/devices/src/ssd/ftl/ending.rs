@@ -29,7 +29,7 @@ impl Ftl {
         self.blocks.state[block.at()] = BlockState::Retired;
         flash.retire(block);
         self.ageing.retired += 1;
-        if self.placement.pools_span_units {
+        if self.placement.counts_reclaimable {
             self.placement.reclaimable[self.geometry.unit_of(domain).at()] -=
                 u64::from(self.geometry.data_pages);
         }

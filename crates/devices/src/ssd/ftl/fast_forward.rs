@@ -96,8 +96,9 @@ impl Ftl {
         let near = work == PageWork::Merge;
         let handle = request.handle;
         if !self.write_untimed(flash, HostPage { lpn, pages, bytes, near, handle }) {
-            self.counters.page_refused(pages, bytes);
-            return Status::ReadOnly;
+            let refusal = self.refusal(lpn).unwrap_or(Status::ReadOnly);
+            self.count_refused((handle, refusal), pages, bytes);
+            return refusal;
         }
         if work.writes() {
             self.counters.page_read(work, range.1, granule);
@@ -109,12 +110,15 @@ impl Ftl {
     fn write_untimed(&mut self, flash: &mut Flash, page: HostPage) -> bool {
         let lpn = page.lpn;
         self.write_with(page.handle);
+        if self.group_refuses(lpn).is_some() {
+            return false;
+        }
         if self.is_waiting(lpn) && !self.has_ended() && self.is_of_same_handle(lpn) {
             self.count_host(page.handle, 0, page.bytes);
             self.counters.pages_replaced(1, page.pages, page.bytes);
             return true;
         }
-        let pool = self.geometry.pool_of(lpn);
+        let pool = self.pool_for(lpn);
         let Some(domain) = self.domain_untimed(flash, pool, page) else { return false };
         self.keep_shared(flash, lpn);
         let programming = self.begin_program(domain, lpn);

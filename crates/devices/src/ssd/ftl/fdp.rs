@@ -10,6 +10,7 @@ use super::streams::Told;
 use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Block, Domain, Lpn, Stream};
 use engine::{Handle, Lba, Op, Request, SECTOR_BYTES};
+use std::ops::Range;
 
 impl Ftl {
     /// Its handles, if it has FDP.
@@ -38,6 +39,7 @@ impl Ftl {
     /// The same where it has some.
     #[inline(never)]
     pub fn placed_by_handle(&mut self, request: Request) -> Request {
+        let request = self.in_a_group(request);
         let Some(fdp) = self.fdp_mut() else { return request };
         let request = fdp.place(request);
         if fdp.is_point_due() {
@@ -65,8 +67,8 @@ impl Ftl {
     /// How many units of a handle are open, and the pages that can be written there before it needs another: a whole
     /// unit where none is open. Of several domains the one with most.
     pub fn open_units(&self, handle: u32) -> (u64, u32) {
-        let left = |domain| self.left_on(domain, Stream(handle));
-        let all = || (0..self.geometry.domains).map(Domain).map(left);
+        let (stream, domains) = self.units_of_handle(handle);
+        let all = || domains.clone().map(|domain| self.left_on(Domain(domain), stream));
         let open = all().filter(|left| *left > 0).count() as u64;
         let most = all().max().filter(|left| *left > 0);
         (open, most.unwrap_or(self.geometry.data_pages))
@@ -74,10 +76,10 @@ impl Ftl {
 
     /// The open units of a handle are to be given up, because the host says so or (`late`) the drive itself: the domains
     /// in which one is not full. It is told as an event of each.
-    pub fn give_up_units(&mut self, handle: u32, late: bool) -> Vec<Domain> {
-        let stream = Stream(handle);
-        let domains = (0..self.geometry.domains).map(Domain);
-        let open: Vec<Domain> = domains.filter(|it| self.left_on(*it, stream) > 0).collect();
+    pub fn give_up_units(&mut self, handle: u32, late: bool) -> Vec<(Domain, Stream)> {
+        let (stream, domains) = self.units_of_handle(handle);
+        let open = domains.map(Domain).filter(|it| self.left_on(*it, stream) > 0);
+        let open: Vec<(Domain, Stream)> = open.map(|it| (it, stream)).collect();
         if let Some(fdp) = self.fdp_mut() {
             for _ in &open {
                 if late {
@@ -91,10 +93,19 @@ impl Ftl {
     }
 
     /// Without time: what is left of a unit is written with nothing.
-    pub fn fill_up_untimed(&mut self, flash: &mut Flash, domain: Domain, handle: u32) {
-        while self.left_on(domain, Stream(handle)) > 0 {
-            self.pad_one_untimed(flash, domain, Stream(handle));
+    pub fn fill_up_untimed(&mut self, flash: &mut Flash, domain: Domain, stream: Stream) {
+        while self.left_on(domain, stream) > 0 {
+            self.pad_one_untimed(flash, domain, stream);
         }
+    }
+
+    /// The stream of a handle, and the domains that have it.
+    fn units_of_handle(&self, handle: u32) -> (Stream, Range<u32>) {
+        let Some(fdp) = self.fdp.as_deref().filter(|_| self.has_groups()) else {
+            return (Stream(handle), 0..self.geometry.domains);
+        };
+        let (stream, group) = fdp.place_of(handle);
+        (stream, self.domains_of_group(group))
     }
 
     /// A reset closes the units that are open.
@@ -128,8 +139,11 @@ impl Ftl {
     /// What is written next has this handle, if there is a choice.
     #[inline]
     pub fn write_with(&mut self, handle: Handle) {
-        if self.tells_handles() {
-            self.streams.write_to(Stream(handle.number().unwrap_or(0).into()));
+        if self.tells_handles()
+            && let Some(fdp) = &self.fdp
+        {
+            let (stream, group) = fdp.place_of(handle.number().unwrap_or(0).into());
+            self.streams.write_to(stream, group);
         }
     }
 
@@ -137,16 +151,16 @@ impl Ftl {
     #[inline]
     pub fn is_of_same_handle(&self, lpn: Lpn) -> bool {
         let Some(fdp) = self.fdp.as_deref().filter(|_| self.tells_handles()) else { return true };
-        u32::from(fdp.writer(lpn)) == self.streams.host.0
+        u32::from(fdp.writer(lpn)) == fdp.first_of(self.streams.group) + self.streams.host.0
     }
 
     /// The host writes a page, which gets its place.
     #[inline]
     pub fn tag(&mut self, lpn: Lpn) {
         let is_mapped = self.is_mapped(lpn);
-        let handle = self.streams.host.0;
+        let (stream, group) = (self.streams.host, self.streams.group);
         if let Some(fdp) = self.fdp_mut() {
-            fdp.tag(lpn, handle, is_mapped);
+            fdp.tag(lpn, fdp.first_of(group) + stream.0, is_mapped);
         }
     }
 
@@ -173,8 +187,9 @@ impl Ftl {
     #[inline]
     pub fn count_copy(&mut self, lpn: Lpn) {
         if self.notes_copies && lpn != Lpn::PADDING {
+            let group = self.group_of(lpn);
             if let Some(fdp) = self.told_handles() {
-                fdp.moved(lpn);
+                fdp.moved(lpn, group);
             }
             self.note_map_moved(lpn);
         }
@@ -183,15 +198,17 @@ impl Ftl {
     /// A victim is erased, out of which pages were moved.
     pub fn count_victim(&mut self, block: Block, moved: u32) {
         let (stream, sectors) = (self.stream(block), self.geometry.sectors_per_page);
+        let group = self.group_of_block(block);
         if let Some(fdp) = self.fdp_mut() {
-            fdp.cleaned(stream, moved, sectors);
+            fdp.cleaned((stream, group), moved, sectors);
         }
     }
 
     /// A block is opened for a stream.
-    pub fn count_opened(&mut self, stream: u8) {
+    pub fn count_opened(&mut self, block: Block, stream: u8) {
+        let group = self.group_of_block(block);
         if let Some(fdp) = self.fdp_mut() {
-            fdp.opened(stream);
+            fdp.opened(stream, group);
         }
     }
 
@@ -216,14 +233,14 @@ impl Ftl {
         if let Some(victim) = self.victim[domain.at()] {
             return self.left_on(domain, self.stream_of_copies_from(victim));
         }
-        let handles = self.fdp.as_ref().map_or(0, |fdp| fdp.count());
+        let handles = self.fdp.as_ref().map_or(0, |fdp| fdp.of_group());
         let destinations = (handles..self.streams.count).map(Stream);
         destinations.map(|stream| self.left_on(domain, stream)).min().unwrap_or(0)
     }
 
     /// Handles beside the one that writes: blocks of them are open too.
     pub fn other_handles(&self) -> u32 {
-        let handles = self.fdp.as_ref().filter(|_| self.tells_handles()).map(|fdp| fdp.count());
+        let handles = self.fdp.as_ref().filter(|_| self.tells_handles()).map(|fdp| fdp.of_group());
         handles.map_or(0, |handles| handles - 1)
     }
 
@@ -240,7 +257,7 @@ impl Ftl {
     /// Whether a stream is one of copies.
     pub fn is_of_copies(&self, stream: Stream) -> bool {
         match &self.fdp {
-            Some(fdp) if self.tells_handles() => stream.0 >= fdp.count(),
+            Some(fdp) if self.tells_handles() => stream.0 >= fdp.of_group(),
             _ => self.streams.apart() && stream == Stream::SECOND,
         }
     }

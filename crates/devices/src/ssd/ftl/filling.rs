@@ -111,7 +111,7 @@ impl Ftl {
             self.programs = self.programs.wrapping_add(u64::from(count));
             self.unmapped -= u64::from(count);
             self.blocks.valid[block.at()] += count;
-            if self.placement.pools_span_units {
+            if self.placement.counts_reclaimable {
                 self.placement.reclaimable[self.geometry.unit_of(domain).at()] -= u64::from(count);
             }
             self.streams.frontier[frontier.at()].next = next + count;

@@ -3,11 +3,14 @@
 //! A stream of a domain is a handle, and behind these are the destinations of copies: one that all handles share, or
 //! one for each. So a block only ever has pages of one destination, and a victim's copies go to one. Which handle
 //! wrote a page is kept by logical page, as a controller keeps it beside the data.
+//!
+//! With several reclaim groups a *placement* is what a write names, group x handles + handle: accounts and writers are by
+//! placement, streams by handle, because a block is of one group. What is called a handle outside is a placement.
 
 use super::dlwa_curve::{Curve, CurvePoint};
 use super::fdp_events::{EventKind, Events, FdpEvent};
 use crate::ssd::config::{Isolation, PlaceRule, SsdConfig};
-use crate::ssd::ids::{Lpn, Stream};
+use crate::ssd::ids::{Lpn, PoolId, Stream};
 use crate::ssd::shape::Geometry;
 use engine::{Handle, Op, Request, SECTOR_BYTES};
 
@@ -36,12 +39,15 @@ pub struct HandleAccount {
     pub open_before: u64,
     /// Units that were given up before they were full.
     pub partly: u64,
+    /// Bytes that were refused because the reclaim group was full.
+    pub refused_bytes: u64,
 }
 
 /// Handles, and their accounts. With one handle only events are counted here.
 #[derive(Debug, Clone)]
 pub struct Fdp {
     handles: u32,
+    groups: u32,
     isolation: Isolation,
     rule: PlaceRule,
     sectors: u64,
@@ -68,16 +74,17 @@ impl Fdp {
         keys.is_on().then(|| {
             Box::new(Fdp {
                 handles: keys.handles,
+                groups: keys.groups,
                 isolation: keys.isolation,
                 rule: keys.place.clone(),
                 sectors: pages * u64::from(geometry.sectors_per_page),
                 writer: vec![NOBODY; if tells { pages as usize } else { 0 }],
-                accounts: vec![HandleAccount::default(); keys.handles as usize],
+                accounts: vec![HandleAccount::default(); keys.placements() as usize],
                 moved_from_shared: 0,
                 asked: 0,
                 events: Events::default(),
                 curve: Curve::new(pages * u64::from(geometry.sectors_per_page) * SECTOR_BYTES),
-                openings: vec![0; keys.handles as usize],
+                openings: vec![0; keys.placements() as usize],
             })
         })
     }
@@ -128,12 +135,60 @@ impl Fdp {
 
     /// Whether there are several, which have accounts of their own.
     fn tells(&self) -> bool {
-        self.handles > 1
+        self.count() > 1
     }
 
-    /// How many there are.
+    /// How many there are, each in each reclaim group.
     pub fn count(&self) -> u32 {
+        self.handles * self.groups
+    }
+
+    /// How many there are in a reclaim group.
+    pub fn of_group(&self) -> u32 {
         self.handles
+    }
+
+    /// How many reclaim groups there are.
+    pub fn groups(&self) -> u32 {
+        self.groups
+    }
+
+    /// The stream and the reclaim group of a placement.
+    #[inline]
+    pub fn place_of(&self, placement: u32) -> (Stream, PoolId) {
+        if self.groups == 1 {
+            return (Stream(placement), PoolId(0));
+        }
+        (Stream(placement % self.handles), PoolId(placement / self.handles))
+    }
+
+    /// The first placement of a reclaim group.
+    pub fn first_of(&self, group: PoolId) -> u32 {
+        group.0 * self.handles
+    }
+
+    /// The reclaim group of what a page was written with; none of what the drive held at first.
+    pub fn group_of(&self, lpn: Lpn) -> Option<PoolId> {
+        let writer = self.writer(lpn);
+        (writer != NOBODY).then(|| self.place_of(writer.into()).1)
+    }
+
+    /// A page lies in another reclaim group than the last write of it named, because a power cut took that: it is of the
+    /// same handle there.
+    pub fn stays_in(&mut self, lpn: Lpn, group: PoolId) {
+        let (stream, _) = self.place_of(self.writer(lpn).into());
+        self.writer[lpn.at()] = (self.first_of(group) + stream.0) as u8;
+    }
+
+    /// Whether a write names no placement, and no rule does for it.
+    pub fn is_free(&self, request: &Request) -> bool {
+        request.handle.number().is_none() && self.rule == PlaceRule::None
+    }
+
+    /// Bytes of a write that a full reclaim group did not take.
+    pub fn refused(&mut self, handle: Handle, bytes: u64) {
+        let account = &mut self.accounts[usize::from(handle.number().unwrap_or(0))];
+        account.refused_bytes += bytes;
     }
 
     /// The handle for which the host or cleaning filled the blocks of a stream; none of copies that all share.
@@ -157,7 +212,7 @@ impl Fdp {
 
     /// The same of a page, by the handle that wrote it.
     pub fn destination_of(&self, lpn: Lpn) -> Stream {
-        self.destination(self.owner_of(lpn) as u32)
+        self.destination(self.place_of(self.owner_of(lpn) as u32).0.0)
     }
 
     /// The handle to which a page is counted.
@@ -169,7 +224,7 @@ impl Fdp {
 
     /// Whether these can be the handles of all pages.
     pub fn fits(&self, writers: &[u8]) -> bool {
-        let is_known = |it: &u8| *it == NOBODY || u32::from(*it) < self.handles;
+        let is_known = |it: &u8| *it == NOBODY || u32::from(*it) < self.count();
         writers.len() == self.writer.len() && writers.iter().all(is_known)
     }
 
@@ -198,8 +253,8 @@ impl Fdp {
         }
         let named = request.handle.number();
         let number =
-            named.unwrap_or_else(|| self.rule.handle(&request, self.sectors, self.handles));
-        let is_valid = u32::from(number) < self.handles;
+            named.unwrap_or_else(|| self.rule.handle(&request, self.sectors, self.count()));
+        let is_valid = u32::from(number) < self.count();
         if !is_valid {
             self.note_invalid(number, &request);
         }
@@ -235,16 +290,18 @@ impl Fdp {
         account.host_bytes += bytes;
     }
 
-    /// A page was moved.
+    /// A page was moved within a reclaim group.
     #[inline]
-    pub fn moved(&mut self, lpn: Lpn) {
-        let owner = self.owner_of(lpn);
+    pub fn moved(&mut self, lpn: Lpn, group: PoolId) {
+        let nobodys = self.writer(lpn) == NOBODY;
+        let owner = if nobodys { self.first_of(group) as usize } else { self.owner_of(lpn) };
         self.accounts[owner].moved += 1;
     }
 
-    /// A victim of a stream is erased, out of which pages of so many sectors were moved.
-    pub fn cleaned(&mut self, stream: u8, moved: u32, sectors: u32) {
-        let owner = if self.tells() { self.owner(stream) } else { Some(0) };
+    /// A victim of a stream of a reclaim group is erased, out of which pages of so many sectors were moved.
+    pub fn cleaned(&mut self, (stream, group): (u8, PoolId), moved: u32, sectors: u32) {
+        let first = self.first_of(group) as usize;
+        let owner = if self.tells() { self.owner(stream).map(|it| first + it) } else { Some(0) };
         if moved > 0 {
             self.events.note(FdpEvent {
                 kind: EventKind::MediaReallocated,
@@ -264,11 +321,12 @@ impl Fdp {
         }
     }
 
-    /// A block is opened for a stream.
-    pub fn opened(&mut self, stream: u8) {
-        if let Some(account) = self.accounts.get_mut(usize::from(stream)) {
-            account.opened += 1;
-            self.openings[usize::from(stream)] += 1;
+    /// A block of a reclaim group is opened for a stream.
+    pub fn opened(&mut self, stream: u8, group: PoolId) {
+        if u32::from(stream) < self.handles {
+            let placement = self.first_of(group) as usize + usize::from(stream);
+            self.accounts[placement].opened += 1;
+            self.openings[placement] += 1;
         }
     }
 

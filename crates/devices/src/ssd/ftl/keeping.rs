@@ -270,6 +270,7 @@ impl Ftl {
         let streams = self.blocks.stream.clone();
         self.restore(flash, state).expect("it is a state of this drive");
         self.find_slc(flash, &streams);
+        self.settle_groups();
         let least = self.geometry.least_free_after_cut();
         if (0..self.geometry.domains).any(|domain| self.free.count(Domain(domain)) < least) {
             self.end_without_room();

@@ -59,7 +59,7 @@ impl Ftl {
         // Behind those of the streams of every domain are those of cold data, then that of the SLC cache.
         let stream = if is_cold { frontier.0 / self.geometry.domains } else { frontier.0 % count };
         self.blocks.opened_for(block, stream as u8);
-        self.count_opened(stream as u8);
+        self.count_opened(block, stream as u8);
         if let Some(age) = self.blocks.moved_age.get_mut(block.at()) {
             *age = 0;
         }

@@ -39,6 +39,7 @@ mod plain;
 pub mod planted;
 mod programming;
 mod rebuild;
+mod reclaim_groups;
 mod relocation;
 mod slc;
 mod slc_blocks;

@@ -11,8 +11,9 @@ pub(super) struct Placement {
     pub(super) pools_span_units: bool,
     /// The group of each pool when it does not.
     pub(super) pool_group: Vec<u32>,
-    /// Pages of each unit that hold no valid data, erased or superseded; kept only where pools span
-    /// units.
+    /// Those are counted: pools span units, or are reclaim groups.
+    pub(super) counts_reclaimable: bool,
+    /// Pages of each unit that hold no valid data, erased or superseded, if they are counted.
     pub(super) reclaimable: Vec<u64>,
     /// The domain of each group at which the next choice begins.
     pub(super) write_pointer: Vec<u32>,
@@ -25,10 +26,12 @@ impl Placement {
         let pools_span_units = domains_per_pool > group_size;
         let blocks_per_unit = geometry.domains_per_unit * geometry.blocks_per_domain;
         let pages_per_unit = u64::from(blocks_per_unit) * u64::from(geometry.data_pages);
-        let counted = if pools_span_units { geometry.units as usize } else { 0 };
+        let counts_reclaimable = pools_span_units || geometry.reclaim_groups > 1;
+        let counted = if counts_reclaimable { geometry.units as usize } else { 0 };
         Placement {
             group_size,
             pools_span_units,
+            counts_reclaimable,
             pool_group: geometry.pool_domains.iter().map(|d| d[0].0 / group_size).collect(),
             reclaimable: vec![pages_per_unit; counted],
             write_pointer: vec![0; (geometry.domains / group_size) as usize],

@@ -35,7 +35,7 @@ impl Ftl {
     ) -> Programming {
         let (block, ppn) = self.next_page(frontier, domain);
         self.blocks.valid[block.at()] += 1;
-        if self.placement.pools_span_units {
+        if self.placement.counts_reclaimable {
             self.placement.reclaimable[self.geometry.unit_of(domain).at()] -= 1;
         }
         let old = self.map.replace(lpn, ppn);
@@ -93,7 +93,7 @@ impl Ftl {
         let block = self.geometry.block_of(old);
         let valid = self.blocks.valid[block.at()];
         self.blocks.valid[block.at()] = valid - 1;
-        if self.placement.pools_span_units {
+        if self.placement.counts_reclaimable {
             let unit = self.geometry.unit_of(self.geometry.domain_of(block));
             self.placement.reclaimable[unit.at()] += 1;
         }

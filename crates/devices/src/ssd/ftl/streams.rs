@@ -2,7 +2,7 @@
 
 use super::heat::Heat;
 use crate::ssd::config::{Frontiers, SsdConfig};
-use crate::ssd::ids::{Block, Domain, Stream};
+use crate::ssd::ids::{Block, Domain, PoolId, Stream};
 use crate::ssd::shape::Geometry;
 
 /// The block of a domain that is being filled, and its next page; full when that is past the end.
@@ -46,6 +46,8 @@ pub(super) struct Streams {
     pub(super) told: Told,
     /// The stream of what the host writes now, with placement handles.
     pub host: Stream,
+    /// Its reclaim group, of several.
+    pub group: PoolId,
     /// Pages gather in a write buffer, in groups of a frontier.
     pub(super) gather: bool,
     /// By domain, and behind them of each domain that of cold data, if cold data gathers in a write buffer on its way
@@ -71,6 +73,7 @@ impl Streams {
             count,
             told,
             host: Stream::FIRST,
+            group: PoolId(0),
             gather: geometry.groups.is_some(),
             frontier: vec![none; (geometry.domains * geometry.frontiers) as usize],
             heat: Heat::new(hot_cold, told == Told::Heat, geometry.exported_pages()),
@@ -86,8 +89,8 @@ impl Streams {
 
     /// What the host writes now goes to a stream.
     #[inline]
-    pub fn write_to(&mut self, stream: Stream) {
-        self.host = stream;
+    pub fn write_to(&mut self, stream: Stream, group: PoolId) {
+        (self.host, self.group) = (stream, group);
     }
 
     /// The frontier of a stream.

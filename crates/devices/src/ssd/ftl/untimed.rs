@@ -8,7 +8,7 @@ use super::streams::Told;
 use super::window::{BufferRoom, NONE, Victim, Window};
 use super::{Ftl, Programming, Relocation};
 use crate::ssd::flash::Flash;
-use crate::ssd::ids::{Block, Domain, Lpn, Ppn, Stream, Unit};
+use crate::ssd::ids::{Block, Domain, Lpn, PoolId, Ppn, Stream, Unit};
 
 /// How much of what is known of victims the last one is, as for the pace of cleaning.
 const LAST_VICTIM: f64 = 0.125;
@@ -18,7 +18,8 @@ impl Ftl {
     pub(in crate::ssd) fn write_through(&mut self, room: BufferRoom) {
         let shape = self.geometry.groups;
         let counts = (self.geometry.blocks(), self.geometry.domains);
-        let streams = self.streams.count;
+        // Of each reclaim group.
+        let streams = self.streams.count * self.geometry.reclaim_groups;
         self.window = shape.map(|shape| Window::new(shape, room, counts, streams));
     }
 
@@ -67,15 +68,20 @@ impl Ftl {
     /// The domain whose group of the host fills that a page would go to, if one does and will have room.
     pub(super) fn filling_for(&self, lpn: Lpn) -> Option<Domain> {
         self.window.as_ref()?;
-        let domain = self.filling_untimed(self.stream_of_host(lpn))?;
+        let domain = self.filling_untimed(self.streams.group, self.stream_of_host(lpn))?;
         let waits = self.streams.apart() || self.accepts(domain) || self.may_gain(domain);
         waits.then_some(domain)
     }
 
     /// The domain whose group of the host of a stream fills, if one does.
-    fn filling_untimed(&self, stream: Stream) -> Option<Domain> {
-        let block = self.window.as_ref()?.filling[stream.0 as usize];
+    fn filling_untimed(&self, group: PoolId, stream: Stream) -> Option<Domain> {
+        let block = self.window.as_ref()?.filling[self.filling_at(group, stream)];
         (block != NONE).then(|| self.geometry.domain_of(Block(block)))
+    }
+
+    /// The place of a stream of a reclaim group among those of which a group of pages fills.
+    fn filling_at(&self, group: PoolId, stream: Stream) -> usize {
+        (group.0 * self.streams.count + stream.0) as usize
     }
 
     /// The stream of a block that is being filled.
@@ -93,9 +99,10 @@ impl Ftl {
         }
         let domain = self.geometry.domain_of(block);
         let stream = self.stream_at(domain, block);
+        let filling = self.filling_at(self.group_of_block(block), stream);
         if let Some(window) = &mut self.window {
             window.note_written(domain, 1);
-            self.counters.groups += u64::from(window.wrote(stream, block, page));
+            self.counters.groups += u64::from(window.wrote(filling, block, page));
         }
     }
 
@@ -137,9 +144,11 @@ impl Ftl {
 
     /// Fills what is left of the host's groups with nothing.
     fn pad_untimed(&mut self, flash: &mut Flash) {
-        for stream in (0..self.streams.count).map(Stream) {
-            while let Some(domain) = self.filling_untimed(stream) {
-                self.pad_one_untimed(flash, domain, stream);
+        for group in (0..self.geometry.reclaim_groups).map(PoolId) {
+            for stream in (0..self.streams.count).map(Stream) {
+                while let Some(domain) = self.filling_untimed(group, stream) {
+                    self.pad_one_untimed(flash, domain, stream);
+                }
             }
         }
     }
@@ -304,7 +313,7 @@ impl Ftl {
         let units = self.window.as_ref().map_or(0, |window| window.shape.units);
         let frontiers = match self.streams.told {
             Told::Heat => 2,
-            Told::Handles => self.other_handles() + 1,
+            Told::Handles => self.fdp().map_or(1, |fdp| fdp.count()),
             _ => 1,
         };
         pages - self.least_valid(domain).min(pages) <= 2 * frontiers * units

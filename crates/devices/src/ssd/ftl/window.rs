@@ -6,7 +6,7 @@
 //! [`untimed`](super::untimed).
 
 use super::Relocation;
-use crate::ssd::ids::{Block, Domain, Stream};
+use crate::ssd::ids::{Block, Domain};
 use crate::ssd::shape::Groups;
 use std::collections::VecDeque;
 
@@ -124,9 +124,9 @@ impl Window {
 
     /// A page of the host has its place; whether its group is full.
     #[inline]
-    pub(super) fn wrote(&mut self, stream: Stream, block: Block, page: u32) -> bool {
-        if self.filling[stream.0 as usize] != block.0 {
-            self.filling[stream.0 as usize] = block.0;
+    pub(super) fn wrote(&mut self, filling: usize, block: Block, page: u32) -> bool {
+        if self.filling[filling] != block.0 {
+            self.filling[filling] = block.0;
             self.begin(block, page, page / self.shape.units);
         }
         self.ends_group(block, page)

@@ -25,6 +25,8 @@ pub struct FdpReport {
     pub handles: Vec<HandleReport>,
     /// The longest that a unit of the host stays open, ns, if it is limited.
     pub time_limit: Option<u64>,
+    /// Reclaim groups; the handles of group 0 come first.
+    pub groups: u32,
     /// Whether copies of each handle have units of their own.
     pub persistent: bool,
     /// Bytes moved out of units that copies of all handles share.
@@ -60,6 +62,8 @@ pub struct HandleReport {
     pub closed: u64,
     /// Units given up before they were full.
     pub partly: u64,
+    /// Refused because its reclaim group was full.
+    pub refused: u64,
     /// What can be written to its unit before it needs another.
     pub left: u64,
     /// How much longer that may be open, ns, if it is limited; of several drives the shortest.
@@ -89,6 +93,7 @@ impl std::ops::AddAssign for HandleReport {
         self.opened += other.opened;
         self.closed += other.closed;
         self.partly += other.partly;
+        self.refused += other.refused;
         self.left += other.left;
         self.time_left = self.time_left.into_iter().chain(other.time_left).min();
     }
@@ -127,6 +132,7 @@ impl Ssd {
                 opened: it.opened,
                 closed: (it.opened + it.open_before).saturating_sub(open + it.partly),
                 partly: it.partly,
+                refused: it.refused_bytes,
                 left: u64::from(left) * page,
                 time_left: self.front.unit_time_left(
                     number as u32,
@@ -160,6 +166,7 @@ impl Ssd {
             fitting: open.map_or(1, |it| it.fitting),
             handles,
             time_limit: self.config.fdp.time_limit.ns(),
+            groups: fdp.groups(),
             persistent: self.config.fdp.isolation == Isolation::Persistent,
             moved_from_shared: fdp.moved_from_shared() * page,
             erased: self.ftl.counters.erases * unit,

@@ -3,11 +3,14 @@
 use super::Geometry;
 use super::check::spare;
 use super::spare_in_open::{MOST_TAKEN, SpareInOpen, TAKEN_BY_OPEN};
-use crate::ssd::config::{Frontiers, LevellingRule, MOST_HANDLES, SsdConfig};
+use crate::ssd::config::{
+    Frontiers, LevellingRule, MOST_HANDLES, MOST_PLACEMENTS, Program, SsdConfig,
+};
 use engine::SECTOR_BYTES;
 use options::Invalid;
 
 const HANDLES: &str = "device.fdp.handles";
+const GROUPS: &str = "device.fdp.groups";
 
 impl Geometry {
     /// Keys that cannot stand together with handles are refused.
@@ -20,14 +23,15 @@ impl Geometry {
             let problem = format!("{} is too many; at most {MOST_HANDLES}", fdp.handles);
             return Err(Invalid::new(&[HANDLES], problem));
         }
+        Geometry::check_reclaim_groups(config)?;
         if let Some(largest) = fdp.place.largest()
-            && u32::from(largest) >= fdp.handles
+            && u32::from(largest) >= fdp.placements()
             && fdp.chooses()
         {
             let problem = format!(
                 "\"{}\" names handle {largest}, and there are handles 0 to {}",
                 fdp.place,
-                fdp.handles - 1
+                fdp.placements() - 1
             );
             return Err(Invalid::new(&["device.fdp.place", HANDLES], problem));
         }
@@ -79,6 +83,73 @@ impl Geometry {
             }
         }
         Ok(())
+    }
+
+    /// The dies divide into the reclaim groups.
+    fn check_reclaim_groups(config: &SsdConfig) -> Result<(), Invalid> {
+        let (groups, handles) = (config.fdp.groups, config.fdp.handles);
+        if groups == 0 {
+            let problem = "0 is not possible; it must be at least 1";
+            return Err(Invalid::new(&[GROUPS], problem));
+        }
+        if handles == 0 || groups == 1 {
+            return Ok(());
+        }
+        if config.fdp.placements() > MOST_PLACEMENTS {
+            let problem = format!(
+                "{groups} groups of {handles} handles are {} placements; at most {MOST_PLACEMENTS}: use at most {} \
+                 groups",
+                u64::from(groups) * u64::from(handles),
+                MOST_PLACEMENTS / handles
+            );
+            return Err(Invalid::new(&[GROUPS, HANDLES], problem));
+        }
+        if !config.is_buffered() {
+            let problem = "without a write buffer pages go where their address says, whatever a host names; use a \
+                           write buffer, or 1 group";
+            return Err(Invalid::new(&[GROUPS, "device.buffer.size"], problem));
+        }
+        let dies = config.channels * config.packages_per_channel * config.dies_per_package;
+        if !dies.is_multiple_of(groups) {
+            let possible = 1..=dies.min(MOST_PLACEMENTS / handles);
+            let possible: Vec<String> =
+                possible.filter(|it| dies.is_multiple_of(*it)).map(|it| it.to_string()).collect();
+            let problem = format!(
+                "{dies} dies do not divide into {groups} groups; use one of {}",
+                possible.join(", ")
+            );
+            let keys = [
+                GROUPS,
+                "device.channels",
+                "device.packages_per_channel",
+                "device.dies_per_package",
+            ];
+            return Err(Invalid::new(&keys, problem));
+        }
+        Ok(())
+    }
+
+    /// What a reclaim group may hold beyond its share of the exported pages: half of the spare space that its open and
+    /// erased blocks leave, unless a victim or the two passes of programs need more of it.
+    pub fn lent_by_group(&self, config: &SsdConfig) -> u64 {
+        let Some(groups) = self.groups.filter(|_| self.reclaim_groups > 1) else { return 0 };
+        if config.cell.program == Program::TwoPass {
+            return 0;
+        }
+        let domains = u64::from(self.domains / self.pools);
+        let data = u64::from(self.data_pages);
+        let physical = domains * u64::from(self.blocks_per_domain) * data;
+        let held = domains * u64::from(self.low_blocks + self.frontiers) * data;
+        let half = (physical - self.pages_per_pool).saturating_sub(held) / 2;
+        if !config.is_volatile() {
+            return half;
+        }
+        // A victim gains more than the padding that it costs.
+        let padded = f64::from(2 * config.frontiers_of_host() + 1);
+        let kept = domains * u64::from(self.kept_pages());
+        let most = (physical - kept.min(physical)) as f64
+            * (1.0 - padded / f64::from(groups.per_block)).max(0.0);
+        half.min((most as u64).saturating_sub(self.pages_per_pool))
     }
 
     /// The spare space holds the units of all handles, those of copies, and what cleaning keeps erased.

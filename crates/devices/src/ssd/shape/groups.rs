@@ -26,6 +26,8 @@ pub struct Groups {
     pub channels: u32,
     /// Dies over which the groups of a block go round: all of a superblock, or one.
     pub width: u32,
+    /// The blocks of different domains lie on different dies.
+    apart: bool,
     /// Planes of a die.
     pub planes: u32,
     /// Rows of a group: pages of different type that each plane contributes.
@@ -149,7 +151,7 @@ impl Groups {
         }
         let width = match config.cleaning.reclaim {
             Reclaim::Block => 1,
-            Reclaim::Superblock => dies,
+            Reclaim::Superblock => dies / config.fdp.reclaim_groups(),
         };
         let all = rounds * width;
         let parity_of = config.parity.of;
@@ -167,6 +169,7 @@ impl Groups {
             dies,
             channels: config.channels,
             width,
+            apart: width == 1 || config.fdp.reclaim_groups() > 1,
             planes,
             rows,
             page_bytes: page as u32,
@@ -192,6 +195,7 @@ impl Groups {
             dies: 0,
             channels: 0,
             width: 1,
+            apart: true,
             planes: 1,
             rows: 1,
             page_bytes: unit_bytes,
@@ -305,7 +309,7 @@ impl Groups {
     /// The first die of the dies of a block.
     #[inline]
     pub fn first_die(&self, block: Block, blocks_per_domain: u32) -> u32 {
-        if self.width == 1 { block.0 / blocks_per_domain } else { 0 }
+        if self.apart { block.0 / blocks_per_domain * self.width } else { 0 }
     }
 
     /// Bytes of flash pages of a row that logical page `unit` of a group takes: the row, the first

@@ -39,6 +39,8 @@ enum Level {
     Die,
     Package,
     Gang,
+    /// The dies of a reclaim group.
+    ReclaimGroup,
     Ssd,
 }
 
@@ -55,9 +57,14 @@ impl Levels {
             // What is cleaned together shares its frontiers; pages are placed anywhere.
             let unit = match config.cleaning.reclaim {
                 Reclaim::Block => Level::Die,
+                Reclaim::Superblock if config.fdp.reclaim_groups() > 1 => Level::ReclaimGroup,
                 Reclaim::Superblock => Level::Ssd,
             };
-            return Levels { unit, pool: Level::Ssd, domain: unit };
+            let pool = match config.fdp.reclaim_groups() {
+                1 => Level::Ssd,
+                _ => Level::ReclaimGroup,
+            };
+            return Levels { unit, pool, domain: unit };
         }
         let unit = match config.interleave {
             Interleave::None => Level::Package,
@@ -151,6 +158,10 @@ pub struct Geometry {
     pub kept_for_padding: u32,
     /// Blocks that are always of the SLC cache.
     pub static_blocks: u32,
+    /// Reclaim groups, each of which is a pool; without any, 1.
+    pub reclaim_groups: u32,
+    /// Pages of its spare space that a reclaim group may fill with data beyond its share of what the drive exports.
+    pub group_lends: u64,
     by_pools: Divisor,
     by_pages_per_block: Divisor,
     by_blocks_per_domain: Divisor,
@@ -185,6 +196,7 @@ impl Geometry {
             Level::Package => planes_per_package,
             Level::Gang if granule.span > 1 => planes_per_package,
             Level::Gang => planes_per_package * config.packages_per_channel,
+            Level::ReclaimGroup => planes / config.fdp.reclaim_groups(),
             Level::Ssd => planes,
         };
         let planes_per_domain = planes_in(domain);
@@ -233,6 +245,8 @@ impl Geometry {
             kept_for_cuts: 0,
             kept_for_padding: 0,
             static_blocks: 0,
+            reclaim_groups: 1,
+            group_lends: 0,
             by_pools: Divisor::new(pools),
             by_pages_per_block: Divisor::new(pages_per_block),
             by_blocks_per_domain: Divisor::new(blocks),
@@ -248,6 +262,8 @@ impl Geometry {
         geometry.check_log_blocks(config)?;
         geometry.check_handles(config)?;
         geometry.pages_per_pool = geometry.exported_per_pool(config)?;
+        geometry.reclaim_groups = config.fdp.reclaim_groups();
+        geometry.group_lends = geometry.lent_by_group(config);
         geometry.check_block_buffer(config)?;
         geometry.check_snapshots(config)?;
         geometry.check_map_cache(config)?;
@@ -273,6 +289,7 @@ impl Geometry {
                 Level::Package => package,
                 Level::Gang if self.granule.span > 1 => package,
                 Level::Gang => package % self.channels,
+                Level::ReclaimGroup => d / (self.domains / self.pools),
                 Level::Ssd => 0,
             };
             self.pool_domains[p as usize].push(Domain(d));
@@ -505,7 +522,11 @@ impl Geometry {
     /// What a unit is called in results.
     pub fn unit_name(&self, unit: Unit) -> String {
         if let Some(groups) = &self.groups {
-            return if self.units == 1 { "all dies".to_owned() } else { groups.die_name(unit.0) };
+            return match groups.width {
+                _ if self.units == 1 => "all dies".to_owned(),
+                1 => groups.die_name(unit.0),
+                width => format!("dies {} to {}", unit.0 * width, (unit.0 + 1) * width - 1),
+            };
         }
         let (first, step) = self.packages_of(unit);
         let packages = match self.granule.span {

@@ -224,6 +224,7 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
         return Err(Invalid::new(&keys, problem));
     }
     let handles = u64::from(config.fdp.handles.max(1));
+    let placements = u64::from(config.fdp.placements().max(1));
     // With handles one group of each may be filling; between two passes are word lines of each.
     let frontiers = match config.fdp.chooses() {
         true if two_pass => handles,
@@ -241,7 +242,7 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
     };
     // Of each part that is cleaned by itself a group of copies of each frontier may be filling, and another is read.
     let filling = of_copies * dies / u64::from(groups.width);
-    let fill = if config.fdp.chooses() { handles - 1 } else { 0 };
+    let fill = if config.fdp.chooses() { placements - 1 } else { 0 };
     let mut needed = vec![("device.buffer.size", config.buffer.size, dies * held + fill)];
     let between = if two_pass || !config.fdp.chooses() { of_copies } else { 1 };
     let copies = (dies * held / frontiers * between).max(filling + 1);

@@ -239,7 +239,8 @@ impl Ssd {
             let depth = |die| dies.depth(die);
             match self.cache.next(&mut self.ftl, depth, is_open, &mut self.clock) {
                 Turn::Over => return self.end_turn(),
-                Turn::Through { write, refused } => {
+                Turn::Through { write, status } => {
+                    let refused = !status.is_ok();
                     self.cache.hold(None, self.clock.now);
                     if self.way > Way::Buffer && !refused {
                         self.end_over_losses(&write.request);
@@ -249,7 +250,6 @@ impl Ssd {
                         return self.await_durable(Waiter::Write(write));
                     }
                     let held = self.cache.held_since(&write, self.clock.now);
-                    let status = if refused { Status::ReadOnly } else { Status::Ok };
                     self.answer(write.slot, status, held);
                     self.cache.look();
                 }

@@ -1,7 +1,6 @@
 //! Reclaim units that are given up before they are full, because the host says so or they are open for too long.
 
 use crate::ssd::Ssd;
-use crate::ssd::ids::Stream;
 use engine::{Op, Request};
 
 impl Ssd {
@@ -47,12 +46,12 @@ impl Ssd {
     }
 
     fn give_up_units(&mut self, handle: u32, late: bool) {
-        for domain in self.ftl.give_up_units(handle, late) {
+        for (domain, stream) in self.ftl.give_up_units(handle, late) {
             if self.is_buffered {
-                self.cache.end_unit(&mut self.ftl, (domain, Stream(handle)), &mut self.clock);
+                self.cache.end_unit(&mut self.ftl, (domain, stream), &mut self.clock);
                 self.give_jobs();
             } else {
-                self.ftl.fill_up_untimed(&mut self.flash, domain, handle);
+                self.ftl.fill_up_untimed(&mut self.flash, domain, stream);
             }
         }
         if self.is_buffered {
