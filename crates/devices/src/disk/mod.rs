@@ -7,6 +7,7 @@
 //! to the disk, and sectors may be read ahead.
 
 mod buffer;
+mod cells;
 mod config;
 mod curve;
 mod device;

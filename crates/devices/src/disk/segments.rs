@@ -1,9 +1,9 @@
 //! The segments of a buffer: what each holds, which one is replaced next, and which have a sector.
 //!
-//! A disk has many segments and asks after every request what they hold, so they are also kept in order
-//! of their first sectors and, the clean ones, of their last use.
+//! A disk has many segments and asks after every request what they hold, so they are also kept by the
+//! [cells](super::cells) of their first sectors and, the clean ones, in order of their last use.
 
-use super::near::Near;
+use super::cells::Cells;
 use std::collections::VecDeque;
 
 /// Consecutive sectors in the buffer.
@@ -35,9 +35,8 @@ pub struct Segments {
     /// Sectors of a segment at most.
     size: u64,
     uses: u64,
-    /// First sector and number of those that hold anything.
-    by_start: Vec<(u64, u32)>,
-    near: Near,
+    /// Where those begin that hold anything.
+    cells: Cells,
     /// Last use and number of those that are clean.
     by_use: VecDeque<(u64, u32)>,
     /// Those that are clean and hold nothing.
@@ -53,8 +52,7 @@ impl Segments {
             all: vec![Segment::default(); count as usize],
             size,
             uses: 0,
-            by_start: Vec::new(),
-            near: Near::of(size),
+            cells: Cells::new(count, size),
             by_use: (0..count).map(|number| (0, number)).collect(),
             empty: count as usize,
             changes: Vec::new(),
@@ -87,26 +85,20 @@ impl Segments {
     /// What they have of a range, in the first of those that have as much.
     #[inline]
     pub fn find(&self, start: u64, end: u64) -> Found {
-        // Those that begin before this end before the range.
-        if !self.near.may_have((start + 1).saturating_sub(self.size), start) {
-            return Found::Nothing;
-        }
-        self.search(start, end)
-    }
-
-    fn search(&self, start: u64, end: u64) -> Found {
         let (mut all, mut some) = (u32::MAX, u32::MAX);
-        let behind = self.by_start.partition_point(|(first, _)| *first <= start);
-        for (first, number) in self.by_start[..behind].iter().rev() {
-            if first + self.size <= start {
-                break;
+        // Those that begin before this end before the range, and a segment is no longer than a cell.
+        let first = (start + 1).saturating_sub(self.size);
+        let chains = self.cells.chains(first, start).expect("it is in two cells at most");
+        for number in chains.flat_map(|chain| self.cells.of(chain)) {
+            let segment = &self.all[number];
+            if segment.start > start {
+                continue;
             }
-            let segment = &self.all[*number as usize];
             if end <= segment.end {
-                all = all.min(*number);
+                all = all.min(number as u32);
             } else if start < segment.end && !segment.is_dirty {
                 // Nothing is added behind data that must be written first.
-                some = some.min(*number);
+                some = some.min(number as u32);
             }
         }
         match (all, some) {
@@ -168,21 +160,36 @@ impl Segments {
 
     /// Empties the clean segments with data of a range; `tell` which.
     pub fn forget(&mut self, start: u64, end: u64, mut tell: impl FnMut(usize)) {
-        let from = (start + 1).saturating_sub(self.size);
-        if start >= end || !self.near.may_have(from, end - 1) {
+        if start >= end {
             return;
         }
-        let mut place = self.by_start.partition_point(|(first, _)| *first < from);
-        while let Some((first, number)) = self.by_start.get(place).copied()
-            && first < end
-        {
-            let number = number as usize;
-            if self.all[number].is_dirty || self.all[number].end <= start {
-                place += 1;
-            } else {
-                self.set(number, first, first);
-                tell(number);
+        let from = (start + 1).saturating_sub(self.size);
+        let Some(chains) = self.cells.chains(from, end - 1) else {
+            for number in 0..self.all.len() {
+                self.forget_one(number, (start, end), &mut tell);
             }
+            return;
+        };
+        for chain in chains {
+            let mut next = self.cells.first_of(chain);
+            while let Some(number) = next {
+                // It may leave the chain.
+                next = self.cells.behind(number);
+                self.forget_one(number, (start, end), &mut tell);
+            }
+        }
+    }
+
+    fn forget_one(
+        &mut self,
+        number: usize,
+        (start, end): (u64, u64),
+        tell: &mut impl FnMut(usize),
+    ) {
+        let segment = self.all[number];
+        if !segment.is_dirty && segment.start.max(start) < segment.end.min(end) {
+            self.set(number, segment.start, segment.start);
+            tell(number);
         }
     }
 
@@ -212,43 +219,20 @@ impl Segments {
         }
     }
 
-    /// Puts a segment where it belongs in the order of first sectors.
+    /// Puts a segment where it belongs by its first sector.
+    #[inline]
     fn reorder(&mut self, before: Option<u64>, after: Option<u64>, number: usize) {
-        if before == after {
-            return;
+        match (before, after) {
+            // Most often it is the same cell.
+            (Some(before), Some(after)) if self.cells.are_alike(before, after) => return,
+            _ => {}
         }
-        let number = number as u32;
-        let from = before.map(|first| {
-            self.near.remove(first);
-            self.place(first, number)
-        });
-        let Some(first) = after else {
-            self.by_start.remove(from.expect("it held something"));
-            return;
-        };
-        self.near.add(first);
-        let to = self.place(first, number);
-        match from {
-            None => self.by_start.insert(to, (first, number)),
-            // Most often it is the same place.
-            Some(from) if from < to => {
-                self.by_start.copy_within(from + 1..to, from);
-                self.by_start[to - 1] = (first, number);
-            }
-            Some(from) => {
-                self.by_start.copy_within(to..from, to + 1);
-                self.by_start[to] = (first, number);
-            }
+        if let Some(before) = before {
+            self.cells.remove(number, before);
         }
-    }
-
-    /// Where a segment is, or would be, in the order of first sectors.
-    fn place(&self, first: u64, number: u32) -> usize {
-        let mut place = self.by_start.partition_point(|(other, _)| *other < first);
-        while self.by_start.get(place).is_some_and(|it| it.0 == first && it.1 < number) {
-            place += 1;
+        if let Some(after) = after {
+            self.cells.add(number, after);
         }
-        place
     }
 
     /// What a segment has, and what follows it, may be asked again.

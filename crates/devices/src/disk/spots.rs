@@ -65,6 +65,8 @@ pub struct Spots {
     /// Ages and sectors of those that need no heads, the oldest first.
     free: VecDeque<(u64, u64)>,
     near: Near,
+    /// How many of them are writes.
+    writes: usize,
 }
 
 impl Spots {
@@ -105,6 +107,7 @@ impl Spots {
         let behind = self.all.partition_point(|other| other.sector <= sector);
         self.all.insert(behind, spot);
         self.near.add(sector);
+        self.writes += usize::from(is_write);
         if is_free {
             self.free.push_back((age, sector));
         }
@@ -114,6 +117,7 @@ impl Spots {
     pub fn remove(&mut self, place: usize) -> Spot {
         let spot = self.all.remove(place);
         self.near.remove(spot.sector);
+        self.writes -= usize::from(spot.is_write);
         if spot.is_free {
             self.set_free(&spot, false);
         }
@@ -271,7 +275,9 @@ impl Among<'_> {
             }
             best = (from.now, age, place);
         }
-        let mut search = Search::new(best, from, mechanics);
+        // Where nothing is written one window does for all.
+        let write = if self.spots.writes > 0 { from.write } else { from.read };
+        let mut search = Search::new(best, From { write, ..from }, mechanics);
         for (place, spot, distance) in Outwards::new(all, mechanics.cylinder) {
             if distance > search.reach {
                 break;

@@ -1,0 +1,139 @@
+//! Which segments begin roughly where: what a range of sectors may be in is found without a search.
+//!
+//! The addresses are divided into cells no shorter than a segment, and those that begin in the same cell are in one
+//! chain, with those of some cells far away. So whatever has a sector is in one of two chains, which are short.
+
+/// Chains, a power of two.
+const CHAINS: usize = 1024;
+
+/// The end of a chain.
+const END: u32 = u32::MAX;
+
+/// Segments, given by their numbers, by the cells in which they begin.
+#[derive(Debug, Clone)]
+pub struct Cells {
+    first: Box<[u32; CHAINS]>,
+    /// By segment, the next of its chain.
+    next: Vec<u32>,
+    /// Sectors of a cell, as a power of two.
+    shift: u32,
+}
+
+impl Cells {
+    /// None of so many segments, which have at most so many sectors, begins anywhere.
+    pub fn new(count: u32, size: u64) -> Cells {
+        let shift = 64 - size.saturating_sub(1).leading_zeros();
+        Cells {
+            first: Box::new([END; CHAINS]),
+            next: vec![END; count as usize],
+            shift: shift.min(63),
+        }
+    }
+
+    #[inline]
+    fn cell(&self, sector: u64) -> u64 {
+        sector >> self.shift
+    }
+
+    #[inline]
+    fn chain(&self, sector: u64) -> usize {
+        self.cell(sector) as usize % CHAINS
+    }
+
+    /// Whether segments that begin at two sectors are in one chain.
+    #[inline]
+    pub fn are_alike(&self, one: u64, other: u64) -> bool {
+        self.chain(one) == self.chain(other)
+    }
+
+    /// A segment begins at a sector from now on.
+    #[inline]
+    pub fn add(&mut self, number: usize, sector: u64) {
+        let chain = self.chain(sector);
+        self.next[number] = std::mem::replace(&mut self.first[chain], number as u32);
+    }
+
+    /// A segment that begins at a sector does so no more.
+    #[inline]
+    pub fn remove(&mut self, number: usize, sector: u64) {
+        let (chain, number) = (self.chain(sector), number as u32);
+        let behind = self.next[number as usize];
+        let mut other = self.first[chain];
+        if other == number {
+            self.first[chain] = behind;
+            return;
+        }
+        while self.next[other as usize] != number {
+            other = self.next[other as usize];
+        }
+        self.next[other as usize] = behind;
+    }
+
+    /// The chains of all segments that begin from one sector to another, in which others may be too; nothing where
+    /// those are most of the chains. Every chain is named once.
+    #[inline]
+    pub fn chains(&self, start: u64, last: u64) -> Option<impl Iterator<Item = usize> + use<>> {
+        let (first, last) = (self.cell(start), self.cell(last));
+        let is_short = last.wrapping_sub(first) < CHAINS as u64 / 2;
+        is_short.then(|| (first..=last).map(|cell| cell as usize % CHAINS))
+    }
+
+    /// The first segment of a chain.
+    #[inline]
+    pub fn first_of(&self, chain: usize) -> Option<usize> {
+        Some(self.first[chain]).filter(|it| *it != END).map(|it| it as usize)
+    }
+
+    /// The one behind a segment in its chain.
+    #[inline]
+    pub fn behind(&self, number: usize) -> Option<usize> {
+        Some(self.next[number]).filter(|it| *it != END).map(|it| it as usize)
+    }
+
+    /// The segments of a chain.
+    #[inline]
+    pub fn of(&self, chain: usize) -> impl Iterator<Item = usize> + '_ {
+        std::iter::successors(self.first_of(chain), |number| self.behind(*number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{Random as _, Xoshiro256};
+
+    /// Of what begins in a range nothing is passed over, and nothing is told twice.
+    #[test]
+    fn what_begins_in_a_range_is_in_its_chains_once() {
+        let mut random = Xoshiro256::new(5, 0);
+        for size in [1, 7, 1_000, 16_384] {
+            let mut cells = Cells::new(40, size);
+            let mut all = [None; 40];
+            let reach = size * 5_000;
+            for _ in 0..3_000 {
+                let number = random.below(40) as usize;
+                let sector = random.below(reach);
+                match all[number].take() {
+                    Some(before) => cells.remove(number, before),
+                    None => {
+                        cells.add(number, sector);
+                        all[number] = Some(sector);
+                    }
+                }
+                let start = random.below(reach);
+                let cells_long = [1, 600][random.below(2) as usize];
+                let last = start + random.below(size * cells_long);
+                let Some(chains) = cells.chains(start, last) else {
+                    assert!(last - start > size * 256, "{start} to {last} of {size}");
+                    continue;
+                };
+                let mut told: Vec<usize> = chains.flat_map(|chain| cells.of(chain)).collect();
+                told.sort_unstable();
+                let once = told.windows(2).all(|pair| pair[0] < pair[1]);
+                let there = |it: &usize| all[*it].is_some_and(|at| (start..=last).contains(&at));
+                let is_told = (0..40).filter(there).all(|it| told.contains(&it));
+                assert!(once && is_told, "{start} to {last} of {size}: {told:?}, {all:?}");
+            }
+        }
+    }
+}
