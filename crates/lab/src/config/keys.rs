@@ -6,6 +6,7 @@ use super::presets;
 use super::run::RunConfig;
 use super::synonyms;
 use options::{ANY_NAME, KeyInfo, Setting, Values, nearest};
+use std::sync::LazyLock;
 use workloads::WorkloadConfig;
 
 /// The words with which a section chooses what the others refine.
@@ -43,8 +44,30 @@ impl SectionKeys {
     }
 }
 
+/// Made once: it is a walk over every section, and takes as long as a short run.
+static KEYS: LazyLock<Vec<SectionKeys>> = LazyLock::new(made);
+
+/// The tables whose keys are named by the user, in order of the keys.
+static NAMED: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mark = format!(".{ANY_NAME}");
+    let paths = all_keys().iter().flat_map(|section| &section.keys).map(|key| &key.path);
+    let mut tables: Vec<String> =
+        paths.filter_map(|path| Some(path.split_once(&mark)?.0.to_owned())).collect();
+    tables.dedup();
+    tables
+});
+
 /// The reference of every key of an experiment.
 pub fn keys() -> Vec<SectionKeys> {
+    all_keys().to_vec()
+}
+
+/// The same to look at.
+pub fn all_keys() -> &'static [SectionKeys] {
+    &KEYS
+}
+
+fn made() -> Vec<SectionKeys> {
     let mut sections = Vec::new();
     let also: Vec<(&str, String)> = devices::other_words()
         .iter()
@@ -108,11 +131,8 @@ pub(crate) fn of_device(path: &str) -> String {
 /// A path with `*` for each name that the user gives to a table, as it is in the reference: of
 /// `workload.classes.logs.rate`, `workload.classes.*.rate`.
 pub(crate) fn in_reference(path: &str) -> String {
-    for key in keys().iter().flat_map(|section| &section.keys) {
-        let named = key.path.split_once(&format!(".{ANY_NAME}")).map(|(table, _)| table);
-        let rest =
-            named.and_then(|table| Some((table, path.strip_prefix(table)?.strip_prefix('.')?)));
-        if let Some((table, rest)) = rest {
+    for table in NAMED.iter() {
+        if let Some(rest) = path.strip_prefix(table).and_then(|rest| rest.strip_prefix('.')) {
             let below =
                 rest.split_once('.').map_or(String::new(), |(_, below)| format!(".{below}"));
             return format!("{table}.{ANY_NAME}{below}");
@@ -124,7 +144,7 @@ pub(crate) fn in_reference(path: &str) -> String {
 /// The sentence for the unknown key `word` of the table `parent`, in a section of that kind: which kind
 /// has it, or the nearest one; and the keys of the table.
 pub(crate) fn unknown_key(parent: &str, word: &str, kind: &str) -> String {
-    let all = keys();
+    let all = all_keys();
     let table = in_reference(&of_device(parent));
     let section = table.split('.').next().unwrap_or(&table);
     let own = all.iter().find(|it| it.section == section && it.kind.is_none_or(|it| it == kind));

@@ -1,16 +1,16 @@
 //! Numbers as people write them, in assignments: `28%`, `100k`, `1e5`, `1_000_000`. What could mean two things is
 //! refused: a size of `4K`, a share of a count.
 
-use super::keys::{in_reference, keys, of_device};
+use super::keys::{all_keys, in_reference, of_device};
 use options::{KeyInfo, Values};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// What is known of each key; of one that several kinds have, of each of them.
-static KEYS: LazyLock<BTreeMap<String, Vec<KeyInfo>>> = LazyLock::new(|| {
-    let mut known: BTreeMap<String, Vec<KeyInfo>> = BTreeMap::new();
-    for key in keys().into_iter().flat_map(|section| section.keys) {
-        known.entry(key.path.clone()).or_default().push(key);
+static KEYS: LazyLock<BTreeMap<&str, Vec<&KeyInfo>>> = LazyLock::new(|| {
+    let mut known: BTreeMap<&str, Vec<&KeyInfo>> = BTreeMap::new();
+    for key in all_keys().iter().flat_map(|section| &section.keys) {
+        known.entry(&key.path).or_default().push(key);
     }
     known
 });
@@ -34,7 +34,7 @@ const TIMES: [(&str, u128); 8] = [
 /// Why it cannot be meant.
 pub(super) fn number(path: &str, text: &str) -> Result<Option<String>, String> {
     let reference = in_reference(&of_device(path));
-    let Some(known) = KEYS.get(&reference) else { return Ok(None) };
+    let Some(known) = KEYS.get(reference.as_str()) else { return Ok(None) };
     let takes = |wanted: fn(&Values) -> bool| known.iter().any(|key| any(&key.values, wanted));
     let whole = takes(|it| matches!(it, Values::Whole(..)));
     let real = takes(|it| matches!(it, Values::Number) || is_part(it));

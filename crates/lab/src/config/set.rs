@@ -1,6 +1,6 @@
 //! `--set KEY=VALUE`, whose keys may be abbreviated.
 
-use super::keys::{in_reference, keys, unknown_key};
+use super::keys::{all_keys, in_reference, unknown_key};
 use super::layer::{Layer, peers};
 use super::plain;
 use super::synonyms;
@@ -8,11 +8,10 @@ use crate::error::InputError;
 use options::{ANY_NAME, nearest};
 use std::sync::LazyLock;
 
-/// The paths of all keys, sorted. Made once: each takes a walk over every section, and each point of a
-/// sweep has assignments.
+/// The paths of all keys, sorted.
 static PATHS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let keys = keys().into_iter().flat_map(|section| section.keys);
-    let mut paths: Vec<String> = keys.map(|key| key.path).collect();
+    let keys = all_keys().iter().flat_map(|section| &section.keys);
+    let mut paths: Vec<String> = keys.map(|key| key.path.clone()).collect();
     paths.sort_unstable();
     paths.dedup();
     paths
@@ -146,7 +145,7 @@ fn in_named_table(key: &str, paths: &[String]) -> Option<Result<String, String>>
         return Some(Err(format!("{path} is a table of keys; write {path}.KEY")));
     };
     let section =
-        keys().into_iter().find(|it| it.keys.iter().any(|key| key.path.starts_with(table)));
+        all_keys().iter().find(|it| it.keys.iter().any(|key| key.path.starts_with(table)));
     let kind = section.and_then(|it| it.kind).unwrap_or_default();
     Some(Err(unknown_key(parent, word, kind)))
 }
