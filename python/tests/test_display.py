@@ -242,3 +242,47 @@ def test_the_bars_of_units_leave_room_for_what_is_said_of_them():
     assert max(map(len, rows)) == 80
     short = table(units=[unit | {"name": "package 1"} for unit in units])
     assert "█" * 15 + "░" * 15 in short
+
+
+def test_commands_that_are_done_in_steps_are_shown():
+    found = {
+        "copy": {"bytes": 4096_000},
+        "compare": {"compared": 7, "failed": 2},
+        "zeroes": {"bytes": 0},
+        "uncorrectable": {"bytes": 0},
+        "ranges": 9,
+        "statuses": {"2/85h": 2},
+        "namespaces": [
+            {"bytes": 8_000_000, "capacity_bytes": 4_000_000, "mapped_bytes": 1_000_000}
+        ],
+    }
+    text = table(commands=found)
+    for label, shown in (
+        ("copied", "4.10 MB"),
+        ("ranges deallocated", "9"),
+        ("comparisons", "7"),
+        ("that failed", "2"),
+        ("ended with 2/85h", "2"),
+        ("namespace 1", "8.00 MB, 1.00 MB mapped"),
+    ):
+        (line,) = (line for line in text.splitlines() if label in line)
+        assert line.endswith(shown), text
+    assert "zeroes" not in text and "uncorrectable" not in text
+    found = {"copy": {"bytes": 0}, "compare": {"compared": 0, "failed": 0}, "ranges": 0}
+    found |= {"zeroes": {"bytes": 0}, "uncorrectable": {"bytes": 0}, "statuses": {}}
+    assert "Commands" not in table(commands=found)
+
+
+def test_reclaim_groups_and_units_that_were_open_too_long_are_shown():
+    row = {"host_bytes": 1_000_000, "write_amplification": 1.25}
+    rows = [row | {"group": number // 2, "handle": number % 2} for number in range(4)]
+    events = {"invalid_handle": 0, "unit_not_full": 0, "time_limit": 12}
+    found = {"handles": rows, "open_units": 0, "events": events, "refused_bytes": 8_000_000}
+    text = table(fdp=found)
+    for label, shown in (
+        ("group 1 handle 0", "WA 1.250, 1.00 MB written"),
+        ("refused by full groups", "8.00 MB"),
+        ("units open for too long", "12"),
+    ):
+        (line,) = (line for line in text.splitlines() if label in line)
+        assert line.endswith(shown), text

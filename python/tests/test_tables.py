@@ -152,6 +152,29 @@ def test_a_refusal_names_the_columns_and_the_option_in_three_lines(
 
 
 @pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("2,wrte,0,4096", 'line 5: column "op" has "wrte"'),
+        ("2,write,x,4096", 'line 5: column "offset" is not all numbers'),
+        ("2,write,-1,4096", 'line 5: column "offset" has -1'),
+        ("2,write,0,9999999999", 'line 5: column "size" has 9,999,999,999'),
+        ("2,write,,4096", 'column "offset" has no value in line 5'),
+        ("2,write,0", "line 5: cannot be read as a table: "),
+    ],
+)
+@pytest.mark.parametrize("opener", [open, gzip.open])
+def test_a_refused_value_is_in_a_line(line, problem, opener, tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "BLOCK_BYTES", 64)
+    path = tmp_path / "it.csv"
+    good = "1,read,0,4096\n"
+    with opener(path, "wt") as file:
+        file.write(f"time_us,op,offset,size\n{good}\n{good}{line}\n{20 * good}")
+    with pytest.raises(ssdlab.InputError) as refused:
+        tables.as_trace(path)
+    assert problem in str(refused.value).splitlines()[0]
+
+
+@pytest.mark.parametrize(
     ("mapping", "problem"),
     [
         ("when=a", '"when" is no role of a column; roles: time, op, offset, size, device'),

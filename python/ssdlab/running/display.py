@@ -38,6 +38,7 @@ REFUSALS = {
     "read_only": ("Refused", "end of life reached, writes are refused"),
     "unreadable": ("Failed", "the data are lost"),
     "power_lost": ("Unanswered", "power was cut"),
+    "capacity_exceeded": ("Refused", "the namespace or reclaim group has no room"),
 }
 
 
@@ -61,11 +62,12 @@ def results_table(results: Results, file: IO[str]) -> str:
         _ageing(results.get("media")),
         _buffer(results),
         _map(results),
-        _handles(results.get("fdp")),
-        _power(results.get("power")),
-        _disk(results),
+        _seldom(results, "fdp"),
+        _seldom(results, "commands"),
+        _seldom(results, "power"),
+        _seldom(results, "disk"),
         _zones(results),
-        _array(results),
+        _seldom(results, "array"),
         remarks.cache(results.get("cache")),
         _energy(results.get("energy")),
         _units(results.get("units") or [], width, plain),
@@ -85,6 +87,16 @@ def _zones(results: Results) -> Part | None:
     from ssdlab.running.zones import part
 
     return part(results)
+
+
+def _seldom(results: Results, section: str) -> Part | None:
+    """A section that few runs have: a plain start imports little."""
+    found = results.get(section)
+    if not found:
+        return None
+    from ssdlab.running.seldom import PARTS
+
+    return PARTS[section](found)
 
 
 def advice_lines(advice: Advice, file: IO[str], again: Again) -> str:
@@ -208,29 +220,6 @@ def _breakdown(results: Results, width: int, plain: bool) -> Part | None:
     return Group(Text("Where the time goes", style="bold"), bar, table)
 
 
-#: Activities of the heads, in this order.
-MECHANICS = ("seek", "rotation", "transfer")
-
-
-def _disk(results: Results) -> Part | None:
-    disk = results.get("disk")
-    if not disk:
-        return None
-    rows = [("disks", count(disk["disks"]))] if disk["disks"] > 1 else []
-    if disk["hit_share"] is not None:
-        rows.append(("reads served from the buffer", percent(disk["hit_share"])))
-    if disk["media_reads"] + disk["media_writes"]:
-        rows += [
-            ("reads from the disk", count(disk["media_reads"])),
-            ("writes to the disk", count(disk["media_writes"])),
-            *((f"mean {part}", duration(disk["mean_us"][part], 4)) for part in MECHANICS),
-        ]
-    if disk["busy"] is not None:
-        rows.append(("head utilisation", percent(disk["busy"])))
-        rows += [(f"  {part}", percent(disk["busy_parts"][part])) for part in MECHANICS]
-    return Facts("Disk", rows + remarks.standby(disk))
-
-
 def _flash(results: Results) -> Part | None:
     flash = results.get("flash")
     if not flash:
@@ -269,83 +258,6 @@ def _map(results: Results) -> Part | None:
 def _buffer(results: Results) -> Part | None:
     rows = _counts("buffer", results.get("buffer") or {})
     return Facts("Write buffer", rows) if rows else None
-
-
-def _handles(fdp: Record | None) -> Part | None:
-    """What was written with each placement handle, and moved of it."""
-    if not fdp:
-        return None
-    rows = []
-    for handle in fdp["handles"]:
-        if handle["host_bytes"]:
-            written = decimal_size(handle["host_bytes"])
-            words = f"WA {handle['write_amplification']:.3f}, {written} written"
-            rows.append((f"handle {handle['handle']}", words))
-    if fdp["open_units"]:
-        rows.append(("spare in open units", percent(fdp["spare_in_open_units"])))
-    for label, event in (
-        ("writes with no such handle", "invalid_handle"),
-        ("units given up", "unit_not_full"),
-    ):
-        if number := fdp["events"][event]:
-            rows.append((label, count(number)))
-    return Facts("Placement handles", rows) if rows else None
-
-
-def _power(power: Record | None) -> Part | None:
-    if not power:
-        return None
-    rows = [("cuts", count(power["cuts"]))]
-    times = power["recovery_seconds"]
-    if times["mean"] is not None:
-        mean, longest = (duration(times[key] * 1e6, 4) for key in ("mean", "max"))
-        rows.append(("recovery", mean if mean == longest else f"{mean}, at most {longest}"))
-    for label, key in (
-        ("pages read", "pages_read"),
-        ("torn pages", "torn_pages"),
-        ("interrupted erases", "interrupted_erases"),
-        ("pages rewritten", "pages_rewritten"),
-        ("checkpoint pages", "checkpoint_programs"),
-        ("unacknowledged writes kept", "unacknowledged_kept"),
-        ("unacknowledged writes lost", "unacknowledged_lost"),
-        ("trims undone", "trims_undone"),
-        ("durable pages lost", "durable_lost"),
-    ):
-        if power[key] or key == "durable_lost":
-            rows.append((label, count(power[key])))
-    return Facts("Power cuts", rows)
-
-
-def _array(results: Results) -> Part | None:
-    """What redundancy did."""
-    array = results.get("array")
-    if not array:
-        return None
-    rows = [("redundancy", array.redundancy)]
-    if array.full_stripe_share is not None:
-        rows.append(("full-stripe writes", percent(array.full_stripe_share)))
-        rows.append(("parity reads", count(array.parity_reads)))
-        rows.append(("parity writes", count(array.parity_writes)))
-    if array.write_amplification is not None:
-        rows.append(("WA of the array", f"{array.write_amplification:.3f}"))
-    if array.stripe_waits:
-        rows.append(("waits for a stripe lock", count(array.stripe_waits)))
-    if array.reads_around:
-        rows.append(("reads around a cleaning member", count(array.reads_around)))
-    if array.member_failures:
-        rows.append(("failed members", count(array.member_failures)))
-        rows.append(("degraded reads", count(array.degraded_reads)))
-    if rebuild := array.get("rebuild"):
-        rows.append(("rebuilt", percent(rebuild.progress)))
-        rows.append(("rebuild time", duration(rebuild.seconds * 1e6)))
-    if hole := array.get("hole"):
-        rows.append(("stripes torn by power cuts", count(hole.stripes_dirty)))
-        rows.append(("stripes resynchronised", count(hole.stripes_resynced)))
-        rows.append(("resync time", duration(hole.resync_seconds * 1e6)))
-        rows.append(("chunks lost to the write hole", count(hole.chunks_wrong)))
-    if array.data_loss_sectors:
-        rows.append(("data loss", f"{count(array.data_loss_sectors)} sectors"))
-    return Facts("Array", rows)
 
 
 def _wear(results: Results) -> Part | None:

@@ -7,6 +7,7 @@ batch at a time, and kept as a Parquet file that the engine reads, in the folder
 from __future__ import annotations
 
 import atexit
+import bisect
 import hashlib
 import json
 import os
@@ -134,8 +135,36 @@ def _requests(
         _refuse_missing(table, roles, batch, before)
         before += batch.num_rows
         if batch.num_rows:
-            found, roles = _converted(pa, table, roles, batch, devices)
+            try:
+                found, roles = _converted(pa, table, roles, batch, devices)
+            except InputError:
+                _refuse_row(pa, table, roles, batch, before - batch.num_rows)
+                raise
             yield found
+
+
+def _refuse_row(
+    pa: Any, table: sources.Batches, roles: dict[str, Column], batch: Any, before: int
+) -> None:
+    """Raise `InputError` for the first row of a batch that is refused, with its place.
+
+    Whether so many rows are refused is asked of half as many at each step.
+    """
+    refused: InputError | None = None
+
+    def is_refused(rows: int) -> bool:
+        nonlocal refused
+        try:
+            _converted(pa, table, roles, batch.slice(0, rows), values.Devices())
+        except InputError as error:
+            refused = error
+            return True
+        return False
+
+    rows = bisect.bisect_left(range(1, batch.num_rows + 1), True, key=is_refused) + 1
+    if is_refused(rows) and refused is not None:
+        said = str(refused).removeprefix(table.source)
+        raise InputError(f"{table.source}, {table.place(before + rows - 1)}{said}") from None
 
 
 def _converted(
@@ -198,7 +227,7 @@ def _refuse_missing(table: sources.Batches, roles: Columns, batch: Any, before: 
             row = array.is_null().to_pylist().index(True)
             raise refusal(
                 table.source, table.names,
-                f'column "{column.name}" has no value in row {before + row + 1:,}',
+                f'column "{column.name}" has no value in {table.place(before + row)}',
             )  # fmt: skip
 
 

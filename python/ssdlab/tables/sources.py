@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import glob
+import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -35,6 +36,8 @@ class Batches:
     names: Sequence[str]
     #: Reads these columns.
     read: Any
+    #: Where a person finds a row, counted from zero.
+    place: Callable[[int], str] = lambda row: f"row {row + 1:,}"
 
 
 def matches(path: str) -> list[Path] | None:
@@ -141,12 +144,17 @@ def of_file(path: Path) -> Batches:
             "  a table of text begins with a line such as time,op,offset,size\n"
             "  --columns time=1:us,op=2,offset=3:bytes,size=4 counts the columns instead"
         )
-    return Batches(f"trace {path}", header[0], lambda wanted: _of_text(path, *header, wanted))
+    return Batches(
+        f"trace {path}",
+        header[0],
+        lambda wanted: _of_text(path, *header, wanted),
+        lambda row: f"line {_line_of(path, row):,}",
+    )
 
 
-def unreadable(path: object, error: Exception) -> NoReturn:
+def unreadable(path: object, error: Exception, place: str = "") -> NoReturn:
     """Raise `InputError` for a table that a library cannot read."""
-    raise InputError(f"trace {path}: cannot be read as a table: {_line(error)}") from None
+    raise InputError(f"trace {path}{place}: cannot be read as a table: {_line(error)}") from None
 
 
 def _line(error: Exception) -> str:
@@ -197,7 +205,29 @@ def _of_text(path: Path, names: Sequence[str], separator: str, wanted: Sequence[
             yield from text.open_csv(stream, **options)
     except (pa.ArrowInvalid, OSError, EOFError) as error:
         if "Empty CSV" not in str(error):
-            unreadable(path, error)
+            unreadable(path, error, _uneven(path, len(names), separator))
+
+
+def _line_of(path: Path, row: int) -> int:
+    """The line of a text, counted from one, that has this row: a header and empty lines have none."""
+    with _opened(path) as stream:
+        next(stream)
+        filled = (number for number, line in enumerate(stream, 2) if line.strip(b"\r\n"))
+        return next(itertools.islice(filled, row, None), 0)
+
+
+def _uneven(path: Path, columns: int, separator: str) -> str:
+    """The first line of a text that has another number of values than its header, if one has."""
+    try:
+        with _opened(path) as stream:
+            lines = csv.reader(
+                (line.decode("utf-8", "replace") for line in stream), delimiter=separator
+            )
+            uneven = (lines.line_num for values in lines if values and len(values) != columns)
+            number = next(uneven, None)
+    except (InputError, OSError, EOFError, csv.Error):
+        return ""
+    return "" if number is None else f", line {number:,}"
 
 
 def of_object(source: str, table: Any) -> Batches:
