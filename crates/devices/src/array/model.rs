@@ -141,15 +141,16 @@ const UNLIKE: &str = "an array of unlike members (device.each) cannot be restore
 
 /// The drives of an array one after the other, under its own keys and those of a member.
 fn save(drives: &[Box<dyn Model>], own: &[(String, String)]) -> Option<Snapshot> {
-    let mut kept = Vec::new();
+    let (mut kept, mut caches) = (Vec::new(), Vec::new());
     let mut shape = Vec::new();
     for drive in drives {
         let snapshot = drive.save()?;
         kept.extend(snapshot.drives);
+        caches.extend(snapshot.caches);
         shape = snapshot.shape;
     }
     let of_member = shape.into_iter().map(|(key, value)| (in_member(&key), value));
-    Some(Snapshot { shape: own.iter().cloned().chain(of_member).collect(), drives: kept })
+    Some(Snapshot { shape: own.iter().cloned().chain(of_member).collect(), drives: kept, caches })
 }
 
 /// The shape of a member in that of an array with these keys.
@@ -193,11 +194,12 @@ fn restore(
     if !snapshot.drives.len().is_multiple_of(count) {
         return Err(format!("it holds {} drives, of {count} members", snapshot.drives.len()));
     }
-    let each = snapshot.drives.len() / count;
-    let mut kept = snapshot.drives.into_iter();
+    let (each, own) = (snapshot.drives.len() / count, snapshot.caches.len() / count);
+    let (mut kept, mut caches) = (snapshot.drives.into_iter(), snapshot.caches.into_iter());
     for (number, drive) in drives.iter_mut().enumerate() {
         let drives = kept.by_ref().take(each).collect();
-        let snapshot = Snapshot { shape: shape.clone(), drives };
+        let caches = caches.by_ref().take(own).collect();
+        let snapshot = Snapshot { shape: shape.clone(), drives, caches };
         of(&mut **drive, snapshot).map_err(|problem| of_member(number, &problem))?;
     }
     Ok(())

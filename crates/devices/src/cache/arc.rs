@@ -2,6 +2,7 @@
 //! another. Of the lines that have left each, as many more are remembered as the cache holds; one that comes again says
 //! which list should have been longer.
 
+use super::kept::{self, Kept};
 use super::lists::{Index, Lists, NONE, Slot};
 use super::replacement::{LOOKED_AT, Replacement};
 
@@ -121,6 +122,50 @@ impl Replacement for Arc {
             self.known.insert(place, line);
             self.left.push(list, place);
         }
+    }
+
+    /// Both lists, the lines that have left each, and the rest: the length wanted, as bits, the line that was adapted to,
+    /// with one added to it, and those that came again.
+    fn keep(&self) -> Kept {
+        let line = |place: u64| self.known.key(place as Slot);
+        let left = |list| self.left.kept(list).into_iter().map(line).collect();
+        let adapted = self.adapted.map_or(0, |line| line + 1);
+        vec![
+            self.lines.kept(ONCE),
+            self.lines.kept(AGAIN),
+            left(ONCE),
+            left(AGAIN),
+            vec![self.target.to_bits(), adapted, self.remembered],
+        ]
+    }
+
+    fn take_up(
+        &mut self,
+        lists: &mut dyn Iterator<Item = Vec<u64>>,
+        holds: &dyn Fn(Slot) -> bool,
+    ) -> Result<(), String> {
+        for list in [ONCE, AGAIN] {
+            self.lines.take_up(list, &kept::next(lists)?, holds)?;
+        }
+        for list in [ONCE, AGAIN] {
+            for line in kept::next(lists)? {
+                let place = self.free.pop().ok_or("more lines have left than are remembered")?;
+                if self.known.find(line) != NONE {
+                    return Err(format!("line {line} has left twice"));
+                }
+                self.known.insert(place, line);
+                self.left.push(list, place);
+            }
+        }
+        let rest = kept::next(lists)?;
+        let [target, adapted, remembered] =
+            rest.try_into().map_err(|_| "a list is cut short".to_owned())?;
+        let target = f64::from_bits(target);
+        if !(0.0..=f64::from(self.capacity)).contains(&target) {
+            return Err(format!("{target} lines cannot be wanted"));
+        }
+        (self.target, self.adapted, self.remembered) = (target, adapted.checked_sub(1), remembered);
+        Ok(())
     }
 
     fn remembered(&self) -> u64 {

@@ -233,6 +233,23 @@ impl Destager {
         }
     }
 
+    /// The dirty lines, oldest first; and what was begun: down to the low watermark, and all of them.
+    pub fn keep(&self) -> [Vec<u64>; 2] {
+        [self.dirty.kept(0), vec![u64::from(self.draining), u64::from(self.wants_all)]]
+    }
+
+    /// Takes that up, where nothing is dirty yet.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    pub fn take_up(&mut self, [dirty, begun]: [Vec<u64>; 2], table: &Table) -> Result<(), String> {
+        let is_dirty = |slot: Slot| table.entry(slot).state == State::Dirty;
+        self.dirty.take_up(0, &dirty, &is_dirty)?;
+        let [draining, all] = begun.try_into().map_err(|_| "a list is cut short".to_owned())?;
+        (self.draining, self.wants_all) = (draining > 0, all > 0);
+        Ok(())
+    }
+
     /// The power goes: nothing is under way, and what is dirty is found in the table.
     pub fn lose_power(&mut self, table: &Table, now: Time) {
         self.under_way = 0;

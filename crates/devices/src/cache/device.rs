@@ -9,7 +9,7 @@ use super::destage::Run;
 use super::hints::{Hint, Hints};
 use super::ledger::Ledger;
 use super::lists::{NONE, Slot as LineSlot};
-use super::pair::{Job, Owner, Pair, hit_of};
+use super::pair::{self, Job, Owner, Pair};
 use super::places::Places;
 use super::planted::Slip;
 use super::report::{Counts, Kind};
@@ -18,7 +18,10 @@ use super::streams::Streams;
 use super::table::State;
 use crate::Model;
 use crate::kit::slots::{Slot, Slots};
-use engine::{Completion, Device, Followed, Lba, Op, Request, SECTOR_BYTES, Status, Time};
+use crate::latency::FAST;
+use engine::{
+    Breakdown, Completion, Device, Followed, Lba, Op, Request, SECTOR_BYTES, Status, Time,
+};
 use options::Invalid;
 use std::ops::Range;
 
@@ -73,7 +76,7 @@ impl Cache {
             pair: Pair::new(shape, devices, ledger, needs && !keeps_fast, !keeps_backing),
             places,
             streams: Streams::new(config.bypass.bytes() / SECTOR_BYTES),
-            requests: Requests::new(),
+            requests: Requests::new(judged),
             hints: config.hints.clone(),
             runs: Slots::new(),
             landed: Vec::new(),
@@ -111,16 +114,43 @@ impl Cache {
         if from + u64::from(sectors) > line || !self.requests.are_free(&(number..number + 1)) {
             return false;
         }
-        let slot = self.places.held(number);
+        let slot = self.places.hit(number);
         if slot == NONE {
             return false;
         }
         self.counts.reads(1, 0);
-        self.places.used(slot);
-        self.places.pin(slot, 1);
-        let hit = self.requests.hit(self.now, *request, slot);
-        self.pair.ask_hit(self.now, hit, slot, from, sectors);
+        self.requests.hit(self.now, request);
+        self.pair.ask_hit(self.now, request, slot, from);
         true
+    }
+
+    /// The fast device has answered such a read: that becomes the answer to the host. Its line was in its slot meanwhile.
+    #[inline]
+    fn end_hit(&mut self, answer: &mut Completion) {
+        let Shape { line, .. } = self.shape;
+        let place = answer.request.lba.0;
+        let slot = place / line;
+        let from = place - slot * line;
+        let slot = slot as LineSlot + 1;
+        let ns = answer.at - answer.submitted;
+        (answer.request.id, answer.request.queue) = pair::hit_of(answer);
+        answer.request.lba = Lba(self.places.table().line(slot) * line + from);
+        answer.breakdown = Breakdown::default();
+        answer.breakdown[FAST] = ns;
+        self.requests.hit_ends(answer.request.id);
+        self.places.unpin_one(slot);
+        self.counts.hit(ns);
+        self.places.rules().host_acts(answer.at);
+    }
+
+    /// Whether nothing is under way, nor to be done, but reads that hit.
+    #[inline]
+    fn has_only_hits(&self) -> bool {
+        self.pair.is_idle()
+            && !self.places.destager().has_dirty()
+            && !self.requests.has_answers()
+            && !self.requests.has_waiting()
+            && self.was_ready
     }
 
     /// Does what a request says of its lines.
@@ -464,11 +494,12 @@ impl Cache {
 
     #[inline]
     fn answered(&mut self, side: Side, completion: &Completion) {
-        let Some(hit) = hit_of(completion) else { return self.job_ended(side, completion) };
-        let (line, ns) = self.requests.answer_hit(hit, self.now, completion.status);
-        self.places.unpin(line, 1);
-        self.counts.hit(ns);
-        self.places.rules().host_acts(self.now);
+        if !(side == Side::Fast && pair::is_hit(completion)) {
+            return self.job_ended(side, completion);
+        }
+        let mut answer = *completion;
+        self.end_hit(&mut answer);
+        self.requests.push_answer(answer);
     }
 
     fn job_ended(&mut self, side: Side, completion: &Completion) {
@@ -743,9 +774,14 @@ impl Cache {
         if !self.places.destager().has_dirty() || !self.was_ready {
             return devices;
         }
+        devices.min(self.next_timer())
+    }
+
+    /// When lines are to be written back next for reasons of time; never: the end of time.
+    #[inline(never)]
+    fn next_timer(&self) -> Time {
         // What was due before is begun with whatever happens.
-        let timer = self.timer().filter(|at| *at > self.now);
-        timer.map_or(devices, |at| at.min(devices))
+        self.timer().filter(|at| *at > self.now).unwrap_or(Time::MAX)
     }
 
     #[inline]
@@ -766,12 +802,29 @@ impl Cache {
         }
     }
 
+    /// Goes from event to event, as far as nobody else has to know of them.
+    fn go_to_answer(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
+        if let Some(at) = self.requests.first_answer().filter(|at| *at <= to) {
+            self.advance(at, completions);
+            return Some(at);
+        }
+        let mut now = self.next_inside().filter(|at| *at <= to)?;
+        loop {
+            self.step(now);
+            let next = self.next_at();
+            let is_over = next > now && (self.requests.has_answers() || self.has_ended());
+            if is_over || next > to || next == Time::MAX {
+                break;
+            }
+            now = next;
+        }
+        self.requests.fetch(completions);
+        Some(now)
+    }
+
     /// Both devices go on up to an instant.
     #[inline]
     fn advance_devices(&mut self, now: Time) {
-        if self.pair.has_no_jobs() {
-            return self.advance_hits(now);
-        }
         for side in [Side::Fast, Side::Backing] {
             if !self.pair.is_due(side, now) {
                 continue;
@@ -783,26 +836,6 @@ impl Cache {
             }
             done.clear();
             self.done = done;
-        }
-    }
-
-    /// The same where nothing is under way but reads that hit: the answers of the fast device become those to the host.
-    #[inline]
-    fn advance_hits(&mut self, now: Time) {
-        if self.pair.is_due(Side::Backing, now) {
-            self.pair.advance(Side::Backing, now, &mut self.done);
-            debug_assert!(self.done.is_empty(), "it was asked nothing");
-        }
-        if !self.pair.is_due(Side::Fast, now) {
-            return;
-        }
-        let first = self.requests.answers().len();
-        self.pair.advance(Side::Fast, now, self.requests.answers());
-        for place in first..self.requests.answers().len() {
-            let (line, ns) = self.requests.answer_hit_in_place(place);
-            self.places.unpin(line, 1);
-            self.counts.hit(ns);
-            self.places.rules().host_acts(now);
         }
     }
 
@@ -878,7 +911,7 @@ impl Device for Cache {
         if !self.hints.are_none() {
             self.heed(&request);
         }
-        let may_hit = request.op == Op::Read && self.was_ready && !self.requests.has_waiting();
+        let may_hit = pair::may_be_hit(&request) && self.was_ready && !self.requests.has_waiting();
         if may_hit && self.begin_hit(&request) {
             return;
         }
@@ -886,7 +919,8 @@ impl Device for Cache {
     }
 
     fn next_event(&self) -> Option<Time> {
-        self.requests.first_answer().or_else(|| self.next_inside())
+        let at = self.requests.first_answer().unwrap_or_else(|| self.next_at());
+        (at < Time::MAX).then_some(at)
     }
 
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
@@ -901,22 +935,17 @@ impl Device for Cache {
     }
 
     fn advance_to_answer(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
-        if let Some(at) = self.requests.first_answer().filter(|at| *at <= to) {
-            self.advance(at, completions);
-            return Some(at);
-        }
-        let mut now = self.next_inside().filter(|at| *at <= to)?;
-        loop {
-            self.step(now);
-            let next = self.next_at();
-            let is_over = next > now && (self.requests.has_answers() || self.has_ended());
-            if is_over || next > to || next == Time::MAX {
-                break;
+        if self.has_only_hits() {
+            let before = completions.len();
+            if let Some(now) = self.pair.advance_to_hits(to, completions) {
+                self.now = now;
+                for answer in &mut completions[before..] {
+                    self.end_hit(answer);
+                }
+                return Some(now);
             }
-            now = next;
         }
-        self.requests.fetch(completions);
-        Some(now)
+        self.go_to_answer(to, completions)
     }
 
     fn cut(&mut self, now: Time, completions: &mut Vec<Completion>) {

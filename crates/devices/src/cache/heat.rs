@@ -28,6 +28,11 @@ impl Heat {
         count.checked_shr(halves).unwrap_or(0)
     }
 
+    /// An extent was used so often, as far as that is not forgotten at the beginning.
+    pub fn take_up(&mut self, extent: u32, count: u32) {
+        self.each[extent as usize] = Uses { at: 0, count };
+    }
+
     /// An extent is used; how hot it is now.
     pub fn note(&mut self, extent: u32, now: Time) -> u32 {
         let count = self.of(extent, now).saturating_add(1);

@@ -89,7 +89,7 @@ impl DeviceKind for CacheConfig {
         let devices: [Box<dyn Model>; 2] =
             devices.try_into().unwrap_or_else(|_| unreachable!("there are two"));
         if self.mode == Mode::Tiered {
-            return Ok(Box::new(Tiers::of(self, devices, keeps)?));
+            return Ok(Box::new(Tiers::of(self, seed, devices, keeps)?));
         }
         Ok(Box::new(Cache::of(self, seed, devices, keeps)?))
     }

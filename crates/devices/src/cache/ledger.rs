@@ -73,6 +73,10 @@ pub enum Found {
     Clean(u32),
     /// In this slot.
     Dirty(u32),
+    /// At a place of the backing device that is not its own.
+    Moved(u64),
+    /// In memory that needs no power, on its way to another place.
+    InMemory,
 }
 
 /// The ledger. Its fields are the jobs, the lines that each of them holds, and its counts.
@@ -155,6 +159,17 @@ impl Ledger {
         self.places[Side::Fast as usize].insert(u64::from(slot), place);
     }
 
+    /// The same of a place on the backing device, where that is not its own.
+    pub fn loaded_behind(&mut self, place: u64, line: u64) {
+        let known = Place { sure: Version { line, number: 0 }, later: Vec::new() };
+        self.places[Side::Backing as usize].insert(place, known);
+    }
+
+    /// A line is read from a place, to be written to another.
+    pub fn take_from(&mut self, side: Side, place: u64, line: u64) {
+        self.taken.insert(line, self.newest(side, place));
+    }
+
     /// Lines are read from consecutive slots, to be written to the backing device.
     pub fn take(&mut self, lines: Range<u64>, slot: u32) {
         for (line, slot) in lines.zip(u64::from(slot)..) {
@@ -202,15 +217,20 @@ impl Ledger {
         }
     }
 
-    /// The backing device is asked to flush.
+    /// The backing device is asked to flush, or of tiers each.
     pub fn flush_begins(&mut self, job: u32) {
         self.flush_jobs.insert(job, self.answers);
     }
 
     /// It has flushed.
     pub fn flush_ends(&mut self, job: u32) {
+        self.flush_ends_on(job, Side::Backing);
+    }
+
+    /// The same of a device.
+    pub fn flush_ends_on(&mut self, job: u32, side: Side) {
         let Some(from) = self.flush_jobs.remove(&job) else { return };
-        let side = Side::Backing as usize;
+        let side = side as usize;
         let open: Vec<u64> = self.open[side].iter().copied().collect();
         for at in open {
             let Some(place) = self.places[side].get_mut(&at) else { continue };
@@ -317,6 +337,8 @@ impl Ledger {
         let own = |version: Version| (version.line == line).then_some(version.number);
         match found {
             Found::Backing => (own(at(Side::Backing, line)), false),
+            Found::Moved(place) => (own(at(Side::Backing, place)), false),
+            Found::InMemory => (own(self.taken(line)), false),
             Found::Dirty(slot) => (own(at(Side::Fast, u64::from(slot))), false),
             Found::Clean(slot) => {
                 let copy = at(Side::Fast, u64::from(slot));

@@ -1,6 +1,7 @@
 //! Least frequently used: the line that was used least often leaves, of equals the one that was used longest ago.
 //! Uses are counted to 63 and not forgotten, so lines that were popular once stay long.
 
+use super::kept::{self, Kept};
 use super::lists::{Lists, Slot};
 use super::replacement::{LOOKED_AT, Replacement};
 
@@ -59,6 +60,22 @@ impl Replacement for Lfu {
         let Some(uses) = self.by_uses.list_of(slot) else { return };
         self.by_uses.remove(slot);
         self.note(uses);
+    }
+
+    fn keep(&self) -> Kept {
+        (0..MOST).map(|uses| self.by_uses.kept(uses)).collect()
+    }
+
+    fn take_up(
+        &mut self,
+        lists: &mut dyn Iterator<Item = Vec<u64>>,
+        holds: &dyn Fn(Slot) -> bool,
+    ) -> Result<(), String> {
+        for uses in 0..MOST {
+            self.by_uses.take_up(uses, &kept::next(lists)?, holds)?;
+            self.note(uses);
+        }
+        Ok(())
     }
 
     fn audit(&self) -> Result<u32, String> {

@@ -11,6 +11,8 @@ pub const NONE: Slot = 0;
 struct Node {
     newer: Slot,
     older: Slot,
+    /// In which list it is, from 1 on; 0: in none.
+    list: u32,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,25 +27,19 @@ struct Ends {
 pub struct Lists {
     nodes: Vec<Node>,
     ends: Vec<Ends>,
-    /// In which list each slot is, from 1 on; 0: in none.
-    of: Vec<u8>,
 }
 
 impl Lists {
     /// So many lists of slots from 1 to `slots`, empty.
     pub fn new(lists: usize, slots: u32) -> Lists {
         let places = slots as usize + 1;
-        Lists {
-            nodes: vec![Node::default(); places],
-            ends: vec![Ends::default(); lists],
-            of: vec![0; places],
-        }
+        Lists { nodes: vec![Node::default(); places], ends: vec![Ends::default(); lists] }
     }
 
     /// The list in which a slot is.
     #[inline]
     pub fn list_of(&self, slot: Slot) -> Option<usize> {
-        usize::from(self.of[slot as usize]).checked_sub(1)
+        (self.nodes[slot as usize].list as usize).checked_sub(1)
     }
 
     #[inline]
@@ -66,9 +62,9 @@ impl Lists {
     /// Puts a slot that is in no list into one, as the newest.
     #[inline]
     pub fn push(&mut self, list: usize, slot: Slot) {
-        debug_assert_eq!(self.of[slot as usize], 0, "a slot is in one list");
+        debug_assert_eq!(self.nodes[slot as usize].list, 0, "a slot is in one list");
         let ends = &mut self.ends[list];
-        self.nodes[slot as usize] = Node { newer: NONE, older: ends.newest };
+        self.nodes[slot as usize] = Node { newer: NONE, older: ends.newest, list: list as u32 + 1 };
         if ends.newest == NONE {
             ends.oldest = slot;
         } else {
@@ -76,14 +72,13 @@ impl Lists {
         }
         ends.newest = slot;
         ends.len += 1;
-        self.of[slot as usize] = list as u8 + 1;
     }
 
     /// Takes a slot out of its list, if it is in one.
     #[inline]
     pub fn remove(&mut self, slot: Slot) {
         let Some(list) = self.list_of(slot) else { return };
-        let Node { newer, older } = self.nodes[slot as usize];
+        let Node { newer, older, .. } = self.nodes[slot as usize];
         let ends = &mut self.ends[list];
         if newer == NONE {
             ends.newest = older;
@@ -96,31 +91,70 @@ impl Lists {
             self.nodes[older as usize].newer = newer;
         }
         ends.len -= 1;
-        self.of[slot as usize] = 0;
+        self.nodes[slot as usize].list = 0;
     }
 
     /// Makes a slot the newest of a list, whichever it is in.
     #[inline]
     pub fn renew(&mut self, list: usize, slot: Slot) {
-        let newest = self.ends[list].newest;
+        let ends = &mut self.ends[list];
+        let newest = ends.newest;
         if newest == slot {
             return;
         }
-        if usize::from(self.of[slot as usize]) != list + 1 {
-            self.remove(slot);
-            return self.push(list, slot);
+        let node = &mut self.nodes[slot as usize];
+        let Node { newer, older, list: of } = *node;
+        if of as usize != list + 1 {
+            return self.change(list, slot);
         }
         // It stays in its list, where there is a newer one.
-        let Node { newer, older } = self.nodes[slot as usize];
-        self.nodes[newer as usize].older = older;
+        (node.newer, node.older) = (NONE, newest);
+        ends.newest = slot;
         if older == NONE {
-            self.ends[list].oldest = newer;
+            ends.oldest = newer;
         } else {
             self.nodes[older as usize].newer = newer;
         }
+        self.nodes[newer as usize].older = older;
         self.nodes[newest as usize].newer = slot;
-        self.nodes[slot as usize] = Node { newer: NONE, older: newest };
-        self.ends[list].newest = slot;
+    }
+
+    /// The slots of a list, oldest first.
+    pub fn kept(&self, list: usize) -> Vec<u64> {
+        let mut slots = Vec::with_capacity(self.len(list) as usize);
+        let mut slot = self.oldest(list);
+        while slot != NONE {
+            slots.push(u64::from(slot));
+            slot = self.newer(slot);
+        }
+        slots
+    }
+
+    /// Puts slots into a list, oldest first, of which `may` holds and which are in none.
+    ///
+    /// # Errors
+    /// When one may not be there.
+    pub fn take_up(
+        &mut self,
+        list: usize,
+        slots: &[u64],
+        may: &dyn Fn(Slot) -> bool,
+    ) -> Result<(), String> {
+        for slot in slots {
+            let is_known = *slot > 0 && *slot < self.nodes.len() as u64;
+            if !is_known || !may(*slot as Slot) || self.list_of(*slot as Slot).is_some() {
+                return Err(format!("slot {slot} is in the wrong list"));
+            }
+            self.push(list, *slot as Slot);
+        }
+        Ok(())
+    }
+
+    /// A slot comes from another list, or from none, as the newest.
+    #[inline(never)]
+    fn change(&mut self, list: usize, slot: Slot) {
+        self.remove(slot);
+        self.push(list, slot);
     }
 
     /// The first slot, from the oldest of a list on, of which `may` holds; at most `most` are looked at.
@@ -144,9 +178,15 @@ impl Lists {
 #[derive(Debug, Clone)]
 pub struct Index {
     heads: Vec<Slot>,
-    next: Vec<Slot>,
-    keys: Vec<u64>,
+    holds: Vec<Held>,
     shift: u32,
+}
+
+/// What a slot holds, and the next slot of its chain.
+#[derive(Debug, Clone, Copy, Default)]
+struct Held {
+    key: u64,
+    next: Slot,
 }
 
 impl Index {
@@ -156,8 +196,7 @@ impl Index {
         let places = slots as usize + 1;
         Index {
             heads: vec![NONE; heads],
-            next: vec![NONE; places],
-            keys: vec![0; places],
+            holds: vec![Held::default(); places],
             shift: 64 - heads.trailing_zeros(),
         }
     }
@@ -171,8 +210,12 @@ impl Index {
     #[inline]
     pub fn find(&self, key: u64) -> Slot {
         let mut slot = self.heads[self.head(key)];
-        while slot != NONE && self.keys[slot as usize] != key {
-            slot = self.next[slot as usize];
+        while slot != NONE {
+            let held = &self.holds[slot as usize];
+            if held.key == key {
+                break;
+            }
+            slot = held.next;
         }
         slot
     }
@@ -180,30 +223,29 @@ impl Index {
     /// What a slot holds, or held last.
     #[inline]
     pub fn key(&self, slot: Slot) -> u64 {
-        self.keys[slot as usize]
+        self.holds[slot as usize].key
     }
 
     /// A slot that holds nothing holds a number that no other holds.
     pub fn insert(&mut self, slot: Slot, key: u64) {
         let head = self.head(key);
-        self.keys[slot as usize] = key;
-        self.next[slot as usize] = self.heads[head];
+        self.holds[slot as usize] = Held { key, next: self.heads[head] };
         self.heads[head] = slot;
     }
 
     /// A slot that holds something holds nothing.
     pub fn remove(&mut self, slot: Slot) {
-        let head = self.head(self.keys[slot as usize]);
-        let after = self.next[slot as usize];
+        let head = self.head(self.holds[slot as usize].key);
+        let after = self.holds[slot as usize].next;
         let mut at = self.heads[head];
         if at == slot {
             self.heads[head] = after;
             return;
         }
         while at != NONE {
-            let next = self.next[at as usize];
+            let next = self.holds[at as usize].next;
             if next == slot {
-                self.next[at as usize] = after;
+                self.holds[at as usize].next = after;
                 return;
             }
             at = next;

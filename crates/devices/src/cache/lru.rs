@@ -1,5 +1,6 @@
 //! Least recently used: the line that was used longest ago leaves.
 
+use super::kept::{self, Kept};
 use super::lists::{Lists, Slot};
 use super::replacement::{LOOKED_AT, Replacement};
 
@@ -31,6 +32,18 @@ impl Replacement for Lru {
 
     fn leave(&mut self, slot: Slot, _line: u64, _evicted: bool) {
         self.lines.remove(slot);
+    }
+
+    fn keep(&self) -> Kept {
+        vec![self.lines.kept(0)]
+    }
+
+    fn take_up(
+        &mut self,
+        lists: &mut dyn Iterator<Item = Vec<u64>>,
+        holds: &dyn Fn(Slot) -> bool,
+    ) -> Result<(), String> {
+        self.lines.take_up(0, &kept::next(lists)?, holds)
     }
 
     fn audit(&self) -> Result<u32, String> {

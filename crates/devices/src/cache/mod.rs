@@ -13,6 +13,7 @@
 //! | `streams.rs` | sequential streams, which go past the cache |
 //! | `ledger.rs` | what must be there after a power cut, and what is |
 //! | `hints.rs` | what the host says of lines with a request |
+//! | `kept.rs` | the state between two runs, with those of both devices |
 //! | `tiers.rs`, `heat.rs` | no copies: each extent lies on one of both devices, by its heat |
 //!
 //! Both devices are whole devices: the cache knows only what it asked them. What it promises follows from what they do:
@@ -36,6 +37,7 @@ mod destage;
 mod device;
 mod heat;
 mod hints;
+mod kept;
 mod kind;
 mod ledger;
 mod lfu;

@@ -1,6 +1,8 @@
 //! A cache without time, and what it has to say.
 
+use super::config::Shape;
 use super::device::Cache;
+use super::kept;
 use super::lists::NONE;
 use super::replacement::Replacement;
 use super::report::{self, CacheReport};
@@ -8,9 +10,9 @@ use super::table::State;
 use crate::disk::DiskReport;
 use crate::energy::EnergyReport;
 use crate::ssd::timeline::{Timeline, Window};
-use crate::ssd::{PageTable, SsdReport};
-use crate::{Apart, ArrayReport, Cleans, Examine, Looks, Persist, Prepare};
-use engine::{Device, Lba, Op, Request, Status, Time};
+use crate::ssd::{PageTable, Room, Snapshot, SsdReport};
+use crate::{Apart, ArrayReport, Cleans, Examine, Looks, Model, Persist, Prepare};
+use engine::{Device, Lba, Op, Request, SECTOR_BYTES, Status, Time};
 
 impl Apart for Cache {}
 impl Cleans for Cache {}
@@ -22,7 +24,7 @@ impl Prepare for Cache {
 
     fn memory(&self, share: f64) -> u64 {
         // Of a line that is there: its entry, its places in lists, and its number.
-        let own = u64::from(self.shape.slots) * 76;
+        let own = u64::from(self.shape.slots) * 80;
         self.pair.each().iter().map(|device| device.memory(share)).sum::<u64>() + own
     }
 
@@ -68,9 +70,70 @@ impl Prepare for Cache {
 /// new after one, and drives that are a part of it have settled after a few.
 const SETTLED_AFTER: u64 = 4;
 
+/// Numbers of a list that do not depend on the size of a cache, at most.
+const MOST_FIXED: usize = 64;
+
+impl Cache {
+    /// What of its options its state depends on.
+    fn kept_shape(&self) -> kept::Shape {
+        let Shape { line, slots, capacity, mode, .. } = self.shape;
+        [
+            ("device.line", (line * SECTOR_BYTES).to_string()),
+            ("device.mode", mode.to_string()),
+            ("device.replacement", self.places.policy().word().to_owned()),
+            ("device.fast, in lines", slots.to_string()),
+            ("device.backing, in sectors", capacity.to_string()),
+        ]
+        .map(|(key, value)| (key.to_owned(), value))
+        .to_vec()
+    }
+
+    fn keep(&self) -> kept::Kept {
+        [self.streams.keep()].into_iter().chain(self.places.keep()).collect()
+    }
+
+    fn take_up_lists(&mut self, lists: kept::Kept) -> Result<(), String> {
+        let mut lists = lists.into_iter();
+        self.streams.take_up(&kept::next(&mut lists)?)?;
+        self.places.take_up(&mut lists, self.shape.capacity.div_ceil(self.shape.line))?;
+        let places = &self.places;
+        self.pair.note(|ledger| {
+            places.table().lines().for_each(|(slot, line, _)| ledger.loaded(slot, line));
+        });
+        match lists.next() {
+            None => Ok(()),
+            Some(_) => Err("it has more lists than this cache".to_owned()),
+        }
+    }
+}
+
 impl Persist for Cache {
     fn rests(&self) -> bool {
         self.next_event().is_none() && self.pair.each().iter().all(|device| device.rests())
+    }
+
+    fn save(&self) -> Option<Snapshot> {
+        self.is_at_rest().then(|| kept::save(self.pair.each(), self.kept_shape(), self.keep()))?
+    }
+
+    fn room(&self, shape: &[(String, String)]) -> Result<Room, String> {
+        let longest = self.shape.slots as usize * 2 + MOST_FIXED;
+        kept::room(self.pair.each(), &self.kept_shape(), shape, longest)
+    }
+
+    fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
+        let shape = self.kept_shape();
+        let of = |device: &mut dyn Model, state| device.restore(state);
+        let lists = kept::restore(self.pair.each_mut(), &shape, snapshot, of)?;
+        self.take_up_lists(lists)?;
+        self.places.audit().map_err(|problem| format!("its state is not sound: {problem}"))
+    }
+
+    fn take_up(&mut self, snapshot: Snapshot) -> Result<(), String> {
+        let shape = self.kept_shape();
+        let of = |device: &mut dyn Model, state| device.take_up(state);
+        let lists = kept::restore(self.pair.each_mut(), &shape, snapshot, of)?;
+        self.take_up_lists(lists)
     }
 
     fn lend_tables(&mut self) -> Vec<PageTable> {

@@ -7,7 +7,7 @@ use super::lists::{NONE, Slot as LineSlot};
 use super::planted::Slip;
 use crate::Model;
 use crate::kit::slots::{Slot, Slots};
-use engine::{Completion, Lba, Op, Request, Status, Time};
+use engine::{Completion, Handle, Lba, Op, Request, Status, Time};
 use std::ops::Range;
 
 /// For what a device was asked.
@@ -38,14 +38,29 @@ pub struct Job {
     pub pinned: LineSlot,
 }
 
-/// Marks the numbers of reads that hit, which are no jobs.
-const HIT: u64 = 1 << 32;
+/// Marks the numbers of reads that hit, which are no jobs. Below it are the number of the host's request and its queue, so
+/// that nothing else has to be kept of it.
+const HIT: u64 = 1 << 63;
+const QUEUE: u32 = 47;
 
-/// The read that hit and is answered so, if it is one.
+/// Whether a request is a read that all there is to know of is in its place and its number.
 #[inline]
-pub fn hit_of(completion: &Completion) -> Option<Slot> {
-    let id = completion.request.id;
-    (id & HIT != 0).then_some(id as Slot)
+pub fn may_be_hit(request: &Request) -> bool {
+    let is_plain = !request.fua && request.handle == Handle::NONE;
+    request.op == Op::Read && request.id < 1 << QUEUE && is_plain
+}
+
+/// Whether that is answered which [`Pair::ask_hit`] had asked.
+#[inline]
+pub fn is_hit(completion: &Completion) -> bool {
+    completion.request.id & HIT != 0
+}
+
+/// The number and the queue of the host's request.
+#[inline]
+pub fn hit_of(completion: &Completion) -> (u64, u16) {
+    let id = completion.request.id & !HIT;
+    (id & ((1 << QUEUE) - 1), (id >> QUEUE) as u16)
 }
 
 /// The devices. Its fields are these, what they were asked, and what they may lose.
@@ -164,13 +179,28 @@ impl Pair {
         }
     }
 
-    /// Reads sectors of one line that is there, from a sector of it on: a hit by that number.
+    /// Reads what the host asks of one line that is there, from a sector of it on.
     #[inline]
-    pub fn ask_hit(&mut self, now: Time, hit: Slot, slot: LineSlot, from: u64, sectors: u32) {
+    pub fn ask_hit(&mut self, now: Time, request: &Request, slot: LineSlot, from: u64) {
         let place = Lba(u64::from(slot - 1) * self.shape.line + from);
+        let id = HIT | u64::from(request.queue) << QUEUE | request.id;
         let device = &mut self.devices[Side::Fast as usize];
-        device.submit(now, Request::new(HIT | u64::from(hit), Op::Read, place, sectors));
+        device.submit(now, Request { id, lba: place, queue: 0, ..*request });
         self.next[Side::Fast as usize] = device.next_event().unwrap_or(Time::MAX);
+    }
+
+    /// Where nothing is under way but these, and nothing happens on the backing device before: the fast device goes on to
+    /// their next answers, none after an instant, or as far as it likes. To which instant it did, if it did.
+    #[inline]
+    pub fn advance_to_hits(&mut self, to: Time, answers: &mut Vec<Completion>) -> Option<Time> {
+        let [fast, backing] = self.next;
+        if fast > to || fast >= backing {
+            return None;
+        }
+        let device = &mut self.devices[Side::Fast as usize];
+        let at = device.advance_to_answer(to.min(backing - 1), answers);
+        self.next[Side::Fast as usize] = device.next_event().unwrap_or(Time::MAX);
+        at
     }
 
     /// Asks for a range of sectors of the backing device, in these lines.
@@ -284,11 +314,6 @@ impl Pair {
 
     /// Whether nothing is under way but reads that hit.
     #[inline]
-    pub fn has_no_jobs(&self) -> bool {
-        self.jobs.is_empty()
-    }
-
-    /// Whether nothing is under way.
     pub fn is_idle(&self) -> bool {
         self.jobs.is_empty()
     }

@@ -2,6 +2,7 @@
 
 use super::config::{CacheConfig, Recovery, Shape};
 use super::destage::{Destager, Run};
+use super::kept::{self, Kept};
 use super::ledger::Found;
 use super::lists::{NONE, Slot};
 use super::planted::Slip;
@@ -124,6 +125,16 @@ impl Places {
         }
     }
 
+    /// A line is used, and read in its slot from now on, if it is there: its slot, or `NONE`.
+    #[inline]
+    pub fn hit(&mut self, line: u64) -> Slot {
+        let (slot, held) = self.table.begin_read(line);
+        if slot != NONE && !held {
+            self.policy.hit(slot);
+        }
+        slot
+    }
+
     /// A slot for a line, which is on its way there; none where no line may leave.
     pub fn allocate(&mut self, line: u64) -> Option<Slot> {
         self.allocate_beside(line, &(0..0))
@@ -221,6 +232,12 @@ impl Places {
         self.table.unpin(slot, slots);
     }
 
+    /// One line is no longer read.
+    #[inline]
+    pub fn unpin_one(&mut self, slot: Slot) {
+        self.table.unpin_one(slot);
+    }
+
     /// A line is being written in its slot, or no longer.
     pub fn set_writing(&mut self, slot: Slot, writing: bool) {
         self.table.set_writing(slot, writing);
@@ -297,6 +314,45 @@ impl Places {
             self.forget(slot);
         }
         self.destager.lose_power(&self.table, now);
+    }
+
+    /// What is kept of it between two runs; everything is at rest.
+    pub fn keep(&self) -> Kept {
+        let pinned = self.pinned.iter().flat_map(|it| [it.start, it.end]).collect();
+        let own = self.table.kept().into_iter().chain([pinned]).chain(self.destager.keep());
+        own.chain(self.policy.keep()).collect()
+    }
+
+    /// Takes that up, of a device of so many lines.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    pub fn take_up(
+        &mut self,
+        lists: &mut dyn Iterator<Item = Vec<u64>>,
+        all: u64,
+    ) -> Result<(), String> {
+        let lines = [kept::next(lists)?, kept::next(lists)?];
+        let pinned = kept::next(lists)?;
+        let (pairs, _) = pinned.as_chunks::<2>();
+        self.pinned = pairs.iter().map(|[start, end]| *start..*end).collect();
+        let ascends = self.pinned.is_sorted_by(|one, other| one.end < other.start);
+        let is_sound = self.pinned.iter().all(|it| it.start < it.end && it.end <= all);
+        if !ascends || !is_sound || pinned.len() % 2 != 0 {
+            return Err("the ranges that never leave are none of this device".to_owned());
+        }
+        self.table = Table::new(self.table.slots());
+        let Places { table, pinned, policy, destager, .. } = self;
+        let held = |line: u64| {
+            let after = pinned.partition_point(|it| it.end <= line);
+            pinned.get(after).is_some_and(|it| it.contains(&line))
+        };
+        table.take_up(lines, &held, all)?;
+        destager.take_up([kept::next(lists)?, kept::next(lists)?], table)?;
+        policy.take_up(lists, &|slot| {
+            let entry = table.entry(slot);
+            matches!(entry.state, State::Clean | State::Dirty) && !entry.held
+        })
     }
 
     /// What is wrong with the map.

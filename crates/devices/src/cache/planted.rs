@@ -20,5 +20,9 @@ planted! {
         NoForce,
         /// What was written to both devices is kept though the backing one may have lost it.
         UnflushedKept,
+        /// A swap that was writing when the power went is forgotten.
+        SwapForgotten,
+        /// What a device may lose of a swap is written there like anything else.
+        SwapUnforced,
     }
 }

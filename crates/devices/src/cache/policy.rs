@@ -1,5 +1,6 @@
 //! What leaves a cache that is full: the table of policies. A policy is a file and a row.
 
+use super::kept::Kept;
 use super::lists::Slot;
 use super::replacement::Replacement;
 use super::{arc, lfu, lru};
@@ -65,6 +66,18 @@ macro_rules! dispatch {
 
             fn remembered(&self) -> u64 {
                 self.inner().remembered()
+            }
+
+            fn keep(&self) -> Kept {
+                self.inner().keep()
+            }
+
+            fn take_up(
+                &mut self,
+                lists: &mut dyn Iterator<Item = Vec<u64>>,
+                holds: &dyn Fn(Slot) -> bool,
+            ) -> Result<(), String> {
+                match self { $(Policy::$variant(it) => it.take_up(lists, holds),)+ }
             }
 
             fn audit(&self) -> Result<u32, String> {

@@ -1,5 +1,6 @@
 //! What a policy of a cache is told, and what it is asked.
 
+use super::kept::Kept;
 use super::lists::Slot;
 
 /// At most so many slots are looked at for one that may leave: those of dirty lines, and of lines in use, may not.
@@ -23,6 +24,19 @@ pub trait Replacement {
     fn remembered(&self) -> u64 {
         0
     }
+
+    /// What it remembers, as lists of numbers.
+    fn keep(&self) -> Kept;
+
+    /// Takes that up, where it knows nothing yet; which slots hold a line that may leave.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    fn take_up(
+        &mut self,
+        lists: &mut dyn Iterator<Item = Vec<u64>>,
+        holds: &dyn Fn(Slot) -> bool,
+    ) -> Result<(), String>;
 
     /// Lines that it knows to be there, and what is wrong with what it knows.
     ///

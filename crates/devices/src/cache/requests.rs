@@ -2,7 +2,6 @@
 //! to be fetched.
 
 use super::Side;
-use super::lists::Slot as LineSlot;
 use super::report::Kind;
 use crate::kit::slots::{Slot, Slots};
 use crate::latency::{BACKING, BUFFER, FAST, UNIT_WAIT};
@@ -45,15 +44,6 @@ impl Asked {
     }
 }
 
-/// A read of one line that is there, on the fast device: it has nothing for itself, and waits for nobody.
-#[derive(Debug, Clone, Copy)]
-struct Hit {
-    request: Request,
-    submitted: Time,
-    number: u64,
-    line: LineSlot,
-}
-
 /// Lines that a request has for itself.
 #[derive(Debug, Clone, Copy)]
 struct Hold {
@@ -72,7 +62,9 @@ impl Hold {
 #[derive(Debug, Clone)]
 pub struct Requests {
     asked: Slots<Asked>,
-    hits: Slots<Hit>,
+    /// Reads of one line that is there, on the fast device, which has all there is to know of them; only a cut asks which
+    /// these are.
+    hits: Option<Vec<(Request, Time)>>,
     waiting: VecDeque<Slot>,
     holds: Vec<Hold>,
     number: u64,
@@ -85,10 +77,11 @@ pub struct Requests {
 }
 
 impl Requests {
-    pub fn new() -> Requests {
+    /// None of them; whether the power may go.
+    pub fn new(may_be_cut: bool) -> Requests {
         Requests {
             asked: Slots::new(),
-            hits: Slots::new(),
+            hits: may_be_cut.then(Vec::new),
             waiting: VecDeque::new(),
             holds: Vec::new(),
             number: 0,
@@ -130,43 +123,29 @@ impl Requests {
         slot
     }
 
-    /// Takes in a read of one line that is there, in that slot.
+    /// Takes in a read of one line that is there, which goes straight to the fast device.
     #[inline]
-    pub fn hit(&mut self, now: Time, request: Request, line: LineSlot) -> Slot {
-        let number = self.number;
-        self.number += 1;
+    pub fn hit(&mut self, now: Time, request: &Request) {
         self.outstanding += 1;
-        self.hits.insert(Hit { request, submitted: now, number, line })
+        if let Some(hits) = &mut self.hits {
+            hits.push((*request, now));
+        }
     }
 
-    /// The fast device has read it: the slot of the line, and how long it took.
+    /// It is answered.
     #[inline]
-    pub fn answer_hit(&mut self, slot: Slot, now: Time, status: Status) -> (LineSlot, Time) {
-        let Hit { request, submitted, line, .. } = self.hits[slot];
-        self.hits.release(slot);
+    pub fn hit_ends(&mut self, id: u64) {
         self.outstanding -= 1;
-        let breakdown = Breakdown::of(FAST, now - submitted);
-        self.answers.push(Completion { request, submitted, at: now, breakdown, status });
-        (line, now - submitted)
+        if let Some(hits) = &mut self.hits
+            && let Some(place) = hits.iter().position(|(request, _)| request.id == id)
+        {
+            hits.swap_remove(place);
+        }
     }
 
-    /// The answers that are not fetched, to which those of the fast device to reads that hit may be added.
-    #[inline]
-    pub fn answers(&mut self) -> &mut Vec<Completion> {
-        &mut self.answers
-    }
-
-    /// An answer of the fast device becomes that to the host: the slot of the line, and how long it took.
-    #[inline]
-    pub fn answer_hit_in_place(&mut self, place: usize) -> (LineSlot, Time) {
-        let answer = &mut self.answers[place];
-        let slot = answer.request.id as Slot;
-        let Hit { request, line, .. } = self.hits[slot];
-        self.hits.release(slot);
-        self.outstanding -= 1;
-        let ns = answer.at - answer.submitted;
-        *answer = Completion { request, breakdown: Breakdown::of(FAST, ns), ..*answer };
-        (line, ns)
+    /// Adds an answer to those that are not fetched.
+    pub fn push_answer(&mut self, answer: Completion) {
+        self.answers.push(answer);
     }
 
     #[inline]
@@ -361,13 +340,10 @@ impl Requests {
         completions.append(&mut self.answers);
         let taken = self.asked.taken().into_iter().map(|slot| self.asked[slot]);
         let asked = taken.filter(|asked| !asked.is_answered);
-        let hits = self.hits.taken().into_iter().map(|slot| self.hits[slot]);
-        let mut lost: Vec<(u64, Request, Time)> = asked
-            .map(|it| (it.number, it.request, it.submitted))
-            .chain(hits.map(|it| (it.number, it.request, it.submitted)))
-            .collect();
-        lost.sort_by_key(|(number, ..)| *number);
-        completions.extend(lost.into_iter().map(|(_, request, submitted)| Completion {
+        let mut lost: Vec<(Request, Time)> = asked.map(|it| (it.request, it.submitted)).collect();
+        lost.extend(self.hits.iter().flatten());
+        lost.sort_by_key(|(request, submitted)| (*submitted, request.id));
+        completions.extend(lost.into_iter().map(|(request, submitted)| Completion {
             request,
             submitted,
             at: now,
@@ -375,11 +351,11 @@ impl Requests {
             status: Status::PowerLost,
         }));
         let number = self.number;
-        *self = Requests { number, ..Requests::new() };
+        *self = Requests { number, ..Requests::new(self.hits.is_some()) };
     }
 
     /// Whether nothing is under way.
     pub fn is_empty(&self) -> bool {
-        self.asked.is_empty() && self.hits.is_empty()
+        self.asked.is_empty() && self.outstanding == 0
     }
 }

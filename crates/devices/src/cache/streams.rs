@@ -31,6 +31,26 @@ impl Streams {
         self.longest > 0 && self.follow(request)
     }
 
+    /// The streams, each with its end and its length.
+    pub fn keep(&self) -> Vec<u64> {
+        self.each.iter().flatten().flat_map(|it| [it.end, it.sectors]).collect()
+    }
+
+    /// Takes that up.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    pub fn take_up(&mut self, streams: &[u64]) -> Result<(), String> {
+        let (pairs, rest) = streams.as_chunks::<2>();
+        if pairs.len() != 2 * FOLLOWED || !rest.is_empty() {
+            return Err(format!("{} numbers are no streams", streams.len()));
+        }
+        for (stream, [end, sectors]) in self.each.iter_mut().flatten().zip(pairs) {
+            *stream = Stream { end: *end, sectors: *sectors };
+        }
+        Ok(())
+    }
+
     fn follow(&mut self, request: &Request) -> bool {
         let streams = &mut self.each[usize::from(request.op != Op::Read)];
         let (start, sectors) = (request.lba.0, u64::from(request.sectors));

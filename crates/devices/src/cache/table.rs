@@ -142,13 +142,31 @@ impl Table {
     #[inline]
     pub fn unpin(&mut self, slot: Slot, slots: u32) {
         for slot in slot..slot + slots {
-            let entry = &mut self.entries[slot as usize];
-            entry.pins -= 1;
-            if entry.pins == 0 && entry.state == State::Leaving {
-                entry.state = State::Free;
-                self.free.push(slot);
-            }
+            self.unpin_one(slot);
         }
+    }
+
+    /// The same of one slot.
+    #[inline]
+    pub fn unpin_one(&mut self, slot: Slot) {
+        let entry = &mut self.entries[slot as usize];
+        entry.pins -= 1;
+        if entry.pins == 0 && entry.state == State::Leaving {
+            entry.state = State::Free;
+            self.free.push(slot);
+        }
+    }
+
+    /// A line that is there is read from now on: its slot, or `NONE`, and whether it never leaves.
+    #[inline]
+    pub fn begin_read(&mut self, line: u64) -> (Slot, bool) {
+        let slot = self.index.find(line);
+        let entry = &mut self.entries[slot as usize];
+        if !matches!(entry.state, State::Clean | State::Dirty) {
+            return (NONE, false);
+        }
+        entry.pins += 1;
+        (slot, entry.held)
     }
 
     /// The power goes: nothing is under way.
@@ -162,6 +180,50 @@ impl Table {
                 self.free.push(slot);
             }
         }
+    }
+
+    /// The line of each slot that was used, one added to it, twice that and whether it is dirty; 0: none. And the slots that
+    /// are free, in the order in which they are given out.
+    pub fn kept(&self) -> [Vec<u64>; 2] {
+        let line = |slot: Slot| match self.entry(slot).state {
+            State::Clean => (self.line(slot) + 1) << 1,
+            State::Dirty => (self.line(slot) + 1) << 1 | 1,
+            _ => 0,
+        };
+        let free = self.free.iter().map(|slot| u64::from(*slot));
+        [(1..=self.used).map(line).collect(), free.collect()]
+    }
+
+    /// Takes that up, where nothing is yet; which lines never leave, and how many lines there are.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    pub fn take_up(
+        &mut self,
+        [lines, free]: [Vec<u64>; 2],
+        held: &dyn Fn(u64) -> bool,
+        all: u64,
+    ) -> Result<(), String> {
+        if lines.len() > self.slots as usize {
+            return Err(format!("it has {} lines, and this cache {}", lines.len(), self.slots));
+        }
+        self.used = lines.len() as Slot;
+        for (number, slot) in lines.into_iter().zip(1..) {
+            let Some(line) = (number >> 1).checked_sub(1) else { continue };
+            if line >= all || self.find(line) != NONE {
+                return Err(format!("line {line} is there twice, or none of the device"));
+            }
+            let state = if number & 1 == 1 { State::Dirty } else { State::Clean };
+            self.put(slot, line, state, held(line));
+        }
+        for slot in free {
+            let is_used = slot > 0 && slot <= u64::from(self.used);
+            if !is_used || self.entry(slot as Slot).state != State::Free {
+                return Err(format!("slot {slot} is not free"));
+            }
+            self.free.push(slot as Slot);
+        }
+        Ok(())
     }
 
     /// Every slot that holds a line.

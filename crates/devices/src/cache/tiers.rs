@@ -5,8 +5,11 @@
 //! swap either reading, and nothing has changed, or writing, and it is written again. Both devices are whole devices.
 
 use super::Side;
-use super::config::{CacheConfig, Extents};
+use super::config::{CacheConfig, Extents, Recovery};
 use super::heat::Heat;
+use super::kept::Kept;
+use super::ledger::{CachePower, Found, Ledger, Version};
+use super::planted::Slip;
 use super::report::{Counts, Kind};
 use crate::Model;
 use crate::kit::slots::{Slot, Slots};
@@ -26,6 +29,14 @@ const LOOKED_AT: usize = 16;
 
 /// Marks the numbers of requests of swaps; those of the host's parts are the numbers of their requests.
 const SWAP: u64 = 1 << 32;
+
+/// Marks the numbers of swaps for the ledger.
+const SWAP_JOBS: u32 = 1 << 31;
+
+/// The number under which the ledger knows what a request or a swap does on a device.
+fn job_of(slot: Slot, side: Side) -> u32 {
+    slot * 2 + side as u32
+}
 
 /// A request of the host.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +64,8 @@ pub struct Tiers {
     extents: Extents,
     devices: [Box<dyn Model>; 2],
     next: [Option<Time>; 2],
+    /// What must be there after a power cut, where the power may go: places are counted through both devices.
+    ledger: Option<Box<Ledger>>,
     /// The place of each extent, those of the fast device first; and the extent that each place holds.
     place: Vec<u32>,
     holds: Vec<u32>,
@@ -85,13 +98,20 @@ impl Tiers {
     /// When the options contradict each other or the devices; the error names the keys.
     pub fn of(
         config: &CacheConfig,
+        seed: u64,
         devices: [Box<dyn Model>; 2],
         keeps: [bool; 2],
     ) -> Result<Tiers, Invalid> {
         let extents =
             config.extents(devices[0].capacity_sectors(), devices[1].capacity_sectors())?;
         let all = extents.all as usize;
+        let ledger = (config.restart != Recovery::None).then(|| {
+            let mut ledger = Box::new(Ledger::new(keeps, seed));
+            (0..extents.fast).for_each(|it| ledger.loaded(it, u64::from(it)));
+            ledger
+        });
         Ok(Tiers {
+            ledger,
             extents,
             devices,
             next: [None; 2],
@@ -132,6 +152,9 @@ impl Tiers {
     /// Counts from zero.
     pub fn reset(&mut self) {
         (self.counts, self.swapped) = (Counts::default(), 0);
+        if let Some(ledger) = &mut self.ledger {
+            ledger.reset();
+        }
     }
 
     fn extents_of(&self, request: &Request) -> Range<u32> {
@@ -191,6 +214,12 @@ impl Tiers {
                 return false;
             }
             (self.asked[slot].begun, self.asked[slot].left) = (self.now, 2);
+            if let Some(ledger) = &mut self.ledger {
+                ledger.host_flush_begins(slot);
+                for side in [Side::Fast, Side::Backing] {
+                    ledger.flush_begins(job_of(slot, side));
+                }
+            }
             for side in [Side::Fast, Side::Backing] {
                 self.ask(side, Request { id: u64::from(slot), ..request });
             }
@@ -200,6 +229,9 @@ impl Tiers {
             return false;
         }
         let parts = self.parts(&request);
+        if self.ledger.is_some() {
+            self.note_begun(slot, &request, &parts);
+        }
         let asked = &mut self.asked[slot];
         (asked.begun, asked.left) = (self.now, parts.len() as u32);
         for (extent, side, lba, sectors) in parts {
@@ -298,14 +330,105 @@ impl Tiers {
         if op == Op::Write {
             self.holds[own as usize] = NONE;
             self.holds[other as usize] = NONE;
+            self.note_moving(slot, (up, down), [own, other]);
         }
         for extent in [up, down] {
             let (side, at) = self.lies(extent);
-            let fua = op == Op::Write && self.forces[side as usize];
+            let fua = op == Op::Write && self.forces_swap(side);
             let id = SWAP | u64::from(slot);
             let request = Request::new(id, op, Lba(at), self.extents.sectors as u32);
             self.ask(side, Request { fua, ..request });
         }
+    }
+
+    /// Whether what a swap writes to a device must be kept before it is answered.
+    fn forces_swap(&self, side: Side) -> bool {
+        self.forces[side as usize] && !Slip::SwapUnforced.is_planted()
+    }
+
+    // ---- what the ledger is told ---------------------------------------------------------------------------
+
+    /// A request is begun: what it writes where.
+    fn note_begun(&mut self, slot: Slot, request: &Request, parts: &[(u32, Side, Lba, u32)]) {
+        let lines = self.extents_of(request);
+        let lines = u64::from(lines.start)..u64::from(lines.end);
+        let whole = parts.iter().all(|(.., sectors)| u64::from(*sectors) == self.extents.sectors);
+        let Some(ledger) = &mut self.ledger else { return };
+        match request.op {
+            Op::Write => ledger.written(slot, lines),
+            Op::Trim if whole => return ledger.trimmed(lines),
+            _ => return,
+        }
+        let number = ledger.version(slot);
+        for side in [Side::Fast, Side::Backing] {
+            let there = parts.iter().filter(|it| it.1 == side);
+            let what: Vec<(u64, Version)> = there
+                .map(|(extent, ..)| {
+                    let version = Version { line: u64::from(*extent), number };
+                    (u64::from(self.place[*extent as usize]), version)
+                })
+                .collect();
+            ledger.begin(job_of(slot, side), side, request.fua, &what);
+        }
+    }
+
+    /// Both extents of a swap are in memory, and are written each to the place of the other.
+    fn note_moving(&mut self, slot: Slot, (up, down): (u32, u32), [own, other]: [u32; 2]) {
+        let forced = [Side::Fast, Side::Backing].map(|side| self.forces_swap(side));
+        let Some(ledger) = &mut self.ledger else { return };
+        let [to_fast, to_backing] = [up, down].map(|it| ledger.taken(u64::from(it)));
+        let to = [(Side::Fast, other, to_fast), (Side::Backing, own, to_backing)];
+        for (side, place, version) in to {
+            let job = SWAP_JOBS | job_of(slot, side);
+            ledger.begin(job, side, forced[side as usize], &[(u64::from(place), version)]);
+        }
+    }
+
+    /// A request has ended.
+    fn note_ended(&mut self, slot: Slot, request: &Request, status: Status) {
+        let keeps = !self.forces.contains(&true);
+        let Some(ledger) = &mut self.ledger else { return };
+        for side in [Side::Fast, Side::Backing] {
+            match request.op {
+                Op::Write => ledger.end(job_of(slot, side)),
+                Op::Flush => ledger.flush_ends_on(job_of(slot, side), side),
+                _ => {}
+            }
+        }
+        match (request.op, status.is_ok()) {
+            (Op::Write, true) => ledger.answered(slot, keeps || request.fua),
+            (Op::Write, false) => ledger.failed(slot),
+            (Op::Flush, true) => ledger.host_flush_ends(slot),
+            _ => {}
+        }
+    }
+
+    /// Where an extent is.
+    fn find(&self, extent: u64) -> Found {
+        let moves = |slot: &Slot| {
+            let Swap { up, down, writes, .. } = self.swaps[*slot];
+            writes && [up, down].map(u64::from).contains(&extent)
+        };
+        if self.swaps.taken().iter().any(moves) {
+            return Found::InMemory;
+        }
+        match (self.lies(extent as u32).0, self.place[extent as usize]) {
+            (Side::Fast, place) => Found::Dirty(place),
+            (Side::Backing, place) => Found::Moved(u64::from(place)),
+        }
+    }
+
+    /// What power cuts came to.
+    pub fn power(&self) -> Option<CachePower> {
+        self.ledger.as_ref().map(|ledger| ledger.report()).filter(|it| it.cuts > 0)
+    }
+
+    /// At rest: whether each extent holds what was written to it last.
+    ///
+    /// # Errors
+    /// Our mistake.
+    pub fn audit_content(&self) -> Result<(), String> {
+        self.ledger.as_ref().map_or(Ok(()), |ledger| ledger.audit(|extent| self.find(extent)))
     }
 
     /// One of the devices has done its part of a swap.
@@ -322,11 +445,20 @@ impl Tiers {
                 (self.place[up as usize], down)
             };
             self.holds[place as usize] = content;
+            if let Some(ledger) = &mut self.ledger {
+                ledger.end(SWAP_JOBS | job_of(slot, side));
+            }
         }
         if left > 0 {
             return;
         }
         if !writes && !failed {
+            for extent in [up, down] {
+                let (side, place) = (self.lies(extent).0, self.place[extent as usize]);
+                if let Some(ledger) = &mut self.ledger {
+                    ledger.take_from(side, u64::from(place), u64::from(extent));
+                }
+            }
             (self.swaps[slot].writes, self.swaps[slot].left) = (true, 2);
             return self.move_both(slot, Op::Write);
         }
@@ -359,6 +491,7 @@ impl Tiers {
         breakdown[if side == Side::Fast { FAST } else { BACKING }] = self.now - begun;
         self.answers.push(Completion { request, submitted, at: self.now, breakdown, status });
         self.asked.release(slot);
+        self.note_ended(slot, &request, status);
         let (fast, backing) = match side {
             Side::Fast => (self.now - begun, 0),
             Side::Backing => (0, self.now - begun),
@@ -410,6 +543,10 @@ impl Tiers {
             return;
         }
         self.was_ready = true;
+        if let Some(mut ledger) = self.ledger.take() {
+            ledger.judge(|extent| self.find(extent));
+            self.ledger = Some(ledger);
+        }
         for slot in self.swaps.taken() {
             self.swaps[slot].left = 2;
             self.move_both(slot, Op::Write);
@@ -452,7 +589,15 @@ impl Tiers {
         }
         self.place.swap(up as usize, down as usize);
         for extent in [up, down] {
-            self.holds[self.place[extent as usize] as usize] = extent;
+            let place = self.place[extent as usize];
+            self.holds[place as usize] = extent;
+            let side = self.lies(extent).0;
+            if let Some(ledger) = &mut self.ledger {
+                match side {
+                    Side::Fast => ledger.loaded(place, u64::from(extent)),
+                    Side::Backing => ledger.loaded_behind(u64::from(place), u64::from(extent)),
+                }
+            }
         }
         self.swapped += 1;
     }
@@ -460,6 +605,45 @@ impl Tiers {
     /// Whether nothing of the host or of swaps is under way.
     pub fn is_at_rest(&self) -> bool {
         self.asked.is_empty() && self.swaps.is_empty() && self.answers.is_empty()
+    }
+
+    /// What is kept between two runs: where extents are, how hot each is now, and which is looked at next.
+    pub fn keep(&self) -> Kept {
+        let places = self.place.iter().map(|place| u64::from(*place)).collect();
+        let heat = (0..self.extents.all).map(|it| u64::from(self.heat.of(it, self.now))).collect();
+        vec![places, heat, vec![u64::from(self.hand)]]
+    }
+
+    /// Takes that up.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    pub fn take_up_lists(&mut self, lists: Kept) -> Result<(), String> {
+        let all = self.extents.all as usize;
+        let [places, heat, rest]: [Vec<u64>; 3] =
+            lists.try_into().map_err(|_| "it has not the lists of tiers".to_owned())?;
+        if places.len() != all || heat.len() != all || rest.len() != 1 {
+            return Err("it has another number of extents".to_owned());
+        }
+        self.holds.fill(NONE);
+        for (extent, place) in places.into_iter().enumerate() {
+            let holds = self.holds.get_mut(place as usize).filter(|it| **it == NONE);
+            *holds.ok_or_else(|| format!("two extents lie at place {place}"))? = extent as u32;
+            self.place[extent] = place as u32;
+        }
+        for (extent, uses) in heat.into_iter().enumerate() {
+            let uses = u32::try_from(uses).map_err(|_| format!("{uses} uses are too many"))?;
+            self.heat.take_up(extent as u32, uses);
+        }
+        self.hand = (rest[0] % u64::from(self.extents.fast)) as u32;
+        let Tiers { ledger, holds, extents, .. } = self;
+        if let Some(ledger) = ledger {
+            let content = |place: u32| u64::from(holds[place as usize]);
+            (0..extents.fast).for_each(|place| ledger.loaded(place, content(place)));
+            (extents.fast..extents.all)
+                .for_each(|place| ledger.loaded_behind(u64::from(place), content(place)));
+        }
+        Ok(())
     }
 
     /// Whether each extent lies once, where the map says.
@@ -527,12 +711,15 @@ impl Device for Tiers {
             device.cut(now, &mut within);
         }
         self.next = [None; 2];
+        if let Some(ledger) = &mut self.ledger {
+            ledger.cut();
+        }
         self.asked = Slots::new();
         self.waiting.clear();
         self.busy.fill(0);
         // What was only read is where it was.
         for slot in self.swaps.taken() {
-            if !self.swaps[slot].writes {
+            if !self.swaps[slot].writes || Slip::SwapForgotten.is_planted() {
                 self.swaps.remove(slot);
             }
         }

@@ -1,13 +1,15 @@
 //! Two tiers without time, and what they have to say.
 
+use super::config::{Extents, Mode};
+use super::kept;
 use super::report::{self, CacheReport};
 use super::tiers::Tiers;
 use crate::disk::DiskReport;
 use crate::energy::EnergyReport;
 use crate::ssd::timeline::{Timeline, Window};
-use crate::ssd::{PageTable, SsdReport};
-use crate::{Apart, ArrayReport, Cleans, Examine, Looks, Persist, Prepare};
-use engine::{Device, Lba, Op, Request, Status, Time};
+use crate::ssd::{PageTable, Room, Snapshot, SsdReport};
+use crate::{Apart, ArrayReport, Cleans, Examine, Looks, Model, Persist, Prepare};
+use engine::{Device, Lba, Op, Request, SECTOR_BYTES, Status, Time};
 
 impl Apart for Tiers {}
 impl Cleans for Tiers {}
@@ -36,9 +38,46 @@ impl Prepare for Tiers {
     }
 }
 
+impl Tiers {
+    /// What of its options its state depends on.
+    fn kept_shape(&self) -> kept::Shape {
+        let Extents { sectors, fast, all, .. } = self.extents();
+        [
+            ("device.line", (sectors * SECTOR_BYTES).to_string()),
+            ("device.mode", Mode::Tiered.to_string()),
+            ("device.fast, in lines", fast.to_string()),
+            ("device.fast and device.backing, in lines", all.to_string()),
+        ]
+        .map(|(key, value)| (key.to_owned(), value))
+        .to_vec()
+    }
+}
+
 impl Persist for Tiers {
     fn rests(&self) -> bool {
         self.next_event().is_none() && self.each().iter().all(|device| device.rests())
+    }
+
+    fn save(&self) -> Option<Snapshot> {
+        self.is_at_rest().then(|| kept::save(self.each(), self.kept_shape(), self.keep()))?
+    }
+
+    fn room(&self, shape: &[(String, String)]) -> Result<Room, String> {
+        kept::room(self.each(), &self.kept_shape(), shape, self.extents().all as usize)
+    }
+
+    fn restore(&mut self, snapshot: Snapshot) -> Result<(), String> {
+        let shape = self.kept_shape();
+        let of = |device: &mut dyn Model, state| device.restore(state);
+        let lists = kept::restore(self.each_mut(), &shape, snapshot, of)?;
+        self.take_up_lists(lists)
+    }
+
+    fn take_up(&mut self, snapshot: Snapshot) -> Result<(), String> {
+        let shape = self.kept_shape();
+        let of = |device: &mut dyn Model, state| device.take_up(state);
+        let lists = kept::restore(self.each_mut(), &shape, snapshot, of)?;
+        self.take_up_lists(lists)
     }
 
     fn lend_tables(&mut self) -> Vec<PageTable> {
@@ -79,7 +118,8 @@ impl Examine for Tiers {
                 device.audit().map_err(|problem| format!("{name}: {problem}"))?;
             }
         }
-        self.audit_places()
+        self.audit_places()?;
+        if self.is_at_rest() && self.is_ready() { self.audit_content() } else { Ok(()) }
     }
 
     fn blocks(&self, looks: &mut Looks) {
@@ -141,7 +181,7 @@ impl Examine for Tiers {
             lines_dirty: 0,
             hints: None,
             latency_us: report::latencies(counts),
-            power: None,
+            power: self.power(),
         })
     }
 }

@@ -10,11 +10,17 @@ use std::marker::PhantomData;
 const LONGEST_NUMBER: u64 = 10;
 /// Bytes for what is there once in a drive.
 const ONCE: u64 = 1 << 20;
+/// Lists of a cache, and how many of them can be as long as the longest.
+const MOST_LISTS: usize = 256;
+const LISTS_AS_LONG: u64 = 10;
 
 /// What a state may hold.
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
     pub(super) drives: usize,
+    /// Caches and tiers, and numbers in the longest list of one.
+    pub(super) caches: usize,
+    pub(super) numbers: usize,
     pub(super) table: Table,
     /// Entries of the longest list.
     pub(super) list: usize,
@@ -23,14 +29,54 @@ pub struct Room {
 impl Room {
     /// The same for `drives` drives.
     pub(crate) fn times(self, drives: usize) -> Room {
-        Room { drives: self.drives * drives, ..self }
+        Room { drives: self.drives * drives, caches: self.caches * drives, ..self }
+    }
+
+    /// That of a cache, or of tiers, with so many numbers in its longest list; without its devices.
+    pub fn of_cache(numbers: usize) -> Room {
+        let table = Table { longest: 0, wide: false };
+        Room { drives: 0, caches: 1, numbers, table, list: 0 }
+    }
+
+    /// What two devices side by side may hold; their tables say themselves whether they are wide.
+    #[must_use]
+    pub fn beside(self, other: Room) -> Room {
+        let longest = self.table.longest.max(other.table.longest);
+        Room {
+            drives: self.drives + other.drives,
+            caches: self.caches + other.caches,
+            numbers: self.numbers.max(other.numbers),
+            table: Table { longest, wide: self.table.wide || other.table.wide },
+            list: self.list.max(other.list),
+        }
+    }
+
+    /// Drives, however they are nested.
+    pub fn drives(&self) -> usize {
+        self.drives
+    }
+
+    /// Caches and tiers, however they are nested.
+    pub fn caches(&self) -> usize {
+        self.caches
+    }
+
+    /// How the lists of caches are read.
+    pub(super) fn of_caches(
+        self,
+    ) -> impl for<'de> DeserializeSeed<'de, Value = Vec<Vec<Vec<u64>>>> {
+        let lists = move || List { longest: self.numbers, each: || PhantomData };
+        let cache = move || List { longest: MOST_LISTS, each: lists };
+        List { longest: self.caches, each: cache }
     }
 
     /// Bytes that the state takes at most in its file, before that is compressed: three tables of pages, and of
     /// each block not much more than a dozen numbers.
     pub fn bytes(&self) -> u64 {
         let numbers = 3 * self.table.longest + 16 * self.list as u64;
+        let of_caches = LISTS_AS_LONG * self.numbers as u64;
         self.drives as u64 * (numbers * LONGEST_NUMBER + ONCE)
+            + self.caches as u64 * (of_caches * LONGEST_NUMBER + ONCE)
     }
 
     /// How a table of page numbers is read.

@@ -12,9 +12,9 @@ use super::flash::FlashState;
 use super::ftl::FtlState;
 use super::numbers::{Numbers, PageTable, Table};
 use super::patrol::PatrolState;
-use super::room::{List, Room, read_within};
+use super::room::{List, Room, next, read_within};
 use super::{Geometry, Ssd};
-use serde::de::DeserializeSeed;
+use serde::de::{DeserializeSeed, SeqAccess, Visitor};
 use serde::{Deserializer, Serialize};
 
 /// A device between two runs.
@@ -22,8 +22,11 @@ use serde::{Deserializer, Serialize};
 pub struct Snapshot {
     /// What of the configuration the state depends on: key and value.
     pub(crate) shape: Vec<(String, String)>,
-    /// A single drive, or those of an array, which are alike.
+    /// A single drive, or those of an array, which are alike, or of both devices of a cache.
     pub(crate) drives: Vec<Drive>,
+    /// What caches and tiers among these keep of their own: lists of numbers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) caches: Vec<Vec<Vec<u64>>>,
 }
 
 /// One drive between two runs.
@@ -83,9 +86,29 @@ impl<'de> DeserializeSeed<'de> for Rest {
     type Value = Snapshot;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Snapshot, D::Error> {
-        let each = || self.room.fields::<Drive>();
-        let drives = List { longest: self.room.drives, each }.deserialize(deserializer)?;
-        Ok(Snapshot { shape: self.shape, drives })
+        let room = self.room;
+        let drives = List { longest: room.drives, each: move || room.fields::<Drive>() };
+        if room.caches == 0 {
+            let drives = drives.deserialize(deserializer)?;
+            return Ok(Snapshot { shape: self.shape, drives, caches: Vec::new() });
+        }
+        let (drives, caches) = deserializer.deserialize_tuple(2, Both(drives, room.of_caches()))?;
+        Ok(Snapshot { shape: self.shape, drives, caches })
+    }
+}
+
+/// Reads one after the other.
+struct Both<A, B>(A, B);
+
+impl<'de, A: DeserializeSeed<'de>, B: DeserializeSeed<'de>> Visitor<'de> for Both<A, B> {
+    type Value = (A::Value, B::Value);
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("drives, and what caches keep")
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut fields: S) -> Result<Self::Value, S::Error> {
+        Ok((next(&mut fields, self.0)?, next(&mut fields, self.1)?))
     }
 }
 
@@ -211,13 +234,11 @@ impl Ssd {
             ftl.end_untimed(&mut flash);
             ftl.fold_all(&mut flash);
             ftl.drop_snapshots(&mut flash);
-            return Snapshot {
-                shape,
-                drives: vec![Drive { flash: flash.keep(self.clock.now), ftl: ftl.keep(), patrol }],
-            };
+            let drive = Drive { flash: flash.keep(self.clock.now), ftl: ftl.keep(), patrol };
+            return Snapshot { shape, drives: vec![drive], caches: Vec::new() };
         }
         let drive = Drive { flash: self.flash.keep(self.clock.now), ftl: self.ftl.keep(), patrol };
-        Snapshot { shape, drives: vec![drive] }
+        Snapshot { shape, drives: vec![drive], caches: Vec::new() }
     }
 
     /// Whether a state of this shape is one of this drive, and then whether its order of programs must
@@ -238,6 +259,8 @@ impl Ssd {
         let geometry = self.geometry();
         Ok(Room {
             drives: 1,
+            caches: 0,
+            numbers: 0,
             table: Table { longest: geometry.pages(), wide: geometry.wide },
             list: self.ftl.longest_list(),
         })

@@ -1,5 +1,6 @@
 //! A fast device in front of another: closed forms, what each key does, what is refused, and what a power cut leaves.
 
+mod kept;
 mod keys;
 mod laws;
 pub mod power;

@@ -48,6 +48,28 @@ pub fn draw(config: &mut Config, seed: u64) {
             }
         }
     }
+    vary(config, seed);
+}
+
+/// Makes tiers of some of the caches, and gives others hints.
+fn vary(config: &mut Config, seed: u64) {
+    let mut dice = Dice::new(seed.rotate_left(24) ^ 0x71E5);
+    if dice.chance(0.5) {
+        let of_copies = ["replacement", "bypass", "pinned", "destage."];
+        let is_of_copies = |key: &str| {
+            let key = key.strip_prefix("device.");
+            key.is_some_and(|key| of_copies.iter().any(|it| key.starts_with(it)))
+        };
+        config.0.retain(|(key, _)| !is_of_copies(key));
+        config.set("device.mode", "\"tiered\"");
+        for key in ["device.tier.half_life", "device.tier.gain", "device.tier.swaps"] {
+            if let Some(value) = of_caches(key, &mut dice) {
+                config.set(key, value);
+            }
+        }
+    } else if dice.chance(0.5) {
+        config.set("device.hints", dice.text(&["0: pin", "1: pin, 2: unpin, 3: flush"]));
+    }
 }
 
 /// A value of a key of such a device.

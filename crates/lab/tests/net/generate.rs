@@ -117,6 +117,7 @@ pub fn experiment(seed: u64) -> Config {
     generators::draw(&mut config, seed);
     zones::draw(&mut config, seed);
     caches::draw(&mut config, seed);
+    queues::draw(&mut config, seed);
     if config.get("run.timed") == Some("false") && dice.chance(0.9) {
         config.0.retain(|(key, _)| key != "run.timeline");
     }

@@ -1,8 +1,35 @@
-//! Classes of submission queues, answers in order, two-plane commands and snapshots: keys that no experiment draws by itself, so
-//! that those of other seeds stay as they were. Their laws are among the tests of the devices
+//! Classes of submission queues, answers in order, two-plane commands and snapshots: drawn apart, so that the experiments
+//! of other seeds stay as they were. Laws of their own are among the tests of the devices
 //! (`devices/tests/queue_classes.rs`, `in_order.rs`, `pair_commands.rs`, `copy_on_write.rs`).
 
+use super::Config;
 use super::dice::Dice;
+
+/// Gives some of the drives answers in order, two-plane commands or snapshots, the latter two without a write buffer.
+pub fn draw(config: &mut Config, seed: u64) {
+    let mut dice = Dice::new(seed.rotate_left(24) ^ 0x0_9EE5);
+    if config.get("device.kind") != Some("ssd") {
+        return;
+    }
+    if dice.chance(0.04) {
+        config.set("device.host_link.completions", "\"in-order\"");
+    }
+    let is_buffered = config.get("device.buffer.size").is_some();
+    if !is_buffered && dice.chance(0.04) {
+        config.set("device.interleave", "\"plane\"");
+        config.set("device.planes_per_die", dice.whole(&[2, 4]));
+        config.set("device.pair_commands", "\"two-plane\"");
+    }
+    if !is_buffered && dice.chance(0.04) {
+        config.set("device.snapshots.most", dice.whole(&[1, 2, 5]));
+        config.set("device.snapshots.every", dice.text(&["16KiB", "64KiB", "1MiB"]));
+        config.set("device.snapshots.space", dice.number(&[0.05, 0.1, 0.2]));
+        if dice.chance(0.5) {
+            config.set("device.snapshots.queue", dice.whole(&[0, 1]));
+            config.set("device.snapshots.back", dice.whole(&[1, 2]));
+        }
+    }
+}
 
 /// Whether a key is one of these.
 pub fn is_own(path: &str) -> bool {

@@ -292,7 +292,10 @@ fn pools_span_units(case: &Case<'_>) -> bool {
 pub fn saved(case: &Case<'_>) -> Result<(), String> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let given = |key: &str| case.config.get(key).is_some();
-    if !has_flash(case) || given("run.load_drive") || given("run.save_drive") {
+    // A drive is saved without its snapshots.
+    let drops = case.resolved("device.snapshots.most").is_some_and(|it| it.as_u64() > Some(0));
+    let has_state = has_flash(case) || case.is("device.kind", "cache");
+    if !has_state || drops || given("run.load_drive") || given("run.save_drive") {
         return Ok(());
     }
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);

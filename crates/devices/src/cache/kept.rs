@@ -1,0 +1,126 @@
+//! The state of a cache or of two tiers, to be saved and restored: lists of numbers, beside the states of both devices.
+//!
+//! A state is that of a device at rest, so all lines that are there are clean or dirty. Times begin anew: what is dirty
+//! has been so since the beginning. A list that was read from a file may hold anything; whoever takes it up checks it.
+
+use crate::Model;
+use crate::ssd::snapshot::compare;
+use crate::ssd::{Room, Snapshot};
+
+/// Of each device, the word in the keys.
+const NAMES: [&str; 2] = ["fast", "backing"];
+
+/// Lists of numbers.
+pub type Kept = Vec<Vec<u64>>;
+
+/// Key and value of what a state depends on.
+pub type Shape = Vec<(String, String)>;
+
+/// The next list of a state.
+///
+/// # Errors
+/// When there is none.
+pub fn next(lists: &mut dyn Iterator<Item = Vec<u64>>) -> Result<Vec<u64>, String> {
+    lists.next().ok_or_else(|| "a list is missing".to_owned())
+}
+
+/// The key of a device, as the whole has it.
+fn within(name: &str, key: &str) -> String {
+    key.replacen("device.", &format!("device.{name}."), 1)
+}
+
+/// Whether a device has a state at all; a law of service times and a disk have none.
+fn has_state(device: &dyn Model) -> bool {
+    device.preparable_pages() > 0
+}
+
+/// Both devices and what lies over them, under its own keys and theirs; none where a device cannot be saved.
+pub fn save(devices: &[Box<dyn Model>; 2], own: Shape, kept: Kept) -> Option<Snapshot> {
+    let mut all = Snapshot { shape: own, drives: Vec::new(), caches: vec![kept] };
+    for (name, device) in NAMES.into_iter().zip(devices) {
+        if has_state(&**device) {
+            let of = device.save()?;
+            all.shape.extend(of.shape.into_iter().map(|(key, value)| (within(name, &key), value)));
+            all.drives.extend(of.drives);
+            all.caches.extend(of.caches);
+        }
+    }
+    Some(all)
+}
+
+/// The shape of each device in that of the whole, whose own keys are these.
+fn shapes(theirs: &[(String, String)], own: &[(String, String)]) -> Result<[Shape; 2], String> {
+    let (of_all, rest) = theirs.split_at(own.len().min(theirs.len()));
+    if of_all.iter().zip(own).any(|(there, here)| there.0 != here.0) {
+        return Err("it is of another kind of device".to_owned());
+    }
+    compare(of_all, own)?;
+    Ok(NAMES.map(|name| {
+        let section = format!("device.{name}.");
+        let of = rest.iter().filter(|(key, _)| key.starts_with(&section));
+        of.map(|(key, value)| (key.replacen(&section, "device.", 1), value.clone())).collect()
+    }))
+}
+
+fn of_device(name: &str, problem: &str) -> String {
+    format!("{name}: {}", within(name, problem))
+}
+
+/// What each device may hold, of those that have a state.
+fn rooms(devices: &[Box<dyn Model>; 2], shapes: &[Shape; 2]) -> Result<[Option<Room>; 2], String> {
+    let mut rooms = [None; 2];
+    for (number, (device, shape)) in devices.iter().zip(shapes).enumerate() {
+        if has_state(&**device) {
+            let room = device.room(shape).map_err(|problem| of_device(NAMES[number], &problem))?;
+            rooms[number] = Some(room);
+        } else if !shape.is_empty() {
+            let name = NAMES[number];
+            return Err(format!("{name}: the device there has a state, and the one here has none"));
+        }
+    }
+    Ok(rooms)
+}
+
+/// What a state of this shape may hold, of which the longest list beside both devices has so many numbers.
+///
+/// # Errors
+/// Why this device cannot have it.
+pub fn room(
+    devices: &[Box<dyn Model>; 2],
+    own: &[(String, String)],
+    theirs: &[(String, String)],
+    longest: usize,
+) -> Result<Room, String> {
+    let each = rooms(devices, &shapes(theirs, own)?)?;
+    Ok(each.into_iter().flatten().fold(Room::of_cache(longest), Room::beside))
+}
+
+/// Has both devices take up their states; what lies over them.
+///
+/// # Errors
+/// Why this device cannot have it.
+pub fn restore(
+    devices: &mut [Box<dyn Model>; 2],
+    own: &[(String, String)],
+    snapshot: Snapshot,
+    of: impl Fn(&mut dyn Model, Snapshot) -> Result<(), String>,
+) -> Result<Kept, String> {
+    let shapes = shapes(&snapshot.shape, own)?;
+    let rooms = rooms(devices, &shapes)?;
+    let (mut drives, mut caches) = (snapshot.drives.into_iter(), snapshot.caches.into_iter());
+    let kept = caches.next().ok_or("it has no lines")?;
+    for (number, shape) in shapes.into_iter().enumerate() {
+        let Some(room) = rooms[number] else { continue };
+        let part = Snapshot {
+            shape,
+            drives: drives.by_ref().take(room.drives()).collect(),
+            caches: caches.by_ref().take(room.caches()).collect(),
+        };
+        let taken = of(&mut *devices[number], part);
+        taken.map_err(|problem| of_device(NAMES[number], &problem))?;
+    }
+    if drives.next().is_some() || caches.next().is_some() {
+        return Err("it holds more drives than this device has".to_owned());
+    }
+    Ok(kept)
+}
