@@ -192,6 +192,12 @@ pub trait Persist {
         true
     }
 
+    /// Whether a state that is saved now is all that the device has: what goes on from it goes on as this one does. A
+    /// drive drops its copy-on-write snapshots when it is saved.
+    fn saves_all(&self) -> bool {
+        true
+    }
+
     /// Its state, to be kept, if there is any worth keeping.
     fn save(&self) -> Option<Snapshot> {
         None

@@ -49,6 +49,7 @@ ITEMS: Mapping[str, ModuleType] = {
         "disks",
         "fiveminute",
         "caching",
+        "tiers",
         "media",
         "raid",
         "cachelib-fdp",

@@ -209,7 +209,7 @@ def _of_text(path: Path, names: Sequence[str], separator: str, wanted: Sequence[
 
 
 def _line_of(path: Path, row: int) -> int:
-    """The line of a text, counted from one, that has this row: a header and empty lines have none."""
+    """The line of a text, from one on, that has this row: header and empty lines have none."""
     with _opened(path) as stream:
         next(stream)
         filled = (number for number, line in enumerate(stream, 2) if line.strip(b"\r\n"))

@@ -83,6 +83,10 @@ impl Persist for Array {
         self.next_event().is_none() && self.members.drives().iter().all(|drive| drive.rests())
     }
 
+    fn saves_all(&self) -> bool {
+        self.members.drives().iter().all(|drive| drive.saves_all())
+    }
+
     fn save(&self) -> Option<Snapshot> {
         if !self.alike {
             return None;

@@ -112,6 +112,10 @@ impl Persist for Cache {
         self.next_event().is_none() && self.pair.each().iter().all(|device| device.rests())
     }
 
+    fn saves_all(&self) -> bool {
+        self.pair.each().iter().all(|device| device.saves_all())
+    }
+
     fn save(&self) -> Option<Snapshot> {
         self.is_at_rest().then(|| kept::save(self.pair.each(), self.kept_shape(), self.keep()))?
     }

@@ -58,6 +58,10 @@ impl Persist for Tiers {
         self.next_event().is_none() && self.each().iter().all(|device| device.rests())
     }
 
+    fn saves_all(&self) -> bool {
+        self.each().iter().all(|device| device.saves_all())
+    }
+
     fn save(&self) -> Option<Snapshot> {
         self.is_at_rest().then(|| kept::save(self.each(), self.kept_shape(), self.keep()))?
     }

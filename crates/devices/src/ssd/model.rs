@@ -139,6 +139,10 @@ impl Persist for Ssd {
         self.is_at_rest()
     }
 
+    fn saves_all(&self) -> bool {
+        !self.ftl.snapshots.as_ref().is_some_and(|it| it.are_there())
+    }
+
     fn save(&self) -> Option<Snapshot> {
         Some(self.snapshot())
     }

@@ -257,11 +257,15 @@ impl Ssd {
     pub(super) fn room_of(&self, theirs: &[(String, String)]) -> Result<Room, String> {
         self.recognise(theirs.to_vec())?;
         let geometry = self.geometry();
+        // Snapshots have numbers of pages too, and there can be more of these than pages.
+        let snapshots = u64::from(Geometry::snapshots_kept(&self.config));
+        let numbered = geometry.exported_pages() * (snapshots + 1);
+        let longest = geometry.pages().max(numbered);
         Ok(Room {
             drives: 1,
             caches: 0,
             numbers: 0,
-            table: Table { longest: geometry.pages(), wide: geometry.wide },
+            table: Table { longest, wide: geometry.wide },
             list: self.ftl.longest_list(),
         })
     }

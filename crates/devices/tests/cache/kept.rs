@@ -66,6 +66,8 @@ fn as_device(config: &CacheConfig) -> DeviceConfig {
 fn compare(name: &str, config: &CacheConfig, seed: u64) {
     let mut first = as_device(config).build(seed).unwrap();
     prepare(&mut *first, seed, 400);
+    // What was counted so far is no part of a state but where it is of the life of a drive.
+    first.reset_counts();
     let state = kept(&*first);
     let mut second = as_device(config).build(seed + 1).unwrap();
     second.restore(read_for(&*second, &state).unwrap()).unwrap_or_else(|it| panic!("{name}: {it}"));
@@ -101,7 +103,7 @@ fn a_restored_cache_continues_bit_identically() {
     for seed in 0..12 {
         let cache = drawn(seed, false);
         // A disk does not say what it held; such a cache is saved without that.
-        if !matches!(cache.backing, DeviceConfig::Disk(_)) {
+        if ![&cache.fast, &cache.backing].iter().any(|it| matches!(it, DeviceConfig::Disk(_))) {
             compare("drawn", &cache, seed);
         }
     }

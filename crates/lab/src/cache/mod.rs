@@ -150,7 +150,7 @@ impl<'a> Place<'a> {
         let gave_way = is_own && !prepared.is_some_and(Prepared::is_own_load);
         let same = key::keys(self.experiment, load);
         let is_same = same.is_some_and(|(_, own)| own.text() == self.own_seed.text());
-        if device.has_ended() || !is_same {
+        if device.has_ended() || !is_same || !device.saves_all() {
             return;
         }
         let seedless = self.any_seed.as_ref().filter(|_| !device.depends_on_seed() && !gave_way);

@@ -222,6 +222,10 @@ impl Persist for Gated {
         self.device.rests()
     }
 
+    fn saves_all(&self) -> bool {
+        self.device.saves_all()
+    }
+
     fn save(&self) -> Option<Snapshot> {
         self.device.save()
     }
