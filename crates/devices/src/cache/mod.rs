@@ -20,10 +20,8 @@
 //! a device that may lose what it has answered is flushed before a line counts as written back.
 
 #![expect(
-    clippy::large_enum_variant,
     clippy::single_match_else,
     clippy::redundant_closure_for_method_calls,
-    clippy::unused_self,
     clippy::struct_excessive_bools,
     reason = "a policy is one of three per device; flags of a request and of a line are apart"
 )]

@@ -113,12 +113,11 @@ mod tests {
             for _ in 0..3_000 {
                 let number = random.below(40) as usize;
                 let sector = random.below(reach);
-                match all[number].take() {
-                    Some(before) => cells.remove(number, before),
-                    None => {
-                        cells.add(number, sector);
-                        all[number] = Some(sector);
-                    }
+                if let Some(before) = all[number].take() {
+                    cells.remove(number, before);
+                } else {
+                    cells.add(number, sector);
+                    all[number] = Some(sector);
                 }
                 let start = random.below(reach);
                 let cells_long = [1, 600][random.below(2) as usize];

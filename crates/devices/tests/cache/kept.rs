@@ -94,7 +94,12 @@ fn a_restored_cache_continues_bit_identically() {
                 (ssd(), ssd()),
                 (fixed(128, 10 * US), ssd()),
             ] {
-                let cache = CacheConfig { fast, backing, share: 0.5, ..config(&[keys.clone()]) };
+                let cache = CacheConfig {
+                    fast,
+                    backing,
+                    share: 0.5,
+                    ..config(std::slice::from_ref(&keys))
+                };
                 compare(&format!("{replacement} {mode}"), &cache, 1);
             }
         }
@@ -160,7 +165,7 @@ fn a_state_of_another_cache_is_refused_with_the_keys_that_differ() {
 #[test]
 fn a_damaged_state_never_becomes_a_device() {
     for keys in [json!({}), json!({"replacement": "arc"}), json!({"mode": "tiered"})] {
-        let mut device = build(config(&[keys.clone()]));
+        let mut device = build(config(std::slice::from_ref(&keys)));
         prepare(&mut *device, 1, 60);
         let state = kept(&*device);
         let random = &mut Xoshiro256::new(9, 0);
@@ -169,7 +174,7 @@ fn a_damaged_state_never_becomes_a_device() {
             let mut bytes = state.clone();
             let place = random.below(bytes.len() as u64) as usize;
             bytes[place] ^= 1 << random.below(8);
-            let mut other = build(config(&[keys.clone()]));
+            let mut other = build(config(std::slice::from_ref(&keys)));
             let read = read_for(&*other, &bytes).and_then(|state| other.restore(state));
             if read.is_ok() {
                 taken += 1;

@@ -54,7 +54,8 @@ pub fn draw(config: &mut Config, seed: u64) {
 /// Makes tiers of some of the caches, and gives others hints.
 fn vary(config: &mut Config, seed: u64) {
     let mut dice = Dice::new(seed.rotate_left(24) ^ 0x71E5);
-    if dice.chance(0.5) {
+    let (is_tiered, has_hints) = (dice.chance(0.5), dice.chance(0.5));
+    if is_tiered {
         let of_copies = ["replacement", "bypass", "pinned", "destage."];
         let is_of_copies = |key: &str| {
             let key = key.strip_prefix("device.");
@@ -67,7 +68,7 @@ fn vary(config: &mut Config, seed: u64) {
                 config.set(key, value);
             }
         }
-    } else if dice.chance(0.5) {
+    } else if has_hints {
         config.set("device.hints", dice.text(&["0: pin", "1: pin, 2: unpin, 3: flush"]));
     }
 }

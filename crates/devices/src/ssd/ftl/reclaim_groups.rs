@@ -105,7 +105,7 @@ impl Ftl {
     /// be written over.
     #[inline]
     pub fn group_refuses(&self, lpn: Lpn) -> Option<Status> {
-        if !self.has_groups() { None } else { self.full_group_refuses(lpn) }
+        if self.has_groups() { self.full_group_refuses(lpn) } else { None }
     }
 
     #[inline(never)]

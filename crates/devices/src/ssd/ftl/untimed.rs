@@ -313,7 +313,7 @@ impl Ftl {
         let units = self.window.as_ref().map_or(0, |window| window.shape.units);
         let frontiers = match self.streams.told {
             Told::Heat => 2,
-            Told::Handles => self.fdp().map_or(1, |fdp| fdp.count()),
+            Told::Handles => self.fdp().map_or(1, super::handles::Fdp::count),
             _ => 1,
         };
         pages - self.least_valid(domain).min(pages) <= 2 * frontiers * units
