@@ -171,3 +171,36 @@ def test_a_look_at_a_device_without_handles_is_refused(tmp_path):
     with ssdlab.serve("null", size=SIZE, socket=tmp_path / "s") as live:
         problem = live.say("placement")
     assert "device.fdp.handles" in json.dumps(problem)
+
+
+def test_an_identifier_names_the_group_in_its_upper_bits(served):
+    live = served(PATIENT | {"device.fdp.handles": 2, "device.fdp.groups": 2})
+    written = [0] * 4
+    with Host(live.nvme) as host:
+        for number in range(80):
+            group, handle = number // 4 % 2, number % 4 // 2
+            assert write(host[0], number, group << 15 | handle) == 0
+            written[2 * group + handle] += 4096
+        words = live.say("placement")
+        one = host.admin.log(0x20, 16 + 72, group=1).data[16:]
+        # One bit of the group, two groups, two handles in each.
+        assert (one[2], u(one, 4, "I"), u(one, 8, "H"), u(one, 10, "H")) == (0x81, 2, 2, 1)
+        assert u(host.admin.log(0x21, 24, group=1).data, 0, "H") == 2
+        asked = command(MANAGEMENT_RECEIVE, 1, [(10, 1), (11, 35)])
+        status = host[0].ask(asked, room=144).data
+        assert u(status, 14, "H") == 4
+        named = [u(status, 16 + 32 * number, "H") for number in range(4)]
+        assert named == [0, 1, 1 << 15, 1 << 15 | 1]
+        left = [u(status, 16 + 32 * number + 8, "Q") * 512 for number in range(4)]
+        assert left == [it["left_bytes"] for it in words["handles"]]
+        update = command(MANAGEMENT_SEND, 1, [(10, 1 | 0 << 16)])
+        assert host[0].ask(update, struct.pack("<H", 1 << 15 | 1)).status == 0
+        # There is no third handle: the default one takes it.
+        assert write(host[0], 80, 1 << 15 | 2) == 0
+    results = live.stop()
+    handles = results["fdp"]["handles"]
+    assert [(it["group"], it["handle"]) for it in handles] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert [it["units_given_up"] for it in handles] == [0, 0, 0, 1]
+    written[0] += 4096
+    assert [it["host_bytes"] for it in handles] == written
+    assert results["fdp"]["events"]["invalid_handle"] == 1

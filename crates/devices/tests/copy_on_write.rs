@@ -4,7 +4,7 @@ use crate::common::{Closed, Script, US, run_closed, run_on, small};
 use devices::ssd::config::SnapshotKeys;
 use devices::ssd::{Geometry, Ssd, SsdConfig};
 use devices::{Examine, Persist, Prepare};
-use engine::{Device, Lba, Op, Op::*, Random, Request, Time, Xoshiro256};
+use engine::{Device, Handle, Lba, Op, Op::*, Random, Request, Time, Xoshiro256};
 use options::Size;
 
 const READ: Time = 130_600;
@@ -93,6 +93,42 @@ fn a_queue_reads_the_snapshot() {
     assert_eq!(ends(1), [READ, READ, 0, READ, 0]);
     assert_eq!(ends(2), [READ, 0, 0, READ, 0]);
     assert_eq!(ends(3), [READ, READ, READ, READ, 0], "there is none: the drive");
+}
+
+/// What a request orders with its handle comes before it: a snapshot is made, the oldest or all are dropped.
+#[test]
+fn requests_order_snapshots_and_their_end() {
+    let mut config = keeping(3, 1 << 40, 0.2);
+    config.fill = crate::common::fill("empty");
+    config.snapshots.queue = Some(3);
+    config.snapshots.orders = "1: make, 2: drop, 4: drop-all".parse().unwrap();
+    let mut ssd = Ssd::new(&config, 0).unwrap();
+    let (mut done, mut now) = (Vec::new(), 0);
+    let mut ask = |op, page: u64, queue, handle: Option<u64>| {
+        now += 1_000 * US;
+        ssd.advance(now, &mut done);
+        let handle = handle.map_or(Handle::NONE, Handle::new);
+        ssd.submit(now, Request { queue, handle, ..Request::new(now, op, Lba(page * 8), 8) });
+        ssd.advance(now + 900 * US, &mut done);
+        ssd.check().unwrap();
+        let it = ssd.account(1).snapshots.unwrap();
+        (done.pop().unwrap().latency(), it.made, it.dropped, it.kept.len())
+    };
+    assert_eq!(ask(Write, 0, 0, None).1, 0);
+    // The snapshot is of what there was before the write that orders it.
+    assert_eq!(ask(Write, 2, 0, Some(1)).1, 1);
+    assert_eq!(ask(Read, 0, 3, None), (READ, 1, 0, 1));
+    assert_eq!(ask(Read, 2, 3, None), (0, 1, 0, 1));
+    // A read orders one too, and handles that say nothing order nothing.
+    assert_eq!(ask(Read, 0, 0, Some(1)), (READ, 2, 0, 2));
+    assert_eq!(ask(Read, 2, 3, Some(9)), (READ, 2, 0, 2));
+    assert_eq!(ask(Read, 0, 0, Some(2)), (READ, 2, 1, 1));
+    assert_eq!(ask(Read, 0, 0, Some(1)), (READ, 3, 1, 2));
+    assert_eq!(ask(Write, 4, 0, None).3, 2);
+    assert_eq!(ask(Read, 4, 3, None), (0, 3, 1, 2));
+    // Without one, the queue reads the drive.
+    assert_eq!(ask(Read, 4, 3, Some(4)), (READ, 3, 3, 0));
+    assert_eq!(ask(Read, 0, 0, Some(2)), (READ, 3, 3, 0));
 }
 
 /// A drive is saved without its snapshots.

@@ -8,7 +8,7 @@ use Direction::{Different, Less, More};
 use devices::latency;
 use devices::ssd::SsdReport;
 use devices::ssd::power::PowerReport;
-use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
+use engine::{Completion, Handle, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
 
 /// What a run gave.
@@ -452,7 +452,9 @@ fn outcome(
     let mut closed = Closed::new(16, requests, |id| {
         let (op, page, pages) = load(id, capacity / 8, &mut random);
         let queue = u16::from(id % 16 == 0);
-        Request { queue, ..Request::new(id, op, Lba(page * 8), pages as u32 * 8) }
+        // A handle that only what reads handles by their number knows.
+        let handle = if id % 40 == 39 { Handle::new(200) } else { Handle::NONE };
+        Request { queue, handle, ..Request::new(id, op, Lba(page * 8), pages as u32 * 8) }
     });
     let (end, completions) = match cut {
         Some(at) => run_cut(device.as_mut(), &mut closed, at),

@@ -58,6 +58,7 @@ fn snapshots() -> Vec<Row> {
         kept("device.snapshots.every", words("256KiB", "2MiB"), WRITES, (MADE, Less)),
         kept("device.snapshots.space", [json!(0.02), json!(0.1)], WRITES, (CROWDED_OUT, Less))
             .given("device.snapshots.every", json!("256KiB")),
+        kept("device.snapshots.orders", words("none", "200: make"), WRITES, (MADE, More)),
         reads_of("device.snapshots.queue", [json!(5), json!(0)], Less),
         // Until there are three it is the drive that is read.
         reads_of("device.snapshots.back", [json!(1), json!(3)], More)

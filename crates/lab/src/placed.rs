@@ -1,6 +1,7 @@
 //! Placement handles in the results, and the warnings about them.
 
 use crate::warnings::{Warning, percent};
+use devices::cache::CacheReport;
 use devices::ssd::shape::MOST_TAKEN;
 use devices::ssd::{EventKind, FdpEvent, FdpReport, HandleReport, SsdReport};
 use serde_json::{Map, Value, json};
@@ -125,10 +126,17 @@ fn event(it: &FdpEvent) -> Value {
 /// The notice of a workload that its writes named handles.
 pub const NAMED_HANDLES: &str = "writes_with_handles";
 
-/// Writes named handles, and the device has none.
-pub fn ignored(flash: Option<&SsdReport>, notices: &[(&'static str, u64)]) -> Option<Warning> {
+/// Writes named handles, and the device has none: neither for placement, nor as hints of a cache or orders of snapshots.
+pub fn ignored(
+    flash: Option<&SsdReport>,
+    cache: Option<&CacheReport>,
+    notices: &[(&'static str, u64)],
+) -> Option<Warning> {
     let (_, count) = notices.iter().find(|(name, count)| *name == NAMED_HANDLES && *count > 0)?;
-    if flash.is_some_and(|flash| flash.fdp.is_some()) {
+    let has_orders = |flash: &SsdReport| flash.snapshots.as_ref().is_some_and(|it| it.has_orders);
+    if flash.is_some_and(|flash| flash.fdp.is_some() || has_orders(flash))
+        || cache.is_some_and(|cache| cache.hints.is_some())
+    {
         return None;
     }
     let message = format!(

@@ -343,7 +343,7 @@ impl Results {
         });
         let of_handles = self.flash.iter().flat_map(placed::warnings);
         found.extend(of_handles.chain(guessed::warning(&self.ran.guessed)));
-        found.extend(placed::ignored(self.flash.as_ref(), &self.ran.notices));
+        found.extend(placed::ignored(self.flash.as_ref(), self.cache.as_ref(), &self.ran.notices));
         found
     }
 }

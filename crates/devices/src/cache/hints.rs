@@ -3,10 +3,8 @@
 //! These are the commands of ATA's non-volatile cache: lines are added to the pinned set or removed from it, and what is
 //! dirty is written back.
 
-use engine::Handle;
+use crate::kit::said::{Said, Saying};
 use options::{Values, text_setting};
-use std::fmt;
-use std::str::FromStr;
 
 /// What a request says of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,82 +17,24 @@ pub enum Hint {
     Flush,
 }
 
-impl Hint {
-    const ALL: [(Hint, &str); 3] =
-        [(Hint::Pin, "pin"), (Hint::Unpin, "unpin"), (Hint::Flush, "flush")];
-
-    fn word(self) -> &'static str {
-        Hint::ALL.into_iter().find(|(hint, _)| *hint == self).map_or("", |(_, word)| word)
-    }
+impl Saying for Hint {
+    const KIND: &str = "hint";
+    const ALL: &[(Hint, &str)] =
+        &[(Hint::Pin, "pin"), (Hint::Unpin, "unpin"), (Hint::Flush, "flush")];
 }
 
 /// What handles mean, by number.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Hints(Vec<(u8, Hint)>);
+pub type Hints = Said<Hint>;
 
 text_setting!(
     Hints: "handles and what they say, such as \"1: pin, 2: unpin, 3: flush\"; or \"none\"",
-    Values::Pattern(r"none|\s*\d+\s*:\s*(pin|unpin|flush)\s*(?:,\s*\d+\s*:\s*(pin|unpin|flush)\s*)*".to_owned())
+    Values::Pattern(Hints::pattern())
 );
-
-impl Hints {
-    /// Whether there are none.
-    pub fn are_none(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// What a handle says.
-    pub fn of(&self, handle: Handle) -> Option<Hint> {
-        let number = handle.number()?;
-        self.0.iter().find(|(it, _)| *it == number).map(|(_, hint)| *hint)
-    }
-}
-
-impl fmt::Display for Hints {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
-            return f.write_str("none");
-        }
-        for (place, (number, hint)) in self.0.iter().enumerate() {
-            let comma = if place == 0 { "" } else { ", " };
-            write!(f, "{comma}{number}: {}", hint.word())?;
-        }
-        Ok(())
-    }
-}
-
-impl FromStr for Hints {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text.trim() == "none" {
-            return Ok(Hints::default());
-        }
-        let mut all: Vec<(u8, Hint)> = Vec::new();
-        for words in text.split(',').map(str::trim) {
-            let (number, word) = words
-                .split_once(':')
-                .ok_or_else(|| format!("\"{words}\" is not of the form \"1: pin\""))?;
-            let number: u8 =
-                number.trim().parse().ok().filter(|it| *it <= Handle::LARGEST).ok_or_else(
-                    || format!("\"{}\" is no handle from 0 to {}", number.trim(), Handle::LARGEST),
-                )?;
-            let hint = Hint::ALL.into_iter().find(|(_, it)| *it == word.trim());
-            let (hint, _) = hint.ok_or_else(|| {
-                format!("\"{}\" is no hint; expected pin, unpin or flush", word.trim())
-            })?;
-            if all.iter().any(|(it, _)| *it == number) {
-                return Err(format!("handle {number} has two meanings"));
-            }
-            all.push((number, hint));
-        }
-        Ok(Hints(all))
-    }
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::Handle;
 
     #[test]
     fn hints_are_read_as_they_are_written() {

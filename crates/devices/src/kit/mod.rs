@@ -7,4 +7,5 @@ pub(crate) mod link;
 pub mod memory;
 #[macro_use]
 mod planted;
+pub mod said;
 pub(crate) mod slots;

@@ -28,6 +28,9 @@ pub fn draw(config: &mut Config, seed: u64) {
             config.set("device.snapshots.queue", dice.whole(&[0, 1]));
             config.set("device.snapshots.back", dice.whole(&[1, 2]));
         }
+        if dice.chance(0.5) {
+            config.set("device.snapshots.orders", dice.text(&["0: make", "0: make, 1: drop"]));
+        }
     }
 }
 
@@ -51,6 +54,7 @@ pub fn of_queues(path: &str, dice: &mut Dice) -> Option<String> {
         "most" => dice.whole(&[0, 1, 3]),
         "every" => dice.text(&["64KiB", "1MiB", "100B"]),
         "space" => dice.number(&[0.05, 0.1]),
+        "orders" => dice.text(&["none", "0: make, 1: drop", "1: make, 2: drop-all"]),
         "queue" => dice.whole(&[0, 1]),
         "back" => dice.whole(&[1, 2]),
         "pair_commands" => dice.text(&["separate", "two-plane"]),

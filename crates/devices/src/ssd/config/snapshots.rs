@@ -1,6 +1,32 @@
 //! Copy-on-write snapshots of the drive.
 
-use options::{Size, conditions, options};
+use crate::kit::said::{Said, Saying};
+use options::{Size, Values, conditions, options, text_setting};
+
+/// What a request says of snapshots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// One is made before it.
+    Make,
+    /// The oldest is dropped before it, or all.
+    Drop,
+    /// See `Drop`.
+    DropAll,
+}
+
+impl Saying for Order {
+    const KIND: &str = "order";
+    const ALL: &[(Order, &str)] =
+        &[(Order::Make, "make"), (Order::Drop, "drop"), (Order::DropAll, "drop-all")];
+}
+
+/// What handles order, by number.
+pub type Orders = Said<Order>;
+
+text_setting!(
+    Orders: "handles and what they order, such as \"1: make, 2: drop, 3: drop-all\"; or \"none\"",
+    Values::Pattern(Orders::pattern())
+);
 
 conditions! {
     SnapshotKeys:
@@ -16,6 +42,9 @@ options! {
         most: u32 = 0,
         /// Bytes that the host writes before each snapshot.
         every: Size where MADE = Size::from_bytes(1 << 30),
+        /// What reads and writes order with their placement handles: a snapshot is made before them, or the oldest or all
+        /// are dropped. Those after so many bytes are made beside.
+        orders: Orders where MADE = Orders::default(),
         /// Pages that only snapshots hold, at most, as a share of the exported capacity; where they would be more the
         /// oldest snapshot is dropped. They lie in the spare space.
         space: f64 as Ratio where MADE = 0.05,

@@ -79,6 +79,7 @@ pub struct Snapshots {
     made: u64,
     dropped: u64,
     crowded_out: u64,
+    has_orders: bool,
 }
 
 /// What the snapshots of a drive came to.
@@ -96,6 +97,9 @@ pub struct SnapshotsReport {
     pub table_bytes: u64,
     /// Those that are there, the newest first.
     pub kept: Vec<SnapshotReport>,
+    /// Handles of requests order them; no figure, but what decides whether handles say anything.
+    #[serde(skip)]
+    pub has_orders: bool,
 }
 
 /// A snapshot that is there.
@@ -142,6 +146,7 @@ impl Snapshots {
                 made: 0,
                 dropped: 0,
                 crowded_out: 0,
+                has_orders: !config.snapshots.orders.are_none(),
             })
         })
     }
@@ -317,6 +322,7 @@ impl Snapshots {
             pages_held,
             table_bytes: bits + 4 * pages_held,
             kept: each.collect(),
+            has_orders: self.has_orders,
         }
     }
 }

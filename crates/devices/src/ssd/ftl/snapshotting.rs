@@ -5,9 +5,10 @@ use crate::ssd::flash::Flash;
 use crate::ssd::ids::Lpn;
 
 impl Ftl {
-    /// The host is going to write bytes: makes a snapshot before, if it is time for one.
-    pub fn snapshot_before(&mut self, flash: &mut Flash, bytes: u64) {
-        if self.snapshots.as_mut().is_some_and(|it| it.note_written(bytes)) {
+    /// The host is going to write bytes, or to read: makes a snapshot before, if that is ordered or it is time for one.
+    pub fn snapshot_before(&mut self, flash: &mut Flash, bytes: u64, is_ordered: bool) {
+        let is_due = self.snapshots.as_mut().is_some_and(|it| bytes > 0 && it.note_written(bytes));
+        if is_due || is_ordered {
             self.make_snapshot(flash, bytes);
         }
     }
@@ -51,8 +52,9 @@ impl Ftl {
         }
     }
 
-    fn drop_oldest_snapshot(&mut self, flash: &mut Flash) {
-        let Some(snapshots) = self.snapshots.as_mut() else { return };
+    /// Drops the oldest snapshot, if there is one.
+    pub fn drop_oldest_snapshot(&mut self, flash: &mut Flash) {
+        let Some(snapshots) = self.snapshots.as_mut().filter(|it| it.are_there()) else { return };
         for ppn in snapshots.drop_oldest(&mut self.map, &self.geometry) {
             self.supersede(ppn.into());
         }
