@@ -135,8 +135,7 @@ impl Cache {
         let ns = answer.at - answer.submitted;
         (answer.request.id, answer.request.queue) = pair::hit_of(answer);
         answer.request.lba = Lba(self.places.table().line(slot) * line + from);
-        answer.breakdown = Breakdown::default();
-        answer.breakdown[FAST] = ns;
+        *answer = Completion { breakdown: Breakdown::of(FAST, ns), ..*answer };
         self.requests.hit_ends(answer.request.id);
         self.places.unpin_one(slot);
         self.counts.hit(ns);

@@ -36,16 +36,16 @@ fn has_state(device: &dyn Model) -> bool {
 
 /// Both devices and what lies over them, under its own keys and theirs; none where a device cannot be saved.
 pub fn save(devices: &[Box<dyn Model>; 2], own: Shape, kept: Kept) -> Option<Snapshot> {
-    let mut all = Snapshot { shape: own, drives: Vec::new(), caches: vec![kept] };
+    let (mut shape, mut drives, mut caches) = (own, Vec::new(), vec![kept]);
     for (name, device) in NAMES.into_iter().zip(devices) {
         if has_state(&**device) {
             let of = device.save()?;
-            all.shape.extend(of.shape.into_iter().map(|(key, value)| (within(name, &key), value)));
-            all.drives.extend(of.drives);
-            all.caches.extend(of.caches);
+            shape.extend(of.shape.into_iter().map(|(key, value)| (within(name, &key), value)));
+            drives.extend(of.drives);
+            caches.extend(of.caches);
         }
     }
-    Some(all)
+    Some(Snapshot { shape, drives, caches })
 }
 
 /// The shape of each device in that of the whole, whose own keys are these.

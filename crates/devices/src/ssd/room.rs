@@ -62,7 +62,7 @@ impl Room {
     }
 
     /// How the lists of caches are read.
-    pub(super) fn of_caches(
+    pub fn of_caches(
         self,
     ) -> impl for<'de> DeserializeSeed<'de, Value = Vec<Vec<Vec<u64>>>> {
         let lists = move || List { longest: self.numbers, each: || PhantomData };

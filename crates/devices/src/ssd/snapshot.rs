@@ -26,7 +26,7 @@ pub struct Snapshot {
     pub(crate) drives: Vec<Drive>,
     /// What caches and tiers among these keep of their own: lists of numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) caches: Vec<Vec<Vec<u64>>>,
+    pub caches: Vec<Vec<Vec<u64>>>,
 }
 
 /// One drive between two runs.

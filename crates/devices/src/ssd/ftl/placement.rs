@@ -12,7 +12,7 @@ pub(super) struct Placement {
     /// The group of each pool when it does not.
     pub(super) pool_group: Vec<u32>,
     /// Those are counted: pools span units, or are reclaim groups.
-    pub(super) counts_reclaimable: bool,
+    pub counts_reclaimable: bool,
     /// Pages of each unit that hold no valid data, erased or superseded, if they are counted.
     pub(super) reclaimable: Vec<u64>,
     /// The domain of each group at which the next choice begins.

@@ -124,7 +124,7 @@ impl Window {
 
     /// A page of the host has its place; whether its group is full.
     #[inline]
-    pub(super) fn wrote(&mut self, filling: usize, block: Block, page: u32) -> bool {
+    pub fn wrote(&mut self, filling: usize, block: Block, page: u32) -> bool {
         if self.filling[filling] != block.0 {
             self.filling[filling] = block.0;
             self.begin(block, page, page / self.shape.units);
