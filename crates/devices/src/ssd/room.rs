@@ -62,9 +62,7 @@ impl Room {
     }
 
     /// How the lists of caches are read.
-    pub fn of_caches(
-        self,
-    ) -> impl for<'de> DeserializeSeed<'de, Value = Vec<Vec<Vec<u64>>>> {
+    pub fn of_caches(self) -> impl for<'de> DeserializeSeed<'de, Value = Vec<Vec<Vec<u64>>>> {
         let lists = move || List { longest: self.numbers, each: || PhantomData };
         let cache = move || List { longest: MOST_LISTS, each: lists };
         List { longest: self.caches, each: cache }
