@@ -102,6 +102,7 @@ impl Prepare for Ssd {
                     self.note_trimmed(covered);
                 }
             }
+            _ if self.way == Way::Kept => status = self.serve_kept_untimed(request),
             _ => {
                 let request = &self.ftl.placed(*request);
                 if self.way > Way::Buffer {

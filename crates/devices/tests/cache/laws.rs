@@ -1,12 +1,12 @@
 //! What a cache must come to, by closed forms and simple models.
 
 use super::{US, build, cache, config, disk, fixed, mean_us, run, skewed};
-use crate::common::{Keep, Script, small};
+use crate::common::{Closed, Keep, Script, run_closed, small};
 use devices::DeviceConfig;
 use devices::cache::CacheConfig;
 use devices::latency::{BACKING, FAST};
 use devices::ssd::SsdConfig;
-use engine::{Op, Random, Time, Xoshiro256, drive};
+use engine::{Lba, Op, Random, Request, Time, Xoshiro256, drive};
 use serde_json::json;
 use std::collections::VecDeque;
 
@@ -67,6 +67,37 @@ fn policies_differ_where_their_inventors_say() {
     };
     let (lru, lfu, arc) = (share("lru"), share("lfu"), share("arc"));
     assert!(arc > lru + 0.05 && lfu > lru + 0.05, "{lru} {lfu} {arc}");
+}
+
+/// The number of a read that hits says all there is to know of it, unless it is too large: then the read goes the way of
+/// all other requests, and gives the same result.
+#[test]
+fn reads_that_hit_come_to_the_same_on_both_ways() {
+    let ssd = || DeviceConfig::Ssd(Box::new(small()));
+    for keys in [json!({}), json!({"replacement": "arc"}), json!({"mode": "write-through"})] {
+        for (fast, outstanding) in [(fixed(256, 10 * US), 1), (fixed(256, 10 * US), 9), (ssd(), 9)]
+        {
+            let both = [0, 1 << 47].map(|above| {
+                let fast = fast.clone();
+                let mut device =
+                    build(CacheConfig { fast, share: 0.5, ..config(std::slice::from_ref(&keys)) });
+                let mut random = Xoshiro256::new(4, 0);
+                let mut load = Closed::new(outstanding, 4_000, |id| {
+                    let op = if random.below(4) == 0 { Op::Write } else { Op::Read };
+                    let lba = Lba(skewed(100, &mut random) * 8);
+                    Request { queue: (id % 5) as u16, ..Request::new(id + above, op, lba, 8) }
+                });
+                let (end, mut done) = run_closed(&mut *device, &mut load);
+                for it in &mut done {
+                    it.request.id -= above;
+                }
+                // Of an instant, in any order.
+                done.sort_by_key(|it| (it.at, it.request.id));
+                (end, done, format!("{:?}", device.cache_report(end)))
+            });
+            assert!(both[0] == both[1], "{keys}, {outstanding} at a time");
+        }
+    }
 }
 
 #[test]

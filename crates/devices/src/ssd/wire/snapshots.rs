@@ -11,19 +11,10 @@ impl Ssd {
     /// The controller has processed a read or write: a snapshot may be due before or ordered with it, and what a queue
     /// reads may be one.
     pub fn begin_kept(&mut self, slot: Slot, request: &Request) {
-        let keys = &self.config.snapshots;
-        let order = keys.orders.of(request.handle);
-        let bytes = if request.op == Op::Write { request.bytes() } else { 0 };
-        match order {
-            Some(Order::Drop) => self.ftl.drop_oldest_snapshot(&mut self.flash),
-            Some(Order::DropAll) => self.ftl.drop_snapshots(&mut self.flash),
-            Some(Order::Make) | None => {}
-        }
-        self.ftl.snapshot_before(&mut self.flash, bytes, order == Some(Order::Make));
-        if request.op != Op::Read || keys.queue != Some(request.queue.into()) {
+        self.snapshot_before(request);
+        let Some(back) = self.snapshot_read_by(request) else {
             return self.begin_on_units(slot, request);
-        }
-        let back = keys.back;
+        };
         let pages = front::touched(self.ftl.geometry(), request);
         self.front.expect(slot, (pages.end - pages.start) as u32);
         for page in pages.map(Lpn) {
@@ -39,5 +30,42 @@ impl Ssd {
             }
         }
         self.serve_offered();
+    }
+
+    /// What a read or write orders, and what is due before it.
+    pub fn snapshot_before(&mut self, request: &Request) {
+        let order = self.config.snapshots.orders.of(request.handle);
+        let bytes = if request.op == Op::Write { request.bytes() } else { 0 };
+        match order {
+            Some(Order::Drop) => self.ftl.drop_oldest_snapshot(&mut self.flash),
+            Some(Order::DropAll) => self.ftl.drop_snapshots(&mut self.flash),
+            Some(Order::Make) | None => {}
+        }
+        self.ftl.snapshot_before(&mut self.flash, bytes, order == Some(Order::Make));
+    }
+
+    /// Which snapshot a request reads, if it reads one.
+    fn snapshot_read_by(&self, request: &Request) -> Option<u32> {
+        let keys = &self.config.snapshots;
+        let reads = request.op == Op::Read && keys.queue == Some(request.queue.into());
+        reads.then_some(keys.back)
+    }
+
+    /// Does at once what [`begin_kept`](Ssd::begin_kept) does in time.
+    pub fn serve_kept_untimed(&mut self, request: &Request) -> Status {
+        self.snapshot_before(request);
+        let back = self.snapshot_read_by(request);
+        let mut status = Status::Ok;
+        for page in front::touched(self.ftl.geometry(), request).map(Lpn) {
+            let asked = front::page_request(self.ftl.geometry(), request, page, None);
+            let lpn = back.map_or(Some(page), |back| self.ftl.page_of_snapshot(back, page));
+            let Some(lpn) = lpn else {
+                self.ftl.counters.unmapped_reads += u64::from(asked.touched.1);
+                continue;
+            };
+            let asked = PageRequest { lpn, ..asked };
+            status = status.and(self.ftl.serve_untimed(&mut self.flash, &asked));
+        }
+        status
     }
 }
