@@ -191,15 +191,8 @@ impl Sets {
 
     /// A member drawn uniformly, or nearly so where members are few.
     pub fn draw(&self, set: Set, random: &mut Xoshiro256) -> Option<u32> {
-        // With a share of 1/16 of the universe as members, 128 draws all miss once in 4000 times.
-        const DRAWS: u32 = 128;
-        for _ in 0..DRAWS {
-            let number = random.below(u64::from(self.universe)) as u32;
-            if self.contains(set, number) {
-                return Some(number);
-            }
-        }
-        self.next_wrapping(set, random.below(u64::from(self.universe)) as u32)
+        let contains = |number| self.contains(set, number);
+        drawn(self.universe, random, contains, |from| self.next_wrapping(set, from))
     }
 
     /// The smallest member not below `from`, or else the smallest of all.
@@ -238,6 +231,25 @@ impl Sets {
         let bits = self.bits[self.at(0, set, word)];
         Some(word as u32 * WORD + bits.trailing_zeros())
     }
+}
+
+/// A member of a set of numbers below `universe`, drawn uniformly, or nearly so where members are few: given whether a
+/// number is one, and the smallest not below a number, or else of all.
+pub(in crate::ssd) fn drawn(
+    universe: u32,
+    random: &mut Xoshiro256,
+    contains: impl Fn(u32) -> bool,
+    next_wrapping: impl Fn(u32) -> Option<u32>,
+) -> Option<u32> {
+    // With a share of 1/16 of the universe as members, 128 draws all miss once in 4000 times.
+    const DRAWS: u32 = 128;
+    for _ in 0..DRAWS {
+        let number = random.below(u64::from(universe)) as u32;
+        if contains(number) {
+            return Some(number);
+        }
+    }
+    next_wrapping(random.below(u64::from(universe)) as u32)
 }
 
 #[cfg(test)]

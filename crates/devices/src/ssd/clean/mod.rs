@@ -7,6 +7,7 @@
 
 mod age;
 mod custom;
+mod few;
 mod index;
 #[cfg(test)]
 mod pictures;

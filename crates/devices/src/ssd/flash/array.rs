@@ -425,6 +425,12 @@ impl Flash {
         }
     }
 
+    /// The logical pages of all, plus 1.
+    #[inline]
+    pub fn all_stamps(&self) -> &Numbers {
+        &self.stamp
+    }
+
     /// Begins to fetch the stamps of as many pages from one on.
     pub fn prefetch_stamps(&self, from: Ppn, count: u32) {
         // Sixteen numbers are a line of the cache.

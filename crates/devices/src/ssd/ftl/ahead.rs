@@ -42,14 +42,13 @@ impl Ahead {
     /// The next pages to ask for.
     #[inline]
     pub fn some(&mut self) -> Option<Range<u64>> {
-        let Range { start, end } = self.left.front()?.clone();
-        let to = end.min(start + PER_WRITE);
-        if to == end {
+        let left = self.left.front_mut()?;
+        let some = left.start..left.end.min(left.start + PER_WRITE);
+        left.start = some.end;
+        if left.is_empty() {
             self.left.pop_front();
-        } else {
-            self.left[0] = to..end;
         }
-        Some(start..to)
+        Some(some)
     }
 
     /// The pages of a domain from one on are moved now: how many of them have been asked for.

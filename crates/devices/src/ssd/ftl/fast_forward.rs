@@ -256,12 +256,7 @@ impl Ftl {
             }
             asked = 0;
             // First all look-ups, then all moves.
-            let mut valid = 0;
-            for at in 0..pages.len() {
-                let lpn = pages[at];
-                pages[valid] = lpn;
-                valid += usize::from(self.map.holds(Lpn(lpn), Ppn(base.0 + at as u64)));
-            }
+            let valid = self.map.keep_held(pages, base);
             self.counters.moves += valid as u64;
             self.count_moved(job.source, valid as u64);
             job.moved += valid as u32;
@@ -284,9 +279,7 @@ impl Ftl {
 
     /// Begins to fetch the places of the logical pages that were written to `count` pages from one on.
     pub(in crate::ssd) fn prefetch_places(&self, flash: &Flash, from: Ppn, count: u32) {
-        for ppn in from.0..from.0 + u64::from(count) {
-            self.map.prefetch(flash.stamp(Ppn(ppn)));
-        }
+        self.map.prefetch_all(flash, from.0..from.0 + u64::from(count));
     }
 
     /// Moves valid pages of a victim to the only frontier of its domain that takes them, as many at once as fit: the

@@ -5,10 +5,11 @@
 //! [`untimed`](super::untimed).
 
 use super::Ftl;
+use super::fast_forward::BATCH;
 use super::streams::Frontier;
 use super::window::NONE;
 use crate::ssd::flash::Flash;
-use crate::ssd::ids::{Block, Domain, Lpn, Stream};
+use crate::ssd::ids::{Block, Domain, Lpn, Ppn, Stream};
 
 /// What a run of writes came to: those that were programmed, and those that replaced a page of the buffer.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,20 +52,44 @@ impl Ftl {
         let mut done = Gathered::default();
         let Some((domain, most)) = self.writes_before_change() else { return done };
         let frontier = self.streams.of(domain, Stream::FIRST);
+        let Frontier { block: Some(block), next } = self.streams.frontier[frontier.at()] else {
+            return done;
+        };
+        let base = self.geometry.ppn(block, next);
+        // What belongs to the block is changed once, for all of them.
+        let (mut run, mut count) = ([0; BATCH as usize], 0);
+        let most = run.len().min(most as usize);
         for (at, page) in pages.iter().enumerate() {
-            if done.programmed == u64::from(most) {
+            if count == most {
                 break;
             }
             self.prefetch_ahead(pages, at);
             self.fetch_some(flash);
             let lpn = Lpn(*page);
-            if self.is_waiting(lpn) {
+            let old = self.map.get(lpn);
+            if self.is_place_waiting(old) {
                 done.replaced += 1;
                 continue;
             }
-            self.program_inside(flash, frontier, domain, lpn);
-            done.programmed += 1;
+            self.map.set(lpn, Ppn(base.0 + count as u64));
+            // None of this run: those are all in the buffer.
+            self.supersede(old);
+            run[count] = *page;
+            count += 1;
         }
+        if count > 0 {
+            let written = count as u32;
+            self.streams.frontier[frontier.at()].next = next + written;
+            self.blocks.valid[block.at()] += written;
+            if self.placement.counts_reclaimable {
+                let unit = self.geometry.unit_of(domain);
+                self.placement.reclaimable[unit.at()] -= u64::from(written);
+            }
+            let order = self.programs as u32;
+            self.programs = self.programs.wrapping_add(u64::from(written));
+            flash.program_run(base, block, &run[..count], order);
+        }
+        done.programmed = count as u64;
         if let Some(window) = &mut self.window {
             window.note_written(domain, done.programmed);
         }

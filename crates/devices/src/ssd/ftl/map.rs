@@ -3,9 +3,11 @@
 //! An entry is the number of the physical page plus 1, so that zeroed memory is a map in which no page lies
 //! anywhere. Nothing outside of this file knows that.
 
+use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Lpn, Ppn};
 use crate::ssd::numbers::Numbers;
 use serde::Serialize;
+use std::ops::Range;
 
 /// A place in the flash, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +25,7 @@ impl Place {
 
     /// Whether it is one of these pages, given by the first and past the last.
     #[inline]
-    pub fn is_within(self, pages: &std::ops::Range<Ppn>) -> bool {
+    pub fn is_within(self, pages: &Range<Ppn>) -> bool {
         // Nowhere is past every page.
         (pages.start.0..pages.end.0).contains(&self.0.wrapping_sub(1))
     }
@@ -96,7 +98,7 @@ impl PageMap {
     }
 
     /// Takes the places of some pages as another map of as many has them.
-    pub fn take_part(&mut self, other: &PageMap, pages: std::ops::Range<Lpn>) {
+    pub fn take_part(&mut self, other: &PageMap, pages: Range<Lpn>) {
         self.0.take(&other.0, pages.start.0..pages.end.0);
     }
 
@@ -104,6 +106,30 @@ impl PageMap {
     #[inline]
     pub fn prefetch(&self, lpn: Lpn) {
         self.0.prefetch(lpn.0);
+    }
+
+    /// The same of the pages that were written to these places.
+    #[inline]
+    pub fn prefetch_all(&self, flash: &Flash, places: Range<u64>) {
+        self.0.prefetch_named(flash.all_stamps(), places);
+    }
+
+    /// Of pages that were written to consecutive places from one on, those that still lie there: they are moved to the
+    /// front, and counted.
+    #[inline]
+    pub fn keep_held(&self, lpns: &mut [u64], from: Ppn) -> usize {
+        let places = self.0.narrow();
+        let mut held = 0;
+        for (at, place) in (0..lpns.len()).zip(from.0 + 1..) {
+            let lpn = lpns[at];
+            lpns[held] = lpn;
+            let lies = match places {
+                Some(places) => places.get(lpn as usize).copied().map_or(0, u64::from),
+                None => self.0.find(lpn),
+            };
+            held += usize::from(lies == place);
+        }
+        held
     }
 
     /// The pages that lie somewhere, in order, and where.

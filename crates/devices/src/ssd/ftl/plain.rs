@@ -9,7 +9,7 @@ use super::placement::{Placement, Reserve};
 use super::programming::Programming;
 use super::streams::{Frontier, FrontierId, Told};
 use crate::ssd::flash::Flash;
-use crate::ssd::ids::{Block, Domain, Lpn, Ppn};
+use crate::ssd::ids::{Block, Domain, Lpn};
 
 /// Writes that lie between the steps in which is fetched what they need: first the entry of the map; when that
 /// has come, what is known of the block it names; and then where that is listed.
@@ -57,6 +57,9 @@ impl Ftl {
         for page in until(3 * STEP) {
             self.map.prefetch(Lpn(*page));
         }
+        if self.blocks.index.is_near() {
+            return;
+        }
         for page in until(2 * STEP) {
             self.prefetch_old(Lpn(*page));
         }
@@ -68,10 +71,12 @@ impl Ftl {
     /// The page at a place has been written: goes on to fetch what those behind it need.
     #[inline]
     pub fn prefetch_ahead(&self, pages: &[u64], at: usize) {
-        let Some(page) = pages.get(at + STEP) else { return };
-        self.prefetch_listed(Lpn(*page));
-        let Some(page) = pages.get(at + 2 * STEP) else { return };
-        self.prefetch_old(Lpn(*page));
+        if !self.blocks.index.is_near() {
+            let Some(page) = pages.get(at + STEP) else { return };
+            self.prefetch_listed(Lpn(*page));
+            let Some(page) = pages.get(at + 2 * STEP) else { return };
+            self.prefetch_old(Lpn(*page));
+        }
         let Some(page) = pages.get(at + 3 * STEP) else { return };
         self.map.prefetch(Lpn(*page));
     }
@@ -110,8 +115,8 @@ impl Ftl {
     /// Asks for a few of the places that cleaning will look up.
     #[inline]
     pub fn fetch_some(&mut self, flash: &Flash) {
-        for ppn in self.ahead.some().into_iter().flatten() {
-            self.map.prefetch(flash.stamp(Ppn(ppn)));
+        if let Some(pages) = self.ahead.some() {
+            self.map.prefetch_all(flash, pages);
         }
     }
 

@@ -4,6 +4,7 @@
 //! host supersedes meanwhile need not be moved. What is in the buffer is in [`window`](super::window).
 
 use super::fast_forward::BATCH;
+use super::map::Place;
 use super::streams::Told;
 use super::window::{BufferRoom, NONE, Victim, Window};
 use super::{Ftl, Programming, Relocation};
@@ -60,9 +61,15 @@ impl Ftl {
     /// Whether a logical page is in the buffer of untimed writes.
     #[inline]
     pub(in crate::ssd) fn is_waiting(&self, lpn: Lpn) -> bool {
-        let Some(window) = &self.window else { return false };
-        let Some(ppn) = self.map.get(lpn).ppn() else { return false };
-        window.holds(self.geometry.block_of(ppn), self.geometry.page_in_block(ppn))
+        self.window.is_some() && self.is_place_waiting(self.map.get(lpn))
+    }
+
+    /// The same of what lies at a place.
+    #[inline]
+    pub(super) fn is_place_waiting(&self, place: Place) -> bool {
+        let Some((window, ppn)) = self.window.as_ref().zip(place.ppn()) else { return false };
+        let (block, page) = self.geometry.block_and_page(ppn);
+        window.holds(block, page)
     }
 
     /// The domain whose group of the host fills that a page would go to, if one does and will have room.

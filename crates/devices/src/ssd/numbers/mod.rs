@@ -10,6 +10,8 @@ mod raw;
 pub use kept::Table;
 pub use raw::PageTable;
 
+use std::ops::Range;
+
 /// The entries of one piece of a wide table: 20 KiB, of which an allocator may touch every byte.
 const PIECE: u64 = 1 << 12;
 /// Bytes of an entry of a wide table.
@@ -206,6 +208,15 @@ impl Numbers {
         memory::prefetch(&self.narrow, at as usize);
     }
 
+    /// The same of the numbers at the places before those that another table names in some of its own.
+    #[inline]
+    pub fn prefetch_named(&self, other: &Numbers, places: Range<u64>) {
+        let names = other.narrow.get(places.start as usize..places.end as usize);
+        for name in names.unwrap_or_default() {
+            memory::prefetch(&self.narrow, name.wrapping_sub(1) as usize);
+        }
+    }
+
     /// Sets the numbers from a place on.
     ///
     /// # Panics
@@ -237,7 +248,7 @@ impl Numbers {
     }
 
     /// Takes the numbers of some places as another table of as many of the same width has them.
-    pub fn take(&mut self, other: &Numbers, places: std::ops::Range<u64>) {
+    pub fn take(&mut self, other: &Numbers, places: Range<u64>) {
         if self.wide.is_none() {
             let places = places.start as usize..places.end as usize;
             return self.narrow[places.clone()].copy_from_slice(&other.narrow[places]);
