@@ -83,7 +83,7 @@ const PARITY_TLC: &Device = &[
     "device.member.spare_factor=0.3",
 ];
 
-const LOADS: [Load; 26] = [
+const LOADS: [Load; 28] = [
     ("random 4 KiB reads, closed loop of 32", PAGES, "random-read", [20_000, 70_000], &[]),
     ("sequential reads of 256 KiB", PAGES, "sequential-read", [2_000, 7_000], &[]),
     (
@@ -152,11 +152,24 @@ const LOADS: [Load; 26] = [
     ("random 4 KiB reads of five tlc, with parity", PARITY_TLC, "random-read", FEW, &[FIVE]),
     ("random 4 KiB writes of five tlc, with parity", PARITY_TLC, "random-write", FEW, &[FIVE]),
     ("half reads of one tlc, 32 outstanding", TLC, "random-read", FEW, &[HALF]),
+    ("reads of a law of service times", LAW, "random-read", FEW, &[NEAR]),
+    ("the same as the fast device of a cache, which they hit", CACHE, "random-read", FEW, &[NEAR]),
+];
+
+const LAW: &Device = &["device.kind=law", "device.size=64MiB"];
+const CACHE: &Device = &[
+    "device.kind=cache",
+    "device.fast.kind=law",
+    "device.fast.size=64MiB",
+    "device.backing.kind=law",
+    "device.backing.size=1GiB",
 ];
 
 const FEW: [u64; 2] = [20_000, 50_000];
 const ALONE: &str = "workload.outstanding=1";
 const FIVE: &str = "workload.outstanding=160";
+/// All lines are there after the shorter run.
+const NEAR: &str = "workload.footprint=4MiB";
 const HALF: &str = "workload.read_share=0.5";
 
 /// One run, as whose instructions are counted; what it came to.

@@ -221,8 +221,14 @@ pub fn restore(
     }
     drop(file);
     let mut tables = Vec::new();
-    for listed in list {
-        tables.push((listed, PageTable::blank(&room, listed.length, listed.wide)?));
+    let ends = list.iter().skip(1).map(|next| next.begin).chain([end]);
+    for (listed, end) in list.iter().zip(ends) {
+        let mut table = PageTable::blank(&room, listed.length, listed.wide)?;
+        // As many bytes as a nearly full table has, though they may turn out to be anything.
+        if end.saturating_sub(listed.begin) / 3 >= listed.length {
+            table.expect_all();
+        }
+        tables.push((*listed, table));
     }
     read_tables(path, &mut tables, tick)?;
     state.return_tables(tables.into_iter().map(|(_, table)| table).collect())?;

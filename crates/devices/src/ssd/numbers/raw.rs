@@ -28,6 +28,11 @@ impl PageTable {
         Ok(PageTable(Numbers::new(length, wide)))
     }
 
+    /// Most of its numbers will be set: see [`Numbers::expect_all`].
+    pub fn expect_all(&mut self) {
+        self.0.expect_all();
+    }
+
     /// How many numbers it has.
     #[expect(clippy::len_without_is_empty, reason = "whether it is empty is no question")]
     pub fn len(&self) -> u64 {
