@@ -100,6 +100,11 @@ fn peak_memory() -> Option<f64> {
 }
 
 fn main() {
+    // `cargo bench -p lab --bench speed -- only tlc-enterprise`
+    let mut arguments = std::env::args().skip_while(|word| word != "only");
+    if let Some(only) = arguments.nth(1) {
+        return compare(Some(&only));
+    }
     let reads = best("random-read", &["workload.requests=4000000"], "requests_per_second");
     let figure = "page_operations_per_second";
     let write = |time: &str| {
@@ -122,7 +127,7 @@ fn main() {
     for (figure, goal, measured) in rows {
         println!("{figure:<57} {goal:<12} {measured}");
     }
-    compare();
+    compare(None);
 }
 
 /// How long this thread has had a core (Linux), s.
@@ -152,11 +157,12 @@ fn rate_on(settings: &[&str], workload: &str, requests: u64) -> f64 {
     (to - from) as f64 / (ended - began)
 }
 
-/// All devices under like loads: medians of rounds in turn.
-fn compare() {
+/// Devices under like loads, all of them or one: medians of rounds in turn.
+fn compare(only: Option<&str>) {
     println!("\n{:<24} {:<24} {:>24}", "load", "device", "requests a CPU second");
-    let rows = || LOADS.iter().flat_map(|load| DEVICES.iter().map(move |device| (load, device)));
-    let mut rates = vec![Vec::new(); LOADS.len() * DEVICES.len()];
+    let devices = || DEVICES.iter().filter(|(name, _)| only.is_none_or(|only| *name == only));
+    let rows = || LOADS.iter().flat_map(|load| devices().map(move |device| (load, device)));
+    let mut rates = vec![Vec::new(); rows().count()];
     for _ in 0..ROUNDS {
         for (((_, workload, requests), (_, settings)), rates) in rows().zip(&mut rates) {
             rates.push(rate_on(settings, workload, *requests));

@@ -120,6 +120,8 @@ impl Ssd {
         if self.front.has_work_for_cores() {
             let pages = front::touched(self.ftl.geometry(), request);
             let count = (pages.end - pages.start) as u32;
+            // While a processor has the request, where its first page lies comes out of memory.
+            self.ftl.prefetch(Lpn(pages.start));
             if !self.front.process(slot, count, &mut self.clock) {
                 return;
             }
