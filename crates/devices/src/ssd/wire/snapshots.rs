@@ -37,11 +37,11 @@ impl Ssd {
         let order = self.config.snapshots.orders.of(request.handle);
         let bytes = if request.op == Op::Write { request.bytes() } else { 0 };
         match order {
-            Some(Order::Drop) => self.ftl.drop_oldest_snapshot(&mut self.flash),
-            Some(Order::DropAll) => self.ftl.drop_snapshots(&mut self.flash),
+            Some(Order::Drop) => self.ftl.drop_oldest_snapshot(),
+            Some(Order::DropAll) => self.ftl.drop_snapshots(),
             Some(Order::Make) | None => {}
         }
-        self.ftl.snapshot_before(&mut self.flash, bytes, order == Some(Order::Make));
+        self.ftl.snapshot_before(bytes, order == Some(Order::Make));
     }
 
     /// Which snapshot a request reads, if it reads one.
