@@ -13,7 +13,7 @@ const MOST_KEPT: u32 = 64;
 impl Geometry {
     /// Snapshots that are kept at most.
     pub fn snapshots_kept(config: &SsdConfig) -> u32 {
-        if config.is_buffered() { 0 } else { config.snapshots.most }
+        config.snapshots.most
     }
 
     /// Pages of a pool that only snapshots may hold, where all that they demand is there.
