@@ -190,6 +190,52 @@ fn a_drive_is_saved_without_its_snapshots() {
     assert!(error.contains("device.snapshots.most is 3 there and 2 here"), "{error}");
 }
 
+/// Snapshots of which the oldest hold nothing by themselves give way until there is room.
+#[test]
+fn the_oldest_that_hold_nothing_go_too() {
+    let mut config = keeping(3, 1 << 40, 0.001);
+    config.snapshots.orders = "1: make".parse().unwrap();
+    let mut ssd = Ssd::new(&config, 0).unwrap();
+    // Every second page is of the same pool.
+    let room = (ssd.preparable_pages() as f64 / 2.0 * 0.001) as u64;
+    let mut ask = |op, page: u64, handle| {
+        let request = Request::new(0, op, Lba(page * 8), 8);
+        assert!(ssd.serve_untimed(&Request { handle: Handle::new(handle), ..request }).is_ok());
+        ssd.check().unwrap();
+        ssd.account(1).snapshots.unwrap()
+    };
+    for _ in 0..3 {
+        ask(Read, 0, 1);
+    }
+    for page in 0..room {
+        let it = ask(Write, 2 * page, 9);
+        assert_eq!((it.kept.len(), it.pages_held), (3, page + 1));
+    }
+    let it = ask(Write, 2 * room, 9);
+    assert_eq!((it.dropped, it.crowded_out, it.pages_held), (3, 3, 0));
+}
+
+/// Writes to a drive with short-lived blocks until it takes no more.
+pub fn wear_out(mut config: SsdConfig) {
+    (config.wear.rated_cycles, config.wear.spread) = (12, 0.2);
+    let mut ssd = Ssd::new(&config, 1).unwrap();
+    let pages = ssd.preparable_pages();
+    let random = &mut Xoshiro256::new(5, 0);
+    let mut load = Closed::new(8, 100 * pages, |n| {
+        Request::new(n, Op::Write, Lba(random.below(pages) * 8), 8)
+    });
+    let (end, done) = run_closed(&mut ssd, &mut load);
+    let made = ssd.account(end).snapshots.unwrap().made;
+    println!("{} writes to {pages} pages, {made} snapshots", done.len());
+    assert!(ssd.has_ended() && made > 10, "{made}");
+}
+
+/// Of the blocks that a drive may lose those are none in which snapshots lie.
+#[test]
+fn a_drive_that_keeps_snapshots_wears_out() {
+    wear_out(keeping(2, 300, 0.15));
+}
+
 #[test]
 fn what_snapshots_need_is_said() {
     let refusal = |change: fn(&mut SsdConfig)| {

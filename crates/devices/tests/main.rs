@@ -12,6 +12,7 @@ mod common;
 mod conformance;
 mod control_line;
 mod copy_on_write;
+mod copy_on_write_buffered;
 mod custom;
 mod diff_raid;
 mod disk;

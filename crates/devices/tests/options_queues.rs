@@ -51,10 +51,17 @@ fn snapshots() -> Vec<Row> {
         let row = kept(key, values, MIXED, (CELL, direction));
         early(row).given("device.snapshots.space", json!(0.15))
     };
+    let buffered = |row: Row| Row { buffered: true, ..row }.requests(40_000);
     vec![
         row("device.snapshots.most", [json!(0), json!(1)], WRITES, (AMPLIFICATION, More))
             .given("device.spare_factor", json!(0.3))
             .given("device.snapshots.every", json!("256KiB")),
+        buffered(row("device.snapshots.most", [json!(0), json!(1)], WRITES, (AMPLIFICATION, More)))
+            .given("device.spare_factor", json!(0.2))
+            .given("device.snapshots.every", json!("16MiB")),
+        // What was written since is in the snapshot nowhere, and no longer in the buffer.
+        buffered(reads_of("device.snapshots.queue", [json!(5), json!(0)], Less))
+            .given("device.snapshots.every", json!("16MiB")),
         kept("device.snapshots.every", words("256KiB", "2MiB"), WRITES, (MADE, Less)),
         kept("device.snapshots.space", [json!(0.02), json!(0.1)], WRITES, (CROWDED_OUT, Less))
             .given("device.snapshots.every", json!("256KiB")),

@@ -413,3 +413,34 @@ fn the_run_section_changes_results() {
     assert!(short["host"]["all"]["requests"].as_u64() < Some(500));
     assert!(short["simulated_seconds"].as_f64().unwrap() < 0.02);
 }
+
+/// Current drives keep snapshots; those that cannot say which key contradicts.
+#[test]
+fn presets_of_drives_keep_snapshots_or_say_why_not() {
+    let mut kept = Vec::new();
+    for (name, _) in lab::list("devices").unwrap() {
+        let sets = ["snapshots.most=2", "snapshots.every=256KiB", "blocks_per_plane=32"];
+        let Some(preset) = preset_layer("device", &name) else { continue };
+        let mut layers = vec![preset];
+        layers.extend(sets.map(|it| set(&format!("device.{it}"))));
+        layers.push(set("device.spare_factor=0.3"));
+        layers.push(file("[workload]\nkind = 'closed'\nrequests = 2000\nread_share = 0.2"));
+        let Ok(experiment) = Experiment::from_layers(&layers) else { continue };
+        match outcome(&experiment, &audited()) {
+            Ok(results) => {
+                let snapshots = &results["flash"]["snapshots"];
+                assert!(snapshots["made"].as_u64() > Some(2), "{name}: {snapshots}");
+                kept.push(name);
+            }
+            Err(RunError::Input(message)) => {
+                println!("{name}: {message}");
+                assert!(message.contains("device.snapshots.most"), "{name}: {message}");
+            }
+            Err(other) => panic!("{name}: {other}"),
+        }
+    }
+    println!("{kept:?}");
+    for name in ["agrawal2008", "tlc-enterprise", "qlc-enterprise", "micron-7450-pro"] {
+        assert!(kept.iter().any(|it| it == name), "{name}");
+    }
+}

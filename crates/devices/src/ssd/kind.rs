@@ -159,7 +159,7 @@ impl Ssd {
         let dies = Dies::new(config, shape);
         let way = match (geometry.groups, flash.media()) {
             _ if ftl.caches_map() => Way::Mapped,
-            (None, _) if ftl.snapshots.is_some() => Way::Kept,
+            _ if ftl.snapshots.is_some() => Way::Kept,
             (None, _) => Way::Units,
             (Some(_), None) => Way::Buffer,
             (Some(_), Some(_)) => Way::Aged,

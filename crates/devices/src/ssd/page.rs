@@ -122,7 +122,7 @@ impl PageWork {
 pub enum Way {
     /// To the queues of units.
     Units,
-    /// The same where snapshots are kept.
+    /// To these or through the write buffer, where snapshots are kept.
     Kept,
     /// Through the write buffer.
     Buffer,

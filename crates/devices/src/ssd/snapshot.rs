@@ -233,7 +233,7 @@ impl Ssd {
             }
             ftl.end_untimed(&mut flash);
             ftl.fold_all(&mut flash);
-            ftl.drop_snapshots(&mut flash);
+            ftl.drop_snapshots();
             let drive = Drive { flash: flash.keep(self.clock.now), ftl: ftl.keep(), patrol };
             return Snapshot { shape, drives: vec![drive], caches: Vec::new() };
         }

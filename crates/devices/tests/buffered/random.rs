@@ -4,7 +4,7 @@ use super::{prepared, random_writes, small};
 use crate::common::{Closed, configured, run_closed, seeds};
 use devices::ssd::{Ssd, SsdConfig};
 use devices::{DeviceConfig, Persist, Prepare};
-use engine::{Lba, Op, Random, Request, Xoshiro256};
+use engine::{Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
 
 fn pick<T: Clone>(random: &mut Xoshiro256, of: &[T]) -> T {
@@ -88,8 +88,8 @@ fn resolved(keys: &[(&'static str, Value)]) -> SsdConfig {
     }
 }
 
-/// Reads, writes of parts and of several pages, forced ones, trims and flushes.
-fn mixed(ssd: &mut Ssd, seed: u64, requests: u64) {
+/// Reads, writes of parts and of several pages, forced ones, trims and flushes; when the last was answered.
+fn mixed(ssd: &mut Ssd, seed: u64, (begin, requests): (Time, u64)) -> Time {
     let sectors = engine::Device::capacity_sectors(ssd);
     let mut random = Xoshiro256::new(seed, 22);
     let flushes = [0, 20, 200][random.below(3) as usize];
@@ -111,9 +111,12 @@ fn mixed(ssd: &mut Ssd, seed: u64, requests: u64) {
         Request { fua, ..Request::new(id, op, lba, count as u32) }
     };
     let outstanding = [1, 8, 100][seed as usize % 3];
-    let (_, done) = run_closed(ssd, &mut Closed::new(outstanding, requests, make));
+    let mut load = Closed::new(outstanding, requests, make);
+    load.begin_at(begin);
+    let (end, done) = run_closed(ssd, &mut load);
     let whole = done.len() as u64 == requests || engine::Device::has_ended(ssd);
     assert!(whole, "{} of {requests} requests are answered", done.len());
+    end
 }
 
 #[test]
@@ -132,9 +135,56 @@ fn random_drives_pass_the_audit() {
             ssd.check().unwrap();
         }
         println!("seed {seed}: {keys:?}");
-        mixed(&mut ssd, seed, 1500);
+        mixed(&mut ssd, seed, (0, 1500));
     });
     assert!(accepted > 70 || accepted == 1, "{accepted} drives were accepted");
+}
+
+/// The same drives with snapshots, looked at in the middle too.
+#[test]
+fn random_drives_with_snapshots_pass_the_audit() {
+    let (mut accepted, mut made) = (0, 0);
+    seeds(0..90, |seed| {
+        let random = &mut Xoshiro256::new(seed, 24);
+        let (_, mut keys) = drawn(seed);
+        keys.extend([
+            ("device.snapshots.most", json!(pick(random, &[1, 2, 5]))),
+            ("device.snapshots.every", json!(pick(random, &["64KiB", "1MiB", "4MiB"]))),
+            ("device.snapshots.space", json!(pick(random, &[0.02, 0.05, 0.1]))),
+            ("device.snapshots.queue", json!(pick(random, &[0, 1]))),
+            ("device.snapshots.back", json!(pick(random, &[1, 2]))),
+        ]);
+        let config = resolved(&keys);
+        let Ok(mut ssd) = Ssd::new(&config, seed) else { return };
+        let geometry = devices::ssd::Geometry::new(&config).unwrap();
+        accepted += 1;
+        println!("seed {seed}: {keys:?}");
+        let (pages, mut now) = (ssd.preparable_pages(), 0);
+        let mut draw = || random.below(pages);
+        if seed % 3 > 0 {
+            // Some are made without time, and pages are prepared around them.
+            ssd.overwrite_untimed(&(0..pages).map(|_| draw()).collect::<Vec<_>>());
+            for id in 0..pages / 2 {
+                let page = draw() * u64::from(geometry.sectors_per_page);
+                let write = Request::new(id, Op::Write, Lba(page), geometry.sectors_per_page);
+                assert!(ssd.serve_untimed(&write).is_ok() || engine::Device::has_ended(&ssd));
+            }
+            ssd.overwrite_untimed(&(0..pages / 2).map(|_| draw()).collect::<Vec<_>>());
+            ssd.check().unwrap();
+        }
+        for round in 0..3 {
+            now = mixed(&mut ssd, seed + round, (now, 500));
+            while let Some(at) = engine::Device::next_event(&ssd) {
+                now = at;
+                engine::Device::advance(&mut ssd, at, &mut Vec::new());
+                if draw() % 50 == 0 {
+                    ssd.check().unwrap();
+                }
+            }
+        }
+        made += ssd.account(now.max(1)).snapshots.unwrap().made;
+    });
+    assert!(accepted > 40 && made > 1000 || accepted == 1, "{accepted}, {made}");
 }
 
 #[test]

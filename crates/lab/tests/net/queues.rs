@@ -5,7 +5,7 @@
 use super::Config;
 use super::dice::Dice;
 
-/// Gives some of the drives answers in order, two-plane commands or snapshots, the latter two without a write buffer.
+/// Gives some of the drives answers in order, snapshots, or without a write buffer two-plane commands.
 pub fn draw(config: &mut Config, seed: u64) {
     let mut dice = Dice::new(seed.rotate_left(24) ^ 0x0_9EE5);
     if config.get("device.kind") != Some("ssd") {
@@ -20,7 +20,8 @@ pub fn draw(config: &mut Config, seed: u64) {
         config.set("device.planes_per_die", dice.whole(&[2, 4]));
         config.set("device.pair_commands", "\"two-plane\"");
     }
-    if !is_buffered && dice.chance(0.04) {
+    // Of those with a buffer some are refused: with an SLC cache, handles or recovery.
+    if dice.chance(if is_buffered { 0.1 } else { 0.04 }) {
         config.set("device.snapshots.most", dice.whole(&[1, 2, 5]));
         config.set("device.snapshots.every", dice.text(&["16KiB", "64KiB", "1MiB"]));
         config.set("device.snapshots.space", dice.number(&[0.05, 0.1, 0.2]));

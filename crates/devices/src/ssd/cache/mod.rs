@@ -375,16 +375,17 @@ impl Cache {
         self.held.wake = None;
     }
 
-    /// Whether a page replaces one of the host that is in the buffer and not yet on its way to a die.
+    /// Whether a page replaces one of the host that is in the buffer and not yet on its way to a die. What a snapshot
+    /// shares is of the drive as it was, and stays.
     fn replaces(&self, ftl: &Ftl, lpn: Lpn) -> bool {
         let Some(ppn) = ftl.lookup(lpn) else { return false };
-        if !ftl.is_of_same_handle(lpn) {
-            return false;
-        }
         let (block, page) = ftl.geometry().block_and_page(ppn);
         let Some(group) = self.gather.holding(block, page) else { return false };
         let group = self.gather.group(group);
-        matches!(group.stage, Stage::Filling | Stage::Waiting) && group.is_hosts()
+        matches!(group.stage, Stage::Filling | Stage::Waiting)
+            && group.is_hosts()
+            && ftl.is_of_same_handle(lpn)
+            && !ftl.is_shared(lpn)
     }
 
     /// The domain whose group takes the next page of the host of a stream: the one that fills, or of those with

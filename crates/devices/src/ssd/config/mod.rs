@@ -259,7 +259,7 @@ options! {
         /// The map cache.
         map: MapKeys where MAPS_PAGES = MapKeys::default(),
         /// Copy-on-write snapshots.
-        snapshots: SnapshotKeys where UNBUFFERED = SnapshotKeys::default(),
+        snapshots: SnapshotKeys = SnapshotKeys::default(),
         /// The SLC cache.
         slc_cache: SlcCache where BUFFERED = SlcCache::default(),
         /// Flexible data placement (FDP).

@@ -72,6 +72,9 @@ pub struct Ftl {
     pub cached_map: Option<Box<MapCache>>,
     /// Copies are counted one by one: by their handles, or in the map cache.
     pub notes_copies: bool,
+    /// What the host writes has consequences behind a write buffer beyond its page: there is an SLC cache, or there are
+    /// snapshots.
+    pub notes_writes: bool,
     /// Placement handles, if there are some.
     pub fdp: Option<Box<Fdp>>,
     /// Copy-on-write snapshots, if some are kept.
@@ -119,6 +122,7 @@ impl Ftl {
             caring: Caring::new(config, geometry),
             cached_map: MapCache::new(config, geometry),
             notes_copies: config.fdp.chooses() || geometry.map_shape(config).is_some(),
+            notes_writes: config.slc_cache.is_on() || snapshots > 0,
             fdp: Fdp::new(config, geometry),
             snapshots: Snapshots::new(geometry, config),
             programs: 0,

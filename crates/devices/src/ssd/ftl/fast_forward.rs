@@ -113,7 +113,9 @@ impl Ftl {
         if self.group_refuses(lpn).is_some() {
             return false;
         }
-        if self.is_waiting(lpn) && !self.has_ended() && self.is_of_same_handle(lpn) {
+        let may_replace =
+            |it: &Self| !it.has_ended() && it.is_of_same_handle(lpn) && !it.is_shared(lpn);
+        if self.is_waiting(lpn) && may_replace(self) {
             self.count_host(page.handle, 0, page.bytes);
             self.counters.pages_replaced(1, page.pages, page.bytes);
             return true;

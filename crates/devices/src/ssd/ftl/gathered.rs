@@ -19,10 +19,10 @@ pub struct Gathered {
 }
 
 impl Ftl {
-    /// Whether all pages of the host gather on one frontier that nothing else is written to.
+    /// Whether all pages of the host gather on one frontier that nothing else is written to, and no snapshot shares any.
     pub fn gathers_in_one_place(&self) -> bool {
         let alone = self.streams.apart() && !self.tells_handles();
-        self.window.is_some() && alone && !self.placement.pools_span_units
+        self.window.is_some() && alone && !self.placement.pools_span_units && self.is_all_hosts()
     }
 
     /// Host writes that the group which fills takes before the next thing happens: it is full, cleaning is due. Its

@@ -24,9 +24,8 @@ impl Ftl {
     pub fn has_one_place_for_each(&self) -> bool {
         let Placement { group_size, pools_span_units, .. } = self.placement;
         let told_nothing = self.streams.told == Told::Nothing;
-        let is_all_hosts = self.snapshots.as_ref().is_none_or(|it| !it.are_there());
         let one_place =
-            self.window.is_none() && group_size == 1 && !pools_span_units && is_all_hosts;
+            self.window.is_none() && group_size == 1 && !pools_span_units && self.is_all_hosts();
         told_nothing && one_place && self.victim.iter().all(Option::is_none)
     }
 

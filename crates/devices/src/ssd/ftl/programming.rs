@@ -159,7 +159,7 @@ impl Ftl {
         if page.wrapping_sub(1) >= self.geometry.data_pages.wrapping_sub(2) {
             self.complete_edge(flash, block, page, order);
         }
-        self.label_programmed(flash);
+        self.label_programmed(flash, ppn);
     }
 
     /// The first page of a block has been programmed, or the last, or both are one.

@@ -11,7 +11,7 @@ use crate::ssd::flash::Flash;
 use crate::ssd::ids::{Lpn, PoolId, Ppn};
 use crate::ssd::shape::Geometry;
 use serde::Serialize;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A set of logical pages.
 #[derive(Debug, Clone, Default)]
@@ -74,8 +74,8 @@ pub struct Snapshots {
     /// Pages of each pool that only snapshots hold, and how many these may be.
     held: Vec<u64>,
     room: u64,
-    /// Pages that are not programmed yet, or whose number in the flash is another.
-    unlabelled: Vec<(Ppn, Lpn)>,
+    /// Where pages lie whose programs are under way under another number, and the number that they are to have.
+    unlabelled: BTreeMap<u64, Lpn>,
     made: u64,
     dropped: u64,
     crowded_out: u64,
@@ -141,8 +141,8 @@ impl Snapshots {
                 taken: VecDeque::new(),
                 shared: Pages::of(exported),
                 held: vec![0; geometry.pools as usize],
-                room: geometry.room_for_snapshots(config),
-                unlabelled: Vec::new(),
+                room: geometry.snapshot_pages,
+                unlabelled: BTreeMap::new(),
                 made: 0,
                 dropped: 0,
                 crowded_out: 0,
@@ -201,10 +201,29 @@ impl Snapshots {
         self.taken.back().map(|newest| self.own(newest, lpn))
     }
 
-    /// A page of a pool is held under a number by snapshots alone; whether these are too many.
-    pub fn hold(&mut self, pool: PoolId, (ppn, own): (Ppn, Lpn)) -> bool {
-        self.unlabelled.push((ppn, own));
+    /// Whether a page lies where it did when the newest was made.
+    pub fn is_shared(&self, lpn: Lpn) -> bool {
+        lpn.0 < self.exported && self.shared.has(lpn)
+    }
+
+    /// A page of a pool is held under a number by snapshots alone; the flash gets that now, or once it is programmed.
+    pub fn hold(
+        &mut self,
+        (pool, geometry): (PoolId, &Geometry),
+        (ppn, own): (Ppn, Lpn),
+        flash: &mut Flash,
+    ) {
         self.held[pool.at()] += 1;
+        let (block, page) = geometry.block_and_page(ppn);
+        if page < flash.programmed(block) {
+            flash.label(ppn, own);
+        } else {
+            self.unlabelled.insert(ppn.0, own);
+        }
+    }
+
+    /// Whether those of a pool are too many: the oldest is to be dropped.
+    pub fn crowd_out(&mut self, pool: PoolId) -> bool {
         let is_crowded = self.held[pool.at()] > self.room;
         self.crowded_out += u64::from(is_crowded);
         is_crowded
@@ -216,16 +235,18 @@ impl Snapshots {
         !self.unlabelled.is_empty()
     }
 
-    /// Writes into the flash, as far as it is programmed, under which number a page lies there now.
-    pub fn label(&mut self, map: &PageMap, geometry: &Geometry, flash: &mut Flash) {
-        self.unlabelled.retain(|(ppn, lpn)| {
-            let (block, page) = geometry.block_and_page(*ppn);
-            let waits = page >= flash.programmed(block);
-            if !waits && map.holds(*lpn, *ppn) {
-                flash.label(*ppn, *lpn);
-            }
-            waits
-        });
+    /// A page has been programmed: the flash gets its number, if it waits for one and still lies there.
+    pub fn label(&mut self, map: &PageMap, ppn: Ppn, flash: &mut Flash) {
+        if let Some(own) = self.unlabelled.remove(&ppn.0)
+            && map.holds(own, ppn)
+        {
+            flash.label(ppn, own);
+        }
+    }
+
+    /// The number of a page whose program is under way, if that is another than the one that it began with.
+    pub fn number_of(&self, map: &PageMap, ppn: Ppn) -> Option<Lpn> {
+        self.unlabelled.get(&ppn.0).copied().filter(|own| map.holds(*own, ppn))
     }
 
     /// Drops the oldest: what it held alone is worthless, where that lies. The others share nothing with it.

@@ -51,7 +51,7 @@ fn compare(blocks_per_plane: u32, space: f64, watches: bool) -> u64 {
         let page = random.below(pages);
         match random.below(200) {
             0 => {
-                ftl.make_snapshot(&mut flash, 0);
+                ftl.make_snapshot(0);
                 if snapshots.len() == 3 {
                     snapshots.remove(0);
                 }

@@ -158,6 +158,8 @@ pub struct Geometry {
     pub kept_for_padding: u32,
     /// Blocks that are always of the SLC cache.
     pub static_blocks: u32,
+    /// Pages of a pool that only snapshots may hold.
+    pub snapshot_pages: u64,
     /// Reclaim groups, each of which is a pool; without any, 1.
     pub reclaim_groups: u32,
     /// Pages of its spare space that a reclaim group may fill with data beyond its share of what the drive exports.
@@ -245,6 +247,7 @@ impl Geometry {
             kept_for_cuts: 0,
             kept_for_padding: 0,
             static_blocks: 0,
+            snapshot_pages: 0,
             reclaim_groups: 1,
             group_lends: 0,
             by_pools: Divisor::new(pools),
@@ -265,7 +268,7 @@ impl Geometry {
         geometry.reclaim_groups = config.fdp.reclaim_groups();
         geometry.group_lends = geometry.lent_by_group(config);
         geometry.check_block_buffer(config)?;
-        geometry.check_snapshots(config)?;
+        geometry.snapshot_pages = geometry.room_for_snapshots(config)?;
         geometry.check_map_cache(config)?;
         geometry.check_filled(config)?;
         geometry.idle_blocks = geometry.low_blocks;
@@ -371,14 +374,15 @@ impl Geometry {
     }
 
     /// Blocks that a pool can lose before its spare space no longer holds those that cleaning keeps
-    /// erased or open.
+    /// erased or open, and what snapshots hold.
     pub fn losable_blocks(&self) -> u32 {
         let domains = u64::from(self.domains / self.pools);
         let data_pages = u64::from(self.data_pages);
         let blocks = domains * u64::from(self.blocks_per_domain) - u64::from(self.static_blocks);
         let physical = blocks * data_pages;
         let held = domains * u64::from(self.low_blocks + self.frontiers) * data_pages;
-        ((physical - self.pages_per_pool - held - 1) / data_pages) as u32
+        let used = self.pages_per_pool + self.snapshot_pages;
+        ((physical - used - held - 1) / data_pages) as u32
     }
 
     /// Blocks of the drive.

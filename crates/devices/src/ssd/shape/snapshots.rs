@@ -1,6 +1,6 @@
 //! The part of the shape that snapshots need.
 
-use super::Geometry;
+use super::{Geometry, today};
 use crate::ssd::config::SsdConfig;
 use options::{Invalid, Size};
 
@@ -13,22 +13,17 @@ const MOST_KEPT: u32 = 64;
 impl Geometry {
     /// Snapshots that are kept at most.
     pub fn snapshots_kept(config: &SsdConfig) -> u32 {
-        if config.is_buffered() { 0 } else { config.snapshots.most }
+        config.snapshots.most
     }
 
-    /// Pages of a pool that only snapshots may hold.
-    pub fn room_for_snapshots(&self, config: &SsdConfig) -> u64 {
-        (self.pages_per_pool as f64 * config.snapshots.space) as u64
-    }
-
-    /// What snapshots demand.
+    /// Pages of a pool that only snapshots may hold, where all that they demand is there.
     ///
     /// # Errors
     /// [`Invalid`], which names the keys.
-    pub fn check_snapshots(&self, config: &SsdConfig) -> Result<(), Invalid> {
+    pub fn room_for_snapshots(&self, config: &SsdConfig) -> Result<u64, Invalid> {
         let most = Geometry::snapshots_kept(config);
         if most == 0 {
-            return Ok(());
+            return Ok(0);
         }
         if most > MOST_KEPT {
             return Err(Invalid::new(&[MOST], format!("{most} is not possible; 0 to {MOST_KEPT}")));
@@ -58,6 +53,16 @@ impl Geometry {
                 config.persistence.recovers(),
                 "device.persistence.recovery",
                 "no recovery finds what the tables of snapshots said; use \"none\"",
+            ),
+            (
+                config.is_buffered() && config.slc_cache.is_on(),
+                "device.slc_cache",
+                "the cache takes the spare space in which snapshots lie; leave it out",
+            ),
+            (
+                config.ages(),
+                "device.media.model",
+                "what is lost of a page is known under one number of it; use \"none\"",
             ),
         ];
         for (holds, key, problem) in contradictions {
@@ -94,12 +99,17 @@ impl Geometry {
             );
             return Err(Invalid::new(&[MOST], problem));
         }
+        self.keeps_room_for_snapshots(config)
+    }
+
+    /// The same where nothing contradicts them: whether cleaning can go on beside what they hold.
+    fn keeps_room_for_snapshots(&self, config: &SsdConfig) -> Result<u64, Invalid> {
+        let room = (self.pages_per_pool as f64 * config.snapshots.space) as u64;
         let domains = u64::from(self.domains / self.pools);
         let data = u64::from(self.data_pages);
         let blocks = domains * u64::from(self.blocks_per_domain);
         let held = domains * u64::from(self.low_blocks + self.frontiers) * data;
         let spare = blocks * data - self.pages_per_pool;
-        let room = self.room_for_snapshots(config);
         if spare <= held + room + 1 {
             let problem = format!(
                 "of the spare space of a pool, {spare} pages, cleaning keeps {held} erased or open; {room} more for \
@@ -107,6 +117,13 @@ impl Geometry {
             );
             return Err(Invalid::new(&[SPACE, "device.spare_factor"], problem));
         }
-        Ok(())
+        if let Some(groups) = &self.groups {
+            // To cleaning what they hold is as valid as what the drive exports.
+            let kept = domains * u64::from(self.kept_pages());
+            let valid = (self.pages_per_pool + room) as f64 / (blocks * data - kept) as f64;
+            today::gains(config, groups, valid, SPACE)?;
+            today::held_programs(config, groups, spare - room, held, SPACE)?;
+        }
+        Ok(room)
     }
 }

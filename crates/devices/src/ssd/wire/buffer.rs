@@ -8,7 +8,7 @@ use crate::ssd::die::{
     Batch, Cargo, Ended, HostRead, Job, Operation, Owner, Place, Row, Rows, Sight,
 };
 use crate::ssd::due::{Answer, Due};
-use crate::ssd::ftl::{Reason, Relocation};
+use crate::ssd::ftl::{Ftl, Reason, Relocation};
 use crate::ssd::ids::{Domain, Lpn, Stream, Unit};
 use crate::ssd::page::{PageWork, Way};
 use crate::ssd::timeline::{Finished, Word};
@@ -35,11 +35,27 @@ impl Ssd {
         if pages.end - pages.start == 1 {
             return self.begin_read(slot, request, Lpn(pages.start));
         }
+        self.begin_row_reads(slot, request, |_, lpn| Some(lpn));
+    }
+
+    /// The same of pages that lie under other numbers, or were not there.
+    #[inline]
+    pub fn begin_row_reads(
+        &mut self,
+        slot: Slot,
+        request: &Request,
+        number: impl Fn(&Ftl, Lpn) -> Option<Lpn>,
+    ) {
+        let pages = front::touched(self.ftl.geometry(), request);
         let mut rows = Rows::new(self.dies.shape(), self.ftl.geometry().blocks_per_domain);
         let owner = |pages| Owner::Request { slot, pages, reads: true };
         for lpn in pages.map(Lpn) {
             let page = front::page_request(self.ftl.geometry(), request, lpn, Some(slot));
-            let Some(place) = self.place_in_flash(lpn, page.touched.1) else { continue };
+            let Some(number) = number(&self.ftl, lpn) else {
+                self.ftl.counters.unmapped_reads += u64::from(page.touched.1);
+                continue;
+            };
+            let Some(place) = self.place_in_flash(number, page.touched.1) else { continue };
             let granule = self.ftl.geometry().granule;
             self.ftl.counters.page_read(PageWork::Read, page.touched.1, granule);
             let bytes = (self.skipped(request, lpn), page.bytes);
@@ -264,14 +280,16 @@ impl Ssd {
                 }
                 Turn::Held(why) => return self.hold(why),
                 Turn::Page { domain, stream, slot, lpn } => {
-                    self.put((domain, stream, Class::Host), lpn);
+                    let to = (domain, stream, Class::Host);
+                    if self.ftl.notes_writes {
+                        self.put_noted(to, lpn);
+                    } else {
+                        self.put(to, lpn);
+                    }
                     let request = self.front.request(slot).id;
                     let front = &self.front;
                     let is_open = |slot, request| front.is_open(slot, request);
                     self.cache.note_owner(&self.ftl, slot, request, lpn, is_open);
-                    if self.ftl.has_slc() {
-                        self.fold_on();
-                    }
                     let begins_burst = self.cache.pace().begins_burst(false, self.clock.now);
                     if begins_burst {
                         return self.then(&[Due::PaceChanged, Due::CameIn(domain), Due::Next]);
@@ -322,6 +340,17 @@ impl Ssd {
     fn put(&mut self, to: (Domain, Stream, Class), lpn: Lpn) {
         self.cache.place(&mut self.ftl, to, lpn, &mut self.clock);
         self.give_jobs();
+    }
+
+    /// The same of a page of the host where there are snapshots, of which the newest keeps what it shares, or an SLC
+    /// cache.
+    #[inline(never)]
+    fn put_noted(&mut self, to: (Domain, Stream, Class), lpn: Lpn) {
+        self.ftl.keep_shared(&mut self.flash, lpn);
+        self.put(to, lpn);
+        if self.ftl.has_slc() {
+            self.fold_on();
+        }
     }
 
     // ---- what must be durable -------------------------------------------------------------------

@@ -95,7 +95,8 @@ impl Ssd {
 
     /// Pages whose programming has begun: the map knows them, the flash does not yet.
     pub(in crate::ssd) fn programming(&self) -> Vec<Programming> {
-        self.units.programming().chain(self.cache.programming()).collect()
+        let begun = self.units.programming().chain(self.cache.programming());
+        begun.map(|it| self.ftl.renumbered(it)).collect()
     }
 
     /// Blocks whose erasure has begun.

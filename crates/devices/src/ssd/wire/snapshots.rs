@@ -1,4 +1,9 @@
 //! Requests on a drive that keeps snapshots.
+//!
+//! A snapshot has what has its place in the flash at the instant at which it is made, be that programmed or not. A page
+//! of a write that waits for its unit, or for room in the write buffer, gets its place later: of it the snapshot has
+//! what was there before, and before it gets its place the page that it supersedes is kept. So of a write that is not
+//! answered yet a snapshot may have some pages and not the others; of one that is answered it has all.
 
 use crate::kit::slots::Slot;
 use crate::ssd::config::Order;
@@ -12,9 +17,19 @@ impl Ssd {
     /// reads may be one.
     pub fn begin_kept(&mut self, slot: Slot, request: &Request) {
         self.snapshot_before(request);
-        let Some(back) = self.snapshot_read_by(request) else {
-            return self.begin_on_units(slot, request);
-        };
+        match (self.snapshot_read_by(request), self.is_buffered) {
+            (None, false) => self.begin_on_units(slot, request),
+            (None, true) => self.begin_buffered(slot, request),
+            (Some(back), false) => self.read_snapshot_on_units(slot, request, back),
+            (Some(back), true) => {
+                self.cache.begin(&mut self.ftl, &mut self.flash);
+                self.front.expect(slot, 0);
+                self.begin_row_reads(slot, request, |ftl, lpn| ftl.page_of_snapshot(back, lpn));
+            }
+        }
+    }
+
+    fn read_snapshot_on_units(&mut self, slot: Slot, request: &Request, back: u32) {
         let pages = front::touched(self.ftl.geometry(), request);
         self.front.expect(slot, (pages.end - pages.start) as u32);
         for page in pages.map(Lpn) {
@@ -37,11 +52,11 @@ impl Ssd {
         let order = self.config.snapshots.orders.of(request.handle);
         let bytes = if request.op == Op::Write { request.bytes() } else { 0 };
         match order {
-            Some(Order::Drop) => self.ftl.drop_oldest_snapshot(&mut self.flash),
-            Some(Order::DropAll) => self.ftl.drop_snapshots(&mut self.flash),
+            Some(Order::Drop) => self.ftl.drop_oldest_snapshot(),
+            Some(Order::DropAll) => self.ftl.drop_snapshots(),
             Some(Order::Make) | None => {}
         }
-        self.ftl.snapshot_before(&mut self.flash, bytes, order == Some(Order::Make));
+        self.ftl.snapshot_before(bytes, order == Some(Order::Make));
     }
 
     /// Which snapshot a request reads, if it reads one.
@@ -66,6 +81,13 @@ impl Ssd {
             let asked = PageRequest { lpn, ..asked };
             status = status.and(self.ftl.serve_untimed(&mut self.flash, &asked));
         }
+        if request.op == Op::Write && request.fua {
+            self.ftl.flush_untimed(&mut self.flash);
+        }
         status
     }
 }
+
+#[cfg(test)]
+#[path = "snapshots_tests.rs"]
+mod tests;
