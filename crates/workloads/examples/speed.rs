@@ -4,11 +4,10 @@
 //! Without a file, requests are generated, written as the format (one that can be written, vscsi,
 //! or blktrace with three events a request) into a temporary file and read back.
 //!
-//! Measured on 2 cores that others used as well, plain files in the cache, million requests a
-//! second with 5 million requests: vscsi 29.6, parquet 18.8, blktrace 17.4, mqsim 14.3, fio 12.3,
-//! disksim 11.9, msr 10.3, libcachesim 8.9, blkparse 1.4 (8 million lines). With 40 million:
-//! parquet 18.0, disksim 11.4. Memory at most 3 MB; parquet 17 MB, and 19 MB with 40 million, for
-//! its index of groups.
+//! Measured on 2 cores that others used as well, plain files in the cache, million requests a CPU
+//! second with 5 million requests: parquet 31, mqsim 19.7, disksim 19.0, blktrace 18.8, fio 18.2,
+//! vscsi 18.1, msr 14.8. Memory at most 4 MB; parquet 17 MB, and 19 MB with 40 million, for its
+//! index of groups.
 
 use engine::Op;
 use std::fs::File;

@@ -235,7 +235,7 @@ impl Sets {
 
 /// A member of a set of numbers below `universe`, drawn uniformly, or nearly so where members are few: given whether a
 /// number is one, and the smallest not below a number, or else of all.
-pub(in crate::ssd) fn drawn(
+pub fn drawn(
     universe: u32,
     random: &mut Xoshiro256,
     contains: impl Fn(u32) -> bool,

@@ -16,7 +16,7 @@ const NONE: u32 = u32::MAX;
 
 /// The closed blocks of every domain.
 #[derive(Debug, Clone)]
-pub(super) struct Few {
+pub struct Few {
     blocks_per_domain: u32,
     /// Valid pages of each closed block; `NONE` of others.
     valid: Vec<u32>,
@@ -26,7 +26,7 @@ pub(super) struct Few {
 
 impl Few {
     /// No closed blocks; nothing where blocks are too small or too many for that.
-    pub(super) fn new(domains: u32, blocks_per_domain: u32, data_pages: u32) -> Option<Few> {
+    pub fn new(domains: u32, blocks_per_domain: u32, data_pages: u32) -> Option<Few> {
         let are_large = data_pages / PAGES_PER_BLOCK >= blocks_per_domain;
         are_large.then(|| Few {
             blocks_per_domain,
@@ -46,20 +46,20 @@ impl Few {
         &mut self.valid[domain as usize * self.blocks_per_domain as usize + block as usize]
     }
 
-    pub(super) fn take_part(&mut self, other: &Few, domains: std::ops::Range<usize>) {
+    pub fn take_part(&mut self, other: &Few, domains: std::ops::Range<usize>) {
         let count = self.blocks_per_domain as usize;
         let blocks = domains.start * count..domains.end * count;
         self.valid[blocks.clone()].copy_from_slice(&other.valid[blocks]);
         self.least[domains.clone()].copy_from_slice(&other.least[domains]);
     }
 
-    pub(super) fn insert(&mut self, domain: u32, block: u32, valid: u32) {
+    pub fn insert(&mut self, domain: u32, block: u32, valid: u32) {
         *self.of_block(domain, block) = valid;
         let least = &mut self.least[domain as usize];
         *least = (*least).min(valid);
     }
 
-    pub(super) fn remove(&mut self, domain: u32, block: u32) {
+    pub fn remove(&mut self, domain: u32, block: u32) {
         let valid = std::mem::replace(self.of_block(domain, block), NONE);
         if valid == self.least[domain as usize] {
             self.least[domain as usize] = self.of(domain).iter().copied().min().unwrap_or(NONE);
@@ -67,7 +67,7 @@ impl Few {
     }
 
     #[inline]
-    pub(super) fn superseded(&mut self, domain: u32, block: u32) {
+    pub fn superseded(&mut self, domain: u32, block: u32) {
         let valid = self.of_block(domain, block);
         *valid -= 1;
         let valid = *valid;
@@ -75,12 +75,12 @@ impl Few {
         *least = (*least).min(valid);
     }
 
-    pub(super) fn least(&self, domain: u32) -> Option<u32> {
+    pub fn least(&self, domain: u32) -> Option<u32> {
         let least = self.least[domain as usize];
         (least != NONE).then_some(least)
     }
 
-    pub(super) fn last_of_least(&self, domain: u32) -> Option<u32> {
+    pub fn last_of_least(&self, domain: u32) -> Option<u32> {
         let least = self.least(domain)?;
         self.of(domain).iter().rposition(|valid| *valid == least).map(|block| block as u32)
     }
@@ -91,7 +91,7 @@ impl Few {
         blocks.zip(from..).find(|(valid, _)| **valid == least).map(|(_, block)| block)
     }
 
-    pub(super) fn emptiest(
+    pub fn emptiest(
         &self,
         domain: u32,
         tie_break: TieBreak,
@@ -114,14 +114,14 @@ impl Few {
     }
 
     /// See [`VictimIndex::emptiest_first`](super::VictimIndex::emptiest_first).
-    pub(super) fn emptiest_first(&self, domain: u32, data_pages: u32) -> Vec<u32> {
+    pub fn emptiest_first(&self, domain: u32, data_pages: u32) -> Vec<u32> {
         let all = self.of(domain).iter().zip(0..).filter(|(valid, _)| **valid < data_pages);
         let mut blocks: Vec<(u32, u32)> = all.map(|(valid, block)| (*valid, block)).collect();
         blocks.sort_unstable();
         blocks.into_iter().map(|(_, block)| block).collect()
     }
 
-    pub(super) fn contains(&self, domain: u32, block: u32, valid: u32) -> bool {
+    pub fn contains(&self, domain: u32, block: u32, valid: u32) -> bool {
         self.of(domain)[block as usize] == valid
     }
 }

@@ -44,7 +44,7 @@ impl Ahead {
     pub fn some(&mut self) -> Option<Range<u64>> {
         let left = self.left.front_mut()?;
         let some = left.start..left.end.min(left.start + PER_WRITE);
-        left.start = some.end;
+        *left = some.end..left.end;
         if left.is_empty() {
             self.left.pop_front();
         }

@@ -3,7 +3,7 @@
 use super::streams::{Frontier, FrontierId, Told};
 use super::{Ftl, Relocation, Step};
 use crate::ssd::flash::Flash;
-use crate::ssd::ids::{Domain, Lpn, PoolId, Ppn, Stream, Unit};
+use crate::ssd::ids::{Block, Domain, Lpn, PoolId, Ppn, Stream, Unit};
 use crate::ssd::media::planted::Mistake;
 use crate::ssd::page::{Need, PageRequest, PageWork};
 use engine::{Handle, SECTOR_BYTES, Status};
@@ -284,6 +284,17 @@ impl Ftl {
         self.map.prefetch_all(flash, from.0..from.0 + u64::from(count));
     }
 
+    /// The next pages of a block, which a frontier has, are programmed; the low 32 bits of the number of the first of
+    /// these programs.
+    #[inline]
+    pub(super) fn take_run(&mut self, frontier: FrontierId, block: Block, count: u32) -> u32 {
+        let order = self.programs as u32;
+        self.programs = self.programs.wrapping_add(u64::from(count));
+        self.blocks.valid[block.at()] += count;
+        self.streams.frontier[frontier.at()].next += count;
+        order
+    }
+
     /// Moves valid pages of a victim to the only frontier of its domain that takes them, as many at once as fit: the
     /// same as one by one, but that what belongs to a block is changed once.
     fn move_run(
@@ -312,11 +323,8 @@ impl Ftl {
                 self.map.set(Lpn(*lpn), Ppn(ppn));
             }
             let count = run.len() as u32;
-            let order = self.programs as u32;
-            self.programs = self.programs.wrapping_add(u64::from(count));
-            self.blocks.valid[block.at()] += count;
+            let order = self.take_run(frontier, block, count);
             self.blocks.valid[job.source.at()] -= count;
-            self.streams.frontier[frontier.at()].next = next + count;
             flash.program_run(base, block, run, order);
             if count == room {
                 let last = self.geometry.data_pages - 1;

@@ -78,15 +78,8 @@ impl Ftl {
             count += 1;
         }
         if count > 0 {
-            let written = count as u32;
-            self.streams.frontier[frontier.at()].next = next + written;
-            self.blocks.valid[block.at()] += written;
-            if self.placement.counts_reclaimable {
-                let unit = self.geometry.unit_of(domain);
-                self.placement.reclaimable[unit.at()] -= u64::from(written);
-            }
-            let order = self.programs as u32;
-            self.programs = self.programs.wrapping_add(u64::from(written));
+            debug_assert!(!self.placement.counts_reclaimable, "there is one place for all");
+            let order = self.take_run(frontier, block, count as u32);
             flash.program_run(base, block, &run[..count], order);
         }
         done.programmed = count as u64;

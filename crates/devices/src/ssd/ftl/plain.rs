@@ -162,7 +162,7 @@ impl Ftl {
 
     /// Programs the next page of a frontier, which is neither the first nor the last of its block.
     #[inline]
-    pub(super) fn program_inside(
+    fn program_inside(
         &mut self,
         flash: &mut Flash,
         frontier: FrontierId,

@@ -66,7 +66,7 @@ impl Ftl {
 
     /// The same of what lies at a place.
     #[inline]
-    pub(super) fn is_place_waiting(&self, place: Place) -> bool {
+    pub fn is_place_waiting(&self, place: Place) -> bool {
         let Some((window, ppn)) = self.window.as_ref().zip(place.ppn()) else { return false };
         let (block, page) = self.geometry.block_and_page(ppn);
         window.holds(block, page)
