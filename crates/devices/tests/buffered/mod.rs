@@ -10,6 +10,7 @@ mod reads;
 mod refusals;
 pub mod slc;
 mod slc_keys;
+mod stalls;
 
 use crate::common::{Closed, Script, Step, configured, run_closed, run_on};
 use devices::ssd::{Ssd, SsdConfig};

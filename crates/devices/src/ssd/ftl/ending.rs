@@ -17,7 +17,9 @@ impl Ftl {
         if first {
             self.lose_spare(domain);
         }
-        if self.room_for_moves(domain) < u64::from(self.geometry.data_pages) {
+        // In time groups are filled with nothing beside what is moved.
+        let needed = self.geometry.data_pages + self.geometry.kept_for_padding;
+        if self.room_for_moves(domain) < u64::from(needed) {
             self.release(domain, block, flash.erases()[block.at()]);
             return;
         }

@@ -328,11 +328,22 @@ impl Ssd {
         }
     }
 
-    /// What is superseded may lie in blocks whose programs are held: then a burst gains nothing.
+    /// What is superseded may lie in blocks whose programs are held: then a burst gains nothing. Or a domain has room by
+    /// the pace, but none that the host may take, and nothing is under way that would make some.
     pub(super) fn stuck(&mut self) {
-        if self.cache.holds_host() && self.stands_still() {
+        if !self.stands_still() {
+            return;
+        }
+        if self.cache.holds_host() {
             self.cache.pace().settle_for_less(self.clock.now);
-            self.then(&[Due::PaceChanged, Due::StuckAgain]);
+            return self.then(&[Due::PaceChanged, Due::StuckAgain]);
+        }
+        let domains = (0..self.ftl.geometry().domains).map(Domain);
+        let waits = |domain: &Domain| !self.ftl.accepts(*domain) && self.ftl.may_gain(*domain);
+        let waiting: Vec<Domain> = domains.filter(waits).collect();
+        if !waiting.is_empty() {
+            waiting.iter().for_each(|domain| self.cache.pace().ask(domain.0, true));
+            self.then(&[Due::CleanAll, Due::StuckAgain]);
         }
     }
 
