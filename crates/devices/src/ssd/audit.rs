@@ -47,6 +47,7 @@ impl Ssd {
         self.audit_map(&begun)?;
         self.ftl.check_map_cache()?;
         self.ftl.check_snapshots()?;
+        self.ftl.check_marks()?;
         self.audit_free_lists()?;
         for block in 0..self.geometry().blocks() {
             self.audit_block(Block(block), &begun)?;

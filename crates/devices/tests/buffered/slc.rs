@@ -3,7 +3,7 @@
 use super::{DIES, UNITS, small};
 use crate::common::{Closed, configured, run_closed, seeds};
 use devices::ssd::{SlcReport, Ssd, SsdConfig, SsdReport};
-use devices::{DeviceConfig, Examine};
+use devices::{DeviceConfig, Examine, Persist, Prepare};
 use engine::{Device, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
 
@@ -316,4 +316,50 @@ fn a_cache_refuses_what_it_cannot_do() {
     config.slc_cache.program = None;
     let message = Ssd::new(&config, 0).map(drop).expect_err("it needs a time").to_string();
     assert!(message.contains("device.slc_cache.program"), "{message}");
+}
+
+/// Blocks that are set aside may leave the drive low, from the start and when it is taken up again.
+#[test]
+fn a_drive_knows_that_it_is_low_whatever_is_set_aside() {
+    let keys = json!({
+        "channels": 2, "packages_per_channel": 1, "dies_per_package": 2, "spare_size": "0B", "scale": 2,
+        "summary_page": false, "cell": {"preset": "tlc-by-page-type", "planes": "independent"},
+        "pages_per_block": 6, "logical_page": "16KiB", "buffer": {"size": "3MiB", "copies": "768MiB", "linger": "1ms"},
+        "blocks_per_plane": 64, "spare_factor": 0.2,
+        "slc_cache": {
+            "program": "20us", "read": "1us", "fold_after": "10ms", "static": "64KiB", "when_full": "fold",
+            "reuse": "empty",
+        },
+    });
+    let DeviceConfig::Ssd(config) = DeviceConfig::resolve("ssd", [keys]).unwrap() else {
+        unreachable!("it was asked for")
+    };
+    let mut ssd = Ssd::new(&config, 1).unwrap();
+    let (pages, random) = (ssd.preparable_pages(), &mut Xoshiro256::new(1, 0));
+    let (mut rests, mut now) = (0, 0);
+    for round in 0..8 {
+        let mut done = Vec::new();
+        for number in 0..1_501 {
+            while let Some(at) = ssd.next_event()
+                && number - done.len() as u64 >= 32
+            {
+                ssd.advance(at, &mut done);
+                now = at;
+            }
+            let page = random.below(pages);
+            ssd.submit(now, Request::new(number, Op::Write, Lba(page * 32), 32));
+        }
+        while let Some(at) = ssd.next_event() {
+            ssd.advance(at, &mut done);
+            now = at;
+        }
+        ssd.check().unwrap_or_else(|problem| panic!("round {round}: {problem}"));
+        if ssd.rests() {
+            let mut other = Ssd::new(&config, 1).unwrap();
+            other.restore(ssd.save().unwrap()).unwrap();
+            other.check().unwrap_or_else(|problem| panic!("round {round}, restored: {problem}"));
+            (ssd, rests) = (other, rests + 1);
+        }
+    }
+    assert!(rests > 0, "it never rested");
 }

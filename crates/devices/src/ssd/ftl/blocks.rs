@@ -2,7 +2,7 @@
 
 use crate::looks::UNKNOWN_STREAM;
 use crate::ssd::clean::{AgeOrder, VictimIndex};
-use crate::ssd::ids::{Block, BlockState};
+use crate::ssd::ids::{Block, BlockState, Unit};
 use crate::ssd::shape::Geometry;
 
 /// The opening of a block.
@@ -99,5 +99,18 @@ impl LowMarks {
         let all = vec![geometry.domains_per_unit; geometry.units as usize];
         let clean_pointer = vec![0; geometry.units as usize];
         LowMarks { low_domains: all.clone(), idle_domains: all, clean_pointer }
+    }
+
+    /// The free blocks of a domain of a unit were so many, and are so many now.
+    pub fn note(&mut self, unit: Unit, (before, now): (u32, u32), geometry: &Geometry) {
+        let all = [
+            (&mut self.low_domains, geometry.low_blocks),
+            (&mut self.idle_domains, geometry.idle_blocks),
+        ];
+        for (domains, most) in all {
+            let count = &mut domains[unit.at()];
+            *count += u32::from(now <= most && before > most);
+            *count -= u32::from(now > most && before <= most);
+        }
     }
 }

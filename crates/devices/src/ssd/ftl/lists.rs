@@ -69,18 +69,57 @@ impl Ftl {
 
     pub(super) fn take_free(&mut self, domain: Domain) -> Block {
         let block = self.free.take(domain);
-        let (count, unit) = (self.free.count(domain), self.geometry.unit_of(domain));
-        self.marks.low_domains[unit.at()] += u32::from(count == self.geometry.low_blocks);
-        self.marks.idle_domains[unit.at()] += u32::from(count == self.geometry.idle_blocks);
+        self.note_taken(domain);
         block
+    }
+
+    /// A domain has one free block less: it may be low now.
+    pub fn note_taken(&mut self, domain: Domain) {
+        let count = self.free.count(domain);
+        self.note_free(domain, count + 1);
+    }
+
+    /// A domain had so many free blocks before.
+    fn note_free(&mut self, domain: Domain, before: u32) {
+        let counts = (before, self.free.count(domain));
+        self.marks.note(self.geometry.unit_of(domain), counts, &self.geometry);
+    }
+
+    /// Nothing is set aside for the SLC cache any more: the only domain has those blocks.
+    pub fn forget_aside(&mut self) {
+        let before = self.free.count(Domain(0));
+        self.free.forget_aside();
+        self.note_free(Domain(0), before);
     }
 
     pub(super) fn release(&mut self, domain: Domain, block: Block, erases: u32) {
         self.blocks.state[block.at()] = BlockState::Free;
         self.free.insert(domain, block, erases);
-        let (count, unit) = (self.free.count(domain), self.geometry.unit_of(domain));
-        self.marks.low_domains[unit.at()] -= u32::from(count == self.geometry.low_blocks + 1);
-        self.marks.idle_domains[unit.at()] -= u32::from(count == self.geometry.idle_blocks + 1);
+        let count = self.free.count(domain);
+        self.note_free(domain, count - 1);
+    }
+
+    /// Whether units know how many of their domains are low.
+    ///
+    /// # Errors
+    /// Our mistake.
+    pub fn check_marks(&self) -> Result<(), String> {
+        let domains = self.geometry.domains_per_unit;
+        for unit in 0..self.geometry.units {
+            let of_unit = (unit * domains..(unit + 1) * domains).map(Domain);
+            let count = |most: u32| {
+                of_unit.clone().filter(|it| self.free.count(*it) <= most).count() as u32
+            };
+            let known = [&self.marks.low_domains, &self.marks.idle_domains];
+            let known = known.map(|marks| marks[unit as usize]);
+            let counted = [self.geometry.low_blocks, self.geometry.idle_blocks].map(count);
+            if known != counted {
+                return Err(format!(
+                    "of unit {unit} {counted:?} domains are low, and {known:?} are known to be"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// What a block is being used for.

@@ -169,8 +169,13 @@ impl Ftl {
     /// Sets aside what is always of the cache, as far as it holds nothing and the drive can do without.
     pub fn set_aside_for_slc(&mut self) {
         while self.keeps_for_slc() && self.free.count(Domain(0)) > self.geometry.low_blocks + KEPT {
-            self.free.set_aside();
+            self.set_aside();
         }
+    }
+
+    fn set_aside(&mut self) {
+        self.free.set_aside();
+        self.note_taken(Domain(0));
     }
 
     /// As many are set aside as were, if that is known.
@@ -178,7 +183,7 @@ impl Ftl {
         let Some(kept) = kept else { return self.set_aside_for_slc() };
         for _ in 0..kept {
             if self.keeps_for_slc() && self.free.count(Domain(0)) > 0 {
-                self.free.set_aside();
+                self.set_aside();
             }
         }
     }
@@ -220,7 +225,7 @@ impl Ftl {
         if let Some(slc) = self.slc_mut() {
             slc.found(count);
         }
-        self.free.forget_aside();
+        self.forget_aside();
         self.set_aside_for_slc();
     }
 
