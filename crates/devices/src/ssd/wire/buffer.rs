@@ -342,7 +342,9 @@ impl Ssd {
         let waits = |domain: &Domain| !self.ftl.accepts(*domain) && self.ftl.may_gain(*domain);
         let waiting: Vec<Domain> = domains.filter(waits).collect();
         if !waiting.is_empty() {
-            waiting.iter().for_each(|domain| self.cache.pace().ask(domain.0, true));
+            for domain in waiting {
+                self.cache.pace().ask(domain.0, true);
+            }
             self.then(&[Due::CleanAll, Due::StuckAgain]);
         }
     }
