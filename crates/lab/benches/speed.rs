@@ -1,28 +1,30 @@
 //! Is it fast? The three figures that the engine is held to, on the baseline drive (32 GiB, 4 KiB
 //! pages, 8,388,608 flash pages), one core: `cargo bench` (or `make bench`).
 //!
-//! The last run (2 shared vCPUs of an Intel Xeon; a noisy machine, so the best of three):
+//! The last run (2 shared vCPUs of an Intel Xeon, on which others compiled; a quiet machine does up to twice as much):
 //!
 //! ```text
 //! figure                                                    goal         measured
-//! random 4 KiB reads, closed loop of 32, requests/s         3.0 M        4.0 M
-//! steady random writes, blocking, page operations/s         3.0 M        8.9 M
-//! steady random writes, interleaved, page operations/s      3.0 M        6.7 M
-//! memory per flash page, bytes (all of the process)         10 + 50 MB   8.8
+//! random 4 KiB reads, closed loop of 32, requests/s         3.0 M        6.9 M
+//! steady random writes, blocking, page operations/s         3.0 M        11.4 M
+//! steady random writes, interleaved, page operations/s      3.0 M        8.3 M
+//! memory per flash page, bytes (all of the process)         10 + 50 MB   10.4
 //! ```
 //!
 //! A page operation is a flash page read or programmed, for the host or by cleaning.
 //!
-//! Both drives, the baseline and one of today, under like loads; requests and instructions of one core, each drive
-//! in steady state:
+//! Devices under like loads, each drive in steady state: M requests a CPU second. Sequential requests are of 256 KiB on
+//! drives and on arrays.
 //!
 //! ```text
-//! load                              agrawal2008           tlc-enterprise
-//! random 4 KiB reads, 32 at once    12.4 M/s   1,646      2.31 M/s   5,076
-//! steady random writes              2.25 M/s              1.43 M/s   7,106
-//! sequential reads                  12.8 M/s              4.5 M/s
-//! sequential writes                 7.8 M/s               4.4 M/s
+//!                           agrawal2008   tlc     qlc     nearline-24tb   five of 2008   five of tlc
+//! random 4 KiB reads              7.41    2.69    2.83            1.93           4.60          1.36
+//! steady random writes            1.47    1.24    0.50            1.15           0.26          0.21
+//! sequential reads                0.44    0.16    0.77            3.07           0.31          0.09
+//! sequential writes              0.067   0.084   0.186            6.15          0.017         0.018
 //! ```
+//!
+//! Instructions, which other work does not change, are in `instructions.rs`.
 //!
 //! A steady random write of `tlc-enterprise` programs 4.2 pages. A drive with a buffer needs 8 bytes a logical page: 4 of the map, and 4 for the stamp in
 //! the flash of each page that was ever programmed.
