@@ -2,7 +2,7 @@
 
 use crate::common::{Closed, Script, US, run_closed, run_on, small};
 use devices::ssd::config::SnapshotKeys;
-use devices::ssd::{Geometry, Ssd, SsdConfig};
+use devices::ssd::{Geometry, Ssd, SsdConfig, SsdReport};
 use devices::{Examine, Persist, Prepare};
 use engine::{Device, Handle, Lba, Op, Op::*, Random, Request, Time, Xoshiro256};
 use options::Size;
@@ -16,7 +16,7 @@ fn keeping(most: u32, every_pages: u64, space: f64) -> SsdConfig {
 }
 
 /// Uniform random overwrites; the report.
-fn overwritten(config: &SsdConfig, share: u64) -> devices::ssd::SsdReport {
+fn overwritten(config: &SsdConfig, share: u64) -> SsdReport {
     let mut ssd = Ssd::new(config, 1).unwrap();
     let pages = Geometry::new(config).unwrap().exported_pages();
     let random = &mut Xoshiro256::new(5, 0);
@@ -131,39 +131,52 @@ fn requests_order_snapshots_and_their_end() {
     assert_eq!(ask(Read, 0, 0, Some(2)), (READ, 3, 3, 0));
 }
 
-/// Without time a drive makes the same snapshots, which hold the same pages, and reads the same of them.
+/// The handle of a request that now and then orders what `ORDERS` say.
+pub fn handle_of(number: u64) -> Handle {
+    Handle::new(match number % 970 {
+        2 => 2,
+        500 => 50,
+        _ if number % 97 == 1 => 1,
+        _ => 9,
+    })
+}
+
+/// See [`handle_of`].
+pub const ORDERS: &str = "1: make, 2: drop, 50: drop-all";
+
+/// Without time a drive makes the same snapshots, which hold the same pages, and reads the same of them; both reports.
+pub fn same_without_time(config: &SsdConfig, asked: &[Request]) -> [SsdReport; 2] {
+    let [mut timed, mut untimed] = [0; 2].map(|_| Ssd::new(config, 1).unwrap());
+    let mut load = Closed::new(1, asked.len() as u64, |n| asked[n as usize]);
+    let (end, _) = run_closed(&mut timed, &mut load);
+    for request in asked {
+        assert!(untimed.serve_untimed(request).is_ok());
+    }
+    untimed.check().unwrap();
+    let (one, other) = (timed.account(end), untimed.account(end));
+    let it = one.snapshots.as_ref().unwrap();
+    assert!(it.made > 30 && it.dropped > 30 && it.crowded_out > 0, "{it:?}");
+    assert_eq!(one.snapshots, other.snapshots);
+    assert_eq!(one.counts.host_bytes_written, other.counts.host_bytes_written);
+    assert_eq!(one.counts.unmapped_pages_read, other.counts.unmapped_pages_read);
+    [one, other]
+}
+
 #[test]
 fn snapshots_are_the_same_without_time() {
     let mut config = keeping(3, 300, 0.01);
     config.snapshots.queue = Some(3);
-    config.snapshots.orders = "1: make, 2: drop, 50: drop-all".parse().unwrap();
+    config.snapshots.orders = ORDERS.parse().unwrap();
     let pages = Geometry::new(&config).unwrap().exported_pages();
     let mut random = Xoshiro256::new(5, 0);
     let mut request = |n| {
         let op = if random.below(3) == 0 { Read } else { Write };
-        let handle = Handle::new(match n % 970 {
-            2 => 2,
-            500 => 50,
-            _ if n % 97 == 1 => 1,
-            _ => 9,
-        });
         let queue = if random.below(2) == 0 { 3 } else { 0 };
-        Request { queue, handle, ..Request::new(n, op, Lba(random.below(pages) * 8), 8) }
+        let request = Request::new(n, op, Lba(random.below(pages) * 8), 8);
+        Request { queue, handle: handle_of(n), ..request }
     };
     let asked: Vec<Request> = (0..4_000).map(&mut request).collect();
-    let [mut timed, mut untimed] = [0; 2].map(|_| Ssd::new(&config, 1).unwrap());
-    let mut load = Closed::new(1, asked.len() as u64, |n| asked[n as usize]);
-    let (end, _) = run_closed(&mut timed, &mut load);
-    for request in &asked {
-        assert!(untimed.serve_untimed(request).is_ok());
-    }
-    untimed.check().unwrap();
-    let (mut one, other) = (timed.account(end), untimed.account(end));
-    let it = one.snapshots.take().unwrap();
-    assert!(it.made > 30 && it.dropped > 30 && it.crowded_out > 0, "{it:?}");
-    assert_eq!(Some(it), other.snapshots);
-    assert_eq!(one.counts.host_bytes_written, other.counts.host_bytes_written);
-    assert_eq!(one.counts.unmapped_pages_read, other.counts.unmapped_pages_read);
+    same_without_time(&config, &asked);
 }
 
 /// A drive is saved without its snapshots.

@@ -1,6 +1,7 @@
 //! Copy-on-write snapshots behind a write buffer: what they hold of the pages in it, and when they are made.
 
 use crate::common::{Closed, configured, fill, run_closed};
+use crate::copy_on_write::{ORDERS, handle_of, same_without_time};
 use devices::ssd::config::SnapshotKeys;
 use devices::ssd::{Geometry, Ssd, SsdConfig, SsdReport};
 use devices::{DeviceConfig, Examine, Persist, Prepare};
@@ -192,12 +193,11 @@ fn what_a_snapshot_holds_is_spare_space_that_cleaning_lacks() {
     assert!(last > 1.05 * none, "{last} and {none}");
 }
 
-/// Without time a drive makes the same snapshots, which hold the same pages, and reads the same of them.
 #[test]
 fn snapshots_are_the_same_without_time() {
     let mut config = keeping(3, 300, 0.01);
     config.snapshots.queue = Some(3);
-    config.snapshots.orders = "1: make, 2: drop, 50: drop-all".parse().unwrap();
+    config.snapshots.orders = ORDERS.parse().unwrap();
     let pages = Geometry::new(&config).unwrap().exported_pages();
     for range in [pages, 200] {
         let mut random = Xoshiro256::new(5, 0);
@@ -207,31 +207,14 @@ fn snapshots_are_the_same_without_time() {
                 10 => Trim,
                 _ => Write,
             };
-            let handle = Handle::new(match n % 970 {
-                2 => 2,
-                500 => 50,
-                _ if n % 97 == 1 => 1,
-                _ => 9,
-            });
             let queue = if random.below(2) == 0 { 3 } else { 0 };
-            Request { queue, handle, ..Request::new(n, op, Lba(random.below(range) * 8), 8) }
+            let request = Request::new(n, op, Lba(random.below(range) * 8), 8);
+            Request { queue, handle: handle_of(n), ..request }
         };
         let asked: Vec<Request> = (0..6_000).map(&mut request).collect();
-        let [mut timed, mut untimed] = [0; 2].map(|_| Ssd::new(&config, 1).unwrap());
-        let mut load = Closed::new(1, asked.len() as u64, |n| asked[n as usize]);
-        let (end, _) = run_closed(&mut timed, &mut load);
-        for request in &asked {
-            assert!(untimed.serve_untimed(request).is_ok());
-        }
-        untimed.check().unwrap();
-        let (mut one, other) = (timed.account(end), untimed.account(end));
-        let it = one.snapshots.take().unwrap();
-        assert!(it.made > 30 && it.dropped > 30 && it.crowded_out > 0, "{it:?}");
-        assert_eq!(Some(it), other.snapshots);
-        assert_eq!(one.counts.host_bytes_written, other.counts.host_bytes_written);
-        assert_eq!(one.counts.unmapped_pages_read, other.counts.unmapped_pages_read);
-        let read = |it: &SsdReport| it.counts.read_hits + it.counts.host_pages_read;
-        assert_eq!(read(&one), read(&other));
+        let reports = same_without_time(&config, &asked);
+        let [timed, untimed] = reports.map(|it| it.counts.read_hits + it.counts.host_pages_read);
+        assert_eq!(timed, untimed);
     }
 }
 
