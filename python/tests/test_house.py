@@ -17,7 +17,7 @@ MOST_LINES = 500
 MOST_LINES_OF_ONE_TYPE = 1000
 ONE_TYPE = 0.8
 MOST_FIELDS = 15
-#: Of the pages that a new colleague reads from end to end; what a feature does stands in its folder.
+#: Of pages that a new colleague reads from end to end; features are described in their folders.
 MOST_WORDS = {"ARCHITECTURE.md": 3000, "CONTRIBUTING.md": 1500, "CHANGELOG.md": 600}
 WIRING = ("crates/devices/src/ssd/mod.rs", 150)
 
@@ -122,8 +122,8 @@ def test_an_invariant_that_nothing_holds_is_found():
     assert "there is no nothing in" in [*unheld(f"*Invariants:* `{test}::nothing`.")][0]
     with pytest.raises(AssertionError, match="not there"):
         [*unheld("*Invariant:* it stands (`devices/tests/none.rs`).")]
-    listed = f"So.\n\n## Invariants\n\n- It stands:\n  `{test}::none`.\n- It falls.\n\n## Other\n\n- x\n"
-    first, second = unheld(listed)
+    items = f"- It stands:\n  `{test}::none`.\n- It falls.\n"
+    first, second = unheld(f"So.\n\n## Invariants\n\n{items}\n## Other\n\n- x\n")
     assert "there is no none in" in first
     assert "names no test" in second
 
