@@ -4,7 +4,7 @@
 //! [`Drive`] is an FTL in flat arrays that knows pages, reclaim units and handles, but no dies, no write buffer and
 //! no clock: the question takes a dozen replays of a whole trace to the steady state, so a write must take tens of
 //! nanoseconds. [`Load`] is the writes of a trace, eight bytes each. [`Policy`] gives each write a handle before
-//! the replay, so that a policy in Python is asked once, and [`study`] replays the load until the write
+//! the replay, so that a policy in Python is asked once, and [`study()`] replays the load until the write
 //! amplification settles. [`HostLog`] does the same on zones, by the host. Nothing is drawn at random: the same
 //! load gives the same counts on every machine.
 

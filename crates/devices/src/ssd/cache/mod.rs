@@ -2,8 +2,8 @@
 //!
 //! A machine. A page gets its place in the flash when it enters the buffer, so the map tells where a page is and
 //! whether it is still here (`gather.rs`). A full group becomes jobs for dies; the caller reports when one is
-//! loaded and when it is programmed. Pages that supersede those of a victim are programmed before the victim is
-//! erased.
+//! loaded and when it is programmed. A volatile buffer may be lost: there a victim is erased only after the
+//! programs of its copies and of the pages that supersede the rest.
 
 mod cut;
 mod gather;

@@ -1,6 +1,6 @@
 //! The flash translation layer: decides where pages go and which blocks are cleaned, and acts on it.
 //!
-//! Everything here is volatile: it is lost in a power cut and can be [rebuilt](rebuild) from the [`Flash`]. Nothing
+//! Everything here is volatile: it is lost in a power cut and can be [rebuilt](rebuild) from the flash. Nothing
 //! here knows time or cost, so timed runs and fast-forward call the same functions. A decision (map, frontier,
 //! valid counts) holds from the moment an operation begins; the flash changes when it completes.
 //!
