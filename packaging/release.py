@@ -1,9 +1,16 @@
 """Makes what is published and checks it: wheels, a source distribution, SHA256SUMS.
 
 They come into dist/release/; nothing is published. `make release` calls it with the Python that has
-the tools. What cannot be made here is named and ends it with status 1; a check that cannot be done
-here is named at the end. The wheels are linked by zig against an old C library, so that they are
-for every Linux since 2014.
+the tools (`.cache/release`); it needs `rustup target add` for both targets, and refuses a tag with
+another version. The wheels, for Linux on x86-64 and on Arm, are linked by zig against the C library
+of 2014.
+
+They are checked with auditwheel, twine and check-wheel-contents; the wheel and the source
+distribution are installed into empty environments and run, and their results of `bits.py` compared
+bit for bit. The wheel for Arm runs where qemu-aarch64 and apt-get are available (`python-for-arm`),
+or by a Python that PYTHONS names. A target that cannot be built ends it with status 1; skipped
+checks are listed at the end. `LICENSE-THIRD-PARTY` is made each time (`third_party.py`), and a
+licence that is not permissive stops the release.
 """
 
 import argparse

@@ -19,7 +19,7 @@ const QLC: &str = "preset = 'qlc-enterprise'\nblocks_per_plane = 32\nspare_facto
 
 const MICRON: &str = "preset = 'micron-7450-pro'\nblocks_per_plane = 32\nspare_factor = 0.3";
 const SAMSUNG: &str = "preset = 'samsung-pm9a3'\nblocks_per_plane = 32\nspare_factor = 0.3";
-/// On dies that program planes by themselves: see "One drive of machines and a wire" in ARCHITECTURE.md.
+/// On dies that program plane by plane: the header of `devices/src/ssd/die/mod.rs` compares both executors.
 const DIES: &str = "preset = 'agrawal2008'\nblocks_per_plane = 64\n[device.buffer]\nsize = '16MiB'";
 
 const FULL: &str = "[run]\nprecondition = 'random:1'";

@@ -1,13 +1,16 @@
-//! The live device: a simulated device that any program can use as a block device, over NBD.
+//! The live device: a simulated device that any program can use as a block device, over NBD or NVMe/TCP, as the
+//! disk of a virtual machine (vhost-user), or as a file (FUSE).
 //!
-//! This is the only room with sockets and a wall clock. It passes time and requests to an
-//! [`engine::Device`], as the run loop does in a simulation, and replies to each client at the
-//! completion time of the model. It never changes what a device decides.
+//! This is the only crate with sockets and a wall clock. It passes time and requests to an [`engine::Device`], as
+//! the run loop does in a simulation, and replies to each client at the completion time of the model. It never
+//! changes a decision of the device.
 //!
-//! All of it runs in one thread ([`Server::run`]): a device is one state machine, so the thread that
-//! waits for its next event must also receive every request, and several spinning threads would only
-//! delay each other. Only syncing a backing file, which may take long, has a thread of its own.
+//! A device is one state machine, so one thread per server ([`Server::run`]) waits for its next event and receives
+//! every request; further spinning threads would only delay each other. Other threads sync a backing file
+//! (`syncer.rs`), negotiate for several servers at one socket (`door.rs`), carry TLS (`relay.rs`), or submit for
+//! clients without a socket through a bounded queue (`local.rs`: `mount.rs`, `vhost.rs`, `nvme/`).
 //!
+//! Limits on clients are in `room.rs`, orders in `orders.rs`, recordings for crash tests in `recording.rs`.
 //! [`Punctuality`] reports how accurate the timing was, and whether latencies seen by clients are valid.
 
 mod answer;

@@ -1,9 +1,10 @@
 //! Quantities with units ("25us", "4KiB"), and the table from which every config section is made.
 //!
-//! A section is declared once, with [`options!`]: name, type, default and meaning of each key. From
-//! that row come the resolved struct that the program uses, the partial struct that a file or an
-//! override is read into, how layers of them are merged, and the reference of all keys. Devices and
-//! workloads both declare sections, which is why this is a room of its own.
+//! A section is declared once, with [`options!`]: name, type, default and meaning of each key, and with `where` the
+//! condition under which it has an effect (`when.rs`). From a row follow the resolved struct that the program uses,
+//! the partial struct of a file or an override, the merging of layers, the reference and schema of the keys, and
+//! the refusal of a key that is stated where it has no effect. Devices and workloads both declare sections, so this
+//! is a crate of its own, which the engine does not need.
 
 mod electric;
 mod flash;

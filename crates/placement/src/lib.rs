@@ -1,12 +1,12 @@
-//! Would placement help? A drive with placement handles (FDP, streams) without time, and the policies that
-//! choose a handle.
+//! Would placement help? An untimed drive with placement handles (FDP, streams), and the policies that choose a
+//! handle.
 //!
-//! [`Drive`] is an FTL in flat arrays that knows pages, reclaim units and handles, and nothing else: no dies, no
-//! write buffer, no clock. [`Load`] is the writes of a trace, eight bytes each. [`Policy`] gives each of them a
-//! handle beforehand, and [`study`] replays them until the write amplification settles. [`HostLog`] does the same on
-//! zones, by the host. It promises the same
-//! counts for the same load on every machine; it draws nothing at random. What the whole drive of `devices` does
-//! beyond that (buffers, superblocks of dies, wear) is left out, so that a write takes tens of nanoseconds.
+//! [`Drive`] is an FTL in flat arrays that knows pages, reclaim units and handles, but no dies, no write buffer and
+//! no clock: the question takes a dozen replays of a whole trace to the steady state, so a write must take tens of
+//! nanoseconds. [`Load`] is the writes of a trace, eight bytes each. [`Policy`] gives each write a handle before
+//! the replay, so that a policy in Python is asked once, and [`study()`] replays the load until the write
+//! amplification settles. [`HostLog`] does the same on zones, by the host. Nothing is drawn at random: the same
+//! load gives the same counts on every machine.
 
 mod account;
 mod classes;

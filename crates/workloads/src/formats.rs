@@ -1,8 +1,13 @@
 //! The table of trace formats: the name, detection, reading and writing of each.
 //!
-//! A new format is one file in `formats/` with a `FORMAT` row, and its word in the table below.
-//! Readers of text see one line at a time, readers of binary formats a stream of bytes; none sees
-//! a file. They accept any bytes without panicking, and what they cannot read they describe.
+//! A new format is one file in `formats/` with a `FORMAT` row, and its word in the table below. A row is
+//! `Format::new(..)` with its special fields overridden (`row.rs`); without `detect` users must name the format.
+//! Its sample has at least two records, and the tests read it with every format. Readers of text see one line at a
+//! time, readers of binary formats a stream of bytes; none sees a file. They accept any bytes without panicking,
+//! and describe what they cannot read.
+//!
+//! A parser may have a fast path for plain lines (`LineParser::quick`, `read/plain.rs`). It gives up on all other
+//! lines, and must read the same as `line`; `oracle` tests and the fuzzer compare them.
 
 mod row;
 mod writing;

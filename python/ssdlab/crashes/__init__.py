@@ -1,8 +1,9 @@
 """Crash tests: an application runs once on the live device while all that it changes is recorded
 with its data; then images of the drive are made as a power cut at any instant leaves them.
 
-Of each image the file system is mounted, the application recovers, and a checker says whether what
-must be there is there. The parts:
+Of each image the file system is mounted, the application recovers, and a checker compares what it
+finds with what must be there. An image is mounted, never the running device, in a namespace of its
+own, so that no mount is left. The parts:
 
 - `recording` reads what the live device has recorded, `content` makes of it what the drive may
   hold, `plan` chooses the instants;

@@ -1,8 +1,11 @@
 """The live device: a simulated device that any program can use as a block device, over NBD or
 NVMe/TCP, as a file or in a virtual machine.
 
-`serve` begins, and is in `ssdlab` itself; the device then answers its clients on threads of its own
-until `LiveDevice.stop`.
+`serve` starts it, and is in `ssdlab` itself; the device then answers its clients on threads of its
+own until `LiveDevice.stop`. The command shows it on a page (`watch`), on a server for this machine
+alone: the page sends queries, which are not recorded, and orders, which need its key. The device
+keeps counters since its start and no state for viewers; `looker` computes rates from them at one
+interval, however many pages are open. So watching changes nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""`run` and `Experiment`: puts a workload on a device from Python."""
+"""`run` and `Experiment`: puts a workload on a device from Python.
+
+A strip over simulated time is a row of `over_time.STRIPS`, a rule of the verdict (terminal and
+report) a row of `verdict.RULES`. The changes that a verdict names are tried in `advice` before one
+is advised.
+"""
 
 from __future__ import annotations
 

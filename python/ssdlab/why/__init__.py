@@ -2,7 +2,9 @@
 
 Nothing is advised that was not simulated. Each seed is used for the experiment and for every
 change, so that all meet the same requests; a change is tried with more seeds until its interval
-proves or excludes a gain (`intervals.py`).
+proves or excludes a gain. The chance of an error is divided among all changes and all looks
+(`intervals.py`). A change is a row of `changes.TABLE`. The size of a trial follows from counts of
+the run, never from a clock, so any number of workers gives the same answer.
 """
 
 from __future__ import annotations

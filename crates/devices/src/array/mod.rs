@@ -5,9 +5,11 @@
 //! | none | striped (RAID-0), concatenated | one part for each member that it touches (`spread.rs`) |
 //! | mirror, parity disk, parity, double parity | striped | operations on stripes, and these into parts (`raid/`) |
 //!
-//! The request is answered when its last part is. Time belongs to the members; the array's next event is the
-//! earliest of theirs and its own. What is common to all arrays is here: the front, which has the requests
-//! (`front.rs`), and the members (`members.rs`).
+//! The request is answered when its last part is. The array's next event is the earliest of its members' (a
+//! tournament, `due.rs`) and its own. Common to all arrays are the front, which has the requests (`front.rs`), and
+//! the members (`members.rs`). `each.rs` alone knows which device each member is. `steering.rs` lets members clean
+//! together or in turn; reads then treat a cleaning member like a missing one. `sides.rs` splits the members over
+//! several threads.
 
 mod apart;
 mod clock;

@@ -1,4 +1,4 @@
-//! A cache: a fast device in front of another one, of whose lines it has copies.
+//! A cache: a fast device in front of another, with copies of its lines.
 //!
 //! | file | is for |
 //! |---|---|
@@ -16,8 +16,12 @@
 //! | `kept.rs` | the state between two runs, with those of both devices |
 //! | `tiers.rs`, `heat.rs` | no copies: each extent lies on one of both devices, by its heat |
 //!
-//! Both devices are whole devices: the cache knows only what it asked them. What it promises follows from what they do:
-//! a device that may lose what it has answered is flushed before a line counts as written back.
+//! Both devices are whole devices: the cache knows only its own requests to them. A line is clean once the backing
+//! device holds it for sure: where that may lose what it answered (`DeviceKind::keeps_answers`), after a flush. A
+//! request that changes lines holds them, so two changes of a line never overlap. A read that hits while nothing
+//! else is under way passes straight through (`pair.rs`). The ledger decides nothing; it exists only where the
+//! power may be cut, and every audit compares it with the map. In mode `tiered` the map is a permutation of lines,
+//! and two lines change places through memory that needs no power.
 
 #![expect(
     clippy::single_match_else,

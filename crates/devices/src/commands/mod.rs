@@ -1,9 +1,9 @@
-//! Commands of `NVMe` that are several steps, and namespaces: a device in front of any device, which asks it for
+//! Commands of `NVMe` that take several steps, and namespaces: a device in front of any device, which asks it for
 //! reads, writes, trims and flushes.
 //!
-//! A command is at most two steps: reads or trims at once, and then a write. Nobody holds data, so that the workload
-//! says how a comparison ends. Requests that are no such command are passed on as they are, so that of a workload without
-//! commands nothing changes.
+//! A command takes at most two steps: reads or trims at once, then a write. No data are held, so the workload
+//! decides how a comparison ends. All other requests are passed on unchanged, so a workload without commands has
+//! the same results.
 
 mod report;
 mod steps;

@@ -1,10 +1,9 @@
-//! A hard disk: heads that move, a spindle that turns, a buffer, and an order in which requests are
-//! served.
+//! A hard disk: heads, spindle, buffer, and the order in which requests are served.
 //!
-//! Service is computed when a request begins: heads and buffer are its own until it ends, so that the
-//! end is known. Where the disk is at an instant follows from the instant; nothing is random but the angle
-//! in the beginning. Beside the request that is served, a write that has been answered may be on its way
-//! to the disk, and sectors may be read ahead.
+//! Service is computed when a request begins: the angle follows from the time (`spindle.rs`), the position of the
+//! heads from the last access, and nothing else changes them before the request ends. So there are two events: a
+//! request ends, and a cached write is on the media. Read-ahead has none; its progress is computed when the next
+//! request begins (`buffer.rs`). Nothing is random but the angle in the beginning.
 
 mod buffer;
 mod cells;

@@ -1,9 +1,11 @@
-//! Prepared states of drives, kept in files: what prepares a drive is done once, for any number of runs.
+//! Prepared states of drives, kept in files: a drive is prepared once for any number of runs.
 //!
-//! An entry is found by what decides the state ([`key`]), so it is never that of another drive, load, seed or
-//! version of the engine. It has its name only when it is whole ([`entry`]); one that is damaged is removed, and the
-//! drive prepared anew. Results are the same to the bit with the cache and without. What goes wrong with a file of the
-//! cache never ends a run: it is said once ([`take_notices`]).
+//! An entry is found by all that decides the state ([`key`]): the keys of the device, the load and the contents of
+//! its files, the seed where anything is drawn, and a fingerprint of the engine's sources (`build.rs`). A new
+//! config key counts until a test shows that it does not decide the state. An entry gets its name when it is whole
+//! ([`entry`]); a damaged one is removed, and the drive prepared anew. A device that is saved only in part
+//! (`Persist::saves_all`) is prepared every time. Results are the same to the bit with the cache and without.
+//! Problems with a file of the cache never end a run: each is reported once ([`take_notices`]).
 
 mod entry;
 mod key;

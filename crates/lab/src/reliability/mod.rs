@@ -1,9 +1,10 @@
-//! How often an array loses data in years: a Monte Carlo of failures, repairs, latent defects and scrubs.
+//! Data losses of an array over years: a Monte Carlo of failures, repairs, latent defects and scrubs, without a
+//! device.
 //!
-//! There is no device in it. A group of members lives through its mission; losses are so rare that
-//! whenever a member is missing, trials go on from there with failures that come faster, and what they
-//! lose is weighed by how likely it was. The group itself continues unchanged, so its own losses are a
-//! check (`seen`). Each group has a generator of its own: results depend on the seed alone.
+//! A group of members lives through its mission (`group.rs`), with Weibull distributed times (`law.rs`). Losses are
+//! rare, so importance sampling is used: whenever a member is missing, trials with accelerated failures branch off,
+//! each weighted by its likelihood. The group itself continues unchanged, so its own losses are a check (`seen`).
+//! Each group has a generator of its own: results depend on the seed alone.
 
 mod drives;
 mod group;

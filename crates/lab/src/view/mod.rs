@@ -1,9 +1,10 @@
 //! A run in a view: it pauses where the viewer wants, and continues from there.
 //!
 //! It is the run of [`run_with`](crate::run_with), on a thread of its own, whose device stands behind a
-//! [gate](gate): before time advances past an instant the gate emits the state of the device, and waits
-//! for the next command. So the view shows the run itself, and its results are the same as without a
-//! view.
+//! [gate](gate): before time advances past the next frame, the gate reads the state of the blocks
+//! (`Examine::blocks`), emits a frame, and waits for the next command. So the view shows the run itself, with the
+//! same results, and runs without a view pay nothing. A frame is a JSON header and the cells that changed
+//! (`frames.rs`, `cells.rs`); the page keeps the old values, and so can go back in time.
 
 mod cells;
 mod frames;

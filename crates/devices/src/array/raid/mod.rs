@@ -1,14 +1,14 @@
-//! The redundancies of an array: mirrors and parity.
+//! Redundancies of an array: mirrors and parity.
 //!
-//! A request is cut into an operation for each stripe that it touches, and an operation into parts, each
-//! a request to a member: reads, and then writes of what follows from them. No data are kept: only that the right
-//! chunks are read and written at the right time, which the tests hold by giving each write a number
-//! (`symbolic.rs`). A read of one chunk for which nothing can be in the way passes straight to a member (`pass.rs`).
+//! A request is cut into an operation for each stripe, and an operation into parts, each a request to a member:
+//! reads, and then the writes that follow from them. No data are kept; tests give each write a number
+//! (`symbolic.rs`) and check that the right chunks are read and written. A read of one chunk without conflicts
+//! passes straight to a member (`pass.rs`).
 //!
-//! Each machine has its state to itself: `stripes.rs` who may use a stripe, `plans/` what an operation reads and
-//! writes, `log.rs` the room in logs, `rebuilds.rs` and `recovery.rs` what is made again after failures and power
-//! cuts; `array/members.rs` has the drives, `array/front.rs` the requests. They send each other messages
-//! (`message.rs`), which are handed on here: what follows from a message comes before what was sent after it.
+//! Each machine has private state: `stripes.rs` the queues of stripes, `plans/` the operations, `log.rs` the room
+//! in logs, `rebuilds.rs` and `recovery.rs` the repairs after failures and power cuts. They send each other
+//! messages (`message.rs`), which this file passes on, depth first. `geometry.rs` alone knows on which member a
+//! chunk lies.
 
 mod counts;
 mod failures;

@@ -1,9 +1,9 @@
 //! The block buffer: writes gather by block, and a block leaves whole (BPLRU, Kim and Ahn, FAST 2008).
 //!
-//! It is a machine like the others: it is told what is written, read and done, and says which block leaves and with
-//! which pages; `wire/blocks.rs` does that in time, and `untimed.rs` without. What is in a block is known by sector.
-//! A block that leaves takes no writes until it has left, and counts as dirty until then: a power cut finds it in a
-//! protected buffer.
+//! A machine before the queues: it is told what is written, read and done, and says which block leaves with which
+//! pages; `wire/blocks.rs` does that in time, and `untimed.rs` without. Sectors of a block are tracked one by one.
+//! A block that leaves takes no writes meanwhile, and is dirty until its last page is programmed: a power cut finds
+//! it in a protected buffer. Its page requests have owners from `page::OF_BLOCKS` on, behind those of the host.
 
 mod ahead;
 mod held;

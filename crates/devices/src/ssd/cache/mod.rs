@@ -1,9 +1,9 @@
-//! The write buffer: which write comes into it and when, the groups that fill in it, and when what was
-//! written is durable.
+//! The write buffer: admission of writes, the groups that fill, and when writes are durable.
 //!
-//! This is a machine beside others. A page has its place in the flash from the moment that it comes into the
-//! buffer. A group that is full becomes jobs for dies, which the caller hands on; the buffer learns from the
-//! caller that the loading of one has begun, and that it is programmed.
+//! A machine. A page gets its place in the flash when it enters the buffer, so the map tells where a page is and
+//! whether it is still here (`gather.rs`). A full group becomes jobs for dies; the caller reports when one is
+//! loaded and when it is programmed. A volatile buffer may be lost: there a victim is erased only after the
+//! programs of its copies and of the pages that supersede the rest.
 
 mod cut;
 mod gather;

@@ -1,6 +1,7 @@
 //! NAND parts by name: read, program and bus times of a die, with the source of each.
 //!
-//! A row is data for the keys of `[device.timing]` and `[device.cell]`; nothing here decides. Where a
+//! A row is data for the keys of `[device.timing]` and `[device.cell]`; nothing here decides. The program time is that
+//! of one page of each plane; `die_mb_per_s`, where a source has it, is compared with the rest by a test. Where a
 //! source is silent the number is a guess, and the row names its field in `guesses`.
 
 use super::SsdPartial;

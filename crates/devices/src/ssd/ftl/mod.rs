@@ -1,9 +1,20 @@
 //! The flash translation layer: decides where pages go and which blocks are cleaned, and acts on it.
 //!
-//! Everything here is volatile: it is lost in a power cut and can be [rebuilt](rebuild) from the
-//! [`Flash`]. No function knows what anything costs: the timed drive and fast-forward call the same
-//! ones. A decision (map, frontier, valid counts) holds from the moment an operation begins; the
-//! flash changes when it completes.
+//! Everything here is volatile: it is lost in a power cut and can be [rebuilt](rebuild) from the flash. Nothing
+//! here knows time or cost, so timed runs and fast-forward call the same functions. A decision (map, frontier,
+//! valid counts) holds from the moment an operation begins; the flash changes when it completes.
+//!
+//! - Writes: `choosing.rs` picks the domain (room, then the shortest queue, then the fewest valid pages),
+//!   `streams.rs` and `writing.rs` the frontier, `programming.rs` begins and completes the program.
+//! - Relocation (`relocation.rs`) empties a block for any reason: garbage collection, wear levelling
+//!   (`levelling.rs`), folding the SLC cache (`slc.rs`), refresh (`caring.rs`), merging log blocks (`logs.rs`,
+//!   `merging.rs`).
+//! - Optional features: map cache (`map_cache.rs`; the map itself is always whole), copy-on-write snapshots
+//!   (`snapshots.rs`), placement handles (`fdp.rs`) and reclaim groups (`reclaim_groups.rs`).
+//! - Fast-forward: `fast_forward.rs`, and behind a write buffer `untimed.rs` with `window.rs`. Runs of writes
+//!   without consequences take the faster `plain.rs` and `gathered.rs`.
+//! - `parts.rs` divides a drive for several threads. A feature whose state is not by domain, block or pool needs a
+//!   row in `Ftl::whole_because`.
 
 pub(in crate::ssd) mod ageing;
 mod ahead;

@@ -1,9 +1,15 @@
-//! What time and wear do to data: a clock of retention, the drift of levels, errors, and what a read makes of them.
+//! Retention, wear and read errors: a clock of retention, the drift of levels, and the steps of a read. Off by
+//! default.
 //!
-//! Physics alone: nothing here knows the map or what a controller remembers. [`law`](Law) has the equations,
-//! [`ladder`](Ladder) what a read does, [`Media`] the state of a drive, 20 bytes a block and none per page: what a page
-//! is like follows from a hash that stays the same until its block is erased, so that a page which fails goes on
-//! failing, whoever reads it and in whatever order.
+//! Physics alone: nothing here knows the map or the memory of a controller. [`law`](Law) has the equations,
+//! [`ladder`](Ladder) the steps of a read, [`Media`] the state of a drive, 20 bytes a block and none per page. The
+//! error rate of a page follows from a hash of its place and the erasures of its block, so a failing page keeps
+//! failing, whoever reads it and in whatever order. The flash owns this state, since it survives power cuts.
+//!
+//! `failing.rs` has dies and pages that fail, `losses.rs` the pages known to be lost, `forms.rs` the closed forms
+//! of losses; for a drive that is simulated in part, these are over its own word lines (`lines.rs`). A controller
+//! learns of old data only by reading: `patrol.rs` chooses the blocks, `wire/care.rs` acts, `ftl/caring.rs` moves
+//! the data.
 
 mod age;
 mod cell;

@@ -1,8 +1,8 @@
-//! Relocations under way: which blocks are being emptied, what of them is being read, and which are due for
-//! erasure.
+//! Relocations under way: the blocks that are being emptied, the reads of their pages, and the erasures that wait.
 //!
-//! This is a machine beside others: it says what dies are to read and to erase, and is told what they have done.
-//! Which block is cleaned and where its pages go are decisions of the [`Ftl`](super::ftl::Ftl).
+//! A machine: it says what dies are to read and to erase, and is told what they have done. `jobs.rs` serves units
+//! without a write buffer, `victims.rs` goes through the buffer. The [`Ftl`](super::ftl::Ftl) decides which block
+//! is cleaned and where its pages go.
 
 mod jobs;
 #[cfg(test)]

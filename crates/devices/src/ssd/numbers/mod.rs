@@ -1,8 +1,9 @@
 //! Tables of page numbers: the state of a drive per page, its largest arrays.
 //!
-//! A number takes 4 bytes, or 5 where the drive has too many pages for that. All are 0 at first, in memory
-//! that the system hands out zeroed and charges for when it is touched: what was never written costs
-//! nothing, nor does a copy of it or its place in a saved drive.
+//! A number takes 4 bytes, or 5 in a drive of 2^32 - 1 pages or more (`Geometry::wide`, decided once; in registers
+//! all have 64 bits). All are 0 at first, in memory that the system provides zeroed and charges for when it is
+//! touched: unwritten entries cost nothing, in memory, copies and saved drives. The limits are 2^40 - 2 pages, 2^24
+//! of them in a block, and 2^32 - 2 blocks (`shape/check.rs`).
 
 mod kept;
 mod raw;

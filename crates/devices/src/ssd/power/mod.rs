@@ -1,11 +1,16 @@
-//! Power cuts: their effect on the flash, and the recovery of the map.
+//! Power cuts: their effect on the flash, and the recovery of the map. Absent without
+//! `device.persistence.recovery`.
 //!
-//! `state.rs` is what a drive keeps for it. `tear.rs` has the effect of a cut on operations in progress;
-//! `steps.rs` is the recovery, step by step and in simulated time; `reader.rs` reads and erases in it,
-//! on the lanes and buses of
-//! the drive; `judge.rs` compares what was found with what had been answered (`truth.rs`); `trims.rs` keeps the
-//! record of trims, `checkpoint.rs` that of the map, and `own.rs` and `due.rs` write them. Without
-//! `device.persistence.recovery` there is none of this.
+//! A cut is physical: `tear.rs` applies it to operations in progress; behind a write buffer `cache/cut.rs` finds
+//! how far each group was programmed, on capacitor energy too, `groups.rs` the remains, and `cache/owned.rs` whose
+//! data they were. Then all controller state is dropped.
+//!
+//! Recovery is simulated in time: `steps.rs` has its steps, `reader.rs` its reads and erasures on the lanes and
+//! buses of the drive. `trims.rs` is the record of trims, `checkpoint.rs` that of the map; `own.rs` and `due.rs`
+//! write them as pages that queue like any other. `judge.rs` compares the recovered data with those that must
+//! survive (`truth.rs`), for the report only. `planted.rs` plants bugs, in tests alone.
+//!
+//! A run with cuts is driven through `engine::Interrupt`, so that a run without pays nothing.
 
 mod checkpoint;
 mod due;

@@ -1,8 +1,19 @@
-//! Where things are: counts of packages, dies, planes, blocks and pages, the numbering of each, and
-//! which unit, bus, pool and domain a block belongs to.
+//! Geometry: counts of packages, dies, planes, blocks and pages, the numbering of each, and the unit, bus, pool and
+//! domain of a block.
 //!
-//! Contradictory configurations end here, as an [`Invalid`] that names the keys; everything that
-//! is computed with a [`Geometry`] afterwards cannot fail.
+//! A *unit* does one operation at a time (`device.interleave`). A *pool* is how far a logical page may be placed
+//! (`device.pool`); logical pages are striped over the pools. A *domain* is the set of blocks that share open
+//! blocks (frontiers), a free list and a victim index: the smaller of unit and pool, or a plane where copy-back
+//! stays inside one or `active_blocks` asks for it. Behind a write buffer a domain is the drive, a die or a reclaim
+//! group.
+//!
+//! A logical page may be part of a flash page, or several; only `granule.rs` knows both sizes. A logical page over
+//! several packages makes a unit of several *lanes*. *Bound* units (a gang under shared control, the planes of a
+//! pair) begin operations together, and only of one kind. `queues.rs` and `die/` see only units, lanes, buses and
+//! bound sets.
+//!
+//! Contradictory configurations end here, as an [`Invalid`] that names the keys; each feature has a file of its
+//! constraints. Everything that is computed with a [`Geometry`] afterwards cannot fail.
 
 mod ageing;
 mod block_buffer;

@@ -1,9 +1,17 @@
-//! The wire between the machines of a drive: what one of them says is handed to the next, until all is said.
+//! The wire passes messages between the machines of a drive: the front (`front/`), queues and write buffer
+//! (`cache/`), dies (`die/`) and relocations (`mover/`). Beside them stand the FTL, which decides where pages go
+//! and knows no time, and the flash.
 //!
-//! The machines are the front (`front/`), the queues and the write buffer (`cache/`), dies (`die/`) and
-//! relocations (`mover/`); beside them stand the FTL, which decides where pages go and has no time, and the
-//! flash. No machine calls another. What follows from a message is put on a stack of what is [`Due`](super::due::Due) and taken from
-//! there: nothing here calls itself, so nothing has to be kept from doing so.
+//! A machine changes only its own state and reports what follows. It calls the FTL and the [clock](super::clock),
+//! but no other machine: the methods of [`Ssd`](super::Ssd) in this folder do. Work that follows within the same
+//! instant goes on the stack of [`Due`](super::due::Due), the last first, so that its order is that of nested calls
+//! without their depth. `work_off` (`due.rs`) empties the stack before the next event. Two turns could still begin
+//! inside themselves, and have a guard: those of waiting writes (`Cache::begin_turn`) and of bound units
+//! (`Queues::set_turn`).
+//!
+//! `requests.rs` takes requests to their pages and answers back. Without a write buffer `units.rs` decides what a
+//! unit does next; with one, `buffer.rs` moves pages through the buffer, groups to the dies, and cleans.
+//! `blocks.rs`, `map.rs`, `aged.rs`, `snapshots.rs` and `placement.rs` wire one feature each.
 
 mod aged;
 mod ageing;

@@ -1,7 +1,11 @@
-//! The operations under way: what each reads, what it writes once that is there, and when it is over.
+//! The operations under way: the reads of each, the writes that follow, and its end.
 //!
-//! What is read and written follows from what of the stripe is there (`reads.rs`, `writes.rs`, `repairs.rs`,
-//! `logging.rs`), which are functions without state. Here it is counted what an operation waits for.
+//! Reads and writes follow from the chunks of the stripe that are available (`reads.rs`, `writes.rs`, `repairs.rs`,
+//! `logging.rs`), which are functions without state. This file counts what an operation waits for.
+//!
+//! A data chunk is written as soon as its old value has been read. If another member fails before its own old value
+//! has been read, the operation cannot restart; the missing value is reconstructed around the gap
+//! (`reads::read_around`).
 
 mod cuts;
 mod logging;
