@@ -338,7 +338,7 @@ fn a_key_makes_another_entry_or_leaves_the_state_as_it_is() {
     for (device, key) in
         DRIVES.into_iter().flat_map(|device| keys.iter().map(move |key| (device, key)))
     {
-        for _ in 0..depth(1, 2, 8) {
+        for _ in 0..depth(1, 1, 8) {
             let drawn = value("ssd", key, &Config::default(), &mut dice).unwrap_or_default();
             if !drawn.is_empty() {
                 cases.push((device, format!("{}={drawn}", key.path)));
