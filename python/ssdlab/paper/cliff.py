@@ -355,7 +355,7 @@ def _figure(found: Mapping[str, Results], scale: int) -> Figure:
     for name, results in found.items():
         written, x, y = 0.0, [], []
         for it in results.to_dict()["slc_cache"]["phases"]:
-            if it["written_bytes"]:
+            if it["written_bytes"] and it["seconds"]:
                 size = it["written_bytes"] * scale / GB
                 x += [written, written + size]
                 y += [it["written_bytes"] / it["seconds"] / GB] * 2
