@@ -60,6 +60,10 @@ test: check-tools ## run every check and test: Rust, the wheel, Python
 	$(STEP) "tests of Python" $(PYTEST)
 	@$(STEP)
 
+.PHONY: laws
+laws: dist/.stamp-tested ## print the laws of the house: today's figures, and what they are to become
+	@$(BIN)/python python/tests/support/house_laws.py
+
 # Of everything a little: what fits into a minute once the tests of Rust are built.
 .PHONY: quick
 quick: check-tools ## check formatting, run unit tests, a few digests and laws: a minute

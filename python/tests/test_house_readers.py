@@ -1,14 +1,14 @@
 """The readers behind the laws of the house, on sources made up for the purpose."""
 
-import house_state
-from house import Crate, circles, python_imports, structs, ties, tokens, without_tests
+import house_types
+from house import Crate, circles, python_imports, ties, tokens, without_tests
 
 
 def test_fields_are_counted():
     many = "".join(f"    /// A: b.\n    pub(super) f{n}: Map<u8, [u8; 2]>,\n" for n in range(16))
-    text = f"/// It.\n/// Its fields are columns.\n#[derive(Debug)]\npub struct A {{\n{many}}}\n"
-    assert [*structs(text)] == [("A", 16, "It. Its fields are columns. #[derive(Debug)]")]
-    assert [*structs("fn a() {}\n// fields\n\nstruct B<'a> { a: &'a u8 }")] == [("B", 1, "")]
+    text = f"/// Its fields are columns.\n#[derive(Debug)]\npub struct A {{\n{many}}}\n"
+    assert [*house_types.structs(tokens(text))] == [("A", 16)]
+    assert [*house_types.structs(tokens("struct B<'a> { a: &'a u8 } struct C(u8);"))] == [("B", 1)]
 
 
 def test_circles_in_python_are_found():
@@ -73,9 +73,19 @@ def test_imports_within_a_function_count_in_rust():
 
 
 def test_what_is_compiled_for_tests_does_not_count():
-    cut = "struct A { #[cfg(test)] log: Vec<u8>, kept: u8 }\nfn f() {}"
-    words, _ = without_tests(tokens(cut))
-    assert " ".join(words) == "struct A { kept : u8 } fn f ( ) { }"
+    cut = """struct A { #[cfg(test)] log: Vec<u8>, kept: u8 }
+    #[cfg(test)] pub(super) fn g() { "}" }
+    #[cfg(test)] #[path = "x/y.rs"] mod z; #[cfg(test)] mod w;
+    fn f() {}"""
+    code, files = without_tests(cut)
+    assert code.split() == ["struct", "A", "{", "kept:", "u8", "}", "fn", "f()", "{}"]
+    assert files == ["x/y.rs", "w.rs"]
+
+
+def test_comments_and_strings_are_no_code():
+    text = """f(b"a\\"b", r#"c"d"#, 'e', '\\'', 'g: loop) /* h
+    */ // i"""
+    assert tokens(text) == ["f", "(", '"', ",", '"', ",", '"', ",", '"', ",", ":", "loop", ")"]
 
 
 def test_writes_from_other_files_are_found():
@@ -101,13 +111,13 @@ struct Own { mine: u8 }
     )
     files = {"lib.rs": "mod a; mod b;", "a.rs": types + " }", "b.rs": writer}
     found = ["total", "when", "many", "lent", "kept"]
-    assert [*house_state.foreign_writes(Crate(files))] == [("b.rs", it, ["a.rs"]) for it in found]
+    assert [*house_types.foreign_writes(Crate(files))] == [("b.rs", it, ["a.rs"]) for it in found]
     # A type that a folder declares is written within the folder.
     for path, by in (("a/b.rs", "a/mod.rs"), ("a/b/c.rs", "a.rs")):
         files = {"lib.rs": "mod a;", by: types + " }", path: writer}
-        assert [*house_state.foreign_writes(Crate(files))] == []
+        assert [*house_types.foreign_writes(Crate(files))] == []
     files = {"lib.rs": types + " }", "b.rs": writer}
-    assert len([*house_state.foreign_writes(Crate(files))]) == len(found)
+    assert len([*house_types.foreign_writes(Crate(files))]) == len(found)
 
 
 def test_circles_of_calls_over_several_files_are_found():
@@ -117,34 +127,50 @@ def test_circles_of_calls_over_several_files_are_found():
         "b.rs": "use super::a::A;\nimpl<T> A<T> where T: X { fn g(&self) { if x { Self::h(1) } } }",
         "c.rs": "use crate::a::*;\nimpl Run for A<u8> { fn h(&self) -> impl B { self.f::<u8>() } }",
     }
-    assert [*house_state.circles_of_calls(Crate(files))] == [("A", ["f", "g", "h"])]
-    # A circle within a file is recursion, and another type of the same name another type.
-    whole = {"lib.rs": "mod a;", "a.rs": "struct A; impl A { fn f(&self) { self.f(); self.g() } }"}
-    whole["a.rs"] += " impl A { fn g(&self) { self.f() } }"
-    assert [*house_state.circles_of_calls(Crate(whole))] == []
+    assert [*house_types.circles_of_calls(Crate(files))] == [("A", ["f", "g", "h"])]
+    # A method that calls itself is recursion, and another type of the same name another type.
+    whole = {"lib.rs": "struct A; impl A { fn f(&self) { self.f() } fn g(&self) { self.f() } }"}
+    assert [*house_types.circles_of_calls(Crate(whole))] == []
     files["c.rs"] = "struct A;\nimpl Run for A { fn h(&self) { self.f() } }"
-    assert [*house_state.circles_of_calls(Crate(files))] == []
+    assert [*house_types.circles_of_calls(Crate(files))] == []
+
+
+MESSAGES = """
+impl A {
+    fn begin(&mut self) { self.due.push(Due::Next(1)); self.work_off(); }
+    fn work_off(&mut self) {
+        while let Some(due) = self.due.pop() {
+            match due {
+                Due::Next(n) if n > 0 => { self.go_on(); }
+                Due::Next(_) | Due::Over => self.end(),
+            }
+        }
+    }
+    fn go_on(&mut self) { self.then(&[Due::Over, Due::Next(0)]) }
+    fn end(&mut self) {}
+}
+"""
+
+
+def test_a_message_that_is_put_on_a_list_is_a_call_of_its_handler():
+    """By whatever name messages go; where nothing puts them back there is no circle."""
+    for name in ("Due", "Todo"):
+        text = MESSAGES.replace("Due", name)
+        (found,) = house_types.circles_of_calls(Crate({"lib.rs": f"struct A; {text}"}))
+        assert found == ("A", [f"{name}::Next", "go_on"])
+    ended = MESSAGES.replace(", Due::Next(0)", "")
+    assert [*house_types.circles_of_calls(Crate({"lib.rs": f"struct A; {ended}"}))] == []
+    # An event that comes later may bring about the next one.
+    later = MESSAGES.replace("push(Due", "push(at, Due")
+    assert [*house_types.circles_of_calls(Crate({"lib.rs": f"struct A; {later}"}))] == []
 
 
 def test_numbers_that_stand_for_variants_are_found():
     def decodes(text):
-        return house_state.decodes_numbers([it for it, _ in tokens(text)])
+        return house_types.decodes_numbers(tokens(text))
 
     assert decodes(
         "match n >> 4 { 0 => A, 1 => { match m { B => {} } } 2 => C, _ => unreachable!() }"
     )
     assert not decodes("match n { 0 | 1 => A, 2 => B, even if even % 2 == 0 => C, 4 => D }")
     assert not decodes("match n { 1.0 => A, 2.0 => B, 3.0.. => C, 4..6 => D }")
-
-
-def test_the_share_of_the_largest_type_is_told():
-    one = "use a::b;\n\n/// A.\npub struct A {\n    b: u8,\n}\n\n"
-    one += "impl Run for A {\n    fn f() {\n    }\n}\n"
-    tests = "#[cfg(test)]\nmod tests {\n    fn long() {\n    }\n}\n"
-    assert house_state.largest_share(one + tests) == 1
-    assert house_state.largest_share(one + "fn g() {\n}\nstruct B;\n") == 7 / 10
-    assert (
-        house_state.largest_share("import x\n\nclass A(B):\n    a = 1\n\n    b = 2\n\n\nc = 3\n")
-        == 3 / 4
-    )
-    assert house_state.largest_share("fn f() {}\n") == 0

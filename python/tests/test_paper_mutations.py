@@ -44,6 +44,11 @@ def different(before, after, prefix=""):
         ("tR x 2", FLASH, {"timing.read": "50us"}),
         ("tR x 2", TODAY, {"timing.read": "90us, 90us, 114us"}),
         ("program x 1.5", FLASH, {"timing.program": "300us"}),
+        (
+            "program x 1.5",
+            FLASH | {"timing": {"program": "3495253ns"}},
+            {"timing.program": "5242.88us"},
+        ),
         ("cleaner random", FLASH, {"cleaning.policy": "random"}),
         ("copy-back toggled", FLASH, {"cleaning.copy_back": True}),
         (

@@ -59,15 +59,14 @@ def test_a_device_that_is_its_own_model_is_met(monkeypatch):
 FAST, SLOW = Ran(800_000, 8.0, 20_000, 1.0), Ran(20_000, 8.0, 1_500, 0.1)
 
 
-def test_runs_are_judged():
-    verdicts = {row.name: row.verdict for row in swapping.judged({"flash": FAST, "disk": SLOW})}
-    assert verdicts["live: flash / disk"] == "pass"
-    assert verdicts["live, on flash: wait for a page, us"] == "pass"
-    # One that swaps nothing, or not on what is served, is faster than the device can be.
-    early = Ran(800_000, 2.0, 40_000, 1.0)
-    verdicts = {row.name: row.verdict for row in swapping.judged({"flash": early, "disk": early})}
-    assert verdicts["live: flash / disk"] == "fail"
-    assert verdicts["live, on flash: wait for a page, us"] == "fail"
+def test_runs_by_the_clock_are_shown():
+    """Their figures depend on the machine, and beside one stands a simulated one."""
+    rows = {row.name: row for row in swapping.shown({"flash": FAST, "disk": SLOW})}
+    assert {row.verdict for row in rows.values()} == {"info"}
+    assert rows["live: flash / disk"].simulated == pytest.approx(40)
+    wait = rows["live, on flash: wait for a page, us"]
+    assert wait.simulated == pytest.approx(350)
+    assert wait.published > 100
 
 
 @pytest.mark.parametrize(
@@ -91,4 +90,6 @@ def test_a_program_swaps_on_served_devices():
     rows = swapping.rows()
     if rows[0].simulated is None:
         pytest.skip(rows[0].note)
-    assert [row.verdict for row in rows] == ["info", "info", "pass", "pass"], rows
+    assert [row.verdict for row in rows] == ["info"] * 4, rows
+    assert rows[2].simulated > 2, "a disk is slower"
+    assert rows[3].simulated > 0.8 * rows[3].published, "no faster than the device can be"

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 /// The folder of the cache, whether it is in use or not; None where the environment names none.
 #[pyfunction]
-pub fn cache_folder() -> Option<PathBuf> {
+pub(crate) fn cache_folder() -> Option<PathBuf> {
     CacheSettings::folder_of_user()
 }
 
 /// The bound of the cache in bytes; None where it is switched off.
 #[pyfunction]
-pub fn cache_bound() -> PyResult<Option<u64>> {
+pub(crate) fn cache_bound() -> PyResult<Option<u64>> {
     let settings = CacheSettings::of_user();
     let settings = settings.map_err(|error| crate::errors::InputError::new_err(error.0))?;
     Ok(settings.map(|it| it.most_bytes))
@@ -21,14 +21,14 @@ pub fn cache_bound() -> PyResult<Option<u64>> {
 /// The entries of the cache in a folder as a JSON list, the one that was used last first.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as Python hands it over")]
-pub fn cache_entries(py: Python<'_>, folder: PathBuf) -> PyResult<String> {
+pub(crate) fn cache_entries(py: Python<'_>, folder: PathBuf) -> PyResult<String> {
     crate::errors::detached(py, || lab::cache_json(&folder))
 }
 
 /// Makes room in the cache for a converted trace of that size that is written already, by removing what was not used
 /// for longest: whether there can be any.
 #[pyfunction]
-pub fn cache_make_room(bytes: u64) -> PyResult<bool> {
+pub(crate) fn cache_make_room(bytes: u64) -> PyResult<bool> {
     let settings = CacheSettings::of_user();
     let settings = settings.map_err(|error| crate::errors::InputError::new_err(error.0))?;
     Ok(settings.is_some_and(|it| lab::cache_make_room(&it, bytes)))
@@ -37,6 +37,6 @@ pub fn cache_make_room(bytes: u64) -> PyResult<bool> {
 /// Removes all entries of the cache in a folder: how many there were, and their bytes.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as Python hands it over")]
-pub fn cache_clear(folder: PathBuf) -> PyResult<(u64, u64)> {
+pub(crate) fn cache_clear(folder: PathBuf) -> PyResult<(u64, u64)> {
     Ok(lab::cache_clear(&folder)?)
 }

@@ -366,25 +366,25 @@ fn owned(py: Python<'_>, numbers: Vec<i64>) -> PyResult<Py<PyAny>> {
 }
 
 /// The exception that a policy raised, for the caller of the drive.
-pub type Raised = Arc<Mutex<Option<PyErr>>>;
+pub(crate) type Raised = Arc<Mutex<Option<PyErr>>>;
 
 /// Keeps what was raised first: what came later is its consequence.
-pub fn put_raised(raised: &Raised, error: PyErr) {
+pub(crate) fn put_raised(raised: &Raised, error: PyErr) {
     raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
 }
 
 /// Takes what was raised.
-pub fn take_raised(raised: &Raised) -> Option<PyErr> {
+pub(crate) fn take_raised(raised: &Raised) -> Option<PyErr> {
     raised.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// Whether an exception is meant to end the program, as Ctrl-C is.
-pub fn is_final(py: Python<'_>, error: &PyErr) -> bool {
+pub(crate) fn is_final(py: Python<'_>, error: &PyErr) -> bool {
     !error.is_instance_of::<PyException>(py)
 }
 
 /// A policy that is a Python object with a method `step`.
-pub struct PythonCleaner {
+pub(crate) struct PythonCleaner {
     step: Py<PyAny>,
     raised: Raised,
     /// The arrays of each domain that it has been asked about, by the address of the array of valid pages.
@@ -393,7 +393,7 @@ pub struct PythonCleaner {
 
 impl PythonCleaner {
     /// The policy `object`; what it raises goes to `raised`.
-    pub fn new(object: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<Self> {
+    pub(crate) fn new(object: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<Self> {
         let step = object.getattr("step")?.unbind();
         Ok(PythonCleaner { step, raised: Arc::clone(raised), arrays: HashMap::new() })
     }

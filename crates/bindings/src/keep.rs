@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 /// What the drive of the experiment made of `layers` loses of so many bytes of data after an age, such as
 /// "1y at 40C", with so many P/E cycles behind it, as JSON text.
 #[pyfunction]
-pub fn keep(
+pub(crate) fn keep(
     py: Python<'_>,
     layers: Vec<PyLayer>,
     age: String,
@@ -27,7 +27,7 @@ pub fn keep(
 /// JSON text.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "as Python hands it over")]
-pub fn retention(py: Python<'_>, layers: Vec<PyLayer>, class: String) -> PyResult<String> {
+pub(crate) fn retention(py: Python<'_>, layers: Vec<PyLayer>, class: String) -> PyResult<String> {
     detached(py, || {
         let experiment = experiment(layers)?;
         lab::retention(&experiment, &class)
@@ -39,6 +39,6 @@ pub fn retention(py: Python<'_>, layers: Vec<PyLayer>, class: String) -> PyResul
 
 /// The figures of the closed forms for which there are published ones, as JSON text.
 #[pyfunction]
-pub fn media_forms() -> String {
+pub(crate) fn media_forms() -> String {
     lab::media_forms().to_string()
 }

@@ -126,7 +126,7 @@ fn failed(error: TraceError, raised: Option<PyErr>) -> PyErr {
 /// Write amplification of each pass, and by tenth of a pass, where one stream writes every page once a pass in an order
 /// drawn anew: of a drive of `units` units of `unit_pages` pages, of which the share `use_of` holds data.
 #[pyfunction]
-pub fn permutation_passes(
+pub(crate) fn permutation_passes(
     py: Python<'_>,
     use_of: f64,
     unit_pages: u32,
@@ -143,7 +143,7 @@ pub fn permutation_passes(
 /// the share of the flash in use, that of the capacity, those of small objects in space and in bytes, and the capacities
 /// written before and while it is counted.
 #[pyfunction]
-pub fn cache_amplification(
+pub(crate) fn cache_amplification(
     py: Python<'_>,
     load: (f64, f64, f64, f64, f64, f64),
     placed: bool,
@@ -171,7 +171,7 @@ pub fn cache_amplification(
 /// in use, the shares of the pages written in order and over them, and the capacities written before and while it is
 /// counted. `over` is uniform, zoned or zipf, `given` none, shared or each.
 #[pyfunction]
-pub fn stream_amplification(
+pub(crate) fn stream_amplification(
     py: Python<'_>,
     load: (f64, f64, f64, f64, f64),
     over: &str,

@@ -82,7 +82,7 @@ pub(crate) fn trace_convert(
 }
 
 /// Processes a trace without the interpreter's lock, and calls Python periodically.
-pub fn watched<T: Send>(
+pub(crate) fn watched<T: Send>(
     py: Python<'_>,
     progress: Option<Bound<'_, PyAny>>,
     work: impl FnOnce(lab::Watch<'_>) -> Result<T, TraceError> + Send,

@@ -6,20 +6,27 @@
 
 // Its macro is used by all that follow.
 #[macro_use]
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod kit;
 
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 pub mod array;
 mod array_report;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod building;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 pub mod cache;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 pub mod commands;
 mod device_kind;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 pub mod disk;
 pub mod energy;
 pub mod latency;
 pub mod law;
 mod looks;
 mod model;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 pub mod ssd;
 mod together;
 

@@ -4,6 +4,7 @@
 //! `engine`), and where its statistics become results. Wall-clock time never influences a result; how
 //! long a run took is reported apart from it.
 
+#![expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 // What only the live device asks for is compiled without it too.
 #![cfg_attr(not(all(feature = "live", target_os = "linux")), allow(dead_code))]
 

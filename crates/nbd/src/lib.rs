@@ -16,10 +16,12 @@
 mod answer;
 mod answering;
 mod asking;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod attached;
 mod catalogue;
 mod chunks;
 mod clients;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod clock;
 mod connection;
 mod control;
@@ -32,13 +34,16 @@ mod guest;
 mod health;
 mod hearing;
 mod listen;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod local;
 mod measure;
 mod mount;
 mod negotiation;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod nvme;
 mod orders;
 mod patience;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod pending;
 mod placement;
 mod protocol;
@@ -56,6 +61,7 @@ mod vhost;
 mod virtio_disk;
 mod waiting;
 mod wanted;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod zones;
 mod zoning;
 

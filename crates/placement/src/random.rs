@@ -2,10 +2,10 @@
 
 /// Splitmix64 (Steele, Lea, Flood 2014): a generator of full period in one word of state.
 #[derive(Debug, Clone)]
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Random {
+    pub(crate) fn new(seed: u64) -> Random {
         Random(seed)
     }
 
@@ -17,17 +17,17 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    pub fn below(&mut self, count: u32) -> u32 {
+    pub(crate) fn below(&mut self, count: u32) -> u32 {
         ((u128::from(self.next()) * u128::from(count)) >> 64) as u32
     }
 
     /// Whether something of this chance happens.
-    pub fn chance(&mut self, of: f64) -> bool {
+    pub(crate) fn chance(&mut self, of: f64) -> bool {
         ((self.next() >> 11) as f64) < of * (1u64 << 53) as f64
     }
 
     /// A number from 0 to 1.
-    pub fn share(&mut self) -> f64 {
+    pub(crate) fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 }

@@ -9,28 +9,35 @@
 //! they do, `kinds/` builds. One thread may be started, which reads a trace ahead (`records/ahead.rs`); no
 //! request depends on it. `record.rs`, which they pass on, needs none of them.
 
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod chains;
 mod chance;
 mod checks;
 mod closed_loop;
 mod distribution;
 mod error;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod extents;
 mod file_program;
 mod files;
 mod footprint;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod formats;
 mod in_flight;
 mod kind;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod kinds;
 mod locality;
 mod pattern;
 mod permutation;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod read;
 mod record;
 mod records;
 mod replay;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod script;
+#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod streams;
 mod time_scale;
 mod units;

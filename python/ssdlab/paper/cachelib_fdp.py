@@ -75,7 +75,7 @@ def _shape(tenths: Sequence[float]) -> Row:
     squares = sum((a - b) ** 2 for a, b in zip(tenths, TENTHS, strict=True))
     off = (squares / len(tenths)) ** 0.5
     note = f"at most {RMS}: 1.00 at the start of a pass, 3.86 in its third tenth"
-    return Row("one stream, 7.68 TB, tenths of a pass, rms off", None, off, None, note, off <= RMS)
+    return Row("one stream, 7.68 TB, tenths of a pass, rms off", None, off, note=note, most=RMS)
 
 
 def _cache(study: Study, writes: tuple[float, float]) -> list[Row]:
@@ -94,5 +94,5 @@ def _cache(study: Study, writes: tuple[float, float]) -> list[Row]:
     ]
     note = "FDP gains little where small objects take most of the drive"
     gain = dlwa(1.0, 0.64, 0.95, False) / (rows[-1].simulated or 1.0)
-    rows.append(Row("the same, without / with", None, gain, None, note, gain < 2.0))
+    rows.append(Row("the same, without / with", None, gain, note=note, least=1, most=2))
     return rows

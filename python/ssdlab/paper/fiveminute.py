@@ -13,7 +13,7 @@ from typing import Any
 
 from ssdlab.costing.rule import break_even_seconds
 from ssdlab.paper.derived import SATA_2008
-from ssdlab.paper.item import Item, Row
+from ssdlab.paper.item import WIDEST, Item, Row
 from ssdlab.paper.study import Study
 
 SUMMARY = "The five-minute rule 1987, 1997, 2007, and with simulated rates"
@@ -106,7 +106,16 @@ def run(study: Study) -> Item:
             None,
             worse[0] / worse[-1],
             note="memory is worth more beside a drive that cleans",
-            holds=worse[0] > worse[1] > worse[2],
+        )
+    )
+    rows.append(
+        Row(
+            "the same by read share, each / the one before, at least",
+            None,
+            min(more / fewer for more, fewer in zip(worse, worse[1:], strict=False)),
+            note="the more is written, the longer the interval",
+            least=1.01,
+            most=WIDEST,
         )
     )
     return Item("fiveminute", "The five-minute rule", rows, derived=(SATA_2008,))

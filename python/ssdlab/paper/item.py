@@ -13,14 +13,20 @@ from ssdlab.paper.derived import Derived, consumed
 Verdict = Literal["pass", "fitted", "arithmetic", "not reproduced", "not judged", "info", "fail"]
 #: Every verdict, in the order in which they are counted.
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+#: The largest over the smallest figure that bear out a claim: of one between them, half or twice
+#: as much does not.
+WIDEST = 4.0
 
 
 @dataclass(frozen=True)
 class Row:
     """One figure of an item, published and simulated, in the unit that its name says.
 
-    Where the study makes a claim instead of giving a number, `holds` says whether the simulated
-    figure bears it out, and `note` is the claim. A figure that was used to find a constant of the
+    Where the study makes a claim instead of giving a number, the simulated figure bears it out if
+    it is `least` at least and `most` at most, and `note` is the claim. No claim is so wide that
+    half the figure and twice the figure bear it out as well: a figure of which only the direction
+    is known, and which lies far on that side, is shown without a verdict. So is one beside which
+    stands a figure that is simulated itself. A figure that was used to find a constant of the
     simulation is `fitted`: it is shown, and proves nothing; `Item` sets that from what its
     experiments were derived from. One that no simulation could change, a constant of the preset or
     a sum of published numbers, is `arithmetic`, and proves as little.
@@ -35,11 +41,18 @@ class Row:
     simulated: float | None
     tolerance_percent: float | None = None
     note: str = ""
-    holds: bool | None = None
+    least: float | None = None
+    most: float | None = None
     fitted: bool = False
     arithmetic: bool = False
     missed: str = ""
     unjudged: str = ""
+
+    def __post_init__(self) -> None:
+        beyond = self.most is None or self.most > WIDEST * (self.least or 0.0) > 0
+        if (self.least is not None and beyond) or (self.tolerance_percent or 0.0) >= 100:
+            wide = "a claim that half and twice the figure bear out as well"
+            raise ValueError(f"{self.name}: {wide}")
 
     @property
     def difference_percent(self) -> float | None:
@@ -77,8 +90,10 @@ class Row:
         They agree when neither exceeds the other by more than the tolerance: 25 % is 1.25 times
         as much, or as little.
         """
-        if self.holds is not None:
-            return self.holds
+        if self.most is not None:
+            if self.simulated is None:
+                return None
+            return (self.least or 0.0) <= self.simulated <= self.most
         if not self.published or self.simulated is None or self.tolerance_percent is None:
             return None
         most = 1 + self.tolerance_percent / 100
@@ -86,9 +101,14 @@ class Row:
 
     @property
     def explained(self) -> str:
-        """The note, and why the figure is missed or not judged."""
+        """The note, the bounds of the claim, and why the figure is missed or not judged."""
         why = {"not reproduced": self.missed, "not judged": self.unjudged}.get(self.verdict, "")
-        return "; ".join(part for part in (self.note, why) if part)
+        bounds = ""
+        if self.most is not None:
+            bounds = (
+                f"{self.least:.4g} to {self.most:.4g}" if self.least else f"at most {self.most:.4g}"
+            )
+        return "; ".join(part for part in (self.note, bounds, why) if part)
 
     def to_dict(self) -> dict[str, Any]:
         """The row as `ssdlab paper --json` has it."""

@@ -60,10 +60,13 @@ def run(study: Study) -> Item:
             "a sum, which the workload has right: 2 x 32 layers x 8 heads x 128 x 2 B x 256"),
         Row("share of prompts that is written, %", 100 * (1 - HIT), 100 * missed, 3,
             "that of hits is asked for; the workload keeps it while objects are evicted"),
-        Row("of the drive, objects evicted in order", None, drive["fifo"], None,
-            "below that of least recently used ones", drive["fifo"] < drive["lru"]),
-        Row("of the drive, least recently used evicted", None, drive["lru"], None,
-            "trims keep it below that without", drive["lru"] < drive["no trim"]),
+        Row("of the drive, objects evicted in order", None, drive["fifo"]),
+        Row("of the drive, evicted in order / least recently used first", None,
+            drive["fifo"] / drive["lru"], note="objects of an age are deleted together",
+            least=0.5, most=1),
+        Row("of the drive, least recently used evicted", None, drive["lru"]),
+        Row("of the drive, the same, with trims / without", None, drive["lru"] / drive["no trim"],
+            note="trims keep it below that without", least=0.5, most=1),
         Row("of the drive, the same, a handle for each size", None, drive["lru, by size"]),
     ]  # fmt: skip
     return Item("kv-offload", "Keys and values of language models", rows)

@@ -15,7 +15,7 @@ from ssdlab.running import Experiment
 #: A flash device with all its keys, and the keys to change, without "device.".
 Change: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
 
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ns)?")
 
 
 def _times(factor: float, *keys: str) -> Change:
@@ -29,7 +29,10 @@ def _times(factor: float, *keys: str) -> Change:
 
 
 def _scaled(times: str, factor: float) -> str:
-    return _NUMBER.sub(lambda found: f"{float(found[0]) * factor:.10g}", times)
+    """The times by `factor`, in whole nanoseconds."""
+    return _TIME.sub(
+        lambda it: f"{round(float(it[1]) * factor, 0 if it[2] else 3):.10g}{it[2] or ''}", times
+    )
 
 
 def _waits(device: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ssdlab.calibration.regression import line
 from ssdlab.paper import swapping
-from ssdlab.paper.item import Item, Row
+from ssdlab.paper.item import WIDEST, Item, Row
 from ssdlab.paper.maghraoui import WITHIN
 from ssdlab.paper.study import Study
 from ssdlab.results import Results
@@ -77,9 +77,9 @@ def _rows(name: str, on: Mapping[str, Results]) -> list[Row]:
             f"{name}: flash / disk",
             None,
             rate["flash"] / rate["disk"],
-            None,
-            log,
-            rate["flash"] > LOG_AXIS * rate["disk"],
+            note=log,
+            least=LOG_AXIS,
+            most=WIDEST * LOG_AXIS,
         )
     )
     for device, missed in (("model", ONE_AT_A_TIME), ("model by depth", "")):

@@ -142,15 +142,17 @@ def _sequential(unit: int, quick: bool) -> dict[str, Any]:
 def _bytes(found: Mapping[tuple[int, int], float]) -> list[Row]:
     """Bytes programmed for a byte of random writes: in proportion to the unit."""
     least = found[UNITS[0], 4]
-    rows = [
+    name = "random 4 KiB: bytes programmed for a byte"
+    rows = [Row(f"{name}, unit of {UNITS[0]} KiB", None, least)]
+    rows += [
         Row(
-            f"unit of {unit} KiB: bytes programmed for a byte, random 4 KiB",
-            least * unit / UNITS[0] if unit > UNITS[0] else None,
-            found[unit, 4],
-            PROPORTIONAL if unit > UNITS[0] else None,
-            note="expected: that on a unit of 4 KiB times the unit" if unit > UNITS[0] else "",
+            f"{name}, unit of {unit} KiB / of {UNITS[0]} KiB",
+            unit / UNITS[0],
+            found[unit, 4] / least,
+            PROPORTIONAL,
+            note="in proportion to the unit",
         )
-        for unit in UNITS
+        for unit in UNITS[1:]
     ]
     name = "unit of 16 KiB: life under random 16 KiB over that under 4 KiB"
     life = found[16, 4] / found[16, 16]

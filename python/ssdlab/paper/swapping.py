@@ -27,9 +27,6 @@ MIB = 1 << 20
 SPACE, WORKING_SET, MEMORY, SECONDS = 512 * MIB, 192 * MIB, 96 * MIB, 8.0
 #: The devices that are served.
 DEVICES = {"flash": "zeus-linear", "disk": "scsi-15k"}
-#: A disk is slower by at least this. A wait for a page is no shorter than this share of a model's:
-#: what the kernel, the way to the server and a busy machine add makes it longer.
-SLOWER, SHORTEST = 2, 0.8
 #: What a program of this much memory must hold beside its pages.
 PROGRAM = f"""
 import json, mmap, random, resource, time
@@ -102,11 +99,11 @@ def rows() -> list[Row]:
     except (OSError, subprocess.CalledProcessError) as error:
         note = f"the system refuses: {error}"
         return [Row("live: a program that swaps, touches/s", None, None, note=note)]
-    return judged(ran)
+    return shown(ran)
 
 
-def judged(ran: Mapping[str, Ran]) -> list[Row]:
-    """What is claimed of the runs."""
+def shown(ran: Mapping[str, Ran]) -> list[Row]:
+    """What the programs did: by the clock of this machine, so without verdicts."""
     import ssdlab
 
     found = [Row(f"live, on {name}: touches/s", None, it.rate) for name, it in ran.items()]
@@ -116,9 +113,7 @@ def judged(ran: Mapping[str, Ran]) -> list[Row]:
             "live: flash / disk",
             None,
             flash.rate / disk.rate,
-            None,
-            f"{flash.faults:,} and {disk.faults:,} page faults",
-            flash.rate > SLOWER * disk.rate,
+            note=f"{flash.faults:,} and {disk.faults:,} page faults",
         )
     )
     workload = {
@@ -140,8 +135,7 @@ def judged(ran: Mapping[str, Ran]) -> list[Row]:
             "live, on flash: wait for a page, us",
             wait,
             flash.wait_us,
-            note="published: the workload paging on that device; the machine adds to it",
-            holds=flash.wait_us > SHORTEST * wait,
+            note="beside it the workload paging on that device; the machine adds to it",
         )
     )
     return found

@@ -42,7 +42,7 @@ def _row(name: str, bucket: str, published: int, count: float) -> Row:
     title = f"{name}: blocks {bucket}"
     if published == 0:
         note = "no block is left below 80 % of the mean"
-        return Row(title, published, count, note=note, holds=count == 0)
+        return Row(title, published, count, note=note, most=0.0)
     if bucket == BUCKETS[-1] and name != "+ Migration":
         return Row(title, published, count, wear.TOLERANCE, "the blocks that hold only cold data")
     missed = "" if name == "+ Migration" else wear.TIES

@@ -39,28 +39,30 @@ def run(study: Study) -> Item:
     rows = []
     for size in SIZES:
         tiers, cache = found[size, "tiers"], found[size, "cache"]
+        shared = sum(shares[:size])
         hits, others = tiers["cache"]["hit_share"], cache["cache"]["hit_share"]
         rows += [
             Row(
                 f"reads on the fast device, of {size:,} pages, %",
-                100 * sum(shares[:size]),
+                100 * shared,
                 100 * hits,
                 3,
                 "the share of the load on as many of the most popular pages",
             ),
             Row(
                 f"mean read with {size:,} fast pages, us",
-                hits * FAST_US + (1 - hits) * SLOW_US,
+                shared * FAST_US + (1 - shared) * SLOW_US,
                 tiers.host.read.mean_us,
-                5,
-                "what each device takes, by the shares simulated; swaps add to it",
+                15,
+                "what each device takes, by these shares; a miss takes as long as 100 hits",
             ),
             Row(
                 f"hits of a cache of {size:,} pages under LRU, of those of the tiers",
                 None,
                 others / hits,
                 note="heat remembers what LRU forgets: fewer",
-                holds=others < hits,
+                least=0.5,
+                most=1.0,
             ),
         ]
     uniform = found["uniform"]["cache"]

@@ -1,12 +1,15 @@
-"""Finds the rows of a study that no simulation can change.
+"""Finds the rows of a study that say nothing of the simulation, whatever their verdict.
 
 An item is run again on results of which every number is another one. A row that stays as it was is
-made of constants: it would pass whatever the simulator does.
+made of constants: it would pass whatever the simulator does. One whose published figure is another
+one compares the simulation with itself. And a row that half of its figure and twice as much bear
+out as well cannot fail.
 """
 
 import copy
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 
 from ssdlab.paper import Item, Row, Study
 from ssdlab.results import Results
@@ -57,10 +60,22 @@ def _other(value, path: str):
     return value * factor or factor
 
 
-def arithmetic_and_simulated(
-    run: Callable[[Study], Item], study: Study, item: Item
-) -> tuple[list[Row], list[Row]]:
-    """The rows of `item`, a run of `study`, that stay the same and those that do not."""
-    again = {row.name: row.simulated for row in run(Distorted(study)).rows}
-    constant = [row for row in item.rows if again.get(row.name) == row.simulated]
-    return constant, [row for row in item.rows if again.get(row.name) != row.simulated]
+def again(run: Callable[[Study], Item], study: Study, item: Item) -> list[tuple[Row, Row | None]]:
+    """Each row of `item`, a run of `study`, and the same of other results; None if it is gone."""
+    found = {row.name: row for row in run(Distorted(study)).rows}
+    return [(row, found.get(row.name)) for row in item.rows]
+
+
+def perturbed(row: Row) -> list[Row]:
+    """The row with other figures; of none at all, with one."""
+    assert row.simulated is not None
+    figures = [0.5 * row.simulated, 2 * row.simulated] if row.simulated else [1.0]
+    return [replace(row, simulated=figure) for figure in figures]
+
+
+def passes_at_any_value(row: Row) -> bool:
+    """Whether the row is judged, and none of these figures fails it.
+
+    Another sign is none of them: it fails all that is counted or measured.
+    """
+    return row.verdict == "pass" and all(it.verdict == "pass" for it in perturbed(row))

@@ -49,70 +49,54 @@ def crates():
     }
 
 
-def structs(text):
-    """Every struct with named fields: its name, how many, and the comment directly above it."""
-    head = r"^([ \t]*(?:pub(?:\([^)]*\))?\s+)?struct\s+(\w+)[^;{}()]*)\{"
-    for found in re.finditer(head, text, re.M):
-        end = re.compile(rf"^{re.match(r'[ 	]*', found[1])[0]}}}", re.M).search(
-            text, found.end()
-        )
-        rest = [kind for kind, _ in _tokens(text[found.end() : end.end() if end else None])]
-        depth = fields = 0
-        for token, following in zip(rest, [*rest[1:], ""], strict=True):
-            if token == "}" and depth == 0:
-                break
-            depth += (token in "([{") - (token in ")]}")
-            fields += depth == 0 and following == ":" and token.isidentifier()
-        above = []
-        for line in reversed(text[: found.start()].splitlines()):
-            if not re.match(r"\s*(//|#\[|#!\[|\)\]|[\w\s(),=\"-]+\)\]$)", line):
-                break
-            above.append(line.strip().lstrip("/").strip())
-        yield found[2], fields, " ".join(reversed(above))
+#: Comments, strings, characters and lifetimes.
+_HIDDEN = re.compile(
+    r"//[^\n]*|/\*.*?\*/|b?r(#*)\".*?\"\1|b?\"(?:\\.|[^\"\\])*\"|b?'(?:\\.[^']*|[^'\\])'|'\w+", re.S
+)
+_TOKEN = re.compile(r"\$?\w+|::|[^\s\w]")
+_OF_TESTS = re.compile(r"#\s*\[\s*cfg\s*\(\s*test\s*\)\s*\]")
 
 
-@cache
+def _hide(found):
+    text = found[0]
+    comment = text[0] == "/" or (text[0] == "'" and text[-1] != "'")
+    return (" " if comment else '"') + re.sub(r"[^\n]", " ", text[1:])
+
+
+def masked(text):
+    """Rust of the same length: comments and lifetimes are blank, of a string a mark stays."""
+    return _HIDDEN.sub(_hide, text)
+
+
 def tokens(text):
-    """The tokens of Rust, each with its text; without comments, a string or a character as one."""
-    return [*_tokens(text)]
+    """The tokens of Rust without comments; a string or a character is one quotation mark."""
+    return _TOKEN.findall(masked(text))
 
 
-def _tokens(text):
-    pattern = (
-        r"//[^\n]*|/\*.*?\*/|(?P<string>b?r(#*)\".*?\"\2|b?\"(?:\\.|[^\"\\])*\"|b?'(?:\\[^']+|[^'\\])')"
-        r"|'\w+|(?P<token>\$?\w+|::|[^\s\w])"
-    )
-    for found in re.finditer(pattern, text, re.S):
-        if found["string"]:
-            yield '"', found["string"]
-        elif found["token"]:
-            yield found["token"], found["token"]
+def without_tests(text):
+    """The text, masked, without what is compiled for tests only, and the files of its modules."""
+    hidden, kept, files, start = masked(text), [], [], 0
+    while found := _OF_TESTS.search(hidden, start):
+        kept.append(hidden[start : found.start()])
+        start = _end_of_item(hidden, found.end())
+        item = hidden[found.end() : start]
+        if (module := re.search(r"\bmod\s+(\w+)\s*;", item)) is not None:
+            path = re.search(r'path\s*=\s*"([^"]*)', text[found.end() : start])
+            files.append(path[1] if path else f"{module[1]}.rs")
+    return "".join(kept) + hidden[start:], files
 
 
-def without_tests(words):
-    """The tokens without what is compiled for tests only, and the files of its modules."""
-    kept, files, n = [], [], 0
-    while n < len(words):
-        if [it[0] for it in words[n : n + 7]] != ["#", "[", "cfg", "(", "test", ")", "]"]:
-            kept.append(words[n])
-            n += 1
-            continue
-        item, depth = [], 0
-        n += 7
-        while n < len(words):
-            token = words[n][0]
-            item.append(words[n])
-            n += 1
-            depth += (token in "([{") - (token in ")]}")
-            # A field ends at its comma, all else at a brace or semicolon.
-            ends = "," if [it[0] for it in item[1:2]] == [":"] else "};"
-            if depth == 0 and token in ends:
-                break
-        plain = [it[0] for it in item]
-        if plain[-1] == ";" and "mod" in plain:
-            file = next((text.strip('"') for kind, text in item if kind == '"'), None)
-            files.append(file or plain[plain.index("mod") + 1] + ".rs")
-    return [it[0] for it in kept], files
+def _end_of_item(hidden, start):
+    """Where an item ends: a field at its comma, all else at a brace or a semicolon."""
+    field = re.match(r"\s*(?:pub\s*(?:\([^)]*\)\s*)?)?\w+\s*:(?!:)", hidden[start:])
+    depth = 0
+    for found in re.compile(r"[()\[\]{},;]").finditer(hidden, start):
+        depth += (found[0] in "([{") - (found[0] in ")]}")
+        if depth < 0:
+            return found.start()
+        if depth == 0 and found[0] in ("," if field else "};"):
+            return found.end()
+    return len(hidden)
 
 
 def flattened(words, n):
@@ -141,19 +125,21 @@ class Crate:
     """The modules of a crate, by their path from the root, and what they take from each other."""
 
     def __init__(self, files):
-        self.files, self.words, tests = {}, {}, set()
+        self.files, self.words, self.lines, tests = {}, {}, {}, set()
         for path, text in files.items():
-            words, of_tests = without_tests(tokens(text))
+            code, of_tests = without_tests(text)
+            words = _TOKEN.findall(code)
             parts = Path(path).with_suffix("").parts
             name = () if parts == ("lib",) else parts[:-1] if parts[-1] == "mod" else parts
             self.files[name], self.words[name] = path, words
+            self.lines[name] = sum(not line.isspace() for line in code.splitlines() if line)
             folder = (
                 Path(path).parent if parts[-1] in ("mod", "lib") else Path(path).with_suffix("")
             )
             tests |= {(folder / file).as_posix() for file in of_tests}
             tests |= {(Path(path).parent / file).as_posix() for file in of_tests if "_" in file}
         for name in [name for name, path in self.files.items() if path in tests]:
-            del self.files[name], self.words[name]
+            del self.files[name], self.words[name], self.lines[name]
         self.modules = set(self.files)
         self.bound = {name: {} for name in self.modules}
         self.globs = defaultdict(list)

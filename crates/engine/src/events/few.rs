@@ -4,7 +4,7 @@ use super::key::{is_before, is_same};
 
 /// Events in order of time, in a ring.
 #[derive(Debug, Clone)]
-pub struct Few {
+pub(super) struct Few {
     keys: Box<[u128; PLACES]>,
     from: usize,
     count: usize,
@@ -13,7 +13,7 @@ pub struct Few {
 const PLACES: usize = 32;
 
 /// The most that it holds. One more in its middle moves half of them, which is dearer than to use the wheel.
-pub const MOST: usize = 20;
+pub(super) const MOST: usize = 20;
 
 const _: () = assert!(MOST < PLACES && PLACES.is_power_of_two());
 
@@ -29,7 +29,7 @@ impl Few {
         self.count == 0
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.count
     }
 
@@ -40,13 +40,13 @@ impl Few {
     }
 
     #[inline]
-    pub fn first(&self) -> Option<u128> {
+    pub(super) fn first(&self) -> Option<u128> {
         (self.count > 0).then(|| self.keys[self.from % PLACES])
     }
 
     /// Adds an event behind all others; whether that is where it belongs, and there is room.
     #[inline]
-    pub fn push(&mut self, key: u128) -> bool {
+    pub(super) fn push(&mut self, key: u128) -> bool {
         // Of an empty list this is one that was there before: wherever the new one goes is right.
         let last = self.place(self.count.wrapping_sub(1));
         if is_before(key, self.keys[last]) || self.count >= MOST {
@@ -59,7 +59,7 @@ impl Few {
     }
 
     /// Adds an event where it belongs; whether there is room.
-    pub fn insert(&mut self, key: u128) -> bool {
+    pub(super) fn insert(&mut self, key: u128) -> bool {
         let (from, count) = (self.from, self.count);
         if count >= MOST {
             return false;
@@ -93,21 +93,21 @@ impl Few {
 
     /// Removes the first, of which there is one; and the one that is first then.
     #[inline]
-    pub fn pass_first(&mut self) -> Option<u128> {
+    pub(super) fn pass_first(&mut self) -> Option<u128> {
         self.from = self.from.wrapping_add(1) % PLACES;
         self.count = self.count.wrapping_sub(1);
         self.first()
     }
 
     /// Removes the first and returns it.
-    pub fn take_first(&mut self) -> Option<u128> {
+    pub(super) fn take_first(&mut self) -> Option<u128> {
         let first = self.first()?;
         self.pass_first();
         Some(first)
     }
 
     /// Removes an event; whether it was there.
-    pub fn remove(&mut self, key: u128) -> bool {
+    pub(super) fn remove(&mut self, key: u128) -> bool {
         let is_it = |number: &usize| is_same(self.keys[self.place(*number)], key);
         let Some(number) = (0..self.count).find(is_it) else {
             return false;

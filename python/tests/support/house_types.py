@@ -1,5 +1,5 @@
-"""Reads out of Rust who changes what: fields that other files write, circles of calls between the
-methods of a type, and numbers that stand for variants.
+"""Reads out of Rust what types consist of and who changes what: fields that other files write,
+circles of calls between the methods of a type, and numbers that stand for variants.
 
 Nothing here knows the types of expressions. A write is of a field that has this name anywhere in
 the crate, and a file that declares such a field is believed to write its own. So some writes are
@@ -37,25 +37,34 @@ def owned(path, by):
     return path == by or (at.name != "lib.rs" and folder in PurePosixPath(path).parents)
 
 
-def restricted(words):
-    """How many items are `pub(super)`, `pub(crate)` or `pub(in ..)`."""
-    following = zip(words, words[1:], words[2:], strict=False)
-    return sum(it[:2] == ("pub", "(") and it[2] in ("super", "crate", "in") for it in following)
+def structs(words):
+    """Every struct with named fields of a file, and how many it has."""
+    for name, inside in declared(words):
+        yield name, len([*named_fields(inside)])
 
 
 def fields(words):
     """The names of the fields of all structs of a file."""
+    for _, inside in declared(words):
+        yield from named_fields(inside)
+
+
+def declared(words):
+    """Every struct with named fields, and the words of its braces."""
     for n, word in enumerate(words):
         if word != "struct" or not words[n + 1].isidentifier():
             continue
         start = next(i for i in range(n, len(words)) if words[i] in "{;(")
-        if words[start] != "{":
-            continue
-        depth = 0
-        for i in range(start + 1, closing(words, start)):
-            depth += (words[i] in "([{") - (words[i] in ")]}")
-            if depth == 0 and words[i + 1] == ":" and words[i].isidentifier():
-                yield words[i]
+        if words[start] == "{":
+            yield words[n + 1], words[start + 1 : closing(words, start)]
+
+
+def named_fields(inside):
+    depth = 0
+    for word, following in zip(inside, [*inside[1:], ""], strict=True):
+        depth += (word in "([{") - (word in ")]}")
+        if depth == 0 and following == ":" and word.isidentifier():
+            yield word
 
 
 def writes(words):
@@ -157,21 +166,108 @@ def called(body):
             yield name
 
 
-def circles_of_calls(crate):
-    """The circles of methods that call each other across files, by type."""
-    types = defaultdict(lambda: (defaultdict(set), defaultdict(set)))
+def patterns(words):
+    """The variants that a body matches on: the enum, the variant, and the words of its arm."""
+    for n, word in enumerate(words):
+        if word != "match" or words[n - 1] in (".", "::"):
+            continue
+        while words[n] != "{":
+            n = closing(words, n) + 1 if words[n] in "([" else n + 1
+        end = closing(words, n)
+        n += 1
+        while n < end:
+            arrow = n
+            while arrow < end and words[arrow : arrow + 2] != ["=", ">"]:
+                arrow = closing(words, arrow) + 1 if words[arrow] in "([{" else arrow + 1
+            heads, n = words[n:arrow], arrow + 2
+            begin = n
+            if n < end and words[n] == "{":
+                n = closing(words, n) + 1
+            while n < end and words[n] != "," and words[begin] != "{":
+                n = closing(words, n) + 1 if words[n] in "([{" else n + 1
+            body = words[begin:n]
+            n += n < end and words[n] == ","
+            for a, b, c in zip(heads, heads[1:], heads[2:], strict=False):
+                if b == "::" and a[:1].isupper():
+                    yield a, c, body
+
+
+def queued(words):
+    """The enums of which values are put on a list to be worked on in this instant.
+
+    What is put there with a time comes later: an event may bring about the next one of its kind.
+    """
+    for n in range(len(words) - 4):
+        if words[n] == "." and words[n + 1] in ("push", "push_back", "push_front"):
+            call, enum, path = words[n + 2 : n + 5]
+            if call == "(" and path == "::" and enum[:1].isupper():
+                yield enum
+
+
+def methods_of(crate):
+    """By type: its methods, each with its bodies and files. A name can have several, of traits."""
+    types = defaultdict(lambda: defaultdict(list))
     for module, words in crate.words.items():
         for name, block in blocks(words):
-            calls, files = types[crate.defining((*module, name))]
             for method, body in methods(block):
-                calls[method] |= {*called(body)}
-                files[method].add(crate.files[module])
-    for (_, name), (calls, files) in types.items():
-        known = {a: {b: () for b in to if b in calls} for a, to in calls.items()}
-        for circle in circles(known):
+                types[crate.defining((*module, name))][method].append((body, crate.files[module]))
+    return types
+
+
+def named_variants(words):
+    for a, b, c in zip(words, words[1:], words[2:], strict=False):
+        if b == "::" and a[:1].isupper():
+            yield a, c
+
+
+def circles_of_calls(crate):
+    """By type: circles of its methods, where putting a message on a queue is a call of its handler.
+
+    A message is an enum of which a method puts values on a list, and on which one matches.
+    """
+    for (_, name), known in methods_of(crate).items():
+        bodies = {method: [body for body, _ in found] for method, found in known.items()}
+        every = [body for found in bodies.values() for body in found]
+        put = {it for body in every for it in queued(body)}
+        # Of a body that matches on messages, the arms are the handlers'.
+        arms = [[it for it in patterns(body) if it[0] in put] for body in every]
+        handled = {(enum, variant) for found in arms for enum, variant, _ in found}
+        messages = {enum for enum, _ in handled}
+
+        def edges(words, handled=handled, bodies=bodies):
+            reached = {it for it in called(words) if it in bodies}
+            return reached | {f"{a}::{b}" for a, b in named_variants(words) if (a, b) in handled}
+
+        calls = defaultdict(set)
+        for method, found in bodies.items():
+            for body in found:
+                own = [it for it in patterns(body) if it[0] in messages]
+                reached = edges(body)
+                if own:
+                    within = [arm for *_, arm in own]
+                    reached = edges(outside(body, within))
+                    reached -= {f"{enum}::{variant}" for enum, variant, _ in own}
+                    for enum, variant, arm in own:
+                        calls[f"{enum}::{variant}"] |= edges(arm)
+                calls[method] |= reached
+        graph = {a: dict.fromkeys(to, ()) for a, to in calls.items()}
+        for circle in circles(graph):
             # One name alone is a method that calls another type's of the same name.
-            if len(circle) > 1 and len(set().union(*(files[it] for it in circle))) > 1:
+            if len(circle) > 1:
                 yield name, circle
+
+
+def outside(body, arms):
+    """The words of a body that belong to none of these arms."""
+    n, kept = 0, []
+    todo = [arm for arm in arms if arm]
+    while n < len(body):
+        if todo and body[n : n + len(todo[0])] == todo[0]:
+            n += len(todo.pop(0))
+        else:
+            kept.append(body[n])
+            n += 1
+    return kept
 
 
 def decodes_numbers(words):
@@ -196,31 +292,3 @@ def decodes_numbers(words):
         if any({it, it + 1, it + 2} <= {*arms} for it in arms):
             return True
     return False
-
-
-TESTS = re.compile(r"^#\[cfg\(test\)\]\n(?:#.*\n)*mod \w+ (?:\{\n(?:.*\n)*?\})", re.M)
-BESIDE = re.compile(r"\s*(//.*|#.*)?$|(pub(\([^)]*\))? )?(use|mod|import|from)\b")
-TYPE = re.compile(
-    r"(?:pub(?:\([^)]*\))? )?(?:unsafe )?(?:struct|enum|trait|class|impl\b(?:.* for)?)"
-    r"(?:<.*?>)? (\w+)"
-)
-
-
-def largest_share(text):
-    """The share of its code that the largest type of a file has: its declaration and its `impl`s.
-
-    Sources are formatted, so an item ends where another line begins without a blank. Neither tests
-    nor comments nor imports are counted.
-    """
-    of_types, lines, item = defaultdict(int), 0, None
-    for line in TESTS.sub("", text).splitlines():
-        if BESIDE.match(line):
-            continue
-        if found := TYPE.match(line):
-            item = found[1]
-        elif line[0] not in " })":
-            item = None
-        lines += 1
-        of_types[item] += 1
-    of_types.pop(None, None)
-    return max(of_types.values(), default=0) / max(lines, 1)
