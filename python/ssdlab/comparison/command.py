@@ -196,7 +196,9 @@ def _side(
     if is_preset and device is not None:
         raise _core.InputError(f"--device {device}: {named} is the preset of a device itself")
     file = None if is_preset else Path(named)
-    layers = stack.below(file, named if is_preset else device, trace, workload, columns)
+    layers = stack.below(
+        file, named if is_preset else device, trace, workload, columns, assignments
+    )
     layers += stack.above(assignments, seed)
     if allow_code:
         layers = permitting(layers)

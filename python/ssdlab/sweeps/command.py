@@ -149,7 +149,7 @@ def sweep(
     several = len(experiments) > 1
     bases = [
         Base(
-            permitted(stack.below(experiment, device, trace, workload, columns)),
+            permitted(stack.below(experiment, device, trace, workload, columns, assignments)),
             peers,
             above,
             {"experiment": os.fspath(experiment)} if several and experiment is not None else {},

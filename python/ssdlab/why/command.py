@@ -99,6 +99,7 @@ def why(
         overrides["trace"],
         overrides["workload"],
         overrides["columns"],
+        overrides["assignments"],
     ) + stack.above(overrides["assignments"], overrides["seed"])
     if allow_code:
         layered = layers.permitting(layered)
