@@ -37,7 +37,7 @@ def below(
     if workload is not None:
         stack.append(sources.from_name("workload", workload))
     if trace is not None:
-        stack += layers.from_trace(f"--trace {trace}", trace, columns)
+        stack += layers.from_trace(f"--trace {trace}", trace, columns, layers.keys_of(assignments))
         from ssdlab import foreign
 
         for described in (experiment, device):
@@ -60,8 +60,8 @@ def _refuse_preset(experiment: Path) -> None:
 
 def _names_load(assignments: Sequence[str]) -> bool:
     """Whether single keys name a load of another kind."""
-    keys = [it.partition("=")[0].strip() for it in assignments]
-    return any(key in ("workload", "workload.kind", "workload.path") for key in keys)
+    named = ("workload", "workload.kind", "workload.path")
+    return any(key in named for key in layers.keys_of(assignments))
 
 
 def above(assignments: Sequence[str], seed: int | None) -> list[layers.Layer]:

@@ -24,6 +24,10 @@ from ssdlab.sweeps import space
 from ssdlab.sweeps.backends import Lost
 
 
+#: Options that name what is below single keys, as `stack.below` takes them.
+BELOW = ("device", "trace", "workload", "columns", "assignments")
+
+
 @click.command(
     cls=ExamplesFirst,
     examples=[
@@ -126,10 +130,7 @@ def compare(
                 found: Any = grid.compare_over(
                     a,
                     b,
-                    below=stack.below(
-                        None,
-                        *(overrides[it] for it in ("device", "trace", "workload", "columns")),
-                    ),
+                    below=stack.below(None, *(overrides[it] for it in BELOW)),
                     assignments=overrides["assignments"],
                     axes=[space.from_option(axis, False) for axis in axes],
                     minimize=minimize,

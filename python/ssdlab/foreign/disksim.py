@@ -184,9 +184,9 @@ class _Experiment:
             names = listed.said if listed is not None and isinstance(listed.said, list) else []
             for value in names:
                 if str(value) not in drives:
-                    of = instances.get(str(value))
                     absent = ", ".join(self.parameters.absent)
-                    why = f"; {absent} is not there" if of is not None and absent else ""
+                    is_known = str(value) in instances and absent
+                    why = f"; {absent} is not there" if is_known else ""
                     raise InputError(
                         f"{block.path}:{value.line}: {block.type} {block.name}: {value} is no "
                         f"instance of an ssdmodel_ssd or of a disksim_disk{why}"

@@ -61,8 +61,8 @@ def keys(block: Block, bus_ms: float) -> tuple[dict[str, Any], list[str]]:
     device["overhead"] = _overhead(given, is_cached)
     device["buffer"] = _buffer(given)
     _queue(given)
-    for value, names in NEUTRAL.items():
-        given.neutral(*names, fine=(value,))
+    for fine, names in NEUTRAL.items():
+        given.neutral(*names, fine=(fine,))
     given.left.pop("Avg sectors per cylinder", None)
     return device, [*notes, *given.rest()]
 

@@ -191,7 +191,9 @@ def layers_of(
     if workload is not None:
         stack += _section("workload", workload)
     if trace is not None:
-        stack += layers.from_trace("argument trace", trace)
+        stack += layers.from_trace(
+            "argument trace", trace, changed=[*(set or {}), *_keys(sections)]
+        )
         from ssdlab import foreign
 
         for described in (experiment, device):
@@ -204,6 +206,11 @@ def layers_of(
     if seed is not None:
         stack += layers.from_seed("argument seed", seed)
     return layers.permitting(stack) if allow_code else stack
+
+
+def _keys(sections: Mapping[str, Any]) -> list[str]:
+    """The keys of the load among the sections, as `set` calls them."""
+    return [f"workload.{key}" for key in sections.get("workload", {})]
 
 
 def _refuse_key(name: str, value: Any) -> None:
