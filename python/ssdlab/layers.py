@@ -114,6 +114,23 @@ def keys_of(assignments: Iterable[str]) -> list[str]:
     return [it.partition("=")[0].strip() for it in assignments]
 
 
+def names_load(stack: Iterable[Layer]) -> bool:
+    """Whether a layer says what is asked of the device, and not only how many requests."""
+    for layer in stack:
+        lines = [line for line in layer.text.splitlines() if "workload" in line]
+        if all(line.startswith("workload.requests ") for line in lines):
+            continue
+        from ssdlab import toml
+
+        try:
+            said = toml.parse(layer.source, layer.text).get("workload", {})
+        except InputError:
+            return True  # the engine says what is wrong with it
+        if not isinstance(said, Mapping) or set(said) - {"requests"}:
+            return True
+    return False
+
+
 #: Keys that say how the engine itself reads the file of a trace.
 READ_AS = ("workload.format", "workload.columns")
 

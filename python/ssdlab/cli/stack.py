@@ -58,6 +58,20 @@ def _refuse_preset(experiment: Path) -> None:
             )
 
 
+def default_load(stack: Sequence[layers.Layer]) -> str:
+    """A line for below a table where nobody has named a load, so that the default ran; else none.
+
+    >>> default_load(layers.from_options(["workload.read_share=1"]))
+    ''
+    """
+    if layers.names_load(stack):
+        return ""
+    import json
+
+    load = json.loads(_core.resolve_json(list(stack)))["title"].rpartition(" under ")[2]
+    return f"Note: no load was named, so the default one ran, {load}; --workload names another\n"
+
+
 def _names_load(assignments: Sequence[str]) -> bool:
     """Whether single keys name a load of another kind."""
     named = ("workload", "workload.kind", "workload.path")

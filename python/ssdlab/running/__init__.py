@@ -184,16 +184,14 @@ def layers_of(
         raise _core.InputError("trace and workload exclude each other: a trace is a workload")
     stack: list[Layer] = []
     if experiment is not None:
-        is_other = trace is not None or workload is not None or "workload" in sections
+        is_other = trace is not None or _is_load(workload) or _is_load(_load_in(set or {}))
         stack += _file_or_mapping("argument experiment", experiment, is_other)
     if device is not None:
         stack += _section("device", device)
     if workload is not None:
         stack += _section("workload", workload)
     if trace is not None:
-        stack += layers.from_trace(
-            "argument trace", trace, changed=[*(set or {}), *_keys(sections)]
-        )
+        stack += layers.from_trace("argument trace", trace, changed=set or {})
         from ssdlab import foreign
 
         for described in (experiment, device):
@@ -208,9 +206,16 @@ def layers_of(
     return layers.permitting(stack) if allow_code else stack
 
 
-def _keys(sections: Mapping[str, Any]) -> list[str]:
-    """The keys of the load among the sections, as `set` calls them."""
-    return [f"workload.{key}" for key in sections.get("workload", {})]
+def _is_load(workload: Part | None) -> bool:
+    """Whether a workload is one, and not keys of the one that an experiment has."""
+    if isinstance(workload, Mapping):
+        return not workload.keys().isdisjoint(("kind", "preset", "path"))
+    return workload is not None
+
+
+def _load_in(assigned: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of `workload` among single keys."""
+    return {key.removeprefix("workload."): it for key, it in assigned.items() if "workload." in key}
 
 
 def _refuse_key(name: str, value: Any) -> None:

@@ -129,7 +129,7 @@ def _run(
     elif not quiet:
         from ssdlab.running import display
 
-        _show(display.results_table(results, sys.stdout))
+        _show(display.results_table(results, sys.stdout) + stack.default_load(layered))
         if why:
             from ssdlab.why.command import after_run
 
