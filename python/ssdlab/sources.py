@@ -14,6 +14,11 @@ OTHERS = (".fio", ".job", ".ini", ".diskspd", ".cmd", ".bat", ".xml", ".parv")
 MANY = 4
 
 
+def is_experiment(path: str | os.PathLike[str]) -> bool:
+    """Whether a file says what is to be run, and is no result of a run, by its ending."""
+    return os.path.splitext(path)[1] in (".toml", *OTHERS)
+
+
 def from_experiment(path: str | os.PathLike[str], *, has_other_load: bool = False) -> list[Layer]:
     """The layers of what says what is run: TOML, results, a file of fio, DiskSpd, MQSim, DiskSim.
 

@@ -33,6 +33,7 @@ def files(tmp_path, monkeypatch):
     (tmp_path / "drive.toml").write_text(DRIVE)
     (tmp_path / "loaded.toml").write_text(LOADED)
     (tmp_path / "fio.json").write_text(json.dumps(FIO))
+    (tmp_path / "job.fio").write_text("[a]\nrw=randread\nbs=4k\nsize=1m\n")
     return tmp_path
 
 
@@ -66,6 +67,7 @@ def test_a_load_that_varies_is_named(ssdlab, files):
 
 
 SIDES = {
+    "a job of fio and a drive": ("job.fio", "drive.toml", 256),
     "fio and a file": ("fio.json", "drive.toml", 256),
     "a file and fio": ("drive.toml", "fio.json", 256),
     "fio and a preset": ("fio.json", "samsung-pm9a3", 256),

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from ssdlab import _core, layers, portable, reading, running
+from ssdlab import _core, layers, portable, reading, running, sources
 from ssdlab._core import InputError
 from ssdlab.comparison import load, measured
 from ssdlab.confidence import CONFIDENCE, margin
@@ -280,7 +280,7 @@ class _Side:
 
     @classmethod
     def of(cls, name: str, side: Side, allow_code: bool) -> _Side:
-        if isinstance(side, str | os.PathLike) and not os.fspath(side).endswith(".toml"):
+        if isinstance(side, str | os.PathLike) and not sources.is_experiment(side):
             side = Results.load(side)
         if isinstance(side, Results):
             schema = side.get("schema")

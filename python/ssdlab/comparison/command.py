@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from ssdlab import _core, delivery, forms, layers, terminal
+from ssdlab import _core, delivery, forms, layers, sources, terminal
 from ssdlab.charts import matplotlib
 from ssdlab.cli import completion, stack
 from ssdlab.cli.options import PATH, ExamplesFirst, no_cache, override_options
@@ -170,7 +170,7 @@ def compare(
 
 def _is_whole(named: str) -> bool:
     """Whether a side says a device and its workload by itself, or by the options beside it."""
-    is_file = os.path.exists(named) or named.endswith(".toml")
+    is_file = os.path.exists(named) or sources.is_experiment(named)
     return is_file or _core.preset_layer("device", named) is not None
 
 
@@ -206,7 +206,7 @@ def _side(
     if measured.is_fio(named):
         return named
     is_preset = _core.preset_layer("device", named) is not None
-    if not is_preset and not named.endswith(".toml"):
+    if not is_preset and not sources.is_experiment(named):
         if device or trace or workload or assignments or seed is not None:
             raise _core.InputError(
                 f"{named}: results were run already; --device, --trace, --workload, --set and "

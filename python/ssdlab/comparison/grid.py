@@ -182,7 +182,7 @@ def sides(
 
 
 def _is_experiment(said: str) -> bool:
-    return said.endswith(".toml") or os.path.exists(said)
+    return sources.is_experiment(said) or os.path.exists(said)
 
 
 def side(name: str, said: str) -> tuple[list[Layer], list[Layer]]:
@@ -195,8 +195,8 @@ def side(name: str, said: str) -> tuple[list[Layer], list[Layer]]:
     if said == AS_IS:
         return [], []
     key = said.partition("(")[0]
-    if said.endswith(".toml"):
-        return [layers.from_file(said)], []
+    if sources.is_experiment(said):
+        return sources.from_experiment(said), []
     if "=" in key:
         return [], layers.from_options(split(said))
     if os.path.exists(said):
