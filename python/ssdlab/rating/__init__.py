@@ -278,7 +278,7 @@ def load_of(
     of: str,
     trace: str | os.PathLike[str] | None,
     workload: str | os.PathLike[str] | None,
-    changed: Iterable[str],
+    changed: Iterable[str] = (),
 ) -> list[Layer]:
     """The layers of the workload that is written: the one given, or that of the class.
 
