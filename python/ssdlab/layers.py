@@ -109,14 +109,45 @@ def _assignment(key: str, value: Any) -> str:
     return f"{key}={value if isinstance(value, str) else _inline(f'set {key}', value)}"
 
 
-def from_trace(source: str, trace: Any, columns: str | None = None) -> list[Layer]:
+def keys_of(assignments: Iterable[str]) -> list[str]:
+    """The keys of several `KEY=VALUE`."""
+    return [it.partition("=")[0].strip() for it in assignments]
+
+
+def names_load(stack: Iterable[Layer]) -> bool:
+    """Whether a layer says what is asked of the device, and not only how many requests."""
+    for layer in stack:
+        lines = [line for line in layer.text.splitlines() if "workload" in line]
+        if all(line.startswith("workload.requests ") for line in lines):
+            continue
+        from ssdlab import toml
+
+        try:
+            said = toml.parse(layer.source, layer.text).get("workload", {})
+        except InputError:
+            return True  # the engine says what is wrong with it
+        if not isinstance(said, Mapping) or set(said) - {"requests"}:
+            return True
+    return False
+
+
+#: Keys that say how the engine itself reads the file of a trace.
+READ_AS = ("workload.format", "workload.columns")
+
+
+def from_trace(
+    source: str, trace: Any, columns: str | None = None, changed: Iterable[str] = ()
+) -> list[Layer]:
     """The layers that replay a trace: a file, a pattern of files, or a table in memory.
 
-    `columns` says which column of a table is what, by name, or by number for the engine.
+    `columns` says which column of a table is what, by name, or by number for the engine. `changed`
+    are the keys that other layers set: where they say how a file is read, it is read so.
     """
     from ssdlab import tables
 
-    keys = {"kind": "trace", "path": tables.as_trace(trace, columns, source)}
+    is_told = not tables.is_object(trace) and any(key in READ_AS for key in changed)
+    path = trace if is_told else tables.as_trace(trace, columns, source)
+    keys = {"kind": "trace", "path": path}
     if columns is not None and tables.are_numbers(columns):
         keys["columns"] = columns
     return from_mapping(source, {"workload": keys})

@@ -14,12 +14,21 @@ OTHERS = (".fio", ".job", ".ini", ".diskspd", ".cmd", ".bat", ".xml", ".parv")
 MANY = 4
 
 
-def from_experiment(path: str | os.PathLike[str]) -> list[Layer]:
+def is_experiment(path: str | os.PathLike[str]) -> bool:
+    """Whether a file says what is to be run, and is no result of a run, by its ending."""
+    return os.path.splitext(path)[1] in (".toml", *OTHERS)
+
+
+def from_experiment(path: str | os.PathLike[str], *, has_other_load: bool = False) -> list[Layer]:
     """The layers of what says what is run: TOML, results, a file of fio, DiskSpd, MQSim, DiskSim.
 
-    Results are a file, or the directory of `ssdlab run --out`. Raises `InputError`.
+    Results are a file, or the directory of `ssdlab run --out`. A file whose load is not run, as
+    there is another, may have one that cannot be converted. Raises `InputError`.
     """
     from ssdlab import foreign
+
+    if has_other_load and (drive := foreign.drive_of(path)) is not None:
+        return drive
 
     if (read := foreign.reader(path)) is not None:
         from pathlib import Path
@@ -47,7 +56,10 @@ def from_name(section: str, name: str | os.PathLike[str], called: str | None = N
             message += _having(section, name)
         raise InputError(message.replace(f"--{section}", called, 1) if called else message)
     if os.path.splitext(name)[1] in OTHERS:
-        return from_experiment(name)[0]
+        from ssdlab import foreign
+
+        part = {"device": foreign.drive_of, "workload": foreign.load_of}[section](name)
+        return (from_experiment(name) if part is None else part)[0]
     return layers.from_file(name)
 
 

@@ -6,10 +6,16 @@ A page runs in a directory of its own that holds `examples/`. Comments before a 
     <!-- needs: PROGRAM -->           without which the block is not run
     <!-- not run: REASON -->          neither is this block
     <!-- not run (WORDS): REASON -->  nor a line with these words
+    <!-- nightly: REASON -->          it is run by `make nightly`, at full size
+    <!-- after: python -->            after the Python that stands before it in the page
+    <!-- printed by: COMMAND -->      each line of the block is printed by this command at full size
+
+Of every command, also of those that are not run, the options and values are such as it takes.
 """
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -19,6 +25,10 @@ from typing import NamedTuple
 import pytest
 
 import ssdlab
+from ssdlab.cli import elsewhere
+from ssdlab.cli.group import COMMANDS, cli
+from ssdlab.paper import ITEMS
+from ssdlab.paper.command import LIVE
 from ssdlab.sweeps import space, table
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +36,9 @@ PAGES = ["README.md", "examples/traces/README.md"]
 PAGES += sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))
 
 BLOCK = re.compile(r"((?:^<!-- .* -->\n)*)^```(\w*)\n((?:.*\n)*?)^```$", re.MULTILINE)
-COMMENT = re.compile(r"<!-- (run first|needs|not run)(?: \((.*?)\))?: (.*?) -->")
+COMMENT = re.compile(
+    r"<!-- (run first|needs|not run|nightly|after|printed by)(?: \((.*?)\))?: (.*?) -->"
+)
 # Requests of each run: enough for every figure to exist.
 REQUESTS = 2000
 
@@ -38,6 +50,11 @@ class Block(NamedTuple):
     text: str
     first: list[str]
     needs: list[str]
+    #: Python that is run before it; empty if none is.
+    python: str = ""
+    nightly: bool = False
+    #: The commands that print it.
+    printed: tuple[str, ...] = ()
 
     @property
     def lacking(self):
@@ -45,6 +62,7 @@ class Block(NamedTuple):
 
 
 def blocks(page):
+    python = ""
     for comments, language, text in BLOCK.findall((ROOT / page).read_text()):
         said = COMMENT.findall(comments)
         if any(what == "not run" and not words for what, words, _ in said):
@@ -57,7 +75,11 @@ def blocks(page):
             text = "\n".join(line for line in lines if not any(words in line for words in left_out))
         first = [command for what, _, command in said if what == "run first"]
         needs = [program for what, _, program in said if what == "needs"]
-        yield Block(language, text, first, needs)
+        python += text if language == "python" else ""
+        after = python if ("after", "", "python") in said else ""
+        nightly = any(what == "nightly" for what, _, _ in said)
+        printed = tuple(command for what, _, command in said if what == "printed by")
+        yield Block(language, text, first, needs, after, nightly, printed)
 
 
 def written_in(language):
@@ -91,8 +113,25 @@ def environment(tmp_path):
     return {"cwd": directory, "env": os.environ | {"PATH": path, "NO_COLOR": "1", "COLUMNS": "200"}}
 
 
-def run(command, environment):
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, **environment)
+@pytest.fixture
+def full(environment):
+    """The same, whose runs are as long as the page says."""
+    command = shutil.which("ssdlab", path=environment["env"]["PATH"])
+    Path(command).write_text(f'#!/bin/sh\nexec {sys.executable} -m ssdlab "$@"\n')
+    return {**environment, "env": environment["env"] | {"COLUMNS": "80"}}
+
+
+def run(command, environment, timeout=300):
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, **environment)
+
+
+def run_block(block, environment, script, timeout=300):
+    if block.python:
+        done = run([sys.executable, "-c", block.python], environment)
+        assert done.returncode == 0, done.stderr
+    done = run(["bash", "-euo", "pipefail", "-c", script], environment, timeout)
+    assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+    return done.stdout
 
 
 @pytest.mark.parametrize("page", written_in("python"))
@@ -108,16 +147,87 @@ def test_the_python_of_a_page_runs(page, environment):
 def test_the_commands_of_a_page_run(page, environment):
     lacking = []
     for block in blocks(page):
-        if block.language != "sh":
+        if block.language != "sh" or block.nightly:
             continue
         if block.lacking:
             lacking += block.lacking
             continue
-        script = "\n".join([*block.first, block.text])
-        done = run(["bash", "-euo", "pipefail", "-c", script], environment)
-        assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+        run_block(block, environment, "\n".join([*block.first, block.text]))
     if lacking:
         pytest.skip(f"all but the blocks that need {', '.join(lacking)}")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("page", [it for it in PAGES if any(b.nightly for b in blocks(it))])
+def test_the_long_commands_of_a_page_run(page, full):
+    for block in blocks(page):
+        if block.nightly:
+            run_block(block, full, "\n".join([*block.first, block.text]), timeout=3600)
+
+
+def words(line):
+    """A line as it is compared: terminals have another sign for micro, and other spaces."""
+    return " ".join(line.replace("µ", "u").split())
+
+
+@pytest.mark.parametrize("page", [it for it in PAGES if any(b.printed for b in blocks(it))])
+def test_a_page_has_the_figures_that_its_commands_print(page, full):
+    for block in blocks(page):
+        if block.printed:
+            script = "\n".join([*block.first, *block.printed])
+            printed = {words(line) for line in run_block(block, full, script).splitlines()}
+            missing = [
+                line for line in block.text.splitlines() if words(line) not in printed | {""}
+            ]
+            assert not missing, f"{page}: {script}"
+
+
+def commands_in(page):
+    """Every `ssdlab` command of a page, in blocks and within sentences."""
+    text = (ROOT / page).read_text()
+    for _, language, block in BLOCK.findall(text):
+        if language in ("sh", "console"):
+            for line in block.replace("\\\n", "").splitlines():
+                yield from re.findall(r"(?:^|[;&|$(] *|&& *|\|\| *)(?:sudo )?ssdlab (.*)", line)
+    yield from re.findall(r"`ssdlab ([^`\n]+)`", BLOCK.sub("", text))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_of_a_page_has_options_that_there_are(page):
+    for said in commands_in(page):
+        name, *given = shell_words(said)
+        if name.startswith("-") or name in elsewhere.COMMANDS:  # answered with what there is
+            continue
+        assert name in COMMANDS, f"{page}: ssdlab {said}"
+        command = cli.get_command(None, name)
+        options = known_options(command)
+        for word in given:
+            option = word.partition("=")[0]
+            if re.fullmatch(r"--?[a-z][-a-z]*", option):
+                assert option in options, f"{page}: ssdlab {said}: {option}"
+        if name == "paper":
+            items = [word for word in given if word in ITEMS]
+            assert "--live" not in given or set(items) & set(LIVE), f"{page}: ssdlab {said}"
+
+
+def shell_words(said):
+    """The words of a command, up to what is of another or of the shell."""
+    try:
+        given = shlex.split(said, comments=True)
+    except ValueError:  # a part of one, in a sentence
+        given = said.split()
+    is_end = [bool(re.fullmatch(r"[;&|]+|[0-9]?>.*|\)", word)) for word in given]
+    return given[: is_end.index(True)] if True in is_end else given
+
+
+def known_options(command):
+    """The options of a command and of what it has below it."""
+    found = {"--help", "-h"}
+    for parameter in command.params:
+        found |= {*parameter.opts, *parameter.secondary_opts}
+    for below in getattr(command, "commands", {}).values():
+        found |= known_options(below)
+    return found
 
 
 @pytest.mark.parametrize("page", written_in("console"))

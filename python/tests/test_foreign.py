@@ -62,7 +62,7 @@ def test_mqsim_becomes_an_experiment(files, ssdlab):
     found = package.Experiment(files / "mine.toml").to_dict()
     device, flow = found["device"], found["workload"]["classes"]["flow_0"]
     assert (device["channels"], device["packages_per_channel"], device["fill"]) == (2, 2, 0.75)
-    assert (device["timing"]["read"], device["timing"]["bus_per_byte"]) == ("80us", "2.5ns")
+    assert (device["timing"]["read"], device["timing"]["bus_rate"]) == ("80us", "400MT/s")
     assert (device["cleaning"]["policy"], device["cleaning"]["d_choices"]["d"]) == ("d-choices", 6)
     assert device["cleaning"]["time"] == "interleaved"
     assert (flow["depth"], flow["read_share"], flow["block_size"]) == (4, 0.6, "8KiB")
@@ -72,6 +72,33 @@ def test_mqsim_becomes_an_experiment(files, ssdlab):
         for words in (["ssd.xml", "--workload", "work.xml"], ["mine.toml"])
     ]
     assert runs[0] == runs[1] and runs[0]["all"]["requests"] == 300
+
+
+@pytest.mark.parametrize("width", [1, 2])
+@pytest.mark.parametrize(
+    "rate", [200, 333, 400, 533, 667, 800, 1066, 1200, 1333, 1400, 1600, 2133, 2400, 3200, 3600]
+)
+def test_every_rate_of_a_bus_is_read(files, rate, width):
+    (files / "ssd.xml").write_text(
+        drive(Channel_Transfer_Rate=f"{rate}", Flash_Channel_Width=f"{width}")
+    )
+    experiment = package.Experiment(files / "ssd.xml", workload="random-read")
+    assert experiment.to_dict()["device"]["timing"]["bus_rate"] == f"{rate * width}MT/s"
+    found = experiment.changed(set={"workload.requests": 10, "device.fill": 0.5}).run()
+    # A page of 8 KiB crosses the bus, and what goes before it and after it is little.
+    assert found.host.all.breakdown_us.bus >= 8192 / (rate * width)
+
+
+def test_what_is_no_flow_of_a_scenario_is_named(files):
+    text = work((SYNTHETIC, FLOW)).replace(
+        "<IO_Scenario>", "<IO_Scenario><Tracker><Ops>2</Ops></Tracker><Plain>1</Plain>"
+    )
+    (files / "work.xml").write_text(text)
+    said = mqsim.converted(files / "work.xml")
+    assert "# not modelled: Tracker\n" in said and "# not modelled: Plain\n" in said
+    found = package.Experiment(files / "ssd.xml", workload=files / "work.xml").to_dict()
+    assert list(found["workload"]["classes"]) == ["flow_0"]
+    assert found["workload"]["requests"] == 300
 
 
 def test_every_parameter_is_mapped_or_named(files):

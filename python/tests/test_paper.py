@@ -148,7 +148,7 @@ def test_the_command_prints_draws_and_writes(ssdlab, tmp_path):
         (["tabel3"], "did you mean table3"),
         (["table3", "gray", "--device", "agrawal2008"], "--device is only for the item diskspd"),
         (["table3", "--input", "disks=60"], "--input is only for the items gray and diskspd"),
-        (["table3", "--live"], "--live is only for the item maghraoui"),
+        (["table3", "--live"], "--live is only for the items maghraoui and paging"),
         (["table3", "--traces", "nowhere"], "--traces nowhere: there is no such directory"),
         (["table3", "--traces", "."], "disksim_iozone_aligned2_100K.trace.zst and"),
         (["table3", "--report", "nowhere/r.html"], "the directory nowhere does not exist"),

@@ -7,6 +7,7 @@ import json
 import pytest
 
 import ssdlab
+import ssdlab as package
 from ssdlab import sweep, tables, trace
 from ssdlab.tables import columns, merge, sources, values
 
@@ -275,3 +276,118 @@ def test_wrong_input_is_one_message(words, said, refused, tmp_path):
 
 def test_docs_of_the_modules():
     assert all(doctest.testmod(it).failed == 0 for it in (columns, merge, sources, values))
+
+
+#: What a request may say beside its time, place and kind, in as many ways as it is written.
+MORE = {
+    "handle": [None if n % 5 == 4 else n % 3 for n in range(N)],
+    "fua": [n % 2 == 0 for n in range(N)],
+    "device": [n % 4 for n in range(N)],
+}
+
+
+def of_text(folder, table, separator):
+    path = folder / "more.csv"
+    table.to_csv(path, index=False, sep=separator)
+    return path
+
+
+def of_packed_text(folder, table):
+    path = folder / "more.csv.gz"
+    table.to_csv(path, index=False)
+    return path
+
+
+def of_arrow(folder, table):
+    table.to_feather(folder / "more.arrow")
+    return folder / "more.arrow"
+
+
+def of_another_parquet(folder, table):
+    table.to_parquet(folder / "more.parquet")
+    return folder / "more.parquet"
+
+
+FORMATS = {
+    "commas": lambda folder, table: of_text(folder, table, ","),
+    "tabs": lambda folder, table: of_text(folder, table, "\t"),
+    "gzip": of_packed_text,
+    "arrow": of_arrow,
+    "parquet": of_another_parquet,
+    "memory": lambda folder, table: table,
+}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("column", MORE)
+def test_every_column_is_kept_from_every_format(column, form, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = frame(**{column: MORE[column]})
+    if column == "handle":
+        table["handle"] = table["handle"].astype("Int64")
+    read = parquet.read_table(tables.as_trace(FORMATS[form](tmp_path, table))).to_pydict()
+    wanted = [255 if it is None else it for it in MORE[column]]
+    assert read[column] == wanted
+    assert ("fua" in read, "handle" in read) == (column == "fua", column == "handle")
+
+
+def test_a_pattern_keeps_the_columns_that_one_file_has(tmp_path, monkeypatch):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.chdir(tmp_path)
+    frame(handle=1).iloc[::2].to_parquet(tmp_path / "it-0.parquet")
+    frame(fua=True).iloc[1::2].to_csv(tmp_path / "it-1.parquet", index=False)
+    read = parquet.read_table(tables.as_trace("it-*.parquet")).to_pydict()
+    assert read["handle"] == [1 if n % 2 == 0 else 255 for n in range(N)]
+    assert read["fua"] == [n % 2 == 1 for n in range(N)]
+
+
+def test_the_end_of_requests_is_kept(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    frame(end_ns=[at + 5 for at in AT]).to_csv(tmp_path / "it.csv", index=False)
+    read = parquet.read_table(tables.as_trace(tmp_path / "it.csv")).to_pydict()
+    assert read["end_ns"] == [at + 5 for at in AT]
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({"handle": -1}, "has -1, which is no handle from 0 to 255"),
+        ({"handle": 256}, "has 256, which is no handle"),
+        ({"handle": "hot"}, "is not all numbers"),
+        ({"fua": 2}, 'has "2", which is not 0 or 1'),
+    ],
+)
+def test_wrong_hints_are_refused(more, problem):
+    with pytest.raises(ssdlab.InputError, match=problem):
+        tables.as_trace(frame(**more))
+
+
+COUNTED = "time=1:us,op=2,offset=3:bytes,size=4:bytes"
+
+
+def test_commands_of_nvme_are_words_of_a_table(tmp_path):
+    rows = ["0,write,0,8192", "100,range,0,4096", "100,copy,65536,4096", "900,zeroes,0,8192"]
+    (tmp_path / "it.csv").write_text("\n".join(["time_us,op,offset,bytes", *rows, ""]))
+    for more in ({}, {"workload.format": "csv", "workload.columns": COUNTED}):
+        found = ssdlab.run(
+            device="tlc-enterprise",
+            trace=tmp_path / "it.csv",
+            set={"workload.commands": True, **more},
+        ).to_dict()
+        assert found["host"]["all"]["requests"] == 3 and found["commands"]["copy"]
+
+
+def test_keys_that_say_how_a_file_is_read_are_followed(tmp_path, ssdlab):
+    """The engine then reads the file itself, and no copy of it as Parquet."""
+    (tmp_path / "it.csv").write_text("time_us,op,offset,bytes\n0,write,0,8192\n100,read,0,4096\n")
+    keys = ["--set", "workload.format=csv", "--set", f"workload.columns={COUNTED}"]
+    for words in (keys, keys[2:], ["--columns", COUNTED]):
+        done = ssdlab(
+            "run", "--device", "tlc-enterprise", "--trace", "it.csv", *words, "--json", "-"
+        )
+        assert done.returncode == 0, done.stderr
+        host = json.loads(done.stdout)["host"]
+        assert (host["read"]["bytes"], host["write"]["bytes"]) == (4096, 8192)
+    told = {"workload.format": "csv", "workload.columns": COUNTED}
+    found = package.run(device="tlc-enterprise", trace=tmp_path / "it.csv", set=told)
+    assert found.host.all.requests == 2

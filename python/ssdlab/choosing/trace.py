@@ -29,7 +29,7 @@ def notes(path: Path, assignments: Sequence[str], columns: str | None) -> list[s
 
     stack = [
         sources.from_name("device", DRIVE),
-        *layers.from_trace(f"--trace {path}", path, columns),
+        *layers.from_trace(f"--trace {path}", path, columns, layers.keys_of(assignments)),
         *layers.from_options([*assignments]),
     ]
     resolved = Experiment._from_layers(stack).to_dict()

@@ -17,8 +17,12 @@ def below(
     trace: Path | None,
     workload: str | None,
     columns: str | None = None,
+    assignments: Sequence[str] = (),
 ) -> list[layers.Layer]:
-    """The layers of an experiment's file and of the options that name a whole section."""
+    """The layers of an experiment's file and of the options that name a whole section.
+
+    `assignments` are those of `above`: whether they name a load decides about that of the file.
+    """
     if trace is not None and workload is not None:
         from click import UsageError
 
@@ -26,13 +30,19 @@ def below(
     stack: list[layers.Layer] = []
     if experiment is not None:
         _refuse_preset(experiment)
-        stack += sources.from_experiment(experiment)
+        is_other = trace is not None or workload is not None or _names_load(assignments)
+        stack += sources.from_experiment(experiment, has_other_load=is_other)
     if device is not None:
         stack.append(sources.from_name("device", device))
     if workload is not None:
         stack.append(sources.from_name("workload", workload))
     if trace is not None:
-        stack += layers.from_trace(f"--trace {trace}", trace, columns)
+        stack += layers.from_trace(f"--trace {trace}", trace, columns, layers.keys_of(assignments))
+        from ssdlab import foreign
+
+        for described in (experiment, device):
+            if described is not None:
+                stack += foreign.of_trace(described)
     elif columns is not None:
         raise _core.InputError(f"--columns {columns}: there is no --trace that it describes")
     return stack
@@ -46,6 +56,26 @@ def _refuse_preset(experiment: Path) -> None:
                 f"{experiment}: there is no such file; the preset of a {section} is given as "
                 f"--{section} {experiment}"
             )
+
+
+def default_load(stack: Sequence[layers.Layer]) -> str:
+    """A line for below a table where nobody has named a load, so that the default ran; else none.
+
+    >>> default_load(layers.from_options(["workload.read_share=1"]))
+    ''
+    """
+    if layers.names_load(stack):
+        return ""
+    import json
+
+    load = json.loads(_core.resolve_json(list(stack)))["title"].rpartition(" under ")[2]
+    return f"Note: no load was named, so the default one ran, {load}; --workload names another\n"
+
+
+def _names_load(assignments: Sequence[str]) -> bool:
+    """Whether single keys name a load of another kind."""
+    named = ("workload", "workload.kind", "workload.path")
+    return any(key in named for key in layers.keys_of(assignments))
 
 
 def above(assignments: Sequence[str], seed: int | None) -> list[layers.Layer]:

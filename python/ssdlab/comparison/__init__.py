@@ -12,12 +12,12 @@ import html
 import os
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from ssdlab import _core, layers, portable, reading, running
+from ssdlab import _core, layers, portable, reading, running, sources
 from ssdlab._core import InputError
-from ssdlab.comparison import measured
+from ssdlab.comparison import load, measured
 from ssdlab.confidence import CONFIDENCE, margin
 from ssdlab.layers import Layer
 from ssdlab.numbers import cell_text
@@ -192,7 +192,8 @@ def compare(
 
     A cleaning policy in Python that files or results name is loaded only with `allow_code`.
     `workers`, `executor` and `progress` are as for `ssdlab.sweep`. Raises `InputError` for wrong
-    input, and for results of another schema.
+    input, and for results of another schema. A side that names no load is run under that of the
+    other.
     """
     if measured.is_fio(a) or measured.is_fio(b):
         return _with_measured(a, b, repeat, allow_code)
@@ -213,6 +214,8 @@ def _compared(
     progress: Callable[[int, int], object] | None,
 ) -> Comparison:
     sides = [_Side.of(name, side, allow_code) for name, side in (("A", a), ("B", b))]
+    both = load.shared(sides[0].experiment, sides[1].experiment)
+    sides = [replace(side, experiment=of) for side, of in zip(sides, both, strict=True)]
     experiments = [side.experiment.to_dict() for side in sides]
     if repeat is None:
         found = [[side.results] if side.results else [] for side in sides]
@@ -252,8 +255,12 @@ def _with_measured(a: Side, b: Side, repeat: int | None, allow_code: bool) -> Co
             warnings[name] = [said] if found.left_out else []
             continue
         simulated = _Side.of(name, side, allow_code)
-        results = simulated.results or simulated.experiment.run()
-        titles.append(str(simulated.experiment.to_dict()["title"]))
+        experiment = simulated.experiment
+        if not layers.names_load(experiment.layers):
+            fio = next(measured.load(it) for it in (a, b) if measured.is_fio(it))
+            experiment = load.under(experiment, load.of_jobs(fio))
+        results = simulated.results or experiment.run()
+        titles.append(str(experiment.to_dict()["title"]))
         flats.append(table.flat(results.to_dict()))
         warnings[name] = _warnings([results])
     rows = _rows([flats[0]], [flats[1]])
@@ -273,7 +280,7 @@ class _Side:
 
     @classmethod
     def of(cls, name: str, side: Side, allow_code: bool) -> _Side:
-        if isinstance(side, str | os.PathLike) and not os.fspath(side).endswith(".toml"):
+        if isinstance(side, str | os.PathLike) and not sources.is_experiment(side):
             side = Results.load(side)
         if isinstance(side, Results):
             schema = side.get("schema")

@@ -12,16 +12,19 @@ from typing import Any
 
 import click
 
-from ssdlab import _core, delivery, forms, terminal
+from ssdlab import _core, delivery, forms, layers, sources, terminal
 from ssdlab.charts import matplotlib
 from ssdlab.cli import completion, stack
 from ssdlab.cli.options import PATH, ExamplesFirst, no_cache, override_options
 from ssdlab.comparison import Comparison, Side, grid, measured
 from ssdlab.comparison import compare as compare_sides
-from ssdlab.layers import permitting
+from ssdlab.layers import Layer, permitting
 from ssdlab.running import Experiment, figures
 from ssdlab.sweeps import space
 from ssdlab.sweeps.backends import Lost
+
+#: Options that name what is below single keys, as `stack.below` takes them.
+BELOW = ("device", "trace", "workload", "columns", "assignments")
 
 
 @click.command(
@@ -123,15 +126,14 @@ def compare(
     with terminal.steps(sys.stderr, "compare", quiet) as bar:
         try:
             if over:
+                below = stack.below(None, *(overrides[it] for it in BELOW))
+                varied = [space.from_option(axis, False) for axis in axes]
                 found: Any = grid.compare_over(
                     a,
                     b,
-                    below=stack.below(
-                        None,
-                        *(overrides[it] for it in ("device", "trace", "workload", "columns")),
-                    ),
+                    below=below,
                     assignments=overrides["assignments"],
-                    axes=[space.from_option(axis, False) for axis in axes],
+                    axes=varied,
                     minimize=minimize,
                     maximize=maximize,
                     repeat=grid.REPEATS if repeat is None else repeat,
@@ -140,12 +142,13 @@ def compare(
                     workers=workers,
                     progress=bar,
                 )
+                note = _default_load_over(a, b, below, overrides["assignments"], varied)
             else:
-                overrides |= _jobs_of(a, b, overrides)
                 sides = [_side(it, **overrides) for it in (a, b)]
                 found = compare_sides(
                     *sides, repeat=repeat, allow_code=allow_code, workers=workers, progress=bar
                 )
+                note = _default_load(sides)
         except Lost as error:
             raise click.ClickException(str(error)) from None
     text = json.dumps(found.to_dict()) + "\n"
@@ -162,13 +165,30 @@ def compare(
         from ssdlab.comparison import display
 
         table = display.grid_table if over else display.compare_table
-        click.echo(table(found, sys.stdout), nl=False)
+        click.echo(table(found, sys.stdout) + note, nl=False)
 
 
 def _is_whole(named: str) -> bool:
     """Whether a side says a device and its workload by itself, or by the options beside it."""
-    is_file = os.path.exists(named) or named.endswith(".toml")
+    is_file = os.path.exists(named) or sources.is_experiment(named)
     return is_file or _core.preset_layer("device", named) is not None
+
+
+def _default_load(sides: Sequence[Side]) -> str:
+    """What to say where both sides have run the default load, as neither names one."""
+    if not all(isinstance(side, Experiment) for side in sides):
+        return ""
+    return stack.default_load([it for side in sides for it in getattr(side, "layers", ())])
+
+
+def _default_load_over(
+    a: str, b: str, below: Sequence[Layer], assignments: Sequence[str], axes: Sequence[space.Axis]
+) -> str:
+    """The same where conditions vary."""
+    if any(space.is_of_load(axis.name) for axis in axes):
+        return ""
+    stacks = grid.sides(a, b, below, layers.from_options(assignments))
+    return stack.default_load([it for low, peers in stacks for it in (*low, *peers)])
 
 
 def _side(
@@ -186,7 +206,7 @@ def _side(
     if measured.is_fio(named):
         return named
     is_preset = _core.preset_layer("device", named) is not None
-    if not is_preset and not named.endswith(".toml"):
+    if not is_preset and not sources.is_experiment(named):
         if device or trace or workload or assignments or seed is not None:
             raise _core.InputError(
                 f"{named}: results were run already; --device, --trace, --workload, --set and "
@@ -196,23 +216,9 @@ def _side(
     if is_preset and device is not None:
         raise _core.InputError(f"--device {device}: {named} is the preset of a device itself")
     file = None if is_preset else Path(named)
-    layers = stack.below(file, named if is_preset else device, trace, workload, columns)
-    layers += stack.above(assignments, seed)
-    if allow_code:
-        layers = permitting(layers)
-    return Experiment._from_layers(layers)
-
-
-def _jobs_of(a: str, b: str, given: dict[str, Any]) -> dict[str, Any]:
-    """The load of a drive that is compared with what fio measured: the same jobs."""
-    for fio, drive in ((a, b), (b, a)):
-        is_drive = _core.preset_layer("device", drive) is not None
-        if not measured.is_fio(fio) or not is_drive or given["trace"] or given["workload"]:
-            continue
-        if (text := measured.load(fio).job_file) is not None:
-            keys = ("workload.kind=fio", f"workload.job={json.dumps(text)}")
-            return {"assignments": (*keys, *given["assignments"])}
-    return {}
+    own = stack.below(file, named if is_preset else device, trace, workload, columns, assignments)
+    own += stack.above(assignments, seed)
+    return Experiment._from_layers(permitting(own) if allow_code else own)
 
 
 def _draw(plot: Path, found: Comparison, named: tuple[str, str]) -> None:

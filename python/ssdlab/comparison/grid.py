@@ -17,11 +17,11 @@ from typing import Any
 
 from ssdlab import _core, layers, sources
 from ssdlab._core import InputError
-from ssdlab.comparison import MAX_REPEATS, run_points
+from ssdlab.comparison import MAX_REPEATS, load, run_points
 from ssdlab.confidence import CONFIDENCE, margin
 from ssdlab.layers import Layer
 from ssdlab.results import Results
-from ssdlab.sweeps import plan, table
+from ssdlab.sweeps import plan, space, table
 from ssdlab.sweeps.plan import Base, Footprints
 from ssdlab.sweeps.run import probed_goals
 from ssdlab.sweeps.space import Axis, text_of
@@ -182,7 +182,7 @@ def sides(
 
 
 def _is_experiment(said: str) -> bool:
-    return said.endswith(".toml") or os.path.exists(said)
+    return sources.is_experiment(said) or os.path.exists(said)
 
 
 def side(name: str, said: str) -> tuple[list[Layer], list[Layer]]:
@@ -195,8 +195,8 @@ def side(name: str, said: str) -> tuple[list[Layer], list[Layer]]:
     if said == AS_IS:
         return [], []
     key = said.partition("(")[0]
-    if said.endswith(".toml"):
-        return [layers.from_file(said)], []
+    if sources.is_experiment(said):
+        return sources.from_experiment(said), []
     if "=" in key:
         return [], layers.from_options(split(said))
     if os.path.exists(said):
@@ -242,6 +242,8 @@ def compare_over(
         (permitted(low), layers.peers(peers) if peers else [])
         for low, peers in sides(a, b, below, shared)
     ]
+    if not any(space.is_of_load(axis.name) for axis in axes):
+        stacks = load.of_both(stacks)
     bases = [Base(low, peers, (), {}, allow_code) for low, peers in stacks]
     conditions = plan.choices(axes)
     first = _seed(bases[0], axes, conditions[0]) if seed is None else seed

@@ -37,10 +37,34 @@ def _mqsim(path: Path) -> list[Layer]:
     return [Layer(os.fspath(path), mqsim.converted(path))]
 
 
-def _disksim(path: Path) -> list[Layer]:
+def _disksim(path: Path, part: str = "all") -> list[Layer]:
     from ssdlab.foreign import disksim
 
-    return [Layer(os.fspath(path), disksim.converted(path))]
+    return [Layer(os.fspath(path), disksim.converted(path, part))]
+
+
+def drive_of(path: str | os.PathLike[str]) -> list[Layer] | None:
+    """The drive alone of a file whose load is another's to replace; None where it has no parts."""
+    return _disksim(Path(path), "drive") if _has_parts(path) else None
+
+
+def load_of(path: str | os.PathLike[str]) -> list[Layer] | None:
+    """The load alone of a file that has a drive as well; None where it has no parts."""
+    return _disksim(Path(path), "load") if _has_parts(path) else None
+
+
+def of_trace(path: str | os.PathLike[str]) -> list[Layer]:
+    """What a file that describes drives says of whatever trace is replayed on them."""
+    if not _has_parts(path):
+        return []
+    from ssdlab.foreign import disksim
+
+    keys = disksim.traced(Path(path))
+    return layers.from_mapping(os.fspath(path), {"workload": keys}) if keys else []
+
+
+def _has_parts(path: str | os.PathLike[str]) -> bool:
+    return os.path.splitext(path)[1] == ".parv"
 
 
 READERS: dict[str, Callable[[Path], list[Layer]]] = {

@@ -8,217 +8,42 @@ What the model does otherwise than the original is in docs/original-simulator.md
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
 from pathlib import Path
 from typing import Any
 
 from ssdlab._core import InputError
-from ssdlab.foreign import parv
-from ssdlab.foreign.parv import Block, Value
+from ssdlab.foreign import diskspecs, parv, ssdmodel
+from ssdlab.foreign.given import SECTOR, Given
+from ssdlab.foreign.parv import Block
 
-SECTOR = 512
-#: No parameter is larger.
-LARGEST = 1e15
-#: Parameters that say how results are printed or the queue is kept; nothing depends on them here.
-PRINTED = ("Print stats", "Timing model", "Block count", "Blocks per element", "Init Seed")
-
-#: Disks that the original validated, by a part of the name of their model or file.
-DISKS = {
-    "c3323a": "hp-c3323a", "atlas10k": "atlas10k", "qm39100": "atlas10k", "qm309100": "atlas10k",
-    "cheetah9lp": "cheetah9lp", "st39102": "cheetah9lp", "barracuda": "barracuda",
-    "st32171": "barracuda",
-}  # fmt: skip
-DISTRIBUTIONS = {"uniform": 2, "exponential": 2, "normal": 2, "poisson": 2}
 REDUNDANCY = {
     "Noredun": None, "Shadowed": "mirror", "Parity_disk": "parity-disk", "Parity_rotated": "parity",
 }  # fmt: skip
 
 
-def converted(path: Path) -> str:
-    """The file `path` as TOML, with what was not carried over as comments.
+#: Kinds of block that are drives here, and those that would be and are not modelled.
+DRIVES, OTHER_DRIVES = ("ssdmodel_ssd", "disksim_disk"), ("disksim_simpledisk", "memsmodel_mems")
+#: What a driver's policy is called among the schedulers of a disk.
+SCHEDULERS = {
+    1: "fcfs", 2: "scan", 3: "c-look", 4: "sstf", 5: "scan", 6: "c-look", 7: "sstf",
+}  # fmt: skip
+#: Parts of a file: all of it, the drive alone, and the load alone.
+PARTS = ("all", "drive", "load")
 
-    Raises `InputError`, which names file and line.
+
+def converted(path: Path, part: str = "all") -> str:
+    """A part of the file `path` as TOML, with what was not carried over as comments.
+
+    Raises `InputError`, which names file, line and block.
     """
-    return _Experiment(parv.read(path)).text()
+    assert part in PARTS
+    return _Experiment(parv.read(path)).text(part)
 
 
-class Given:
-    """Parameters of a block, each used once; unused ones are not modelled."""
-
-    def __init__(self, path: Path, block: Block) -> None:
-        self.path, self.block = path, block
-        self.left = dict(block.given)
-        self.notes: list[str] = []
-
-    def wrong(self, name: str, value: Value, problem: str) -> InputError:
-        """The error about a parameter."""
-        return InputError(f"{self.path}:{value.line}: {name} = {value}: {problem}")
-
-    def number(self, name: str, most: float = LARGEST) -> float | None:
-        """A parameter that is a number from 0; None if it is not given."""
-        value = self.left.pop(name, None)
-        return None if value is None else self.as_number(name, value, most)
-
-    def as_number(self, name: str, value: Value, most: float = LARGEST) -> float:
-        """A value as a number from 0."""
-        try:
-            number = float(value.said) if isinstance(value.said, str) else -1.0
-        except ValueError:
-            number = -1.0
-        if not 0 <= number <= most:
-            raise self.wrong(name, value, f"expected a number from 0 to {most:g}")
-        return number
-
-    def whole(self, name: str, least: int = 1) -> int | None:
-        """A parameter that counts something."""
-        value = self.left.get(name)
-        number = self.number(name)
-        if value is None or number is None:
-            return None
-        if number != int(number) or number < least:
-            raise self.wrong(name, value, f"expected a whole number from {least}")
-        return int(number)
-
-    def word(self, name: str, choices: Mapping[str, Any]) -> Any:
-        """What the word or number of a parameter means; None if it is not given."""
-        value = self.left.pop(name, None)
-        if value is None:
-            return None
-        if str(value) not in choices:
-            raise self.wrong(name, value, f"choose from {', '.join(choices)}")
-        return choices[str(value)]
-
-    def distribution(self, name: str) -> str | None:
-        """A distribution as the open workload writes it."""
-        value = self.left.pop(name, None)
-        if value is None:
-            return None
-        words = value.said if isinstance(value.said, list) else []
-        kind = str(words[0]) if words else ""
-        if kind not in DISTRIBUTIONS or len(words) != 1 + DISTRIBUTIONS[kind]:
-            kinds = ", ".join(DISTRIBUTIONS)
-            raise self.wrong(name, value, f"expected [KIND, a, b], KIND of {kinds}")
-        numbers = [self.as_number(name, word) for word in words[1:]]
-        return f"{kind}({', '.join(f'{number:.12g}' for number in numbers)})"
-
-    def rest(self) -> list[str]:
-        """The notes, and what of the block was not used."""
-        unused = [
-            f"not modelled: {self.block.type} {self.block.name}: {name} = {value}"
-            for name, value in self.left.items()
-            if name not in PRINTED
-        ]
-        return [*self.notes, *unused]
-
-
-def ssd_keys(given: Given) -> dict[str, Any]:
-    """The keys of `device` that make `disksim-ssd` the drive of a block `ssdmodel_ssd`."""
-    device: dict[str, Any] = {"preset": "disksim-ssd"}
-    elements = given.whole("Flash chip elements") or 8
-    device["channels"], device["packages_per_channel"] = elements, 1
-    device |= _planes(given)
-    page = (given.whole("Page size") or 8) * SECTOR
-    device["page_size"] = f"{page}B"
-    # 16 B a sector are the spare area of a page.
-    device["spare_size"] = f"{page // SECTOR * 16}B"
-    if (pages := given.whole("Pages per block")) is not None:
-        device["pages_per_block"] = pages
-    blocks = given.whole("Blocks per plane") or 2048
-    device["blocks_per_plane"] = blocks
-    if (reserve := given.number("Reserve pages percentage", 99)) is not None:
-        device["spare_blocks_per_plane"] = int(reserve * blocks) // 100
-    if given.word("Plane block mapping", {"1": 1, "2": 2, "3": 3}) in (1, 2):
-        given.notes.append("Plane block mapping: taken as 3, blocks striped over the planes")
-    device["timing"] = _times(given)
-    device["host_link"] = _queue(given)
-    stride = given.whole("Element stride pages") or 1
-    device |= _pool(given, elements, stride * page)
-    device["cleaning"] = _cleaning(given)
-    if given.word("Write policy", {"1": 1, "2": 2}) == 1:
-        given.notes.append("Write policy 1, which the original refuses to run: taken as 2")
-    return device
-
-
-def _planes(given: Given) -> dict[str, Any]:
-    planes = given.whole("Planes per package") or 8
-    units = given.whole("Number of parallel units") or 1
-    interleave = {1: "none", 2: "die", 4: "plane-pair", 8: "plane"}.get(units)
-    if interleave is None or planes % units:
-        value = given.block.given.get("Number of parallel units", Value(str(units), 0))
-        raise given.wrong("Number of parallel units", value, f"of {planes} planes: 1, 2, 4 or 8")
-    dies = 2 if planes >= 4 and planes % 2 == 0 else 1
-    if planes != 8 and units > 1:
-        dies, interleave = units, "die"
-    return {
-        "dies_per_package": dies, "planes_per_die": planes // dies, "interleave": interleave,
-    }  # fmt: skip
-
-
-def _times(given: Given) -> dict[str, str]:
-    names = {
-        "read": "Page read latency", "program": "Page write latency",
-        "erase": "Block erase latency", "bus_per_byte": "Chip xfer latency",
-    }  # fmt: skip
-    times = {key: given.number(name) for key, name in names.items()}
-    return {key: f"{ms * 1e6:.10g}ns" for key, ms in times.items() if ms is not None}
-
-
-def _queue(given: Given) -> dict[str, Any]:
-    link: dict[str, Any] = {}
-    if (depth := given.whole("Max queue length")) is not None:
-        link["queue_depth"] = depth
-    delay = given.number("Command overhead") or 0
-    delay += given.number("Bus transaction latency") or 0
-    link["latency"] = f"{delay * 1e6:.10g}ns"
-    if sector_ms := given.number("Bulk sector transfer time"):
-        link["bandwidth"] = _bandwidth(sector_ms)
-    scheduler = given.left.pop("Scheduler", None)
-    if scheduler is not None and isinstance(scheduler.said, Block):
-        inner = Given(given.path, scheduler.said)
-        if inner.word("Scheduling policy", {str(n): n for n in range(1, 50)}) != 1:
-            given.notes.append("Scheduler: queues of the elements are first come, first served")
-    if given.word("Never disconnect", {"0": False, "1": True}) is False:
-        given.notes.append("not modelled: Never disconnect = 0, a bus released between transfers")
-    return link
-
-
-def _bandwidth(sector_ms: float) -> str:
-    return f"{SECTOR / sector_ms / 1000:.10g}MB/s"
-
-
-def _pool(given: Given, elements: int, stripe_bytes: int) -> dict[str, Any]:
-    logic = given.word("Allocation pool logic", {"0": "gang", "1": "package", "2": "plane"})
-    share = given.word("Gang share", {"1": "shared-bus", "2": "shared-control-async"})
-    gang = given.whole("Elements per gang") or 1
-    found: dict[str, Any] = {"pool": "plane" if logic == "plane" else "package"}
-    found["stripe"] = f"{stripe_bytes}B"
-    if logic == "gang":
-        if elements % gang:
-            value = given.block.given["Elements per gang"]
-            raise given.wrong("Elements per gang", value, f"does not divide {elements} elements")
-        found |= {"gang": share, "channels": elements // gang, "packages_per_channel": gang}
-        given.notes.append("gangs: as Gang share says; the original's program does not read it")
-    return found
-
-
-def _cleaning(given: Given) -> dict[str, Any]:
-    cleaning: dict[str, Any] = {}
-    free = given.number("Minimum free blocks percentage", 99)
-    if free is not None:
-        cleaning["min_free"] = free / 100
-    copy_back = given.word("Copy back", {"0": False, "1": True})
-    if copy_back is not None:
-        cleaning["copy_back"] = copy_back
-    policy = given.word("Cleaning policy", {"1": "random", "2": "greedy", "3": "wear-aware"})
-    if policy == "wear-aware":
-        cleaning["levelling"] = {"rule": "rate-limit" if copy_back is False else "migrate"}
-    elif policy is not None:
-        cleaning["policy"] = policy
-    if given.word("Cleaning in background", {"0": False, "1": True}):
-        cleaning["background"] = True
-        if free is not None:
-            cleaning["background_free"] = free / 100
-    return cleaning
+def traced(path: Path) -> dict[str, Any]:
+    """The keys of `workload` that the file says of whatever trace is replayed on its drives."""
+    return _Experiment(parv.read(path)).traced()
 
 
 class _Experiment:
@@ -226,162 +51,300 @@ class _Experiment:
 
     def __init__(self, parameters: parv.Parameters) -> None:
         self.parameters, self.path = parameters, parameters.path
+        #: What changes the results, and what does so little or not at all.
+        self.effects: list[str] = []
         self.notes: list[str] = []
 
-    def text(self) -> str:
-        """The experiment as TOML."""
-        sections = {"device": self.device(), "workload": self.workload(), "run": self.run()}
+    def text(self, part: str) -> str:
+        """A part of the experiment as TOML."""
+        sections: dict[str, Any] = {}
+        if part != "load":
+            sections["device"] = self.device()
+            self._others()
+        run = self._seed()
+        if part != "drive":
+            sections["workload"], until = self.workload()
+            run |= until
+        sections["run"] = run
+        lines = [f"{name} = {_value(table)}" for name, table in sections.items() if table]
+        notes = [f"# {' '.join(note.split())}" for note in (*self.effects, *self.notes)]
+        return "\n".join([*notes, *lines]) + "\n"
+
+    def traced(self) -> dict[str, Any]:
+        """What holds for a trace: each drive of several has its own requests."""
+        found: dict[str, Any] = {}
+        if len(self._members()[1]) > 1 and self._is_apart():
+            found["combine"] = "separate"
+        for block in self.parameters.of_type("disksim_iosim"):
+            scale = Given(block).number("I/O Trace Time Scale")
+            if scale is not None and scale != 1:
+                found["time_scale"] = scale
+        return found
+
+    def _used(self, type_: str) -> list[Block]:
+        """The blocks of a type that have an instance."""
+        named = set(self.parameters.instances.values())
+        return [block for block in self.parameters.of_type(type_) if block.name in named]
+
+    def _wrong(self, block: Block, problem: str) -> InputError:
+        of = " ".join(filter(None, (block.type, block.name)))
+        return InputError(f"{block.path}:{block.line}: {of}: {problem}")
+
+    def _others(self) -> None:
+        """Everything around the drives: what would change the results is refused or named."""
+        for block in self._used("disksim_ctlr"):
+            given = Given(block)
+            if "Cache" in given.left or str(given.left.get("type", "1")) == "3":
+                raise self._wrong(
+                    block,
+                    "a controller with a cache is not modelled; remove the block's Cache and give "
+                    'it type = 1, or put a cache before the drive with device.kind = "cache"',
+                )
+            given.neutral("Scale for delays", "Bulk sector transfer time")
+            given.neutral("type", fine=("1", "2"))
+            given.left.pop("Maximum queue length", None)
+            self.effects += given.rest()
+        for block in self._used("disksim_iodriver"):
+            given = Given(block)
+            given.refuse("Constant access time", "a driver that simulates no drive", "0")
+            given.neutral("type", fine=("1",))
+            given.left.pop("Use queueing in subsystem", None)
+            if (queue := given.inner("Scheduler")) is not None:
+                for name in ("Scheduling timeout scheme", "Scheduling priority scheme",
+                             "Sequential stream scheme", "Overlapping request scheme",
+                             "Write initiation delay", "Read initiation delay"):  # fmt: skip
+                    queue.neutral(name)
+                    if name in queue.left:
+                        self.effects.append(
+                            f"not modelled: {block.type} {block.name}: {name} = {queue.left[name]}"
+                        )
+            self.effects += given.rest()
+        for block in self._used("disksim_bus"):
+            given = Given(block)
+            given.neutral("Arbitration time")
+            if "Arbitration time" in given.left:
+                self.notes.append(
+                    f"not modelled: {block.type} {block.name}: Arbitration time = "
+                    f"{given.left['Arbitration time']}"
+                )
+        for block in self.parameters.of_type("disksim_global"):
+            for name, value in block.given.items():
+                if name.startswith("Statistic warm-up") and re.search(r"[1-9]", str(value)):
+                    self.effects.append(f"not modelled: {block.type}: {name} = {value}")
+        for block in self.parameters.of_type("disksim_iosim"):
+            given = Given(block)
+            given.left.pop("I/O Trace Time Scale", None)
+            self._maps(given)
+            self.effects += given.rest()
         known = {
             "disksim_global", "disksim_stats", "disksim_iosim", "disksim_logorg", "disksim_pf",
-            "disksim_disk", "ssdmodel_ssd", "disksim_syntheticio", "disksim_iodriver",
+            "disksim_disk", "ssdmodel_ssd", "disksim_synthio", "disksim_iodriver",
             "disksim_bus", "disksim_ctlr", "dm_disk",
         }  # fmt: skip
-        self.notes += [
+        self.effects += [
             f"not modelled: {block.type} {block.name}"
             for block in self.parameters.blocks
             if block.type not in known
         ]
-        lines = [f"{name} = {_value(table)}" for name, table in sections.items() if table]
-        return "\n".join([*(f"# {' '.join(note.split())}" for note in self.notes), *lines]) + "\n"
 
-    def organization(self) -> tuple[Given | None, list[str]]:
-        """The outermost logical organization, and the devices of it that are not organizations."""
+    def _maps(self, given: Given) -> None:
+        """Use up a mapping that does no more than number the devices of a trace."""
+        listed = given.left.get("I/O Mappings")
+        if listed is None or not isinstance(listed.said, list):
+            return
+        maps = [Given(it.said) for it in listed.said if isinstance(it.said, Block)]
+        for one in maps:
+            one.refuse("locScale", "addresses of a trace in sectors of 512 bytes alone", "512")
+            one.refuse("sizeScale", "sizes of a trace in sectors alone", "1")
+        places = [str(one.left.get("simdev")) for one in maps]
+        if len(set(places)) < len(places):
+            raise given.wrong("I/O Mappings", listed, "several devices of a trace on one drive")
+        del given.left["I/O Mappings"]
+
+    def _is_apart(self) -> bool:
+        """Whether each drive keeps its own addresses."""
+        listed = self.parameters.of_type("disksim_logorg")
+        return all(str(it.given.get("Distribution scheme", "Asis")) == "Asis" for it in listed)
+
+    def _members(self) -> tuple[Block | None, list[str]]:
+        """The organization that combines the drives, if there is one, and their names."""
+        instances = self.parameters.instances
+        blocks = {block.name: block for block in self.parameters.blocks}
+        drives = []
+        for name, of in instances.items():
+            kind = blocks[of].type if of in blocks else None
+            if kind in OTHER_DRIVES:
+                raise self._wrong(blocks[of], "a drive of this kind is not modelled")
+            if kind in DRIVES:
+                drives.append(name)
         organizations = self.parameters.of_type("disksim_logorg")
-        if not organizations:
-            return None, []
-        if len(organizations) > 1:
-            self.notes.append(f"not modelled: {len(organizations) - 1} further disksim_logorg")
-        given = Given(self.path, organizations[0])
-        devices = given.left.pop("devices", None)
-        names = devices.said if devices is not None and isinstance(devices.said, list) else []
-        return given, [str(name) for name in names]
+        used: list[str] = []
+        for block in organizations:
+            listed = block.given.get("devices")
+            names = listed.said if listed is not None and isinstance(listed.said, list) else []
+            for value in names:
+                if str(value) not in drives:
+                    absent = ", ".join(self.parameters.absent)
+                    is_known = str(value) in instances and absent
+                    why = f"; {absent} is not there" if is_known else ""
+                    raise InputError(
+                        f"{block.path}:{value.line}: {block.type} {block.name}: {value} is no "
+                        f"instance of an ssdmodel_ssd or of a disksim_disk{why}"
+                    )
+                used.append(str(value))
+        if len(organizations) > 1 and not self._is_apart():
+            raise self._wrong(
+                organizations[1], "several organizations that combine drives are not converted"
+            )
+        if not drives:
+            absent = "".join(f"; {it} is not there" for it in self.parameters.absent)
+            raise InputError(
+                f"{self.path}: no instance of an ssdmodel_ssd or of a disksim_disk: nothing to "
+                f"simulate{absent}"
+            )
+        if unused := [name for name in drives if name not in used] if organizations else []:
+            self.notes.append(f"not modelled: {', '.join(unused)}, outside the organization")
+        return (organizations[0] if organizations else None), used or drives
 
     def device(self) -> dict[str, Any]:
         """The drive, or the array of drives."""
-        drives = {
-            name: of for name, of in self.parameters.instances.items() if self._kind(of) is not None
-        }
-        if not drives:
-            raise InputError(
-                f"{self.path}: no instance of an ssdmodel_ssd or of a disk: nothing to simulate"
+        organization, used = self._members()
+        kinds = list(dict.fromkeys(self.parameters.instances[name] for name in used))
+        blocks = {block.name: block for block in self.parameters.blocks}
+        if len(kinds) > 1:
+            at = organization or blocks[kinds[1]]
+            raise self._wrong(
+                at, f"drives of different kinds ({', '.join(kinds)}); one kind can be converted"
             )
-        given, members = self.organization()
-        used = [name for name in members if name in drives] or list(drives)[:1]
-        if len({drives[name] for name in used}) > 1:
-            raise InputError(
-                f"{self.path}:{given.block.line if given else 1}: {', '.join(used)} are drives of "
-                "different kinds: an organization of one kind can be converted"
-            )
-        drive = self._drive(drives[used[0]])
-        if unused := len(drives) - len(used):
-            self.notes.append(f"not modelled: {unused} further drives, outside the organization")
-        if given is None:
-            return drive
+        drive = self._drive(blocks[kinds[0]])
+        if organization is None:
+            return drive if len(used) == 1 else _apart(drive, len(used))
+        given = Given(organization)
+        given.left.pop("devices", None)
         device = self._combined(given, drive, len(used))
         self.notes += given.rest()
         return device
 
-    def _kind(self, of: str) -> str | None:
-        """`ssd`, or the preset of a disk, of what is instantiated as `of`."""
-        block = next((it for it in self.parameters.blocks if it.name == of), None)
-        if block is not None and block.type not in ("ssdmodel_ssd", "disksim_disk"):
-            return None
-        if block is not None and block.type == "ssdmodel_ssd":
-            return "ssd"
-        said = [of, *(str(it) for it in block.given.values())] if block is not None else [of]
-        if block is None:  # of a file that is not there, which is known by its name
-            said += self.parameters.absent
-        words = " ".join(said).lower()
-        for part, preset in DISKS.items():
-            if part in words:
-                return preset
-        if block is not None:
-            raise InputError(
-                f"{self.path}:{block.line}: disksim_disk {of}: its model is not known; choose from "
-                f"{', '.join(sorted(set(DISKS.values())))}, or describe it with "
-                '`device.kind = "disk"` (ssdlab keys device)'
-            )
-        return None
-
-    def _drive(self, of: str) -> dict[str, Any]:
-        preset = self._kind(of)
-        block = next((it for it in self.parameters.blocks if it.name == of), None)
-        if preset == "ssd" and block is not None:
-            given = Given(self.path, block)
-            device = ssd_keys(given)
+    def _drive(self, block: Block) -> dict[str, Any]:
+        reads, writes = self._bus()
+        if block.type == "ssdmodel_ssd":
+            given = Given(block)
+            device = ssdmodel.ssd_keys(given)
             self.notes += given.rest()
-            bulk_ms = Given(self.path, block).number("Bulk sector transfer time")
-            self._link(device["host_link"], bulk_ms or 0.0)
-            return device
-        self.notes.append(f"{of}: the preset {preset}; parameters of its file are not read again")
-        return {"preset": preset}
-
-    def _link(self, link: dict[str, Any], sector_ms: float) -> None:
-        """The queue of the driver, and the slowest bus, before a drive."""
-        for block in self.parameters.of_type("disksim_iodriver"):
-            scheduler = block.given.get("Scheduler")
-            if scheduler is not None and isinstance(scheduler.said, Block):
-                given = Given(self.path, scheduler.said)
-                policy = given.word("Scheduling policy", {str(n): n for n in range(1, 50)})
+            bulk_ms = Given(block).number("Bulk sector transfer time") or 0.0
+            link = device["host_link"]
+            if (policy := self._policy()) is not None:
                 link["order"] = "fifo" if policy == 1 else "clook"
                 if policy not in (1, 3):
-                    self.notes.append(f"the driver's Scheduling policy {policy}: taken as C-LOOK")
-        times = [sector_ms]
-        for block in self.parameters.of_type("disksim_bus"):
-            given = Given(self.path, block)
-            for name in ("Read block transfer time", "Write block transfer time"):
-                times.append(given.number(name) or 0.0)
-        if max(times) > 0:
-            link["bandwidth"] = _bandwidth(max(times))
+                    self.effects.append(f"the driver's Scheduling policy {policy}: taken as C-LOOK")
+            if (slowest := max(reads, writes, bulk_ms)) > 0:
+                link["bandwidth"] = ssdmodel.bandwidth(slowest)
+            return device
+        if reads != writes:
+            self.effects.append(
+                f"not modelled: {writes:g} ms of bus a sector of a write: {reads:g}"
+            )
+        device, notes = diskspecs.keys(block, reads)
+        self.effects += notes
+        policy = self._policy() or 1
+        device["scheduler"], device["queue_depth"] = SCHEDULERS.get(policy, "sptf"), "unlimited"
+        if policy not in SCHEDULERS:
+            self.effects.append(f"the driver's Scheduling policy {policy}: taken as SPTF")
+        return device
+
+    def _policy(self) -> int | None:
+        """The order of the driver's queue."""
+        for block in self._used("disksim_iodriver"):
+            if (queue := Given(block).inner("Scheduler")) is not None:
+                policy = queue.whole("Scheduling policy")
+                return policy
+        return None
+
+    def _bus(self) -> tuple[float, float]:
+        """Of the slowest bus, the ms a sector of a read and of a write."""
+        given = [Given(block) for block in self._used("disksim_bus")]
+        reads, writes = (
+            max([it.number(f"{name} block transfer time") or 0.0 for it in given], default=0.0)
+            for name in ("Read", "Write")
+        )
+        return reads, writes
 
     def _combined(self, given: Given, drive: dict[str, Any], count: int) -> dict[str, Any]:
         striped = given.word("Distribution scheme", {"Asis": False, "Striped": True, "Ideal": True})
         redundancy = given.word("Redundancy scheme", REDUNDANCY)
         unit = given.whole("Stripe unit")
         given.left.pop("Addressing mode", None)
-        given.left.pop("Stripe unit", None)
+        for name in [it for it in given.left if it.startswith("Time stamp")]:
+            del given.left[name]
         if redundancy is None:
-            for name in ("Number of copies", "Parity stripe unit", "Synch writes for safety"):
+            for name in ("Number of copies", "Parity stripe unit", "Synch writes for safety",
+                         "Copy choice on read", "RMW vs. reconstruct",
+                         "Parity rotation type"):  # fmt: skip
                 given.left.pop(name, None)
         if count == 1 and redundancy is None:
             return drive
-        array: dict[str, Any] = {"kind": "array", "members": count, "member": drive}
-        array["layout"] = "striped" if striped else "concatenated"
+        array = _apart(drive, count) | ({"layout": "striped"} if striped else {})
         if redundancy is not None:
             array["redundancy"] = redundancy
         if unit is not None and (striped or redundancy is not None):
             array["stripe"] = f"{unit * SECTOR}B"
         return array
 
-    def run(self) -> dict[str, Any]:
-        """The seed."""
+    def _seed(self) -> dict[str, Any]:
         for block in self.parameters.of_type("disksim_global"):
-            given = Given(self.path, block)
-            if (seed := given.whole("Real Seed", least=0)) is not None:
+            if (seed := Given(block).whole("Real Seed", least=0)) is not None:
                 return {"seed": seed}
         return {}
 
-    def workload(self) -> dict[str, Any]:
-        """The open load of the first generator; nothing if the load is a trace."""
-        sources = self.parameters.of_type("disksim_syntheticio")
+    def workload(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The open load of the generator, and when it ends."""
+        sources = self.parameters.of_type("disksim_synthio")
         if not sources:
-            return {}
-        given = Given(self.path, sources[0])
+            raise InputError(
+                f"{self.path}: the file has no load (no block disksim_synthio): --trace FILE or "
+                "--workload NAME says what is asked of its drives"
+            )
+        given = Given(sources[0])
         requests = given.whole("Number of I/O requests to generate")
-        inner = given.left.pop("generators", None)
+        inner = given.left.pop("Generators", None)
         listed = inner.said if inner is not None and isinstance(inner.said, list) else []
         generators = [it.said for it in listed if isinstance(it.said, Block)]
         if not generators:
-            raise InputError(f"{self.path}:{sources[0].line}: a synthetic load without generators")
+            raise self._wrong(sources[0], "a synthetic load without Generators")
         if len(generators) > 1:
-            self.notes.append(f"not modelled: {len(generators) - 1} further generators")
-        if (until := given.number("Maximum time of trace generated")) is not None:
-            self.notes.append(f"not modelled: the load ends after {until:g} s at the latest")
-        given.left.pop("System call/return with each request", None)
-        flow = Given(self.path, generators[0])
+            raise self._no_load(
+                generators[1], f"the load of {len(generators)} generators is not converted"
+            )
+        until: dict[str, Any] = {}
+        if (end := given.number("Maximum time of trace generated")) is not None:
+            until["until"] = f"{end:.10g}s"
+        given.neutral(
+            "System call/return with each request", "Think time from call to request",
+            "Think time from request to return",
+        )  # fmt: skip
+        flow = Given(generators[0])
+        self._refuse_places(flow)
         workload = self._open(flow) | ({"requests": requests} if requests else {})
         self.notes += [*given.rest(), *flow.rest()]
-        return workload
+        return workload, until
+
+    def _no_load(self, block: Block, problem: str) -> InputError:
+        return self._wrong(block, f"{problem}; --trace FILE or --workload NAME runs another load")
+
+    def _refuse_places(self, flow: Given) -> None:
+        """Raise `InputError` unless a generator asks the one device that there is."""
+        listed = flow.left.pop("devices", None)
+        names = [str(it) for it in listed.said] if listed and isinstance(listed.said, list) else []
+        places = ", ".join(names[:4]) + (" .." if len(names) > 4 else "")
+        organizations = [it.name for it in self.parameters.of_type("disksim_logorg")]
+        organizations += [
+            name for name, of in self.parameters.instances.items() if of in organizations
+        ]
+        alone = len(self._members()[1]) == 1
+        if len(names) > 1:
+            raise self._no_load(flow.block, f"a generator over several devices ({places})")
+        if names and not alone and (names[0] not in organizations or self._is_apart()):
+            raise self._no_load(flow.block, f"a generator for one drive of several ({places})")
 
     def _open(self, flow: Given) -> dict[str, Any]:
         for name in (
@@ -393,11 +356,13 @@ class _Experiment:
                 raise flow.wrong(
                     name, value,
                     "requests that the host waits for, or near the one before, are not converted; "
-                    "kind = \"threads\" waits for answers",
+                    '--trace FILE or --workload NAME runs another load, and kind = "threads" '
+                    "waits for answers",
                 )  # fmt: skip
-        for name in ("Time-critical think times", "Time-limited think times",
-                     "Time-limited time limits", "Local inter-arrival times", "Local distances",
-                     "devices"):  # fmt: skip
+        for name in (
+            "Time-critical think times", "Time-limited think times", "Time-limited time limits",
+            "Local inter-arrival times", "Local distances",
+        ):  # fmt: skip
             flow.left.pop(name, None)
         found: dict[str, Any] = {"kind": "open", "generator": "drand48"}
         block = flow.whole("Blocking factor") or 1
@@ -418,6 +383,11 @@ class _Experiment:
             if (said := flow.distribution(name)) is not None:
                 found[key] = said
         return found
+
+
+def _apart(drive: dict[str, Any], count: int) -> dict[str, Any]:
+    """An array of drives each of which has its own addresses."""
+    return {"kind": "array", "members": count, "member": drive, "layout": "concatenated"}
 
 
 def _value(value: Any) -> str:

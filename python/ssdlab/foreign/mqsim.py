@@ -16,6 +16,8 @@ from ssdlab._core import InputError
 from ssdlab.foreign import xml
 
 DRIVE, WORKLOAD = "Execution_Parameter_Set", "MQSim_IO_Scenarios"
+#: What elements of a scenario are called that are flows.
+FLOW = "IO_Flow_Parameter_Set"
 POLICIES = {
     "GREEDY": "greedy",
     "RGA": "d-choices",
@@ -152,7 +154,8 @@ class _Drive(_Given):
             timing["erase"] = f"{erase:.10g}ns"
         rate, width = self.number("Channel_Transfer_Rate"), self.number("Flash_Channel_Width") or 1
         if rate:
-            timing["bus_per_byte"] = f"{1000 / (rate * width):.6g}ns"
+            # As a rate: a byte takes no whole number of ps at most of those that drives have.
+            timing["bus_rate"] = f"{rate * width:.10g}MT/s"
         return timing
 
     def _link(self) -> dict[str, Any]:
@@ -205,7 +208,10 @@ def _workload(path: Path, root: xml.Element) -> str:
     traces: list[dict[str, Any]] = []
     ends: list[float] = []
     requests, filled = 0, 0.0
-    for number, flow in enumerate(scenarios[0].inside):
+    flows = [it for it in scenarios[0].inside if it.name.startswith(FLOW)]
+    others = [it.name for it in scenarios[0].inside if it not in flows]
+    notes += [f"not modelled: {name}" for name in others]
+    for number, flow in enumerate(flows):
         given = _Given(path, flow.leaves())
         if (share := given.number("Initial_Occupancy_Percentage")) is not None:
             filled = max(filled, min(share / 100, 1.0))

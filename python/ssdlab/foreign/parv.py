@@ -23,7 +23,9 @@ DEEPEST = 8
 #: Instances that a range such as `disk0 .. disk99` may stand for.
 MOST = 4096
 
-_TOKEN = re.compile(r"\s*(?:#[^\n]*|(\.\.)|([{}\[\],=])|([^\s{}\[\],=#]+)|(\Z))")
+_TOKEN = re.compile(
+    r"\s*(?:#[^\n]*|(\.\.)(?!/)|([{}\[\],=])|((?:(?!\.\.(?!/))[^\s{}\[\],=#])+)|(\Z))"
+)
 
 
 class Value(NamedTuple):
@@ -40,8 +42,9 @@ class Value(NamedTuple):
 
 @dataclass
 class Block:
-    """A block: its type, its name (empty if it is a value), and its parameters."""
+    """A block: its type, its name (empty if it is a value), its parameters, and where it is."""
 
+    path: Path
     type: str
     name: str
     line: int
@@ -153,6 +156,17 @@ class _Reader:
             return
         _Reader(other, self.into, self.deep + 1, self.left).file()
 
+    def sourced(self, name: _Token) -> Block | None:
+        """The block that a file has, which is a value here; None where the file is not there."""
+        inside = Parameters(self.into.path)
+        before, self.into = self.into, inside
+        try:
+            self.source(name)
+        finally:
+            self.into = before
+        self.into.absent += inside.absent
+        return inside.blocks[0] if inside.blocks else None
+
     def instantiate(self) -> None:
         """`[ names ] as NAME`, in which `a0 .. a3` are four."""
         self.take("[")
@@ -160,9 +174,7 @@ class _Reader:
         while self.now.text != "]":
             token = self.take()
             if token.text == "..":
-                if not names:
-                    raise self.wrong("a range without a first name", token.line)
-                names += self.following(names[-1], self.take())
+                names += self.following(names[-1] if names else "", self.take())
             elif token.text != ",":
                 names.append(token.text)
         self.take("]")
@@ -172,6 +184,8 @@ class _Reader:
 
     def following(self, first: str, last: _Token) -> list[str]:
         """The names after `first`, up to `last`."""
+        if not first:
+            raise self.wrong("a range without a first name", last.line)
         begins, ends = (re.fullmatch(r"(.*?)(\d+)", it) for it in (first, last.text))
         if begins is None or ends is None or begins[1] != ends[1]:
             raise self.wrong(f"{first} .. {last.text} is no range of numbered names", last.line)
@@ -195,7 +209,7 @@ class _Reader:
         """The parameters between braces."""
         if deep > DEEPEST:
             raise self.wrong(f"blocks in blocks, more than {DEEPEST} deep", type_.line)
-        block = Block(type_.text, name, type_.line)
+        block = Block(self.path, type_.text, name, type_.line)
         self.take("{")
         while self.now.text != "}":
             words = [self.take()]
@@ -221,6 +235,10 @@ class _Reader:
             while self.now.text != "]":
                 if self.now.text == ",":
                     self.take()
+                elif self.now.text == "..":
+                    self.take()
+                    first, last = str(inside[-1]) if inside else "", self.take()
+                    inside += (Value(it, last.line) for it in self.following(first, last))
                 else:
                     inside.append(self.value(deep + 1))
             self.take("]")
@@ -228,8 +246,11 @@ class _Reader:
         if token.text in "{}],=":
             raise self.wrong(f"expected a value, found {token.text!r}", token.line)
         words = [token.text]
-        while self.now.text not in (",", "}", "]", "{", "="):
+        while self.now.text not in (",", "}", "]", "{", "=", ".."):
             words.append(self.take().text)
+        if words[0] == "source" and len(words) == 2:
+            block = self.sourced(_Token(words[1], token.line))
+            return Value(" ".join(words) if block is None else block, token.line)
         if self.now.text == "{":
             return Value(self.block(_Token(" ".join(words), token.line), "", deep + 1), token.line)
         return Value(" ".join(words), token.line)

@@ -37,6 +37,10 @@ class ItemName(click.ParamType):  # type: ignore[type-arg]  # not generic in cli
         return value
 
 
+#: Items that measure by the clock too.
+LIVE = ("maghraoui", "paging")
+
+
 @click.command(cls=ExamplesFirst)
 @click.argument("items", nargs=-1, metavar="[ITEM...]", type=ItemName())
 @click.option(
@@ -94,8 +98,8 @@ def paper(
         raise InputError("--device is only for the item diskspd; the others use their own device")
     if inputs and not {"diskspd", "gray"} & set(chosen):
         raise InputError("--input is only for the items gray and diskspd")
-    if live and "maghraoui" not in chosen:
-        raise InputError("--live is only for the item maghraoui")
+    if live and not set(LIVE) & set(chosen):
+        raise InputError(f"--live is only for the items {' and '.join(LIVE)}")
     changes = _inputs(inputs)
     if device is not None:
         Experiment(device=device)  # refused before the other items have run for minutes

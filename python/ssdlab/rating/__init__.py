@@ -18,7 +18,7 @@ import json
 import math
 import os
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -260,7 +260,7 @@ def endurance(
     if application_class not in CLASSES:
         known = " and ".join(CLASSES)
         raise InputError(f"application_class {application_class!r}: the classes are {known}")
-    load = load_of(application_class, trace, workload)
+    load = load_of(application_class, trace, workload, set or {})
     changes = layers.from_assignments(set or {})
     return rate(
         os.fspath(device),
@@ -275,13 +275,19 @@ def endurance(
 
 
 def load_of(
-    of: str, trace: str | os.PathLike[str] | None, workload: str | os.PathLike[str] | None
+    of: str,
+    trace: str | os.PathLike[str] | None,
+    workload: str | os.PathLike[str] | None,
+    changed: Iterable[str] = (),
 ) -> list[Layer]:
-    """The layers of the workload that is written: the one given, or that of the class."""
+    """The layers of the workload that is written: the one given, or that of the class.
+
+    `changed` are keys that other layers set.
+    """
     if trace is not None and workload is not None:
         raise InputError("--trace and --workload exclude each other: a trace is a workload")
     if trace is not None:
-        return layers.from_trace(f"--trace {trace}", Path(trace))
+        return layers.from_trace(f"--trace {trace}", Path(trace), changed=changed)
     if workload is None and of == "client":
         raise InputError(
             "the workload of class client is a recorded trace, which ssdlab does not have: give "

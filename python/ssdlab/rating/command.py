@@ -108,7 +108,7 @@ def endurance(
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
         delivery.refuse(json_file, forms.ENDURANCE)
-    load = load_of(of, trace, workload)
+    load = load_of(of, trace, workload, layers.keys_of(assignments))
     changes = layers.from_options(assignments)
     with terminal.steps(sys.stderr, "writing until end of life", quiet) as bar:
         found = rate(

@@ -184,13 +184,19 @@ def layers_of(
         raise _core.InputError("trace and workload exclude each other: a trace is a workload")
     stack: list[Layer] = []
     if experiment is not None:
-        stack += _file_or_mapping("argument experiment", experiment)
+        is_other = trace is not None or _is_load(workload) or _is_load(_load_in(set or {}))
+        stack += _file_or_mapping("argument experiment", experiment, is_other)
     if device is not None:
         stack += _section("device", device)
     if workload is not None:
         stack += _section("workload", workload)
     if trace is not None:
-        stack += layers.from_trace("argument trace", trace)
+        stack += layers.from_trace("argument trace", trace, changed=set or {})
+        from ssdlab import foreign
+
+        for described in (experiment, device):
+            if isinstance(described, str | os.PathLike):
+                stack += foreign.of_trace(described)
     for name, keys in sections.items():
         _refuse_key(name, keys)
         stack += layers.from_mapping(f"argument {name}", {name: keys})
@@ -198,6 +204,18 @@ def layers_of(
     if seed is not None:
         stack += layers.from_seed("argument seed", seed)
     return layers.permitting(stack) if allow_code else stack
+
+
+def _is_load(workload: Part | None) -> bool:
+    """Whether a workload is one, and not keys of the one that an experiment has."""
+    if isinstance(workload, Mapping):
+        return not workload.keys().isdisjoint(("kind", "preset", "path"))
+    return workload is not None
+
+
+def _load_in(assigned: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of `workload` among single keys."""
+    return {key.removeprefix("workload."): it for key, it in assigned.items() if "workload." in key}
 
 
 def _refuse_key(name: str, value: Any) -> None:
@@ -313,12 +331,12 @@ class Experiment:
         return f"<details><summary>{title}</summary><pre>{html.escape(self._toml)}</pre></details>"
 
 
-def _file_or_mapping(source: str, part: Part) -> list[layers.Layer]:
+def _file_or_mapping(source: str, part: Part, has_other_load: bool) -> list[layers.Layer]:
     if isinstance(part, Experiment):
         return list(part.layers)
     if isinstance(part, Mapping):
         return layers.from_mapping(source, part)
-    return sources.from_experiment(part)
+    return sources.from_experiment(part, has_other_load=has_other_load)
 
 
 def _section(section: str, part: Part) -> list[layers.Layer]:

@@ -68,7 +68,7 @@ def _run(
     json_file = None if json_path is None or to_stdout else _path(json_path)
     _refuse_outputs(out, json_file, requests)
 
-    layered = stack.below(experiment, device, trace, workload, columns)
+    layered = stack.below(experiment, device, trace, workload, columns, assignments)
     layered += stack.above(assignments, seed)
     if timeline is not None:
         layered += layers.from_mapping(f"--timeline {timeline}", {"run": {"timeline": timeline}})
@@ -129,7 +129,7 @@ def _run(
     elif not quiet:
         from ssdlab.running import display
 
-        _show(display.results_table(results, sys.stdout))
+        _show(display.results_table(results, sys.stdout) + stack.default_load(layered))
         if why:
             from ssdlab.why.command import after_run
 

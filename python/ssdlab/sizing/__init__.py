@@ -240,7 +240,7 @@ class Search:
         self._columns = columns
         self._below = [
             sources.from_name("device", drive, "--device"),
-            *layers.from_trace(f"--trace {trace}", trace, columns),
+            *layers.from_trace(f"--trace {trace}", trace, columns, layers.keys_of(assignments)),
         ]
         stack = [*self._below, *layers.from_options(self._given)]
         found = Experiment._from_layers(stack).to_dict()["device"]

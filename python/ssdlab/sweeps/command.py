@@ -149,7 +149,7 @@ def sweep(
     several = len(experiments) > 1
     bases = [
         Base(
-            permitted(stack.below(experiment, device, trace, workload, columns)),
+            permitted(stack.below(experiment, device, trace, workload, columns, assignments)),
             peers,
             above,
             {"experiment": os.fspath(experiment)} if several and experiment is not None else {},
@@ -200,7 +200,11 @@ def sweep(
     elif not quiet:
         from ssdlab.sweeps import display
 
-        click.echo(display.sweep_table(found, sys.stdout), nl=False)
+        note = ""
+        if not any(space.is_of_load(axis.name) for axis in varied):
+            stacks = [[*base.below, *base.peers, *base.above] for base in bases]
+            note = next(filter(None, map(stack.default_load, stacks)), "")
+        click.echo(display.sweep_table(found, sys.stdout) + note, nl=False)
     if failed := len(found.errors):
         first = found.errors[0]
         where = out or json_file or (None if json_path is None else "the JSON")

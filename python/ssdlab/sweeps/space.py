@@ -95,6 +95,13 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+def is_of_load(name: str) -> bool:
+    """Whether an axis says what is asked of the device, and not only how many requests."""
+    return name in ("workload", "trace") or (
+        name.startswith("workload.") and name != "workload.requests"
+    )
+
+
 def from_option(assignment: str, searching: bool = False) -> Axis:
     """The axis of `--vary KEY=SPEC`. Raises `InputError`, with the nearest keys."""
     key, equals, spec = assignment.partition("=")

@@ -14,6 +14,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,11 @@ from ssdlab.tables.columns import SIZE_UNITS, Column, Columns, are_numbers, mapp
 from ssdlab.tables.merge import merged
 
 #: A new way of reading makes new files.
-VERSION = 1
+VERSION = 2
 #: Rows of a group of the file that is written.
 GROUP_ROWS = 1 << 17
+#: What a table may say beside the others, by what the engine calls it.
+OPTIONAL = {"handle": "handle", "fua": "fua", "end": "end_ns"}
 #: Endings for which no other package is asked.
 _ENDINGS = (
     "arrow bin blkparse bz2 csv feather gz ipc iolog json log parquet spc trace tsv txt vscsi xz"
@@ -97,9 +100,14 @@ def written(target: Path, tables: Sequence[sources.Batches], given: Columns) -> 
     """
     pa = required("pyarrow", "a table")
     parquet = required("pyarrow.parquet", "a table")
-    schema = _schema(pa)
+    roles = [mapped(table.source, table.names, given) for table in tables]
+    more = [role for role in OPTIONAL if any(role in it for it in roles)]
+    schema = _schema(pa, more)
     devices = values.Devices()
-    read = [_requests(pa, table, given, devices) for table in tables]
+    read = [
+        _requests(pa, table, columns, more, devices)
+        for table, columns in zip(tables, roles, strict=True)
+    ]
     own = target.with_name(f"{target.name}.{os.getpid()}.part")
     count = 0
     try:
@@ -113,22 +121,30 @@ def written(target: Path, tables: Sequence[sources.Batches], given: Columns) -> 
     return count
 
 
-def _schema(pa: Any) -> Any:
-    kinds = (
+def _schema(pa: Any, more: Sequence[str]) -> Any:
+    kinds = [
         ("at_ns", pa.uint64()),
         ("device", pa.uint32()),
         ("op", pa.string()),
         ("sector", pa.uint64()),
         ("sectors", pa.uint32()),
-    )
+    ]
+    further = {"handle": pa.uint32(), "fua": pa.bool_(), "end": pa.uint64()}
+    kinds += [(OPTIONAL[role], further[role]) for role in more]
     return pa.schema([pa.field(name, kind, nullable=False) for name, kind in kinds])
 
 
 def _requests(
-    pa: Any, table: sources.Batches, given: Columns, devices: values.Devices
+    pa: Any,
+    table: sources.Batches,
+    roles: dict[str, Column],
+    more: Sequence[str],
+    devices: values.Devices,
 ) -> Iterator[Any]:
-    """The requests of a table, a batch at a time."""
-    roles = mapped(table.source, table.names, given)
+    """The requests of a table, a batch at a time, with the columns that one of the tables has."""
+    if "end" in more and "end" not in roles:
+        problem = "no column says the end, which another of the tables has"
+        raise refusal(table.source, table.names, problem, "end=end_ns")
     wanted = list(dict.fromkeys(column.name for column in roles.values()))
     before = 0
     for batch in table.read(wanted):
@@ -136,15 +152,20 @@ def _requests(
         before += batch.num_rows
         if batch.num_rows:
             try:
-                found, roles = _converted(pa, table, roles, batch, devices)
+                found, roles = _converted(pa, table, roles, more, batch, devices)
             except InputError:
-                _refuse_row(pa, table, roles, batch, before - batch.num_rows)
+                _refuse_row(pa, table, roles, more, batch, before - batch.num_rows)
                 raise
             yield found
 
 
 def _refuse_row(
-    pa: Any, table: sources.Batches, roles: dict[str, Column], batch: Any, before: int
+    pa: Any,
+    table: sources.Batches,
+    roles: dict[str, Column],
+    more: Sequence[str],
+    batch: Any,
+    before: int,
 ) -> None:
     """Raise `InputError` for the first row of a batch that is refused, with its place.
 
@@ -155,7 +176,7 @@ def _refuse_row(
     def is_refused(rows: int) -> bool:
         nonlocal refused
         try:
-            _converted(pa, table, roles, batch.slice(0, rows), values.Devices())
+            _converted(pa, table, roles, more, batch.slice(0, rows), values.Devices())
         except InputError as error:
             refused = error
             return True
@@ -171,6 +192,7 @@ def _converted(
     pa: Any,
     table: sources.Batches,
     roles: dict[str, Column],
+    more: Sequence[str],
     batch: Any,
     devices: values.Devices,
 ) -> tuple[Any, dict[str, Column]]:
@@ -198,7 +220,22 @@ def _converted(
         device = pa.array([0] * batch.num_rows, pa.int64())
     arrays = {"at_ns": at, "device": device, "op": op, "sector": sector, "sectors": sectors}
     _refuse_negative(pa, roles, arrays | bytes_of, refuse)
+    if "end" in roles and not roles["end"].unit:
+        roles = roles | {"end": replace(roles["end"], unit=time.unit)}
+    for role in more:
+        arrays[OPTIONAL[role]] = _further(pa, role, roles.get(role), batch, refuse)
     return pa.RecordBatch.from_pydict(arrays), roles | {"time": time}
+
+
+def _further(pa: Any, role: str, column: Column | None, batch: Any, refuse: Any) -> Any:
+    """A column that some tables have; where one lacks it, no request names anything."""
+    if column is None:
+        lacking = {"handle": values.NO_HANDLE, "fua": False}[role]
+        return pa.array([lacking] * batch.num_rows)
+    array = batch.column(column.name)
+    if role == "end":
+        return values.times(array, column, refuse)[0]
+    return (values.handles if role == "handle" else values.forced)(array, column, refuse)
 
 
 def _refuse_negative(pa: Any, roles: Columns, arrays: dict[str, Any], refuse: Any) -> None:
@@ -221,7 +258,9 @@ def _refuse_negative(pa: Any, roles: Columns, arrays: dict[str, Any], refuse: An
 
 def _refuse_missing(table: sources.Batches, roles: Columns, batch: Any, before: int) -> None:
     """Raise `InputError` where a row lacks a value."""
-    for column in roles.values():
+    for role, column in roles.items():
+        if role in ("handle", "fua"):
+            continue  # a row may name none
         array = batch.column(column.name)
         if array.null_count:
             row = array.is_null().to_pylist().index(True)

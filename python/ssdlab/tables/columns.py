@@ -11,12 +11,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ssdlab._core import InputError
 
-ROLES = ("time", "op", "offset", "size", "device")
+ROLES = ("time", "op", "offset", "size", "device", "handle", "fua", "end")
 NEEDED = ("time", "op", "offset", "size")
 #: Nanoseconds of the units of time.
 TIME_UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "filetime": 100}
@@ -40,6 +40,9 @@ _NAMES = {
     "sectors nrsectors nsectors numsectors sectorcount sizesectors",
     "device": "device deviceid dev disk diskid disknumber volume volumeid vol lun asu vm vmid "
     "drive driveid devicename",
+    "handle": "handle handles placementhandle ruhandle reclaimunithandle",
+    "fua": "fua forceunitaccess isfua",
+    "end": "end endns endus endms ends endtime timeend",
 }
 SYNONYMS: Mapping[str, Sequence[str]] = {role: words.split() for role, words in _NAMES.items()}
 #: Headers of known tables whose numbers a name does not explain, and how they are read.
@@ -105,14 +108,15 @@ def parse(text: str) -> dict[str, Column]:
 
 
 def _column(role: str, value: str) -> Column:
-    units = {"time": TIME_UNITS, "offset": SIZE_UNITS, "size": SIZE_UNITS}.get(role, {})
+    by_role = {"time": TIME_UNITS, "end": TIME_UNITS, "offset": SIZE_UNITS, "size": SIZE_UNITS}
+    units = by_role.get(role, {})
     choices = [*units] if units else [*DIRECTIONS] if role == "op" else []
     unit = next((it for it in choices if value.endswith(f":{it}")), "")
     value = value.removesuffix(f":{unit}") if unit else value
     match = _EXPRESSION.fullmatch(value)
     assert match is not None, value
     name, sign, number = match["name"].strip(), match["sign"], match["number"]
-    if not sign or role in ("op", "device"):
+    if not sign or role in ("op", "device", "handle", "fua"):
         return Column(value.strip(), unit=unit)
     amount = Fraction(number)
     if sign == "+":
@@ -148,6 +152,8 @@ def mapped(source: str, names: Sequence[str], given: Columns) -> dict[str, Colum
             raise refusal(source, names, f"{both} could each be the {role}", f"{role}={fits[0]}")
         if fits:
             found[role] = Column(fits[0], unit=_unit(role, fits[0]))
+    if "end" in found and not found["end"].unit and "time" in found:
+        found["end"] = replace(found["end"], unit=found["time"].unit)
     if missing := [role for role in NEEDED if role not in found]:
         raise refusal(source, names, f"no column says the {', '.join(missing)}")
     return found
@@ -192,7 +198,7 @@ def _unit(role: str, name: str) -> str:
     """The unit that the name of a column says."""
     if role in ("offset", "size"):
         return "sectors" if "sector" in plain(name) else ""
-    if role == "time" and (match := _TIME_NAME.search(name)):
+    if role in ("time", "end") and (match := _TIME_NAME.search(name)):
         unit = match[1].lower()
         return "s" if unit in ("sec", "seconds") else unit
     return ""

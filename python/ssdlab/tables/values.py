@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from ssdlab import _core
 from ssdlab.optional import required
 from ssdlab.tables.columns import TIME_UNITS, Column, plain
 
@@ -29,6 +30,11 @@ _WORDS: Mapping[str, Sequence[str]] = {
     "flush": ("f", "flush", "sync", "fsync", "ff", "fs", "diskflush"),
 }  # fmt: skip
 OPS = {word: op for op, words in _WORDS.items() for word in words}
+# And what the engine calls commands of NVMe and of zones.
+OPS |= {word: word for word in _core.request_kinds()}
+#: The handle of a request that names none.
+NO_HANDLE = 255
+_YES_NO = {"1": True, "true": True, "1.0": True, "0": False, "false": False, "0.0": False}
 
 Refuse = Callable[..., Exception]
 
@@ -179,6 +185,33 @@ def _operation(value: Any, column: Column, refuse: Refuse) -> str | None:
     if text not in OPS:
         raise refuse(column.name, f'has "{value}", which is no read, write, trim or flush')
     return OPS[text]
+
+
+def handles(array: Any, column: Column, refuse: Refuse) -> Any:
+    """The placement handles; a row without one names none."""
+    pa, pc = _compute()
+    found = pc.fill_null(whole(array, column, refuse), NO_HANDLE)
+    bounds = pc.min_max(found).as_py()
+    for wrong in (bounds["min"], bounds["max"]):
+        if wrong is not None and not 0 <= wrong <= NO_HANDLE:
+            raise refuse(column.name, f"has {wrong:,}, which is no handle from 0 to {NO_HANDLE}")
+    return found
+
+
+def forced(array: Any, column: Column, refuse: Refuse) -> Any:
+    """Whether each write is forced to the medium; a row without a value is not."""
+    pa, pc = _compute()
+    if pa.types.is_boolean(array.type):
+        return pc.fill_null(array, False)
+    if not pa.types.is_dictionary(array.type):
+        array = pc.dictionary_encode(array)
+    found = []
+    for value in array.dictionary.to_pylist():
+        said = _YES_NO.get(str(value).strip().lower())
+        if said is None:
+            raise refuse(column.name, f'has "{value}", which is not 0 or 1')
+        found.append(said)
+    return pc.fill_null(pc.take(pa.array(found, pa.bool_()), array.indices), False)
 
 
 def sectors(offset: Any, size: Any) -> tuple[Any, Any]:

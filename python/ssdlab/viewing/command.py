@@ -17,7 +17,7 @@ from click.shell_completion import CompletionItem
 from ssdlab import delivery, forms, layers
 from ssdlab.cli.options import PATH, ExamplesFirst, override_options
 from ssdlab.cli.signals import Terminated
-from ssdlab.cli.stack import above, below
+from ssdlab.cli.stack import above, below, default_load
 from ssdlab.loopback import Loopback
 from ssdlab.viewing import recording, scenes, serving
 from ssdlab.viewing.sessions import Sessions
@@ -133,7 +133,7 @@ def view(
         with _EndedBySignals():
             said = recording.write(scene, record, start=start, last=last, frames=frames)
         if not quiet:
-            click.echo(said)
+            click.echo(f"{said}\n{default_load(stack)}", nl=False)
         return 0
     for option, value in (("--start", start), ("--last", last)):
         if value is not None:

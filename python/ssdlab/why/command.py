@@ -99,6 +99,7 @@ def why(
         overrides["trace"],
         overrides["workload"],
         overrides["columns"],
+        overrides["assignments"],
     ) + stack.above(overrides["assignments"], overrides["seed"])
     if allow_code:
         layered = layers.permitting(layered)
@@ -123,7 +124,8 @@ def why(
     elif not quiet:
         from ssdlab.why import display
 
-        click.echo(display.table(found, sys.stdout, again), nl=False)
+        table = display.table(found, sys.stdout, again)
+        click.echo(table + stack.default_load(layered), nl=False)
 
 
 def after_run(

@@ -1,0 +1,268 @@
+"""A disk of DiskSim (`disksim_disk`, with its model and its seek curve) as keys of `device`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from ssdlab._core import InputError
+from ssdlab.foreign.given import SECTOR, Given
+from ssdlab.foreign.parv import Block, Value
+
+#: A seek curve has fewer lines.
+MOST_POINTS = 100_000
+#: Parameters that change nothing at this value, by the value.
+NEUTRAL = {
+    "0": (
+        "Per-request overhead time", "Allow almost read hits", "Allow sneaky full read hits",
+        "Allow sneaky partial read hits", "Allow sneaky intermediate read hits",
+        "Allow write prebuffering", "Preseeking level", "Never disconnect",
+        "Hold bus entire read xfer", "Hold bus entire write xfer", "Write completion overhead",
+        "Data preparation overhead", "First reselect overhead", "Other reselect overhead",
+        "Read disconnect afterread", "Read disconnect afterwrite", "Write disconnect overhead",
+        "Extradisc command overhead", "Extradisc disconnect overhead",
+        "Extradisc inter-disconnect delay", "Extradisc 2nd disconnect overhead",
+        "Extradisc seek delta", "Minimum seek delay", "Minimum read-ahead (blks)",
+        "Disconnect write if seek", "Immediate buffer read", "Immediate buffer write",
+        "Stop prefetch in sector", "Read-ahead over requested", "Use separate write segment",
+    ),
+    "1": (
+        "Time scale for overheads", "Set watermark by reqsize", "Calc sector by sector",
+        "Combine seq writes", "Write hit stop prefetch", "Read directly to buffer",
+        "Immed transfer partial hit", "Allow read hits on write data",
+    ),
+}  # fmt: skip
+OVERHEADS = {
+    "read_hit": "Read hit over. after read", "read_hit_after_write": "Read hit over. after write",
+    "read_miss": "Read miss over. after read",
+    "read_miss_after_write": "Read miss over. after write",
+    "read_completion": "Read completion overhead",
+}  # fmt: skip
+
+
+def keys(block: Block, bus_ms: float) -> tuple[dict[str, Any], list[str]]:
+    """The keys of a disk behind a bus of so many ms a sector, and what is not modelled of it."""
+    given = Given(block)
+    model = given.inner("Model")
+    if model is None:
+        said = given.left.get("Model")
+        value = Value("nothing", block.line) if said is None else said
+        raise given.wrong("Model", value, "the file of the model is not there, or has no dm_disk")
+    device: dict[str, Any] = {"kind": "disk"}
+    geometry, notes = _geometry(model)
+    device |= geometry
+    given.refuse("Enable caching in buffer", "a disk without a buffer is not modelled", "1", "2")
+    given.refuse("Extra write disconnect", "a second disconnection of writes is not modelled", "0")
+    is_cached = given.word("Fast write level", {"0": False, "1": True, "2": True}) or False
+    device["write_cache"] = "on" if is_cached else "off"
+    sector_ms = max(given.number("Bulk sector transfer time") or 0.0, bus_ms)
+    device["bus_per_sector"] = _ms(sector_ms)
+    device["overhead"] = _overhead(given, is_cached)
+    device["buffer"] = _buffer(given)
+    _queue(given)
+    for fine, names in NEUTRAL.items():
+        given.neutral(*names, fine=(fine,))
+    given.left.pop("Avg sectors per cylinder", None)
+    return device, [*notes, *given.rest()]
+
+
+def _ms(ms: float) -> str:
+    return f"{round(ms * 1e6)}ns"
+
+
+def _overhead(given: Given, is_cached: bool) -> dict[str, str]:
+    kind, unused = ("hit", "miss") if is_cached else ("miss", "hit")
+    names = OVERHEADS | {
+        "write": f"Write {kind} over. after read",
+        "write_after_write": f"Write {kind} over. after write",
+    }
+    for after in ("read", "write"):
+        given.left.pop(f"Write {unused} over. after {after}", None)
+    times = {key: given.number(name) for key, name in names.items()}
+    return {key: _ms(ms) for key, ms in times.items() if ms is not None}
+
+
+def _buffer(given: Given) -> dict[str, Any]:
+    def size(name: str) -> str | None:
+        sectors = given.whole(name, least=0)
+        return None if sectors is None else f"{sectors * SECTOR}B"
+
+    ahead = given.word("Buffer continuous read", {"0": None, "1": "limit", "2": "limit",
+                                                  "3": "limit", "4": "track"})  # fmt: skip
+    most = size("Maximum read-ahead (blks)")
+    high, low = given.number("High (read) water mark", 1), given.number("Low (write) water mark", 1)
+    if low and low != high:
+        given.notes.append(f"not modelled: Low (write) water mark = {low:g}")
+    found = {
+        "segments": given.whole("Number of buffer segments"),
+        "segment": size("Segment size (in blks)"),
+        "write_segments": given.whole("Maximum number of write segments"),
+        "read_ahead": "0B" if ahead is None else most,
+        "read_ahead_to": ahead,
+        "read_ahead_on_hit": given.word("Read-ahead on idle hit", {"0": False, "1": True}),
+        "read_on_arrival": given.word("Read any free blocks", {"0": False, "1": True}),
+        "send_at": high,
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _queue(given: Given) -> None:
+    """Queues of the disk itself: requests are ordered once, by the driver."""
+    if (depth := given.whole("Max queue length")) is not None and depth > 1:
+        given.notes.append(f"Max queue length = {depth}: the driver orders all requests")
+    given.left.pop("Scheduler", None)
+
+
+def _geometry(model: Given) -> tuple[dict[str, Any], list[str]]:
+    """Where sectors lie and how the heads move."""
+    layout, mechanics = model.inner("Layout Model"), model.inner("Mechanical Model")
+    for inner, kind in ((layout, "dm_layout_g1"), (mechanics, "dm_mech_g1")):
+        if inner is None or inner.block.type != kind:
+            at = model.block if inner is None else inner.block
+            raise InputError(f"{at.path}:{at.line}: {at.type}: a disk of DiskSim needs a {kind}")
+    assert layout is not None and mechanics is not None
+    cylinders = _needed(model, "Number of cylinders")
+    sectors = _needed(model, "Block count")
+    rpm = mechanics.number("Rotation speed (in rpms)")
+    mechanics.refuse(
+        "Access time type", "only an access after seek and rotation is modelled",
+        "trackSwitchPlusRotation",
+    )  # fmt: skip
+    mechanics.neutral("Percent error in rpms")
+    seek = {"table": _seek_table(mechanics, cylinders)}
+    for key, name in (("write_settle", "Add. write settling delay"),
+                      ("head_switch", "Head switch time")):  # fmt: skip
+        if (ms := mechanics.number(name)) is not None:
+            seek[key] = _ms(ms)
+    device = {
+        "capacity": f"{sectors * SECTOR}B",
+        "rpm": round(rpm) if rpm else None,
+        "cylinders": cylinders,
+        "surfaces": _needed(model, "Number of data surfaces"),
+        "zones": _zones(layout),
+        "seek": seek,
+    }
+    layout.neutral("LBN-to-PBN mapping scheme")
+    for name in ("Sparing scheme used", "Rangesize for sparing"):
+        layout.left.pop(name, None)
+    notes = [*model.rest(), *mechanics.rest(), *layout.rest()]
+    return {key: value for key, value in device.items() if value is not None}, notes
+
+
+def _needed(given: Given, name: str) -> int:
+    number = given.whole(name)
+    if number is None:
+        raise InputError(f"{given.block.path}:{given.block.line}: {given.block.type} has no {name}")
+    return number
+
+
+def _zones(layout: Given) -> str:
+    listed = layout.left.pop("Zones", None)
+    values = listed.said if listed is not None and isinstance(listed.said, list) else []
+    zones = [Given(it.said) for it in values if isinstance(it.said, Block)]
+    if not zones:
+        raise InputError(f"{layout.block.path}:{layout.block.line}: a layout without Zones")
+    written, left_out, places = [], 0, 0
+    for zone in zones:
+        first = zone.whole("First cylinder number", least=0) or 0
+        last, track = zone.whole("Last cylinder number", least=0), _needed(zone, "Blocks per track")
+        skews = [zone.number(f"Skew for {it} switch") or 0.0 for it in ("track", "cylinder")]
+        text = f"{first}-{last}: {track} skew {round(skews[0])} {round(skews[1])}"
+        if spare := zone.whole("Number of spares", least=0):
+            text += f" spare {spare}"
+        written.append(text)
+        for name in ("slips", "defects"):
+            listed = zone.left.pop(name, None)
+            left_out += len(listed.said) if listed and isinstance(listed.said, list) else 0
+        places += sum(
+            bool(zone.number(it)) for it in ("Offset of first block", "Empty space at zone front")
+        )
+    if left_out:
+        layout.notes.append(f"not modelled: {left_out} slipped and defective sectors")
+    if places:
+        layout.notes.append("not modelled: offsets and empty space at the front of zones")
+    return ", ".join(written)
+
+
+def _seek_table(mechanics: Given, cylinders: int) -> str:
+    """The times of a seek by its distance."""
+    kind = mechanics.left.pop("Seek type", None)
+    used = {
+        "extracted": lambda: _curve(mechanics),
+        "hpl": lambda: _equation(mechanics, cylinders, 0),
+        "hplplus10": lambda: _equation(mechanics, cylinders, 10),
+    }
+    if kind is None or str(kind) not in used:
+        value = Value("nothing", mechanics.block.line) if kind is None else kind
+        raise mechanics.wrong("Seek type", value, f"choose from {', '.join(used)}")
+    points = list(used[str(kind)]())
+    for name in (
+        "Single cylinder seek time", "Average seek time", "Full strobe seek time",
+        "Full seek curve", "HPL seek equation values", "First ten seek times",
+    ):  # fmt: skip
+        mechanics.left.pop(name, None)
+    return ", ".join(f"{distance}: {_ms(ms)}" for distance, ms in points)
+
+
+def _curve(mechanics: Given) -> Iterator[tuple[int, float]]:
+    """The lines `distance, ms` of a file, after one that counts them."""
+    value = mechanics.left.get("Full seek curve")
+    if value is None:
+        raise InputError(
+            f"{mechanics.block.path}:{mechanics.block.line}: Seek type = extracted without a "
+            "Full seek curve"
+        )
+    path = mechanics.block.path.parent / str(value)
+    try:
+        with path.open(encoding="utf-8") as file:
+            lines = file.read(MOST_POINTS * 32).splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "no text"
+        problem = f"the seek curve cannot be read: {reason}"
+        raise mechanics.wrong("Full seek curve", value, problem) from None
+    for number, line in enumerate(lines[1:], 2):
+        if not line.strip():
+            continue
+        try:
+            distance, ms = line.split(",")
+            yield int(distance), float(ms)
+        except ValueError:
+            raise mechanics.wrong(
+                "Full seek curve", value, f"its line {number} is not a distance, a comma and ms"
+            ) from None
+
+
+def _equation(mechanics: Given, cylinders: int, first: int) -> Iterator[tuple[int, float]]:
+    """The seek times of Ruemmler and Wilkes (1994): a root, then a line; the first as given."""
+
+    def numbers(name: str, count: int) -> list[float]:
+        value = mechanics.left.get(name, Value("nothing", mechanics.block.line))
+        words = value.said if isinstance(value.said, list) else []
+        try:
+            found = [float(str(word)) for word in words]
+        except ValueError:
+            found = []
+        if len(found) != count:
+            raise mechanics.wrong(name, value, f"expected {count} numbers")
+        return found
+
+    until, base, root, line, slope, single = numbers("HPL seek equation values", 6)
+    given = numbers("First ten seek times", first) if first else []
+    distance = 1
+    while distance < cylinders:
+        if distance <= len(given):
+            ms = given[distance - 1]
+        elif distance == 1 and single >= 0:
+            ms = single
+        elif distance < until:
+            ms = base + root * math.sqrt(distance)
+        else:
+            ms = line + slope * distance
+        yield distance, ms
+        # The root is followed closely; the line needs its two ends.
+        step = max(1, distance // 16) if distance < until else cylinders
+        further = distance + step
+        if distance < until < further:
+            further = math.ceil(until)
+        distance = further if distance == cylinders - 1 else min(further, cylinders - 1)

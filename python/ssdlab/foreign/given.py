@@ -1,0 +1,116 @@
+"""Parameters of a block of DiskSim, each used once, so that none is dropped in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ssdlab._core import InputError
+from ssdlab.foreign.parv import Block, Value
+
+SECTOR = 512
+#: No parameter is larger.
+LARGEST = 1e15
+#: Parameters that say how results are printed or the queue is kept; nothing depends on them here.
+PRINTED = ("Print stats", "Timing model", "Block count", "Blocks per element", "Init Seed")
+DISTRIBUTIONS = {"uniform": 2, "exponential": 2, "normal": 2, "poisson": 2}
+
+
+class Given:
+    """Parameters of a block, each used once; unused ones are not modelled."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.left = dict(block.given)
+        self.notes: list[str] = []
+
+    def wrong(self, name: str, value: Value, problem: str) -> InputError:
+        """The error about a parameter."""
+        of = " ".join(filter(None, (self.block.type, self.block.name)))
+        return InputError(f"{self.block.path}:{value.line}: {of}: {name} = {value}: {problem}")
+
+    def refuse(self, name: str, problem: str, *fine: str) -> None:
+        """Raise `InputError` for a parameter that has another value than these, as numbers."""
+        value = self.left.pop(name, None)
+        if value is not None and not _is_one_of(value, fine):
+            raise self.wrong(name, value, problem)
+
+    def neutral(self, *names: str, fine: tuple[str, ...] = ("0",)) -> None:
+        """Use up the parameters whose values change nothing; the others stay not modelled."""
+        for name in names:
+            if name in self.left and _is_one_of(self.left[name], fine):
+                del self.left[name]
+
+    def inner(self, name: str) -> Given | None:
+        """The block that a parameter is."""
+        value = self.left.get(name)
+        if value is None or not isinstance(value.said, Block):
+            return None
+        del self.left[name]
+        return Given(value.said)
+
+    def number(self, name: str, most: float = LARGEST) -> float | None:
+        """A parameter that is a number from 0; None if it is not given."""
+        value = self.left.pop(name, None)
+        return None if value is None else self.as_number(name, value, most)
+
+    def as_number(self, name: str, value: Value, most: float = LARGEST) -> float:
+        """A value as a number from 0."""
+        try:
+            number = float(value.said) if isinstance(value.said, str) else -1.0
+        except ValueError:
+            number = -1.0
+        if not 0 <= number <= most:
+            raise self.wrong(name, value, f"expected a number from 0 to {most:g}")
+        return number
+
+    def whole(self, name: str, least: int = 1) -> int | None:
+        """A parameter that counts something."""
+        value = self.left.get(name)
+        number = self.number(name)
+        if value is None or number is None:
+            return None
+        if number != int(number) or number < least:
+            raise self.wrong(name, value, f"expected a whole number from {least}")
+        return int(number)
+
+    def word(self, name: str, choices: Mapping[str, Any]) -> Any:
+        """What the word or number of a parameter means; None if it is not given."""
+        value = self.left.pop(name, None)
+        if value is None:
+            return None
+        if str(value) not in choices:
+            raise self.wrong(name, value, f"choose from {', '.join(choices)}")
+        return choices[str(value)]
+
+    def distribution(self, name: str) -> str | None:
+        """A distribution as the open workload writes it."""
+        value = self.left.pop(name, None)
+        if value is None:
+            return None
+        words = value.said if isinstance(value.said, list) else []
+        kind = str(words[0]) if words else ""
+        if kind not in DISTRIBUTIONS or len(words) != 1 + DISTRIBUTIONS[kind]:
+            kinds = ", ".join(DISTRIBUTIONS)
+            raise self.wrong(name, value, f"expected [KIND, a, b], KIND of {kinds}")
+        numbers = [self.as_number(name, word) for word in words[1:]]
+        return f"{kind}({', '.join(f'{number:.12g}' for number in numbers)})"
+
+    def rest(self) -> list[str]:
+        """The notes, and what of the block was not used."""
+        unused = [
+            f"not modelled: {self.block.type} {self.block.name}: {name} = {value}"
+            for name, value in self.left.items()
+            if name not in PRINTED
+        ]
+        return [*self.notes, *unused]
+
+
+def _is_one_of(value: Value, fine: tuple[str, ...]) -> bool:
+    def number(text: object) -> object:
+        try:
+            return float(str(text))
+        except ValueError:
+            return str(text)
+
+    return number(value) in [number(it) for it in fine]
