@@ -7,6 +7,8 @@
 
 mod spare;
 
+pub use spare::percent;
+
 use crate::overload::Overload;
 use crate::steady::Prepared;
 use devices::ssd::SsdReport;
@@ -14,7 +16,7 @@ use devices::ssd::account::FlashCounts;
 use engine::Bin;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use spare::{cleaning_behind, effective_spare};
+use spare::{Gear, cleaning_behind, effective_spare};
 
 /// The name of every warning, and what it says. `docs/warnings.md` has a section for each.
 pub(crate) const WARNINGS: &[(&str, &str)] = &[
@@ -132,10 +134,18 @@ pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     let changing = run.flash.filter(|_| uncleaned.is_none());
     let changing = changing.and_then(|flash| transient(run, flash, overload.is_some()));
     let spare = run.flash.and_then(|flash| effective_spare(&flash.spare));
+    let spare = spare.map(|(message, figures)| Warning::new("effective_spare", message, figures));
     let unsettled = run.prepared.and_then(unsettled);
     let scaled = run.flash.and_then(scaled_buffer);
     let untimed = run.flash.filter(|_| run.is_untimed).and_then(buffer_untimed);
-    let behind = run.flash.and_then(|flash| cleaning_behind(run, flash));
+    let gear = match (run.is_untimed, run.was_prepared) {
+        (true, _) => Gear::Untimed,
+        (false, true) => Gear::TimedBehindUntimed,
+        (false, false) => Gear::Timed,
+    };
+    let behind = run.flash.filter(|flash| flash.counts.block_erases > 0);
+    let behind = behind.and_then(|flash| cleaning_behind(&flash.spare, gear));
+    let behind = behind.map(|(message, figures)| Warning::new("cleaning_behind", message, figures));
     let found = [uncleaned, unsettled, changing, overload, scaled, spare, untimed, behind];
     let found = found.into_iter().flatten();
     found.chain(of_trace(run.notices)).collect()
@@ -438,18 +448,6 @@ fn of_trace(notices: &[(&'static str, u64)]) -> Vec<Warning> {
         }
     }
     found
-}
-
-/// A share in percent, with two significant digits below ten.
-pub fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    match percent {
-        10.0.. => format!("{percent:.0} %"),
-        1.0.. => format!("{percent:.1} %"),
-        0.01.. => format!("{percent:.2} %"),
-        0.0.. => format!("{percent:.1e} %"),
-        _ => format!("{percent:.1} %"),
-    }
 }
 
 /// A rate, with three digits or more.

@@ -1,14 +1,36 @@
 //! Warnings about the spare space: what of it is in effect.
 
-use super::{Facts, Warning, percent};
-use devices::ssd::{SpareReport, SsdReport};
-use serde_json::json;
+use devices::ssd::SpareReport;
+use serde_json::{Value, json};
+
+/// How a run and what came before it were done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gear {
+    /// Without time.
+    Untimed,
+    /// In time, on a drive that was prepared without.
+    TimedBehindUntimed,
+    /// In time alone.
+    Timed,
+}
+
+/// A share in percent, with two significant digits below ten.
+pub fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent {
+        10.0.. => format!("{percent:.0} %"),
+        1.0.. => format!("{percent:.1} %"),
+        0.01.. => format!("{percent:.2} %"),
+        0.0.. => format!("{percent:.1e} %"),
+        _ => format!("{percent:.1} %"),
+    }
+}
 
 /// Less of the spare space than this is in effect: worth a word.
 const LEAST_EFFECTIVE: f64 = 0.5;
 
 /// Blocks that are kept erased or open take most of the spare space.
-pub fn effective_spare(spare: &SpareReport) -> Option<Warning> {
+pub fn effective_spare(spare: &SpareReport) -> Option<(String, Value)> {
     if spare.effective >= LEAST_EFFECTIVE * spare.nominal {
         return None;
     }
@@ -33,7 +55,7 @@ pub fn effective_spare(spare: &SpareReport) -> Option<Warning> {
         "effective": spare.effective,
         "min_free": spare.min_free,
     });
-    Some(Warning::new("effective_spare", message, figures))
+    Some((message, figures))
 }
 
 /// A share of the spare space that is in effect in one way of running and not in the other: worth a word.
@@ -41,21 +63,20 @@ const LEAST_BEHIND: f64 = 0.05;
 
 /// Without time cleaning keeps to its threshold; in time, where it yields to requests, it falls behind that under load,
 /// and more of the spare space is in effect.
-pub fn cleaning_behind(run: &Facts<'_>, flash: &SsdReport) -> Option<Warning> {
-    let spare = &flash.spare;
+pub fn cleaning_behind(spare: &SpareReport, gear: Gear) -> Option<(String, Value)> {
     let (asked, kept) = (spare.blocks_asked_erased, spare.blocks_kept_erased);
     let of_spare = |blocks: u64| blocks as f64 / spare.blocks;
-    if !spare.yields || flash.counts.block_erases == 0 {
+    if !spare.yields {
         return None;
     }
-    let message = if run.is_untimed && of_spare(asked) >= LEAST_BEHIND {
+    let message = if gear == Gear::Untimed && of_spare(asked) >= LEAST_BEHIND {
         format!(
             "an untimed run keeps {asked} blocks erased, {} of the spare space; in time cleaning yields to requests \
              (device.cleaning.time) and under load keeps fewer, so that write amplification is lower than here: use \
              run.timed=true for write amplification under that load",
             percent(of_spare(asked))
         )
-    } else if !run.is_untimed && run.was_prepared && of_spare(asked - kept) >= LEAST_BEHIND {
+    } else if gear == Gear::TimedBehindUntimed && of_spare(asked - kept) >= LEAST_BEHIND {
         format!(
             "cleaning yields to requests (device.cleaning.time) and has fallen behind: {kept} blocks are erased of the \
              {asked} that device.cleaning.min_free={:.4} asks for, which the preparation without time (run.precondition) \
@@ -66,5 +87,5 @@ pub fn cleaning_behind(run: &Facts<'_>, flash: &SsdReport) -> Option<Warning> {
         return None;
     };
     let figures = json!({ "blocks_asked_erased": asked, "blocks_kept_erased": kept });
-    Some(Warning::new("cleaning_behind", message, figures))
+    Some((message, figures))
 }
