@@ -174,14 +174,14 @@ mod buffered;
 mod energy;
 #[path = "options_fdp.rs"]
 mod fdp;
-#[path = "options_gears.rs"]
-mod gears;
 #[path = "options_map.rs"]
 mod map;
 #[path = "options_power.rs"]
 mod power;
 #[path = "options_queues.rs"]
 mod queues;
+#[path = "options_untimed.rs"]
+mod untimed;
 
 /// A small drive of two packages that cleans soon.
 fn base() -> Vec<(&'static str, Value)> {

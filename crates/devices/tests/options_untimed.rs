@@ -1,5 +1,5 @@
-//! No key that one gear ignores: what changes write amplification in time changes it without time in the same direction,
-//! or stands in a short table with the reason.
+//! No key that untimed runs ignore: what changes write amplification in time changes it without time in the same
+//! direction, or stands in a short table with the reason.
 
 use super::{Load, Row, SKEWED_WRITES, all_rows, base, outcome};
 use crate::common::configured;
@@ -64,7 +64,7 @@ fn changes(row: &Row, load: Load) -> Option<(f64, f64)> {
 }
 
 #[test]
-fn no_gear_ignores_a_key_that_changes_write_amplification_in_the_other() {
+fn untimed_runs_ignore_no_key_that_changes_write_amplification_in_time() {
     let is_known = |row: &Row, known: &str| {
         if known.ends_with('.') { row.key.starts_with(known) } else { row.key == known }
     };
