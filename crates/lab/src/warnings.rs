@@ -16,7 +16,7 @@ use devices::ssd::account::FlashCounts;
 use engine::Bin;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use spare::{Way, cleaning_behind, effective_spare};
+use spare::{RunKind, cleaning_behind, effective_spare};
 
 /// The name of every warning, and what it says. `docs/warnings.md` has a section for each.
 pub(crate) const WARNINGS: &[(&str, &str)] = &[
@@ -138,13 +138,13 @@ pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     let unsettled = run.prepared.and_then(unsettled);
     let scaled = run.flash.and_then(scaled_buffer);
     let untimed = run.flash.filter(|_| run.is_untimed).and_then(buffer_untimed);
-    let way = match (run.is_untimed, run.was_prepared) {
-        (true, _) => Way::Untimed,
-        (false, true) => Way::TimedBehindUntimed,
-        (false, false) => Way::Timed,
+    let kind = match (run.is_untimed, run.was_prepared) {
+        (true, _) => RunKind::Untimed,
+        (false, true) => RunKind::TimedBehindUntimed,
+        (false, false) => RunKind::Timed,
     };
     let behind = run.flash.filter(|flash| flash.counts.block_erases > 0);
-    let behind = behind.and_then(|flash| cleaning_behind(&flash.spare, way));
+    let behind = behind.and_then(|flash| cleaning_behind(&flash.spare, kind));
     let behind = behind.map(|(message, figures)| Warning::new("cleaning_behind", message, figures));
     let found = [uncleaned, unsettled, changing, overload, scaled, spare, untimed, behind];
     let found = found.into_iter().flatten();

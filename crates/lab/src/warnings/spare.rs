@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// How a run and what came before it were done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum RunKind {
     /// Without time.
     Untimed,
     /// In time, on a drive that was prepared without.
@@ -63,20 +63,20 @@ const LEAST_BEHIND: f64 = 0.05;
 
 /// Without time cleaning keeps to its threshold; in time, where it yields to requests, it falls behind that under load,
 /// and more of the spare space is in effect.
-pub fn cleaning_behind(spare: &SpareReport, way: Way) -> Option<(String, Value)> {
+pub fn cleaning_behind(spare: &SpareReport, kind: RunKind) -> Option<(String, Value)> {
     let (asked, kept) = (spare.blocks_asked_erased, spare.blocks_kept_erased);
     let of_spare = |blocks: u64| blocks as f64 / spare.blocks;
     if !spare.yields {
         return None;
     }
-    let message = if way == Way::Untimed && of_spare(asked) >= LEAST_BEHIND {
+    let message = if kind == RunKind::Untimed && of_spare(asked) >= LEAST_BEHIND {
         format!(
             "an untimed run keeps {asked} blocks erased, {} of the spare space; in time cleaning yields to requests \
              (device.cleaning.time) and under load keeps fewer, so that write amplification is lower than here: use \
              run.timed=true for write amplification under that load",
             percent(of_spare(asked))
         )
-    } else if way == Way::TimedBehindUntimed && of_spare(asked - kept) >= LEAST_BEHIND {
+    } else if kind == RunKind::TimedBehindUntimed && of_spare(asked - kept) >= LEAST_BEHIND {
         format!(
             "cleaning yields to requests (device.cleaning.time) and has fallen behind: {kept} blocks are erased of the \
              {asked} that device.cleaning.min_free={:.4} asks for, which the preparation without time (run.precondition) \
