@@ -23,6 +23,11 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         false
     }
 
+    /// Whether any request takes time, as far as the configuration by itself shows it.
+    fn takes_time(&self) -> bool {
+        true
+    }
+
     /// Whether devices of this kind support power cuts.
     ///
     /// # Errors

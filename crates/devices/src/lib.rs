@@ -117,6 +117,11 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.has_flash(),)* }
             }
 
+            /// Whether any request takes time, as far as the configuration by itself shows it.
+            pub fn takes_time(&self) -> bool {
+                match self { $(Self::$Variant(options) => options.takes_time(),)* }
+            }
+
             /// Whether devices of this kind support power cuts.
             ///
             /// # Errors
@@ -268,6 +273,18 @@ impl DeviceConfig {
         match self {
             Self::Array(array) => Some(&mut array.each),
             _ => None,
+        }
+    }
+
+    /// Whether a part of it, and not all, holds data at the start.
+    pub fn is_partly_filled(&self) -> bool {
+        match self {
+            Self::Ssd(ssd) => (f64::MIN_POSITIVE..1.0).contains(&ssd.fill.share()),
+            Self::Array(array) => {
+                let mut each = array.each.0.iter().map(|(_, member)| member);
+                array.member.is_partly_filled() || each.any(DeviceConfig::is_partly_filled)
+            }
+            _ => self.within().iter().any(|(_, device)| device.is_partly_filled()),
         }
     }
 

@@ -58,6 +58,11 @@ pub trait Prepare {
         0
     }
 
+    /// Whether such a page holds data.
+    fn holds(&self, _page: u64) -> bool {
+        true
+    }
+
     /// Memory of a share of these once it holds data, bytes.
     fn memory(&self, _share: f64) -> u64 {
         0

@@ -91,6 +91,9 @@ impl Interrupt for Never {
 /// How many completions pass between two calls of [`Observer::tick`].
 const TICK: u64 = 8192;
 
+/// So many answers at one instant, and a load that ends by time is not going to end.
+const MOST_AT_ONCE: u64 = 1_000_000;
+
 /// No request arrives later: 500 years. The clock could count 584, and what is under way then must end.
 const LATEST: Time = 500 * 31_557_600 * 1_000_000_000;
 
@@ -159,6 +162,9 @@ pub struct Drive {
     pub sample_at: Time,
     /// Completions until the observer is asked whether to go on.
     until_tick: u64,
+    /// When the observer was asked last, and how many answers before that came at that instant at least.
+    ticked_at: Time,
+    at_once: u64,
     /// The device had ended before the run.
     had_ended: bool,
 }
@@ -178,6 +184,8 @@ impl Drive {
             arrival: workload.next(0)?,
             sample_at: 0,
             until_tick: TICK,
+            ticked_at: 0,
+            at_once: 0,
             had_ended: device.has_ended(),
         })
     }
@@ -224,7 +232,28 @@ impl Drive {
             return ControlFlow::Continue(());
         }
         self.until_tick = TICK;
+        self.at_once = if self.now == self.ticked_at { self.at_once + TICK } else { 0 };
+        self.ticked_at = self.now;
         observer.tick(self.now)
+    }
+
+    /// Ends a load that waits for a time which does not come: the device has answered too much at one instant.
+    ///
+    /// # Errors
+    /// If that is so.
+    fn check_time(
+        &self,
+        workload: &dyn Workload,
+        answers: &[Completion],
+    ) -> Result<(), WorkloadError> {
+        let Some(by) = workload.needs_time() else { return Ok(()) };
+        let last = answers.last().map_or("", |it| it.request.op.name());
+        Err(WorkloadError(format!(
+            "workload: it ends by time ({by}), and time stands still: at {} ns the device has answered \
+             {MOST_AT_ONCE} requests, the last of them a {last}, which takes it no time; give the device a link or a \
+             firmware that takes time, or end the workload after a number of requests",
+            self.now
+        )))
     }
 
     /// Shows the observer the device, if it is time for that at `now`.
@@ -348,11 +377,14 @@ impl Drive {
             for completion in &completions {
                 self.was_answered(completion, without, workload, observer);
             }
-            completions.clear();
             (self.now, self.last) = (now, now);
             if self.tick(observer).is_break() {
                 return Ok(self.broken_off());
             }
+            if self.at_once >= MOST_AT_ONCE {
+                self.check_time(workload, &completions)?;
+            }
+            completions.clear();
             let present = now - without;
             if goes {
                 self.now += lasts;

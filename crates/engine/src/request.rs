@@ -349,6 +349,12 @@ pub trait Workload {
     /// Requests that will have been issued at the end, when that is known beforehand.
     fn expected_requests(&self) -> Option<u64>;
 
+    /// What makes it go on asking as soon as it is answered until time has passed, if anything does: where no time
+    /// passes, it has no end.
+    fn needs_time(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Submission queues on which it puts requests, from queue 0 on.
     fn queues(&self) -> u32 {
         1

@@ -15,6 +15,7 @@ mod cache;
 mod catalogue;
 mod commands;
 mod config;
+mod endless;
 mod energy;
 mod error;
 mod faults;

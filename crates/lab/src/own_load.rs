@@ -61,6 +61,17 @@ pub(crate) fn build(
     Ok(if context.zones.is_some() { Box::new(OnZones::new(built)) } else { built })
 }
 
+/// The sectors, from the first on, of which the workload of an experiment touches no others, if that is known.
+pub fn reach(experiment: &Experiment, device: &dyn Model) -> Option<u64> {
+    if matches!(experiment.run.precondition, Precondition::None) {
+        return None;
+    }
+    let context =
+        Context { inputs: repeatable_inputs(&Arc::default()), ..context(experiment, device) };
+    let reach = experiment.workload.reach(&context)?;
+    (reach < context.capacity_sectors).then_some(reach)
+}
+
 /// Repeats the workload of an experiment to precondition a drive, or why that is not done. The inputs that it
 /// reads are noted.
 ///

@@ -26,6 +26,7 @@ pub(crate) fn precondition(
     device: &mut dyn Model,
     run: &RunConfig,
     own: Result<&mut Passes<'_>, &'static str>,
+    target: Target,
     threads: &mut Threads,
     tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> Result<ControlFlow<(), Option<Prepared>>, RunError> {
@@ -48,7 +49,60 @@ pub(crate) fn precondition(
             }
         }
     }
-    Ok(at_random(device, run, because, threads, tick))
+    Ok(at_random(device, run, because, target, threads, tick))
+}
+
+/// The pages that a preparation writes: those that the drive holds, of those that its load may touch.
+#[derive(Debug)]
+pub struct Target {
+    /// Runs of pages, each with how many come before it.
+    runs: Vec<(u64, u64)>,
+    count: u64,
+}
+
+impl Target {
+    /// Every page.
+    pub fn all(device: &dyn Model) -> Target {
+        Target { runs: vec![(0, 0)], count: device.preparable_pages() }
+    }
+
+    /// Of a device that holds part of its pages, or all; the load touches so many sectors, if that is known. Where the
+    /// load touches nothing of what the device holds, all that it touches.
+    pub fn of(device: &dyn Model, is_partly_filled: bool, reach: Option<u64>) -> Target {
+        let (pages, sectors) = (device.preparable_pages(), device.capacity_sectors().max(1));
+        let share = |reach: u64| (u128::from(reach) * u128::from(pages)).div_ceil(sectors.into());
+        let end = reach.map_or(pages, |reach| pages.min(share(reach) as u64));
+        let whole = Target { runs: vec![(0, 0)], count: end };
+        if !is_partly_filled {
+            return whole;
+        }
+        let mut held = Target { runs: Vec::new(), count: 0 };
+        let mut next = None;
+        for page in (0..end).filter(|page| device.holds(*page)) {
+            if next != Some(page) {
+                held.runs.push((held.count, page));
+            }
+            held.count += 1;
+            next = Some(page + 1);
+        }
+        if held.count == 0 { whole } else { held }
+    }
+
+    /// Whether they are the first pages of the device.
+    fn is_first(&self) -> bool {
+        self.runs.len() == 1 && self.runs[0].1 == 0
+    }
+
+    /// The page of a number below their count.
+    #[inline]
+    fn page(&self, number: u64) -> u64 {
+        let (before, first) = if let [only] = self.runs[..] {
+            only
+        } else {
+            self.runs[self.runs.partition_point(|(before, _)| *before <= number) - 1]
+        };
+        first + (number - before)
+    }
 }
 
 /// Repeats the workload until the drive has settled; nothing if that writes nothing.
@@ -63,7 +117,7 @@ fn with_workload(
     let rounds = Rounds::of_workload(steady);
     let mut amplification = Amplification::new(rounds, steady.round_writes, device);
     let capacity = (device.capacity_sectors() * SECTOR_BYTES) as f64;
-    let expected = round_pages(device, steady) * u64::from(steady.rounds);
+    let expected = round_pages(device.preparable_pages(), steady) * u64::from(steady.rounds);
     let until = if let Until::Time(time) = run.until { time.ns() } else { Time::MAX };
     let mut tick = |done: u64| tick(done, expected.max(done));
     let written = own_load::write(device, passes, until, &mut amplification, &mut tick)?;
@@ -75,9 +129,9 @@ fn with_workload(
     }))
 }
 
-/// Pages of a round.
-fn round_pages(device: &dyn Model, steady: &Steady) -> u64 {
-    ((device.preparable_pages() as f64 * steady.round_writes) as u64).max(1)
+/// Of so many pages those of a round.
+fn round_pages(pages: u64, steady: &Steady) -> u64 {
+    ((pages as f64 * steady.round_writes) as u64).max(1)
 }
 
 /// Writes every page in order, or uniform random pages.
@@ -85,12 +139,13 @@ fn at_random(
     device: &mut dyn Model,
     run: &RunConfig,
     because: Option<&'static str>,
+    target: Target,
     threads: &mut Threads,
     tick: &mut dyn FnMut(u64, u64) -> ControlFlow<()>,
 ) -> ControlFlow<(), Option<Prepared>> {
-    let pages = device.preparable_pages();
+    let pages = target.count;
     let mut settled = None;
-    let mut write = Writer::new(device, run.seed, tick);
+    let mut write = Writer::new(device, target, run.seed, tick);
     write.divide(threads);
     match run.precondition {
         Precondition::None => {}
@@ -100,7 +155,7 @@ fn at_random(
             write.pages(writes, writes, true)?;
         }
         Precondition::Steady => {
-            let round = round_pages(&*write.device, &run.steady);
+            let round = round_pages(pages, &run.steady);
             let mut rounds = Rounds::new(&run.steady, "write_amplification");
             while !rounds.is_over() {
                 write.device.reset_counts();
@@ -134,6 +189,7 @@ pub fn begins_load(run: &RunConfig, prepared: Option<&Prepared>) -> bool {
 /// Overwrites pages in order or at random.
 struct Writer<'a> {
     device: &'a mut dyn Model,
+    target: Target,
     random: Xoshiro256,
     done: u64,
     tick: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>,
@@ -145,16 +201,19 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn new(
         device: &'a mut dyn Model,
+        target: Target,
         seed: u64,
         tick: &'a mut dyn FnMut(u64, u64) -> ControlFlow<()>,
     ) -> Writer<'a> {
         let random = Xoshiro256::new(seed, 8);
-        Writer { device, random, done: 0, tick, divided: Ok(1), pace: Pace::new() }
+        Writer { device, target, random, done: 0, tick, divided: Ok(1), pace: Pace::new() }
     }
 
     /// Divides the device among threads, where that gives the same result.
     fn divide(&mut self, threads: &Threads) {
-        if threads.asked > 1 {
+        if !self.target.is_first() {
+            self.divided = Err("only what the drive holds is written");
+        } else if threads.asked > 1 {
             self.divided = self.device.divide(threads.asked);
         }
     }
@@ -179,7 +238,7 @@ impl<'a> Writer<'a> {
     ) -> ControlFlow<(), u64> {
         // Below that, looking whether it still does is more work than writing.
         const FEWEST: u64 = 1 << 8;
-        let pages = self.device.preparable_pages();
+        let pages = self.target.count;
         let mut first = 0;
         while first < writes {
             (self.tick)(self.done, expected)?;
@@ -216,7 +275,7 @@ impl<'a> Writer<'a> {
         const BATCH: u64 = 1 << 8;
         let begun =
             if self.is_divided() { self.side_by_side(writes, expected, at_random)? } else { 0 };
-        let pages = self.device.preparable_pages();
+        let pages = self.target.count;
         let settling = writes.saturating_sub(self.device.overwrites_that_settle());
         let mut batch = Vec::with_capacity(BATCH as usize);
         for first in (begun..writes).step_by(BATCH as usize) {
@@ -226,9 +285,9 @@ impl<'a> Writer<'a> {
             self.done += numbers.end - numbers.start;
             batch.clear();
             if at_random {
-                batch.extend(numbers.map(|_| self.random.below(pages)));
+                batch.extend(numbers.map(|_| self.target.page(self.random.below(pages))));
             } else {
-                batch.extend(numbers);
+                batch.extend(numbers.map(|number| self.target.page(number)));
             }
             if is_behind {
                 self.device.overwrite_behind(&batch);

@@ -5,7 +5,7 @@ use crate::config::{Experiment, Precondition};
 use crate::error::RunError;
 use crate::inputs::Opened;
 use crate::own_load;
-use crate::precondition::precondition;
+use crate::precondition::{Target, precondition};
 use crate::steady::Prepared;
 use crate::threads::Threads;
 use devices::{Model, Supplied, Tick};
@@ -63,7 +63,9 @@ impl<'a> Preparation<'a> {
         let mut passes = own_load::of(self.experiment, &**device, is_served, &opened)?;
         let uniform = passes.as_ref().err().copied();
         let files = names_of(&opened);
-        let load = load_of(uniform, &files);
+        let reach = if is_served { None } else { own_load::reach(self.experiment, &**device) };
+        let reach = reach.filter(|_| uniform.is_some_and(|why| why != own_load::UNIFORM));
+        let load = load_of(uniform, &files, reach);
         let mut place = self.cache.and_then(|it| Place::of(it, self.experiment, &**device, load));
         if let Some(place) = &mut place {
             match place.find(&mut **device, &mut || tick("loading", 0, None)) {
@@ -89,18 +91,28 @@ impl<'a> Preparation<'a> {
         };
         let own = passes.as_mut().map(|it| &mut **it).map_err(|why| *why);
         let run = &self.experiment.run;
-        let prepared = precondition(&mut **device, run, own, threads, &mut written)?;
+        let target = if uniform == Some(own_load::UNIFORM) {
+            Target::all(&**device)
+        } else {
+            Target::of(&**device, self.experiment.device.is_partly_filled(), reach)
+        };
+        let prepared = precondition(&mut **device, run, own, target, threads, &mut written)?;
         if let (Some(place), ControlFlow::Continue(prepared)) = (place, &prepared) {
             let files = names_of(&opened);
             let saving = &mut || tick("saving", 0, None);
-            place.keep(&mut **device, prepared.as_ref(), load_of(uniform, &files), saving);
+            let load = load_of(uniform, &files, reach);
+            place.keep(&mut **device, prepared.as_ref(), load, saving);
         }
         Ok(prepared)
     }
 }
 
-fn load_of<'a>(uniform: Option<&'static str>, files: &'a BTreeSet<String>) -> PreparingLoad<'a> {
-    uniform.map_or(PreparingLoad::Own(files), PreparingLoad::Uniform)
+fn load_of<'a>(
+    uniform: Option<&'static str>,
+    files: &'a BTreeSet<String>,
+    reach: Option<u64>,
+) -> PreparingLoad<'a> {
+    uniform.map_or(PreparingLoad::Own(files), |why| PreparingLoad::Uniform(why, reach))
 }
 
 /// What was opened so far.

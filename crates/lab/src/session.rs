@@ -17,7 +17,7 @@ use crate::threads::Threads;
 use crate::untimed::Untimed;
 use crate::view::{Gate, Gated};
 use crate::warm_up::WarmUp;
-use crate::{apart, commands, operations, power, snapshot};
+use crate::{apart, commands, endless, operations, power, snapshot};
 use devices::{MOST_MEMORY, Model, Supplied, Tick};
 use engine::{
     Completion, Device, Driven, Followed, Load, Observer, PowerCuts, SECTOR_BYTES, Time, Workload,
@@ -278,6 +278,7 @@ pub(crate) fn run_gated(
     let workload = &mut *workload;
     // What cannot be is said before anything is written.
     commands::of(experiment, workload, &*session.device)?;
+    endless::refuse(experiment, workload).map_err(|invalid| experiment.blame(&invalid))?;
     session.prepare(&mut |phase, done, expected| {
         progress(&Progress { phase, done, expected, simulated_ns: 0 })
     })?;

@@ -5,13 +5,18 @@
 //! no time, equally many requests. The rules' limits were chosen on runs of known kind, which
 //! `crates/lab/tests/warnings.rs` repeats.
 
+mod spare;
+
+pub use spare::percent;
+
 use crate::overload::Overload;
 use crate::steady::Prepared;
+use devices::ssd::SsdReport;
 use devices::ssd::account::FlashCounts;
-use devices::ssd::{SpareReport, SsdReport};
 use engine::Bin;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use spare::{RunKind, cleaning_behind, effective_spare};
 
 /// The name of every warning, and what it says. `docs/warnings.md` has a section for each.
 pub(crate) const WARNINGS: &[(&str, &str)] = &[
@@ -34,6 +39,10 @@ pub(crate) const WARNINGS: &[(&str, &str)] = &[
     (
         "buffer_untimed",
         "pages were overwritten in the write buffer of an untimed run, as many as at saturation",
+    ),
+    (
+        "cleaning_behind",
+        "cleaning that yields to requests keeps fewer blocks erased under load than without time",
     ),
     ("guessed_parameters", "parameters of the workload are guesses that no publication states"),
     ("wrapped", "trace requests beyond the capacity were wrapped around"),
@@ -125,10 +134,19 @@ pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     let changing = run.flash.filter(|_| uncleaned.is_none());
     let changing = changing.and_then(|flash| transient(run, flash, overload.is_some()));
     let spare = run.flash.and_then(|flash| effective_spare(&flash.spare));
+    let spare = spare.map(|(message, figures)| Warning::new("effective_spare", message, figures));
     let unsettled = run.prepared.and_then(unsettled);
     let scaled = run.flash.and_then(scaled_buffer);
     let untimed = run.flash.filter(|_| run.is_untimed).and_then(buffer_untimed);
-    let found = [uncleaned, unsettled, changing, overload, scaled, spare, untimed];
+    let kind = match (run.is_untimed, run.was_prepared) {
+        (true, _) => RunKind::Untimed,
+        (false, true) => RunKind::TimedBehindUntimed,
+        (false, false) => RunKind::Timed,
+    };
+    let behind = run.flash.filter(|flash| flash.counts.block_erases > 0);
+    let behind = behind.and_then(|flash| cleaning_behind(&flash.spare, kind));
+    let behind = behind.map(|(message, figures)| Warning::new("cleaning_behind", message, figures));
+    let found = [uncleaned, unsettled, changing, overload, scaled, spare, untimed, behind];
     let found = found.into_iter().flatten();
     found.chain(of_trace(run.notices)).collect()
 }
@@ -393,38 +411,6 @@ fn scaled_buffer(flash: &SsdReport) -> Option<Warning> {
     Some(Warning::new("scaled_buffer", message, figures))
 }
 
-/// Less of the spare space than this is in effect: worth a word.
-const LEAST_EFFECTIVE: f64 = 0.5;
-
-/// Blocks that are kept erased or open take most of the spare space.
-fn effective_spare(spare: &SpareReport) -> Option<Warning> {
-    if spare.effective >= LEAST_EFFECTIVE * spare.nominal {
-        return None;
-    }
-    let advice = if spare.min_free > spare.default_min_free {
-        let sane = (spare.default_min_free * 1e4).floor() / 1e4;
-        format!("set device.cleaning.min_free={sane} or less")
-    } else {
-        "use more blocks, more spare space or fewer open blocks".to_owned()
-    };
-    let message = format!(
-        "of the {} spare space only {} is effective: {} blocks are kept free by \
-            device.cleaning.min_free={:.4} and {} are open; write amplification is that of a drive with \
-                the effective spare space; {advice}",
-        percent(spare.nominal),
-        percent(spare.effective),
-        spare.blocks_kept_erased,
-        spare.min_free,
-        spare.blocks_open,
-    );
-    let figures = json!({
-        "nominal": spare.nominal,
-        "effective": spare.effective,
-        "min_free": spare.min_free,
-    });
-    Some(Warning::new("effective_spare", message, figures))
-}
-
 /// A smaller share of the host's pages overwritten in the buffer changes write amplification by less than the
 /// difference of timed and untimed runs.
 const LEAST_REPLACED: f64 = 0.02;
@@ -462,18 +448,6 @@ fn of_trace(notices: &[(&'static str, u64)]) -> Vec<Warning> {
         }
     }
     found
-}
-
-/// A share in percent, with two significant digits below ten.
-pub fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    match percent {
-        10.0.. => format!("{percent:.0} %"),
-        1.0.. => format!("{percent:.1} %"),
-        0.01.. => format!("{percent:.2} %"),
-        0.0.. => format!("{percent:.1e} %"),
-        _ => format!("{percent:.1} %"),
-    }
 }
 
 /// A rate, with three digits or more.

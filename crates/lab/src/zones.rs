@@ -218,6 +218,10 @@ impl Workload for OnZones {
         self.inner.held_back(now)
     }
 
+    fn needs_time(&self) -> Option<&'static str> {
+        self.inner.needs_time()
+    }
+
     fn expected_requests(&self) -> Option<u64> {
         self.inner.expected_requests()
     }

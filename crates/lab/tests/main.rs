@@ -3,6 +3,7 @@
 mod ablation;
 mod apart;
 mod applications;
+mod by_time;
 mod cache;
 mod classes;
 mod commands;
@@ -20,6 +21,7 @@ mod net;
 mod original_arrays;
 mod original_simulator;
 mod peers;
+mod preparation;
 mod reference;
 mod requests;
 mod scale;

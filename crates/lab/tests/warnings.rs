@@ -142,6 +142,12 @@ fn each_is_raised_where_it_applies_and_not_beside() {
             vec!["run.timed=false"],
         ),
         (
+            "cleaning_behind",
+            &writes,
+            vec!["run.timed=false", "cleaning.time=interleaved", "cleaning.min_free=0.05"],
+            vec!["run.timed=false", "cleaning.time=blocking", "cleaning.min_free=0.05"],
+        ),
+        (
             "guessed_parameters",
             &server,
             vec!["workload.kind=cache", "workload.requests=100"],

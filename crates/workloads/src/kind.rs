@@ -45,6 +45,11 @@ pub trait WorkloadKind: Setting + Default + Serialize + Clone {
         false
     }
 
+    /// The sectors, from the first on, of which it touches no others on such a device; nothing where that is not known.
+    fn reach(&self, _context: &Context) -> Option<u64> {
+        None
+    }
+
     /// Whether another seed could ask for something else.
     fn draws(&self) -> bool {
         true

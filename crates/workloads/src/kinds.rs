@@ -118,6 +118,12 @@ macro_rules! workloads {
                 }
             }
 
+            /// The sectors, from the first on, of which it touches no others on such a device; nothing where that is
+            /// not known.
+            pub fn reach(&self, context: &Context) -> Option<u64> {
+                match self { $(Self::$Options(options) => options.reach(context),)* }
+            }
+
             /// Whether another seed could ask for something else.
             pub fn draws(&self) -> bool {
                 match self { $(Self::$Options(options) => options.draws(),)* }

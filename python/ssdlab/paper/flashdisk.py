@@ -54,6 +54,7 @@ BETTER: dict[str, Any] = {
         "block": "256KiB",
         "read_ahead": "1MiB",
         "page_padding": False,
+        "flushes": 1,
     },
     "persistence": {"recovery": "nvram", "map_write": "2us"},
 }

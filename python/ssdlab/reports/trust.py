@@ -20,6 +20,7 @@ ABOUT = {
     "overloaded": "Overloaded",
     "effective_spare": "Spare space",
     "buffer_untimed": "Buffer untimed",
+    "cleaning_behind": "Cleaning behind",
     "wrapped": "Trace wrapped",
     "remapped": "Trace moved",
     "clipped": "Trace gaps cut",

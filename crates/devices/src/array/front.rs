@@ -3,7 +3,7 @@
 //! It knows nothing of members: it says which request has reached them, and is told of each part that is done.
 
 use crate::kit::config::HostLink;
-use crate::kit::link::{Link, Turn};
+use crate::kit::link::{Link, TRIM_BYTES, Turn};
 use crate::kit::slots::{Slot, Slots};
 use crate::latency::{HOST_LINK, UNIT_WAIT};
 use engine::{Breakdown, Completion, Op, Request, Status, Time};
@@ -50,7 +50,11 @@ fn check(request: &Request, capacity_sectors: u64) {
 
 /// Data that a request sends to the controller, bytes.
 fn inward_bytes(request: &Request) -> u64 {
-    if request.op == Op::Write { request.bytes() } else { 0 }
+    match request.op {
+        Op::Write => request.bytes(),
+        Op::Trim => TRIM_BYTES,
+        _ => 0,
+    }
 }
 
 impl Front {

@@ -21,6 +21,14 @@ impl Prepare for Array {
         }
     }
 
+    fn holds(&self, page: u64) -> bool {
+        let (member, place) = match &self.body {
+            Body::Spread(_) => self.places().of(page),
+            Body::Raid(raid) => raid.place_of(page),
+        };
+        self.members.drives()[member as usize].holds(place)
+    }
+
     fn memory(&self, share: f64) -> u64 {
         let drives = &self.members.drives()[..self.members.len()];
         drives.iter().map(|drive| drive.memory(share)).sum()

@@ -49,11 +49,14 @@ fn units((number, member): (usize, SsdReport)) -> impl Iterator<Item = UnitRepor
     member.units.into_iter().map(named)
 }
 
-/// Identical members have the same shares of spare space.
+/// Identical members have the same shares of spare space, of which not the same may be in effect.
 fn spare(members: &[SsdReport]) -> SpareReport {
     let sum = |of: fn(&SpareReport) -> u64| members.iter().map(|it| of(&it.spare)).sum();
+    let count = members.len() as f64;
     SpareReport {
+        effective: members.iter().map(|it| it.spare.effective).sum::<f64>() / count,
         blocks: members.iter().map(|it| it.spare.blocks).sum(),
+        blocks_asked_erased: sum(|it| it.blocks_asked_erased),
         blocks_kept_erased: sum(|it| it.blocks_kept_erased),
         blocks_open: sum(|it| it.blocks_open),
         ..members[0].spare

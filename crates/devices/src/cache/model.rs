@@ -22,6 +22,14 @@ impl Prepare for Cache {
         self.shape.capacity.div_ceil(self.shape.line)
     }
 
+    /// Whether what lies behind the cache does, where a line begins.
+    fn holds(&self, line: u64) -> bool {
+        let [_, backing] = self.pair.each();
+        let (pages, sectors) = (backing.preparable_pages(), backing.capacity_sectors());
+        let page = u128::from(line * self.shape.line) * u128::from(pages) / u128::from(sectors);
+        pages == 0 || backing.holds(page as u64)
+    }
+
     fn memory(&self, share: f64) -> u64 {
         // Of a line that is there: its entry, its places in lists, and its number.
         let own = u64::from(self.shape.slots) * 80;

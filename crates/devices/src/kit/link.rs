@@ -9,9 +9,12 @@
 use crate::kit::arbitration::{Arbiter, QueueAccount};
 use crate::kit::config::{Duplex, HostLink, HostOrder};
 pub use crate::kit::slots::Slot;
-use engine::{Lba, Request, Time};
+use engine::{Lba, Request, SECTOR_BYTES, Time};
 use options::Bandwidth;
 use std::collections::{BTreeMap, VecDeque};
+
+/// Data that a trim sends to the device: its list of ranges, a sector as ATA has it (ACS-4, "DATA SET MANAGEMENT").
+pub const TRIM_BYTES: u64 = SECTOR_BYTES;
 
 /// What the link does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -81,6 +81,12 @@ impl LawConfig {
         a.max(b).max(c).max(d) as usize
     }
 
+    /// The shortest fixed part of all patterns, with one request in service.
+    fn quickest_ns(&self) -> Time {
+        let fixed = self.patterns().map(|(_, pattern)| pattern.curves.cost(0, 1).0);
+        fixed.into_iter().min().unwrap_or_default()
+    }
+
     fn patterns(&self) -> [(&'static str, &Pattern); 4] {
         [
             ("device.sequential_read", &self.sequential_read),
@@ -109,6 +115,11 @@ impl DeviceKind for LawConfig {
 
     fn keeps_answers(&self) -> bool {
         true
+    }
+
+    fn takes_time(&self) -> bool {
+        let most = |pattern: &Pattern| pattern.curves.cost(SECTOR_BYTES, 1);
+        self.patterns().iter().any(|(_, pattern)| most(pattern) != (0, 0))
     }
 
     fn build_watched(

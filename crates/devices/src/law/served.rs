@@ -103,6 +103,8 @@ pub struct Served {
     law: LawConfig,
     /// Requests that are served at once, at most.
     at_once: usize,
+    /// Time of a request that moves no data.
+    command_ns: Time,
     /// Requests that wait, with the instant of their submission.
     queue: VecDeque<(Time, Request)>,
     service: Serving,
@@ -118,17 +120,19 @@ pub struct Served {
 impl Served {
     /// An idle device.
     pub fn new(law: LawConfig) -> Self {
-        let at_once = law.at_once();
+        let (at_once, command_ns) = (law.at_once(), law.quickest_ns());
         let (queue, service) = (VecDeque::new(), Serving::default());
         let busy_ns = [0; 2];
-        Served { law, at_once, queue, service, previous: None, begun: 0, busy_ns, since: 0 }
+        let (previous, begun, since) = (None, 0, 0);
+        Served { law, at_once, command_ns, queue, service, previous, begun, busy_ns, since }
     }
 
     /// The fixed and the growing part of the service time of the next request, ns.
     fn cost(&mut self, request: &Request) -> (Time, Time) {
-        // The laws have no costs for requests that move no data.
+        // The laws say nothing of requests that move no data: a command is sent and answered, as the quickest of the
+        // requests that they know.
         if !matches!(request.op, Op::Read | Op::Write) {
-            return (0, 0);
+            return (self.command_ns, 0);
         }
         let sequential = self.previous == Some((request.op, request.lba.0));
         self.previous = Some((request.op, request.lba.0 + u64::from(request.sectors)));

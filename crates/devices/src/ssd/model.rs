@@ -16,6 +16,10 @@ impl Prepare for Ssd {
         self.geometry().exported_pages()
     }
 
+    fn holds(&self, page: u64) -> bool {
+        self.ftl.is_mapped(Lpn(page))
+    }
+
     fn memory(&self, share: f64) -> u64 {
         self.geometry().memory(&self.config, share)
     }

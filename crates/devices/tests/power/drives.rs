@@ -202,7 +202,7 @@ fn gathers_blocks(config: &mut SsdConfig, random: &mut Xoshiro256) {
         block: Some(Size::from_bytes(block)),
         page_padding: random.below(2) == 0,
         compensation: random.below(2) == 0,
-        flushes: between(random, 1, blocks - 1),
+        flushes: Some(between(random, 1, blocks - 1)),
         power_loss_protected: random.below(2) == 0,
         read_ahead: Size::from_bytes(pick(random, &[0, 0, 16_384])),
     };

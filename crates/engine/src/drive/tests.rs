@@ -199,3 +199,67 @@ fn what_was_asked_of_a_device_that_ends_is_answered() {
     let run = drive(&mut Tenfold::until(0), &mut Steady(0, 1000), Time::MAX, &mut count);
     assert_eq!((run.unwrap().asked, count.failed), (1000, 1000));
 }
+
+/// Answers at once.
+#[derive(Default)]
+struct AtOnce(Vec<Completion>);
+
+impl Device for AtOnce {
+    fn submit(&mut self, now: Time, request: Request) {
+        let (breakdown, status) = (Breakdown::default(), Status::Ok);
+        self.0.push(Completion { request, submitted: now, at: now, breakdown, status });
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.0.first().map(|answer| answer.at)
+    }
+
+    fn advance(&mut self, _: Time, completions: &mut Vec<Completion>) {
+        completions.append(&mut self.0);
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        8
+    }
+}
+
+/// Asks on each answer, up to a number of requests; whether only time ends it.
+struct Again(u64, bool);
+
+impl Workload for Again {
+    fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
+        if self.0 == 0 {
+            return Ok(None);
+        }
+        self.0 -= 1;
+        Ok(Some(Arrival { at: now, request: Request::new(self.0, Op::Trim, Lba(0), 1) }))
+    }
+
+    fn completed(&mut self, _: &Completion) {}
+
+    fn needs_time(&self) -> Option<&'static str> {
+        self.1.then_some("a clock")
+    }
+
+    fn expected_requests(&self) -> Option<u64> {
+        None
+    }
+}
+
+#[test]
+fn a_load_that_only_time_ends_is_given_up_where_time_stands_still() {
+    let mut run = |mut load: Again| {
+        let run = drive(&mut AtOnce::default(), &mut load, Time::MAX, &mut Count::default());
+        (run.map(|run| run.asked), load.0)
+    };
+    let (given_up, left) = run(Again(u64::MAX, true));
+    let problem = given_up.unwrap_err().to_string();
+    assert!(
+        problem.contains("it ends by time (a clock)") && problem.contains("a trim"),
+        "{problem}"
+    );
+    // Soon after so many.
+    assert!((u64::MAX - left) / 2 <= MOST_AT_ONCE, "{left}");
+    // One that has an end by itself may ask for as much as it likes.
+    assert_eq!(run(Again(3 * MOST_AT_ONCE, false)), (Ok(3 * MOST_AT_ONCE), 0));
+}

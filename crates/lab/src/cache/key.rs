@@ -34,8 +34,8 @@ impl Key {
 pub enum PreparingLoad<'a> {
     /// The workload itself, which reads these files.
     Own(&'a BTreeSet<String>),
-    /// Pages in order or at random, and why.
-    Uniform(&'static str),
+    /// Pages in order or at random, and why; the sectors of which others are not written, if not all are.
+    Uniform(&'static str, Option<u64>),
 }
 
 /// The key of an experiment for every seed, and that for its own; nothing where it cannot be told.
@@ -47,13 +47,16 @@ pub fn keys(experiment: &Experiment, load: PreparingLoad<'_>) -> Option<(Key, Ke
     text.insert("device".to_owned(), deciding(whole.get("device")?.clone()));
     text.insert("precondition".to_owned(), json!(run.precondition.to_string()));
     text.insert("pace".to_owned(), json!(run.pace.to_string()));
+    if let PreparingLoad::Uniform(_, Some(reach)) = load {
+        text.insert("reach".to_owned(), json!(reach));
+    }
     if run.precondition == Precondition::Steady {
         let steady = &run.steady;
         let rules =
             json!([steady.round_writes, steady.window, steady.rounds, steady.range, steady.slope]);
         text.insert("steady".to_owned(), rules);
         match load {
-            PreparingLoad::Uniform(because) => {
+            PreparingLoad::Uniform(because, _) => {
                 text.insert("because".to_owned(), json!(because));
             }
             PreparingLoad::Own(files) => {

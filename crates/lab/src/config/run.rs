@@ -60,7 +60,8 @@ options! {
         load_drive: Option<String> = None,
         /// Preconditioning: what is written to the drive before the run, in no simulated time: every page in
         /// order, N times as many uniform random pages, or with "steady" the workload itself, repeated until
-        /// write amplification has settled.
+        /// write amplification has settled. Pages are those that the drive holds (`device.fill`), unless it is
+        /// empty, of those that the workload may touch (`workload.footprint`); of a trace all.
         precondition: Precondition = Precondition::None,
         /// Time that data age after preconditioning, before the first request, such as "90d at 40C"; without a
         /// temperature at that of the drive (`device.media.temperature`).

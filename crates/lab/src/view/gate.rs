@@ -196,6 +196,10 @@ impl Prepare for Gated {
         self.device.volumes()
     }
 
+    fn holds(&self, page: u64) -> bool {
+        self.device.holds(page)
+    }
+
     fn overwrite_untimed(&mut self, pages: &[u64]) {
         self.device.overwrite_untimed(pages);
     }

@@ -77,6 +77,10 @@ impl Ann {
 impl WorkloadKind for Ann {
     const SUMMARY: &'static str = "searches of nearest neighbours in an index on a drive: hops one after the other, each a few parallel reads";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        self.footprint.sectors(context.capacity_sectors).ok()
+    }
+
     fn guessed(&self) -> Vec<&'static str> {
         let default = Ann::default();
         let rows = [

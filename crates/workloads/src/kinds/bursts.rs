@@ -74,6 +74,10 @@ impl WorkloadKind for Bursts {
     const SUMMARY: &'static str =
         "open loop: timed arrivals at a rate that switches between two values";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        self.footprint.sectors(context.capacity_sectors).ok()
+    }
+
     fn writes_uniformly(&self, capacity_sectors: u64, page_sectors: u64) -> bool {
         pattern_keys!(self).writes_uniformly(capacity_sectors, page_sectors)
     }

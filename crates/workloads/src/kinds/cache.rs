@@ -80,6 +80,10 @@ const MOST_BEHIND: u64 = 2;
 impl WorkloadKind for Cache {
     const SUMMARY: &'static str = "a cache on flash: small objects in buckets overwritten at random, large ones in a ring of regions";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        self.footprint.sectors(context.capacity_sectors).ok()
+    }
+
     fn guessed(&self) -> Vec<&'static str> {
         let default = Cache::default();
         let (looks_up, rings) = (self.read_share > 0.0, self.small < 1.0);

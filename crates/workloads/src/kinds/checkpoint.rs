@@ -119,6 +119,10 @@ impl Checkpoint {
 impl WorkloadKind for Checkpoint {
     const SUMMARY: &'static str = "checkpoints of a training run: all ranks write at once, a barrier, and the oldest is deleted";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        self.footprint.sectors(context.capacity_sectors).ok()
+    }
+
     fn draws(&self) -> bool {
         false
     }

@@ -58,6 +58,10 @@ impl WorkloadKind for Closed {
     const SUMMARY: &'static str =
         "closed loop: a fixed number of requests outstanding, random, skewed or sequential";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        self.footprint.sectors(context.capacity_sectors).ok()
+    }
+
     fn writes_uniformly(&self, capacity_sectors: u64, page_sectors: u64) -> bool {
         pattern_keys!(self).writes_uniformly(capacity_sectors, page_sectors)
     }

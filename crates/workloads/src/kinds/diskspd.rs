@@ -58,6 +58,19 @@ const MOST_WORKERS: u64 = 4096;
 impl WorkloadKind for Diskspd {
     const SUMMARY: &'static str = "command lines of DiskSpd: -b, -o, -t, -r, -s, -w, -g and more";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        let capacity = context.capacity_sectors.saturating_mul(SECTOR_BYTES);
+        let (_, text) = SCRIPT.read(&self.path, &self.command, context).ok()?;
+        let lines = parse::commands(&text).ok()?;
+        let mut regions = lines.iter().map(|words| {
+            let command = Command::read(words).ok()?;
+            let regions = worker::regions(&command, capacity).ok()?;
+            regions.iter().map(|region| region.end(command.block)).max()
+        });
+        let end = regions.try_fold(0, |most: u64, end| Some(most.max(end?)))?;
+        Some(end.div_ceil(SECTOR_BYTES))
+    }
+
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         let limit = checks::limit(self.requests)?;
         let (name, text) = SCRIPT.read(&self.path, &self.command, context)?;
@@ -86,6 +99,7 @@ impl WorkloadKind for Diskspd {
             runs.push(run.map_err(fault)?);
         }
         runs.reverse();
+        let needs_time = runs.iter().any(|run| run.command.needs_time());
         let has_rate = runs.iter().any(|run| run.command.rate.is_some());
         let in_flight = InFlight::new(limit);
         Ok(Box::new(Load {
@@ -95,6 +109,7 @@ impl WorkloadKind for Diskspd {
             given: None,
             in_flight,
             notices,
+            needs_time,
             has_rate,
         }))
     }
@@ -208,6 +223,8 @@ struct Load {
     given: Option<(usize, Request)>,
     in_flight: InFlight<usize>,
     notices: Vec<(&'static str, u64)>,
+    /// A command line asks again and again until its time is over.
+    needs_time: bool,
     has_rate: bool,
 }
 
@@ -252,6 +269,11 @@ impl Workload for Load {
 
     fn has_rate(&self) -> bool {
         self.has_rate
+    }
+
+    fn needs_time(&self) -> Option<&'static str> {
+        let is_limited = self.in_flight.limit().is_some();
+        (self.needs_time && !is_limited).then_some("-d of a DiskSpd command line")
     }
 
     fn held_back(&self, now: Time) -> u64 {

@@ -68,12 +68,19 @@ impl WorkloadKind for Fio {
     const SUMMARY: &'static str =
         "a fio job file: rw, bs, bssplit, rwmixread, iodepth, rate and more";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        let capacity = context.capacity_sectors.saturating_mul(SECTOR_BYTES);
+        let (_, jobs) = self.jobs(context).ok()?;
+        let clones = jobs.iter().flat_map(|job| (0..job.clones).map(move |index| (job, index)));
+        let mut ends = clones.map(|(job, index)| run::range(job, index, capacity).ok());
+        let end = ends.try_fold(0, |most, range| Some(most.max(range?.1)))?;
+        Some(end.div_ceil(SECTOR_BYTES))
+    }
+
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         let limit = checks::limit(self.requests)?;
-        let (name, text) = SCRIPT.read(&self.path, &self.job, context)?;
+        let (name, jobs) = self.jobs(context)?;
         let fault = |fault: BadLine| fault.of(&name);
-        let sections = parse::sections(&text).map_err(fault)?;
-        let jobs = sections.iter().map(Job::read).collect::<Result<Vec<_>, _>>().map_err(fault)?;
         if jobs.iter().map(|job| job.clones).fold(0, u64::saturating_add) > MOST_CLONES {
             let problem = format!("{name}: the jobs have more than {MOST_CLONES} clones");
             return Err(BuildError::Input(problem));
@@ -114,9 +121,21 @@ impl WorkloadKind for Fio {
             notices: notices(&jobs),
             named: 0,
             has_rate: jobs.iter().any(Job::has_rate),
+            needs_time: jobs.iter().any(Job::needs_time),
             has_commands: jobs.iter().any(|it| it.sent.has_steps()),
             zbd: context.zones.map(Zbd::new),
         }))
+    }
+}
+
+impl Fio {
+    /// The jobs of its file, and what that is called.
+    fn jobs(&self, context: &Context) -> Result<(String, Vec<Job>), BuildError> {
+        let (name, text) = SCRIPT.read(&self.path, &self.job, context)?;
+        let fault = |fault: BadLine| fault.of(&name);
+        let sections = parse::sections(&text).map_err(fault)?;
+        let jobs = sections.iter().map(Job::read).collect::<Result<Vec<_>, _>>().map_err(fault)?;
+        Ok((name, jobs))
     }
 }
 
@@ -169,6 +188,8 @@ struct JobFile {
     named: u64,
     /// A job has a rate.
     has_rate: bool,
+    /// A job asks again and again until its time is over.
+    needs_time: bool,
     /// A job sends commands that are done in steps.
     has_commands: bool,
     /// What the jobs know of the zones of the device, if it has such.
@@ -223,6 +244,10 @@ impl Workload for JobFile {
 
     fn has_rate(&self) -> bool {
         self.has_rate
+    }
+
+    fn needs_time(&self) -> Option<&'static str> {
+        (self.needs_time && self.in_flight.limit().is_none()).then_some("time_based of a fio job")
     }
 
     fn has_commands(&self) -> bool {

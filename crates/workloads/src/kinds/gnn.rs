@@ -104,6 +104,10 @@ impl Gnn {
 impl WorkloadKind for Gnn {
     const SUMMARY: &'static str = "sampling of a graph for training: lists of neighbours layer by layer, then the features of all nodes met";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        self.footprint.sectors(context.capacity_sectors).ok()
+    }
+
     fn guessed(&self) -> Vec<&'static str> {
         let default = Gnn::default();
         let exponent = self.degree_exponent.to_bits() == default.degree_exponent.to_bits();

@@ -53,6 +53,10 @@ impl WorkloadKind for Iozone {
     const SUMMARY: &'static str =
         "IOzone: passes over a file on a simple file system, record by record";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        self.footprint.sectors(context.capacity_sectors).ok()
+    }
+
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         let limit = checks::limit(self.requests)?;
         checks::positive("workload.runs", self.runs)?;

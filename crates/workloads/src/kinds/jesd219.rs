@@ -65,6 +65,10 @@ impl WorkloadKind for Jesd219 {
     const SUMMARY: &'static str =
         "the JESD219 enterprise workload: mixed sizes, half of them to 5 % of the space";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        self.footprint.sectors(context.capacity_sectors).ok()
+    }
+
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         const FOOTPRINT: &str = "workload.footprint";
         checks::positive("workload.requests", self.requests)?;

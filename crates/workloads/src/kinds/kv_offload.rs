@@ -137,6 +137,10 @@ impl KvOffload {
 impl WorkloadKind for KvOffload {
     const SUMMARY: &'static str = "keys and values of a language model kept on a drive: prompts seen before are read, others written, old ones trimmed";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        self.footprint.sectors(context.capacity_sectors).ok()
+    }
+
     fn guessed(&self) -> Vec<&'static str> {
         let default = KvOffload::default();
         let rows = [

@@ -64,6 +64,10 @@ impl Lsm {
 impl WorkloadKind for Lsm {
     const SUMMARY: &'static str = "a log-structured merge tree under writes: log, flushes to level 0, and merges of files that are then deleted";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        self.footprint.sectors(context.capacity_sectors).ok()
+    }
+
     fn draws(&self) -> bool {
         false
     }

@@ -41,6 +41,14 @@ const MOST_QUEUES: u32 = 1 << 16;
 impl WorkloadKind for Mix {
     const SUMMARY: &'static str = "several concurrent workloads, by weight or at their own rate, each on its part of the device";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        let capacity = context.capacity_sectors;
+        let end = |stream: &MixStream| {
+            stream.to.map_or(Some(capacity), |to| to.sectors_of("workload.to", capacity).ok())
+        };
+        self.streams.0.iter().map(end).max().flatten()
+    }
+
     fn guessed(&self) -> Vec<&'static str> {
         let mut keys: Vec<_> = self.streams.0.iter().flat_map(|it| it.workload.guessed()).collect();
         keys.sort_unstable();
@@ -316,6 +324,11 @@ impl Workload for Mixture {
     fn has_commands(&self) -> bool {
         let has = |it: &Part| it.becoming.command.has_steps() || it.workload.has_commands();
         self.parts.iter().any(has)
+    }
+
+    fn needs_time(&self) -> Option<&'static str> {
+        let by_time = || self.parts.iter().find_map(|part| part.workload.needs_time());
+        if self.in_flight.limit().is_some() { None } else { by_time() }
     }
 
     fn queues(&self) -> u32 {

@@ -63,6 +63,10 @@ impl WorkloadKind for Open {
     const SUMMARY: &'static str =
         "open loop: timed arrivals, as drawn by DiskSim's synthetic generator";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        self.footprint.sectors(context.capacity_sectors).ok()
+    }
+
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         checks::positive("workload.requests", self.requests)?;
         checks::share("workload.sequential_share", self.sequential_share)?;

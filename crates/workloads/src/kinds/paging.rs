@@ -78,6 +78,10 @@ impl Paging {
 impl WorkloadKind for Paging {
     const SUMMARY: &'static str = "the paging of a program whose memory is too small: LRU, pages read when they are touched, changed ones written";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        self.footprint.sectors(context.capacity_sectors).ok()
+    }
+
     fn guessed(&self) -> Vec<&'static str> {
         let default = Paging::default();
         let rows = [

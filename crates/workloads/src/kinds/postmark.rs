@@ -57,6 +57,10 @@ impl WorkloadKind for Postmark {
     const SUMMARY: &'static str =
         "Postmark: small files on a simple file system, created, read, appended to and deleted";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        self.footprint.sectors(context.capacity_sectors).ok()
+    }
+
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         let limit = checks::limit(self.requests)?;
         checks::within("workload.files", self.files, 1, MOST_FILES)?;

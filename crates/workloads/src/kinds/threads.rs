@@ -24,6 +24,12 @@ impl WorkloadKind for Threads {
     const SUMMARY: &'static str =
         "classes of threads, each with its own rate, queue depth, submission queue and statistics";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        let capacity = context.capacity_sectors;
+        let each = self.classes.0.values().map(|class| class.footprint.sectors(capacity).ok());
+        each.max().flatten()
+    }
+
     fn writes_uniformly(&self, capacity_sectors: u64, page_sectors: u64) -> bool {
         let mut writing = self.classes.0.values().map(|it| it.keys()).filter(|it| !it.only_reads());
         let is_uniform = |it: PatternKeys<'_>| it.writes_uniformly(capacity_sectors, page_sectors);

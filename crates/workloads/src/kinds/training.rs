@@ -111,6 +111,10 @@ impl Training {
 impl WorkloadKind for Training {
     const SUMMARY: &'static str = "reading the data of a training run: readers ahead of accelerators, each sample once an epoch";
 
+    fn reach(&self, context: &Context) -> Option<u64> {
+        self.footprint.sectors(context.capacity_sectors).ok()
+    }
+
     fn draws(&self) -> bool {
         self.shuffle
     }

@@ -12,6 +12,14 @@ impl Raid {
         self.pages.capacity()
     }
 
+    /// The member on which a page lies, and where there.
+    pub fn place_of(&self, page: u64) -> (u64, u64) {
+        let (stripe_pages, chunk) = (self.pages.stripe_sectors(), self.pages.chunk);
+        let (stripe, within) = (page / stripe_pages, page % stripe_pages);
+        let member = self.pages.member(stripe, within / chunk);
+        (member as u64, self.pages.row(stripe) * chunk + within % chunk)
+    }
+
     /// Each page is written with its copies, or with the pages of parity that change with it.
     pub fn overwrite_untimed(&self, pages: &[u64], members: &mut Members) {
         let (stripe_pages, chunk) = (self.pages.stripe_sectors(), self.pages.chunk);

@@ -35,6 +35,8 @@ pub struct Held {
     /// When it was written last, and first.
     pub used: u64,
     pub born: u64,
+    /// The sector of it that was written first.
+    pub first: u64,
     /// The sector up to which it was written in order; none if it was not.
     ordered: Option<u64>,
     /// Pages that it waits for.
@@ -42,8 +44,20 @@ pub struct Held {
 }
 
 impl Held {
-    const FREE: Held =
-        Held { block: 0, stage: Stage::Free, used: 0, born: 0, ordered: Some(0), left: 0 };
+    const FREE: Held = Held {
+        block: 0,
+        stage: Stage::Free,
+        used: 0,
+        born: 0,
+        first: 0,
+        ordered: Some(0),
+        left: 0,
+    };
+
+    /// Whether it is on its way to the flash.
+    pub fn is_leaving(&self) -> bool {
+        matches!(self.stage, Stage::Reading | Stage::Writing)
+    }
 }
 
 /// The places, with a bit for each sector.
@@ -116,8 +130,8 @@ impl Table {
         self.place_of.get(block as usize).copied().filter(|place| *place != NONE)
     }
 
-    /// The place of a block for a write, a free one if it has none.
-    pub fn find_or_take(&mut self, block: u64) -> Place {
+    /// The place of a block for a write that begins at a sector of it, a free one if it has none.
+    pub fn find_or_take(&mut self, block: u64, first: u64) -> Place {
         if let Some(place) = self.place_of(block) {
             let stays = self.held(place).stage == Stage::Dirty;
             return if stays { Place::Here(place) } else { Place::Later };
@@ -125,7 +139,7 @@ impl Table {
         let Some(place) = self.free.pop() else { return Place::Later };
         self.tick += 1;
         let born = self.tick;
-        self.held[place as usize] = Held { block, stage: Stage::Dirty, born, ..Held::FREE };
+        self.held[place as usize] = Held { block, stage: Stage::Dirty, born, first, ..Held::FREE };
         self.place_of[block as usize] = place;
         Place::Here(place)
     }
@@ -189,10 +203,13 @@ impl Table {
         is_there.then(|| self.writers[(u64::from(place) * self.pages + page) as usize])
     }
 
-    /// The block that leaves: the one that was written least recently, or before it one that was written whole
-    /// and in order.
-    pub fn victim(&self, compensates: bool) -> Option<u32> {
-        let stays = |place: &u32| self.held(*place).stage == Stage::Dirty;
+    /// The block that leaves, of those that may: the one that was written least recently, or before it one that was
+    /// written whole and in order.
+    pub fn victim(&self, compensates: bool, may: impl Fn(&Held) -> bool) -> Option<u32> {
+        let stays = |place: &u32| {
+            let held = self.held(*place);
+            held.stage == Stage::Dirty && may(&held)
+        };
         let rank = |place: &u32| {
             let held = self.held(*place);
             let is_whole = held.ordered == Some(self.sectors());

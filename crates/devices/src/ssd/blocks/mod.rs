@@ -72,6 +72,11 @@ pub struct BlockBuffer {
     /// Logical pages of a block, and of the drive.
     pages: u64,
     all_pages: u64,
+    /// Pools, and the logical pages in a row that lie in one of them.
+    pools: u64,
+    stripe: u64,
+    /// Blocks that leave at a time.
+    flushes: u32,
     waiting: VecDeque<Waiting>,
     barriers: Vec<Barrier>,
     jobs: Slots<Job>,
@@ -95,6 +100,9 @@ impl BlockBuffer {
             let all_pages = geometry.exported_pages();
             let sectors = pages * sectors_per_page;
             let places = keys.size.bytes() / (sectors * SECTOR_BYTES);
+            let pools = u64::from(geometry.pools);
+            let a_pool = pools.min(places.saturating_sub(1)) as u32;
+            let flushes = keys.flushes.unwrap_or(a_pool);
             let follows = if config.persistence.recovers() { pages } else { 0 };
             let blocks = if keys.gathers() { all_pages.div_ceil(pages) } else { 0 };
             let sectors_per_flash_page = u64::from(geometry.sectors_per_flash_page);
@@ -109,6 +117,9 @@ impl BlockBuffer {
                 flash_pages: geometry.granule.flash_pages,
                 pages,
                 all_pages,
+                pools,
+                stripe: u64::from(geometry.stripe_pages),
+                flushes,
                 waiting: VecDeque::new(),
                 barriers: Vec::new(),
                 jobs: Slots::new(),
@@ -217,7 +228,9 @@ impl BlockBuffer {
         let (mut next, mut replaced) = (sectors.start, 0);
         while next < sectors.end {
             let block = next / each;
-            let Place::Here(place) = self.table.find_or_take(block) else { break };
+            let Place::Here(place) = self.table.find_or_take(block, next - block * each) else {
+                break;
+            };
             let end = sectors.end.min((block + 1) * each);
             let (from, to) = (next - block * each, end - block * each);
             replaced += self.table.write(place, from..to);
@@ -258,7 +271,35 @@ impl BlockBuffer {
     /// The block that leaves next, if too few places are free or getting free.
     pub fn next_to_leave(&self) -> Option<u32> {
         let kept = self.table.free() + self.table.leaving();
-        (kept < self.keys.flushes).then(|| self.table.victim(self.keys.compensation)).flatten()
+        if kept >= self.flushes {
+            return None;
+        }
+        if self.keys.flushes.is_some() || self.table.leaving() == 0 {
+            return self.table.victim(self.keys.compensation, |_| true);
+        }
+        let leaving =
+            self.table.taken().map(|place| self.table.held(place)).filter(|it| it.is_leaving());
+        let busy: Vec<u64> = leaving.map(|held| self.pool_of(&held)).collect();
+        self.table.victim(self.keys.compensation, |held| !busy.contains(&self.pool_of(held)))
+    }
+
+    /// The pool in which a block was written first.
+    fn pool_of(&self, held: &Held) -> u64 {
+        self.pool_of_page(held.block * self.pages + held.first / self.sectors_per_page)
+    }
+
+    fn pool_of_page(&self, page: u64) -> u64 {
+        page / self.stripe % self.pools
+    }
+
+    /// The pages of a block that its padding makes whole: those of the pools in which something of it was written.
+    fn padded(&self, place: u32) -> Vec<(u64, Lpn)> {
+        let mut written = vec![false; self.pools as usize];
+        for (page, lpn) in self.pages_of(place) {
+            written[self.pool_of_page(lpn.0) as usize] |= self.dirty_of(place, page) > 0;
+        }
+        let is_padded = |lpn: Lpn| written[self.pool_of_page(lpn.0) as usize];
+        self.pages_of(place).filter(|(_, lpn)| is_padded(*lpn)).collect()
     }
 
     /// The places of some blocks that are not leaving yet.
@@ -280,7 +321,7 @@ impl BlockBuffer {
     ) -> Vec<PageRequest> {
         self.table.set_stage(place, Stage::Reading);
         let mut reads = Vec::new();
-        for (page, lpn) in self.pages_of(place) {
+        for (page, lpn) in self.padded(place) {
             let dirty = self.dirty_of(place, page);
             let lacks = dirty < self.sectors_per_page && (dirty > 0 || self.keys.page_padding);
             if lacks && is_mapped(lpn) {
@@ -321,7 +362,7 @@ impl BlockBuffer {
         let is_written = |(page, lpn): &(u64, Lpn)| {
             self.dirty_of(place, *page) > 0 || self.keys.page_padding && is_mapped(*lpn)
         };
-        let pages = self.pages_of(place).filter(is_written);
+        let pages = self.padded(place).into_iter().filter(is_written);
         pages.map(|(_, lpn)| write(lpn, self.flash_pages)).collect()
     }
 

@@ -16,12 +16,14 @@ options! {
         /// Consecutive data that gather and leave together; if not given a logical page larger than a page of the
         /// flash, with log blocks what these are merged with, else what a block of the flash holds.
         block: Option<Size> where GATHERS = None,
-        /// Page padding: what a block lacks is read, so that it is written whole.
+        /// Page padding: what a block lacks is read, so that it is written whole; of a block on several pools
+        /// (`device.pool`) the parts of those in which something was written.
         page_padding: bool where GATHERS = true,
         /// LRU compensation: a block that was written from its begin to its end, in order, leaves first.
         compensation: bool where GATHERS = true,
-        /// Blocks that leave at a time: so many are kept free, or on their way.
-        flushes: u32 where GATHERS = 1,
+        /// Blocks that leave at a time: so many are kept free, or on their way. If not given one for each pool
+        /// (`device.pool`), each to a pool that no other is leaving for, as far as the buffer has more blocks.
+        flushes: Option<u32> where GATHERS = None,
         /// Power-loss protection of the block buffer: its data survive a power cut, and a flush does not wait for
         /// the flash.
         power_loss_protected: bool where GATHERS = true,

@@ -137,9 +137,9 @@ options! {
         cores: u32 where CORES_WORK = 1,
         /// Core time of a read command.
         read: Duration = Duration::from_ns(0),
-        /// Core time of a write command.
+        /// Core time of any other command: a write, a trim or a flush.
         write: Duration = Duration::from_ns(0),
-        /// Additional core time per logical page of a command.
+        /// Additional core time per logical page of a read or write; a trim counts as one page.
         per_page: Duration = Duration::from_ns(0),
     }
 

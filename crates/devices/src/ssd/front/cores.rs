@@ -24,10 +24,11 @@ impl Cores {
         }
     }
 
-    /// Processing time of a command of `pages` pages.
+    /// Processing time of a command of `pages` pages. A trim is one entry, however many pages it covers.
     #[inline]
     pub(super) fn time(&self, request: &Request, pages: u32) -> Time {
         let command = if request.op == Op::Read { self.config.read } else { self.config.write };
+        let pages = if request.op == Op::Trim { 1 } else { pages };
         command.ns() + self.config.per_page.ns() * u64::from(pages)
     }
 

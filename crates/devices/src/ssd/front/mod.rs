@@ -14,7 +14,7 @@ pub use cut::{check, covered, covers, page_request, part, touched};
 use crate::kit::arbitration::QueueAccount;
 use crate::kit::config::HostOrder;
 use crate::kit::in_order::InOrder;
-use crate::kit::link::{HostQueue, Link, Turn};
+use crate::kit::link::{HostQueue, Link, TRIM_BYTES, Turn};
 use crate::kit::slots::{Slot, Slots};
 use crate::latency::{
     BUFFER, BUS, CELL, CLEANING_WAIT, FIRMWARE, HOST_LINK, HOST_QUEUE, MAP, REBUILD, RETRY,
@@ -281,8 +281,9 @@ impl Front {
                     if active.request.op != Op::Flush {
                         return Some((slot, active.request));
                     }
-                    self.epochs.flush_arrived(active.epoch);
-                    self.release_flushes(clock);
+                    if self.process(slot, 0, clock) {
+                        self.flush_processed(slot, clock);
+                    }
                 }
                 Turn::Answered(slot) => self.complete(slot, clock),
                 Turn::Busy(end) => {
@@ -317,6 +318,12 @@ impl Front {
             clock.call_in_line(Line::Cores, end, Event::Core(core));
         }
         false
+    }
+
+    /// A processor is done with a flush, or it takes no time of any: it now waits for its writes.
+    pub fn flush_processed(&mut self, slot: Slot, clock: &mut Clock) {
+        self.epochs.flush_arrived(self.active[slot].epoch);
+        self.release_flushes(clock);
     }
 
     /// Whether some command takes time of a processor.
@@ -523,7 +530,8 @@ impl Front {
     /// Everything that was written before a flush is durable.
     pub fn flushed(&mut self, slot: Slot, clock: &mut Clock) {
         let active = &mut self.active[slot];
-        active.breakdown[UNIT_WAIT] = clock.now - active.at_flash;
+        let part = &mut active.breakdown;
+        part[UNIT_WAIT] = clock.now - active.at_flash - part[FIRMWARE];
         self.leave_flash(slot, clock);
     }
 
@@ -667,5 +675,9 @@ impl Front {
 /// Data that a request sends to the device, bytes.
 #[inline]
 fn inward_bytes(request: &Request) -> u64 {
-    if request.op == Op::Write { request.bytes() } else { 0 }
+    match request.op {
+        Op::Write => request.bytes(),
+        Op::Trim => TRIM_BYTES,
+        _ => 0,
+    }
 }

@@ -16,6 +16,7 @@ pub use wear_map::WearMap;
 use crate::kit::arbitration::QueueAccount;
 use crate::ssd::Ssd;
 use crate::ssd::account::{Account, Counts, Spent, UnitAccount};
+use crate::ssd::config::CleaningTime;
 use crate::ssd::ftl::BadReport;
 use crate::ssd::ids::{Block, Domain};
 use crate::ssd::media::MediaReport;
@@ -129,8 +130,12 @@ pub struct SpareReport {
     pub effective: f64,
     /// Spare space, in blocks.
     pub blocks: f64,
-    /// Blocks that the threshold keeps erased.
+    /// Blocks that the threshold of cleaning is to keep erased.
+    pub blocks_asked_erased: u64,
+    /// Those that are: cleaning that yields to requests falls behind.
     pub blocks_kept_erased: u64,
+    /// Cleaning may fall behind its threshold, in time.
+    pub yields: bool,
     /// Blocks open for writes.
     pub blocks_open: u64,
     /// The share of the blocks below which cleaning starts.
@@ -222,13 +227,20 @@ impl Ssd {
         let physical = f64::from(geometry.blocks()) * f64::from(geometry.data_pages);
         let nominal = 1.0 - geometry.exported_pages() as f64 / physical;
         let all = |of_domain: u32| u64::from(of_domain) * u64::from(geometry.domains);
-        let (kept, open) = (all(geometry.low_blocks), all(geometry.frontiers));
+        let (asked, open) = (all(geometry.low_blocks), all(geometry.frontiers));
+        let yields = !self.is_buffered
+            && !self.config.log_blocks.are_used()
+            && self.config.cleaning.time == CleaningTime::Interleaved;
+        let free = || (0..geometry.domains).map(|it| u64::from(self.free_blocks(it))).sum();
+        let kept = if yields { asked.min(free()) } else { asked };
         let span = u64::from(geometry.granule.span);
         SpareReport {
             nominal,
             effective: nominal - (kept + open) as f64 / f64::from(geometry.blocks()),
             blocks: nominal * f64::from(geometry.blocks()) * span as f64,
+            blocks_asked_erased: asked * span,
             blocks_kept_erased: kept * span,
+            yields,
             blocks_open: open * span,
             min_free: self.config.min_free(),
             default_min_free: self.config.default_min_free(),

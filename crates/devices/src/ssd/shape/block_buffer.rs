@@ -84,10 +84,11 @@ impl Geometry {
             );
             return refuse(&[SIZE, BLOCK], problem);
         }
-        if keys.flushes == 0 || u64::from(keys.flushes) >= blocks {
+        if let Some(flushes) = keys.flushes
+            && (flushes == 0 || u64::from(flushes) >= blocks)
+        {
             let problem = format!(
-                "{} is not possible; from 1 to {}, less than the {blocks} blocks of the buffer",
-                keys.flushes,
+                "{flushes} is not possible; from 1 to {}, less than the {blocks} blocks of the buffer",
                 blocks - 1
             );
             return refuse(&[FLUSHES, SIZE], problem);

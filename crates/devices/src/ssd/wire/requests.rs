@@ -50,8 +50,14 @@ impl Ssd {
             Event::Die(event) => self.die_event(event),
             Event::Core(core) => {
                 let (slot, request) = self.front.core_done(core, &mut self.clock);
+                if request.op == Op::Flush {
+                    self.front.flush_processed(slot, &mut self.clock);
+                    return self.pump();
+                }
                 self.begin_request(slot, &request);
-                if !self.is_buffered && !self.front.is_link_clear() {
+                // A trim is answered at once, also behind a write buffer.
+                let may_be_answered = !self.is_buffered || request.op == Op::Trim;
+                if may_be_answered && !self.front.is_link_clear() {
                     return self.pump();
                 }
             }
@@ -114,9 +120,6 @@ impl Ssd {
     /// A read, write or trim has reached the controller.
     #[inline]
     fn reach_flash(&mut self, slot: Slot, request: &Request) {
-        if request.op == Op::Trim {
-            return self.trim(slot, request);
-        }
         if self.front.has_work_for_cores() {
             let pages = front::touched(self.ftl.geometry(), request);
             let count = (pages.end - pages.start) as u32;
@@ -134,6 +137,9 @@ impl Ssd {
     /// units.
     #[inline]
     fn begin_request(&mut self, slot: Slot, request: &Request) {
+        if request.op == Op::Trim {
+            return self.trim(slot, request);
+        }
         if self.way != Way::Units {
             match self.way {
                 Way::Buffer => self.begin_buffered(slot, request),

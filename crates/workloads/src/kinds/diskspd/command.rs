@@ -148,6 +148,11 @@ struct Written {
 }
 
 impl Command {
+    /// Whether its threads ask as soon as they are answered, until its time is over.
+    pub fn needs_time(&self) -> bool {
+        self.rate.is_none() && self.burst.is_none_or(|(_, pause)| pause == 0)
+    }
+
     /// The command line; the error is a sentence.
     pub fn read(words: &Words) -> Result<Self, String> {
         let mut written = Written::default();

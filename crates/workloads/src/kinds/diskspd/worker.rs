@@ -17,6 +17,13 @@ pub struct Region {
     last: u64,
 }
 
+impl Region {
+    /// Up to where requests of this size reach.
+    pub fn end(&self, block: u64) -> u64 {
+        self.base + self.last + block
+    }
+}
+
 /// The regions of the targets; the error is a sentence.
 pub fn regions(command: &Command, capacity: u64) -> Result<Vec<Region>, String> {
     let Bounds { size, most, base, thread_stride } = command.bounds;

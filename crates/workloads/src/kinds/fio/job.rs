@@ -278,6 +278,12 @@ impl Job {
         self.used().any(|direction| self.bytes_per_s(direction).is_some())
     }
 
+    /// Whether it asks as soon as it is answered, until its time is over.
+    pub fn needs_time(&self) -> bool {
+        let is_paced = |direction| self.bytes_per_s(direction).is_some();
+        self.time_based && self.think_ns == 0 && !self.used().all(is_paced)
+    }
+
     /// The directions that are asked.
     pub(super) fn used(&self) -> impl Iterator<Item = usize> + '_ {
         (0..DIRECTIONS).filter(|direction| self.directions[*direction])

@@ -91,6 +91,33 @@ fn share(whole: u64, percent: u64) -> u64 {
     (u128::from(whole) * u128::from(percent) / 100) as u64
 }
 
+/// The bytes of a device of `capacity` bytes that clone `index` of a job asks: from where, and up to where. The error
+/// is a sentence.
+pub fn range(job: &Job, index: u64, capacity: u64) -> Result<(u64, u64), String> {
+    let least = job.used().map(|direction| job.sizes[direction].least()).min().unwrap_or(1);
+    let place = |amount| match amount {
+        Amount::Bytes(bytes) => bytes,
+        Amount::Percent(percent) => share(capacity, percent).next_multiple_of(least),
+    };
+    let start = place(job.offset).saturating_add(place(job.offset_increment).saturating_mul(index));
+    let rest = capacity.saturating_sub(start);
+    let size = match job.size {
+        None => rest,
+        Some(Amount::Bytes(bytes)) => bytes,
+        Some(Amount::Percent(percent)) => share(capacity, percent) / least * least,
+    };
+    let largest = job.used().map(|direction| job.sizes[direction].largest()).max().unwrap_or(1);
+    if size > rest {
+        return Err(format!(
+            "{size} bytes from byte {start} end beyond the device of {capacity} bytes"
+        ));
+    }
+    if size < largest {
+        return Err(format!("{size} bytes from byte {start} hold no request of {largest}"));
+    }
+    Ok((start, start + size))
+}
+
 impl Runner {
     /// Clone `index` of a job on a device of `capacity` bytes; the seeds are of where hot blocks lie, and of
     /// what is drawn request by request. The error is a sentence.
@@ -100,36 +127,16 @@ impl Runner {
         capacity: u64,
         (seed, draws): (u64, u64),
     ) -> Result<Self, String> {
-        let least = job.used().map(|direction| job.sizes[direction].least()).min().unwrap_or(1);
-        let place = |amount| match amount {
-            Amount::Bytes(bytes) => bytes,
-            Amount::Percent(percent) => share(capacity, percent).next_multiple_of(least),
-        };
-        let start =
-            place(job.offset).saturating_add(place(job.offset_increment).saturating_mul(index));
-        let rest = capacity.saturating_sub(start);
-        let size = match job.size {
-            None => rest,
-            Some(Amount::Bytes(bytes)) => bytes,
-            Some(Amount::Percent(percent)) => share(capacity, percent) / least * least,
-        };
-        let largest = job.used().map(|direction| job.sizes[direction].largest()).max().unwrap_or(1);
-        if size > rest {
-            return Err(format!(
-                "{size} bytes from byte {start} end beyond the device of {capacity} bytes"
-            ));
-        }
-        if size < largest {
-            return Err(format!("{size} bytes from byte {start} hold no request of {largest}"));
-        }
+        let (start, end) = range(job, index, capacity)?;
+        let size = end - start;
         let budget = match job.io_size {
             None => size,
             Some(Amount::Bytes(bytes)) => bytes,
             Some(Amount::Percent(percent)) => share(size, percent),
         };
         let mut random = Xoshiro256::new(seed, streams::FIO);
-        let mut places = Places::new(job, start, start + size, &mut random)
-            .map_err(|invalid| invalid.problem)?;
+        let mut places =
+            Places::new(job, start, end, &mut random).map_err(|invalid| invalid.problem)?;
         if draws != seed {
             random = Xoshiro256::new(draws, streams::FIO);
             places.reset(Some(&mut random));
@@ -146,7 +153,7 @@ impl Runner {
             pending: None,
             after_reset: None,
             resets: false,
-            range: (start, start + size),
+            range: (start, end),
             submitted: None,
             in_flight: 0,
             depth,
