@@ -34,6 +34,7 @@ def measured(folder, device, patterns, sizes, outstanding):
     return folder
 
 
+@pytest.mark.nightly
 def test_timings_and_interleaving_are_found_again(tmp_path):
     truth = {**SMALL, "interleave": "die", "timing": {"read": "60us", "bus_per_byte": "40ns"}}
     # Alone, a read shows the sum of sensing and transfer; of many, the bus is the bottleneck.
@@ -59,6 +60,7 @@ def test_timings_and_interleaving_are_found_again(tmp_path):
     assert again.experiment.device.interleave == "die"
 
 
+@pytest.mark.nightly
 def test_parameters_that_the_points_do_not_determine_are_named(tmp_path):
     truth = {**SMALL, "timing": {"read": "60us", "bus_per_byte": "12ns"}}
     # One page at a time: only the sum of sensing and transfer shows; nothing is written.

@@ -56,6 +56,7 @@ def number(text):
     return float("".join(it for it in text if it.isdigit() or it == "."))
 
 
+@pytest.mark.nightly
 def test_reads_tell_the_sensing_time(tmp_path):
     jobs = {name: JOBS[name] for name in ("lone-reads", "reads")}
     file = measured(tmp_path, {"device.timing.read": "75us"}, jobs, 3000)

@@ -107,6 +107,7 @@ def aged(tmp_path_factory):
     return directory, found, notes
 
 
+@pytest.mark.nightly
 def test_the_drift_of_a_known_drive_is_found(aged):
     _, found, notes = aged
     # 3.47 steps after a month at 30 C when new, with the power 0.4 of time.
@@ -178,6 +179,7 @@ def test_a_drive_with_all_of_its_map_has_no_knee(tmp_path):
         fake.found("span", tmp_path)
 
 
+@pytest.mark.nightly
 def test_a_slowed_clock_is_divided_out(tmp_path, aged):
     directory, found, _ = aged
     slowed, _, _ = fake.found("age", directory, time_scale=4.0)

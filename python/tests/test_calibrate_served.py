@@ -27,6 +27,7 @@ def fio_speaks_nbd():
     return "nbd" in listed.stdout.split()
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not fio_speaks_nbd(), reason="fio with its nbd engine is not installed")
 def test_a_served_device_is_found_again(ssdlab, tmp_path):
     # Whatever else the machine does can only add to a latency: what is found once is there.

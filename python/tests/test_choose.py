@@ -96,6 +96,7 @@ def test_capacity_takes_more_drives(here):
     assert many.best is None and "500 GB take " in many.offers[0].why
 
 
+@pytest.mark.nightly
 def test_power_costs(here):
     path = recorded(here / "reads.parquet", requests=300, reads=1.0)
     terms = {"drives": ["samsung-pm9a3"], "prices": {}, "years": 5}
@@ -162,6 +163,7 @@ def test_several_drives_are_sized_side_by_side(here, ssdlab, refused):
     assert "--device fast.toml is given twice" in refused(*words, "--device", "fast.toml")
 
 
+@pytest.mark.nightly
 @pytest.mark.shared("traces/msr_hm_0_sample1000.csv.zst")
 def test_a_recorded_trace():
     path = REAL / "msr_hm_0_sample1000.csv.zst"

@@ -60,6 +60,7 @@ def test_a_drive_that_has_lost_nothing_is_untouched(damaged):
     assert all(it["unreadable"] == 0 and it["lost_share"] == 0 for it in found["drives"])
 
 
+@pytest.mark.nightly
 @needs_mounts
 def test_lost_data_are_noticed_by_who_looks_and_not_by_who_does_not(damaged):
     honest = damaged("6%", 3, "--run", WRITE, "--check", HONEST)
@@ -70,6 +71,7 @@ def test_lost_data_are_noticed_by_who_looks_and_not_by_who_does_not(damaged):
     assert silent["outcomes"]["silent"] > 0, silent["drives"]
 
 
+@pytest.mark.nightly
 @needs_mounts
 def test_sqlite_is_never_silent_about_a_page_that_cannot_be_read(damaged):
     found = damaged("4%", 4, "--app", "sqlite:transactions=60")
@@ -78,6 +80,7 @@ def test_sqlite_is_never_silent_about_a_page_that_cannot_be_read(damaged):
     assert found["lines"] == 60
 
 
+@pytest.mark.nightly
 @needs_mounts
 def test_two_copies_on_btrfs_are_written_anew_and_one_is_not(damaged):
     """A scrub heals what has another copy; where both are lost it says so."""

@@ -47,6 +47,7 @@ def test_a_volatile_buffer_loses_what_was_not_flushed(crash):
     assert (status, found["verdicts"]["lost"], found["warnings"]) == (0, 0, [])
 
 
+@pytest.mark.nightly
 def test_the_function_finds_what_the_command_finds(crash, tmp_path):
     """From Python: losses are found, kept and judged once more."""
     import ssdlab
@@ -94,6 +95,7 @@ def test_the_function_refuses_wrong_arguments(arguments, message):
         ssdlab.crash(**arguments)
 
 
+@pytest.mark.nightly
 def test_other_drives_keep_what_they_answered(crash):
     for words in (
         ("--device", "agrawal2008"),
@@ -104,6 +106,7 @@ def test_other_drives_keep_what_they_answered(crash):
         assert found["most_open"] == 1
 
 
+@pytest.mark.nightly
 def test_a_write_of_several_atoms_is_torn(crash):
     whole = (
         "--check",
@@ -122,6 +125,7 @@ def test_a_write_of_several_atoms_is_torn(crash):
     assert found["failures"][0]["reason"].endswith("is torn")
 
 
+@pytest.mark.nightly
 def test_a_kept_run_is_judged_once_more(ssdlab, crash, tmp_path):
     status, found = crash(*RECORDS, "--keep", "kept")
     assert status == 1
@@ -148,6 +152,7 @@ def test_a_kept_run_is_judged_once_more(ssdlab, crash, tmp_path):
     assert json.loads(done.stdout)["failures"] != found["failures"]
 
 
+@pytest.mark.nightly
 def test_more_draws_are_more_images_and_a_table_says_so(ssdlab, crash):
     few, many = (crash(*RECORDS, "--draws", it)[1]["images"] for it in (0, 8))
     assert few < many
@@ -164,6 +169,7 @@ def test_a_checker_that_does_not_end_has_found_something(crash):
     assert "did not end within 0.2 s" in found["failures"][0]["reason"]
 
 
+@pytest.mark.nightly
 def test_writes_before_the_run_are_durable(crash):
     seen = ("--check", "head -c 5 $dev | grep -q hello")
     status, _ = crash(

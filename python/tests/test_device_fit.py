@@ -61,6 +61,7 @@ def fitted(ssdlab, tmp_path, name, more=""):
     return done, json.loads((tmp_path / "all.json").read_text())
 
 
+@pytest.mark.nightly
 def test_a_drive_from_its_sheet_meets_it_and_can_be_run(ssdlab, tmp_path):
     start = time.monotonic()
     done, found = fitted(ssdlab, tmp_path, "pm9a3")

@@ -175,7 +175,10 @@ def test_every_item_says_what_it_is():
 #: Simulated in time on drives of today: test_paper_modern.py runs them at night.
 TIMED = ("ssdiq-load", "drives")
 #: Those that take longest, also in the quick form: at night.
-LONG = ("qlc-iu", "tradeoffs", "flashdisk")
+LONG = (
+    *("qlc-iu", "tradeoffs", "flashdisk", "media", "figure6", "figure7", "warp", "kv-offload"),
+    *("table5", "table7", "cliff", "ssdiq", "ssdiq-gc", "paging", "tpcc", "raid"),
+)
 
 
 def by_length(name):
@@ -390,6 +393,7 @@ def test_a_disk_is_a_tape_as_long_as_it_reads_ahead(tmp_path):
     assert replace(row, simulated=hours).verdict == "fail", hours
 
 
+@pytest.mark.nightly
 @pytest.mark.shared("disks/raid_results.json")
 def test_arrays_ask_their_disks_as_disksim_s_do():
     item = ITEMS["raid"].run(Study(quick=True, traces=DISKS, replay=False))

@@ -36,6 +36,7 @@ def test_the_space_is_found_from_one_point():
     assert space == pytest.approx(ssdiq.PM9A3_RAW_GIB, rel=0.01)
 
 
+@pytest.mark.nightly
 def test_half_of_what_the_study_shows_was_not_fitted():
     item = ssdiq.run(Study(quick=True))
     fitted = [row for row in item.rows if row.verdict == "fitted"]

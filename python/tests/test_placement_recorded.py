@@ -99,6 +99,7 @@ def confirmed(name: str, directory: Path, tolerance: float, rules: int) -> None:
     assert tried == rules
 
 
+@pytest.mark.nightly
 @pytest.mark.shared("traces/cloudphysics_io.vscsi.zst")
 def test_a_virtual_disk(tmp_path: Path) -> None:
     confirmed("cloudphysics_io.vscsi.zst", tmp_path, 0.08, 2)

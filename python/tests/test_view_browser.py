@@ -54,6 +54,7 @@ def test_it_plays_pauses_steps_and_goes_back(served, tmp_path):
         assert all(it.startswith((served.url, "data:")) for it in browser.asked)
 
 
+@pytest.mark.nightly
 def test_it_jumps_to_the_next_slow_request(served, tmp_path):
     with Browser(tmp_path / "profile", calm=True) as browser:
         browser.open(served.url_with_key)
@@ -101,6 +102,7 @@ def test_blocks_are_reached_by_keys_and_told(served, tmp_path):
         assert browser.said == []
 
 
+@pytest.mark.nightly
 def test_a_slider_runs_the_engine_anew_with_the_same_seed(served, tmp_path):
     turn = (
         "(() => {{ const it = document.querySelector('[data-knob={0}]'); it.value = {1};"
@@ -124,6 +126,7 @@ def test_a_slider_runs_the_engine_anew_with_the_same_seed(served, tmp_path):
         assert [it for it in browser.said if "400" not in it] == []
 
 
+@pytest.mark.nightly
 def test_while_a_run_is_exchanged_nobody_asks_for_the_old_one(served, tmp_path):
     with Browser(tmp_path / "profile", calm=True) as browser:
         browser.open(served.url_with_key)
@@ -141,6 +144,7 @@ def test_while_a_run_is_exchanged_nobody_asks_for_the_old_one(served, tmp_path):
         assert browser.said == []
 
 
+@pytest.mark.nightly
 def test_two_drives_stand_beside_each_other(served, tmp_path):
     with Browser(tmp_path / "profile") as browser:
         browser.open(served.url_with_key)

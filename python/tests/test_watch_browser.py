@@ -76,6 +76,7 @@ def test_it_is_shown_and_asks_for_nothing_else(watched, width):
     }
 
 
+@pytest.mark.nightly
 def test_everything_goes_by_keyboard(watched):
     live, _, browse = watched
     browser = browse(calm=True)

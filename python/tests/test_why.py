@@ -168,6 +168,7 @@ def test_the_same_run_gets_the_same_answer():
     assert first == second
 
 
+@pytest.mark.nightly
 def test_all_intervals_hold_together():
     """Of 2,000 studies of 16 changes without an effect, no more than 5 % find one."""
     import random
@@ -255,6 +256,7 @@ def test_what_is_asked_wrongly_is_refused(refused, small_options, words, said):
     assert said in refused("why", *words, *options)
 
 
+@pytest.mark.nightly
 def test_an_array_and_a_disk_and_a_trace_are_explained(tmp_path):
     asked = {"requests": 300, "workers": 2}
     keys = {"device.member.blocks_per_plane": 64, "workload.requests": 300}
