@@ -2,8 +2,9 @@
 //! between the pages of requests. A start reads the last whole one, and the blocks that were opened since.
 //!
 //! A controller knows these by the order in which it opens blocks; here they are found by changes in the
-//! flash. A checkpoint has each page where it was when the last program before it ended, and makes
-//! earlier trim records unnecessary.
+//! flash. A checkpoint has each page where it was when the last program before it ended, and which of the programs
+//! under way were to be the newest copies of their pages: a copy that was trimmed by then does not count when it is
+//! programmed later. So it makes earlier trim records unnecessary.
 
 use super::planted::Bug;
 use crate::ssd::config::{Recovery, SsdConfig};
@@ -11,7 +12,7 @@ use crate::ssd::flash::Flash;
 use crate::ssd::ftl::PageMap;
 use crate::ssd::ids::{Block, Lpn};
 use crate::ssd::shape::Geometry;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The event at which a checkpoint is due.
 pub(super) const DUE: u32 = 1;
@@ -22,6 +23,11 @@ pub(super) struct Checkpoint {
     pub(super) map: PageMap,
     /// Programs below this number had ended.
     pub(super) horizon: u64,
+    /// The number of the next program when it began.
+    pub(super) next: u64,
+    /// The numbers of the programs under way that were to be the newest copies of their pages. Cold data that is moved
+    /// keeps them.
+    pub(super) awaited: BTreeSet<u64>,
     /// Of each block: erasures, and pages programmed.
     pub(super) blocks: Vec<(u32, u32)>,
     /// And the number of its opening.
@@ -132,7 +138,8 @@ impl Checkpoints {
             for page in 0..flash.programmed(block).min(geometry.data_pages) {
                 let ppn = geometry.ppn(block, page);
                 let (lpn, order) = (flash.stamp(ppn), flash.full_order(ppn));
-                if lpn == Lpn::PADDING || order < last.horizon {
+                let is_known = order < last.next && !last.awaited.contains(&order);
+                if lpn == Lpn::PADDING || order < last.horizon || is_known {
                     continue;
                 }
                 if map.get(lpn).ppn().is_none_or(|found| flash.full_order(found) < order) {

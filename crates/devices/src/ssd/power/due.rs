@@ -31,7 +31,7 @@ impl Ssd {
         let power = self.power.as_mut().expect("it has checkpoints");
         let (ftl, flash) = (&self.ftl, &self.flash);
         let geometry = ftl.geometry();
-        let mut map = durable(ftl, &programs);
+        let (mut map, awaited) = durable(ftl, &programs);
         if geometry.groups.is_some() {
             forget_erased(&mut map, geometry, flash);
         }
@@ -41,6 +41,8 @@ impl Ssd {
         let checkpoint = Checkpoint {
             map,
             horizon: horizon.unwrap_or(ftl.next_program()),
+            next: ftl.next_program(),
+            awaited: awaited.iter().map(|it| ftl.header_of(flash, it).2).collect(),
             blocks: (0..geometry.blocks()).map(|block| state(flash, Block(block))).collect(),
             openings: flash.openings().to_vec(),
         };
