@@ -1,12 +1,13 @@
 //! A fleet of drives over years, without a request: dies that fail, isolated bad blocks and defects, drive by drive, and
 //! beside them the closed forms.
 
+use super::effort;
 use crate::config::Experiment;
 use crate::error::{InputError, RunError};
 use devices::DeviceConfig;
+use devices::ssd::Geometry;
 use devices::ssd::config::SsdConfig;
 use devices::ssd::media::{Fleet, Lived};
-use options::Invalid;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
@@ -49,6 +50,8 @@ pub fn fleet(
         defects: (config.spares.defects, config.spares.defects_shape),
         years: asked.years,
     };
+    effort::check_fleet(asked.drives, f64::from(fleet.dies) + 12.0 * asked.years)
+        .map_err(|InputError(message)| RunError::Input(message))?;
     let mut tally = Tally::new(config, &fleet);
     for number in 0..asked.drives {
         if number % VISIT == 0 && visit(number).is_break() {
@@ -68,10 +71,8 @@ fn check<'a>(
     let DeviceConfig::Ssd(config) = &experiment.device else {
         return refused("only a device of kind \"ssd\" is a fleet of drives".to_owned());
     };
-    if !(0.0..1.0).contains(&config.spares.sick_dies) {
-        let problem = format!("{} is not a chance from 0 to below 1", config.spares.sick_dies);
-        return Err(experiment.blame(&Invalid::new(&["device.spares.sick_dies"], problem)));
-    }
+    // No drive is built that would check its keys.
+    Geometry::new(config).map_err(|invalid| experiment.blame(&invalid))?;
     if asked.drives == 0 {
         return refused("--drives 0: at least 1".to_owned());
     }
@@ -274,17 +275,28 @@ mod tests {
             bad_blocks_shape: 0.45,
             seed: 1,
         };
-        let layers = [preset_layer("device", "tlc-enterprise").unwrap()];
-        let experiment = Experiment::from_layers(&layers).unwrap();
+        let refusal = |sets: &[&str], asked: &FleetSettings| {
+            let sets: Vec<String> = sets.iter().map(|it| (*it).to_owned()).collect();
+            let layers =
+                [preset_layer("device", "tlc-enterprise").unwrap(), set_layers(&sets).unwrap()];
+            let experiment = Experiment::from_layers(&layers).unwrap();
+            fleet(&experiment, asked, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string()
+        };
+        let many = ["device.media.model=tlc-3d", "device.spares.defects=1e300"];
+        let problem = refusal(&many, &asked);
+        assert!(
+            problem.contains("device.spares.defects") && problem.contains("1000000"),
+            "{problem}"
+        );
         for (asked, part) in [
             (FleetSettings { drives: 0, ..asked }, "--drives 0"),
+            (FleetSettings { drives: u64::MAX, ..asked }, "takes too long; at most"),
             (FleetSettings { years: 0.0, ..asked }, "--years 0"),
             (FleetSettings { bad_blocks: -1.0, ..asked }, "--bad-blocks -1"),
             (FleetSettings { bad_blocks_shape: 0.0, ..asked }, "--bad-blocks-shape 0"),
         ] {
-            let problem =
-                fleet(&experiment, &asked, &mut |_| ControlFlow::Continue(())).unwrap_err();
-            assert!(problem.to_string().contains(part), "{problem}");
+            let problem = refusal(&[], &asked);
+            assert!(problem.contains(part), "{problem}");
         }
     }
 }

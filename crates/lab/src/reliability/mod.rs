@@ -7,6 +7,7 @@
 //! Each group has a generator of its own: results depend on the seed alone.
 
 mod drives;
+mod effort;
 mod group;
 mod law;
 #[cfg(test)]
@@ -28,8 +29,9 @@ const TRIAL_STREAM: u64 = 22;
 const TRIALS: u32 = 4;
 /// Failures that trials should see during a repair.
 const AIM: f64 = 0.7;
-/// Groups between two calls of `visit`.
+/// Groups, or failures of one, between two calls of `visit`.
 const VISIT: u64 = 64;
+const FAILURES: u64 = 4096;
 
 /// What is asked, as the user writes it.
 #[derive(Debug, Clone)]
@@ -104,13 +106,17 @@ pub fn reliability(
 ) -> Result<Reliability, RunError> {
     let group = group(settings).map_err(|InputError(message)| RunError::Input(message))?;
     let end = settings.years * YEAR;
+    effort::check(settings, &group, end).map_err(|InputError(message)| RunError::Input(message))?;
     let mut tally = Tally::new(settings, &group, end);
     for number in 0..settings.groups {
+        let interrupted = RunError::Interrupted { requests: number };
         if number % VISIT == 0 && visit(number).is_break() {
-            return Err(RunError::Interrupted { requests: number });
+            return Err(interrupted);
         }
         let seed = settings.seed.wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        tally.live(&group, end, seed);
+        if tally.live(&group, end, seed, &mut || visit(number)).is_break() {
+            return Err(interrupted);
+        }
     }
     Ok(tally.report(settings.groups as f64, end))
 }
@@ -189,8 +195,14 @@ impl Tally {
         }
     }
 
-    /// A group from its first day to the end of its mission.
-    fn live(&mut self, group: &Group, end: f64, seed: u64) {
+    /// A group from its first day to the end of its mission, unless `visit` ends it.
+    fn live(
+        &mut self,
+        group: &Group,
+        end: f64,
+        seed: u64,
+        visit: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let mut random = Xoshiro256::new(seed, GROUP_STREAM);
         let mut lots = Xoshiro256::new(seed, TRIAL_STREAM);
         let mut state = State::new(group, &mut random);
@@ -201,6 +213,9 @@ impl Tally {
                 continue;
             }
             self.failures += 1;
+            if self.failures % FAILURES == 0 {
+                visit()?;
+            }
             if group.tolerated == 0 {
                 self.count(state.now(), 1.0, Loss::Members { share: 1.0 });
             } else if state.missing() == 0 {
@@ -213,6 +228,7 @@ impl Tally {
         }
         let lost = self.found.losses - before;
         self.squares += lost * lost;
+        ControlFlow::Continue(())
     }
 
     /// From the failure of a member until all are there again, too many are missing, or the end.
