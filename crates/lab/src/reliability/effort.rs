@@ -6,8 +6,8 @@ use super::law::Law;
 use crate::error::InputError;
 use engine::Xoshiro256;
 
-/// Looks at a member, or draws of a defect, at most: minutes of work.
-const MOST: f64 = 3e8;
+/// Looks at a member, or draws of a defect, at most: a minute of work, or a few.
+const MOST: f64 = 1e8;
 /// Defects of a member between two looks at most: each is kept.
 const MOST_DEFECTS: f64 = 1e6;
 /// Draws of which a mean is taken.
