@@ -1,13 +1,12 @@
 //! A fleet of drives over years, without a request: dies that fail, isolated bad blocks and defects, drive by drive, and
 //! beside them the closed forms.
 
-use super::effort;
 use crate::config::Experiment;
 use crate::error::{InputError, RunError};
 use devices::DeviceConfig;
-use devices::ssd::Geometry;
 use devices::ssd::config::SsdConfig;
 use devices::ssd::media::{Fleet, Lived};
+use options::Invalid;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
@@ -28,6 +27,8 @@ pub struct FleetSettings {
 
 /// Drives between two calls of `visit`.
 const VISIT: u64 = 256;
+/// Looks at a die, or draws for a month, at most: a minute of work, or a few.
+const MOST: f64 = 1e8;
 /// Days of a month.
 const MONTH_DAYS: f64 = 365.25 / 12.0;
 
@@ -50,8 +51,13 @@ pub fn fleet(
         defects: (config.spares.defects, config.spares.defects_shape),
         years: asked.years,
     };
-    effort::check_fleet(asked.drives, f64::from(fleet.dies) + 12.0 * asked.years)
-        .map_err(|InputError(message)| RunError::Input(message))?;
+    let most = (MOST / (f64::from(fleet.dies) + 12.0 * asked.years)).floor();
+    if asked.drives as f64 > most {
+        let drives = asked.drives;
+        let problem =
+            format!("--drives {drives}: takes too long; at most {most:.0} of this device");
+        return Err(RunError::Input(problem));
+    }
     let mut tally = Tally::new(config, &fleet);
     for number in 0..asked.drives {
         if number % VISIT == 0 && visit(number).is_break() {
@@ -71,8 +77,20 @@ fn check<'a>(
     let DeviceConfig::Ssd(config) = &experiment.device else {
         return refused("only a device of kind \"ssd\" is a fleet of drives".to_owned());
     };
-    // No drive is built that would check its keys.
-    Geometry::new(config).map_err(|invalid| experiment.blame(&invalid))?;
+    // No drive is built that would check these keys; its blocks need not have room for all that it would do.
+    if !(0.0..1.0).contains(&config.spares.sick_dies) {
+        let problem = format!("{} is not a chance from 0 to below 1", config.spares.sick_dies);
+        return Err(experiment.blame(&Invalid::new(&["device.spares.sick_dies"], problem)));
+    }
+    for (key, value, least) in [
+        ("device.spares.defects", config.spares.defects, 0.0),
+        ("device.spares.defects_shape", config.spares.defects_shape, 1e-3),
+    ] {
+        if !(value >= least && value <= 1e6) {
+            let problem = format!("{value} is not a number from {least} to 1000000");
+            return Err(experiment.blame(&Invalid::new(&[key], problem)));
+        }
+    }
     if asked.drives == 0 {
         return refused("--drives 0: at least 1".to_owned());
     }

@@ -9,7 +9,7 @@
 use super::planted::Bug;
 use crate::ssd::config::{Recovery, SsdConfig};
 use crate::ssd::flash::Flash;
-use crate::ssd::ftl::PageMap;
+use crate::ssd::ftl::{Ftl, PageMap, Programming};
 use crate::ssd::ids::{Block, Lpn};
 use crate::ssd::shape::Geometry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,18 +20,38 @@ pub(super) const DUE: u32 = 1;
 /// A checkpoint.
 #[derive(Debug, Clone)]
 pub(super) struct Checkpoint {
-    pub(super) map: PageMap,
+    map: PageMap,
     /// Programs below this number had ended.
     pub(super) horizon: u64,
     /// The number of the next program when it began.
-    pub(super) next: u64,
+    next: u64,
     /// The numbers of the programs under way that were to be the newest copies of their pages. Cold data that is moved
     /// keeps them.
-    pub(super) awaited: BTreeSet<u64>,
+    awaited: BTreeSet<u64>,
     /// Of each block: erasures, and pages programmed.
-    pub(super) blocks: Vec<(u32, u32)>,
+    blocks: Vec<(u32, u32)>,
     /// And the number of its opening.
-    pub(super) openings: Vec<u64>,
+    openings: Vec<u64>,
+}
+
+impl Checkpoint {
+    /// One of a map, with the programs under way that are to become its newest copies. Below `horizon` all have ended.
+    pub(super) fn new(
+        (ftl, flash): (&Ftl, &Flash),
+        map: PageMap,
+        awaited: &[Programming],
+        horizon: Option<u64>,
+    ) -> Checkpoint {
+        let next = ftl.next_program();
+        Checkpoint {
+            map,
+            horizon: horizon.unwrap_or(next),
+            next,
+            awaited: awaited.iter().map(|it| ftl.header_of(flash, it).2).collect(),
+            blocks: (0..ftl.geometry().blocks()).map(|it| state(flash, Block(it))).collect(),
+            openings: flash.openings().to_vec(),
+        }
+    }
 }
 
 /// The one that is being written.
@@ -152,6 +172,6 @@ impl Checkpoints {
 }
 
 /// Erasures of a block, and its pages.
-pub(super) fn state(flash: &Flash, block: Block) -> (u32, u32) {
+fn state(flash: &Flash, block: Block) -> (u32, u32) {
     (flash.erases()[block.at()], flash.programmed(block))
 }

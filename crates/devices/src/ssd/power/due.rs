@@ -1,13 +1,13 @@
 //! Checkpoints while a drive serves: when one is due, its content, and how it is written.
 
-use super::checkpoint::{Checkpoint, DUE, Writing, state};
+use super::checkpoint::{Checkpoint, DUE, Writing};
 use super::state::{Own, State};
 use super::truth::durable;
 use crate::ssd::Ssd;
 use crate::ssd::clock::Event;
 use crate::ssd::flash::Flash;
 use crate::ssd::ftl::PageMap;
-use crate::ssd::ids::{Block, Lpn, Unit};
+use crate::ssd::ids::{Lpn, Unit};
 use crate::ssd::shape::Geometry;
 
 impl Ssd {
@@ -38,14 +38,7 @@ impl Ssd {
         // Cold data that is moved keeps an old number, and lies where it came from, too.
         let written = programs.iter().filter(|it| !ftl.is_filling(it.programming.block));
         let horizon = written.map(|it| ftl.header_of(flash, &it.programming).2).min();
-        let checkpoint = Checkpoint {
-            map,
-            horizon: horizon.unwrap_or(ftl.next_program()),
-            next: ftl.next_program(),
-            awaited: awaited.iter().map(|it| ftl.header_of(flash, it).2).collect(),
-            blocks: (0..geometry.blocks()).map(|block| state(flash, Block(block))).collect(),
-            openings: flash.openings().to_vec(),
-        };
+        let checkpoint = Checkpoint::new((ftl, flash), map, &awaited, horizon);
         let checkpoints = &mut power.checkpoints;
         checkpoints.is_due = false;
         checkpoints.programs = Some(ftl.next_program());
