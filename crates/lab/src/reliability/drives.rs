@@ -87,7 +87,7 @@ fn check<'a>(
         ("device.spares.defects_shape", config.spares.defects_shape, 1e-3),
     ] {
         if !(value >= least && value <= 1e6) {
-            let problem = format!("{value} is not a number from {least} to 1000000");
+            let problem = format!("{value:e} is not a number from {least} to 1000000");
             return Err(experiment.blame(&Invalid::new(&[key], problem)));
         }
     }
