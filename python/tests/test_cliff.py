@@ -127,3 +127,43 @@ def test_a_small_cache_of_the_map_makes_reads_of_a_wide_span_slower():
     narrow, wide = mean_us("38MiB", 0.016), mean_us("38MiB", 0.064)
     assert wide > 1.1 * narrow
     assert mean_us("200MB", 0.064) < wide
+
+
+def _slow_to_rest(scale, fold_after="5s"):
+    """A drive whose space comes from folding in the end; one part in `scale` of it is simulated."""
+    set = {"device.scale": scale, "device.slc_cache.limit": "200GB"}
+    set |= {"device.slc_cache.fold_share": 0.0, "device.slc_cache.fold_rate": "330MB/s"}
+    set |= {"device.slc_cache.fold_after": fold_after}
+    return cliff("samsung-980pro", set=set)
+
+
+@pytest.mark.parametrize("fold_after", ["5ms", "20ms", "150ms"])
+def test_a_host_that_waits_does_not_rest_however_short_a_rest_may_be(fold_after):
+    # In the part a rest begins sooner than a word line is programmed.
+    found, usual = _slow_to_rest(96, fold_after), _slow_to_rest(96)
+    assert [it.state for it in usual.phases] == ["fast", "direct", "forced"]
+    assert found.phases == usual.phases
+
+
+def test_rates_are_those_of_other_scales_or_the_answer_says_that_they_are_not():
+    # What the closed form has: of three blocks that are folded two are written.
+    limit = 2 / (1 / 0.33e9 + 2 / 2.0e9)
+    said = {}
+    for scale in (128, 96, 64, 32, 16):
+        found = _slow_to_rest(scale)
+        fast, direct, forced = found.phases
+        assert fast.bytes_per_s == pytest.approx(4.0e9, rel=0.02), scale
+        assert direct.bytes_per_s == pytest.approx(2.0e9, rel=0.02), scale
+        said[scale] = found.coarse
+        same = forced.bytes_per_s == pytest.approx(limit, rel=0.02)
+        assert same or found.coarse is not None, (scale, forced.bytes_per_s)
+    assert said[16] is None
+    assert "device.scale=16" in said[64] and "may be up to" in said[64]
+    assert "4 word lines are no multiple of 3" in said[96]
+
+
+def test_what_is_coarse_is_in_the_answer(ssdlab):
+    words = ["--set=device.scale=96", "--set=device.slc_cache.limit=200GB"]
+    words += ["--set=device.slc_cache.fold_share=0.0", "--set=device.slc_cache.fold_rate=330MB/s"]
+    done = ssdlab("cliff", "samsung-980pro", *words)
+    assert "Coarse: " in done.stdout and "device.scale=" in done.stdout

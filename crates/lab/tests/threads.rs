@@ -71,7 +71,7 @@ fn presets_are_the_same_bits_with_any_number_of_threads() {
         config.set("device.preset", format!("\"{device}\""));
         match device.as_str() {
             name if name.contains("array") => config.set("device.member.blocks_per_plane", "64"),
-            "agrawal2008" | "enterprise-ssd" | "iodrive" | "laptop-ssd" | "mtron"
+            "agrawal2008" | "enterprise-ssd" | "iodrive" | "laptop-ssd" | "mlc-2008" | "mtron"
             | "samsung-2007" | "usb-stick" => {
                 config.set("device.blocks_per_plane", "64");
             }
@@ -95,6 +95,7 @@ fn presets_are_the_same_bits_with_any_number_of_threads() {
         "agrawal2008-array-10",
         "enterprise-ssd",
         "laptop-ssd",
+        "mlc-2008",
     ];
     assert_eq!(shared, expected);
 }

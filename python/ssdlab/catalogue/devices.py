@@ -115,6 +115,7 @@ _GENERIC = tuple(
 )
 _OLD = (
     Device("agrawal2008", OLD, "unlimited", PAPER),
+    Device("mlc-2008", OLD, "unlimited", PAPER),
     Device("agrawal2008-array-6", OLD, "unlimited", PAPER),
     Device("agrawal2008-array-10", OLD, "unlimited", PAPER),
     Device("disksim-ssd", OLD, "DiskSim's bus", PAPER),

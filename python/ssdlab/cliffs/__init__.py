@@ -7,17 +7,21 @@ whole: it has as many parts as it takes times as long.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ssdlab._core import InputError
+from ssdlab.device.units import BANDWIDTH, SIZE, TIME
 from ssdlab.results import Results
 from ssdlab.running import Experiment, Part, run
 
 #: Requests of a copy: their size, and how many are outstanding.
 BLOCK, DEPTH = 128 * 1024, 32
+#: Rates that differ by less are the same.
+SAME = 0.02
 #: What each state of the cache means for the writes of the host.
 WHY = {
     "fast": "into the SLC cache",
@@ -73,6 +77,8 @@ class Cliff:
     recovered_bytes: float | None = None
     """What the pause gives back of the cache."""
     scale: int = 1
+    coarse: str | None = None
+    """Why the rates behind the cache depend on `device.scale`, if they do by more than 2 %."""
 
     @property
     def bytes_per_s(self) -> float:
@@ -92,6 +98,8 @@ class Cliff:
             "phases": [it.to_dict() for it in self.phases],
             "part_of_each_block": 1 / self.scale,
         }
+        if self.coarse is not None:
+            found["coarse"] = self.coarse
         if self.pause_seconds is not None:
             found["pause"] = {
                 "seconds": self.pause_seconds,
@@ -145,7 +153,7 @@ def cliff(
         job = _job(begin, size, pause_seconds / scale)
         recovered = _recovered(run(**how, workload={"kind": "fio", "job": job})) * scale
     slc = copied.to_dict().get("slc_cache", {})
-    at = slc.get("cliff_at_bytes")
+    at, phases = slc.get("cliff_at_bytes"), _phases(copied, slc, scale)
     return Cliff(
         device=_name(device),
         capacity_bytes=part * scale,
@@ -153,11 +161,59 @@ def cliff(
         copy_bytes=size * scale,
         seconds=copied.simulated_seconds * scale,
         cliff_at_bytes=None if at is None else at * scale,
-        phases=_phases(copied, slc, scale),
+        phases=phases,
         pause_seconds=pause_seconds,
         recovered_bytes=recovered,
         scale=scale,
+        coarse=_coarse(keys, phases),
     )
+
+
+def _coarse(keys: Mapping[str, Any], phases: list[Phase]) -> str | None:
+    """Why forced folds of a part of a drive are not those of the whole one within 2 %, if so.
+
+    A word line of native cells takes the data of as many word lines of one bit as a cell has bits:
+    a block that has no multiple of them leaves one filled in part at each fold. And at each fold of
+    a block up to a word line of the host's is still being programmed, or one of the fold's own
+    while the host waits, which small blocks do more often.
+    """
+    scale, bits = int(keys.get("scale", 1)), int(keys["cell"]["bits"])
+    if scale == 1 or all(it.state != "forced" for it in phases):
+        return None
+    whole = int(keys["pages_per_block"]) // bits
+
+    def error(scale: int) -> float:
+        return _word_line_share(keys, whole // scale)
+
+    fits = [it for it in range(1, scale + 1) if whole % (it * bits) == 0]
+    better = max((it for it in fits if error(it) <= SAME), default=1)
+    if better == scale:
+        return None
+    lines = whole // scale
+    why = (
+        f"{lines} word lines are no multiple of {bits}, so that folds leave some filled in part"
+        if scale not in fits
+        else f"the rate where space comes from folding may be up to {error(scale):.0%} off"
+    )
+    return (
+        f"a block of the part simulated has {lines} word lines of {whole}: {why}; within "
+        f"{SAME:.0%} is --set device.scale={better}"
+    )
+
+
+def _word_line_share(keys: Mapping[str, Any], lines: int) -> float:
+    """The time of a native word line, as a share of a fold's and of what it makes room for."""
+    bits, rate = int(keys["cell"]["bits"]), keys["slc_cache"]["fold_rate"]
+    dies = math.prod(
+        int(keys[it]) for it in ("channels", "packages_per_channel", "dies_per_package")
+    )
+    page = SIZE.parse("device.page_size", keys["page_size"])
+    line = page * dies * int(keys["planes_per_die"])
+    program = TIME.parse("device.timing.program", keys["timing"]["program"])
+    native = bits * line / program
+    limit = math.inf if rate == "unlimited" else BANDWIDTH.parse("device.slc_cache.fold_rate", rate)
+    held = lines * line
+    return program / (held / min(limit, native) + (bits - 1) * held / native)
 
 
 def _name(device: Part) -> str:

@@ -20,6 +20,8 @@ def cliff(found: Cliff, within: float | None, file: IO[str]) -> str:
     if found.scale > 1:
         part = f"Simulated is one part in {found.scale} of each block (device.scale)."
         sections.append(Text(part, style="dim"))
+    if found.coarse is not None:
+        sections.append(Text(f"Coarse: {found.coarse}"))
     return rendered(console, sections)
 
 

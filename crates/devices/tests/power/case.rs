@@ -137,6 +137,7 @@ impl Run {
         let mut done = std::mem::take(&mut self.done);
         self.ssd.advance(at, &mut done);
         self.note_programs();
+        self.content.writes_checkpoint(self.ssd.writes_checkpoint());
         for completion in done.drain(..) {
             self.open -= 1;
             self.content.answered(completion.request.id, completion.status.is_ok());

@@ -4,7 +4,8 @@
 //! A write is durable when it is answered, or behind a volatile buffer when it was forced to the flash or a
 //! flush is answered that was asked after that; so is a trim where trims are logged, and where they are flushed,
 //! with the answer of a flush that was asked after its own. A value may be found unless a durable one was
-//! asked after the value was answered. While a trim of a page is not durable, anything that the page ever
+//! asked after the value was answered. A checkpoint makes durable, once it is whole, the trims that were answered
+//! when it began. While a trim of a page is not durable, anything that the page ever
 //! held may be found: the copies of a trimmed page may be cleaned away, the newest first. What the first
 //! look after a cut finds is what the page holds from then on.
 
@@ -50,6 +51,8 @@ pub struct Content {
     open: BTreeMap<u64, std::ops::Range<u64>>,
     /// When each flush was asked that is not answered.
     flushes: BTreeMap<u64, u64>,
+    /// When the checkpoint began that is being written.
+    checkpoint: Option<u64>,
 }
 
 impl Content {
@@ -57,7 +60,7 @@ impl Content {
         let page = |base| Page { base, ever: vec![base, NOTHING], changes: Vec::new() };
         let pages = values.map(page).collect();
         let (open, flushes) = (BTreeMap::new(), BTreeMap::new());
-        Content { pages, trims, volatile, tick: 0, open, flushes }
+        Content { pages, trims, volatile, tick: 0, open, flushes, checkpoint: None }
     }
 
     /// Pages are written; with `fua` they are durable when the write completes.
@@ -108,6 +111,19 @@ impl Content {
         }
     }
 
+    /// A checkpoint is being written, or not any more: then it is whole.
+    pub fn writes_checkpoint(&mut self, writes: bool) {
+        if writes {
+            self.checkpoint.get_or_insert(self.tick);
+        } else if let Some(begun) = self.checkpoint.take() {
+            let changes = self.pages.iter_mut().flat_map(|page| &mut page.changes);
+            let trims = changes.filter(|it| it.value == NOTHING);
+            for trim in trims.filter(|it| it.answered.is_some_and(|at| at <= begun)) {
+                trim.durable = true;
+            }
+        }
+    }
+
     /// Compares what is found after a cut; that is what the pages hold from now on.
     pub fn found(&mut self, lpn: u64, value: Value) -> Result<(), String> {
         let page = &mut self.pages[lpn as usize];
@@ -138,5 +154,6 @@ impl Content {
     pub fn cut(&mut self) {
         self.open.clear();
         self.flushes.clear();
+        self.checkpoint = None;
     }
 }

@@ -241,3 +241,13 @@ fn a_page_is_lost_with_the_other_of_its_cells_unless_it_is_guarded() {
     }
     assert_eq!(cut(Pairing::None, PairingGuard::None).0, 0);
 }
+
+/// Where trims leave no record, a checkpoint is all that knows of them. Pages that were under way when it began, and
+/// were trimmed or superseded by then, are programmed after it; they must not come back in front of newer copies.
+#[test]
+fn o4_a_checkpoint_knows_what_was_trimmed_while_it_was_under_way() {
+    hold(300, |config| {
+        let persistence = &config.persistence;
+        (persistence.recovery, persistence.trims) == (Recovery::Checkpoint, Trims::Volatile)
+    });
+}

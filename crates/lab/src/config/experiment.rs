@@ -1,7 +1,6 @@
 //! An experiment: a device, a workload and how to run one on the other, fully resolved.
 
 use super::cost::{Cost, CostPartial};
-use super::idle;
 use super::keys::CHOOSING;
 use super::layer::{Layer, Parsed, blame};
 use super::power_cut::PowerCut;
@@ -9,6 +8,7 @@ use super::presets;
 use super::run::{RunConfig, RunPartial};
 use super::section::Section;
 use super::window::TimelineWindow;
+use super::{depends, idle};
 use crate::error::{InputError, RunError};
 use devices::ssd::clean::{Cleaner, Custom};
 use devices::{DeviceConfig, Model, Supplied, Tick, Unbuilt};
@@ -313,10 +313,9 @@ fn device(sections: &[Section<'_, '_>], path: &str) -> Result<DeviceConfig, Inpu
         let problem = format!("{path}.kind = \"{kind}\": the kinds are {list}{hint}");
         sections[0].error_at("kind", &problem)
     })?;
-    idle::refuse(sections, path, |count| {
-        let of_those = DeviceConfig::resolve(&kind, values(&sections[..count]));
-        of_those.map_or_else(|_| Vec::new(), |config| config.idle())
-    })?;
+    let below = |count: usize| DeviceConfig::resolve(&kind, values(&sections[..count])).ok();
+    idle::refuse(sections, path, |count| below(count).map_or_else(Vec::new, |it| it.idle()))?;
+    depends::refuse(sections, path, &config, below)?;
     let mut config = config.settled();
     for (name, place) in config.within_mut() {
         if let Some(device) = within(sections, name, &format!("{path}.{name}"), None)? {

@@ -5,6 +5,7 @@
 
 mod age;
 mod cost;
+mod depends;
 mod experiment;
 mod idle;
 mod keys;

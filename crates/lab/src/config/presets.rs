@@ -39,6 +39,7 @@ const DEVICES: &[Preset] = presets!(
     "micron-7450-max",
     "micron-7450-pro",
     "micron-9550-max",
+    "mlc-2008",
     "mtron",
     "nearline-24tb",
     "null",

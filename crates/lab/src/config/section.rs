@@ -110,6 +110,14 @@ impl<'p, 'a> Section<'p, 'a> {
         layer.error(value.map(Spanned::span), &problem)
     }
 
+    /// The refusal of a key of this section, by its path within it; `name` is that of the section.
+    pub(crate) fn refuse(&self, key: &str, name: &str, problem: &str) -> InputError {
+        let layer = self.parsed.layer;
+        let value = self.find(key);
+        let raw = value.map(|value| layer.raw(value)).unwrap_or_default();
+        layer.error(value.map(Spanned::span), &format!("{name}.{key} = {raw}: {problem}"))
+    }
+
     /// Whether the section has a key.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.value.get_ref().as_table().is_some_and(|table| table.contains_key(key))

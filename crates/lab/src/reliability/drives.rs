@@ -27,6 +27,8 @@ pub struct FleetSettings {
 
 /// Drives between two calls of `visit`.
 const VISIT: u64 = 256;
+/// Looks at a die, or draws for a month, at most: a minute of work, or a few.
+const MOST: f64 = 1e8;
 /// Days of a month.
 const MONTH_DAYS: f64 = 365.25 / 12.0;
 
@@ -49,6 +51,13 @@ pub fn fleet(
         defects: (config.spares.defects, config.spares.defects_shape),
         years: asked.years,
     };
+    let most = (MOST / (f64::from(fleet.dies) + 12.0 * asked.years)).floor();
+    if asked.drives as f64 > most {
+        let drives = asked.drives;
+        let problem =
+            format!("--drives {drives}: takes too long; at most {most:.0} of this device");
+        return Err(RunError::Input(problem));
+    }
     let mut tally = Tally::new(config, &fleet);
     for number in 0..asked.drives {
         if number % VISIT == 0 && visit(number).is_break() {
@@ -68,9 +77,19 @@ fn check<'a>(
     let DeviceConfig::Ssd(config) = &experiment.device else {
         return refused("only a device of kind \"ssd\" is a fleet of drives".to_owned());
     };
+    // No drive is built that would check these keys; its blocks need not have room for all that it would do.
     if !(0.0..1.0).contains(&config.spares.sick_dies) {
         let problem = format!("{} is not a chance from 0 to below 1", config.spares.sick_dies);
         return Err(experiment.blame(&Invalid::new(&["device.spares.sick_dies"], problem)));
+    }
+    for (key, value, least) in [
+        ("device.spares.defects", config.spares.defects, 0.0),
+        ("device.spares.defects_shape", config.spares.defects_shape, 1e-3),
+    ] {
+        if !(value >= least && value <= 1e6) {
+            let problem = format!("{value:e} is not a number from {least} to 1000000");
+            return Err(experiment.blame(&Invalid::new(&[key], problem)));
+        }
     }
     if asked.drives == 0 {
         return refused("--drives 0: at least 1".to_owned());
@@ -274,17 +293,28 @@ mod tests {
             bad_blocks_shape: 0.45,
             seed: 1,
         };
-        let layers = [preset_layer("device", "tlc-enterprise").unwrap()];
-        let experiment = Experiment::from_layers(&layers).unwrap();
+        let refusal = |sets: &[&str], asked: &FleetSettings| {
+            let sets: Vec<String> = sets.iter().map(|it| (*it).to_owned()).collect();
+            let layers =
+                [preset_layer("device", "tlc-enterprise").unwrap(), set_layers(&sets).unwrap()];
+            let experiment = Experiment::from_layers(&layers).unwrap();
+            fleet(&experiment, asked, &mut |_| ControlFlow::Continue(())).unwrap_err().to_string()
+        };
+        let many = ["device.media.model=tlc-3d", "device.spares.defects=1e300"];
+        let problem = refusal(&many, &asked);
+        assert!(
+            problem.contains("device.spares.defects") && problem.contains("1000000"),
+            "{problem}"
+        );
         for (asked, part) in [
             (FleetSettings { drives: 0, ..asked }, "--drives 0"),
+            (FleetSettings { drives: u64::MAX, ..asked }, "takes too long; at most"),
             (FleetSettings { years: 0.0, ..asked }, "--years 0"),
             (FleetSettings { bad_blocks: -1.0, ..asked }, "--bad-blocks -1"),
             (FleetSettings { bad_blocks_shape: 0.0, ..asked }, "--bad-blocks-shape 0"),
         ] {
-            let problem =
-                fleet(&experiment, &asked, &mut |_| ControlFlow::Continue(())).unwrap_err();
-            assert!(problem.to_string().contains(part), "{problem}");
+            let problem = refusal(&[], &asked);
+            assert!(problem.contains(part), "{problem}");
         }
     }
 }

@@ -28,8 +28,16 @@ const TRIAL_STREAM: u64 = 22;
 const TRIALS: u32 = 4;
 /// Failures that trials should see during a repair.
 const AIM: f64 = 0.7;
-/// Groups between two calls of `visit`.
+/// Groups, or failures of one, between two calls of `visit`.
 const VISIT: u64 = 64;
+const FAILURES: u64 = 4096;
+/// Looks at a member, or draws of a defect, at most: a minute of work, or a few.
+const MOST: f64 = 1e8;
+/// Defects of a member between two looks at most: each is kept.
+const MOST_DEFECTS: f64 = 1e6;
+/// Draws of which a mean is taken, and their stream.
+const DRAWS: u32 = 1_000;
+const DRAWS_STREAM: u64 = 23;
 
 /// What is asked, as the user writes it.
 #[derive(Debug, Clone)]
@@ -104,13 +112,17 @@ pub fn reliability(
 ) -> Result<Reliability, RunError> {
     let group = group(settings).map_err(|InputError(message)| RunError::Input(message))?;
     let end = settings.years * YEAR;
+    check_effort(settings, &group, end).map_err(|InputError(message)| RunError::Input(message))?;
     let mut tally = Tally::new(settings, &group, end);
     for number in 0..settings.groups {
+        let interrupted = RunError::Interrupted { requests: number };
         if number % VISIT == 0 && visit(number).is_break() {
-            return Err(RunError::Interrupted { requests: number });
+            return Err(interrupted);
         }
         let seed = settings.seed.wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        tally.live(&group, end, seed);
+        if tally.live(&group, end, seed, &mut || visit(number)).is_break() {
+            return Err(interrupted);
+        }
     }
     Ok(tally.report(settings.groups as f64, end))
 }
@@ -153,6 +165,61 @@ fn group(settings: &ReliabilitySettings) -> Result<Group, InputError> {
     })
 }
 
+/// Refuses what would go on for hours, or keep defects without an end.
+fn check_effort(settings: &ReliabilitySettings, group: &Group, end: f64) -> Result<(), InputError> {
+    let members = f64::from(group.members);
+    let seen = group.defects.as_ref().map_or(0.0, |defects| {
+        let kept = defects.scrub.as_ref().map_or(end, |law| law.most().min(end));
+        kept / mean_within(&defects.between, kept)
+    });
+    let option = |name: &str, text: &str| format!("{name} \"{text}\"");
+    if seen > MOST_DEFECTS {
+        let text = settings.defects.as_deref().unwrap_or_default();
+        let problem = format!(
+            "{}: a member would have {seen:.1e} defects at a time, and at most {MOST_DEFECTS:.0e} are \
+             simulated; use a longer time, or a shorter --scrub",
+            option("--defects", text)
+        );
+        return Err(InputError(problem));
+    }
+    let failures = members * end / mean_within(&group.life, end);
+    let of_group = members * (1.0 + failures * (1.0 + seen));
+    let groups = settings.groups as f64;
+    if of_group * groups <= MOST {
+        return Ok(());
+    }
+    let fewer = (MOST / of_group).floor();
+    let out = if fewer >= 1.0 { format!("use --groups {fewer:.0}, ") } else { "use ".to_owned() };
+    let problem = if failures > 10.0 {
+        format!(
+            "{}: {} groups would have {:.1e} failures of members in {} years, which takes too long; {out}fewer \
+             --years or a longer --life",
+            option("--life", &settings.life),
+            settings.groups,
+            failures * groups,
+            settings.years
+        )
+    } else if seen > 10.0 {
+        let text = settings.defects.as_deref().unwrap_or_default();
+        format!(
+            "{}: {} groups with {seen:.1e} defects of a member at a time take too long; {out}a longer time or a \
+             shorter --scrub",
+            option("--defects", text),
+            settings.groups
+        )
+    } else {
+        format!("--groups {}: takes too long; at most {fewer:.0} of this array", settings.groups)
+    };
+    Err(InputError(problem))
+}
+
+/// The mean of a time of which no more than `most` counts: where a few last longer than all of the mission, the
+/// mean of the law says little of how many fit into it.
+fn mean_within(law: &Law, most: f64) -> f64 {
+    let mut random = Xoshiro256::new(0, DRAWS_STREAM);
+    (0..DRAWS).map(|_| law.sample(&mut random).min(most)).sum::<f64>() / f64::from(DRAWS)
+}
+
 /// What all groups have lost so far.
 struct Tally {
     faster: f64,
@@ -189,8 +256,14 @@ impl Tally {
         }
     }
 
-    /// A group from its first day to the end of its mission.
-    fn live(&mut self, group: &Group, end: f64, seed: u64) {
+    /// A group from its first day to the end of its mission, unless `visit` ends it.
+    fn live(
+        &mut self,
+        group: &Group,
+        end: f64,
+        seed: u64,
+        visit: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let mut random = Xoshiro256::new(seed, GROUP_STREAM);
         let mut lots = Xoshiro256::new(seed, TRIAL_STREAM);
         let mut state = State::new(group, &mut random);
@@ -201,6 +274,9 @@ impl Tally {
                 continue;
             }
             self.failures += 1;
+            if self.failures % FAILURES == 0 {
+                visit()?;
+            }
             if group.tolerated == 0 {
                 self.count(state.now(), 1.0, Loss::Members { share: 1.0 });
             } else if state.missing() == 0 {
@@ -213,6 +289,7 @@ impl Tally {
         }
         let lost = self.found.losses - before;
         self.squares += lost * lost;
+        ControlFlow::Continue(())
     }
 
     /// From the failure of a member until all are there again, too many are missing, or the end.

@@ -182,3 +182,40 @@ fn impossible_settings_are_refused() {
         assert!(refusal.to_string().contains(problem), "{refusal}");
     }
 }
+
+/// What would go on for hours, or keep defects without an end, is refused before it begins, with the way out.
+#[test]
+fn what_would_take_too_long_is_refused() {
+    let refusals: [(Change, &str); 6] = [
+        (|it| it.life = "1h".into(), "--life \"1h\": 60000 groups would have 4.0e10 failures"),
+        (|it| it.life = "1h".into(), "use --groups 18, fewer --years or a longer --life"),
+        (|it| it.life = "0.000000001h".into(), "use fewer --years or a longer --life"),
+        (|it| it.groups = u64::MAX, "--groups 18446744073709551615: takes too long; at most"),
+        (
+            |it| it.defects = Some("0.00001h".into()),
+            "--defects \"0.00001h\": a member would have 8.3e9",
+        ),
+        (|it| it.defects = Some("10h".into()), "--defects \"10h\": 60000 groups with"),
+    ];
+    for (change, part) in refusals {
+        let mut asked = settings(1);
+        change(&mut asked);
+        let problem = reliability(&asked, &mut |_| ControlFlow::Continue(())).unwrap_err();
+        assert!(problem.to_string().contains(part), "{problem}");
+    }
+    // What it says that can be done ends.
+    let ends = ReliabilitySettings { life: "1h".into(), groups: 1, ..settings(1) };
+    assert!(run(&ends).losses > 0.0);
+}
+
+/// A single group may have millions of failures.
+#[test]
+fn a_group_can_be_given_up_in_its_life() {
+    let asked = ReliabilitySettings { life: "1h".into(), groups: 1, ..settings(1) };
+    let mut visits = 0;
+    let given_up = reliability(&asked, &mut |_| {
+        visits += 1;
+        if visits < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    assert!(matches!(given_up, Err(RunError::Interrupted { .. })) && visits == 3);
+}

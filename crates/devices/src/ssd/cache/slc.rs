@@ -245,11 +245,15 @@ impl SlcCacheState {
         }
     }
 
-    /// A timer has ended. If it says that the host rests, that begins.
-    pub fn timer_ended(&mut self, timer: u32, blocks: u32, clock: &mut Clock) {
+    /// A timer has ended. If it says that the host rests, that begins. A host whose writes wait does not rest, however
+    /// short the time is after which it would.
+    pub fn timer_ended(&mut self, timer: u32, waits: bool, blocks: u32, clock: &mut Clock) {
         self.called[timer as usize] = false;
         if timer == FOLD {
             return;
+        }
+        if waits {
+            self.last_write = clock.now;
         }
         let due = self.last_write + self.fold_after.max(1);
         if clock.now < due {

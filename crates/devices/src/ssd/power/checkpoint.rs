@@ -2,16 +2,17 @@
 //! between the pages of requests. A start reads the last whole one, and the blocks that were opened since.
 //!
 //! A controller knows these by the order in which it opens blocks; here they are found by changes in the
-//! flash. A checkpoint has each page where it was when the last program before it ended, and makes
-//! earlier trim records unnecessary.
+//! flash. A checkpoint has each page where it was when the last program before it ended, and which of the programs
+//! under way were to be the newest copies of their pages: a copy that was trimmed by then does not count when it is
+//! programmed later. So it makes earlier trim records unnecessary.
 
 use super::planted::Bug;
 use crate::ssd::config::{Recovery, SsdConfig};
 use crate::ssd::flash::Flash;
-use crate::ssd::ftl::PageMap;
+use crate::ssd::ftl::{Ftl, PageMap, Programming};
 use crate::ssd::ids::{Block, Lpn};
 use crate::ssd::shape::Geometry;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The event at which a checkpoint is due.
 pub(super) const DUE: u32 = 1;
@@ -19,13 +20,38 @@ pub(super) const DUE: u32 = 1;
 /// A checkpoint.
 #[derive(Debug, Clone)]
 pub(super) struct Checkpoint {
-    pub(super) map: PageMap,
+    map: PageMap,
     /// Programs below this number had ended.
     pub(super) horizon: u64,
+    /// The number of the next program when it began.
+    next: u64,
+    /// The numbers of the programs under way that were to be the newest copies of their pages. Cold data that is moved
+    /// keeps them.
+    awaited: BTreeSet<u64>,
     /// Of each block: erasures, and pages programmed.
-    pub(super) blocks: Vec<(u32, u32)>,
+    blocks: Vec<(u32, u32)>,
     /// And the number of its opening.
-    pub(super) openings: Vec<u64>,
+    openings: Vec<u64>,
+}
+
+impl Checkpoint {
+    /// One of a map, with the programs under way that are to become its newest copies. Below `horizon` all have ended.
+    pub(super) fn new(
+        (ftl, flash): (&Ftl, &Flash),
+        map: PageMap,
+        awaited: &[Programming],
+        horizon: Option<u64>,
+    ) -> Checkpoint {
+        let next = ftl.next_program();
+        Checkpoint {
+            map,
+            horizon: horizon.unwrap_or(next),
+            next,
+            awaited: awaited.iter().map(|it| ftl.header_of(flash, it).2).collect(),
+            blocks: (0..ftl.geometry().blocks()).map(|it| state(flash, Block(it))).collect(),
+            openings: flash.openings().to_vec(),
+        }
+    }
 }
 
 /// The one that is being written.
@@ -132,7 +158,8 @@ impl Checkpoints {
             for page in 0..flash.programmed(block).min(geometry.data_pages) {
                 let ppn = geometry.ppn(block, page);
                 let (lpn, order) = (flash.stamp(ppn), flash.full_order(ppn));
-                if lpn == Lpn::PADDING || order < last.horizon {
+                let is_known = order < last.next && !last.awaited.contains(&order);
+                if lpn == Lpn::PADDING || order < last.horizon || is_known {
                     continue;
                 }
                 if map.get(lpn).ppn().is_none_or(|found| flash.full_order(found) < order) {
@@ -145,6 +172,6 @@ impl Checkpoints {
 }
 
 /// Erasures of a block, and its pages.
-pub(super) fn state(flash: &Flash, block: Block) -> (u32, u32) {
+fn state(flash: &Flash, block: Block) -> (u32, u32) {
     (flash.erases()[block.at()], flash.programmed(block))
 }

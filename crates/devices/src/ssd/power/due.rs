@@ -1,13 +1,13 @@
 //! Checkpoints while a drive serves: when one is due, its content, and how it is written.
 
-use super::checkpoint::{Checkpoint, DUE, Writing, state};
+use super::checkpoint::{Checkpoint, DUE, Writing};
 use super::state::{Own, State};
 use super::truth::durable;
 use crate::ssd::Ssd;
 use crate::ssd::clock::Event;
 use crate::ssd::flash::Flash;
 use crate::ssd::ftl::PageMap;
-use crate::ssd::ids::{Block, Lpn, Unit};
+use crate::ssd::ids::{Lpn, Unit};
 use crate::ssd::shape::Geometry;
 
 impl Ssd {
@@ -31,19 +31,14 @@ impl Ssd {
         let power = self.power.as_mut().expect("it has checkpoints");
         let (ftl, flash) = (&self.ftl, &self.flash);
         let geometry = ftl.geometry();
-        let mut map = durable(ftl, &programs);
+        let (mut map, awaited) = durable(ftl, &programs);
         if geometry.groups.is_some() {
             forget_erased(&mut map, geometry, flash);
         }
         // Cold data that is moved keeps an old number, and lies where it came from, too.
         let written = programs.iter().filter(|it| !ftl.is_filling(it.programming.block));
         let horizon = written.map(|it| ftl.header_of(flash, &it.programming).2).min();
-        let checkpoint = Checkpoint {
-            map,
-            horizon: horizon.unwrap_or(ftl.next_program()),
-            blocks: (0..geometry.blocks()).map(|block| state(flash, Block(block))).collect(),
-            openings: flash.openings().to_vec(),
-        };
+        let checkpoint = Checkpoint::new((ftl, flash), map, &awaited, horizon);
         let checkpoints = &mut power.checkpoints;
         checkpoints.is_due = false;
         checkpoints.programs = Some(ftl.next_program());

@@ -23,7 +23,7 @@ impl Power {
             return;
         }
         let mut truth = Truth {
-            durable: durable(ftl, programs),
+            durable: durable(ftl, programs).0,
             begun: BTreeMap::new(),
             served: matches!(self.state, State::Serving),
         };

@@ -1,7 +1,7 @@
 //! The data that must survive a cut, from the map before it.
 
 use crate::ssd::cache::CutProgram;
-use crate::ssd::ftl::{Ftl, PageMap, Place};
+use crate::ssd::ftl::{Ftl, PageMap, Place, Programming};
 use crate::ssd::ids::{Lpn, Ppn};
 use std::collections::BTreeMap;
 
@@ -26,17 +26,20 @@ pub(super) struct Begun {
     pub(super) answered: bool,
 }
 
-/// The map without the programs under way: of each page the newest copy that is programmed.
-pub(super) fn durable(ftl: &Ftl, programs: &[CutProgram]) -> PageMap {
+/// The map without the programs under way: of each page the newest copy that is programmed. And those of
+/// these programs that are to be the newest copies of their pages, which were not trimmed since.
+pub(super) fn durable(ftl: &Ftl, programs: &[CutProgram]) -> (PageMap, Vec<Programming>) {
     let mut map = ftl.clone_map();
+    let mut awaited = Vec::new();
     // Youngest first: what each supersedes is what the one before left.
     for program in programs.iter().rev() {
         let it = &program.programming;
         if it.lpn != Lpn::PADDING && map.holds(it.lpn, it.ppn) {
             map.put(it.lpn, it.old);
+            awaited.push(*it);
         }
     }
-    map
+    (map, awaited)
 }
 
 impl Truth {

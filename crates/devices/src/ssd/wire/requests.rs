@@ -258,9 +258,9 @@ impl Ssd {
 
     /// A timer of the SLC cache has ended.
     fn slc_timer_ended(&mut self, timer: u32) {
-        let blocks = self.ftl.slc_blocks();
+        let (blocks, waits) = (self.ftl.slc_blocks(), self.cache.backlog() > 0);
         if let Some(slc) = self.cache.slc() {
-            slc.timer_ended(timer, blocks, &mut self.clock);
+            slc.timer_ended(timer, waits, blocks, &mut self.clock);
         }
         self.due.push(Due::Clean(Domain(0)));
         self.work_off();
