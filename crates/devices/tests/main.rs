@@ -1,5 +1,7 @@
 //! The tests of the devices: one module for each question. `cargo test -p devices theory::` runs one.
 
+#![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
+
 mod account;
 mod array;
 mod array_cleaning;

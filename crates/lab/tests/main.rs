@@ -1,5 +1,7 @@
 //! The tests of the lab: one module for each subject. `cargo test -p lab laws::` runs one.
 
+#![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
+
 mod ablation;
 mod apart;
 mod applications;

@@ -1,5 +1,7 @@
 //! A door for two servers: the choice of an export, and input sent along with it.
 
+#![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
+
 mod common;
 
 use common::{READ, Seen, WRITE, device, message};

@@ -4,6 +4,8 @@
 //! SIGKILL after a random time, 200 times. Each sector holds the number of the write that wrote it, so
 //! that the file tells which writes it has.
 
+#![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
+
 mod common;
 
 use common::{Client, FUA, device, serve};

@@ -1,5 +1,7 @@
 //! Clients within the process: what they are answered, when, and how much they may ask.
 
+#![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
+
 mod common;
 
 use common::{Seen, device};

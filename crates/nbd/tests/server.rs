@@ -1,5 +1,7 @@
 //! The server between real sockets: what it answers, in which order, and what it survives.
 
+#![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
+
 mod common;
 
 use common::{Client, DISCONNECT, FLUSH, READ, TRIM, WRITE, WRITE_ZEROES, device, message, serve};

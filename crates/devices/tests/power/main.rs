@@ -1,6 +1,8 @@
 //! What power cuts leave of drives of all shapes: whatever was durable is there, and nothing is there that
 //! may not be. `make prove` searches for longer.
 
+#![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
+
 mod buffered;
 mod case;
 mod content;
