@@ -274,7 +274,7 @@ impl Tally {
                 continue;
             }
             self.failures += 1;
-            if self.failures % FAILURES == 0 {
+            if self.failures.is_multiple_of(FAILURES) {
                 visit()?;
             }
             if group.tolerated == 0 {
