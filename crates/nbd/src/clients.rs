@@ -113,7 +113,7 @@ impl Clients {
     }
 
     /// The place of the client that leaves first of those that have not chosen an export.
-    pub fn ungreeted(&self, now: u64) -> Option<usize> {
+    pub(crate) fn ungreeted(&self, now: u64) -> Option<usize> {
         let negotiates =
             |it: &Connection| it.conversation.is_served() && !it.conversation.is_open();
         let ungreeted = self.iter().filter(|(_, it)| negotiates(it)).map(|(place, it)| Ungreeted {

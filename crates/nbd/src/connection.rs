@@ -128,7 +128,7 @@ impl Connection {
     }
 
     /// Whether the client has said anything.
-    pub fn has_spoken(&self) -> bool {
+    pub(crate) fn has_spoken(&self) -> bool {
         self.has_spoken
     }
 

@@ -1,21 +1,21 @@
 //! Who leaves when connections that say nothing take all places, so that they keep nobody out.
 
 /// A connection has this long to speak before it may have to leave for another one, ns.
-pub const GRACE_NS: u64 = 20_000_000;
+pub(crate) const GRACE_NS: u64 = 20_000_000;
 
 /// A connection that is not greeted yet.
 #[derive(Debug, Clone, Copy)]
-pub struct Ungreeted {
-    pub place: usize,
+pub(crate) struct Ungreeted {
+    pub(crate) place: usize,
     /// When it came, and whether it has said anything since.
-    pub since: u64,
-    pub has_spoken: bool,
+    pub(crate) since: u64,
+    pub(crate) has_spoken: bool,
 }
 
 /// The place of the connection that leaves for a new one, of those that are not greeted yet: the newest
 /// that had time to speak, and one that is silent before one that has spoken. A crowd that comes
 /// again and again so takes places from itself alone.
-pub fn leaves(all: impl Iterator<Item = Ungreeted>, now: u64) -> Option<usize> {
+pub(crate) fn leaves(all: impl Iterator<Item = Ungreeted>, now: u64) -> Option<usize> {
     let had_time = all.filter(|it| now >= it.since + GRACE_NS);
     had_time.max_by_key(|it| (!it.has_spoken, it.since)).map(|it| it.place)
 }
