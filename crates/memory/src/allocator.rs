@@ -3,25 +3,13 @@
 //! Tables of devices do not come here, because they can be refused ([`tables`](crate::tables)); what is left are the many small
 //! things of a run, and libraries.
 
+use crate::MAY_BE_REFUSED;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fmt::{self, Write};
 
 /// The status of a command whose input asks for too much.
 const WRONG_INPUT: i32 = 2;
-
-thread_local! {
-    /// Whether the allocation that comes may be refused.
-    static MAY_BE_REFUSED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Does `work`, which handles an allocation that is refused.
-pub fn refusable<T>(work: impl FnOnce() -> T) -> T {
-    let before = MAY_BE_REFUSED.replace(true);
-    let done = work();
-    MAY_BE_REFUSED.set(before);
-    done
-}
 
 /// The allocator of the system, which ends the process with a message where it has no memory left.
 #[derive(Debug)]

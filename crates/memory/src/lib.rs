@@ -11,6 +11,21 @@ mod tables;
 pub use allocator::Allocator;
 pub use tables::{NoMemory, allow, allow_all, filled, grow, made, with_capacity, zeroed};
 
+use std::cell::Cell;
+
+thread_local! {
+    /// Whether the allocation that comes may be refused.
+    static MAY_BE_REFUSED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does `work`, which handles an allocation that is refused.
+fn refusable<T>(work: impl FnOnce() -> T) -> T {
+    let before = MAY_BE_REFUSED.replace(true);
+    let done = work();
+    MAY_BE_REFUSED.set(before);
+    done
+}
+
 /// Begins to fetch an entry of a table into the cache; beyond its end, and on a machine without this
 /// hint, it does nothing.
 #[inline]

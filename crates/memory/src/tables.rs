@@ -1,6 +1,6 @@
 //! Large tables: where there is no memory for one, the work is given up, and the process lives.
 
-use crate::allocator::refusable;
+use crate::refusable;
 use std::alloc::{Layout, alloc_zeroed};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
