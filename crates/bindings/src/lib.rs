@@ -22,7 +22,7 @@ mod visits;
 
 /// Where there is no memory, the process ends with a line and not with a crash.
 #[global_allocator]
-static ALLOCATOR: memory::Allocator = memory::Allocator;
+static ALLOCATOR: memory::LastResort = memory::LastResort;
 
 #[pyo3::pymodule]
 mod _core {

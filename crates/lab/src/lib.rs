@@ -19,6 +19,7 @@ mod energy;
 mod error;
 mod faults;
 mod figures;
+mod fits;
 mod folder;
 mod guessed;
 mod health;
@@ -41,7 +42,6 @@ mod quoting;
 mod reliability;
 mod requests;
 mod results;
-mod room;
 mod session;
 mod snapshot;
 mod steady;
@@ -65,6 +65,7 @@ pub use config::{
     preset_layer, preset_text, schema, set_layer, set_layers, synonym, unknown_preset,
 };
 pub use error::{InputError, RunError};
+pub use fits::no_memory;
 pub use inputs::read_decompressed;
 pub use keep::{Keeping, keep, media_forms, retention};
 #[cfg(all(feature = "live", target_os = "linux"))]
@@ -76,7 +77,6 @@ pub use nbd::Control as LiveControl;
 pub use placement::{PlacementLoad, PlacementSettings, PlacementWatch};
 pub use reliability::{FleetSettings, Reliability, ReliabilitySettings, fleet, reliability};
 pub use results::SCHEMA;
-pub use room::no_memory;
 pub use session::{Progress, RunSettings, run, run_with};
 pub use table::{Column, to_parquet};
 pub use trace::{

@@ -17,7 +17,7 @@ use crate::threads::Threads;
 use crate::untimed::Untimed;
 use crate::view::{Gate, Gated};
 use crate::warm_up::WarmUp;
-use crate::{apart, commands, operations, power, quoting, room, snapshot};
+use crate::{apart, commands, fits, operations, power, quoting, snapshot};
 use devices::{MOST_MEMORY, Model, Supplied, Tick};
 use engine::{
     Completion, Device, Driven, Followed, Load, Observer, PowerCuts, SECTOR_BYTES, Time, Workload,
@@ -451,7 +451,7 @@ fn refuse_memory(experiment: &Experiment, device: &dyn Model) -> Result<(), Inpu
         // What it was built with is taken already.
         let more = needed.saturating_sub(experiment.device.first_memory());
         let what = format!("run.precondition = \"{}\"", run.precondition);
-        let checked = room::check_written(experiment.device.kind(), &what, more);
+        let checked = fits::check_written(experiment.device.kind(), &what, more);
         return checked.map_err(|invalid| experiment.blame(&invalid));
     }
     let pages = device.preparable_pages();

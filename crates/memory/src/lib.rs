@@ -5,10 +5,10 @@
 //! a table is read at random all over, so that large pages pay. All `unsafe` code of the engine is
 //! here; each use says why it is sound.
 
-mod allocator;
+mod last_resort;
 mod tables;
 
-pub use allocator::Allocator;
+pub use last_resort::LastResort;
 pub use tables::{NoMemory, allow, allow_all, filled, grow, made, with_capacity, zeroed};
 
 use std::cell::Cell;

@@ -7,7 +7,7 @@
 
 use crate::catalogue::Catalogue;
 use crate::connection::Connection;
-use crate::crowd::{self, Ungreeted};
+use crate::crowd;
 use crate::guest::Guest;
 use crate::listen::ClientStream;
 use crate::protocol::Conversation;
@@ -116,11 +116,8 @@ impl Clients {
     pub(crate) fn ungreeted(&self, now: u64) -> Option<usize> {
         let negotiates =
             |it: &Connection| it.conversation.is_served() && !it.conversation.is_open();
-        let ungreeted = self.iter().filter(|(_, it)| negotiates(it)).map(|(place, it)| Ungreeted {
-            place,
-            since: it.since,
-            has_spoken: it.has_spoken(),
-        });
+        let ungreeted = self.iter().filter(|(_, it)| negotiates(it));
+        let ungreeted = ungreeted.map(|(place, it)| (place, it.since, it.has_spoken()));
         crowd::leaves(ungreeted, now)
     }
 
@@ -294,7 +291,7 @@ mod tests {
         let newest = silent.len();
         let (_early, leaves) = come(&mut clients, 1);
         assert_eq!(leaves, None, "all of them may still speak");
-        let late = crowd::GRACE_NS + MOST_CLIENTS as u64;
+        let late = HANDSHAKE_NS / 100;
         let (mut end, leaves) = come(&mut clients, late);
         assert_eq!(leaves, Some(newest), "the newest silent one");
         clients.remove(newest);

@@ -1,41 +1,28 @@
 //! Who leaves when connections that say nothing take all places, so that they keep nobody out.
 
 /// A connection has this long to speak before it may have to leave for another one, ns.
-pub(crate) const GRACE_NS: u64 = 20_000_000;
+const GRACE_NS: u64 = 20_000_000;
 
-/// A connection that is not greeted yet.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ungreeted {
-    pub(crate) place: usize,
-    /// When it came, and whether it has said anything since.
-    pub(crate) since: u64,
-    pub(crate) has_spoken: bool,
-}
-
-/// The place of the connection that leaves for a new one, of those that are not greeted yet: the newest
-/// that had time to speak, and one that is silent before one that has spoken. A crowd that comes
-/// again and again so takes places from itself alone.
-pub(crate) fn leaves(all: impl Iterator<Item = Ungreeted>, now: u64) -> Option<usize> {
-    let had_time = all.filter(|it| now >= it.since + GRACE_NS);
-    had_time.max_by_key(|it| (!it.has_spoken, it.since)).map(|it| it.place)
+/// The place of the connection that leaves for a new one. Of those that are not greeted yet `all` has the place, when it came,
+/// and whether it has said anything since: the newest that had time to speak leaves, and one that is silent before one
+/// that has spoken. A crowd that comes again and again so takes places from itself alone.
+pub(crate) fn leaves(all: impl Iterator<Item = (usize, u64, bool)>, now: u64) -> Option<usize> {
+    let had_time = all.filter(|(_, since, _)| now >= since + GRACE_NS);
+    had_time.max_by_key(|(_, since, has_spoken)| (!has_spoken, *since)).map(|it| it.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ungreeted(place: usize, since: u64, has_spoken: bool) -> Ungreeted {
-        Ungreeted { place, since, has_spoken }
-    }
-
     #[test]
     fn the_newest_silent_connection_leaves_first() {
-        let mut all = vec![ungreeted(0, 0, false), ungreeted(1, 5, false), ungreeted(2, 9, true)];
+        let mut all = vec![(0, 0, false), (1, 5, false), (2, 9, true)];
         assert_eq!(leaves(all.iter().copied(), GRACE_NS - 1), None, "all may still speak");
         assert_eq!(leaves(all.iter().copied(), GRACE_NS), Some(0), "the others may still speak");
         assert_eq!(leaves(all.iter().copied(), GRACE_NS + 9), Some(1));
         all.truncate(1);
-        all.push(ungreeted(1, 5, true));
+        all.push((1, 5, true));
         assert_eq!(leaves(all.iter().copied(), GRACE_NS + 9), Some(0), "that one has spoken");
         all.remove(0);
         assert_eq!(leaves(all.iter().copied(), GRACE_NS + 9), Some(1), "nobody is silent");
@@ -55,7 +42,7 @@ mod tests {
                 }
                 if places.len() >= 64 {
                     let all = places.iter().enumerate().map(|(place, (since, is_host))| {
-                        ungreeted(place, *since, *is_host && now >= since + 10 * MS)
+                        (place, *since, *is_host && now >= since + 10 * MS)
                     });
                     match leaves(all, now) {
                         Some(place) => drop(places.remove(place)),

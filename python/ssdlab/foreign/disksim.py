@@ -198,7 +198,7 @@ class _Experiment:
                     is_known = str(value) in instances and absent
                     why = f"; {absent} is not there" if is_known else ""
                     if block.is_hidden:
-                        raise Given(block).wrong("devices", value, "")
+                        raise Given(block).wrong("devices", value, "one is no drive")
                     raise InputError(
                         f"{block.path}:{value.line}: {block.type} {block.name}: {value} is no "
                         f"instance of an ssdmodel_ssd or of a disksim_disk{why}"

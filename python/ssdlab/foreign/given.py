@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ssdlab._core import InputError
-from ssdlab.foreign.parv import HIDDEN, Block, Value
+from ssdlab.foreign.parv import Block, Value
 
 SECTOR = 512
 #: No parameter is larger.
@@ -27,7 +27,9 @@ class Given:
     def wrong(self, name: str, value: Value, problem: str) -> InputError:
         """The error about a parameter."""
         if self.block.is_hidden:
-            return InputError(f"{self.block.path}:{value.line}: {HIDDEN}")
+            # The parameter is one that is known, and the problem is in words of this program.
+            where = f"{self.block.path}:{value.line}: {name}"
+            return InputError(f"{where}: {problem} (its value is in a file that another names)")
         of = " ".join(filter(None, (self.block.type, self.block.name)))
         return InputError(f"{self.block.path}:{value.line}: {of}: {name} = {value}: {problem}")
 

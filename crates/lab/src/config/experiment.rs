@@ -10,7 +10,7 @@ use super::run::{RunConfig, RunPartial};
 use super::section::Section;
 use super::window::TimelineWindow;
 use crate::error::{InputError, RunError};
-use crate::room;
+use crate::fits;
 use devices::ssd::clean::{Cleaner, Custom};
 use devices::{DeviceConfig, Model, Supplied, Tick, Unbuilt};
 use engine::SECTOR_BYTES;
@@ -222,7 +222,7 @@ impl Experiment {
         tick: Tick<'_>,
     ) -> Result<Box<dyn Model>, RunError> {
         let build = || device.build_watched(self.run.seed, supplied, tick);
-        let built = room::built(device.kind(), device.first_memory(), build);
+        let built = fits::built(device.kind(), device.first_memory(), build);
         built.unwrap_or_else(|invalid| Err(invalid.into())).map_err(|unbuilt| match unbuilt {
             Unbuilt::Invalid(invalid) => self.blame(&invalid).into(),
             Unbuilt::Interrupted => RunError::Interrupted { requests: 0 },

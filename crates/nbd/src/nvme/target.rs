@@ -9,7 +9,7 @@ use super::owed::Lane;
 use crate::clock::WallClock;
 use crate::connection::Flow;
 use crate::control::Control;
-use crate::crowd::{self, Ungreeted};
+use crate::crowd;
 use crate::error::{Error, reason};
 use crate::listen::{Address, Listener};
 use crate::relay;
@@ -234,7 +234,7 @@ impl Target {
         let links = self.links.iter().enumerate();
         let ungreeted = links.filter_map(|(place, link)| {
             let link = link.as_ref().filter(|it| it.role == Role::New)?;
-            Some(Ungreeted { place, since: link.since, has_spoken: link.has_spoken() })
+            Some((place, link.since, link.has_spoken()))
         });
         crowd::leaves(ungreeted, now)
     }

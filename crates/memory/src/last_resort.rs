@@ -13,11 +13,11 @@ const WRONG_INPUT: i32 = 2;
 
 /// The allocator of the system, which ends the process with a message where it has no memory left.
 #[derive(Debug)]
-pub struct Allocator;
+pub struct LastResort;
 
 #[allow(unsafe_code)]
 // SAFETY: every call is that of the allocator of the system, with the same arguments.
-unsafe impl GlobalAlloc for Allocator {
+unsafe impl GlobalAlloc for LastResort {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's.
         found(unsafe { System.alloc(layout) }, layout.size())
@@ -48,12 +48,12 @@ fn found(start: *mut u8, bytes: usize) -> *mut u8 {
 }
 
 /// A line without memory of its own.
-struct Line {
+struct StackText {
     text: [u8; 160],
     length: usize,
 }
 
-impl Write for Line {
+impl Write for StackText {
     fn write_str(&mut self, part: &str) -> fmt::Result {
         let end = self.length + part.len();
         self.text.get_mut(self.length..end).ok_or(fmt::Error)?.copy_from_slice(part.as_bytes());
@@ -65,7 +65,7 @@ impl Write for Line {
 #[cold]
 #[allow(unsafe_code)]
 fn end(bytes: usize) -> ! {
-    let mut line = Line { text: [0; 160], length: 0 };
+    let mut line = StackText { text: [0; 160], length: 0 };
     let mib = bytes.div_ceil(1 << 20);
     let _ = writeln!(
         line,
