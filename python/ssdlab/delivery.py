@@ -107,6 +107,11 @@ def failed(message: str) -> None:
     running = _running.get()
     if running is not None:
         running.status = FAILED
+    note(message)
+
+
+def note(message: str) -> None:
+    """Say something on standard error that ends nothing."""
     print(f"ssdlab: {message}", file=sys.stderr, flush=True)
 
 

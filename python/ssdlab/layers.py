@@ -36,17 +36,24 @@ def permitting(stack: Iterable[Layer]) -> list[Layer]:
 def from_file(path: str | os.PathLike[str]) -> Layer:
     """The layer in the TOML file `path`. Raises `InputError` if it cannot be read as text."""
     try:
+        os.fspath(path).encode()
         return Layer(os.fspath(path), _text(path))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (at byte {error.start})") from None
+    except UnicodeEncodeError:
+        raise InputError(f"{os.fspath(path)!r}: not UTF-8 text") from None
+    except InputError:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"{path}: cannot be read: {reason}") from None
 
 
 def _text(path: str | os.PathLike[str]) -> str:
-    with open(path, encoding="utf-8") as file:
-        return file.read()
+    from ssdlab import reading
+
+    with reading.opened(path) as file:
+        return file.read().decode("utf-8").replace("\r\n", "\n")
 
 
 def from_mapping(source: str, table: Mapping[str, Any]) -> list[Layer]:
@@ -150,7 +157,7 @@ def from_trace(
     keys = {"kind": "trace", "path": path}
     if columns is not None and tables.are_numbers(columns):
         keys["columns"] = columns
-    return from_mapping(source, {"workload": keys})
+    return permitting(from_mapping(source, {"workload": keys}))
 
 
 def from_seed(source: str, seed: int) -> list[Layer]:

@@ -9,15 +9,18 @@ share.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import math
+import os
+import select
+import stat
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from ssdlab._core import InputError
 
 if TYPE_CHECKING:
-    import os
     from pathlib import Path
 
 #: No figure of a run is larger; the square of one is still a number.
@@ -28,6 +31,8 @@ ROUNDING = 1e-6
 SIGNED = ("error_percent", "difference", "percent", "slope", "change", "shift", "drift", "first_us")
 #: Shares of a mean, which may be more than all of it.
 RATIOS = ("range_share", "slope_share")
+#: So long a named pipe may wait for the program that writes to it, in seconds.
+MOST_WAITED = 10
 #: A file is refused before it fills the memory.
 MOST_BYTES = 1 << 31
 
@@ -36,12 +41,29 @@ class Broken(ValueError):
     """What is wrong with a figure, without the name of its file."""
 
 
+def opened(path: str | os.PathLike[str]) -> IO[bytes]:
+    """A file that is open; a named pipe only if a program writes to it: others never end."""
+    file = open(path, "rb", opener=_open)  # noqa: SIM115
+    if not stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+        return file
+    os.set_blocking(file.fileno(), True)
+    if select.select([file], [], [], MOST_WAITED)[0]:
+        return file
+    file.close()
+    raise InputError(f"{path}: it is a named pipe, and no program writes to it")
+
+
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def text(path: Path) -> str:
     """The text of a file. Raises `InputError` for what cannot be read, or is no text."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise InputError(f"{path}: larger than {MOST_BYTES >> 30} GiB")
-        return path.read_text(encoding="utf-8")
+        with opened(path) as file:
+            return io.TextIOWrapper(file, encoding="utf-8").read()
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (at byte {error.start})") from None
     except OSError as error:
@@ -121,7 +143,7 @@ def _check(data: Mapping[str, Any]) -> None:
         if name in data and not isinstance(data[name], dict | None):
             raise Broken(f"{name} is no section")
     for name, host in data["host"].items():
-        _kind(f"host.{name}", host)
+        _kind(f"host.{name}", host, data["simulated_seconds"])
     _adds_up(data["host"])
     _flash(data.get("flash") or {})
     _wear(data.get("wear") or {})
@@ -153,7 +175,7 @@ def _number(data: Mapping[str, Any], key: str, holds: Callable[[Any], bool] = bo
         raise Broken(f"{key} is {_shown(value)}, which it cannot be")
 
 
-def _kind(path: str, kind: Mapping[str, Any]) -> None:
+def _kind(path: str, kind: Mapping[str, Any], seconds: float) -> None:
     for key in ("requests", "bytes", "failed"):
         if not isinstance(kind.get(key, 0), int):
             raise Broken(f"{path}.{key} is {_shown(kind[key])}, not a whole number")
@@ -167,6 +189,8 @@ def _kind(path: str, kind: Mapping[str, Any]) -> None:
     if not kind["requests"]:
         if any(value is not None for value in [*values, kind["mean_us"]]):
             raise Broken(f"{path} has latencies and no requests")
+        if kind["iops"]:
+            raise Broken(f"{path} has {kind['iops']} requests a second and no requests")
         return
     missing = [name for name, value in zip(names, values, strict=True) if value is None]
     if missing or kind["mean_us"] is None:
@@ -188,6 +212,10 @@ def _kind(path: str, kind: Mapping[str, Any]) -> None:
     histogram = kind.get("histogram")
     if histogram is not None and sum(histogram["requests"]) != kind["requests"]:
         raise Broken(f"{path}: the histogram has {sum(histogram['requests'])} requests")
+    for key, count in (("iops", kind["requests"]), ("mb_per_s", kind.get("bytes", 0) / 1e6)):
+        said = kind[key]
+        if said is not None and not math.isclose(said * seconds, count, rel_tol=ROUNDING):
+            raise Broken(f"{path}.{key} is {said}, and {count:,} in {seconds} s are another rate")
 
 
 def _adds_up(host: Mapping[str, Any]) -> None:

@@ -292,11 +292,11 @@ SIMPLE = block("disksim_simpledisk", "S", {"Access time": "9.5"})
 AROUND = [
     ({"around": CACHE + "instantiate [ c0 ] as C"}, "disksim_ctlr C: a controller with a cache"),
     ({"around": SIMPLE + "instantiate [ s0 ] as S"}, "disksim_simpledisk S: a drive of this kind"),
-    ({"mechanics": {"Seek type": "linear"}}, "Seek type = linear: choose from extracted, hpl"),
-    ({"mechanics": {"Add. write settling delay": "-0.5"}}, "settling delay = -0.5: expected"),
+    ({"mechanics": {"Seek type": "linear"}}, "Seek type: choose from extracted, hpl"),
+    ({"mechanics": {"Add. write settling delay": "-0.5"}}, "settling delay: expected a number"),
     ({"mechanics": {"Full seek curve": "no.seek"}}, "the seek curve cannot be read: No such file"),
     ({"seek": "3\n1, 2\nsecret word\n"}, "its line 3 is not a distance, a comma and ms"),
-    ({"disk": {"Model": "source no.model"}}, "Model = source no.model: the file of the model is"),
+    ({"disk": {"Model": "source no.model"}}, "Model: the file of the model is"),
     ({"disk": {"Extra write disconnect": "1"}}, "a second disconnection of writes is not modelled"),
     ({"of": "disk7"}, "disk7 is no instance of an ssdmodel_ssd or of a disksim_disk"),
     ({"around": "disksim_iosim S { I/O Mappings = [ disksim_iomap { tracedev = 1, simdev = disk0, "
@@ -327,8 +327,8 @@ OWN = {
 PAUSES = {"ssd-sw5m.parv", "ssd-rw5m.parv", "ssd-iozone.parv", "ssd-postmark.parv"}
 TRACED = {"atlas10k": 0.268, "barracuda": 0.349, "cheetah9LP": 0.107, "hp_c3323a": 0.306}
 NOT_HERE = {
-    "hp_c2247a": "hp_c2247a.diskspecs:74: disksim_disk HP_C2247A_validate: Extra write disconnect",
-    "dec_rz26": "dec_rz26_validate.model:30: dm_mech_g1: Add. write settling delay = -0.483000",
+    "hp_c2247a": "hp_c2247a.diskspecs:74: Extra write disconnect",
+    "dec_rz26": "dec_rz26_validate.model:30: Add. write settling delay: expected",
     "ascii": "hp_c2249a.diskspecs:", "hplajw": "hp_c2249a.diskspecs:",
     "synthopen": "synthopen.parv:147: disksim_logorg org0: drives of different kinds",
     "synthclosed": "synthclosed.parv:185: disksim_synthgen: the load of 5 generators",

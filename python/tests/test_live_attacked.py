@@ -3,6 +3,7 @@
 The server is a process of its own, so that its memory can be told from that of the clients.
 """
 
+import contextlib
 import os
 import socket
 import struct
@@ -323,6 +324,95 @@ def test_a_client_is_soon_answered_beside_fifty_greedy_ones(server, length):
     print(f"{length} bytes: {', '.join(f'{it * 1e3:.0f}' for it in took)} ms")
     # Wide, for a machine that others use as well: 32 MiB took 6.4 s.
     assert min(took) < 2, took
+
+
+def silent(path):
+    link = socket.socket(socket.AF_UNIX)
+    link.settimeout(10)
+    link.connect(os.fspath(path))
+    return link
+
+
+class Reconnecting(threading.Thread):
+    """500 connections a second that say nothing, 100 of them at a time."""
+
+    def __init__(self, path):
+        super().__init__(daemon=True)
+        self.path, self.over, self.links = path, False, []
+
+    def run(self):
+        with contextlib.suppress(ConnectionError):  # the server has ended
+            self.reconnect()
+
+    def reconnect(self):
+        began, count = time.monotonic(), 0
+        while not self.over and count < 5000:
+            while count < (time.monotonic() - began) * 500:
+                self.links.append(silent(self.path))
+                count += 1
+                if len(self.links) > 100:
+                    self.links.pop(0).close()
+            time.sleep(0.002)
+        for link in self.links:
+            link.close()
+
+
+def nbd_host(path, _):
+    link = connected(path, timeout=PATIENCE_SECONDS)
+    asked(link, READ, 0, 4096)
+    return link
+
+
+def nvme_host(_, uri):
+    host = initiator.Host(uri)
+    assert len(host[0].read(0, 4096)) == 4096
+    return host
+
+
+DOORS = pytest.mark.parametrize(
+    ("host", "is_nvme"), [(nbd_host, False), (nvme_host, True)], ids=["nbd", "nvme"]
+)
+
+
+@DOORS
+def test_two_hundred_silent_connections_keep_nobody_out(server, tmp_path, host, is_nvme):
+    uri = initiator.socket_uri(tmp_path / "nvme")
+    it = server(*NULL, "--nvme", uri)
+    greeted = host(it.path, uri)
+    crowd = [silent(tmp_path / "nvme" if is_nvme else it.path) for _ in range(200)]
+    time.sleep(0.1)
+    hosts = [host(it.path, uri) for _ in range(5)]
+    # Those that were greeted are still served.
+    for one in [greeted, *hosts]:
+        if is_nvme:
+            assert len(one[0].read(0, 4096)) == 4096
+            one.__exit__()
+        else:
+            asked(one, READ, 0, 4096)
+            one.close()
+    for link in crowd:
+        link.close()
+
+
+@DOORS
+def test_hosts_are_served_beside_a_crowd_that_reconnects(server, tmp_path, host, is_nvme):
+    uri = initiator.socket_uri(tmp_path / "nvme")
+    it = server(*NULL, "--nvme", uri)
+    crowd = Reconnecting(tmp_path / "nvme" if is_nvme else it.path)
+    crowd.start()
+    time.sleep(0.5)
+    served = 0
+    for _ in range(50):
+        try:
+            one = host(it.path, uri)
+        except (OSError, initiator.Ended, AssertionError):
+            continue
+        served += 1
+        one.__exit__() if is_nvme else one.close()
+    crowd.over = True
+    crowd.join()
+    # A machine that others use as well may leave a host no time to speak; it was 2 of 50.
+    assert served >= 40, served
 
 
 @pytest.mark.nightly

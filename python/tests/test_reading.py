@@ -186,7 +186,8 @@ def test_what_may_fall_may_be_below_0(corpus, tmp_path):
         ("host.all.mean_us", -1, "cannot be below 0"),
         ("host.read.percentiles_us.99", 0, "p99 is 0, less than p95"),
         ("host.all.requests", 7, "the histogram has"),
-        ("host.write.bytes", 1, "its kinds have"),
+        ("host.write.bytes", 1, "are another rate"),
+        ("host.all.iops", 1e9, "are another rate"),
         ("host.all.met_cleaning_share", 1.5, "a share is at most 1"),
         ("flash.write_amplification_bytes", 1.01, "bytes programmed for"),
         ("wear.mean_erases", 1e9, "more than max_erases"),
@@ -221,7 +222,10 @@ def test_numbers_that_are_none_are_refused(corpus, refused, tmp_path, number):
 
 
 def test_changed_sweeps_are_refused_or_lawful(journal, tmp_path):
+    # Without its checksum, which no change of a byte gets past, a line is believed if it is lawful.
     lines = [json.loads(line) for line in journal.splitlines()]
+    for line in lines:
+        del line["crc32"]
     path = tmp_path / "s.jsonl"
     accepted = 0
     for seed in range(LIMITED):

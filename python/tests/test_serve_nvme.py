@@ -305,10 +305,13 @@ def test_data_that_were_not_asked_for_end_the_connection(served, begin, count, l
         number, tag, first, length = struct.unpack_from("<HHII", ready, 8)
         assert (ready[0], first, length) == (9, 0, 65536)
         piece = bytes(count)
-        queue.socket.sendall(initiator.data_pdu(number, tag, begin, piece, last) + piece)
-        with pytest.raises(Ended) as ended:
+        with pytest.raises((Ended, ConnectionError)) as ended:
+            queue.socket.sendall(initiator.data_pdu(number, tag, begin, piece, last) + piece)
             queue.done()
-        assert ended.value.args[0] == reason
+        # The target hangs up at the head of a piece that is too long. A host that still sends the
+        # rest of it finds the connection cut, and may never read the target's last words.
+        was_cut = isinstance(ended.value, ConnectionError) or ended.value.args[0] == 0
+        assert was_cut and count > length or ended.value.args[0] == reason
 
 
 def test_more_commands_than_a_queue_holds_end_the_connection(served):

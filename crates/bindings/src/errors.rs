@@ -1,6 +1,7 @@
 //! The exceptions that Python sees.
 
 use lab::RunError;
+use memory::NoMemory;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,6 +35,9 @@ pyo3::create_exception!(
 /// Works without the interpreter's lock; a panic within is a defect of ours, and an exception that says so.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| {
+        if let Some(none) = panic.downcast_ref::<NoMemory>() {
+            return InputError::new_err(lab::no_memory(none));
+        }
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
         InternalError::new_err(format!(

@@ -20,6 +20,10 @@ mod traces;
 mod view;
 mod visits;
 
+/// Where there is no memory, the process ends with a line and not with a crash.
+#[global_allocator]
+static ALLOCATOR: memory::LastResort = memory::LastResort;
+
 #[pyo3::pymodule]
 mod _core {
     use devices::ssd::ids::BlockState;

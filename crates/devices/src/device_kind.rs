@@ -89,6 +89,11 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         None
     }
 
+    /// What it takes of memory with what it holds as it is built, bytes, as far as that grows with what it holds.
+    fn first_memory(&self) -> u64 {
+        0
+    }
+
     /// The same device with no page written: soon built, to take up a state.
     #[must_use]
     fn unfilled(&self) -> Self {

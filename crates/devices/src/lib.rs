@@ -178,6 +178,12 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.policy_name(),)* }
             }
 
+            /// What it takes of memory with what it holds as it is built, bytes, as far as that grows with what it
+            /// holds.
+            pub fn first_memory(&self) -> u64 {
+                match self { $(Self::$Variant(options) => options.first_memory(),)* }
+            }
+
             /// The same device with no page written: soon built, to take up a state.
             #[must_use]
             pub fn unfilled(&self) -> Self {

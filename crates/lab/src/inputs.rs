@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::num::NonZero;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use workloads::Inputs;
@@ -19,7 +20,7 @@ pub(crate) fn repeatable_inputs(once: &Arc<AtomicBool>) -> Inputs {
     let all = inputs();
     let check = |once: Arc<AtomicBool>| {
         move |path: &str| {
-            let is_pipe = || std::path::Path::new(path).metadata().is_ok_and(|it| !it.is_file());
+            let is_pipe = || Path::new(path).metadata().is_ok_and(|it| !it.is_file());
             if path == "-" || is_pipe() {
                 once.store(true, Ordering::Relaxed);
                 return Err(io::Error::new(io::ErrorKind::Unsupported, "it is read only once"));
@@ -112,9 +113,28 @@ pub fn read_decompressed(path: &str) -> Result<Vec<u8>, InputError> {
     Ok(bytes)
 }
 
+/// The text of a file, which has at most so much as a script may have.
+pub fn text(path: &str) -> io::Result<String> {
+    const MOST: u64 = 16 << 20;
+    let mut text = String::new();
+    let read = file(path)?.take(MOST + 1).read_to_string(&mut text);
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            Err(io::Error::new(error.kind(), "it is not text"))
+        }
+        Err(error) => Err(error),
+        Ok(read) if read as u64 > MOST => {
+            Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 16 MiB"))
+        }
+        Ok(_) => Ok(text),
+    }
+}
+
+/// A file that is open; of a named pipe only where a program writes to it.
 #[expect(clippy::disallowed_methods, reason = "the lab is where files are opened")]
-fn file(path: &str) -> io::Result<File> {
-    if std::path::Path::new(path).is_dir() {
+pub fn file(path: impl AsRef<Path>) -> io::Result<File> {
+    let path = path.as_ref();
+    if path.is_dir() {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
     }
     #[cfg(unix)]
@@ -136,7 +156,7 @@ const MOST_WAITED: std::time::Duration = std::time::Duration::from_secs(10);
     clippy::disallowed_methods,
     reason = "the lab opens files, and waits on the clock for a pipe"
 )]
-fn pipe(path: &str) -> io::Result<File> {
+fn pipe(path: &Path) -> io::Result<File> {
     let (sender, receiver) = std::sync::mpsc::channel();
     let name = path.to_owned();
     let thread = std::thread::spawn(move || sender.send(File::open(name)).is_ok());

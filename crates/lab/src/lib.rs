@@ -20,6 +20,7 @@ mod energy;
 mod error;
 mod faults;
 mod figures;
+mod fits;
 mod folder;
 mod guessed;
 mod health;
@@ -38,6 +39,7 @@ mod placement;
 mod power;
 mod precondition;
 mod preparation;
+mod quoting;
 mod reliability;
 mod requests;
 mod results;
@@ -64,6 +66,7 @@ pub use config::{
     preset_layer, preset_text, schema, set_layer, set_layers, synonym, unknown_preset,
 };
 pub use error::{InputError, RunError};
+pub use fits::no_memory;
 pub use inputs::read_decompressed;
 pub use keep::{Keeping, keep, media_forms, retention};
 #[cfg(all(feature = "live", target_os = "linux"))]

@@ -7,6 +7,7 @@
 use crate::config::{Experiment, Precondition};
 use crate::error::RunError;
 use crate::inputs::{Opened, inputs, noting_inputs, repeatable_inputs};
+use crate::quoting;
 use crate::untimed::Amplification;
 use crate::zones::OnZones;
 use devices::Model;
@@ -56,7 +57,7 @@ pub(crate) fn build(
 ) -> Result<Box<dyn Workload>, RunError> {
     let built = experiment.workload.build(context).map_err(|error| match error {
         BuildError::Invalid(invalid) => experiment.blame(&invalid).into(),
-        BuildError::Input(message) => RunError::Input(message),
+        BuildError::Input(message) => RunError::Input(quoting::said(experiment, message)),
     })?;
     Ok(if context.zones.is_some() { Box::new(OnZones::new(built)) } else { built })
 }

@@ -17,7 +17,7 @@ use crate::threads::Threads;
 use crate::untimed::Untimed;
 use crate::view::{Gate, Gated};
 use crate::warm_up::WarmUp;
-use crate::{apart, commands, endless, operations, power, snapshot};
+use crate::{apart, commands, endless, fits, operations, power, quoting, snapshot};
 use devices::{MOST_MEMORY, Model, Supplied, Tick};
 use engine::{
     Completion, Device, Driven, Followed, Load, Observer, PowerCuts, SECTOR_BYTES, Time, Workload,
@@ -105,13 +105,14 @@ impl<'a> Session<'a> {
     pub(crate) fn prepare(&mut self, tick: PhaseTick<'_>) -> Result<(), RunError> {
         let run = &self.experiment.run;
         snapshot::load_drive(run, &mut *self.device, &mut || tick("loading", 0, None))?;
-        refuse_memory(run, &*self.device).map_err(|invalid| self.experiment.blame(&invalid))?;
+        refuse_memory(self.experiment, &*self.device)?;
         if let Ok(scale) = self.experiment.device.check_pace() {
             let capacity = self.capacity_bytes();
             self.device.set_pace(run.pace.ns_per_byte(capacity, scale));
         }
         let (device, threads) = (&mut self.device, &mut self.threads);
-        let prepared = self.preparation.prepare(device, threads, self.is_served, tick)?;
+        let prepared = self.preparation.prepare(device, threads, self.is_served, tick);
+        let prepared = prepared.map_err(|error| quoting::told(self.experiment, error))?;
         self.check_supplied(0)?;
         let ControlFlow::Continue(prepared) = prepared else {
             return Err(RunError::Interrupted { requests: 0 });
@@ -366,7 +367,7 @@ fn rehearse(
     let (device, commands) = (session.device(), commands.as_mut());
     let cuts = Some(&mut counted);
     let driven = drive_through(commands, device, &mut *workload, until, &mut observer, cuts)
-        .map_err(|error| RunError::Input(error.to_string()))?;
+        .map_err(|error| RunError::Input(quoting::said(&experiment, error.to_string())))?;
     if observer.1 {
         return Err(RunError::Interrupted { requests: driven.asked });
     }
@@ -432,13 +433,15 @@ fn ask(
         monitor.collected.untimed(pieces);
         (driven, settled)
     };
-    let driven = driven.map_err(|error| RunError::Input(error.to_string()))?;
+    let driven = driven
+        .map_err(|error| RunError::Input(quoting::said(session.experiment, error.to_string())))?;
     let commands = commands.map(|it| it.section());
     Ok(Drove { driven, settled, wall_seconds: started.elapsed().as_secs_f64(), commands })
 }
 
 /// What preconditioning writes goes into the memory of a large machine.
-fn refuse_memory(run: &RunConfig, device: &dyn Model) -> Result<(), Invalid> {
+fn refuse_memory(experiment: &Experiment, device: &dyn Model) -> Result<(), InputError> {
+    let run = &experiment.run;
     let share = match run.precondition {
         Precondition::None => return Ok(()),
         Precondition::Random(overwrites) => overwrites.min(1.0),
@@ -446,7 +449,11 @@ fn refuse_memory(run: &RunConfig, device: &dyn Model) -> Result<(), Invalid> {
     };
     let needed = device.memory(share);
     if needed <= MOST_MEMORY {
-        return Ok(());
+        // What it was built with is taken already.
+        let more = needed.saturating_sub(experiment.device.first_memory());
+        let what = format!("run.precondition = \"{}\"", run.precondition);
+        let checked = fits::check_written(experiment.device.kind(), &what, more);
+        return checked.map_err(|invalid| experiment.blame(&invalid));
     }
     let pages = device.preparable_pages();
     let each = device.capacity_sectors() * SECTOR_BYTES / pages;
@@ -456,7 +463,7 @@ fn refuse_memory(run: &RunConfig, device: &dyn Model) -> Result<(), Invalid> {
         run.precondition,
         Size::from_bytes(each)
     );
-    Err(Invalid::new(&["run.precondition", "device.logical_page"], problem))
+    Err(experiment.blame(&Invalid::new(&["run.precondition", "device.logical_page"], problem)))
 }
 
 /// The refusal of a run that asked for nothing once its warm-up was over.

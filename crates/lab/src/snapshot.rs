@@ -5,6 +5,7 @@
 
 use crate::config::RunConfig;
 use crate::error::{RunError, reason};
+use crate::inputs;
 use crate::trace::output::Output;
 use devices::ssd::Snapshot;
 use devices::{Model, Persist, Tick};
@@ -197,13 +198,13 @@ impl<W: Write> Write for Told<W> {
 }
 
 /// Restores `device` from the file at `path`, behind a head, which is returned.
-#[expect(clippy::disallowed_methods, reason = "the lab opens files")]
 pub(crate) fn load_behind<const HEAD: usize>(
     device: &mut dyn Persist,
     path: &Path,
     tick: Tick<'_>,
 ) -> Result<[u8; HEAD], String> {
-    let file = File::open(path).map_err(|error| format!("cannot be opened: {}", reason(&error)))?;
+    let file =
+        inputs::file(path).map_err(|error| format!("cannot be opened: {}", reason(&error)))?;
     let mut file = BufReader::new(file);
     let mut head = [0; HEAD];
     file.read_exact(&mut head).map_err(|_| "not a drive saved by ssdlab".to_owned())?;
@@ -212,9 +213,9 @@ pub(crate) fn load_behind<const HEAD: usize>(
 }
 
 /// Restores `device` from the file at `path`.
-#[expect(clippy::disallowed_methods, reason = "the lab opens files")]
 fn load(device: &mut dyn Persist, path: &str, tick: Tick<'_>) -> Result<(), String> {
-    let file = File::open(path).map_err(|error| format!("cannot be opened: {}", reason(&error)))?;
+    let file = inputs::file(Path::new(path));
+    let file = file.map_err(|error| format!("cannot be opened: {}", reason(&error)))?;
     load_from(device, BufReader::new(file), tick)
 }
 

@@ -1,8 +1,30 @@
-//! Memory hints of the engine to the machine: prefetch and large pages.
+//! The memory of the engine: large tables, prefetch and large pages.
 //!
-//! Two hints, neither of which can change a result: that an entry of a table will be read soon, and that
+//! Devices make [tables] here alone, so that one for which there is no memory does not end the process. Two hints to the
+//! machine, neither of which can change a result: that an entry of a table will be read soon, and that
 //! a table is read at random all over, so that large pages pay. All `unsafe` code of the engine is
 //! here; each use says why it is sound.
+
+mod last_resort;
+mod tables;
+
+pub use last_resort::LastResort;
+pub use tables::{NoMemory, allow, allow_all, filled, grow, made, with_capacity, zeroed};
+
+use std::cell::Cell;
+
+thread_local! {
+    /// Whether the allocation that comes may be refused.
+    static MAY_BE_REFUSED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does `work`, which handles an allocation that is refused.
+fn refusable<T>(work: impl FnOnce() -> T) -> T {
+    let before = MAY_BE_REFUSED.replace(true);
+    let done = work();
+    MAY_BE_REFUSED.set(before);
+    done
+}
 
 /// Begins to fetch an entry of a table into the cache; beyond its end, and on a machine without this
 /// hint, it does nothing.

@@ -1,11 +1,13 @@
 //! The clients of a server, each at a place of its own, and the limit on their number.
 //!
 //! A place is free again when the client has left and its requests have completed. When all places are
-//! taken, a new client replaces one that has never sent a request; if there is none, it gets an error. A
-//! client that does not finish its negotiation in time is disconnected.
+//! taken, a new client replaces the newest that has not chosen an export, though it had time to ([`crowd`]); or one that
+//! has not sent a request for long. If there is none, it gets an error. A client that does not finish its
+//! negotiation in time is disconnected.
 
 use crate::catalogue::Catalogue;
 use crate::connection::Connection;
+use crate::crowd;
 use crate::guest::Guest;
 use crate::listen::ClientStream;
 use crate::protocol::Conversation;
@@ -67,7 +69,7 @@ impl Clients {
         now: u64,
     ) -> io::Result<Option<usize>> {
         let room = self.served() + elsewhere < MOST_CLIENTS;
-        let leaves = if room { None } else { self.unused(now) };
+        let leaves = if room { None } else { self.ungreeted(now).or_else(|| self.unused(now)) };
         let is_served = room || leaves.is_some();
         let full = self.places.len() >= MOST_CLIENTS + MOST_TURNED_AWAY
             && !self.places.iter().any(Place::is_free);
@@ -110,9 +112,18 @@ impl Clients {
         self.places.iter().filter(is_taken).count()
     }
 
+    /// The place of the client that leaves first of those that have not chosen an export.
+    pub(crate) fn ungreeted(&self, now: u64) -> Option<usize> {
+        let negotiates =
+            |it: &Connection| it.conversation.is_served() && !it.conversation.is_open();
+        let ungreeted = self.iter().filter(|(_, it)| negotiates(it));
+        let ungreeted = ungreeted.map(|(place, it)| (place, it.since, it.has_spoken()));
+        crowd::leaves(ungreeted, now)
+    }
+
     /// The place of the client that has asked for nothing for longest, if that is long.
     fn unused(&self, now: u64) -> Option<usize> {
-        let unused = self.iter().filter(|(_, it)| !it.has_asked && it.conversation.is_served());
+        let unused = self.iter().filter(|(_, it)| !it.has_asked && it.conversation.is_open());
         let (place, since) = unused.map(|(place, it)| (place, it.since)).min_by_key(|it| it.1)?;
         (now >= since + UNUSED_NS).then_some(place)
     }
@@ -263,6 +274,33 @@ mod tests {
         choose(&mut clients, 1, &mut quick);
         assert!(clients.overdue(HANDSHAKE_NS).is_empty());
         assert_eq!(clients.overdue(HANDSHAKE_NS + 1), [0]);
+    }
+
+    #[test]
+    fn clients_that_say_nothing_keep_nobody_out() {
+        let mut clients = Clients::default();
+        let (mut first, _) = come(&mut clients, 0);
+        choose(&mut clients, 0, &mut first);
+        let silent: Vec<UnixStream> = (1..MOST_CLIENTS as u64)
+            .map(|number| {
+                let (end, leaves) = come(&mut clients, number);
+                assert_eq!(leaves, None);
+                end
+            })
+            .collect();
+        let newest = silent.len();
+        let (_early, leaves) = come(&mut clients, 1);
+        assert_eq!(leaves, None, "all of them may still speak");
+        let late = HANDSHAKE_NS / 100;
+        let (mut end, leaves) = come(&mut clients, late);
+        assert_eq!(leaves, Some(newest), "the newest silent one");
+        clients.remove(newest);
+        // It speaks, and so it is not the one that leaves for the next.
+        end.write_all(b"\0\0\0\x03").unwrap();
+        let place = clients.places() - 1;
+        assert_eq!(clients.at(place).unwrap().fill(), Flow::Open);
+        let (_next, leaves) = come(&mut clients, 2 * late);
+        assert_eq!(leaves, Some(newest - 1));
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub(crate) struct Connection {
     pub(crate) has_asked: bool,
     /// When it last said something.
     pub(crate) heard: u64,
+    /// Whether it has said anything.
+    has_spoken: bool,
     input: Vec<u8>,
     /// The part of the input that is yet to be read.
     unread: std::ops::Range<usize>,
@@ -74,6 +76,7 @@ impl Connection {
             since,
             has_asked: false,
             heard: since,
+            has_spoken: false,
             input: vec![0; INPUT_BYTES],
             unread: 0..0,
             words,
@@ -124,6 +127,11 @@ impl Connection {
         &self.input[range]
     }
 
+    /// Whether the client has said anything.
+    pub(crate) fn has_spoken(&self) -> bool {
+        self.has_spoken
+    }
+
     /// How many bytes of the input are yet to be read.
     pub(crate) fn unread(&self) -> usize {
         self.unread.len()
@@ -140,6 +148,7 @@ impl Connection {
         match self.stream.read(&mut self.input[self.unread.end..]) {
             Ok(0) if self.unread.end < self.input.len() => Flow::Gone,
             Ok(count) => {
+                self.has_spoken |= count > 0;
                 self.unread.end += count;
                 Flow::Open
             }

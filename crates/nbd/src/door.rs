@@ -147,7 +147,8 @@ impl Door {
         let stream = self.listener.accept()?;
         let now = self.clock.now();
         self.forget();
-        if self.clients.served() + self.inside.len() >= MOST_CLIENTS {
+        let is_full = self.clients.served() + self.inside.len() >= MOST_CLIENTS;
+        if is_full && self.clients.ungreeted(now).is_none() {
             let is_unused =
                 |(since, guest): &(u64, Arc<Guest>)| !guest.has_asked() && now >= since + UNUSED_NS;
             if let Some(number) = self.inside.iter().position(is_unused) {

@@ -25,6 +25,7 @@ mod clients;
 mod clock;
 mod connection;
 mod control;
+mod crowd;
 mod disk_file;
 mod door;
 mod entrance;

@@ -22,6 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line with `arguments` (the process's if None); the exit status."""
     words = sys.argv[1:] if arguments is None else [*arguments]
     try:
+        for word in words:
+            # The name of a file that is no text: results and messages could not say it.
+            str(word).encode()
         if words == ["--version"]:
             from ssdlab._core import version
 

@@ -148,6 +148,8 @@ def told(failure: BaseException) -> int:
         return _complain(str(error), WRONG_INPUT)
     except UnicodeEncodeError as error:
         return _complain(f"{error.object!r}: not UTF-8 text", WRONG_INPUT)
+    except MemoryError:
+        return _complain("there is no memory left for what is asked", WRONG_INPUT)
     except _core.PolicyError as error:
         from ssdlab import cleaners
 

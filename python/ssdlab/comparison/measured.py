@@ -6,13 +6,13 @@ its options. A group of jobs that a stonewall keeps apart is a class of the simu
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from ssdlab import reading
 from ssdlab._core import InputError
 
 NS_PER_US = 1e3
@@ -67,8 +67,8 @@ def is_fio(side: object) -> TypeGuard[str | os.PathLike[str]]:
 def load(path: str | os.PathLike[str]) -> Measured:
     """What fio measured. Raises `InputError` where the file is not fio's JSON."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        found = json.loads(text[text.index("{") :])
+        text = reading.text(Path(path))
+        found = reading.parsed(os.fspath(path), text[text.index("{") :])
         return _read(os.fspath(path), found)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, InputError):

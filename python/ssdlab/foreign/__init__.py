@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from ssdlab import layers
 from ssdlab.layers import Layer
@@ -24,11 +25,16 @@ def _results(path: Path) -> list[Layer]:
 
 
 def _fio(path: Path) -> list[Layer]:
-    return layers.from_mapping(os.fspath(path), {"workload": {"kind": "fio", "path": path}})
+    return _named(path, {"kind": "fio", "path": path})
 
 
 def _diskspd(path: Path) -> list[Layer]:
-    return layers.from_mapping(os.fspath(path), {"workload": {"kind": "diskspd", "path": path}})
+    return _named(path, {"kind": "diskspd", "path": path})
+
+
+def _named(path: Path, workload: dict[str, Any]) -> list[Layer]:
+    """The layers of a job file: the user has named it, so messages may quote it."""
+    return layers.permitting(layers.from_mapping(os.fspath(path), {"workload": workload}))
 
 
 def _mqsim(path: Path) -> list[Layer]:

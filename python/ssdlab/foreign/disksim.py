@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,13 @@ class _Experiment:
         named = set(self.parameters.instances.values())
         return [block for block in self.parameters.of_type(type_) if block.name in named]
 
+    def _shown(self, names: Sequence[str]) -> str:
+        """Names, but for those in a file that another one names."""
+        return ", ".join("..." if name in self.parameters.hidden else name for name in names)
+
     def _wrong(self, block: Block, problem: str) -> InputError:
+        if block.is_hidden:
+            return InputError(f"{block.path}:{block.line}: {problem}")
         of = " ".join(filter(None, (block.type, block.name)))
         return InputError(f"{block.path}:{block.line}: {of}: {problem}")
 
@@ -115,22 +122,23 @@ class _Experiment:
                              "Write initiation delay", "Read initiation delay"):  # fmt: skip
                     queue.neutral(name)
                     if name in queue.left:
-                        self.effects.append(
+                        effect = (
                             f"not modelled: {block.type} {block.name}: {name} = {queue.left[name]}"
                         )
+                        self.effects.append(queue.unmodelled(name) if block.is_hidden else effect)
             self.effects += given.rest()
         for block in self._used("disksim_bus"):
             given = Given(block)
             given.neutral("Arbitration time")
             if "Arbitration time" in given.left:
-                self.notes.append(
-                    f"not modelled: {block.type} {block.name}: Arbitration time = "
-                    f"{given.left['Arbitration time']}"
-                )
+                self.notes.append(given.unmodelled("Arbitration time"))
         for block in self.parameters.of_type("disksim_global"):
             for name, value in block.given.items():
                 if name.startswith("Statistic warm-up") and re.search(r"[1-9]", str(value)):
-                    self.effects.append(f"not modelled: {block.type}: {name} = {value}")
+                    effect = f"not modelled: {block.type}: {name} = {value}"
+                    self.effects.append(
+                        Given(block).unmodelled(name) if block.is_hidden else effect
+                    )
         for block in self.parameters.of_type("disksim_iosim"):
             given = Given(block)
             given.left.pop("I/O Trace Time Scale", None)
@@ -142,7 +150,9 @@ class _Experiment:
             "disksim_bus", "disksim_ctlr", "dm_disk",
         }  # fmt: skip
         self.effects += [
-            f"not modelled: {block.type} {block.name}"
+            f"not modelled: the block at {block.path}:{block.line}"
+            if block.is_hidden
+            else f"not modelled: {block.type} {block.name}"
             for block in self.parameters.blocks
             if block.type not in known
         ]
@@ -187,6 +197,8 @@ class _Experiment:
                     absent = ", ".join(self.parameters.absent)
                     is_known = str(value) in instances and absent
                     why = f"; {absent} is not there" if is_known else ""
+                    if block.is_hidden:
+                        raise Given(block).wrong("devices", value, "one is no drive")
                     raise InputError(
                         f"{block.path}:{value.line}: {block.type} {block.name}: {value} is no "
                         f"instance of an ssdmodel_ssd or of a disksim_disk{why}"
@@ -203,7 +215,7 @@ class _Experiment:
                 f"simulate{absent}"
             )
         if unused := [name for name in drives if name not in used] if organizations else []:
-            self.notes.append(f"not modelled: {', '.join(unused)}, outside the organization")
+            self.notes.append(f"not modelled: {self._shown(unused)}, outside the organization")
         return (organizations[0] if organizations else None), used or drives
 
     def device(self) -> dict[str, Any]:
@@ -214,7 +226,7 @@ class _Experiment:
         if len(kinds) > 1:
             at = organization or blocks[kinds[1]]
             raise self._wrong(
-                at, f"drives of different kinds ({', '.join(kinds)}); one kind can be converted"
+                at, f"drives of different kinds ({self._shown(kinds)}); one kind can be converted"
             )
         drive = self._drive(blocks[kinds[0]])
         if organization is None:
@@ -336,6 +348,8 @@ class _Experiment:
         listed = flow.left.pop("devices", None)
         names = [str(it) for it in listed.said] if listed and isinstance(listed.said, list) else []
         places = ", ".join(names[:4]) + (" .." if len(names) > 4 else "")
+        if flow.block.is_hidden:
+            places = "..."
         organizations = [it.name for it in self.parameters.of_type("disksim_logorg")]
         organizations += [
             name for name, of in self.parameters.instances.items() if of in organizations

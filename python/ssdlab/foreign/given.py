@@ -26,6 +26,10 @@ class Given:
 
     def wrong(self, name: str, value: Value, problem: str) -> InputError:
         """The error about a parameter."""
+        if self.block.is_hidden:
+            # The parameter is one that is known, and the problem is in words of this program.
+            where = f"{self.block.path}:{value.line}: {name}"
+            return InputError(f"{where}: {problem} (its value is in a file that another names)")
         of = " ".join(filter(None, (self.block.type, self.block.name)))
         return InputError(f"{self.block.path}:{value.line}: {of}: {name} = {value}: {problem}")
 
@@ -98,12 +102,18 @@ class Given:
 
     def rest(self) -> list[str]:
         """The notes, and what of the block was not used."""
-        unused = [
-            f"not modelled: {self.block.type} {self.block.name}: {name} = {value}"
-            for name, value in self.left.items()
-            if name not in PRINTED
-        ]
-        return [*self.notes, *unused]
+        unused = [name for name in self.left if name not in PRINTED]
+        if self.block.is_hidden and unused:
+            where = f"{self.block.path}:{self.block.line}"
+            return [*self.notes, f"not modelled: {len(unused)} parameters of the block at {where}"]
+        return [*self.notes, *map(self.unmodelled, unused)]
+
+    def unmodelled(self, name: str) -> str:
+        """The note about a parameter that is not modelled."""
+        block, value = self.block, self.left[name]
+        if block.is_hidden:
+            return f"not modelled: a parameter at {block.path}:{value.line}"
+        return f"not modelled: {' '.join(filter(None, (block.type, block.name)))}: {name} = {value}"
 
 
 def _is_one_of(value: Value, fine: tuple[str, ...]) -> bool:

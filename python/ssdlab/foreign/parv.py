@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from ssdlab import reading
 from ssdlab._core import InputError
 
 #: A parameter file, with all that it reads, is smaller.
@@ -22,6 +23,12 @@ LARGEST = 1 << 20
 DEEPEST = 8
 #: Instances that a range such as `disk0 .. disk99` may stand for.
 MOST = 4096
+
+#: What is said of a file that another one names, in place of its words.
+HIDDEN = (
+    "this is not what a parameter file of DiskSim has there; what it is is not shown, because "
+    "another file names this one"
+)
 
 _TOKEN = re.compile(
     r"\s*(?:#[^\n]*|(\.\.)(?!/)|([{}\[\],=])|((?:(?!\.\.(?!/))[^\s{}\[\],=#])+)|(\Z))"
@@ -49,6 +56,8 @@ class Block:
     name: str
     line: int
     given: dict[str, Value] = field(default_factory=dict)
+    #: Whether it stands in a file that another one names: nothing of it is quoted.
+    is_hidden: bool = False
 
 
 @dataclass
@@ -60,6 +69,8 @@ class Parameters:
     instances: dict[str, str] = field(default_factory=dict)
     #: Files that are read in its place and are not there.
     absent: list[str] = field(default_factory=list)
+    #: Names of instances, and what they are instances of, that are not shown.
+    hidden: set[str] = field(default_factory=set)
 
     def of_type(self, type_: str) -> list[Block]:
         """The blocks of a type."""
@@ -84,7 +95,7 @@ class _Reader:
     def __init__(self, path: Path, into: Parameters, deep: int, left: list[int]) -> None:
         self.path, self.into, self.deep, self.left = path, into, deep, left
         try:
-            with path.open("rb") as file:
+            with reading.opened(path) as file:
                 content = file.read(left[0] + 1)
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
@@ -114,7 +125,8 @@ class _Reader:
 
     def wrong(self, problem: str, line: int | None = None) -> InputError:
         """The error about a line, the present one if none is named."""
-        return InputError(f"{self.path}:{line or self.now.line}: {problem}")
+        said = HIDDEN if self.deep else problem
+        return InputError(f"{self.path}:{line or self.now.line}: {said}")
 
     def take(self, wanted: str = "") -> _Token:
         """The next token, which must be `wanted` if that is given."""
@@ -150,9 +162,9 @@ class _Reader:
         """Another file, read in this place; where it is not there, only its name is known."""
         other = self.path.parent / name.text
         if self.deep >= DEEPEST:
-            raise self.wrong(f"source {name.text}: files read files, {DEEPEST} deep", name.line)
+            raise InputError(f"{self.path}:{name.line}: files read files, {DEEPEST} deep")
         if not other.is_file():
-            self.into.absent.append(name.text)
+            self.into.absent.append("a file that it names" if self.deep else name.text)
             return
         _Reader(other, self.into, self.deep + 1, self.left).file()
 
@@ -181,6 +193,8 @@ class _Reader:
         self.take("as")
         of = self.take().text
         self.into.instances |= dict.fromkeys(names, of)
+        if self.deep:
+            self.into.hidden |= {*names, of}
 
     def following(self, first: str, last: _Token) -> list[str]:
         """The names after `first`, up to `last`."""
@@ -209,7 +223,7 @@ class _Reader:
         """The parameters between braces."""
         if deep > DEEPEST:
             raise self.wrong(f"blocks in blocks, more than {DEEPEST} deep", type_.line)
-        block = Block(self.path, type_.text, name, type_.line)
+        block = Block(self.path, type_.text, name, type_.line, is_hidden=self.deep > 0)
         self.take("{")
         while self.now.text != "}":
             words = [self.take()]

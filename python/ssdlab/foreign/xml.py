@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
+from ssdlab import reading
 from ssdlab._core import InputError
 
-#: A configuration is smaller.
-LARGEST = 1 << 20
+#: A configuration is smaller, and its elements do not lie so deep in each other.
+LARGEST, DEEPEST = 1 << 20, 64
 
 
 @dataclass
@@ -35,11 +36,12 @@ class Element:
 def read(path: Path) -> Element:
     """The root of the file `path`. Raises `InputError` for what is no XML, or more than that."""
     try:
-        content = path.read_bytes()
+        with reading.opened(path) as file:
+            content = file.read(LARGEST + 1)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if len(content) > LARGEST:
-        raise InputError(f"{path}: {len(content):,} bytes are too many for a configuration")
+        raise InputError(f"{path}: more than {LARGEST:,} bytes are too many for a configuration")
     top = Element("")
     open_ = [top]
     parser = expat.ParserCreate()
@@ -48,6 +50,8 @@ def read(path: Path) -> Element:
         raise InputError(f"{path}: document types and entities are not read")
 
     def start(name: str, _: Any) -> None:
+        if len(open_) > DEEPEST:
+            raise InputError(f"{path}: not read: more than {DEEPEST} elements in each other")
         element = Element(name)
         open_[-1].inside.append(element)
         open_.append(element)

@@ -1,7 +1,8 @@
 """The full results of each point, a line of JSON each, from which an interrupted sweep resumes.
 
-A line is appended as soon as its point is done, so that nothing finished is lost; a line that was
-cut short is dropped. Only points that succeeded count as done.
+A line is appended as soon as its point is done, so that nothing finished is lost. Each ends with
+a checksum. When a sweep goes on, a line that is damaged or breaks a law of results is dropped, and
+its point is simulated again. Only points that succeeded count as done.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,11 +23,19 @@ from ssdlab.results import SCHEMA
 from ssdlab.sweeps.plan import Point
 from ssdlab.sweeps.work import Outcome
 
+#: The way out for somebody who reads a damaged file.
+_AGAIN = "the file is damaged or was edited; the same sweep again simulates that point anew"
+
 _LINE = re.compile(rb'\{"key": "([0-9a-f]{32})", "error": (null,)?')
 _BEGINS = b'{"key": "'
+#: Lines that are looked at to know a journal whose first ones are damaged, and bytes of each.
+_LOOKED_AT = 64
+_LOOKED_AT_BYTES = 1 << 20
 #: What is left of lines: JSON as it is written here, without controls.
 _TEXT = re.compile(rb"[ -~\n]*")
 _RESULTS = b', "results": '
+#: What is before the checksum of all that is before this.
+_SUM = b', "crc32": "'
 
 
 class Journal:
@@ -35,6 +45,8 @@ class Journal:
         self.path = path
         self.errors: dict[str, str] = {}
         self.points: list[Point] = []
+        #: Lines that are damaged and so were dropped, as messages.
+        self.damaged: list[str] = []
         #: The parameters and goals of the sweep; every line has them.
         self.asked: dict[str, Any] = {}
         self._places: dict[str, tuple[int, int]] = {}
@@ -60,7 +72,7 @@ class Journal:
             raise InputError(f"{path}: another sweep is writing it") from None
         if is_foreign:
             self._file.truncate(0)
-        self._scan()
+        self._scan(_problem)
 
     @classmethod
     def read(cls, path: Path) -> Journal:
@@ -68,16 +80,14 @@ class Journal:
         journal = cls(None)
         journal._file.close()
         try:
-            journal._file = path.open("rb")
-            journal._scan()
-            journal._file.seek(0)
+            journal._file = reading.opened(path)
             for number, text in enumerate(journal._file, start=1):
-                line = reading.parsed(f"{path}: line {number}", text)
+                line = _lawful(f"{path}: line {number}", text)
                 journal.points.append(_point(line))
                 journal.asked = line.get("sweep", {})
-                if (results := line["results"]) is not None:
-                    _refuse_schema(results, path)
-                    reading.refuse_broken_results(f"{path}: line {number}", results)
+                if (was := _sum_problem(text)) and _SUM in text:
+                    raise InputError(f"{path}: line {number}: {was}; {_AGAIN}")
+            journal._scan(lambda line: None)
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
         except InputError:
@@ -86,15 +96,21 @@ class Journal:
             raise InputError(f"{path}: not written by ssdlab sweep") from None
         return journal
 
-    def _scan(self) -> None:
+    def _scan(self, problem: Callable[[bytes], str | None]) -> None:
+        """Note where the lines are; those of which `problem` says what is wrong are dropped."""
         self._file.seek(0)
         place = 0
-        for line in self._file:
-            if not line.endswith(b"\n"):
+        for number, line in enumerate(self._file, start=1):
+            if not line.endswith(b"\n") and self._file.writable():
+                # Another process was killed while it wrote.
                 self._file.truncate(place)
                 break
-            # Of what was not synced a power cut may leave zeroes: that point is simulated again.
-            if b"\0" not in line and (head := _LINE.match(line)):
+            # Of what was not synced a power cut may leave zeroes.
+            head = _LINE.match(line)
+            wrong = "it is no line of a sweep" if head is None else problem(line)
+            if wrong is not None:
+                self.damaged.append(f"{self.path}: line {number}: {wrong}")
+            elif head is not None:
                 if head[2]:
                     self._places[head[1].decode()] = place, len(line)
                 if not self._found:
@@ -132,7 +148,7 @@ class Journal:
         if results is None:
             self.errors[point.key] = error or "failed"
             return
-        text = _head(point, None, self.asked) + results.encode() + b"}\n"
+        text = _whole_line(_head(point, None, self.asked), results.encode())
         place = self._file.seek(0, 2)
         # Not through the buffer, which would keep what a full disk has refused.
         try:
@@ -190,11 +206,12 @@ class Journal:
 
         def lines() -> Iterable[bytes]:
             for point in points:
-                rest = b"null}\n"
+                results = b"null"
                 if point.key in self._places:
                     _, _, rest = self._line(point.key).partition(_RESULTS)
+                    results, _, _ = rest.rpartition(_SUM)
                 error = point.error or self.errors.get(point.key)
-                yield _head(point, error, self.asked) + rest
+                yield _whole_line(_head(point, error, self.asked), results)
             portable.close_before_replaced(self._file)
 
         try:
@@ -208,7 +225,7 @@ class Journal:
         self._file.close()
         self._file = self.path.open("rb")
         self._places.clear()
-        self._scan()
+        self._scan(lambda line: None)
 
     def _line(self, key: str) -> bytes:
         place, length = self._places[key]
@@ -235,13 +252,14 @@ def _point(line: Any) -> Point:
 def _is_journal(path: Path) -> bool:
     """Whether the file was written by a sweep, or has nothing in it."""
     try:
-        with path.open("rb") as file:
-            begins = file.read(1 << 20)
+        with reading.opened(path) as file:
+            lines = [file.readline(_LOOKED_AT_BYTES) for _ in range(_LOOKED_AT)]
     except FileNotFoundError:
         return True
+    begins = lines[0]
     if begins.startswith(b"\0"):  # the power failed: of the first line, sectors are not there
         return bool(_TEXT.fullmatch(begins.replace(b"\0", b"")))
-    return not begins or bool(_LINE.match(begins)) or _BEGINS.startswith(begins)
+    return not begins or _BEGINS.startswith(begins) or any(map(_LINE.match, lines))
 
 
 def _asked_in(line: bytes) -> dict[str, Any]:
@@ -261,6 +279,43 @@ def _head(point: Point, error: str | None, asked: Mapping[str, Any] | None = Non
     return head.encode() + _RESULTS
 
 
-def _refuse_schema(results: dict[str, Any] | None, path: Path) -> None:
-    if results is not None and results["schema"] != SCHEMA:
-        raise InputError(f"{path}: results of schema {results['schema']}; this reads {SCHEMA}")
+def _whole_line(head: bytes, results: bytes) -> bytes:
+    """A line with its checksum."""
+    body = head + results
+    return body + _SUM + b'%08x"}\n' % zlib.crc32(body)
+
+
+def _sum_problem(line: bytes) -> str | None:
+    """What is wrong with the checksum of a line, if anything is."""
+    body, mark, said = line.rpartition(_SUM)
+    if not mark:
+        return "it has no checksum"
+    is_right = said == b'%08x"}\n' % zlib.crc32(body)
+    return None if is_right else "its checksum is not that of its text"
+
+
+def _problem(line: bytes) -> str | None:
+    """What is wrong with a line, so that its point is not believed; None where all is right."""
+    if (found := _sum_problem(line)) is not None:
+        return found
+    try:
+        _point(_lawful("it", line))
+    except InputError as error:
+        return str(error)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return "it is no line of a sweep"
+    return None
+
+
+def _lawful(source: str, text: bytes) -> dict[str, Any]:
+    """A line whose results are those of a run. Raises `InputError`, which names `source`."""
+    line: dict[str, Any] = reading.parsed(source, text)
+    if (results := line["results"]) is not None:
+        _refuse_schema(results, source)
+        reading.refuse_broken_results(source, results)
+    return line
+
+
+def _refuse_schema(results: dict[str, Any], source: str) -> None:
+    if results["schema"] != SCHEMA:
+        raise InputError(f"{source}: results of schema {results['schema']}; this reads {SCHEMA}")

@@ -6,7 +6,6 @@ import html
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +31,17 @@ SHOWN_ROWS = 30
 FORMS = {".csv": forms.TABLE_CSV, ".parquet": forms.TABLE_PARQUET}
 
 
-@dataclass(frozen=True)
 class Finished:
     """A point that was run: its parameters, and its results or what went wrong."""
 
-    parameters: Mapping[str, Any]
-    error: str | None
-    _key: str
-    _journal: Journal
+    # No dataclass: libraries of tables copy those with all that is in them, here an open file.
+    def __init__(
+        self, parameters: Mapping[str, Any], error: str | None, key: str, journal: Journal
+    ) -> None:
+        self.parameters = parameters
+        self.error = error
+        self._key = key
+        self._journal = journal
 
     @property
     def results(self) -> Results | None:
@@ -54,8 +56,10 @@ class Finished:
         return point if self.error is None else point | {"error": self.error}
 
 
-class Sweep(Sequence[Finished]):
+class Sweep:
     """The points of a sweep in the order of its grid: `s[0].parameters`, `s[0].results.host`, ...
+
+    It is a table for libraries that take one of Arrow, such as `polars.DataFrame(sweep)`.
 
     `columns` is the tidy table: parameters, every scalar of the results by its path, `error` and,
     with objectives, `pareto`; with constraints, `keeps_constraints`. `unmet` is a sentence
@@ -156,6 +160,10 @@ class Sweep(Sequence[Finished]):
         pyarrow = required("pyarrow", "Sweep.to_arrow")
         buffer = pyarrow.BufferReader(table.parquet(self.columns))
         return required("pyarrow.parquet", "Sweep.to_arrow").read_table(buffer)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The table, for any library that takes one of Arrow."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the table to `path`, whose extension is .parquet or .csv.

@@ -180,6 +180,8 @@ def run(
     journal.asked = {"vary": space_of, "search": trials, **goals.to_dict()}
     if trials is not None:
         journal.asked["of"] = plan.make(bases[0], [], [], check, plan.Footprints()).key
+    for line in journal.damaged:
+        delivery.note(f"{line}; the line is dropped, and its point runs again")
     try:
         journal.refuse_another(points if trials is None else None)
     except InputError:

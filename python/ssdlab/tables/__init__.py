@@ -145,6 +145,7 @@ def _requests(
     if "end" in more and "end" not in roles:
         problem = "no column says the end, which another of the tables has"
         raise refusal(table.source, table.names, problem, "end=end_ns")
+    _refuse_doubled(table, roles)
     wanted = list(dict.fromkeys(column.name for column in roles.values()))
     before = 0
     for batch in table.read(wanted):
@@ -153,10 +154,23 @@ def _requests(
         if batch.num_rows:
             try:
                 found, roles = _converted(pa, table, roles, more, batch, devices)
-            except InputError:
+            except (InputError, pa.ArrowException):
                 _refuse_row(pa, table, roles, more, batch, before - batch.num_rows)
                 raise
             yield found
+
+
+def _refuse_doubled(table: sources.Batches, roles: Columns) -> None:
+    """Raise `InputError` where a column that is read has the name of another one."""
+    for column in roles.values():
+        if list(table.names).count(column.name) > 1:
+            raise refusal(table.source, table.names, f'two columns are called "{column.name}"')
+
+
+def _first(error: Exception) -> str:
+    """The first line of a message of the library, of which a long value is cut."""
+    said = str(error).partition("\n")[0].rstrip(".")
+    return f"{said[:120]}..." if len(said) > 120 else said
 
 
 def _refuse_row(
@@ -179,6 +193,10 @@ def _refuse_row(
             _converted(pa, table, roles, more, batch.slice(0, rows), values.Devices())
         except InputError as error:
             refused = error
+            return True
+        except pa.ArrowException as error:
+            # A number that no column of the engine holds, such as one of 120 digits.
+            refused = InputError(f"{table.source}: has a value out of range ({_first(error)})")
             return True
         return False
 

@@ -6,6 +6,7 @@ import csv
 import glob
 import itertools
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,7 +95,9 @@ def _header(path: Path) -> tuple[list[str], str] | None:
     try:
         with _opened(path) as stream:
             line = stream.read(HEAD).partition(b"\n")[0].decode("utf-8-sig").strip("\r")
-    except (InputError, OSError, UnicodeDecodeError, EOFError):
+    except InputError:
+        return None
+    except broken():
         return None
     separator = max(SEPARATORS, key=line.count)
     if line.count(separator) < 2:
@@ -130,12 +133,12 @@ def of_file(path: Path) -> Batches:
             return _of_parquet(path)
         if start.startswith(ARROW):
             source = pa.ipc.open_file(pa.memory_map(str(path)))
-            parts = (source.get_batch(n) for n in range(source.num_record_batches))
+            parts = _sound(source.get_batch(n) for n in range(source.num_record_batches))
             return Batches(f"trace {path}", source.schema.names, _selecting(path, parts))
         if start.startswith(ARROW_STREAM):
             stream = pa.ipc.open_stream(pa.memory_map(str(path)))
-            return Batches(f"trace {path}", stream.schema.names, _selecting(path, stream))
-    except (pa.ArrowInvalid, OSError) as error:
+            return Batches(f"trace {path}", stream.schema.names, _selecting(path, _sound(stream)))
+    except broken() as error:
         unreadable(path, error)
     header = _header(path)
     if header is None:
@@ -152,13 +155,23 @@ def of_file(path: Path) -> Batches:
     )
 
 
+def broken() -> tuple[type[Exception], ...]:
+    """What libraries raise for a file that is damaged."""
+    import lzma
+    import zlib
+
+    ours = (OSError, EOFError, UnicodeError, csv.Error, zlib.error, lzma.LZMAError)
+    arrow = sys.modules.get("pyarrow")
+    return ours if arrow is None else (arrow.ArrowException, *ours)
+
+
 def unreadable(path: object, error: Exception, place: str = "") -> NoReturn:
     """Raise `InputError` for a table that a library cannot read."""
     raise InputError(f"trace {path}{place}: cannot be read as a table: {_line(error)}") from None
 
 
 def _line(error: Exception) -> str:
-    return str(error).partition("\n")[0].rstrip(".")
+    return str(error).partition("\n")[0].rstrip(".") or type(error).__name__
 
 
 def _of_parquet(path: Path) -> Batches:
@@ -173,16 +186,22 @@ def _of_parquet(path: Path) -> Batches:
     )
 
 
+def _sound(parts: Any) -> Iterator[Any]:
+    """The batches of a file, whose offsets the library believes unless it is asked to look."""
+    for part in parts:
+        part.validate(full=True)
+        yield part
+
+
 def _selecting(path: object, parts: Any) -> Any:
     return lambda wanted: _checked(path, (part.select(list(wanted)) for part in parts))
 
 
 def _checked(path: object, parts: Any) -> Iterator[Any]:
     """The batches; what the library refuses on the way is the file's fault."""
-    pa = required("pyarrow", "a table")
     try:
         yield from parts
-    except (pa.ArrowInvalid, OSError) as error:
+    except broken() as error:
         unreadable(path, error)
 
 
@@ -203,7 +222,7 @@ def _of_text(path: Path, names: Sequence[str], separator: str, wanted: Sequence[
     try:
         with _opened(path) as stream:
             yield from text.open_csv(stream, **options)
-    except (pa.ArrowInvalid, OSError, EOFError) as error:
+    except broken() as error:
         if "Empty CSV" not in str(error):
             unreadable(path, error, _uneven(path, len(names), separator))
 
@@ -225,7 +244,9 @@ def _uneven(path: Path, columns: int, separator: str) -> str:
             )
             uneven = (lines.line_num for values in lines if values and len(values) != columns)
             number = next(uneven, None)
-    except (InputError, OSError, EOFError, csv.Error):
+    except InputError:
+        return ""
+    except broken():
         return ""
     return "" if number is None else f", line {number:,}"
 

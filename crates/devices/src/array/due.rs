@@ -18,7 +18,7 @@ impl Due {
     /// Of members that have no event.
     pub fn new(members: usize) -> Due {
         let leaves = members.next_power_of_two();
-        Due { tree: vec![Time::MAX; 2 * leaves], leaves, members }
+        Due { tree: memory::filled(Time::MAX, 2 * leaves), leaves, members }
     }
 
     /// A member's next event is at another time.

@@ -25,7 +25,7 @@ impl ArrayConfig {
         tick: Tick<'_>,
     ) -> Result<Vec<Box<dyn Model>>, Unbuilt> {
         self.check_each()?;
-        let mut drives = Vec::with_capacity((self.members + spares) as usize);
+        let mut drives = memory::with_capacity((self.members + spares) as usize);
         for number in 0..self.members + spares {
             // The first is the device that it would be alone; each draws for itself.
             let seed = seed.wrapping_add(u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15));

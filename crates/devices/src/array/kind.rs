@@ -27,6 +27,12 @@ impl DeviceKind for ArrayConfig {
         Err(Invalid::new(&["device.redundancy", "run.age"], problem))
     }
 
+    fn first_memory(&self) -> u64 {
+        let own: u64 = self.each.0.iter().map(|it| it.1.first_memory()).sum();
+        let alike = u64::from(self.members).saturating_sub(self.each.0.len() as u64);
+        alike.saturating_mul(self.member.first_memory()).saturating_add(own)
+    }
+
     fn needs_pace(&self) -> bool {
         self.all_members().any(DeviceConfig::needs_pace)
     }

@@ -106,9 +106,9 @@ impl Members {
             is_whole: true,
             ended: Ended::Unknown,
             parts: Slots::new(),
-            asked: vec![0; count],
+            asked: memory::zeroed(count),
             steering,
-            batches: vec![Vec::new(); drives.len()],
+            batches: memory::filled(Vec::new(), drives.len()),
             drives,
         };
         members.ask_all();

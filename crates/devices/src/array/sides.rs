@@ -190,7 +190,7 @@ impl InSides {
             collected: Vec::new(),
             answers: sides.iter().map(|_| Vec::new()).collect(),
             looked: sides.iter().map(|_| Vec::new()).collect(),
-            next: vec![0; sides.len()],
+            next: memory::zeroed(sides.len()),
             sides,
         }
     }

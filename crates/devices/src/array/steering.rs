@@ -33,7 +33,7 @@ impl Steering {
         let rule = config.cleaning_together;
         let steering = Steering {
             rule,
-            units: vec![0; drives.len()],
+            units: memory::zeroed(drives.len()),
             turn: None,
             last: 0,
             #[cfg(test)]

@@ -69,7 +69,7 @@ impl Destager {
         let age = config.max_age.ns();
         Destager {
             dirty: Lists::new(1, slots),
-            since: if age.is_some() { vec![0; slots as usize + 1] } else { Vec::new() },
+            since: if age.is_some() { memory::zeroed(slots as usize + 1) } else { Vec::new() },
             idle: config.pause.ns(),
             age,
             depth: config.in_flight,

@@ -18,7 +18,7 @@ pub struct Heat {
 
 impl Heat {
     pub fn new(extents: usize, half_life: Time) -> Heat {
-        Heat { half_life: half_life.max(1), each: vec![Uses::default(); extents] }
+        Heat { half_life: half_life.max(1), each: memory::filled(Uses::default(), extents) }
     }
 
     /// Uses of an extent that are not forgotten.

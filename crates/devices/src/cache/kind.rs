@@ -58,6 +58,10 @@ impl DeviceKind for CacheConfig {
             .try_for_each(|(name, device)| device.check_shape().map_err(within(name)))
     }
 
+    fn first_memory(&self) -> u64 {
+        self.both().into_iter().map(|(_, device)| device.first_memory()).sum()
+    }
+
     fn unfilled(&self) -> Self {
         CacheConfig { fast: self.fast.unfilled(), backing: self.backing.unfilled(), ..self.clone() }
     }
@@ -69,7 +73,7 @@ impl DeviceKind for CacheConfig {
         tick: Tick<'_>,
     ) -> Result<Box<dyn Model>, Unbuilt> {
         self.check()?;
-        let mut devices = Vec::with_capacity(2);
+        let mut devices = memory::with_capacity(2);
         for (number, (name, device)) in self.both().into_iter().enumerate() {
             // The fast one is the device that it would be alone; each draws for itself.
             let seed = seed.wrapping_add((number as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));

@@ -25,21 +25,22 @@ struct Ends {
 /// Some lists over the same slots.
 #[derive(Debug, Clone)]
 pub struct Lists {
+    /// As many as slots were used: a cache that holds little takes little memory.
     nodes: Vec<Node>,
     ends: Vec<Ends>,
+    slots: u32,
 }
 
 impl Lists {
     /// So many lists of slots from 1 to `slots`, empty.
     pub fn new(lists: usize, slots: u32) -> Lists {
-        let places = slots as usize + 1;
-        Lists { nodes: vec![Node::default(); places], ends: vec![Ends::default(); lists] }
+        Lists { nodes: Vec::new(), ends: memory::filled(Ends::default(), lists), slots }
     }
 
     /// The list in which a slot is.
     #[inline]
     pub fn list_of(&self, slot: Slot) -> Option<usize> {
-        (self.nodes[slot as usize].list as usize).checked_sub(1)
+        (self.nodes.get(slot as usize)?.list as usize).checked_sub(1)
     }
 
     #[inline]
@@ -62,7 +63,8 @@ impl Lists {
     /// Puts a slot that is in no list into one, as the newest.
     #[inline]
     pub fn push(&mut self, list: usize, slot: Slot) {
-        debug_assert_eq!(self.nodes[slot as usize].list, 0, "a slot is in one list");
+        debug_assert_eq!(self.list_of(slot), None, "a slot is in one list");
+        memory::grow(&mut self.nodes, slot as usize + 1, Node::default());
         let ends = &mut self.ends[list];
         self.nodes[slot as usize] = Node { newer: NONE, older: ends.newest, list: list as u32 + 1 };
         if ends.newest == NONE {
@@ -102,7 +104,9 @@ impl Lists {
         if newest == slot {
             return;
         }
-        let node = &mut self.nodes[slot as usize];
+        let Some(node) = self.nodes.get_mut(slot as usize) else {
+            return self.change(list, slot);
+        };
         let Node { newer, older, list: of } = *node;
         if of as usize != list + 1 {
             return self.change(list, slot);
@@ -121,7 +125,7 @@ impl Lists {
 
     /// The slots of a list, oldest first.
     pub fn kept(&self, list: usize) -> Vec<u64> {
-        let mut slots = Vec::with_capacity(self.len(list) as usize);
+        let mut slots = memory::with_capacity(self.len(list) as usize);
         let mut slot = self.oldest(list);
         while slot != NONE {
             slots.push(u64::from(slot));
@@ -141,7 +145,7 @@ impl Lists {
         may: &dyn Fn(Slot) -> bool,
     ) -> Result<(), String> {
         for slot in slots {
-            let is_known = *slot > 0 && *slot < self.nodes.len() as u64;
+            let is_known = (1..=u64::from(self.slots)).contains(slot);
             if !is_known || !may(*slot as Slot) || self.list_of(*slot as Slot).is_some() {
                 return Err(format!("slot {slot} is in the wrong list"));
             }
@@ -178,6 +182,7 @@ impl Lists {
 #[derive(Debug, Clone)]
 pub struct Index {
     heads: Vec<Slot>,
+    /// As many as slots were used.
     holds: Vec<Held>,
     shift: u32,
 }
@@ -193,10 +198,9 @@ impl Index {
     /// Of slots from 1 to `slots`, none of which holds anything.
     pub fn new(slots: u32) -> Index {
         let heads = (slots as usize).next_power_of_two().max(2);
-        let places = slots as usize + 1;
         Index {
-            heads: vec![NONE; heads],
-            holds: vec![Held::default(); places],
+            heads: memory::zeroed(heads),
+            holds: Vec::new(),
             shift: 64 - heads.trailing_zeros(),
         }
     }
@@ -223,12 +227,13 @@ impl Index {
     /// What a slot holds, or held last.
     #[inline]
     pub fn key(&self, slot: Slot) -> u64 {
-        self.holds[slot as usize].key
+        self.holds.get(slot as usize).map_or(0, |held| held.key)
     }
 
     /// A slot that holds nothing holds a number that no other holds.
     pub fn insert(&mut self, slot: Slot, key: u64) {
         let head = self.head(key);
+        memory::grow(&mut self.holds, slot as usize + 1, Held::default());
         self.holds[slot as usize] = Held { key, next: self.heads[head] };
         self.heads[head] = slot;
     }

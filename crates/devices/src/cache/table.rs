@@ -39,6 +39,7 @@ pub struct Entry {
 #[derive(Debug, Clone)]
 pub struct Table {
     index: Index,
+    /// Of the slots that were used, and of `NONE`.
     entries: Vec<Entry>,
     free: Vec<Slot>,
     /// Slots that were never used come after these.
@@ -50,7 +51,7 @@ impl Table {
     pub fn new(slots: u32) -> Table {
         Table {
             index: Index::new(slots),
-            entries: vec![Entry::default(); slots as usize + 1],
+            entries: memory::filled(Entry::default(), 1),
             free: Vec::new(),
             used: 0,
             slots,
@@ -79,6 +80,7 @@ impl Table {
         self.free.pop().or_else(|| {
             (self.used < self.slots).then(|| {
                 self.used += 1;
+                memory::grow(&mut self.entries, self.used as usize + 1, Entry::default());
                 self.used
             })
         })
@@ -208,6 +210,7 @@ impl Table {
             return Err(format!("it has {} lines, and this cache {}", lines.len(), self.slots));
         }
         self.used = lines.len() as Slot;
+        memory::grow(&mut self.entries, lines.len() + 1, Entry::default());
         for (number, slot) in lines.into_iter().zip(1..) {
             let Some(line) = (number >> 1).checked_sub(1) else { continue };
             if line >= all || self.find(line) != NONE {

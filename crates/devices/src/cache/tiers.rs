@@ -125,7 +125,7 @@ impl Tiers {
             forces: keeps.map(|keeps| !keeps),
             asked: Slots::new(),
             waiting: VecDeque::new(),
-            busy: vec![0; all],
+            busy: memory::zeroed(all),
             number: 0,
             counts: Counts::default(),
             swapped: 0,
@@ -651,7 +651,7 @@ impl Tiers {
     /// # Errors
     /// Our mistake.
     pub fn audit_places(&self) -> Result<(), String> {
-        let mut seen = vec![false; self.place.len()];
+        let mut seen = memory::filled(false, self.place.len());
         for (extent, place) in self.place.iter().enumerate() {
             if std::mem::replace(&mut seen[*place as usize], true) {
                 return Err(format!("two extents lie at place {place}"));

@@ -25,7 +25,7 @@ impl Cells {
         let shift = 64 - size.saturating_sub(1).leading_zeros();
         Cells {
             first: Box::new([END; CHAINS]),
-            next: vec![END; count as usize],
+            next: memory::filled(END, count as usize),
             shift: shift.min(63),
         }
     }

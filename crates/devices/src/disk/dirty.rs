@@ -24,7 +24,7 @@ pub struct Dirties {
 impl Dirties {
     /// None, of so many segments.
     pub fn new(segments: usize) -> Dirties {
-        Dirties { spots: Spots::default(), ends: vec![0; segments], arrivals: 0 }
+        Dirties { spots: Spots::default(), ends: memory::zeroed(segments), arrivals: 0 }
     }
 
     pub fn len(&self) -> usize {

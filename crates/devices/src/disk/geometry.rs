@@ -179,7 +179,7 @@ impl Geometry {
             let problem = format!("a disk has 1 to {MOST_SURFACES} surfaces, not {surfaces}");
             return Err(Invalid::new(&["device.surfaces"], problem));
         }
-        let mut spans = Vec::with_capacity(zones.0.len());
+        let mut spans = memory::with_capacity(zones.0.len());
         let mut sectors = 0;
         for zone in &zones.0 {
             let (first, last) = zone.cylinders;

@@ -49,7 +49,7 @@ impl Segments {
     /// Empty ones.
     pub fn new(count: u32, size: u64) -> Segments {
         Segments {
-            all: vec![Segment::default(); count as usize],
+            all: memory::filled(Segment::default(), count as usize),
             size,
             uses: 0,
             cells: Cells::new(count, size),

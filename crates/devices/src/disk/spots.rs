@@ -101,7 +101,7 @@ impl Spots {
         let spot = Spot { sector, cylinder, turn, slot, surface, is_write, is_free };
         let number = slot as usize;
         if number >= self.details.len() {
-            self.details.resize(number + 1, Detail::default());
+            memory::grow(&mut self.details, number + 1, Detail::default());
         }
         self.details[number] = Detail { age, angle };
         let behind = self.all.partition_point(|other| other.sector <= sector);

@@ -15,7 +15,7 @@ pub struct InOrder {
 impl InOrder {
     /// Of a link that answers in order; none of another.
     pub fn of(link: &HostLink) -> Option<InOrder> {
-        let queues = vec![VecDeque::new(); link.queues as usize];
+        let queues = memory::filled(VecDeque::new(), link.queues as usize);
         (link.completions == Completions::InOrder).then(|| InOrder { queues, is_ready: Vec::new() })
     }
 
@@ -28,7 +28,7 @@ impl InOrder {
     pub fn came(&mut self, slot: Slot, queue: u16) {
         self.of_queue(queue).push_back(slot);
         if self.is_ready.len() <= slot as usize {
-            self.is_ready.resize(slot as usize + 1, false);
+            memory::grow(&mut self.is_ready, slot as usize + 1, false);
         }
         self.is_ready[slot as usize] = false;
     }

@@ -101,6 +101,10 @@ impl DeviceKind for SsdConfig {
         }
     }
 
+    fn first_memory(&self) -> u64 {
+        Geometry::new(self).map_or(0, |it| it.memory(self, self.fill.share()))
+    }
+
     fn unfilled(&self) -> Self {
         SsdConfig { fill: Fill::EMPTY, ..self.clone() }
     }

@@ -51,7 +51,7 @@ fn overwrite(
 /// Numbers the openings of all parts in the order of the writes that caused them; each part has numbered
 /// its own on from `before`.
 fn renumber(before: u64, states: &mut [(&mut Ftl, &mut Flash)], openings: &[Vec<Opening>]) {
-    let mut next = vec![0; openings.len()];
+    let mut next = memory::zeroed::<usize>(openings.len());
     let mut opened = before;
     while let Some((part, opening)) = openings
         .iter()
@@ -78,7 +78,7 @@ impl Parts {
             return Err(reason);
         }
         let all = ftl.parts(count.clamp(1, ftl.geometry().units));
-        let mut of_pool = vec![0; ftl.geometry().pools as usize];
+        let mut of_pool = memory::zeroed(ftl.geometry().pools as usize);
         for (number, part) in all.iter().enumerate() {
             part.pools().iter().for_each(|pool| of_pool[pool.at()] = number as u32);
         }
@@ -107,7 +107,7 @@ impl Parts {
         let others = self.others.iter_mut().map(|(ftl, flash)| (ftl, flash));
         let mut states: Vec<_> = once(first).chain(others).collect();
         let before = states[0].0.opened();
-        let mut openings = vec![Vec::new(); states.len()];
+        let mut openings = memory::filled(Vec::new(), states.len());
         let jobs = states.iter_mut().zip(&mut openings).enumerate();
         let of_pool = &self.of_pool;
         let jobs = jobs.map(|(part, ((ftl, flash), openings))| -> Job<'_> {

@@ -49,7 +49,7 @@ impl Sets {
         let groups = words.div_ceil(WORD as usize);
         let width = [words, groups, groups.div_ceil(WORD as usize)];
         let (families, members) = (families as usize, members as usize);
-        let table = |width: usize| vec![0; families * members * width];
+        let table = |width: usize| memory::zeroed(families * members * width);
         Sets {
             universe,
             members,

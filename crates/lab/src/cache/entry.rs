@@ -195,6 +195,10 @@ pub fn head(path: &Path) -> Result<(Head, BufReader<File>), String> {
 }
 
 fn open(path: &Path) -> Result<File, String> {
+    if !path.is_file() {
+        // Nobody may write to a pipe.
+        return Err("it is no file".to_owned());
+    }
     #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
     File::open(path).map_err(|error| format!("it cannot be opened: {}", reason(&error)))
 }

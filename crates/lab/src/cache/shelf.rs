@@ -81,7 +81,11 @@ pub fn used(path: &Path) {
     let file = File::open(path);
     // Where this cannot be noted the entry only leaves sooner.
     let _ = file.and_then(|file| file.set_modified(now));
-    let hits = OpenOptions::new().create(true).append(true).open(path.with_extension(HITS));
+    let hits = path.with_extension(HITS);
+    if hits.exists() && !hits.is_file() {
+        return;
+    }
+    let hits = OpenOptions::new().create(true).append(true).open(hits);
     let _ = hits.and_then(|mut file| file.write_all(b"."));
 }
 

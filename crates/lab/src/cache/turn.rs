@@ -52,6 +52,10 @@ fn locked(path: &Path, tick: Tick<'_>) -> ControlFlow<(), Option<Turn>> {
     /// Between two attempts.
     const PAUSE: Duration = Duration::from_millis(10);
     let options = std::fs::OpenOptions::new().write(true).create(true).truncate(false).to_owned();
+    if path.exists() && !path.is_file() {
+        // Nobody may read from a pipe.
+        return ControlFlow::Continue(None);
+    }
     let Ok(file) = options.open(path) else { return ControlFlow::Continue(None) };
     let mut waited = false;
     loop {

@@ -10,6 +10,7 @@ use super::section::Section;
 use super::window::TimelineWindow;
 use super::{depends, idle};
 use crate::error::{InputError, RunError};
+use crate::fits;
 use devices::ssd::clean::{Cleaner, Custom};
 use devices::{DeviceConfig, Model, Supplied, Tick, Unbuilt};
 use engine::SECTOR_BYTES;
@@ -220,10 +221,19 @@ impl Experiment {
         supplied: &Supplied,
         tick: Tick<'_>,
     ) -> Result<Box<dyn Model>, RunError> {
-        device.build_watched(self.run.seed, supplied, tick).map_err(|unbuilt| match unbuilt {
+        let build = || device.build_watched(self.run.seed, supplied, tick);
+        let built = fits::built(device.kind(), device.first_memory(), build);
+        built.unwrap_or_else(|invalid| Err(invalid.into())).map_err(|unbuilt| match unbuilt {
             Unbuilt::Invalid(invalid) => self.blame(&invalid).into(),
             Unbuilt::Interrupted => RunError::Interrupted { requests: 0 },
         })
+    }
+
+    /// The text of a key as the user has stated it, on the command line and in no file; `None` if a file states it, or
+    /// nobody.
+    pub fn named_by_user(&self, path: &str) -> Option<String> {
+        let parsed = self.layers.iter().rev().filter_map(|layer| layer.parse().ok());
+        parsed.into_iter().find_map(|layer| layer.stated_by_user(path)).flatten()
     }
 
     /// The message for a contradiction, with the place of the key that is to blame.

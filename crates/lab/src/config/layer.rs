@@ -199,6 +199,12 @@ impl<'a> Parsed<'a> {
         Some(Err(self.layer.error(Some(value.span()), &problem)))
     }
 
+    /// The text of a key if the layer states it; without it where the layer is a file's, which may not name code either.
+    pub fn stated_by_user(&self, path: &str) -> Option<Option<String>> {
+        let value = self.find(path)?.get_ref();
+        Some(value.as_str().map(str::to_owned).filter(|_| self.layer.code))
+    }
+
     /// Where a full key path such as `device.timing.read` stands in this layer.
     fn find(&self, path: &str) -> Option<&Spanned<DeValue<'a>>> {
         let mut words = path.split('.');

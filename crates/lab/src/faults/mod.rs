@@ -11,7 +11,8 @@ mod order;
 pub(crate) use order::Order;
 
 use crate::config::Experiment;
-use crate::error::RunError;
+use crate::error::{RunError, reason};
+use crate::{inputs, quoting};
 use devices::Model;
 use devices::latency::UNIT_WAIT;
 use engine::{
@@ -55,7 +56,6 @@ impl Default for Wrong {
 ///
 /// # Errors
 /// When it cannot be read, or orders what the device cannot do.
-#[expect(clippy::disallowed_methods, reason = "the lab opens files")]
 pub(crate) fn of(experiment: &Experiment) -> Result<Vec<(Time, Order)>, RunError> {
     let Some(path) = &experiment.run.faults else { return Ok(Vec::new()) };
     let refuse = |problem: String| {
@@ -63,8 +63,10 @@ pub(crate) fn of(experiment: &Experiment) -> Result<Vec<(Time, Order)>, RunError
             experiment.blame(&Invalid::new(&["run.faults"], format!("{path}: {problem}"))),
         )
     };
-    let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
-    let orders = script(&text).map_err(refuse)?;
+    let text = inputs::text(path)
+        .map_err(|error| refuse(format!("cannot be read: {}", reason(&error))))?;
+    let orders =
+        script(&text).map_err(|it| refuse(quoting::of_key(experiment, "run.faults", it)))?;
     if orders.iter().any(|(_, order)| matches!(order, Order::Cut(_))) {
         experiment.device.check_power_cuts().map_err(|it| experiment.blame(&it))?;
     }

@@ -86,6 +86,8 @@ pub struct Link {
     /// Of an I/O queue.
     pub lane: Option<Arc<Lane>>,
     wire: Wire,
+    /// Whether it has said anything.
+    has_spoken: bool,
     input: Vec<u8>,
     unread: Range<usize>,
     transfers: Vec<Option<Transfer>>,
@@ -118,6 +120,7 @@ impl Link {
             size: QUEUE_ENTRIES,
             lane: None,
             wire: Wire::new(),
+            has_spoken: false,
             input: vec![0; INPUT_BYTES],
             unread: 0..0,
             transfers: Vec::new(),
@@ -135,6 +138,11 @@ impl Link {
         (self.role, self.size, self.lane) = (role, size, lane.map(Arc::new));
     }
 
+    /// Whether its host has said anything.
+    pub fn has_spoken(&self) -> bool {
+        self.has_spoken
+    }
+
     /// Reads what has arrived.
     pub fn fill(&mut self) -> Flow {
         self.input.copy_within(self.unread.clone(), 0);
@@ -142,6 +150,7 @@ impl Link {
         match self.stream.read(&mut self.input[self.unread.end..]) {
             Ok(0) if self.unread.end < self.input.len() => Flow::Gone,
             Ok(count) => {
+                self.has_spoken |= count > 0;
                 self.unread.end += count;
                 Flow::Open
             }

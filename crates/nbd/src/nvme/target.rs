@@ -9,6 +9,7 @@ use super::owed::Lane;
 use crate::clock::WallClock;
 use crate::connection::Flow;
 use crate::control::Control;
+use crate::crowd;
 use crate::error::{Error, reason};
 use crate::listen::{Address, Listener};
 use crate::relay;
@@ -197,12 +198,17 @@ impl Target {
         ready
     }
 
-    /// Accepts hosts that wait. One too many finds that the target hangs up.
+    /// Accepts hosts that wait. One too many takes the place of one that says nothing, or finds that the target hangs up.
     fn admit(&mut self) {
         while let Ok(stream) = self.listener.accept() {
             self.relays.retain(|relay| !relay.is_finished());
-            let connected = self.links.iter().flatten().count().max(self.relays.len());
-            if connected >= MOST_LINKS {
+            let now = self.clock.now();
+            if self.links.iter().flatten().count() >= MOST_LINKS {
+                let Some(place) = self.ungreeted(now) else { continue };
+                self.end(place);
+            }
+            // A relay ends soon after its connection.
+            if self.relays.len() >= 2 * MOST_LINKS {
                 continue;
             }
             let stream = match &self.tls {
@@ -215,13 +221,22 @@ impl Target {
                 }
             };
             // A socket that cannot be used is that of a host that is gone already.
-            let now = self.clock.now();
             let Ok(link) = Link::new(stream, &self.control, &self.granted, now) else { continue };
             match self.links.iter().position(Option::is_none) {
                 Some(place) => self.links[place] = Some(link),
                 None => self.links.push(Some(link)),
             }
         }
+    }
+
+    /// The place of the connection that leaves first of those that are no queue yet.
+    fn ungreeted(&self, now: u64) -> Option<usize> {
+        let links = self.links.iter().enumerate();
+        let ungreeted = links.filter_map(|(place, link)| {
+            let link = link.as_ref().filter(|it| it.role == Role::New)?;
+            Some((place, link.since, link.has_spoken()))
+        });
+        crowd::leaves(ungreeted, now)
     }
 
     /// Reads from a connection, and continues with what had to wait there.

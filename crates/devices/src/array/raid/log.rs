@@ -49,8 +49,8 @@ impl Log {
         };
         Log {
             first_sector: sectors.next_multiple_of(HEADER),
-            taken: vec![vec![false; Log::blocks(config) as usize]; logs],
-            next: vec![0; logs],
+            taken: memory::filled(memory::filled(false, Log::blocks(config) as usize), logs),
+            next: memory::zeroed(logs),
             waiting: VecDeque::new(),
         }
     }

@@ -63,7 +63,7 @@ pub struct Stripes {
 impl Stripes {
     pub fn new(is_mirror: bool, most_joined: u32) -> Stripes {
         let most_joined = if is_mirror { 0 } else { most_joined };
-        let (lists, waiting) = (vec![NONE; LISTS], Vec::new());
+        let (lists, waiting) = (memory::filled(NONE, LISTS), Vec::new());
         Stripes { lists, in_use: 0, waiting, is_mirror, most_joined, waits: 0, joins: 0 }
     }
 
@@ -131,7 +131,7 @@ impl Stripes {
     pub fn claim(&mut self, slot: Slot, claim: Claim) -> bool {
         let waiting = Waiting { claim, next: NONE, beside: NONE, has_turn: false };
         if self.waiting.len() <= slot as usize {
-            self.waiting.resize(slot as usize + 1, waiting);
+            memory::grow(&mut self.waiting, slot as usize + 1, waiting);
         }
         *self.at_mut(slot) = waiting;
         let first = self.first(claim.stripe);

@@ -150,9 +150,9 @@ impl Cache {
             }));
             queues.push(queue.collect());
         }
-        let mut buses = vec![0; self.shape.channels as usize];
+        let mut buses = memory::zeroed(self.shape.channels as usize);
         // When the registers of a die are free, and its cells.
-        let mut free = vec![(0, 0); queues.len()];
+        let mut free = memory::filled((0, 0), queues.len());
         let whole = Time::from(self.shape.planes * self.shape.rows) * costs.page;
         let begins = |die: usize, free: &[(Time, Time)], buses: &[Time]| {
             let (registers, cells) = free[die];

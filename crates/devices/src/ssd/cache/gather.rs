@@ -106,7 +106,10 @@ impl Gather {
             open: Vec::new(),
             free_open: Vec::new(),
             // Without a buffer no block is in it.
-            open_of: vec![NONE; if shape.dies > 0 { geometry.blocks() as usize } else { 0 }],
+            open_of: memory::filled(
+                NONE,
+                if shape.dies > 0 { geometry.blocks() as usize } else { 0 },
+            ),
             used: [0; 2],
             room,
             begun: 0,
@@ -184,7 +187,7 @@ impl Gather {
                 before,
                 passes: 0,
                 number,
-                pages: Vec::with_capacity(self.shape.units as usize),
+                pages: memory::with_capacity(self.shape.units as usize),
             });
             self.groups.len() as u32 - 1
         });

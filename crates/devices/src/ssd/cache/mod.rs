@@ -136,7 +136,7 @@ impl Cache {
             held: Held::default(),
             in_turn: false,
             again: false,
-            filling: vec![NONE; (geometry.domains * streams) as usize],
+            filling: memory::filled(NONE, (geometry.domains * streams) as usize),
             streams,
             cold: Stream(config.open_blocks()),
             apart: config.frontiers() == Frontiers::SeparateMoved || config.fdp.chooses(),

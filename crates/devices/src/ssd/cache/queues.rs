@@ -180,7 +180,8 @@ impl Queues {
     pub fn new(config: &SsdConfig, geometry: &Geometry) -> Queues {
         let buffered = geometry.groups.is_some();
         let sets = if buffered { Vec::new() } else { geometry.bound_units() };
-        let mut set_of = vec![NONE; if sets.is_empty() { 0 } else { geometry.units as usize }];
+        let mut set_of =
+            memory::filled(NONE, if sets.is_empty() { 0 } else { geometry.units as usize });
         for (set, units) in sets.iter().enumerate() {
             for unit in units {
                 set_of[unit.at()] = set as u32;
@@ -188,7 +189,10 @@ impl Queues {
         }
         let is_simple = sets.is_empty() && geometry.granule.span == 1 && !config.cache_commands;
         Queues {
-            each: vec![Queue::default(); if buffered { 0 } else { geometry.units as usize }],
+            each: memory::filled(
+                Queue::default(),
+                if buffered { 0 } else { geometry.units as usize },
+            ),
             pages: Slots::new(),
             granule: geometry.granule,
             sets: sets.into_iter().map(|units| Set { units, in_turn: false }).collect(),

@@ -19,10 +19,10 @@ impl AgeOrder {
     /// Empty lists.
     pub fn new(domains: u32, blocks: u32) -> Self {
         AgeOrder {
-            oldest: vec![NONE; domains as usize],
-            newest: vec![NONE; domains as usize],
-            older: vec![NONE; blocks as usize],
-            newer: vec![NONE; blocks as usize],
+            oldest: memory::filled(NONE, domains as usize),
+            newest: memory::filled(NONE, domains as usize),
+            older: memory::filled(NONE, blocks as usize),
+            newer: memory::filled(NONE, blocks as usize),
         }
     }
 

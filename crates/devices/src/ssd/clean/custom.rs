@@ -187,7 +187,7 @@ impl Judged {
             ));
         }
         let domain = pool.domain as usize;
-        self.fruitless.resize(self.fruitless.len().max(domain + 1), 0);
+        memory::grow(&mut self.fruitless, domain + 1, 0);
         let fruitless = &mut self.fruitless[domain];
         *fruitless = if pool.valid(relative) < pool.data_pages { 0 } else { *fruitless + 1 };
         if *fruitless > FRUITLESS_ROUNDS.saturating_mul(pool.blocks) {

@@ -30,8 +30,8 @@ impl Few {
         let are_large = data_pages / PAGES_PER_BLOCK >= blocks_per_domain;
         are_large.then(|| Few {
             blocks_per_domain,
-            valid: vec![NONE; domains as usize * blocks_per_domain as usize],
-            least: vec![NONE; domains as usize],
+            valid: memory::filled(NONE, domains as usize * blocks_per_domain as usize),
+            least: memory::filled(NONE, domains as usize),
         })
     }
 

@@ -29,7 +29,7 @@ impl VictimIndex {
             few,
             sets: Sets::new(domains, data_pages + 1, blocks_per_domain),
             data_pages,
-            least: vec![data_pages; domains as usize],
+            least: memory::filled(data_pages, domains as usize),
         }
     }
 

@@ -25,7 +25,7 @@ pub(super) struct Buses(Vec<Bus>);
 
 impl Buses {
     pub(super) fn new(count: u32) -> Buses {
-        Buses(vec![Bus::default(); count as usize])
+        Buses(memory::filled(Bus::default(), count as usize))
     }
 
     /// Something is to cross; when it has crossed, if its turn is now.

@@ -95,7 +95,7 @@ impl Dies {
             streams: config.cache_commands,
             shared: config.cell.planes == Planes::Shared,
             host_first: config.cleaning.read_order == ReadOrder::HostFirst,
-            each: vec![Die::default(); shape.dies as usize],
+            each: memory::filled(Die::default(), shape.dies as usize),
             buses: Buses::new(shape.channels),
             reads: Slots::new(),
             sensing: Slots::new(),

@@ -40,7 +40,7 @@ pub(super) struct Halts {
 impl Halts {
     pub fn new(config: &SsdConfig, lanes: usize) -> Halts {
         let count = if config.suspend.suspends() { lanes } else { 0 };
-        Halts { stops: Stops::new(&config.suspend), each: vec![Halt::default(); count] }
+        Halts { stops: Stops::new(&config.suspend), each: memory::filled(Halt::default(), count) }
     }
 
     /// Whether anything stops for a read.

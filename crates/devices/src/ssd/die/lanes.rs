@@ -66,7 +66,7 @@ impl Lanes {
     /// Lanes that all are idle; `lane_bus[l]` is the bus of lane `l`.
     pub fn new(plans: Vec<Plan>, lane_bus: &[u32], cache: bool) -> Self {
         let buses = lane_bus.iter().max().map_or(0, |last| *last as usize + 1);
-        let mut users = vec![0; buses];
+        let mut users = memory::zeroed::<u32>(buses);
         for bus in lane_bus {
             users[*bus as usize] += 1;
         }
@@ -78,9 +78,9 @@ impl Lanes {
             plans,
             each: lane_bus.iter().map(lane).collect(),
             cache,
-            bus_free_at: vec![0; buses],
+            bus_free_at: memory::zeroed(buses),
             control_free_at: Vec::new(),
-            bus_busy_ns: vec![0; buses],
+            bus_busy_ns: memory::zeroed(buses),
             paired: 0,
         }
     }
@@ -94,7 +94,7 @@ impl Lanes {
     /// The same where commands take pins that lanes share; `controls[l]` are those of lane `l`.
     pub fn commanded(mut self, controls: &[u32]) -> Self {
         let count = controls.iter().max().map_or(0, |last| *last as usize + 1);
-        self.control_free_at = vec![0; count];
+        self.control_free_at = memory::zeroed(count);
         for (lane, control) in self.each.iter_mut().zip(controls) {
             (lane.control, lane.lone) = (*control, false);
         }

@@ -135,7 +135,7 @@ impl Units {
             lanes = lanes.paired(geometry.granule.span);
         }
         Units {
-            states: vec![lane; buses.len()],
+            states: memory::filled(lane, buses.len()),
             lanes,
             costs,
             copies_for_summary: copies_for_summary(config),

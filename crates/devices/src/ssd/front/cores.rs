@@ -19,7 +19,7 @@ impl Cores {
         Cores {
             config: config.clone(),
             idle: (0..config.cores).rev().collect(),
-            working: vec![0; config.cores as usize],
+            working: memory::zeroed(config.cores as usize),
             waiting: VecDeque::new(),
         }
     }

@@ -27,7 +27,7 @@ pub struct UnitAges {
 
 impl UnitAges {
     pub fn new(limit: Time, handles: u32) -> UnitAges {
-        UnitAges { limit, ages: vec![Age::default(); handles as usize] }
+        UnitAges { limit, ages: memory::filled(Age::default(), handles as usize) }
     }
 
     /// The host writes at `now` with a handle of which so many units have been opened: whether the last of them is open

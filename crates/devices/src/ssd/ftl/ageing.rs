@@ -56,7 +56,7 @@ impl Ageing {
         Ageing {
             life: (0..geometry.domains).map(|domain| life(Domain(domain))).collect(),
             blocks_per_domain: blocks,
-            spare: vec![geometry.losable_blocks(); geometry.pools as usize],
+            spare: memory::filled(geometry.losable_blocks(), geometry.pools as usize),
             retired: 0,
             first_expiry: None,
             end: None,

@@ -23,7 +23,7 @@ pub struct Ahead {
 
 impl Ahead {
     pub fn new(domains: u32) -> Ahead {
-        Ahead { foreseen: vec![None; domains as usize], left: VecDeque::new() }
+        Ahead { foreseen: memory::filled(None, domains as usize), left: VecDeque::new() }
     }
 
     /// Whether the next moves of a domain are foreseen.

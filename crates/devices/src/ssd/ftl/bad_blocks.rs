@@ -72,16 +72,16 @@ impl BadBlocks {
             erase_fail: spares.erase_fail,
             grown_at_rating: spares.grown,
             rated: f64::from(config.wear.rated_cycles),
-            lost: vec![0; geometry.domains as usize],
+            lost: memory::zeroed(geometry.domains as usize),
             factory: 0,
-            spares: vec![0; (geometry.domains * planes) as usize],
+            spares: memory::zeroed((geometry.domains * planes) as usize),
             failed: BTreeSet::new(),
             grown: 0,
         };
         let most = geometry.losable_blocks() / (geometry.domains / geometry.pools).max(1);
         for domain in 0..geometry.domains {
             let mut draws = Draws::new(seed ^ u64::from(domain) << 40 | 1);
-            let mut of_planes = vec![0; planes as usize];
+            let mut of_planes = memory::zeroed(planes as usize);
             for count in &mut of_planes {
                 let mut of_block = |_| u32::from(draws.unit() < spares.factory_bad);
                 *count = (0..geometry.blocks_per_domain).map(&mut of_block).sum::<u32>().min(most);

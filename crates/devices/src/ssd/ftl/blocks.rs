@@ -50,14 +50,14 @@ impl Blocks {
         let blocks = geometry.blocks() as usize;
         let Geometry { domains, blocks_per_domain, data_pages, .. } = *geometry;
         Blocks {
-            valid: vec![0; blocks],
-            state: vec![BlockState::Free; blocks],
-            sequence: vec![0; blocks],
-            stream: vec![UNKNOWN_STREAM; blocks],
+            valid: memory::zeroed(blocks),
+            state: memory::filled(BlockState::Free, blocks),
+            sequence: memory::zeroed(blocks),
+            stream: memory::filled(UNKNOWN_STREAM, blocks),
             opened: 0,
             index: VictimIndex::new(domains, blocks_per_domain, data_pages),
             order: AgeOrder::new(domains, geometry.blocks()),
-            moved_age: vec![0; if keeps_moved_age { blocks } else { 0 }],
+            moved_age: memory::zeroed(if keeps_moved_age { blocks } else { 0 }),
             openings: None,
         }
     }
@@ -96,8 +96,8 @@ pub(super) struct LowMarks {
 impl LowMarks {
     /// No block is erased.
     pub(super) fn new(geometry: &Geometry) -> LowMarks {
-        let all = vec![geometry.domains_per_unit; geometry.units as usize];
-        let clean_pointer = vec![0; geometry.units as usize];
+        let all = memory::filled(geometry.domains_per_unit, geometry.units as usize);
+        let clean_pointer = memory::zeroed(geometry.units as usize);
         LowMarks { low_domains: all.clone(), idle_domains: all, clean_pointer }
     }
 

@@ -38,7 +38,7 @@ impl Caring {
         Some(Box::new(Caring {
             due: BTreeMap::new(),
             moving: BTreeMap::new(),
-            reads: vec![0; if most.is_some() { geometry.blocks() as usize } else { 0 }],
+            reads: memory::zeroed(if most.is_some() { geometry.blocks() as usize } else { 0 }),
             most_reads: most.map_or(u64::MAX, |reads| u64::from(reads) * of_each),
         }))
     }

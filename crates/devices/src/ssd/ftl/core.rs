@@ -110,7 +110,7 @@ impl Ftl {
             free: FreeBlocks::new(geometry, config.free_order),
             streams: Streams::new(config, geometry),
             placement: Placement::new(geometry),
-            victim: vec![None; geometry.domains as usize],
+            victim: memory::filled(None, geometry.domains as usize),
             marks: LowMarks::new(geometry),
             reserve: Reserve::Pages(geometry.reserved_pages()),
             ageing: Ageing::new(geometry, flash.ratings()),

@@ -38,16 +38,18 @@ impl FreeBlocks {
         let domains = geometry.domains as usize;
         FreeBlocks {
             blocks_per_domain: geometry.blocks_per_domain,
-            count: vec![0; domains],
-            fresh: vec![0..0; domains],
+            count: memory::zeroed(domains),
+            fresh: memory::filled(0..0, domains),
             aside: 0,
             order: match order {
                 FreeOrder::Rotating => Order::Rotating {
                     members: Sets::new(geometry.domains, 1, geometry.blocks_per_domain),
-                    cursor: vec![0; domains],
+                    cursor: memory::zeroed(domains),
                 },
-                FreeOrder::Fifo => Order::Fifo(vec![VecDeque::new(); domains]),
-                FreeOrder::LeastWorn => Order::LeastWorn(vec![BinaryHeap::new(); domains]),
+                FreeOrder::Fifo => Order::Fifo(memory::filled(VecDeque::new(), domains)),
+                FreeOrder::LeastWorn => {
+                    Order::LeastWorn(memory::filled(BinaryHeap::new(), domains))
+                }
             },
         }
     }

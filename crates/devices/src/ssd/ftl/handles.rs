@@ -78,13 +78,13 @@ impl Fdp {
                 isolation: keys.isolation,
                 rule: keys.place.clone(),
                 sectors: pages * u64::from(geometry.sectors_per_page),
-                writer: vec![NOBODY; if tells { pages as usize } else { 0 }],
-                accounts: vec![HandleAccount::default(); keys.placements() as usize],
+                writer: memory::filled(NOBODY, if tells { pages as usize } else { 0 }),
+                accounts: memory::filled(HandleAccount::default(), keys.placements() as usize),
                 moved_from_shared: 0,
                 asked: 0,
                 events: Events::default(),
                 curve: Curve::new(pages * u64::from(geometry.sectors_per_page) * SECTOR_BYTES),
-                openings: vec![0; keys.placements() as usize],
+                openings: memory::zeroed(keys.placements() as usize),
             })
         })
     }

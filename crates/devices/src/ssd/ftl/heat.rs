@@ -45,13 +45,13 @@ impl Heat {
     pub(in crate::ssd) fn new(config: &HotCold, used: bool, pages: u64) -> Heat {
         let bytes = if used { config.memory.bytes() as usize } else { 0 };
         let size = |detector, entry| if config.detector == detector { bytes / entry } else { 0 };
-        let counts = vec![0; size(Detector::Writes, 1)];
+        let counts = memory::zeroed(size(Detector::Writes, 1));
         Heat {
             detector: config.detector,
             hot_pages: (pages as f64 * config.hot_addresses) as u64,
             until_decay: counts.len(),
             counts,
-            recent: vec![u32::MAX; size(Detector::Recency, 4)],
+            recent: memory::filled(u32::MAX, size(Detector::Recency, 4)),
         }
     }
 
@@ -71,8 +71,8 @@ impl Heat {
     /// The state of a detector of this size that has seen nothing.
     pub(in crate::ssd) fn forgotten(&self) -> HeatState {
         HeatState {
-            counts: vec![0; self.counts.len()],
-            recent: vec![u32::MAX; self.recent.len()],
+            counts: memory::zeroed(self.counts.len()),
+            recent: memory::filled(u32::MAX, self.recent.len()),
             until_decay: self.counts.len() as u64,
         }
     }

@@ -156,7 +156,7 @@ impl Ftl {
             return Err("its state does not fit this drive".to_owned());
         }
         self.forget_untimed();
-        self.find_slc(flash, &vec![crate::looks::UNKNOWN_STREAM; blocks as usize]);
+        self.find_slc(flash, &memory::filled(crate::looks::UNKNOWN_STREAM, blocks as usize));
         self.restore_handles(state.writers, &state.streams);
         self.restore_bad(state.bad);
         self.map = state.map;
@@ -223,9 +223,9 @@ impl Ftl {
         self.note_reset();
         let full = self.geometry.data_pages;
         let count = self.streams.count as usize;
-        let mut frontiers = vec![(NO_BLOCK, full, 0); self.kept_frontiers()];
-        let mut free = vec![(Vec::new(), 0); self.geometry.domains as usize];
-        let mut closed = vec![Vec::new(); self.geometry.domains as usize];
+        let mut frontiers = memory::filled((NO_BLOCK, full, 0), self.kept_frontiers());
+        let mut free = memory::filled((Vec::new(), 0), self.geometry.domains as usize);
+        let mut closed = memory::filled(Vec::new(), self.geometry.domains as usize);
         for block in (0..self.geometry.blocks()).map(Block) {
             let domain = self.geometry.domain_of(block).at();
             match flash.programmed(block) {
@@ -255,11 +255,11 @@ impl Ftl {
             frontiers,
             free,
             closed,
-            moved_age: vec![0; self.blocks.moved_age.len()],
+            moved_age: memory::zeroed(self.blocks.moved_age.len()),
             ageing: self.ageing.keep(),
             heat: self.streams.heat.forgotten(),
-            write_pointer: vec![0; self.placement.write_pointer.len()],
-            clean_pointer: vec![0; self.marks.clean_pointer.len()],
+            write_pointer: memory::zeroed(self.placement.write_pointer.len()),
+            clean_pointer: memory::zeroed(self.marks.clean_pointer.len()),
             random: self.random.clone(),
             writers,
             streams: kept,

@@ -40,9 +40,9 @@ impl Logs {
         config.log_blocks.are_used().then(|| Logs {
             scheme: config.log_blocks.scheme,
             count,
-            slots: vec![None; domains * count as usize],
-            wanted: vec![None; domains],
-            merging: vec![None; domains],
+            slots: memory::filled(None, domains * count as usize),
+            wanted: memory::filled(None, domains),
+            merging: memory::filled(None, domains),
             copied: 0,
         })
     }

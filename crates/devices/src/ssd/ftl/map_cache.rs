@@ -58,7 +58,7 @@ impl Lru {
     fn new(pages: u32, most: u32) -> Lru {
         Lru {
             most,
-            place: vec![NONE; pages as usize],
+            place: memory::filled(NONE, pages as usize),
             held: Vec::new(),
             newest: NONE,
             oldest: NONE,

@@ -33,8 +33,8 @@ impl Placement {
             pools_span_units,
             counts_reclaimable,
             pool_group: geometry.pool_domains.iter().map(|d| d[0].0 / group_size).collect(),
-            reclaimable: vec![pages_per_unit; counted],
-            write_pointer: vec![0; (geometry.domains / group_size) as usize],
+            reclaimable: memory::filled(pages_per_unit, counted),
+            write_pointer: memory::zeroed((geometry.domains / group_size) as usize),
         }
     }
 }

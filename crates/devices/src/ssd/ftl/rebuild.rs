@@ -73,11 +73,11 @@ impl Rebuilt {
 /// page is trusted.
 pub fn rebuild(geometry: &Geometry, flash: &Flash, being_erased: &[Block]) -> Rebuilt {
     let blocks = geometry.blocks() as usize;
-    let lists = || vec![Vec::new(); geometry.domains as usize];
+    let lists = || memory::filled(Vec::new(), geometry.domains as usize);
     let mut rebuilt = Rebuilt {
         map: PageMap::new(geometry.exported_pages(), geometry.wide),
-        valid: vec![0; blocks],
-        state: Vec::with_capacity(blocks),
+        valid: memory::zeroed(blocks),
+        state: memory::with_capacity(blocks),
         free: lists(),
         open: lists(),
         closed: lists(),

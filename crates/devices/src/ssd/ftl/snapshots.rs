@@ -19,7 +19,7 @@ struct Pages(Vec<u64>);
 
 impl Pages {
     fn of(count: u64) -> Pages {
-        Pages(vec![0; count.div_ceil(64) as usize])
+        Pages(memory::zeroed(count.div_ceil(64) as usize))
     }
 
     fn has(&self, lpn: Lpn) -> bool {
@@ -140,7 +140,7 @@ impl Snapshots {
                 next: config.snapshots.every.bytes(),
                 taken: VecDeque::new(),
                 shared: Pages::of(exported),
-                held: vec![0; geometry.pools as usize],
+                held: memory::zeroed(geometry.pools as usize),
                 room: geometry.snapshot_pages,
                 unlabelled: BTreeMap::new(),
                 made: 0,
@@ -285,7 +285,7 @@ impl Snapshots {
     /// # Errors
     /// Our mistake.
     pub fn check(&self, map: &PageMap, geometry: &Geometry) -> Result<(), String> {
-        let mut held = vec![0; geometry.pools as usize];
+        let mut held = memory::zeroed(geometry.pools as usize);
         let own = map.mapped().filter(|(lpn, _)| lpn.0 >= self.exported);
         own.for_each(|(lpn, _)| held[geometry.pool_of(lpn).at()] += 1);
         if held != self.held {

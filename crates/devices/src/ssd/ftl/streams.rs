@@ -75,7 +75,7 @@ impl Streams {
             host: Stream::FIRST,
             group: PoolId(0),
             gather: geometry.groups.is_some(),
-            frontier: vec![none; (geometry.domains * geometry.frontiers) as usize],
+            frontier: memory::filled(none, (geometry.domains * geometry.frontiers) as usize),
             heat: Heat::new(hot_cold, told == Told::Heat, geometry.exported_pages()),
         }
     }

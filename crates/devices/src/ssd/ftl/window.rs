@@ -84,13 +84,13 @@ impl Window {
         let mut window = Window {
             shape,
             room,
-            from: vec![NONE; blocks as usize],
+            from: memory::filled(NONE, blocks as usize),
             groups: VecDeque::new(),
-            filling: vec![NONE; streams as usize],
+            filling: memory::filled(NONE, streams as usize),
             valid: 0.0,
             most: 1,
             is_used: false,
-            victims: vec![None; domains as usize],
+            victims: memory::filled(None, domains as usize),
         };
         window.measure();
         window

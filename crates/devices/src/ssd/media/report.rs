@@ -54,7 +54,7 @@ impl MediaReport {
     /// Adds what another drive came to; rates are the worse of both.
     pub fn add(&mut self, other: &MediaReport) {
         self.clock_days = self.clock_days.max(other.clock_days);
-        self.retries.resize(self.retries.len().max(other.retries.len()), 0);
+        memory::grow(&mut self.retries, other.retries.len(), 0);
         for (count, more) in self.retries.iter_mut().zip(&other.retries) {
             *count += more;
         }

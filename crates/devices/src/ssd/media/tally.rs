@@ -28,7 +28,7 @@ impl Tally {
         }
         let place = (outcome.steps as usize).min(HISTOGRAM - 1);
         if self.retries.len() <= place {
-            self.retries.resize(place + 1, 0);
+            memory::grow(&mut self.retries, place + 1, 0);
         }
         self.retries[place] += 1;
         self.soft += u64::from(outcome.soft > 0);

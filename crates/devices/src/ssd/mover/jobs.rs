@@ -40,7 +40,7 @@ impl Jobs {
         let blocking = config.time == CleaningTime::Blocking;
         let units = if geometry.groups.is_some() { 0 } else { geometry.units };
         Jobs {
-            each: vec![Job::default(); units as usize],
+            each: memory::filled(Job::default(), units as usize),
             barred: Vec::new(),
             cleans_alone: is_simple && blocking && !config.stream && !spans,
             config,

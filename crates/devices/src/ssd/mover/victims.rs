@@ -74,9 +74,9 @@ impl Mover {
             blocks_per_domain: geometry.blocks_per_domain,
             most_rows: config.cleaning.read_batch,
             protected: config.buffer.power_loss_protected,
-            victims: vec![None; geometry.domains as usize],
+            victims: memory::filled(None, geometry.domains as usize),
             erasing: Slots::new(),
-            collecting: vec![0; shape.dies as usize],
+            collecting: memory::zeroed(shape.dies as usize),
         }
     }
 

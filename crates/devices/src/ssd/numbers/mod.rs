@@ -57,7 +57,7 @@ struct Piece {
 
 impl Piece {
     fn new() -> Piece {
-        let bytes = vec![0; PIECE as usize * WIDTH + WORD - WIDTH].into_boxed_slice();
+        let bytes = memory::zeroed(PIECE as usize * WIDTH + WORD - WIDTH).into_boxed_slice();
         Piece { bytes, written: 0 }
     }
 
@@ -82,10 +82,10 @@ impl Numbers {
     /// A table of `length` zeroes.
     pub fn new(length: u64, wide: bool) -> Numbers {
         if wide {
-            let pieces = (0..length.div_ceil(PIECE)).map(|_| None).collect();
+            let pieces = memory::made(length.div_ceil(PIECE) as usize, |_| None);
             return Numbers { narrow: Vec::new(), wide: Some(Wide { length, pieces }) };
         }
-        let mut narrow = vec![0; length as usize];
+        let mut narrow = memory::zeroed(length as usize);
         memory::prefer_large_pages(&mut narrow);
         Numbers { narrow, wide: None }
     }
@@ -307,7 +307,7 @@ impl Numbers {
 /// A copy of what is not zero, so that what was never touched stays so in the copy.
 impl Clone for Numbers {
     fn clone(&self) -> Numbers {
-        let mut narrow = vec![0; self.narrow.len()];
+        let mut narrow = memory::zeroed(self.narrow.len());
         for (to, from) in narrow.chunks_mut(STEP).zip(self.narrow.chunks(STEP)) {
             if from.iter().any(|number| *number != 0) {
                 to.copy_from_slice(from);

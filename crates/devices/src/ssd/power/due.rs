@@ -45,7 +45,7 @@ impl Ssd {
         checkpoints.places[1 - checkpoints.last] = None;
         let units = u64::from(power.reader.lanes() / geometry.granule.span);
         let left = checkpoints.pages.div_ceil(checkpoints.at_a_time).max(1);
-        let mut by_unit = vec![left / units; units as usize];
+        let mut by_unit = memory::filled(left / units, units as usize);
         by_unit[..(left % units) as usize].iter_mut().for_each(|pages| *pages += 1);
         let busy: Vec<u32> = (0..units as u32).filter(|unit| by_unit[*unit as usize] > 0).collect();
         checkpoints.writing = Some(Writing { checkpoint, by_unit, left });

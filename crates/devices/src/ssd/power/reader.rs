@@ -65,7 +65,7 @@ impl Reader {
             None => geometry.lane_buses(),
         };
         assert!(buses.len() < MOST_LANES as usize, "lanes are numbered within events of 20 bits");
-        let left = vec![Vec::new(); buses.len()];
+        let left = memory::filled(Vec::new(), buses.len());
         let lanes = Lanes::new(plans, &buses, false);
         Reader { lanes, left, busy: 0, bytes, pages_read: 0, bytes_read: 0 }
     }

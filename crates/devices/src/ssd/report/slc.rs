@@ -65,7 +65,7 @@ impl Ssd {
         let of_block = bytes(u64::from(self.geometry().data_pages / groups.rows));
         let blocks = self.ftl.slc_blocks();
         let written = |state: SlcState| bytes(pages[state as usize]);
-        let mut stretches: Vec<SlcStretch> = Vec::with_capacity(phases.len());
+        let mut stretches: Vec<SlcStretch> = memory::with_capacity(phases.len());
         for (number, phase) in phases.iter().enumerate() {
             let next = phases.get(number + 1);
             let until = next.map_or(end, |next| next.from);

@@ -243,7 +243,7 @@ impl Geometry {
             units: planes / planes_in(unit),
             units_per_package: planes_per_package / planes_in(unit),
             pools,
-            pool_domains: vec![Vec::new(); pools as usize],
+            pool_domains: ::memory::filled(Vec::new(), pools as usize),
             domain_pool: Vec::new(),
             pages_per_pool: 0,
             wide: false,

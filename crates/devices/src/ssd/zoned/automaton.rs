@@ -71,7 +71,7 @@ impl Zones {
             finished_by_controller: false,
         };
         Zones {
-            each: vec![zone; limits.zones as usize],
+            each: memory::filled(zone, limits.zones as usize),
             limits,
             open: 0,
             active: 0,

@@ -141,7 +141,7 @@ impl Media {
         Media {
             layout,
             dies,
-            streams: vec![Stream::default(); zones as usize],
+            streams: memory::filled(Stream::default(), zones as usize),
             programs: Slots::new(),
             outstanding: BTreeSet::new(),
             given: 0,
@@ -277,7 +277,7 @@ impl Media {
         if rest > 0 && !std::mem::replace(&mut stream.is_sealed, true) {
             self.program_group(zone, taken / size, rest, sight, clock);
         }
-        let mut pads = vec![0; self.layout.groups.dies as usize];
+        let mut pads = memory::zeroed(self.layout.groups.dies as usize);
         for group in taken.div_ceil(size)..end.div_ceil(size) {
             let (die, parity) = self.layout.place(zone, group);
             pads[die as usize] += 1;

@@ -167,7 +167,7 @@ impl Media {
             since: 0,
             minute: 0,
             minute_until: 0,
-            cells: vec![Cell::default(); blocks as usize],
+            cells: memory::filled(Cell::default(), blocks as usize),
             blocks,
             resumed: Resumed::default(),
             layers: layers.collect(),
@@ -178,8 +178,8 @@ impl Media {
             drift,
             errors,
             spread_errors,
-            last: vec![0; tracked],
-            measured: vec![CLEAN; if is_measured { blocks as usize } else { 0 }],
+            last: memory::zeroed(tracked),
+            measured: memory::filled(CLEAN, if is_measured { blocks as usize } else { 0 }),
             losses: Losses::default(),
             failing: Failing::new(&config.spares, shape, blocks, mix(seed, FAILING)),
             tally: Tally::default(),
@@ -267,7 +267,7 @@ impl Media {
             let part = self.resumed.split(block, programmed.div_ceil(self.shape.units));
             let is_one_bit = self.cells[block.at()].is_one_bit();
             let at = (self.blocks + part) as usize;
-            self.cells.resize(self.cells.len().max(at + 1), Cell::default());
+            memory::grow(&mut self.cells, at + 1, Cell::default());
             self.cells[at] = Cell::begun(self.minute, is_one_bit);
             self.cells[block.at()].split();
         }
@@ -500,7 +500,7 @@ impl Media {
 fn spread_evenly(count: u32, hash: impl Fn(u32) -> u64) -> Vec<f32> {
     let mut order: Vec<u32> = (0..count).collect();
     order.sort_by_key(|line| hash(*line));
-    let mut found = vec![0.0; count as usize];
+    let mut found = memory::filled(0.0, count as usize);
     for (line, quantile) in order.into_iter().zip(quantiles(count)) {
         found[line as usize] = quantile as f32;
     }

@@ -1,0 +1,59 @@
+//! What is said of a file that another file names: where it is wrong, and nothing of what stands there. Somebody who is sent
+//! such a file could otherwise be made to show what another one holds.
+
+use crate::config::Experiment;
+use crate::error::RunError;
+
+/// What stands in place of the words of a file.
+const HIDDEN: &str = "this is not what is expected there; what it is is not shown, because another file names this one";
+
+/// The message about a file, which quotes it where the user has named it.
+pub fn said(experiment: &Experiment, message: String) -> String {
+    let Some((before, number, _)) = place(&message) else { return message };
+    let is_named =
+        experiment.named_by_user("workload.path").is_some_and(|path| before.ends_with(&path));
+    if is_named { message } else { format!("{before}{number}: {HIDDEN}") }
+}
+
+/// The same of an error.
+pub fn told(experiment: &Experiment, error: RunError) -> RunError {
+    match error {
+        RunError::Input(message) => RunError::Input(said(experiment, message)),
+        other => other,
+    }
+}
+
+/// A message about a line of the file that a key names, as `line N: PROBLEM`.
+pub fn of_key(experiment: &Experiment, key: &str, problem: String) -> String {
+    if experiment.named_by_user(key).is_some() {
+        return problem;
+    }
+    let number = problem.strip_prefix("line ").and_then(|it| it.split_once(": ")).map(|it| it.0);
+    number.map_or_else(|| HIDDEN.to_owned(), |number| format!("line {number}: {HIDDEN}"))
+}
+
+/// A message as what is before the place, the place, and what is wrong there.
+fn place(message: &str) -> Option<(&str, &str, &str)> {
+    let found = [", line ", ", record "].into_iter().filter_map(|unit| {
+        message.match_indices(unit).find_map(|(at, _)| {
+            let digits = at + unit.len();
+            let end = digits + message[digits..].find(|it: char| !it.is_ascii_digit())?;
+            let problem = message[end..].strip_prefix(": ").filter(|_| end > digits)?;
+            Some((&message[..at], &message[at..end], problem))
+        })
+    });
+    found.min_by_key(|it| it.0.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_found_in_messages_about_traces_and_job_files() {
+        let found = place("trace a, line b, line 7: \"root:x\", expected a number");
+        assert_eq!(found, Some(("trace a, line b", ", line 7", "\"root:x\", expected a number")));
+        assert_eq!(place("fio job x.fio, line 12: y, record 3: z").unwrap().1, ", line 12");
+        assert_eq!(place("trace x is truncated at its start"), None);
+    }
+}

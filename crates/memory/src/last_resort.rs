@@ -1,0 +1,82 @@
+//! The last resort where there is no memory: one line and exit status 2, where Rust would abort the process.
+//!
+//! Tables of devices do not come here, because they can be refused ([`tables`](crate::tables)); what is left are the many small
+//! things of a run, and libraries.
+
+use crate::MAY_BE_REFUSED;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::fmt::{self, Write};
+
+/// The status of a command whose input asks for too much.
+const WRONG_INPUT: i32 = 2;
+
+/// The allocator of the system, which ends the process with a message where it has no memory left.
+#[derive(Debug)]
+pub struct LastResort;
+
+#[allow(unsafe_code)]
+// SAFETY: every call is that of the allocator of the system, with the same arguments.
+unsafe impl GlobalAlloc for LastResort {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's.
+        found(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's.
+        found(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's.
+        found(unsafe { System.realloc(start, layout, size) }, size)
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        // SAFETY: the caller's.
+        unsafe { System.dealloc(start, layout) }
+    }
+}
+
+#[inline]
+fn found(start: *mut u8, bytes: usize) -> *mut u8 {
+    if start.is_null() && !MAY_BE_REFUSED.try_with(Cell::get).unwrap_or(true) {
+        end(bytes);
+    }
+    start
+}
+
+/// A line without memory of its own.
+struct StackText {
+    text: [u8; 160],
+    length: usize,
+}
+
+impl Write for StackText {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        let end = self.length + part.len();
+        self.text.get_mut(self.length..end).ok_or(fmt::Error)?.copy_from_slice(part.as_bytes());
+        self.length = end;
+        Ok(())
+    }
+}
+
+#[cold]
+#[allow(unsafe_code)]
+fn end(bytes: usize) -> ! {
+    let mut line = StackText { text: [0; 160], length: 0 };
+    let mib = bytes.div_ceil(1 << 20);
+    let _ = writeln!(
+        line,
+        "ssdlab: there is no memory for {mib} MiB more; a larger device.scale or less to keep of the run takes less"
+    );
+    #[cfg(unix)]
+    // SAFETY: the text is there, and as long as said; nothing is run that the process would do at its end.
+    unsafe {
+        libc::write(2, line.text.as_ptr().cast(), line.length);
+        libc::_exit(WRONG_INPUT)
+    }
+    #[cfg(not(unix))]
+    std::process::exit(WRONG_INPUT)
+}

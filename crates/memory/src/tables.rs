@@ -1,0 +1,172 @@
+//! Large tables: where there is no memory for one, the work is given up, and the process lives.
+
+use crate::refusable;
+use std::alloc::{Layout, alloc_zeroed};
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Why work was given up: a table of so many bytes did not go into memory, or not into what was [allowed](allow).
+///
+/// It is what a panic carries. That is no broken invariant, so nothing is printed; who began the work catches it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoMemory {
+    /// Of the table.
+    pub bytes: u64,
+}
+
+/// What tables may still take. It bounds what they take in total, not what is free again when one is dropped.
+static LEFT: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// Smaller tables are not counted.
+const COUNTED: u64 = 1 << 10;
+
+/// Tables that are made from now on may take so many bytes together.
+pub fn allow(bytes: u64) {
+    LEFT.store(bytes, Ordering::Relaxed);
+}
+
+/// Tables may take whatever the system gives.
+pub fn allow_all() {
+    allow(u64::MAX);
+}
+
+#[cold]
+fn give_up(bytes: u64) -> ! {
+    resume_unwind(Box::new(NoMemory { bytes }))
+}
+
+/// Gives up unless so many bytes, which will be written to, may be taken.
+fn count(bytes: usize) {
+    let bytes = bytes as u64;
+    if bytes < COUNTED {
+        return;
+    }
+    let left = LEFT.load(Ordering::Relaxed);
+    if bytes > left {
+        give_up(bytes);
+    }
+    if left != u64::MAX {
+        LEFT.store(left - bytes, Ordering::Relaxed);
+    }
+}
+
+/// Numbers whose memory may be all zeroes.
+pub trait Zeroed: Copy + sealed::Sealed {}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! zeroed {
+    ($($number:ty)+) => { $(impl sealed::Sealed for $number {} impl Zeroed for $number {})+ };
+}
+zeroed!(u8 u16 u32 u64 usize i32 i64);
+
+/// A table of zeroes, in memory that the system hands out zeroed and charges for when it is written to.
+///
+/// # Panics
+/// With [`NoMemory`].
+#[allow(unsafe_code)]
+pub fn zeroed<T: Zeroed>(length: usize) -> Vec<T> {
+    let Ok(layout) = Layout::array::<T>(length) else { give_up(u64::MAX) };
+    if layout.size() == 0 {
+        return Vec::new();
+    }
+    // SAFETY: the layout has a size.
+    let start = refusable(|| unsafe { alloc_zeroed(layout) });
+    if start.is_null() {
+        give_up(layout.size() as u64);
+    }
+    // SAFETY: the layout is that of an array of `length`, and numbers may be all zeroes, by `Zeroed`, which is sealed.
+    unsafe { Vec::from_raw_parts(start.cast(), length, length) }
+}
+
+/// A table with the same value everywhere.
+///
+/// # Panics
+/// With [`NoMemory`].
+pub fn filled<T: Clone>(value: T, length: usize) -> Vec<T> {
+    let mut table = with_capacity(length);
+    table.resize(length, value);
+    table
+}
+
+/// An empty table with room for `length` values.
+///
+/// # Panics
+/// With [`NoMemory`].
+pub fn with_capacity<T>(length: usize) -> Vec<T> {
+    let bytes = length.saturating_mul(size_of::<T>());
+    count(bytes);
+    let mut table = Vec::new();
+    if refusable(|| table.try_reserve_exact(length)).is_err() {
+        give_up(bytes as u64);
+    }
+    table
+}
+
+/// Makes a table at least so long, with a value in what is new.
+///
+/// # Panics
+/// With [`NoMemory`].
+#[inline]
+pub fn grow<T: Clone>(table: &mut Vec<T>, length: usize, value: T) {
+    if length > table.len() {
+        lengthen(table, length, value);
+    }
+}
+
+#[inline(never)]
+fn lengthen<T: Clone>(table: &mut Vec<T>, length: usize, value: T) {
+    let before = table.capacity();
+    if refusable(|| table.try_reserve(length - table.len())).is_err() {
+        give_up(length.saturating_mul(size_of::<T>()) as u64);
+    }
+    count((table.capacity() - before) * size_of::<T>());
+    table.resize(length, value);
+}
+
+/// A table of `length` values, each made by its place.
+///
+/// # Panics
+/// With [`NoMemory`].
+pub fn made<T>(length: usize, make: impl FnMut(usize) -> T) -> Vec<T> {
+    let mut table = with_capacity(length);
+    table.extend((0..length).map(make));
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::catch_unwind;
+
+    /// What is given up, and nothing is said by a panic hook.
+    fn given_up<T>(work: impl FnOnce() -> T + std::panic::UnwindSafe) -> Option<NoMemory> {
+        let panic = catch_unwind(work).err()?;
+        Some(*panic.downcast_ref::<NoMemory>().expect("nothing else goes wrong"))
+    }
+
+    #[test]
+    fn tables_are_as_they_are_asked_for() {
+        assert_eq!(zeroed::<u32>(1000), [0; 1000]);
+        assert_eq!(zeroed::<u64>(0), []);
+        assert_eq!(filled((1, 'a'), 3), [(1, 'a'); 3]);
+        assert_eq!(made(4, |place| place * place), [0, 1, 4, 9]);
+        let mut table = vec![1];
+        grow(&mut table, 3, 7);
+        grow(&mut table, 2, 8);
+        assert_eq!(table, [1, 7, 7]);
+    }
+
+    #[test]
+    fn what_does_not_go_into_memory_is_given_up() {
+        let too_much = 1 << 60;
+        assert_eq!(given_up(|| zeroed::<u8>(too_much)), Some(NoMemory { bytes: 1 << 60 }));
+        assert_eq!(given_up(|| filled(1u8, too_much)), Some(NoMemory { bytes: 1 << 60 }));
+        assert_eq!(given_up(|| zeroed::<u64>(usize::MAX)), Some(NoMemory { bytes: u64::MAX }));
+        assert!(given_up(|| grow(&mut vec![0u64], too_much, 1)).is_some());
+        assert!(given_up(|| made(too_much, |place| place)).is_some());
+        assert!(given_up(|| zeroed::<u8>(1 << 20)).is_none(), "the next one is made");
+    }
+}
