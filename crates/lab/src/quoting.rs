@@ -10,8 +10,9 @@ const HIDDEN: &str = "this is not what is expected there; what it is is not show
 /// The message about a file, which quotes it where the user has named it.
 pub fn said(experiment: &Experiment, message: String) -> String {
     let Some((before, number, _)) = place(&message) else { return message };
-    let is_named =
-        experiment.named_by_user("workload.path").is_some_and(|path| before.ends_with(&path));
+    // A job that stands in the experiment is at a line of its key, and no other file's.
+    let is_named = before.starts_with("workload.")
+        || experiment.named_by_user("workload.path").is_some_and(|path| before.ends_with(&path));
     if is_named { message } else { format!("{before}{number}: {HIDDEN}") }
 }
 

@@ -45,12 +45,13 @@ fn on(device: &str, lines: &str, sets: &[&str]) -> Result<Value, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("commands.csv");
     std::fs::write(&path, lines).unwrap();
-    let workload = format!(
-        "[workload]\nkind = 'trace'\nformat = 'csv'\ncommands = true\npath = '{}'\n\
+    let workload = String::from(
+        "[workload]\nkind = 'trace'\nformat = 'csv'\ncommands = true\n\
          columns = 'time=1:us,op=2,offset=3:sectors,size=4:sectors'\n",
-        path.display()
     );
-    run(&[device, &workload], sets)
+    // Named by the user, so that messages quote it.
+    let named = format!("workload.path={:?}", path.display().to_string());
+    run(&[device, &workload], &[sets, &[&named]].concat())
 }
 
 fn count(results: &Value, path: &str) -> u64 {

@@ -1,7 +1,6 @@
 //! Is every key that a user states in force, and every other one refused?
 
 use crate::common::outcome;
-use crate::depth::depth;
 use crate::net::dice::Dice;
 use crate::net::generate::catalogue;
 use crate::net::values::value;
@@ -85,7 +84,7 @@ fn values_of(key: &KeyInfo) -> BTreeSet<String> {
     };
     values.extend(more.iter().map(|value| (*value).to_owned()));
     let mut dice = Dice::new(5);
-    for _ in 0..depth(6, 6, 12) {
+    for _ in 0..12 {
         values.extend(value("ssd", key, &Config::default(), &mut dice));
     }
     values.remove("");

@@ -118,8 +118,16 @@ fn each_is_raised_where_it_applies_and_not_beside() {
         (
             "effective_spare",
             &writes,
-            vec!["device.over_provisioning=0.07", "cleaning.min_free=0.05"],
-            vec!["device.over_provisioning=0.07", "cleaning.min_free=0.01"],
+            vec![
+                "cleaning.time=blocking",
+                "device.over_provisioning=0.07",
+                "cleaning.min_free=0.05",
+            ],
+            vec![
+                "cleaning.time=blocking",
+                "device.over_provisioning=0.07",
+                "cleaning.min_free=0.01",
+            ],
         ),
         (
             "spare_in_open_units",
@@ -351,7 +359,8 @@ type Case<'a> = (&'a str, &'a [&'a str], &'a str, &'a [&'a str], &'a [&'a str]);
 #[test]
 fn what_a_warning_advises_ends_it() {
     let steady = "run.precondition=steady";
-    let small = ["device.over_provisioning=0.07", "cleaning.min_free=0.05", steady];
+    let blocking = "cleaning.time=blocking";
+    let small = ["device.over_provisioning=0.07", "cleaning.min_free=0.05", blocking, steady];
     let cases: [Case<'_>; 4] = [
         (
             "nothing_cleaned",
@@ -372,7 +381,7 @@ fn what_a_warning_advises_ends_it() {
             "effective_spare",
             &small,
             "set device.cleaning.min_free=",
-            &["device.over_provisioning=0.07"],
+            &["device.over_provisioning=0.07", blocking],
             &[],
         ),
     ];

@@ -6,6 +6,11 @@
 //! the refusal of a key that is stated where it has no effect. Devices and workloads both declare sections, so this
 //! is a crate of its own, which the engine does not need.
 
+#![cfg_attr(
+    test,
+    allow(unreachable_pub, reason = "types that a table makes are pub, those of tests too")
+)]
+
 mod electric;
 mod flash;
 mod link;

@@ -248,7 +248,7 @@ impl Workload for Again {
 
 #[test]
 fn a_load_that_only_time_ends_is_given_up_where_time_stands_still() {
-    let mut run = |mut load: Again| {
+    let run = |mut load: Again| {
         let run = drive(&mut AtOnce::default(), &mut load, Time::MAX, &mut Count::default());
         (run.map(|run| run.asked), load.0)
     };

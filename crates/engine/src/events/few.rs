@@ -25,7 +25,7 @@ impl Default for Few {
 
 impl Few {
     #[cfg(test)]
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.count == 0
     }
 
