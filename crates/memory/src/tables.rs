@@ -78,7 +78,11 @@ pub fn zeroed<T: Zeroed>(length: usize) -> Vec<T> {
         give_up(layout.size() as u64);
     }
     // SAFETY: the layout is that of an array of `length`, and numbers may be all zeroes, by `Zeroed`, which is sealed.
-    unsafe { Vec::from_raw_parts(start.cast(), length, length) }
+    unsafe {
+        let mut table = Vec::from_raw_parts(start.cast(), 0, length);
+        table.set_len(length);
+        table
+    }
 }
 
 /// A table with the same value everywhere.
