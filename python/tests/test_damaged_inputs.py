@@ -32,9 +32,9 @@ ssdmodel_ssd SSD {
   Blocks per element = 256
 }
 instantiate [ ssd0 ] as SSD
-disksim_syntheticio Synthio {
+disksim_synthio Synthio {
   Number of I/O requests to generate = 50,
-  generators = [ disksim_synthgen {
+  Generators = [ disksim_synthgen {
     Storage capacity per device = 20000,
     devices = [ ssd0 ],
     Blocking factor = 8,

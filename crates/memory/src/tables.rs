@@ -19,6 +19,8 @@ static LEFT: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// Smaller tables are not counted.
 const COUNTED: u64 = 1 << 10;
+/// There is nearly always memory for smaller tables.
+const LARGE: usize = 1 << 20;
 
 /// Tables that are made from now on may take so many bytes together.
 pub fn allow(bytes: u64) {
@@ -50,7 +52,7 @@ fn count(bytes: usize) {
     }
 }
 
-/// Numbers whose memory may be all zeroes.
+/// Values whose memory may be all zeroes.
 pub trait Zeroed: Copy + sealed::Sealed {}
 
 mod sealed {
@@ -60,7 +62,7 @@ mod sealed {
 macro_rules! zeroed {
     ($($number:ty)+) => { $(impl sealed::Sealed for $number {} impl Zeroed for $number {})+ };
 }
-zeroed!(u8 u16 u32 u64 usize i32 i64);
+zeroed!(bool u8 u16 u32 u64 usize i32 i64 f32);
 
 /// A table of zeroes, in memory that the system hands out zeroed and charges for when it is written to.
 ///
@@ -77,8 +79,12 @@ pub fn zeroed<T: Zeroed>(length: usize) -> Vec<T> {
     if start.is_null() {
         give_up(layout.size() as u64);
     }
-    // SAFETY: the layout is that of an array of `length`, and numbers may be all zeroes, by `Zeroed`, which is sealed.
-    unsafe { Vec::from_raw_parts(start.cast(), length, length) }
+    // SAFETY: the layout is that of an array of `length`, whose values may be all zeroes, by `Zeroed`, which is sealed.
+    unsafe {
+        let mut table = Vec::from_raw_parts(start.cast(), 0, length);
+        table.set_len(length);
+        table
+    }
 }
 
 /// A table with the same value everywhere.
@@ -86,9 +92,14 @@ pub fn zeroed<T: Zeroed>(length: usize) -> Vec<T> {
 /// # Panics
 /// With [`NoMemory`].
 pub fn filled<T: Clone>(value: T, length: usize) -> Vec<T> {
-    let mut table = with_capacity(length);
-    table.resize(length, value);
-    table
+    let bytes = length.saturating_mul(size_of::<T>());
+    if bytes >= LARGE {
+        drop(with_capacity::<T>(length));
+    } else {
+        count(bytes);
+    }
+    // Which takes memory that is zeroed where the value is, and so is taken when it is written to.
+    vec![value; length]
 }
 
 /// An empty table with room for `length` values.

@@ -651,7 +651,7 @@ impl Tiers {
     /// # Errors
     /// Our mistake.
     pub fn audit_places(&self) -> Result<(), String> {
-        let mut seen = memory::filled(false, self.place.len());
+        let mut seen = memory::zeroed::<bool>(self.place.len());
         for (extent, place) in self.place.iter().enumerate() {
             if std::mem::replace(&mut seen[*place as usize], true) {
                 return Err(format!("two extents lie at place {place}"));

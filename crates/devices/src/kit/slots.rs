@@ -53,7 +53,7 @@ impl<T: Copy> Slots<T> {
 
     /// The slots that are taken, in order.
     pub fn taken(&self) -> Vec<Slot> {
-        let mut is_free = memory::filled(false, self.values.len());
+        let mut is_free = memory::zeroed::<bool>(self.values.len());
         for slot in &self.free {
             is_free[*slot as usize] = true;
         }

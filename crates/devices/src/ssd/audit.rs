@@ -161,7 +161,7 @@ impl Ssd {
     /// that it names all of them.
     fn audit_free_lists(&self) -> Result<(), String> {
         let geometry = self.geometry();
-        let mut listed = memory::filled(false, geometry.blocks() as usize);
+        let mut listed = memory::zeroed::<bool>(geometry.blocks() as usize);
         for domain in (0..geometry.domains).map(Domain) {
             let list = self.ftl.free_list(domain);
             let (names, counted) = (list.len(), self.ftl.erased_blocks(domain));

@@ -232,8 +232,9 @@ impl Experiment {
     /// The text of a key as the user has stated it, on the command line and in no file; `None` if a file states it, or
     /// nobody.
     pub fn named_by_user(&self, path: &str) -> Option<String> {
-        let parsed = self.layers.iter().rev().filter_map(|layer| layer.parse().ok());
-        parsed.into_iter().find_map(|layer| layer.stated_by_user(path)).flatten()
+        let mut parsed = self.layers.iter().rev().filter_map(|layer| layer.parse().ok());
+        let (text, is_of_user) = parsed.find_map(|layer| layer.stated(path))?;
+        is_of_user.then_some(text)
     }
 
     /// The message for a contradiction, with the place of the key that is to blame.

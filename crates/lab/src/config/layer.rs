@@ -199,10 +199,11 @@ impl<'a> Parsed<'a> {
         Some(Err(self.layer.error(Some(value.span()), &problem)))
     }
 
-    /// The text of a key if the layer states it; without it where the layer is a file's, which may not name code either.
-    pub fn stated_by_user(&self, path: &str) -> Option<Option<String>> {
+    /// The text of a key if the layer states it, and whether the user has: the layer is no file's, which may not name code
+    /// either.
+    pub fn stated(&self, path: &str) -> Option<(String, bool)> {
         let value = self.find(path)?.get_ref();
-        Some(value.as_str().map(str::to_owned).filter(|_| self.layer.code))
+        Some((value.as_str().unwrap_or_default().to_owned(), self.layer.code))
     }
 
     /// Where a full key path such as `device.timing.read` stands in this layer.

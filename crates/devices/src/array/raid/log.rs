@@ -49,7 +49,7 @@ impl Log {
         };
         Log {
             first_sector: sectors.next_multiple_of(HEADER),
-            taken: memory::filled(memory::filled(false, Log::blocks(config) as usize), logs),
+            taken: memory::filled(memory::zeroed::<bool>(Log::blocks(config) as usize), logs),
             next: memory::zeroed(logs),
             waiting: VecDeque::new(),
         }

@@ -140,7 +140,7 @@ impl Pace {
         self.total = room.iter().sum();
         let mean = self.total / i64::try_from(room.len()).expect("domains have 32 bits");
         (self.usual, self.least) = (self.usual.min(mean).max(least), least);
-        self.cleaning = memory::filled(false, room.len());
+        self.cleaning = memory::zeroed::<bool>(room.len());
         self.asked = self.cleaning.clone();
         self.room = room;
         self.put_off(self.puts_off);

@@ -19,10 +19,10 @@ impl AgeOrder {
     /// Empty lists.
     pub fn new(domains: u32, blocks: u32) -> Self {
         AgeOrder {
-            oldest: memory::filled(NONE, domains as usize),
-            newest: memory::filled(NONE, domains as usize),
-            older: memory::filled(NONE, blocks as usize),
-            newer: memory::filled(NONE, blocks as usize),
+            oldest: memory::zeroed(domains as usize),
+            newest: memory::zeroed(domains as usize),
+            older: memory::zeroed(blocks as usize),
+            newer: memory::zeroed(blocks as usize),
         }
     }
 

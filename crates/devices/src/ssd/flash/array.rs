@@ -100,7 +100,7 @@ impl Flash {
             programmed: memory::zeroed(blocks),
             opening: memory::zeroed(blocks),
             first_order: memory::zeroed(if ordered { blocks } else { 0 }),
-            retired: memory::filled(false, blocks),
+            retired: memory::zeroed::<bool>(blocks),
             erases: Arc::new(memory::zeroed(blocks)),
             ratings: Ratings::new(&config.wear, geometry.blocks(), seed),
             damage: None,

@@ -107,7 +107,7 @@ impl HostLog {
             free: (0..limits.zones).filter(is_empty).collect(),
             frontiers: [Frontier::default(); 2],
             victim: None,
-            closed: memory::filled(false, zones),
+            closed: memory::zeroed::<bool>(zones),
             asked: BTreeMap::new(),
             waiting: VecDeque::new(),
             owned: BTreeMap::new(),

@@ -500,7 +500,7 @@ impl Media {
 fn spread_evenly(count: u32, hash: impl Fn(u32) -> u64) -> Vec<f32> {
     let mut order: Vec<u32> = (0..count).collect();
     order.sort_by_key(|line| hash(*line));
-    let mut found = memory::filled(0.0, count as usize);
+    let mut found = memory::zeroed::<f32>(count as usize);
     for (line, quantile) in order.into_iter().zip(quantiles(count)) {
         found[line as usize] = quantile as f32;
     }
