@@ -37,6 +37,7 @@ mod placement;
 mod power;
 mod precondition;
 mod preparation;
+mod reach;
 mod reliability;
 mod requests;
 mod results;
