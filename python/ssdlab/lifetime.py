@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ssdlab.numbers import decimal_size
+
 
 class Lifetime(NamedTuple):
     """What the host may write to a new drive under the load of a run until its spare space is gone.
@@ -27,6 +29,8 @@ class Lifetime(NamedTuple):
     #: Why there is no figure.
     reason: str | None
     erases: int
+    #: Where there is no figure, bytes of the whole drive that arithmetic says it takes at least.
+    at_least_bytes: float | None = None
 
     @property
     def known(self) -> bool:
@@ -41,7 +45,20 @@ class Lifetime(NamedTuple):
     @property
     def why_not(self) -> str:
         """Why there is no figure, in few words."""
+        if self.at_least_bytes is not None:
+            return f"at least {decimal_size(self.at_least_bytes)}, by arithmetic"
         return "nothing written" if self.unlimited else f"not known, {self.erases:,} erasures"
+
+    @property
+    def reason_and_bound(self) -> str | None:
+        """Why there is no figure, and what arithmetic says instead."""
+        if self.reason is None or self.at_least_bytes is None:
+            return self.reason
+        return (
+            f"{self.reason}. By arithmetic at least {decimal_size(self.at_least_bytes)} may be "
+            "written: the flash at its rating, its spare space alone worn, under the largest "
+            "write amplification of the drive"
+        )
 
 
 def of(results: Mapping[str, Any]) -> Lifetime | None:
@@ -58,4 +75,21 @@ def of(results: Mapping[str, Any]) -> Lifetime | None:
         found["error"],
         found["reason"],
         found["erases"],
+        _at_least(results, found),
     )
+
+
+def _at_least(results: Mapping[str, Any], found: Mapping[str, Any]) -> float | None:
+    """What the host may write at least, where a run is too short to tell the lifetime.
+
+    A victim of cleaning has superseded pages of the share of the spare space at least, so that
+    cleaning programs each page 1 / that share times at most, on top of what the run programmed for
+    a byte of the host. Blocks of cold data do not wear, but those of the spare space do.
+    """
+    flash = results.get("flash") or {}
+    spare = (flash.get("spare") or {}).get("effective")
+    programmed = flash.get("write_amplification_bytes")
+    if found["status"] != "unknown" or not spare or spare <= 0 or programmed is None:
+        return None
+    most = max(float(programmed), 1.0) / spare
+    return float(found["physical_bytes"] * found["rated_cycles"] * spare / most)

@@ -164,7 +164,8 @@ def test_cost_refuses_what_is_not_known(runs, refused, ssdlab, tmp_path):
     price = ("--device-dollars", 800, "--years", 5)
     said = refused("cost", short, *price)
     erases = runs[0].wear.lifetime.erases
-    assert f"the lifetime is not known from this run ({erases} erasures); `ssdlab endurance" in said
+    assert f"the lifetime is not known from this run ({erases} erasures" in said
+    assert "`ssdlab endurance" in said
     # Without years nothing is replaced, and of several designs those that are known have a bill.
     assert ssdlab("cost", short, "--device-dollars", 800).returncode == 0
     both = ssdlab("cost", short, long, *price)
@@ -180,7 +181,40 @@ def test_a_short_trace_does_not_last_for_ever(drive, tmp_path, ssdlab):
     # Repeated until the drive has settled, its two writes would take a minute for each seed.
     assert "then overwritten twice at random. The trace writes too little" in said
     assert "lasts 5 years where that is known" in said
-    assert "lifetime not known from this run" in said
+    assert "lifetime at least" in said and "by arithmetic" in said
     done = ssdlab(*words, "--years", 5)
     assert done.returncode == 1
-    assert "lifetime is not known from this run" in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    assert "by arithmetic, and not known from this run" in said
+
+
+def test_a_light_load_has_a_bound_by_arithmetic_in_every_command(drive, tmp_path, ssdlab):
+    """A week in which next to nothing is written: at least so many years, by one rule."""
+    path = recorded(tmp_path, 20 * 4096, count=680, every=340)
+    done = ssdlab("size", "--trace", path, "--device", drive, "--drives", 1, "--years", 1e-6,
+                  "--json", "-")  # fmt: skip
+    assert done.returncode == 0, done
+    best = json.loads(done.stdout)["best"]
+    assert best["years"] is None and best["at_least_years"] >= 1e-6
+    found = ssdlab_run(drive, 500)
+    life = lifetime.of(found)
+    assert life.status == "unknown" and life.at_least_bytes > 0
+    # A life that is known is longer than its bound.
+    assert life.at_least_bytes < lifetime.of(ssdlab_run(drive, 400_000)).host_bytes
+    said = "at least"
+    assert said in life.why_not and said in life.reason_and_bound
+    assert said in display.results_table(found, Terminal()) and said in one.page(found)
+    a_day = life.at_least_bytes / found.capacity_bytes / 365
+    from ssdlab.costing import Need, bill
+
+    design = of_results("it", found.to_dict(), Prices(device_dollars=1.0, years=1.0))
+    enough = bill(design, Need({"dwpd": 0.9 * a_day}, {}))
+    too_much = bill(design, Need({"dwpd": 1.1 * a_day}, {}))
+    assert not enough.lasts_unknown and not enough.lacks
+    assert enough.least_years == pytest.approx(1 / 0.9)
+    assert too_much.lasts_unknown and too_much.lacks
+
+
+def ssdlab_run(drive, requests):
+    """So many uniform writes to a drive in its steady state."""
+    return ssdlab.run(device=drive, workload=LOAD | {"requests": requests}, run=STEADY)

@@ -40,6 +40,7 @@ mod power;
 mod precondition;
 mod preparation;
 mod quoting;
+mod reach;
 mod reliability;
 mod requests;
 mod results;

@@ -3,16 +3,19 @@
 //! The drive computes it (`devices/src/ssd/report/lifetime.rs`); here it is decided whether it may be stated. A
 //! figure that depends on the length of the run is none, so it takes enough erasures, and write
 //! amplification that was the same all along: batches of the run tell its error, as does what cleaning
-//! owes at its end.
+//! owes at its end. And it takes a load that has gone round what it covers ([`Reached`]): blocks of addresses
+//! that are still to come look like blocks at rest.
 
+use crate::reach::Reached;
 use crate::warnings::Piece;
 use devices::ssd::{LifetimeReport, Milestone};
 use serde_json::{Value, json};
 
 /// Erasures in the measured interval: of fewer, a block that is being cleaned at either end is 1 % each.
 const LEAST_ERASES: u64 = 100;
-/// The largest error of a lifetime that is stated, as a share of it.
+/// The largest errors of write amplification, and of a lifetime, that are stated, as shares of them.
 const MOST_ERROR: f64 = 0.03;
+const MOST_ERROR_OF_LIFE: f64 = 0.1;
 /// Batches of a run from which the error of write amplification is told.
 const BATCHES: usize = 10;
 /// Student's t for 95 % of the mean of `BATCHES` batches.
@@ -21,8 +24,9 @@ const STUDENT: f64 = 2.262;
 /// What to do where a lifetime is not known.
 const ADVICE: &str = "`ssdlab endurance DEVICE --class CLASS --workload NAME` measures it";
 
-/// The section, of a run that went in these pieces.
-pub(crate) fn section(it: &LifetimeReport, pieces: &[Piece]) -> Value {
+/// The section, of a run that went in these pieces, whose writes reached so far.
+pub(crate) fn section(it: &LifetimeReport, pieces: &[Piece], reached: Reached) -> Value {
+    let it = &if reached == Reached::InTurns && !it.ended { in_turns(it) } else { it.clone() };
     let milestone = |it: &Milestone| {
         json!({
             "host_bytes": it.host_bytes,
@@ -31,7 +35,7 @@ pub(crate) fn section(it: &LifetimeReport, pieces: &[Piece]) -> Value {
             "drive_writes_per_day": it.drive_writes_per_day,
         })
     };
-    let (status, reason, error) = judged(it, pieces);
+    let (status, reason, error) = judged(it, pieces, reached);
     let known = it.estimate.filter(|_| matches!(status, "measured" | "estimated"));
     let factor = |value: f64| known.map(|_| value);
     json!({
@@ -53,8 +57,24 @@ pub(crate) fn section(it: &LifetimeReport, pieces: &[Piece]) -> Value {
     })
 }
 
+/// The report of a load under which blocks take turns.
+fn in_turns(it: &LifetimeReport) -> LifetimeReport {
+    let [evenness, evenness_unsure] = it.in_turns;
+    let more = evenness / it.evenness;
+    let estimate = it.estimate.map(|it| Milestone {
+        host_bytes: it.host_bytes * more,
+        drive_writes: it.drive_writes * more,
+        drive_writes_per_day: it.drive_writes_per_day * more,
+    });
+    LifetimeReport { estimate, evenness, evenness_unsure, ..it.clone() }
+}
+
 /// Whether the lifetime is known, why not, and its error as a share of it.
-fn judged(it: &LifetimeReport, pieces: &[Piece]) -> (&'static str, Option<String>, Option<f64>) {
+fn judged(
+    it: &LifetimeReport,
+    pieces: &[Piece],
+    reached: Reached,
+) -> (&'static str, Option<String>, Option<f64>) {
     if it.estimate.is_none() {
         let reason = "the run wrote nothing, so this load does not limit the lifetime";
         return ("unwritten", Some(reason.to_owned()), None);
@@ -66,13 +86,20 @@ fn judged(it: &LifetimeReport, pieces: &[Piece]) -> (&'static str, Option<String
         let reason = format!("not known from this run ({} erasures{because}); {ADVICE}", it.erases);
         ("unknown", Some(reason), None)
     };
+    if let Reached::StillNew { more_requests } = reached {
+        return unknown(format!(
+            ", and the load still reaches addresses that it has not written: {more_requests} more requests \
+             (workload.requests) take it round the drive"
+        ));
+    }
     if it.erases < LEAST_ERASES {
         return unknown(String::new());
     }
     let Some(error) = amplification_error(pieces).zip(it.out_of_balance) else {
         return unknown(String::new());
     };
-    let amplification = error.0 + error.1.abs();
+    // A block more or less at the ends of the interval.
+    let amplification = error.0 + error.1.abs() + 1.0 / it.erases as f64;
     if amplification > MOST_ERROR {
         let percent = 100.0 * amplification;
         return unknown(format!(", write amplification known within {percent:.0} %"));
@@ -80,7 +107,7 @@ fn judged(it: &LifetimeReport, pieces: &[Piece]) -> (&'static str, Option<String
     if it.evenness_unsure >= 1.0 {
         return unknown(", which do not tell how even wear will be".to_owned());
     }
-    if it.evenness_unsure > MOST_ERROR {
+    if amplification + it.evenness_unsure > MOST_ERROR_OF_LIFE {
         let percent = 100.0 * it.evenness_unsure;
         return unknown(format!(", evenness of wear known within {percent:.0} %"));
     }

@@ -12,6 +12,7 @@ mod parts;
 
 use crate::answers::{Answers, Classes};
 use crate::overload::{Backlog, Offered};
+use crate::reach::{Reach, Reached};
 use crate::steady::{Prepared, SteadyState};
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
@@ -45,16 +46,21 @@ pub(crate) struct Collected {
     backlog: Backlog,
     /// The stretches of a run without time, which its time series cannot tell apart.
     untimed: Vec<Piece>,
+    /// Where writes fell, from the first request on.
+    reach: Reach,
 }
 
 impl Collected {
-    /// Statistics that tell these classes apart, of the requests that come at `warm_up` or later.
-    pub(crate) fn of(classes: Vec<Class>, warm_up: Time) -> Self {
-        Collected { classes: Classes::new(classes), warm_up, ..Collected::default() }
+    /// Statistics that tell these classes apart, of the requests that come at `warm_up` or later to a device
+    /// of that many sectors.
+    pub(crate) fn of(classes: Vec<Class>, warm_up: Time, capacity_sectors: u64) -> Self {
+        let reach = Reach::new(capacity_sectors);
+        Collected { classes: Classes::new(classes), warm_up, reach, ..Collected::default() }
     }
 
     /// Counts a request. Returns whether it is one of those that are measured.
     pub(crate) fn record(&mut self, completion: &Completion) -> bool {
+        self.reach.record(completion);
         if completion.submitted < self.warm_up {
             self.left_out += 1;
             return false;
@@ -283,7 +289,7 @@ impl Results {
         results["warnings"] = json!(self.warnings());
         if let (Some(flash), Some(object)) = (&self.flash, results.as_object_mut()) {
             let pieces = ran.collected.pieces(true);
-            object.append(&mut flash_sections(flash, &pieces));
+            object.append(&mut flash_sections(flash, &pieces, self.reached()));
             let read = ran.collected.answers.bytes(Op::Read);
             let cuts = ran.cuts.as_ref().map_or(0, |it| it.made.len());
             object.insert("health".to_owned(), health::section(&flash.health, read, cuts));
@@ -312,6 +318,13 @@ impl Results {
             results["timeline"] = timeline.clone();
         }
         results
+    }
+
+    /// How far its writes came. A trace is repeated as it is, other loads are samples of longer ones.
+    fn reached(&self) -> Reached {
+        let is_trace = self.experiment["workload"]["kind"] == "trace";
+        let is_repeated = is_trace && self.prepared.as_ref().is_some_and(Prepared::is_own_load);
+        self.ran.collected.reach.reached(is_repeated)
     }
 
     /// The rate at which requests were due, where they come by the clock.
@@ -354,7 +367,7 @@ fn page_operations(counts: &Counts) -> u64 {
 }
 
 /// The sections `flash`, `wear`, `units` and `buses`.
-fn flash_sections(report: &SsdReport, pieces: &[Piece]) -> Map<String, Value> {
+fn flash_sections(report: &SsdReport, pieces: &[Piece], reached: Reached) -> Map<String, Value> {
     let cleaning = &report.cleaning;
     let wear = &report.wear;
     let units: Vec<Value> = report
@@ -393,7 +406,7 @@ fn flash_sections(report: &SsdReport, pieces: &[Piece]) -> Map<String, Value> {
     );
     let mut sections = json!({
         "flash": flash,
-        "wear": wear_section(wear, &report.counts, pieces),
+        "wear": wear_section(wear, &report.counts, pieces, reached),
         "units": units,
         "buses": { "busy": report.bus_busy },
     });
@@ -413,7 +426,7 @@ fn flash_sections(report: &SsdReport, pieces: &[Piece]) -> Map<String, Value> {
 }
 
 /// The section `wear`.
-fn wear_section(wear: &WearReport, counts: &Counts, pieces: &[Piece]) -> Value {
+fn wear_section(wear: &WearReport, counts: &Counts, pieces: &[Piece], reached: Reached) -> Value {
     let mut section = json!({
         "mean_erases": wear.mean_erases,
         "std_erases": wear.std_erases,
@@ -431,7 +444,7 @@ fn wear_section(wear: &WearReport, counts: &Counts, pieces: &[Piece]) -> Value {
             "blocks_by_twentieth_of_rated": wear.remaining_of_rated,
         },
         "blocks_by_erases": wear::blocks_by_erases(&wear.blocks_by_erases),
-        "lifetime": lifetime::section(&wear.lifetime, pieces),
+        "lifetime": lifetime::section(&wear.lifetime, pieces, reached),
         "map": wear::map(&wear.map),
     });
     if let (Some(section), Value::Object(mut rest)) =

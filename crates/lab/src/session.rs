@@ -286,10 +286,11 @@ pub(crate) fn run_gated(
     if let Some(window) = experiment.run.timeline.window() {
         session.device.record_operations(window);
     }
+    let sectors = session.device.capacity_sectors();
     let mut monitor = Monitor {
         settling: None,
         log,
-        collected: Collected::of(workload.classes(), warm_up),
+        collected: Collected::of(workload.classes(), warm_up, sectors),
         expected: workload.expected_requests(),
         first: None,
         interrupted: false,

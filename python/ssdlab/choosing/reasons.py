@@ -28,7 +28,7 @@ def of(trial: Trial, goals: Sequence[Goal], years: float, dwpd: float | None) ->
             if lasts is not None and lasts < years:
                 by = " by its rating" if is_rated else ""
                 lacking.append(f"lifetime is {life_text(lasts)}{by}, not {life_text(years)}")
-        elif goal.kept(trial.values(goal.figure)) is not True:
+        elif trial.kept(goal) is not True:
             lacking.append(said(trial, goal))
     return "; ".join(lacking)
 
@@ -36,11 +36,14 @@ def of(trial: Trial, goals: Sequence[Goal], years: float, dwpd: float | None) ->
 def life(trial: Trial, dwpd: float | None) -> tuple[float | None, bool]:
     """Years that the drives last under the trace, and whether that is by the rating of their sheet.
 
-    The estimate of the run where it has one, else the rated writes over what the trace writes.
+    The estimate of the run where it has one, else the rated writes over what the trace writes, else
+    what arithmetic says that they last at least.
     """
     lasts = trial.mean("years")
-    if lasts is not None or dwpd is None:
+    if lasts is not None:
         return lasts, False
+    if dwpd is None:
+        return trial.least_years, False
     daily = trial.daily_bytes
     rated = dwpd * DAYS * RATED_YEARS * trial.capacity_bytes
     return (rated / daily / DAYS if daily else math.inf), True

@@ -81,6 +81,7 @@ OPTIONS: Mapping[str, Sequence[str]] = {
     "--preset": ("--device", "--workload"),
     "--processes": ("--workers",),
     "--repeats": ("--repeat",),
+    "--seeds": ("--repeat", "--drives", "--seed"),
     "--save": ("--out", "--json"),
     "--silent": ("--quiet",),
     "--ssd": ("--device",),

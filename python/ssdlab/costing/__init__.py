@@ -54,6 +54,8 @@ class Bill:
     price: float
     #: Years that a drive lasts under its share of the load, and how often each is bought.
     lifetime_years: float | None
+    #: Where that is not known, what arithmetic says that it lasts at least.
+    least_years: float | None
     times_bought: int
     written_tb_per_day: float
     devices_dollars: float
@@ -71,7 +73,9 @@ class Bill:
     def lasts_unknown(self) -> bool:
         """Whether drives are replaced, and it is not known how often."""
         asked = self.design.lifetime is not None and self.written_tb_per_day > 0
-        return asked and self.years is not None and self.lifetime_years is None
+        if not asked or self.years is None or self.lifetime_years is not None:
+            return False
+        return self.least_years is None or self.least_years < self.years
 
     @property
     def dollars(self) -> float:
@@ -97,6 +101,7 @@ class Bill:
             "binds": self.binds,
             "device_dollars": self.price,
             "lifetime_years": self.lifetime_years,
+            "lifetime_at_least_years": self.least_years,
             "times_bought": self.times_bought,
             "years": self.years,
             "devices_dollars": self.devices_dollars,
@@ -145,7 +150,10 @@ def bill(design: Design, need: Need, dollars_per_gib: float | None = None) -> Bi
     requests_per_s = need.amounts.get("iops", drives * design.iops)
     written = _written_per_day(design, need, drives, requests_per_s)
     lifetime = _lifetime(design, drives, written)
-    if lifetime is None and written > 0:
+    least = _least_years(design, drives, written)
+    if lifetime is None and least is not None and least >= (prices.years or 0.0):
+        notes.append(f"lifetime: at least {least:,.3g} years, by arithmetic")
+    elif lifetime is None and written > 0:
         if design.lifetime is None:
             notes.append(f"{WITHOUT_WEAR}; nothing is replaced")
         elif prices.years is not None:
@@ -181,6 +189,7 @@ def bill(design: Design, need: Need, dollars_per_gib: float | None = None) -> Bi
         notes=notes,
         price=price,
         lifetime_years=lifetime,
+        least_years=least,
         times_bought=times,
         written_tb_per_day=written / 1e3,
         devices_dollars=drives * price * times,
@@ -233,6 +242,14 @@ def _lifetime(design: Design, drives: int, written: float) -> float | None:
         return None
     per_day = written / (drives * design.gigabytes)
     return design.lifetime.drive_writes / per_day / DAYS_PER_YEAR
+
+
+def _least_years(design: Design, drives: int, written: float) -> float | None:
+    """The same where only a bound is known."""
+    if design.lifetime is None or design.lifetime.at_least_bytes is None or written <= 0:
+        return None
+    per_drive = written * 1e9 / drives
+    return design.lifetime.at_least_bytes / per_drive / DAYS_PER_YEAR
 
 
 def refuse_unknown(bills: Sequence[Bill]) -> None:

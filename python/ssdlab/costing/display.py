@@ -86,6 +86,8 @@ def _one(it: Bill) -> list[RenderableType]:
         rows.append((f"  for {WORDS[name]}{binds}", count(many)))
     if it.lifetime_years is not None:
         rows.append(("drive lifetime", f"{significant(it.lifetime_years, 3)} years"))
+    elif it.least_years is not None:
+        rows.append(("drive lifetime", f"at least {significant(it.least_years, 3)} years"))
     if it.times_bought > 1:
         rows.append(("each is bought", f"{it.times_bought} times"))
     if it.watts is not None:

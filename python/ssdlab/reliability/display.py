@@ -54,6 +54,11 @@ def fleet(found: Fleet, file: IO[str]) -> str:
     head = Text(f"{found.device}: {found.drives:,} drives, {found.years:g} years", style="bold")
     parity = "parity over the dies" if it["parity"] else "no parity over the dies"
     head.append(f"\n{it['dies']} dies of {it['blocks_of_a_die']:,} blocks, {parity}", style="dim")
+    if not forms["failed_by_dies"]:
+        head.append(
+            "\nno failure rate of dies is given (device.spares): 0 % says nothing of a real drive",
+            style="bold",
+        )
     bad, errors = it["bad_blocks"], it["media_errors"]
     fails = [
         ("annual failure rate (AFR)", f"{100 * it['afr']:.3g} %"),

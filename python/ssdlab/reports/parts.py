@@ -184,7 +184,7 @@ def wear(name: str, it: Results) -> tuple[str, str]:
         text += f"{readable.grouped(life.drive_writes_per_day)} DWPD over "
         text += f"{life.service_years:g} years."
     elif life is not None and life.reason is not None:
-        text += f" TBW under this load: {life.reason}."
+        text += f" TBW under this load: {life.reason_and_bound}."
     drawn = figures.erasures(it)
     body = "" if drawn.empty() else svg.draw(drawn, height=150)
     return heading, body + f"<p>{escape(text)}</p>" + _map(name, it)

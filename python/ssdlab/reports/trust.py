@@ -61,7 +61,7 @@ def checks(it: Results) -> list[Check]:
 def _endurance(life: lifetime.Lifetime) -> str:
     """What the estimate of the lifetime rests on, or why there is none."""
     if life.error is None:
-        return f"{life.reason}."
+        return f"{life.reason_and_bound}."
     return (
         f"estimated within {100 * life.error:.2g} %, from write amplification and evenness of wear "
         f"over {readable.counted(life.erases, 'erasure')}."

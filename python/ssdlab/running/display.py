@@ -300,7 +300,7 @@ def _lifetime(results: Results) -> Part | None:
     life = lifetime.of(results)
     if life is None or life.known or life.unlimited or life.reason is None:
         return None
-    return Text("Lifetime: ", style="bold").append(f"{life.reason}.", style="default")
+    return Text("Lifetime: ", style="bold").append(f"{life.reason_and_bound}.", style="default")
 
 
 def _health(health: Mapping[str, Any] | None) -> Part | None:

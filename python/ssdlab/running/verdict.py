@@ -197,6 +197,7 @@ def _busy_units(facts: Facts) -> Verdict | None:
     if share < MATTERS or share < facts.share("bus", "cell") / 2:
         return None
     unit, busy = facts.unit, facts.busy
+    units = unit if unit.endswith("s") else f"{unit}s"
     by = f"{readable.about(share)} of the mean latency ({readable.time(facts.mean)})"
     asked = facts.outstanding
     wait = f"{by} is waiting for a busy {unit}"
@@ -209,18 +210,18 @@ def _busy_units(facts: Facts) -> Verdict | None:
     uneven = facts.busiest > UNEVEN * busy
     if busy > FULL:
         sentence = (
-            f"The {unit}s limit this drive: they are {readable.about(busy)} busy, and {wait}."
+            f"The {units} limit this drive: they are {readable.about(busy)} busy, and {wait}."
         )
     elif uneven:
         most = (
             f"the busiest is {readable.about(facts.busiest)} busy, the mean {readable.about(busy)}"
         )
-        sentence = f"The {unit}s are unevenly loaded: {most}, and {wait}."
+        sentence = f"The {units} are unevenly loaded: {most}, and {wait}."
     else:
-        sentence = f"Requests compete for the same {unit}s, which are not always busy: {wait}."
+        sentence = f"Requests compete for the same {units}, which are not always busy: {wait}."
     why = f"{facts.load().capitalize()}." if facts.load() else ""
     if asked and len(facts.units):
-        why += f" {asked} requests are outstanding over {len(facts.units)} {unit}s."
+        why += f" {asked} requests are outstanding over {len(facts.units)} {units}."
     elif facts.overloaded:
         why += " The offered load exceeded the throughput, so requests queued up."
     return Verdict(

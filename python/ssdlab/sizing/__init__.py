@@ -119,13 +119,23 @@ def life(years: float | None) -> str:
     return f"{years:.3g} years" if years >= 1 else f"{365 * years:.3g} days"
 
 
+def life_of(trial: Trial) -> str:
+    """How long the drives of a trial last, in words: the figure, or what arithmetic bounds."""
+    lasts, least = trial.mean("years"), trial.least_years
+    if lasts is None and least is not None:
+        return life(least) if least > LONG else f"at least {life(least)}"
+    return life(lasts)
+
+
 def said(trial: Trial, goal: Goal) -> str:
     """What a trial lacks of a goal, in words."""
     from ssdlab.numbers import duration
 
     if goal.figure == "years":
         lasts = trial.mean("years")
-        said = trial.why_unknown() if lasts is None else life(lasts)
+        said = life(lasts) if lasts is not None else trial.why_unknown()
+        if lasts is None and trial.least_years is not None:
+            said = f"{life_of(trial)} by arithmetic, and {said}"
         return f"lifetime is {said}, not {life(goal.limit)}"
     name = goal.name
     if (mean := trial.mean(goal.figure)) is None:

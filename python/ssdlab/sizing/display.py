@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ssdlab.numbers import decimal_size, duration
-from ssdlab.sizing import Sizing, design, life
+from ssdlab.sizing import Sizing, design, life, life_of
 from ssdlab.sizing.trial import Goal, Trial
 from ssdlab.terminal import Columns, console_for, rendered
 
@@ -46,7 +46,7 @@ def several(found: Sequence[Sizing], file: IO[str]) -> str:
             f"{100 * best.over_provisioning:.0f} %",
             decimal_size(flash),
             duration(best.known("p99_us")),
-            life(best.mean("years")).replace("more than", ">"),
+            life_of(best).replace("more than", ">").replace("at least", ">="),
         )
     failing = [it for it in found if it.best is None]
     sections: list[RenderableType] = [head, *([table] if order else [])]
@@ -88,6 +88,8 @@ def _lasts(trial: Trial, years: float) -> str:
     if not trial.writes:
         return "lifetime unlimited under this trace, which does not write"
     if written is None or daily is None:
+        if trial.least_years is not None:
+            return f"lifetime {life_of(trial)} under this trace, by arithmetic"
         return f"lifetime {trial.why_unknown()}"
     return (
         f"{decimal_size(written)} written, {daily:.2g} drive writes a day for {years:g} years; "
@@ -110,7 +112,7 @@ def _table(found: Sizing) -> Columns:
             duration(trial.known("p999_us")),
             f"{trial.known('amplification'):.2f}",
             "" if written is None else decimal_size(written),
-            life(trial.mean("years")).replace("more than", ">"),
+            life_of(trial).replace("more than", ">").replace("at least", ">="),
             {True: "meets", False: "fails", None: "cannot tell"}[kept],
         )
     return table

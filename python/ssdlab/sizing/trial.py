@@ -152,6 +152,28 @@ class Trial:
         return TOO_SHORT
 
     @property
+    def least_years(self) -> float | None:
+        """Years that it lasts at least by arithmetic, where the runs do not tell its lifetime."""
+        lives = [lifetime.of(results) for results in self.found]
+        bounds = [
+            it.host_bytes if it.host_bytes is not None else it.at_least_bytes
+            for it in lives
+            if it is not None
+        ]
+        known = [it for it in bounds if it is not None]
+        if len(known) < len(self.found) or not self.daily_bytes:
+            return None
+        return min(known) / self.daily_bytes / DAYS
+
+    def kept(self, goal: Goal) -> bool | None:
+        """Whether a goal is met; None if the seeds so far do not tell."""
+        kept = goal.kept(self.values(goal.figure))
+        if goal.figure != "years" or self.mean("years") is not None:
+            return kept
+        least = self.least_years
+        return True if least is not None and least >= goal.limit else kept
+
+    @property
     def overloaded(self) -> bool:
         """Whether requests waited ever longer."""
         return any("overloaded" in results.warning_names() for results in self.found)
@@ -184,14 +206,14 @@ class Trial:
 
     def verdict(self, goals: Sequence[Goal]) -> bool | None:
         """Whether all goals are met; None if the seeds so far do not tell."""
-        kept = [goal.kept(self.values(goal.figure)) for goal in goals]
+        kept = [self.kept(goal) for goal in goals]
         if False in kept:
             return False
         return None if None in kept else True
 
     def broken(self, goals: Sequence[Goal]) -> list[Goal]:
         """The goals that are not met for certain."""
-        return [goal for goal in goals if goal.kept(self.values(goal.figure)) is not True]
+        return [goal for goal in goals if self.kept(goal) is not True]
 
     def to_dict(self, goals: Sequence[Goal], years: float) -> dict[str, Any]:
         """The trial as `ssdlab size --json` has it."""
@@ -208,6 +230,7 @@ class Trial:
             "tbw_bytes": self.mean("tbw_bytes"),
             "drive_writes_per_day": self.writes_per_day(years),
             "years": None if lasts in (None, math.inf) else lasts,
+            "at_least_years": self.least_years if lasts is None else None,
             "unlimited": not self.writes,
             "lifetime_reason": self.why_unknown() if lasts is None else None,
         }

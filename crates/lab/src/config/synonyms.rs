@@ -44,8 +44,8 @@ pub const SYNONYMS: &[Synonym] = &[
     row("endurance", &["rated_cycles", "service_years"], LIFE),
     row("erase latency", &["timing.erase"], ""),
     row("erase time", &["timing.erase"], ""),
-    row("garbage collection", &["device.cleaning"], CLEANERS),
-    row("gc", &["device.cleaning"], CLEANERS),
+    row("garbage collection", &["cleaning.policy"], CLEANERS),
+    row("gc", &["cleaning.policy"], CLEANERS),
     row("gc policy", &["cleaning.policy"], CLEANERS),
     row("gc threshold", &["cleaning.min_free"], ""),
     row("hmb", MAP, ""),
@@ -97,7 +97,7 @@ pub const SYNONYMS: &[Synonym] = &[
     row("wa", &[], RESULT),
     row("waf", &[], RESULT),
     row("warmup", &["run.warm_up"], ""),
-    row("wear leveling", &["device.cleaning.levelling"], ""),
+    row("wear leveling", &["levelling.rule"], ""),
     row("working set", &["workload.footprint", "footprint"], ""),
     row("write amplification", &[], RESULT),
     row("write buffer", &["device.buffer.size", "device.buffer"], ""),
@@ -206,7 +206,7 @@ mod tests {
             ("queue_depth", "device.host_link.queue_depth"),
             ("op", "device.over_provisioning"),
             ("overprovisioning", "device.over_provisioning"),
-            ("gc", "device.cleaning;"),
+            ("gc", "cleaning.policy;"),
             ("bs", "workload.block_size"),
             ("slc", "device.slc_cache.dynamic"),
             ("waf", "a figure of the results"),
@@ -220,5 +220,16 @@ mod tests {
             " (here it is workload.outstanding or workload.classes.*.depth)"
         );
         assert_eq!(hint("chanels", None, &paths), None);
+    }
+
+    /// A cleaner is set by a key, not by the name of its table.
+    #[test]
+    fn words_for_cleaning_name_a_key_that_can_be_set() {
+        let paths = paths();
+        for word in ["gc", "garbage collection", "victim selection", "wear leveling"] {
+            let row = SYNONYMS.iter().find(|it| it.word == word).expect("it is a row");
+            let is_key = |term: &&str| paths.iter().any(|path| path.ends_with(&format!(".{term}")));
+            assert!(row.terms.iter().all(|term| is_key(&term)), "{word}");
+        }
     }
 }

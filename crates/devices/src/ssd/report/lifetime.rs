@@ -52,6 +52,9 @@ pub struct LifetimeReport {
     pub evenness: f64,
     /// What evenness may be less, as a share of it: blocks not erased yet may be of either kind.
     pub evenness_unsure: f64,
+    /// The same two of a load under which blocks take turns, so that differences between those it reaches do
+    /// not last: one that goes through its addresses in order, each as often as the others.
+    pub in_turns: [f64; 2],
     /// Bytes programmed / bytes the host wrote, in the measured interval.
     pub amplification: Option<f64>,
     /// What it would be more if cleaning had kept up with the host, as a share of it. Beyond the interval
@@ -89,7 +92,7 @@ impl Ssd {
         let share = |part: u64, whole: u64| (whole > 0).then(|| part as f64 / whole as f64);
         let amplification = share(counts.bytes_programmed, counts.host_bytes_written)
             .map(|each| each + self.slc_wear(counts.host_bytes_written));
-        let (rated, wear) = (self.mean_rating(), self.wear_at_end());
+        let (rated, [wear, in_turns]) = (self.mean_rating(), self.wear_at_end());
         // Pages that need cleaning: what is programmed, but by moving. In balance each victim's superseded
         // pages make room for as many of them.
         let new = ftl.counters.host_programs + ftl.counters.padding + ftl.counters.pair_copies;
@@ -105,6 +108,7 @@ impl Ssd {
             rated_cycles: rated,
             evenness: wear.evenness,
             evenness_unsure: wear.unsure,
+            in_turns: [in_turns.evenness, in_turns.unsure],
             amplification,
             out_of_balance: balanced.map(|balanced| balanced / programmed - 1.0),
             erases: ftl.counters.erases,
@@ -130,8 +134,9 @@ impl Ssd {
         (0..blocks).map(|it| f64::from(ratings.of(Block(it)))).sum::<f64>() / f64::from(blocks)
     }
 
-    /// How even wear will be at the end, from the erasures since the load began; or is, at the end.
-    fn wear_at_end(&self) -> WearAtEnd {
+    /// How even wear will be at the end, from the erasures since the load began; or is, at the end. Then the
+    /// same of a load under which blocks take turns.
+    fn wear_at_end(&self) -> [WearAtEnd; 2] {
         let (ftl, flash, geometry) = (&self.ftl, &self.flash, self.geometry());
         let ratings: Vec<f64> =
             (0..geometry.blocks()).map(|it| f64::from(flash.ratings().of(Block(it)))).collect();
@@ -139,7 +144,7 @@ impl Ssd {
         let erases = flash.erases();
         if ftl.has_ended() {
             let all: Vec<f64> = erases.iter().copied().map(f64::from).collect();
-            return WearAtEnd { evenness: moments(&all).0 / rated, unsure: 0.0 };
+            return [WearAtEnd { evenness: moments(&all).0 / rated, unsure: 0.0 }; 2];
         }
         let ageing = ftl.ageing();
         let at = |table: &[u32], block: usize| f64::from(table.get(block).copied().unwrap_or(0));
@@ -150,7 +155,8 @@ impl Ssd {
         });
         let losable = losable_share(geometry);
         let is_levelled = self.config.cleaning.levelling.rule != LevellingRule::None;
-        Seen::of(&parts.collect::<Vec<_>>(), is_levelled).at_end(rated, spread, losable)
+        let seen = Seen::of(&parts.collect::<Vec<_>>(), is_levelled);
+        [seen, seen.in_turns()].map(|it| it.at_end(rated, spread, losable))
     }
 }
 
@@ -188,7 +194,9 @@ impl Seen {
     ///
     /// Rates that last make blocks that were erased more often in one part be so in the other: their
     /// relative variance is the covariance of the parts / the product of their means, with the standard
-    /// error of a covariance. Where there is one part, all of its variance may last, or none.
+    /// error of a covariance. Where there is one part, all of its variance may last, or none; a part in which
+    /// blocks were erased less than once on average counts for none, because a block that was erased a short
+    /// while ago has not had its next turn, which looks like rates that change.
     fn of(parts: &[(f64, f64)], is_levelled: bool) -> Seen {
         let sums: Vec<f64> = parts.iter().map(|(first, second)| first + second).collect();
         let mean = moments(&sums).0;
@@ -203,7 +211,7 @@ impl Seen {
         let each = |of: fn(&(f64, f64)) -> f64| moments(&worn.iter().map(of).collect::<Vec<_>>());
         let (all, first, second) = (each(|it| it.0 + it.1), each(|it| it.0), each(|it| it.1));
         let most = (all.1 / all.0).powi(2);
-        let lasting = if first.0 > 0.0 && second.0 > 0.0 {
+        let lasting = if first.0 >= LEAST_TURNS && second.0 >= LEAST_TURNS {
             let products = worn.iter().map(|it| (it.0 - first.0) * (it.1 - second.0));
             let scale = first.0 * second.0;
             let found = products.sum::<f64>() / count / scale;
@@ -216,6 +224,17 @@ impl Seen {
         };
         let variance_worn = all.1 * all.1;
         Seen { mean, never, mean_worn: all.0, variance_worn, lasting, is_levelled }
+    }
+
+    /// The same erasures, of blocks that take turns: those not erased rest, once the others had two turns each,
+    /// and how the others differ is where in a round the load began and ended.
+    fn in_turns(self) -> Seen {
+        if self.mean_worn < 2.0 * LEAST_TURNS {
+            return Seen { mean_worn: 0.0, ..self };
+        }
+        // As many erasures as leave none spared by chance.
+        let mean = self.mean.max(MANY);
+        Seen { mean, variance_worn: 0.0, lasting: [0.0; 3], ..self }
     }
 
     /// The end of a drive with that rating (`spread` is its standard deviation over the blocks), which can
@@ -269,6 +288,12 @@ impl Seen {
 
 /// Standard errors within which a covariance is taken to lie.
 const ERRORS: f64 = 2.0;
+
+/// Mean erasures of a block in a part of the load from which it is told what lasts.
+const LEAST_TURNS: f64 = 1.0;
+
+/// Mean erasures after which chance has spared no block.
+const MANY: f64 = 100.0;
 
 /// Steps of a bisection, after which a float is as good as it becomes.
 const HALVINGS: usize = 60;

@@ -1,0 +1,163 @@
+//! How far the writes of a run reached: whether they have gone round the addresses that they cover.
+//!
+//! The lifetime of a drive is told from the blocks that a load erases. Those that hold addresses which it never
+//! writes rest, and those of addresses to which it has not come yet look the same. So it is counted where writes
+//! fall, in equal parts of the device.
+
+use engine::{Completion, Op};
+
+/// Parts of the device.
+const PARTS: u64 = 1024;
+/// The end of the run in which a load that has gone round reaches few new parts: this share of what it wrote.
+const LATE: f64 = 0.2;
+/// Of what it writes there this share may be to parts that it had not written before.
+const FEW: f64 = 0.05;
+/// Writes to a part, in the mean, before the next is reached, in which a load in order differs from one at
+/// random, which reaches half of the parts in 0.7 writes to each.
+const IN_ORDER: f64 = 4.0;
+
+/// How far a load has come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Reached {
+    /// It reaches new addresses up to its end.
+    StillNew {
+        /// About so many more take it round the whole device.
+        more_requests: u64,
+    },
+    /// It goes through its addresses in order, and has gone round at least once.
+    InTurns,
+    /// It has been everywhere.
+    All,
+}
+
+/// A part of the device.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    /// Sectors that had been written, everywhere, when this was written first.
+    first: u64,
+    /// Sectors written here.
+    sectors: u64,
+}
+
+/// Where the writes of a run fell.
+#[derive(Debug, Default)]
+pub(crate) struct Reach {
+    part_sectors: u64,
+    parts: Vec<Part>,
+    requests: u64,
+    writes: u64,
+    sectors: u64,
+}
+
+impl Reach {
+    pub(crate) fn new(capacity_sectors: u64) -> Reach {
+        let part_sectors = capacity_sectors.div_ceil(PARTS).max(1);
+        let parts = vec![Part::default(); capacity_sectors.div_ceil(part_sectors) as usize];
+        Reach { part_sectors, parts, ..Reach::default() }
+    }
+
+    /// Counts a request that was answered.
+    pub(crate) fn record(&mut self, completion: &Completion) {
+        self.requests += 1;
+        let request = &completion.request;
+        if request.op != Op::Write || !completion.status.is_ok() {
+            return;
+        }
+        self.writes += 1;
+        let sectors = u64::from(request.sectors);
+        let (mut at, end) = (request.lba.0, request.lba.0 + sectors);
+        while at < end {
+            let number = at / self.part_sectors;
+            let here = end.min((number + 1) * self.part_sectors) - at;
+            if let Some(part) = self.parts.get_mut(number as usize) {
+                if part.sectors == 0 {
+                    part.first = self.sectors;
+                }
+                part.sectors += here;
+            }
+            at += here;
+        }
+        self.sectors += sectors;
+    }
+
+    /// How far it came; `is_repeated` where what prepared the device were the same writes, all of them.
+    pub(crate) fn reached(&self, is_repeated: bool) -> Reached {
+        let mut touched: Vec<Part> =
+            self.parts.iter().copied().filter(|it| it.sectors > 0).collect();
+        let from = (1.0 - LATE) * self.sectors as f64;
+        let late = touched.iter().filter(|it| it.first as f64 >= from).map(|it| it.sectors);
+        let is_new = late.sum::<u64>() as f64 > FEW * LATE * self.sectors as f64;
+        if is_new && !is_repeated {
+            let rounds = self.parts.len() as f64 / touched.len() as f64 / (1.0 - LATE);
+            let more_requests = (self.requests as f64 * (rounds - 1.0).max(LATE)).ceil() as u64;
+            return Reached::StillNew { more_requests };
+        }
+        touched.sort_unstable_by_key(|it| it.first);
+        let Some(half) = touched.get(touched.len() / 2) else { return Reached::All };
+        let writes = half.first as f64 * self.writes as f64 / self.sectors as f64;
+        if writes > IN_ORDER * touched.len() as f64 && self.is_even(&touched) {
+            return Reached::InTurns;
+        }
+        Reached::All
+    }
+
+    /// Whether each part was written between n and n + 1 times, but where a load begins or ends in one.
+    fn is_even(&self, touched: &[Part]) -> bool {
+        let times = self.sectors / (touched.len() as u64 * self.part_sectors);
+        let range = times * self.part_sectors..=(times + 1) * self.part_sectors;
+        let others = touched.iter().filter(|it| !range.contains(&it.sectors)).count();
+        times > 0 && others * 100 <= touched.len().max(200)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::{Breakdown, Lba, Random, Request, Status, Xoshiro256};
+
+    /// What is said of writes of 8 sectors at these places, of 100,000, every other request being a read.
+    fn reached(places: impl Iterator<Item = u64>) -> Reached {
+        let mut reach = Reach::new(800_000);
+        for (id, place) in places.enumerate() {
+            for op in [Op::Read, Op::Write] {
+                let request = Request::new(id as u64, op, Lba(8 * place), 8);
+                let breakdown = Breakdown::default();
+                let status = Status::Ok;
+                reach.record(&Completion { request, submitted: 0, at: 1, breakdown, status });
+            }
+        }
+        reach.reached(false)
+    }
+
+    #[test]
+    fn a_load_in_order_has_to_go_round_and_is_told_how_far_that_is() {
+        let in_order = |writes: u64| reached((0..writes).map(|it| it % 100_000));
+        // A fifth of the device: another round and a quarter less that fifth, two requests each.
+        let Reached::StillNew { more_requests } = in_order(20_000) else { panic!("it is new") };
+        assert!((more_requests as f64 / 210_000.0 - 1.0).abs() < 0.02, "{more_requests}");
+        for writes in [100_000, 115_000] {
+            assert!(matches!(in_order(writes), Reached::StillNew { .. }), "{writes}");
+        }
+        for writes in [125_000, 185_000, 200_000, 1_030_000] {
+            assert_eq!(in_order(writes), Reached::InTurns, "{writes}");
+        }
+        // What was asked for is enough.
+        assert_eq!(in_order(20_000 + more_requests / 2 + 1), Reached::InTurns);
+    }
+
+    #[test]
+    fn a_load_at_random_has_been_everywhere_soon_and_takes_no_turns() {
+        let mut random = Xoshiro256::new(1, 0);
+        for writes in [5_000, 100_000, 1_000_000] {
+            assert_eq!(reached((0..writes).map(|_| random.below(100_000))), Reached::All);
+        }
+        // Runs of 50 from a random place.
+        let mut place = 0;
+        let runs = (0..300_000).map(|it| {
+            place = if it % 50 == 0 { random.below(99_000) } else { place + 1 };
+            place
+        });
+        assert_eq!(reached(runs), Reached::All);
+        assert_eq!(reached(std::iter::empty()), Reached::All);
+    }
+}
