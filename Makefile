@@ -100,6 +100,7 @@ test-valgrind:
 nightly: ## the tests, and all of them again that search or repeat, at full size: hours
 	@$(MAKE) test
 	SSDLAB_DEPTH=nightly $(STEP) "tests of Rust at full size" $(CARGO_TEST)
+	SSDLAB_DEPTH=nightly $(STEP) "budgets of all loads" $(MAKE) test-valgrind
 	$(STEP) "pools at full size" $(CARGO_TEST) --test tests pools:: -- --ignored
 	$(STEP) "planted mistakes" $(MAKE) prove-planted
 	$(STEP) "tests of Python at full size" $(PYTEST) -m nightly

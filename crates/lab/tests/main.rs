@@ -16,6 +16,8 @@ mod in_force;
 mod instructions;
 mod large;
 mod laws;
+#[path = "../benches/loads/mod.rs"]
+mod loads;
 mod net;
 mod original_arrays;
 mod original_simulator;
@@ -24,6 +26,7 @@ mod reference;
 mod requests;
 mod scale;
 mod snapshot;
+mod speed;
 mod steady;
 mod streams;
 mod threads;
