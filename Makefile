@@ -106,6 +106,7 @@ test-valgrind:
 nightly: ## the tests, and all of them again that search or repeat, at full size: hours
 	@$(MAKE) test
 	SSDLAB_DEPTH=nightly $(STEP) "tests of Rust at full size" $(CARGO_TEST) $(EVERY)
+	SSDLAB_DEPTH=nightly $(STEP) "budgets of all loads" $(MAKE) test-valgrind
 	$(STEP) "pools and drives at full size" $(CARGO_TEST) --test tests -- --ignored pools:: large::
 	$(STEP) "planted mistakes" $(MAKE) prove-planted
 	$(STEP) "tests of Python at full size" $(PYTEST) -m nightly

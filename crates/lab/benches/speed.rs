@@ -1,135 +1,171 @@
-//! Is it fast? The three figures that the engine is held to, on the baseline drive (32 GiB, 4 KiB
-//! pages, 8,388,608 flash pages), one core: `cargo bench` (or `make bench`).
+//! Is it fast? What a request takes on devices as they ship: `cargo bench -p lab --bench speed` (or `make bench`), one
+//! device with `-- only tlc-enterprise`. With `SSDLAB_UPDATE=1` it writes `docs/speed.md`, from which README has its
+//! figures (`SSDLAB_UPDATE=1 cargo test -p lab speed::`).
 //!
-//! The last run (2 shared vCPUs of an Intel Xeon, on which others compiled; a quiet machine does up to twice as much):
-//!
-//! ```text
-//! figure                                                    goal         measured
-//! random 4 KiB reads, closed loop of 32, requests/s         3.0 M        6.9 M
-//! steady random writes, blocking, page operations/s         3.0 M        11.4 M
-//! steady random writes, interleaved, page operations/s      3.0 M        8.3 M
-//! memory per flash page, bytes (all of the process)         10 + 50 MB   10.4
-//! ```
-//!
-//! A page operation is a flash page read or programmed, for the host or by cleaning.
-//!
-//! Devices under like loads, each drive in steady state: M requests a CPU second. Sequential requests are of 256 KiB on
-//! drives and on arrays.
-//!
-//! ```text
-//!                           agrawal2008   tlc     qlc     nearline-24tb   five of 2008   five of tlc
-//! random 4 KiB reads              7.41    2.69    2.83            1.93           4.60          1.36
-//! steady random writes            1.47    1.24    0.50            1.15           0.26          0.21
-//! sequential reads                0.44    0.16    0.77            3.07           0.31          0.09
-//! sequential writes              0.067   0.084   0.186            6.15          0.017         0.018
-//! ```
-//!
-//! Instructions, which other work does not change, are in `instructions.rs`.
-//!
-//! A steady random write of `tlc-enterprise` programs 4.2 pages. A drive with a buffer needs 8 bytes a logical page: 4 of the map, and 4 for the stamp in
-//! the flash of each page that was ever programmed.
+//! The engine is held to three figures on `agrawal2008`: 3 million random reads a second, 3 million flash operations
+//! of steady random writes a second, and 10 bytes of memory a flash page beside 50 MB.
 
-use lab::{Experiment, Progress, RunSettings, preset_layer, run, set_layer};
-use std::collections::BTreeMap;
+mod loads;
+
+use loads::count::{ROUND, be_counted, instructions, prepare, run_in};
+use loads::{LOADS, Load};
+use std::fmt::Write as _;
 use std::ops::ControlFlow;
+use std::path::Path;
+use std::process::Command;
 
+/// Of `agrawal2008`.
 const FLASH_PAGES: f64 = 8_388_608.0;
-const FIGURES: [&str; 2] = ["requests_per_second", "page_operations_per_second"];
+/// Instructions of a run by the clock, about: a second.
+const LONG: f64 = 3e9;
+/// The processor's clock is read after stretches of at least this, as the kernel counts in milliseconds, s.
+const STRETCH: f64 = 0.05;
+/// The folder of prepared states, for the run that is counted.
+const FOLDER: &str = "SSDLAB_BENCH_STATES";
 
-/// A device that is measured: its name and settings.
-type Device = (&'static str, &'static [&'static str]);
+const HEAD: &str = "# Speed
 
-/// The baseline, drives of today, a disk, and arrays with parity of both kinds of drives.
-const DEVICES: [Device; 6] = [
-    ("agrawal2008", &["device.preset=agrawal2008", STEADY]),
-    ("tlc-enterprise", &["device.preset=tlc-enterprise", STEADY]),
-    ("qlc-enterprise", &["device.preset=qlc-enterprise", STEADY]),
-    ("nearline-24tb", &["device.preset=nearline-24tb"]),
-    (
-        "five of agrawal2008",
-        &[ARRAY, FIVE, PARITY, "device.member.preset=agrawal2008", STEADY, DEEP],
-    ),
-    (
-        "five of tlc-enterprise",
-        &[ARRAY, FIVE, PARITY, "device.member.preset=tlc-enterprise", STEADY, DEEP],
-    ),
-];
-const STEADY: &str = "run.precondition=random:1";
-const ARRAY: &str = "device.kind=array";
-const FIVE: &str = "device.members=5";
-const PARITY: &str = "device.redundancy=parity";
-const DEEP: &str = "workload.outstanding=160";
+What a request takes of one core, on devices as they ship. Drives are in steady state: full, and written twice over
+at random before the run. Reads and writes at random are of 4 KiB over the whole device, 32 outstanding
+(160 on five drives, 192 on six); sequential ones are of 128 KiB.
 
-/// What all of them are asked: name, workload, requests.
-const LOADS: [(&str, &str, u64); 4] = [
-    ("random 4 KiB reads", "random-read", 400_000),
-    ("steady random writes", "random-write", 200_000),
-    ("sequential reads", "sequential-read", 40_000),
-    ("sequential writes", "sequential-write", 40_000),
-];
-/// Rounds in which all take their turn.
-const ROUNDS: usize = 3;
+Instructions are counted by valgrind: they are the same in every run and beside any other work. A flash operation is a
+flash page that is read or programmed, for the host or by cleaning. Requests a CPU second are the median of stretches of
+one run, and depend on the machine and on what else it does.
 
-/// The best of three runs on the baseline drive, by `elapsed.<figure>`.
-fn best(workload: &str, settings: &[&str], figure: &str) -> f64 {
-    best_on("agrawal2008", workload, settings)[figure]
-}
+This page is generated: `SSDLAB_UPDATE=1 cargo bench -p lab --bench speed`.
+";
 
-/// The best of three runs on a device: `elapsed.<figure>` by figure.
-fn best_on(device: &str, workload: &str, settings: &[&str]) -> BTreeMap<&'static str, f64> {
-    let presets = [("device", device), ("workload", workload)];
-    let presets = presets.map(|(kind, name)| preset_layer(kind, name).expect("a preset"));
-    let mut layers = Vec::from(presets);
-    layers.extend(settings.iter().map(|setting| set_layer(setting).expect("a key")));
-    let experiment = Experiment::from_layers(&layers).expect("a valid experiment");
-    let once = || {
-        let results = run(&experiment, &RunSettings::default(), &mut |_| ControlFlow::Continue(()));
-        let results: serde_json::Value =
-            serde_json::from_str(&results.expect("it runs")).expect("results are JSON");
-        FIGURES.map(|figure| results["elapsed"][figure].as_f64().expect("a number"))
-    };
-    let runs = [once(), once(), once()];
-    let best = |place: usize| runs.iter().map(|run| run[place]).fold(0.0, f64::max);
-    FIGURES.iter().enumerate().map(|(place, figure)| (*figure, best(place))).collect()
-}
-
-/// The most memory that this process ever had resident, bytes; `None` where the system does not say.
-fn peak_memory() -> Option<f64> {
-    #[expect(clippy::disallowed_methods, reason = "a bench may ask the system")]
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    Some(line.split_whitespace().nth(1)?.parse::<f64>().ok()? * 1024.0)
+/// What was measured of a load.
+struct Row {
+    instructions: f64,
+    /// Flash operations a request, where there is flash.
+    operations: Option<f64>,
+    per_second: f64,
 }
 
 fn main() {
-    // `cargo bench -p lab --bench speed -- only tlc-enterprise`
-    let mut arguments = std::env::args().skip_while(|word| word != "only");
-    if let Some(only) = arguments.nth(1) {
-        return compare(Some(&only));
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("count") => {
+            let folder = std::env::var(FOLDER).expect("a folder");
+            be_counted(Path::new(&folder), &LOADS[arguments[1].parse::<usize>().expect("a place")]);
+        }
+        Some("memory") => println!("{}", memory_of_reads()),
+        _ => measure(&arguments),
     }
-    let reads = best("random-read", &["workload.requests=4000000"], "requests_per_second");
-    let figure = "page_operations_per_second";
-    let write = |time: &str| {
-        let time = format!("cleaning.time={time}");
-        let settings = ["workload.requests=1000000", "run.precondition=random:1", &time];
-        best("random-write", &settings, figure)
+}
+
+/// Measures all devices, or one.
+fn measure(arguments: &[String]) {
+    let only = arguments.iter().skip_while(|word| *word != "only").nth(1);
+    let mut page = HEAD.to_owned();
+    let _ = writeln!(page, "\n{}\n", circumstances());
+    page.push_str("| device | load | instructions a request | flash operations a request |");
+    page.push_str(" instructions a flash operation | million requests a CPU second |\n");
+    page.push_str("|---|---|---|---|---|---|\n");
+    print!("{page}");
+    let mut folder = tempfile::tempdir().expect("a folder");
+    for (place, load) in LOADS.iter().enumerate() {
+        if only.is_some_and(|only| only != load.device) {
+            continue;
+        }
+        // States of the device before are not wanted any more, and take much room.
+        if place.checked_sub(1).is_some_and(|before| LOADS[before].device != load.device) {
+            folder = tempfile::tempdir().expect("a folder");
+        }
+        let row = match measured(folder.path(), place, load) {
+            Ok(row) => row,
+            Err(why) => return println!("not counted: {why}"),
+        };
+        let each = |operations: f64| format!("{:.0}", row.instructions / operations);
+        let line = format!(
+            "| {} | {} | {:.0} | {} | {} | {:.3} |\n",
+            load.device,
+            load.name,
+            row.instructions,
+            row.operations.map_or(String::new(), |it| format!("{it:.2}")),
+            row.operations.map_or(String::new(), each),
+            row.per_second / 1e6,
+        );
+        print!("{line}");
+        page.push_str(&line);
+    }
+    let own = std::env::current_exe().expect("a program knows where it is");
+    let said = Command::new(own).arg("memory").output().expect("it runs").stdout;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    let line = format!(
+        "\nThe whole process takes {:.1} bytes of memory a flash page of `agrawal2008` at most, while it is read.\n",
+        said.trim().parse::<f64>().expect("bytes") / FLASH_PAGES
+    );
+    print!("{line}");
+    page.push_str(&line);
+    if only.is_none() && std::env::var_os("SSDLAB_UPDATE").is_some() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/speed.md");
+        std::fs::write(path, page).expect("docs/speed.md can be written");
+    }
+}
+
+fn measured(folder: &Path, place: usize, load: &Load) -> Result<Row, String> {
+    prepare(folder, load);
+    let folder_text = folder.to_str().ok_or("a folder whose name is no text")?;
+    let instructions = instructions(&["count", &place.to_string()], (FOLDER, folder_text))?;
+    let rounds = ((LONG / instructions) as u64 / ROUND).max(3);
+    let before = operations_of(&run_in(folder, load, load.first * ROUND, &mut |_| GO_ON));
+    let mut cuts = Vec::new();
+    let requests = (load.first + rounds) * ROUND;
+    let results = run_in(folder, load, requests, &mut |progress| {
+        let now = on_core();
+        if cuts.last().is_none_or(|(_, at)| now - at >= STRETCH) {
+            cuts.push((progress.done, now));
+        }
+        GO_ON
+    });
+    let mut rates: Vec<f64> = cuts
+        .windows(2)
+        .skip_while(|pair| pair[0].0 < load.first * ROUND)
+        .map(|pair| (pair[1].0 - pair[0].0) as f64 / (pair[1].1 - pair[0].1))
+        .collect();
+    rates.sort_by(f64::total_cmp);
+    let operations = operations_of(&results) - before;
+    Ok(Row {
+        instructions,
+        operations: (operations > 0.0).then_some(operations / (rounds * ROUND) as f64),
+        per_second: *rates.get(rates.len() / 2).ok_or("a run too short for its rate")?,
+    })
+}
+
+const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
+
+/// The flash operations of a run.
+fn operations_of(results: &Option<serde_json::Value>) -> f64 {
+    let elapsed = &results.as_ref().expect("nothing ends it")["elapsed"];
+    let figure = |name: &str| elapsed[name].as_f64().expect("a number");
+    figure("page_operations_per_second") * figure("wall_seconds")
+}
+
+/// Date, build and machine.
+fn circumstances() -> String {
+    let says = |program: &str, args: &[&str]| {
+        let said = Command::new(program).args(args).output().map(|it| it.stdout);
+        String::from_utf8_lossy(&said.unwrap_or_default()).trim().to_owned()
     };
-    let (blocking, interleaved) = (write("blocking"), write("interleaved"));
-    let rows = [
-        ("random 4 KiB reads, closed loop of 32, requests/s", "3.0 M", millions(reads)),
-        ("steady random writes, blocking, page operations/s", "3.0 M", millions(blocking)),
-        ("steady random writes, interleaved, page operations/s", "3.0 M", millions(interleaved)),
-        (
-            "memory per flash page, bytes (all of the process)",
-            "10 + 50 MB",
-            peak_memory().map_or("unknown".into(), |b| format!("{:.1}", b / FLASH_PAGES)),
-        ),
-    ];
-    println!("{:<57} {:<12} measured", "figure", "goal");
-    for (figure, goal, measured) in rows {
-        println!("{figure:<57} {goal:<12} {measured}");
-    }
-    compare(None);
+    let manifest: toml::Table =
+        include_str!("../../../Cargo.toml").parse().expect("the manifest is TOML");
+    let profile = manifest["profile"]["release"].as_table().expect("a profile");
+    let profile = profile.iter().map(|(key, value)| format!("{key} = {value}"));
+    #[expect(clippy::disallowed_methods, reason = "a bench may ask the system")]
+    let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = processors.lines().find(|line| line.starts_with("model name"));
+    let model = model.and_then(|line| line.split(": ").nth(1)).unwrap_or("an unknown processor");
+    format!(
+        "Measured on {} by {}, `{}` (`{}`), on {model}, {} cores.",
+        says("date", &["-u", "+%F"]),
+        says("rustc", &["--version"]),
+        if cfg!(debug_assertions) { "debug" } else { "release" },
+        profile.collect::<Vec<_>>().join(", "),
+        std::thread::available_parallelism().map_or(1, usize::from),
+    )
 }
 
 /// How long this thread has had a core (Linux), s.
@@ -140,43 +176,17 @@ fn on_core() -> f64 {
     first.expect("the kernel counts it") / 1e9
 }
 
-/// Requests a CPU second of a run once it is under way: neither building nor preparing the device counts.
-fn rate_on(settings: &[&str], workload: &str, requests: u64) -> f64 {
-    let mut layers = vec![preset_layer("workload", workload).expect("a preset")];
-    let requests = format!("workload.requests={requests}");
-    let settings = settings.iter().copied().chain([requests.as_str()]);
-    layers.extend(settings.map(|setting| set_layer(setting).expect("a key")));
-    let experiment = Experiment::from_layers(&layers).expect("a valid experiment");
-    let mut seen = Vec::new();
-    let mut look = |progress: &Progress| {
-        if progress.phase == "running" {
-            seen.push((progress.done, on_core()));
-        }
-        ControlFlow::Continue(())
+/// The most memory that this process ever had resident (Linux) after reads of `agrawal2008` at random, bytes.
+fn memory_of_reads() -> f64 {
+    let load = Load {
+        on: &["device.preset=agrawal2008"],
+        ..LOADS[loads::place("agrawal2008", loads::READS)]
     };
-    run(&experiment, &RunSettings::default(), &mut look).expect("it runs");
-    let [(from, began), .., (to, ended)] = seen[..] else { panic!("a run of some length") };
-    (to - from) as f64 / (ended - began)
-}
-
-/// Devices under like loads, all of them or one: medians of rounds in turn.
-fn compare(only: Option<&str>) {
-    println!("\n{:<24} {:<24} {:>24}", "load", "device", "requests a CPU second");
-    let devices = || DEVICES.iter().filter(|(name, _)| only.is_none_or(|only| *name == only));
-    let rows = || LOADS.iter().flat_map(|load| devices().map(move |device| (load, device)));
-    let mut rates = vec![Vec::new(); rows().count()];
-    for _ in 0..ROUNDS {
-        for (((_, workload, requests), (_, settings)), rates) in rows().zip(&mut rates) {
-            rates.push(rate_on(settings, workload, *requests));
-        }
-    }
-    for (((load, ..), (device, _)), mut rates) in rows().zip(rates) {
-        rates.sort_by(f64::total_cmp);
-        let median = rates[rates.len() / 2];
-        println!("{load:<24} {device:<24} {:>24}", format!("{:.3} M", median / 1e6));
-    }
-}
-
-fn millions(rate: f64) -> String {
-    format!("{:.1} M", rate / 1e6)
+    let nowhere = tempfile::tempdir().expect("a folder");
+    run_in(nowhere.path(), &load, 100 * ROUND, &mut |_| GO_ON);
+    #[expect(clippy::disallowed_methods, reason = "a bench may ask the system")]
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
+    kilobytes.expect("the kernel counts it") * 1024.0
 }

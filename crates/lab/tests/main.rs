@@ -19,6 +19,8 @@ mod in_force;
 mod instructions;
 mod large;
 mod laws;
+#[path = "../benches/loads/mod.rs"]
+mod loads;
 mod net;
 mod original_arrays;
 mod original_simulator;
@@ -28,6 +30,7 @@ mod reference;
 mod requests;
 mod scale;
 mod snapshot;
+mod speed;
 mod steady;
 mod streams;
 mod threads;

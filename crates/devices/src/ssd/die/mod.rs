@@ -6,8 +6,8 @@
 //!
 //! There are two executors. Without a write buffer, `units.rs` and `lanes.rs` run fused operations (read, program,
 //! move, copy-back, merge, erase), one event each where nothing can interfere. With one, `dies.rs` loads, senses
-//! and programs plane by plane. One executor for both costs too much: a random read of `agrawal2008` takes 2,210
-//! instructions in the build of the tests on units, and 2,630 on dies.
+//! and programs plane by plane. One executor for both costs too much: `docs/speed.md` has the random
+//! reads of `agrawal2008` on units, and, with a buffer, on dies.
 //!
 //! Buses are reserved late: an operation holds its unit throughout, but takes the bus only when it reaches the
 //! stage that needs it. Operations reach a bus in order of time, so first come first served needs no queue, and the
