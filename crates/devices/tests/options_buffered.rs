@@ -38,6 +38,12 @@ const READ_LATER: Load = |n, pages, _| {
     (op, (n / 2 + pages - if n % 2 == 0 { 0 } else { 450 }) % pages, 1)
 };
 
+/// Writes in order, and then reads for a while: no write waits, and an SLC cache has time to fold.
+const WRITES_AND_RESTS: Load = |n, pages, random| match (n / 4_000, n % 4_000) {
+    (round, number @ 0..2_000) => (Op::Write, (round * 2_000 + number) % pages, 1),
+    _ => (Op::Read, random.below(pages), 1),
+};
+
 const RETRY: Figure = |o| o.mean_of(|c| c.breakdown[latency::RETRY]);
 const LOST: Figure = |o| o.completions.iter().filter(|c| !c.status.is_ok()).count() as f64;
 const WARNED: Figure = |o| f64::from(o.report.health.critical_warning());
@@ -357,7 +363,8 @@ pub fn rows() -> Vec<Row> {
         slc("device.slc_cache.static", words("0B", "6MiB"), SEQUENTIAL_WRITES, (CAPACITY, Less)),
         // All of it goes through the cache, or what is more than it holds does not.
         full("device.slc_cache.when_full", words("direct", "fold"), (IN_SLC, More)).requests(6000),
-        full("device.slc_cache.reuse", words("any", "empty"), (IN_SLC, Less))
+        slc("device.slc_cache.reuse", words("any", "empty"), WRITES_AND_RESTS, (IN_SLC, Less))
+            .given("device.slc_cache.limit", json!("8MiB"))
             .given("device.slc_cache.fold_after", json!("1us")),
         full("device.slc_cache.rated_cycles", [json!(100_000), json!(10_000_000)], (WORN, Less))
             .given("device.slc_cache.fold", json!("eager")),
@@ -380,7 +387,8 @@ pub fn rows() -> Vec<Row> {
             .given("device.buffer.size", json!("1MiB"))
             .requests(10_000),
         full("device.slc_cache.fold", words("lazy", "eager"), (FOLDED, More)),
-        full("device.slc_cache.fold_after", words("1us", "1s"), (FOLDED, Less)),
+        slc("device.slc_cache.fold_after", words("1us", "1s"), WRITES_AND_RESTS, (FOLDED, Less))
+            .given("device.slc_cache.limit", json!("8MiB")),
         full("device.slc_cache.fold_share", [json!(0.0), json!(0.5)], (FOLDED, More)),
         full("device.slc_cache.fold_rate", words("20MB/s", "1GB/s"), (FOLDED, More))
             .given("device.slc_cache.fold", json!("eager")),
