@@ -328,7 +328,7 @@ def test_the_five_minute_rule_of_the_articles():
     for row in reckoned:
         assert row.simulated == pytest.approx(row.published, rel=0.03), row.name
     verdicts = [row.verdict for row in item.rows if row not in reckoned]
-    assert verdicts == ["fitted", "fitted", "info", "info", "info", "pass"]
+    assert verdicts == ["fitted", "fitted", "info", "info", "info", "info", "pass"]
 
 
 def test_the_rule_for_a_drive_in_its_state(results):
