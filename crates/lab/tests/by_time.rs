@@ -66,7 +66,8 @@ fn what_a_law_does_not_state_takes_as_long_as_the_quickest_that_it_does() {
 /// Every preset but those of which no key says that a command takes any time.
 #[test]
 fn trims_take_time_on_every_preset_that_has_a_link_or_firmware() {
-    let timeless = ["agrawal2008", "agrawal2008-array-6", "agrawal2008-array-10", "null"];
+    let timeless =
+        ["agrawal2008", "agrawal2008-array-6", "agrawal2008-array-10", "mlc-2008", "null"];
     let (mut tried, mut still) = (0, Vec::new());
     for (name, _) in lab::list("devices").unwrap() {
         // Members of these are the drives above, or they take no trims.
