@@ -30,8 +30,8 @@ What a request takes of one core, on devices as they ship. Drives are in steady 
 at random before the run. Reads and writes at random are of 4 KiB over the whole device, 32 outstanding
 (160 on five drives, 192 on six); sequential ones are of 128 KiB.
 
-Instructions are counted by valgrind: they are the same in every run and beside any other work. A flash operation is a
-flash page that is read or programmed, for the host or by cleaning. Requests a CPU second are the median of stretches of
+Instructions are counted by valgrind: two runs differ by less than a thousandth, whatever else the machine does. A flash
+operation is a flash page that is read or programmed, for the host or by cleaning. Requests a CPU second are the median of stretches of
 one run, and depend on the machine and on what else it does.
 
 This page is generated: `SSDLAB_UPDATE=1 cargo bench -p lab --bench speed`.
