@@ -1,7 +1,7 @@
 //! Is what README says of speed what was measured? `SSDLAB_UPDATE=1 cargo test -p lab speed::` writes README's
 //! sentence anew, from the table that `benches/speed.rs` writes.
 
-use crate::loads::{LOADS, READS, WRITES};
+use crate::loads::LOADS;
 
 const TABLE: &str = include_str!("../../../docs/speed.md");
 
@@ -28,17 +28,17 @@ const ENDS: &str = "[the table](docs/speed.md), `make bench`).";
 /// What README says of speed.
 fn sentence() -> String {
     let (tlc, old) = ("tlc-enterprise", "agrawal2008");
-    let operations: f64 = row(tlc, WRITES)[3].parse().expect("a number");
+    let operations: f64 = row(tlc, "random writes")[3].parse().expect("a number");
     let memory = TABLE.split_once(" bytes of memory").expect("memory").0.rsplit(' ').next();
     let memory: f64 = memory.and_then(|it| it.parse().ok()).expect("a number");
     format!(
         "{BEGINS}on one core, {} million random reads or {} million steady random writes a second on\na current TLC \
          drive (`{tlc}`; each write takes {operations:.1} flash operations, with those of cleaning),\nand {} and {} \
          million on the simpler drive of 2008, in {memory:.0} bytes of memory per flash page\n({ENDS}",
-        rate(tlc, READS),
-        rate(tlc, WRITES),
-        rate(old, READS),
-        rate(old, WRITES),
+        rate(tlc, "random reads"),
+        rate(tlc, "random writes"),
+        rate(old, "random reads"),
+        rate(old, "random writes"),
     )
 }
 

@@ -27,7 +27,8 @@ pub(crate) fn run_in(
 ) -> Option<Value> {
     let mut layers = vec![preset_layer("workload", load.workload).expect("a preset")];
     let requests = format!("workload.requests={requests}");
-    let settings = load.on.iter().chain(load.settings).copied().chain([requests.as_str()]);
+    let device = load.on.iter().flat_map(|texts| texts.split("; "));
+    let settings = device.chain(load.settings.iter().copied()).chain([requests.as_str()]);
     layers.extend(settings.map(|setting| set_layer(setting).expect("a key")));
     let experiment = Experiment::from_layers(&layers).expect("a valid experiment");
     let cache = CacheSettings {
@@ -51,20 +52,16 @@ pub(crate) fn run_in(
     Some(serde_json::from_str(&results.expect("it runs")).expect("results are JSON"))
 }
 
-/// The requests of the run that is counted: it is ended before.
-fn requests(load: &Load) -> u64 {
-    (load.first + load.rounds + 1) * ROUND
-}
-
 /// Prepares the drive of a load, so that its state is in the folder.
 pub(crate) fn prepare(folder: &Path, load: &Load) {
-    run_in(folder, load, requests(load), &mut |_| ControlFlow::Break(()));
+    run_in(folder, load, 1, &mut |_| ControlFlow::Continue(()));
 }
 
 /// The run that is counted.
 pub(crate) fn be_counted(folder: &Path, load: &Load) {
     let mut reports = 0;
-    let ended = run_in(folder, load, requests(load), &mut |progress| {
+    let more = (load.first + load.rounds + 1) * ROUND;
+    let ended = run_in(folder, load, more, &mut |progress| {
         reports += 1;
         let (first, last) = (reports == load.first, reports == load.first + load.rounds);
         if first || last {
