@@ -106,7 +106,7 @@ def test_show_finds_whatever_has_that_name(ssdlab, refused):
     for name in ("transient", "table1", "msr", "sata-300", "hynix-176l-tlc"):
         assert name in ssdlab("show", name).stdout
     assert "did you mean greedy" in refused("show", "gredy")
-    assert "called device.cleaning here: ssdlab keys 'gc'" in refused("show", "GC")
+    assert "called cleaning.policy, device.cleaning here: ssdlab keys 'gc'" in refused("show", "GC")
     assert "nothing is called" in refused("show", "zzz")
 
 

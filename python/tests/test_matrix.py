@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 import ssdlab
-from ssdlab.foreign import disksim
+from ssdlab.foreign.given import Given
 from ssdlab.foreign.parv import Block, Value
+from ssdlab.foreign.ssdmodel import ssd_keys
 
 TABLE = Path(__file__).with_name("original_2008.tsv")
 SHARED = Path(__file__).resolve().parents[3] / "shared"
@@ -38,7 +39,7 @@ SLOW_TIME_SCALE = {"reserve__w_rw4k__res5_cb1": 3, "reserve__w_rw4k__res8_cb1": 
 def settings(name, workload, requests, c):
     """The drive of a run as its parameters are converted, and keys of the stream."""
     given = {key: Value(str(value), 1) for key, value in c.items()}
-    device = disksim.ssd_keys(disksim.Given(Path(name), Block("ssdmodel_ssd", "SSD", 1, given)))
+    device = ssd_keys(Given(Block(Path(name), "ssdmodel_ssd", "SSD", 1, given)))
     keys = {}
     if c["Allocation pool logic"] == 0:
         if "__sync" in name:

@@ -63,7 +63,8 @@ def test_zones_are_refused_where_there_are_none(tmp_path):
     with pytest.raises(ssdlab.InputError, match="this device has none"):
         path = tmp_path / "zones.csv"
         path.write_text("0,reset,0,512\n")
-        ssdlab.run(workload={"kind": "trace", "path": str(path), "columns": TABLE})
+        trace = {"workload.path": str(path), "workload.columns": TABLE}
+        ssdlab.run(set={"workload.kind": "trace"} | trace)
     with pytest.raises(ssdlab.InputError, match="zonemode=zbd needs a device of zones"):
         ssdlab.run(workload={"kind": "fio", "job": JOB})
     with pytest.raises(ssdlab.InputError, match="cleaning"):

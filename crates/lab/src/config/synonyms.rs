@@ -44,8 +44,8 @@ pub const SYNONYMS: &[Synonym] = &[
     row("endurance", &["rated_cycles", "service_years"], LIFE),
     row("erase latency", &["timing.erase"], ""),
     row("erase time", &["timing.erase"], ""),
-    row("garbage collection", &["cleaning.policy"], CLEANERS),
-    row("gc", &["cleaning.policy"], CLEANERS),
+    row("garbage collection", &["cleaning.policy", "device.cleaning"], CLEANERS),
+    row("gc", &["cleaning.policy", "device.cleaning"], CLEANERS),
     row("gc policy", &["cleaning.policy"], CLEANERS),
     row("gc threshold", &["cleaning.min_free"], ""),
     row("hmb", MAP, ""),
@@ -97,7 +97,7 @@ pub const SYNONYMS: &[Synonym] = &[
     row("wa", &[], RESULT),
     row("waf", &[], RESULT),
     row("warmup", &["run.warm_up"], ""),
-    row("wear leveling", &["levelling.rule"], ""),
+    row("wear leveling", &["levelling.rule", "device.cleaning.levelling"], ""),
     row("working set", &["workload.footprint", "footprint"], ""),
     row("write amplification", &[], RESULT),
     row("write buffer", &["device.buffer.size", "device.buffer"], ""),
@@ -125,21 +125,20 @@ pub fn synonym(word: &str) -> Option<&'static Synonym> {
     SYNONYMS.iter().find(|row| plain(row.word) == word)
 }
 
-/// Which of the keys a synonym means: those that end so, or else the section.
+/// Which of the keys a synonym means: those that end so, or else, where none does, the section. A section has no value.
 fn meant<'a>(row: &Synonym, paths: &[&'a str]) -> Vec<&'a str> {
     let mut found: Vec<&str> = Vec::new();
     for term in row.terms {
         let ends = |path: &&&str| {
             path.strip_suffix(term).is_some_and(|before| before.is_empty() || before.ends_with('.'))
         };
-        let before = found.len();
         for path in paths.iter().filter(ends) {
             if !found.contains(path) {
                 found.push(path);
             }
         }
         let below = paths.iter().find(|path| path.starts_with(&format!("{term}.")));
-        if let (Some(below), true) = (below, found.len() == before) {
+        if let (Some(below), true) = (below, found.is_empty()) {
             found.push(&below[..term.len()]);
         }
     }
@@ -228,8 +227,14 @@ mod tests {
         let paths = paths();
         for word in ["gc", "garbage collection", "victim selection", "wear leveling"] {
             let row = SYNONYMS.iter().find(|it| it.word == word).expect("it is a row");
-            let is_key = |term: &&str| paths.iter().any(|path| path.ends_with(&format!(".{term}")));
-            assert!(row.terms.iter().all(|term| is_key(&term)), "{word}");
+            let is_key = |term: &str| paths.iter().any(|path| path.ends_with(&format!(".{term}")));
+            assert!(
+                meant(row, &paths.iter().map(String::as_str).collect::<Vec<_>>())
+                    .iter()
+                    .all(|path| { paths.iter().any(|it| it == path) }),
+                "{word}"
+            );
+            assert!(is_key(row.terms[0]), "{word}");
         }
     }
 }

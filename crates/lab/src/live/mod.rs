@@ -169,8 +169,8 @@ fn serve(
     let floor = doors.measure(settings, given_floor)?;
     let orders = settings.control.as_deref().map(Orders::new).transpose().map_err(from_nbd)?;
     let mut watcher = Watcher {
-        simulated: Collected::default(),
-        measured: Collected::default(),
+        simulated: Collected::of(Vec::new(), 0, capacity / engine::SECTOR_BYTES),
+        measured: Collected::of(Vec::new(), 0, capacity / engine::SECTOR_BYTES),
         first: None,
         last: 0,
         recorder: recorder.as_ref().map(|recorder| recorder.records.clone()),

@@ -294,7 +294,7 @@ impl BlockBuffer {
 
     /// The pages of a block that its padding makes whole: those of the pools in which something of it was written.
     fn padded(&self, place: u32) -> Vec<(u64, Lpn)> {
-        let mut written = vec![false; self.pools as usize];
+        let mut written = memory::zeroed::<bool>(self.pools as usize);
         for (page, lpn) in self.pages_of(place) {
             written[self.pool_of_page(lpn.0) as usize] |= self.dirty_of(place, page) > 0;
         }
