@@ -138,7 +138,7 @@ def _endurance(life: lifetime.Lifetime) -> KeyFigure:
     """What the host may write to the drive under this load, where that is known."""
     if life.host_bytes is None or life.drive_writes_per_day is None:
         if life.at_least_bytes is not None:
-            least = f"at least {readable.traffic(life.at_least_bytes)}"
+            least = f"≥ {readable.traffic(life.at_least_bytes)}"
             return KeyFigure("Endurance", least, "by arithmetic: the run is too short to tell")
         return KeyFigure(
             "Endurance", "not limited" if life.unlimited else "not known", life.why_not
