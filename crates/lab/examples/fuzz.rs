@@ -4,7 +4,7 @@
 //!
 //! An experiment that takes longer than some minutes is named as one that hangs, and ends the search.
 
-#[allow(dead_code, reason = "each program uses its part")]
+#[allow(dead_code, unreachable_pub, reason = "each program uses its part, and nothing is outside")]
 #[path = "../tests/net/mod.rs"]
 mod net;
 

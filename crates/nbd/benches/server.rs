@@ -6,6 +6,7 @@
 //! `cargo bench -p nbd -- PATH [NS]`, it serves at that socket until it is killed, for other clients, a device
 //! with a latency of NS nanoseconds.
 
+#[allow(unreachable_pub, reason = "nothing is outside of a program")]
 #[path = "../tests/common/mod.rs"]
 mod common;
 

@@ -36,7 +36,8 @@ mod tests {
         let (mut places, mut greeted, mut sent_away) = (Vec::<(u64, bool)>::new(), 0, 0);
         for now in (0..10_000).map(|ms| ms * MS) {
             for (since, is_host) in [(now, false), (now, true)] {
-                let comes = if is_host { now / MS % 200 == 100 } else { now / MS % 2 == 0 };
+                let comes =
+                    if is_host { now / MS % 200 == 100 } else { (now / MS).is_multiple_of(2) };
                 if !comes {
                     continue;
                 }
@@ -44,12 +45,11 @@ mod tests {
                     let all = places.iter().enumerate().map(|(place, (since, is_host))| {
                         (place, *since, *is_host && now >= since + 10 * MS)
                     });
-                    match leaves(all, now) {
-                        Some(place) => drop(places.remove(place)),
-                        None => {
-                            sent_away += u32::from(is_host);
-                            continue;
-                        }
+                    if let Some(place) = leaves(all, now) {
+                        places.remove(place);
+                    } else {
+                        sent_away += u32::from(is_host);
+                        continue;
                     }
                 }
                 places.push((since, is_host));

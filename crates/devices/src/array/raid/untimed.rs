@@ -17,7 +17,7 @@ impl Raid {
         let (stripe_pages, chunk) = (self.pages.stripe_sectors(), self.pages.chunk);
         let (stripe, within) = (page / stripe_pages, page % stripe_pages);
         let member = self.pages.member(stripe, within / chunk);
-        (member as u64, self.pages.row(stripe) * chunk + within % chunk)
+        (member, self.pages.row(stripe) * chunk + within % chunk)
     }
 
     /// Each page is written with its copies, or with the pages of parity that change with it.

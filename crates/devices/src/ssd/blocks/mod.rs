@@ -278,7 +278,7 @@ impl BlockBuffer {
             return self.table.victim(self.keys.compensation, |_| true);
         }
         let leaving =
-            self.table.taken().map(|place| self.table.held(place)).filter(|it| it.is_leaving());
+            self.table.taken().map(|place| self.table.held(place)).filter(Held::is_leaving);
         let busy: Vec<u64> = leaving.map(|held| self.pool_of(&held)).collect();
         self.table.victim(self.keys.compensation, |held| !busy.contains(&self.pool_of(held)))
     }
