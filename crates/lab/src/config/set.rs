@@ -112,12 +112,31 @@ fn full_path(key: &str) -> Result<String, String> {
             let all: Vec<&str> = PATHS.iter().map(String::as_str).collect();
             let called = || synonyms::hint(&last, section, &all);
             let mean = |near: &str| format!(" (did you mean {near}?)");
-            let hint =
-                same.map(mean).or_else(called).or_else(|| near().map(mean)).unwrap_or_default();
+            let in_section =
+                || leading(key).map(|path| format!(" (a section; did you mean {path}?)"));
+            let hint = same
+                .map(mean)
+                .or_else(in_section)
+                .or_else(called)
+                .or_else(|| near().map(mean))
+                .unwrap_or_default();
             Err(format!("unknown key \"{key}\"{hint}"))
         }
         several => Err(format!("\"{key}\" could be {}; write it in full", several.join(", "))),
     }
+}
+
+/// The key that decides most in a section, where the words are a section's: its policy or kind, or else its first.
+fn leading(section: &str) -> Option<&'static str> {
+    let keys = PATHS.iter().filter_map(|path| {
+        let (above, name) = path.rsplit_once('.')?;
+        let is_it = above == section || above.strip_suffix(section)?.ends_with('.');
+        (is_it && !path.contains(ANY_NAME)).then_some((path.as_str(), name))
+    });
+    let all: Vec<_> = keys.collect();
+    let decides = ["policy", "kind", "model", "scheme", "rule", "size"];
+    let found = decides.iter().find_map(|word| all.iter().find(|(_, name)| name == word));
+    found.or(all.first()).map(|(path, _)| *path)
 }
 
 /// The path of a key of a table that the user has named, such as `workload.classes.logs.rate`, or only
@@ -180,6 +199,18 @@ mod tests {
                 Ok(layer) => assert_eq!(layer.text, text, "{assignment}"),
                 Err(_) => assert_eq!(text, "", "{assignment}"),
             }
+        }
+    }
+
+    #[test]
+    fn a_section_that_is_given_a_value_leads_to_a_key_of_it() {
+        let message = |text| set_layer(text).unwrap_err().to_string();
+        let said = "unknown key \"cleaning\" (a section; did you mean device.cleaning.policy?)";
+        assert!(message("cleaning=greedy").ends_with(said), "{}", message("cleaning=greedy"));
+        let plain = PATHS.iter().filter(|path| !path.contains(ANY_NAME));
+        for (section, _) in plain.filter_map(|path| path.rsplit_once('.')) {
+            let key = leading(section).unwrap();
+            assert_eq!(full_path(key).as_deref(), Ok(key), "{section}");
         }
     }
 
