@@ -112,10 +112,21 @@ def test_a_limit_is_kept_by_what_lasts_for_ever():
 
 
 def test_writes_at_one_instant_have_no_rate(given, tmp_path):
-    for requests in (1, 9):
+    for requests, why in ((1, "it has one request"), (9, "requests arrive at the same instant")):
         path = recorded(tmp_path / f"{requests}.parquet", requests=requests, gap_ns=0, reads=0.0)
-        with pytest.raises(ssdlab.InputError, match="at the same instant, so that it has no write"):
+        with pytest.raises(ssdlab.InputError, match=f"{why}, so that it has no write"):
             sizing.size(path, drive=given["drive"], years=1.0)
+
+
+def test_a_trace_of_two_requests_is_answered_and_said_to_be_short(given, tmp_path):
+    """It takes longer to begin a trace than to send two requests: it is not begun for ever."""
+    two = recorded(tmp_path / "two.parquet", requests=2, reads=0.0)
+    found = sizing.size(two, drive=given["drive"], p99_us=1e6, drives=1)
+    assert found.best is not None and found.fit.loops <= 10_000
+    words = " ".join(found.fit.words)
+    assert "Short: the trace has 2 requests" in words and "overwritten twice at random" in words
+    long = sizing.size(given["trace"], drive=given["drive"], p99_us=1e6, drives=1).fit.words
+    assert not any(it.startswith("Short") for it in long)
 
 
 def test_more_drives_where_one_has_no_room(given, tmp_path):

@@ -17,6 +17,7 @@ from ssdlab import trace as traces
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
 from ssdlab.numbers import size
+from ssdlab.readable import counted
 from ssdlab.results import Record
 from ssdlab.running import Experiment
 from ssdlab.sweeps.plan import READING
@@ -30,6 +31,13 @@ ERASES = 150
 #: Requests that preconditioning repeats to write its fewest rounds. One takes 0.7 us, so these are
 #: a quarter of a minute; under two writes in 680 requests a drive of 350 MB would take 73 million.
 MAX_REPEATED = 20_000_000
+#: What it takes to begin a trace anew, in requests: 0.15 ms are 200, and a trace that touches
+#: little settles after ten times the fewest rounds.
+A_PASS = 2000
+#: Replays of a run, for the same reason: two seconds of beginnings.
+MAX_LOOPS = 10_000
+#: A trace of fewer requests than these is said to be short: of its p99 ten requests are slower.
+FEW = 1000
 
 
 class NoRoomError(InputError):
@@ -104,12 +112,19 @@ def fit(path: Path, stack: Sequence[Layer], most_drives: int) -> Fit:
     if not found.requests:
         raise InputError(f"--trace {path}: no requests")
     if _written(found) and not found.duration_seconds:
+        all_at_once = "all its requests arrive at the same instant"
+        what = "it has one request" if found.requests == 1 else all_at_once
         raise InputError(
-            f"--trace {path}: all its requests arrive at the same instant, so that it has no write "
-            "rate from which a lifetime follows"
+            f"--trace {path}: {what}, so that it has no write rate from which a lifetime follows; "
+            "take a trace of a longer time"
         )
     scale = int(drive.get("scale", 1))
     beyond, new_scale, drives, words = None, None, 1, []
+    if found.requests < FEW:
+        words.append(
+            f"Short: the trace has {counted(found.requests, 'request')}, and the answer rests on "
+            "no more than these."
+        )
     touched, room = found.footprint_bytes, capacity
     if workload["beyond"] != "error":
         words.append(f"Addresses: workload.beyond={workload['beyond']}, as given.")
@@ -158,12 +173,12 @@ def _preconditioned(found: Record, steady: Mapping[str, Any], room: float) -> tu
     """
     least = steady["window"] * steady["round_writes"] * room
     written = _written(found)
-    requests = found.requests * least / written if written else 0.0
+    requests = (found.requests + A_PASS) * least / written if written else 0.0
     if requests <= MAX_REPEATED:
         return "steady", "Preconditioned: full, then repeated until write amplification settled."
     return "random:2", (
         "Preconditioned: full, then overwritten twice at random. The trace writes too little to be "
-        f"repeated until write amplification settles: {requests / 1e6:,.0f} million requests."
+        f"repeated until write amplification settles: {least / written:,.0f} times."
     )
 
 
@@ -185,7 +200,11 @@ def _loops(found: Record, enough: float) -> tuple[int, int]:
     if not found.duration_seconds:
         return 1, 1
     written = _written(found)
-    most = min(MAX_REQUESTS // found.requests, int(MAX_BYTES // max(found.total_bytes, 1)))
+    most = min(
+        MAX_LOOPS,
+        MAX_REQUESTS // found.requests,
+        int(MAX_BYTES // max(found.total_bytes, 1)),
+    )
     if not written:
         return 1, 1
     before = math.ceil(found.footprint_bytes / max(written, 1.0))
