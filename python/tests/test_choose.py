@@ -1,5 +1,6 @@
 """Which drive for a trace: the order by cost, what decides, and what is said of the trace."""
 
+import dataclasses
 import json
 import random
 import shlex
@@ -10,6 +11,7 @@ import pytest
 import ssdlab as package
 from ssdlab import choosing
 from ssdlab.catalogue import devices
+from ssdlab.sizing.trial import Goal
 
 #: A drive of 270 MB, quick to simulate; the second reads much slower.
 FAST = """
@@ -200,16 +202,20 @@ def test_devices_are_listed_in_groups_and_found_by_parts_of_names(ssdlab, refuse
 
 def test_wear_of_a_few_blocks_says_nothing_of_a_drive_on_sale(here):
     """Where a run wears its blocks unevenly, the rating of the sheet decides, and it is said."""
-    from ssdlab.choosing import reasons
+    from ssdlab.choosing import display, reasons
 
     path = recorded(here / "writes.parquet", requests=4000, reads=0.0, touched=16_000)
     only = {"drives": ["fast.toml"], "prices": {"fast.toml": 300.0}}
-    trial = choose(path, **only).offers[0].trial
+    offer = choose(path, **only).offers[0]
+    trial = offer.trial
     years = trial.mean("years")
     assert years is not None and reasons.life(trial, 1.0) == (years, False)
     trial.least_evenness = 1.01  # more even than any
     rated, is_rated = reasons.life(trial, 1.0)
     assert is_rated and rated != years and trial.mean("years") is None
-    # Without a rating, what arithmetic bounds.
-    bound, is_rated = reasons.life(trial, None)
-    assert 0 < bound <= years and not is_rated
+    assert reasons.life(trial, None) == (None, False)
+    # A bound is shown as one, and a goal beyond it is no reason against a drive.
+    bounded = dataclasses.replace(offer, dwpd=None)
+    assert display._lasts(bounded).startswith(">= ") and bounded.to_dict()["at_least_years"] > 0
+    goal = Goal("years", 1e6, at_least=True)
+    assert "lifetime" not in reasons.of(trial, [goal], 1e6, None)

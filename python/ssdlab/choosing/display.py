@@ -11,7 +11,7 @@ from rich.text import Text
 from ssdlab.choosing import Choice, Offer
 from ssdlab.costing.display import dollars
 from ssdlab.numbers import decimal_size, duration
-from ssdlab.sizing import life
+from ssdlab.sizing import life, life_of
 from ssdlab.sizing.display import goals_text
 from ssdlab.terminal import Columns, console_for, rendered, warning_lines
 
@@ -74,12 +74,14 @@ def _lasts(offer: Offer) -> str:
     if offer.trial is None:
         return ""
     years, is_rated = offer.life
-    return f"{life(years).replace('more than', '>')}{' (rated)' if is_rated else ''}"
+    lasts = life_of(offer.trial) if years is None else life(years)
+    lasts = lasts.replace("more than", ">").replace("at least", ">=")
+    return f"{lasts}{' (rated)' if is_rated else ''}"
 
 
 NOTES = (
     "*: an assumed street price, which ages; --price DRIVE=DOLLARS gives yours.",
     "life: of the flash under this trace around the clock; (rated): too few erasures were seen, or "
-    "all of few blocks, so by the rated drive writes of its sheet.",
+    "all of few blocks, so by the rated drive writes of its sheet; >=: at least, by arithmetic.",
     "watts: between idle and active as its sheet has them, by how busy the dies are.",
 )

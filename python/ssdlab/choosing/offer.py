@@ -83,6 +83,7 @@ class Offer:
             "years": None if lasts in (None, float("inf")) else lasts,
             "unlimited": lasts == float("inf"),
             "years_by_rating": is_rated,
+            "at_least_years": trial.least_years if trial is not None and lasts is None else None,
             "watts": self.all_watts,
             "drive_dollars": self.price,
             "price_is_assumed": self.is_assumed,

@@ -36,14 +36,12 @@ def of(trial: Trial, goals: Sequence[Goal], years: float, dwpd: float | None) ->
 def life(trial: Trial, dwpd: float | None) -> tuple[float | None, bool]:
     """Years that the drives last under the trace, and whether that is by the rating of their sheet.
 
-    The estimate of the run where it has one, else the rated writes over what the trace writes, else
-    what arithmetic says that they last at least.
+    The estimate of the run where it has one, else the rated writes over what the trace writes. A
+    bound is neither: that a drive lasts at least a day says nothing against five years.
     """
     lasts = trial.mean("years")
-    if lasts is not None:
+    if lasts is not None or dwpd is None:
         return lasts, False
-    if dwpd is None:
-        return trial.least_years, False
     daily = trial.daily_bytes
     rated = dwpd * DAYS * RATED_YEARS * trial.capacity_bytes
     return (rated / daily / DAYS if daily else math.inf), True
