@@ -351,16 +351,19 @@ def test_faults_have_their_statuses(served):
 
 
 def test_a_power_cut_ends_the_connections_until_the_drive_is_back(served):
+    """Again and again: a host that comes back at once must not be taken for one of before the cut."""
     live = served("agrawal2008", set=POWER)
     with Host(live.nvme) as host:
         host[0].write(0, b"a" * 4096)
-        assert "done" in live.say("cut off 100ms")
-        with pytest.raises((Ended, OSError)):
-            for _ in range(1000):
-                host[0].read(0, 4096)
-        with Host(live.nvme) as again:
-            assert again[0].read(0, 4096) == b"a" * 4096
-    assert live.stop().host.read.requests >= 1
+        host[0].flush()
+    for _ in range(5):
+        with Host(live.nvme) as host:
+            assert host[0].read(0, 4096) == b"a" * 4096
+            assert "done" in live.say("cut off 5ms")
+            with pytest.raises((Ended, OSError)):
+                while True:
+                    host[0].read(0, 4096)
+    assert live.stop().host.read.requests >= 5
 
 
 def test_the_results_are_those_of_the_replayed_trace(served, tmp_path):

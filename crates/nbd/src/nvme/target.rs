@@ -11,7 +11,7 @@ use crate::connection::Flow;
 use crate::control::Control;
 use crate::crowd;
 use crate::error::{Error, reason};
-use crate::listen::{Address, Listener};
+use crate::listen::{Address, ClientStream, Listener};
 use crate::relay;
 use crate::tls::Tls;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -73,6 +73,7 @@ impl NvmeTarget {
             clock: WallClock::new(),
             tls,
             relays: Vec::new(),
+            early: None,
         };
         let thread = std::thread::Builder::new().name("nvme".to_owned());
         let thread = thread.spawn(move || target.run()).map_err(system)?;
@@ -121,6 +122,8 @@ struct Target {
     /// What connections are within, and the threads of those that are.
     tls: Option<Tls>,
     relays: Vec<JoinHandle<()>>,
+    /// A host that was accepted after the power went: it waits until the power is back.
+    early: Option<ClientStream>,
 }
 
 impl Target {
@@ -159,7 +162,7 @@ impl Target {
     fn wait(&mut self, is_off: bool) -> Vec<Ready> {
         let mut places = Vec::with_capacity(self.links.len());
         let mut fds = vec![PollFd::new(self.control.wakes(), PollFlags::IN)];
-        let mut waits = false;
+        let mut waits = self.early.is_some() && !is_off;
         for (place, link) in self.links.iter().enumerate() {
             let Some(link) = link else { continue };
             let readiness = link.output.readiness();
@@ -192,7 +195,8 @@ impl Target {
         if found > 0 && !events[0].is_empty() {
             self.control.woken();
         }
-        if found > 0 && !is_off && !events[events.len() - 1].is_empty() {
+        let knocks = found > 0 && !events[events.len() - 1].is_empty();
+        if !is_off && (knocks || self.early.is_some()) {
             self.admit();
         }
         ready
@@ -200,7 +204,12 @@ impl Target {
 
     /// Accepts hosts that wait. One too many takes the place of one that says nothing, or finds that the target hangs up.
     fn admit(&mut self) {
-        while let Ok(stream) = self.listener.accept() {
+        while let Some(stream) = self.early.take().or_else(|| self.listener.accept().ok()) {
+            // Another thread ends a connection at a cut, so its host can be here before this thread has noticed.
+            if self.subsystem.is_off() {
+                self.early = Some(stream);
+                return;
+            }
             self.relays.retain(|relay| !relay.is_finished());
             let now = self.clock.now();
             if self.links.iter().flatten().count() >= MOST_LINKS {
