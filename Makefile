@@ -34,31 +34,43 @@ demo: dist/.stamp-demo ## run a mixed load on a current drive in steady state, r
 STEP := .ci/step
 CARGO_TEST := cargo test --quiet --locked --workspace
 # Examples and documentation have no tests; clippy checks that examples compile.
-EVERY := --lib --tests
+EVERY := --tests
 # Not cargo fmt: it does not see modules that are declared in tables.
 RUSTFMT := rustfmt --edition 2024 --check $$(find crates -name '*.rs')
 PYTEST := $(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal
 
 # Everything is built once: what makes the next build faster costs without a use, and the budgets of instructions
 # are of a build without it. `make quick` is for the next build.
-test test-shared test-fio test-valgrind nightly dist/.stamp-tested: export CARGO_INCREMENTAL := 0
+test test-build test-rust test-shared test-fio test-valgrind nightly dist/.stamp-tested: export CARGO_INCREMENTAL := 0
 
 .PHONY: test
 test: check-tools ## run every check and test: Rust, the wheel, Python
 	@rm -f .cache/steps
 	$(RUSTFMT)
-	$(STEP) "build the tests of Rust" $(CARGO_TEST) $(EVERY) --no-run
+	@$(TOGETHER) test-build .venv/.stamp-dev
 	$(STEP) "build: clippy" cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
-	$(STEP) "build the wheel" $(MAKE) dist/.stamp-tested
+	$(STEP) "build: the wheel" $(MAKE) dist/.stamp-tested
+	@$(TOGETHER) test-rust test-python
+	@$(STEP)
+
+# Neither side keeps two cores busy to its end, so both run at a time; what they print is not mixed.
+TOGETHER := $(MAKE) --jobs 2 --keep-going --output-sync=target
+
+.PHONY: test-build test-rust test-python
+test-build:
+	$(STEP) "build: tests of Rust" $(CARGO_TEST) $(EVERY) --no-run
+
+test-rust:
 	$(STEP) "tests of Rust" $(CARGO_TEST) $(EVERY)
 	$(STEP) "tests of Rust with ../shared" $(MAKE) test-shared
 	$(STEP) "tests of Rust with fio" $(MAKE) test-fio
 	$(STEP) "tests of Rust with valgrind" $(MAKE) test-valgrind
+
+test-python:
 	$(BIN)/ruff check --quiet
 	$(BIN)/ruff format --quiet --check
 	$(STEP) "mypy" $(BIN)/mypy --no-error-summary
 	$(STEP) "tests of Python" $(PYTEST)
-	@$(STEP)
 
 .PHONY: laws
 laws: dist/.stamp-tested ## print the laws of the house: today's figures, and what they are to become
@@ -80,7 +92,7 @@ quick: check-tools ## check formatting, run unit tests, a few digests and laws: 
 .PHONY: test-shared
 test-shared:
 	@if [ -d ../shared ]; then set -x; \
-	  $(CARGO_TEST) -- --ignored recorded original_; \
+	  $(CARGO_TEST) $(EVERY) -- --ignored recorded original_; \
 	else \
 	  echo "SKIPPED: recorded traces and the original simulator, request by request: no ../shared"; \
 	fi
@@ -89,7 +101,7 @@ test-shared:
 .PHONY: test-fio
 test-fio:
 	@if command -v fio >/dev/null; then set -x; \
-	  $(CARGO_TEST) --lib compare:: -- --ignored; \
+	  $(CARGO_TEST) $(EVERY) compare:: -- --ignored; \
 	else \
 	  echo "SKIPPED: requests of fio jobs compared with fio's own: no fio"; \
 	fi

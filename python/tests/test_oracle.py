@@ -31,12 +31,14 @@ TRACED = {
 
 
 def for_the_night(names, longest):
-    """Names as parameters, with their marks."""
+    """A list of names as parameters, with their marks."""
+    parameters = []
     for name in names:
         marks = [pytest.mark.nightly] if name == longest else []
         if name in TRACED:
             marks.append(pytest.mark.shared(f"traces/{TRACED[name][0]}"))
-        yield pytest.param(name, marks=marks)
+        parameters.append(pytest.param(name, marks=marks))
+    return parameters
 
 
 def compare(name, results, mean_ms, cleaned, tolerance):
