@@ -95,10 +95,12 @@ def test_a_contradiction_is_refused_and_nothing_is_written(ssdlab, tmp_path):
 
 
 def test_check_prints_every_cell_and_fails_for_one_that_is_off(ssdlab, tmp_path):
-    """A drive of 2008 is the wrong one: its rates are off, and the fitted cells not judged."""
+    """A drive of 2008 is the wrong one: its rates are off, those of fitted cells too."""
     done = ssdlab("device", "check", "intel-p4800x", "--device", "agrawal2008", "--json", "c.json")
     assert done.returncode == 1
     cells = json.loads((tmp_path / "c.json").read_text())["cells"]
-    assert {cell["verdict"] for cell in cells} == {"fail", "fitted", "info"}
+    assert {cell["verdict"] for cell in cells} == {"fail", "info"}
+    assert "fitted, fail" in done.stdout
     assert "published" in done.stdout and "584.8K/s" in done.stdout
-    assert "2 fitted" in done.stdout.splitlines()[-1]
+    assert "fail" in done.stdout.splitlines()[-1]
+    assert done.stdout.endswith("; 2 of 7 were fitted\n")

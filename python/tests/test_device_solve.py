@@ -249,6 +249,7 @@ def test_a_contradiction_names_both_keys_and_the_arithmetic(
         {"tbw": "1.7PB", "dwpd": 1.0},
         {"raw_capacity": "1TiB", "write_amplification": 4.2, "rand_write": "70K/s"},
         {"raw_capacity": "1TiB", "rand_write": "76K/s"},
+        {"raw_capacity": "1TiB", "rand_write": "20K/s"},
     ],
 )
 def test_what_rounding_explains_is_no_contradiction(changes: dict[str, object]) -> None:

@@ -102,7 +102,7 @@ _TODAY = (
     Device("wd-zn540", TODAY, "PCIe 3 x4", MEASURED),
     Device("samsung-980pro", TODAY, "PCIe 4 x4", SHEET),
     Device("wd-sn580", TODAY, "PCIe 4 x4", SHEET),
-    Device("samsung-bm1743", TODAY, "PCIe 5 x4", SHEET),
+    Device("samsung-bm1743", TODAY, "PCIe 4 x4", SHEET),
     Device("micron-5210-ion", TODAY, "SATA", SHEET),
     Device("samsung-970pro", TODAY, "PCIe 3 x4", SHEET, Rated(300, 0.1, 5.7, 0.64)),
     Device("samsung-983zet", TODAY, "PCIe 3 x4", MEASURED, Rated(1500, 5.5, 8.5, 10)),

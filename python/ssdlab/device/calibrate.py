@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,7 +10,7 @@ from ssdlab.device import arithmetic
 from ssdlab.device.check import Outcome, measure
 from ssdlab.device.contradictions import link_rate
 from ssdlab.device.drive import Drive
-from ssdlab.device.given import Given
+from ssdlab.device.given import LATENCIES, Given
 from ssdlab.device.measurements import LEAST_RATE, MEASUREMENTS
 from ssdlab.device.nand import fastest_read
 from ssdlab.device.sheet import Cell
@@ -23,6 +24,10 @@ ROUNDS, STEADY_ROUNDS = 4, 3
 #: How far a given cell may be off: 5 %, latencies 10 %.
 TOLERANCE, LATENCY_TOLERANCE = 0.05, 0.10
 STEADY = ("rand_write_iops", "write_amplification")
+#: With one of these a sheet determines the spare space, and a rate of random writes is a bound.
+FLASH_KNOWN = ("raw_capacity", "write_amplification")
+#: Firmware that is busier than this holds up random reads; else they wait for dies and buses.
+BUSY = 0.98
 
 Progress = Callable[[int, int], object]
 
@@ -31,6 +36,7 @@ Progress = Callable[[int, int], object]
 class Fitted:
     """A solved sheet: the drive, its sheet simulated, and what the sheet does not say."""
 
+    given: Given
     drive: Drive
     outcomes: Sequence[Outcome]
     predictions: Sequence[Outcome]
@@ -38,7 +44,11 @@ class Fitted:
 
 
 def cells(given: Given) -> list[Cell]:
-    """The numbers of the sheet that can be measured, each marked if the solver uses it."""
+    """The numbers of the sheet that can be measured, each marked if the solver uses it.
+
+    Random writes are a bound where the flash is known: sheets promise less than drives do. A
+    latency that is assumed is measured too, to be shown as the guess that it is.
+    """
     found = []
     for key, name in (
         ("seq_read", "seq_read"),
@@ -50,7 +60,8 @@ def cells(given: Given) -> list[Cell]:
         ("write_latency", "write_latency"),
         ("write_amplification", "write_amplification"),
     ):
-        if key not in given:
+        assumed = key in LATENCIES and key not in given
+        if key not in given and not assumed:
             continue
         row = MEASUREMENTS[name]
         asked = {}
@@ -61,15 +72,17 @@ def cells(given: Given) -> list[Cell]:
         elif key in ("write_latency", "fresh_write", "write_amplification"):
             asked["block"] = _unit(given)
         latency = key.endswith("latency")
-        fitted = key != "rand_write" or "write_amplification" not in given
+        bound = key == "rand_write" and any(it in given for it in FLASH_KNOWN)
         found.append(
             Cell(
                 measure=name,
                 value=given[key],
-                source="sheet",
+                source="guess" if assumed else "sheet",
                 tolerance=LATENCY_TOLERANCE if latency else TOLERANCE,
-                fitted=fitted,
+                fitted=not (bound or assumed),
                 parameters=row.read_parameters(given.source, asked),
+                bound=bound,
+                assumed=assumed,
             )
         )
     return found
@@ -96,7 +109,7 @@ def calibrate(given: Given, drive: Drive, progress: Progress | None = None) -> F
     outcomes.sort(key=lambda it: known.index(it.cell.measure))
     predictions, notes = _predict(given, drive, settled, steps)
     steps.finish()
-    return Fitted(drive, outcomes, predictions, notes)
+    return Fitted(given, drive, outcomes, predictions, notes)
 
 
 class _Steps:
@@ -153,9 +166,22 @@ def _sensing(drive: Drive, change: float) -> None:
     drive.flash = replace(drive.flash, read=read)
 
 
-def _read_firmware(_: Given, drive: Drive, it: Outcome) -> None:
-    """Fewer or more reads by firmware; the latency is kept by sensing."""
+def _read_firmware(given: Given, drive: Drive, it: Outcome) -> None:
+    """Fewer or more reads by firmware; the latency is kept by sensing.
+
+    Where firmware has time left, the requests outstanding are too few for the rate: each waits too
+    long for dies that sense (Little). They are free sooner with less sensing, and firmware takes
+    the rest of the latency, on more cores.
+    """
     before = drive.firmware_read
+    if it.simulated * before < BUSY * drive.cores:
+        outstanding = given.depth("rand_read")
+        waited = outstanding / it.simulated - outstanding / it.cell.value
+        sensed = drive.flash.read
+        _sensing(drive, -waited)
+        drive.firmware_read = max(LEAST_FIRMWARE, before + sensed - drive.flash.read)
+        drive.cores = math.ceil(drive.cores * max(1.0, drive.firmware_read / before))
+        return
     drive.firmware_read = max(LEAST_FIRMWARE, before * it.simulated / it.cell.value)
     _sensing(drive, before - drive.firmware_read)
 

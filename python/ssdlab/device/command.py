@@ -74,8 +74,9 @@ def from_datasheet(
 ) -> None:
     """Derive the drive that a data sheet describes, and simulate the sheet.
 
-    Prints published and simulated figures side by side (those used for fitting are marked),
-    predictions for figures not in the sheet, and the assumptions made. What the sheet hides is
+    Prints published and simulated figures side by side, each with its verdict (those used for
+    fitting, bounds and guesses are marked), predictions for figures not in the sheet, and the
+    assumptions made. What the sheet hides is
     varied: those figures are ranges, each with the key that decides it and the fio job that would
     settle it. A sheet that contradicts itself is refused.
     """
@@ -178,8 +179,7 @@ def show(positional: str | None, named: str | None, as_json: bool, quiet: bool) 
 def check(name: str, of: str | None, quick: bool, json_path: str | None, quiet: bool) -> None:
     """Simulate the data sheet of the drive NAME: published, simulated, error.
 
-    Cells to which the preset was fitted are marked and not judged. Exit status 1 if another
-    cell is out of tolerance.
+    Cells to which the preset was fitted are marked. Exit status 1 if a cell is out of tolerance.
     """
     if json_path not in (None, "-"):
         delivery.refuse(Path(str(json_path)), forms.CHECKED)
@@ -201,7 +201,9 @@ def check(name: str, of: str | None, quick: bool, json_path: str | None, quiet: 
 
         click.echo(display.outcomes(found.title, outcomes, found.sources, sys.stdout), nl=False)
         counts = Counter(it.verdict for it in outcomes)
-        click.echo(", ".join(f"{counts[kind]} {kind}" for kind in VERDICTS))
+        fitted = sum(it.cell.fitted for it in outcomes)
+        told = ", ".join(f"{counts[kind]} {kind}" for kind in VERDICTS if counts[kind])
+        click.echo(f"{told}; {fitted} of {len(outcomes)} were fitted")
     if any(it.verdict == "fail" for it in outcomes):
         sys.exit(1)
 

@@ -13,10 +13,11 @@ from ssdlab.device.calibrate import Fitted
 from ssdlab.device.check import Outcome
 from ssdlab.device.origins import Device
 from ssdlab.device.ranges import Key, Range, Ranges
+from ssdlab.device.units import TIME
 from ssdlab.numbers import duration
 from ssdlab.terminal import console_for, rendered
 
-STYLES = {"pass": "green", "fail": "bold red", "fitted": "dim", "info": "dim"}
+STYLES = {"pass": "green", "kept": "green", "fail": "bold red", "assumed": "yellow", "info": "dim"}
 ORIGINS = {"published": "green", "fitted": "yellow", "guess": "red"}
 
 
@@ -65,14 +66,14 @@ def outcomes(
         label = Text(cell.name)
         if cell.note:
             label.append(f" [{notes.index(cell.note) + 1}]", style="dim")
-        judged = verdict in ("pass", "fail")
+        judged = verdict in ("pass", "kept", "fail")
         table.add_row(
             label,
-            cell.text,
+            f"at least {cell.text}" if cell.bound else cell.text,
             cell.show(it.simulated),
             f"{100 * it.error:+.1f}%",
             f"{100 * cell.tolerance:g}%" if judged else "",
-            Text(verdict, style=STYLES[verdict]),
+            Text(cell.said(it.simulated), style=STYLES[verdict]),
             cell.source,
         )
     sections: list[RenderableType] = [Text(title, style="bold"), table]
@@ -89,15 +90,25 @@ def fitted(found: Fitted, title: str, hidden: Ranges, file: IO[str]) -> str:
     console, _ = console_for(file)
     predictions = Table.grid(padding=(0, 2))
     for it in found.predictions:
-        predictions.add_row(it.cell.name, Text(it.cell.show(it.simulated), style="bold"))
+        latency = it.cell.measurement.unit is TIME
+        guess = found.given.guess_behind("read", it.simulated) if latency else None
+        rests = Text(f"rests on {guess}, a guess" if guess else "", style=STYLES["assumed"])
+        predictions.add_row(it.cell.name, Text(it.cell.show(it.simulated), style="bold"), rests)
     assumed = Text("\n".join(f"- {text}" for text in found.drive.assumptions))
     sections: list[RenderableType] = [
         Group(Text("Predicted: not in the sheet", style="bold"), predictions),
         _ranges(hidden),
         Group(Text("Assumed", style="bold"), assumed),
-        *(Text(note, style="yellow") for note in found.notes),
+        *(Text(note, style="yellow") for note in (*found.notes, *_missed(found.outcomes))),
     ]
     return outcomes(title, found.outcomes, {}, file) + "\n" + rendered(console, sections)
+
+
+def _missed(found: Sequence[Outcome]) -> list[str]:
+    """That some lines of the sheet are missed."""
+    missed = [it.cell.name for it in found if it.verdict == "fail"]
+    said = f"Missed by more than the tolerance: {'; '.join(missed)}. The device is not this drive."
+    return [said] if missed else []
 
 
 def _ranges(hidden: Ranges) -> RenderableType:
@@ -110,6 +121,8 @@ def _ranges(hidden: Ranges) -> RenderableType:
     for row in hidden.rows:
         choice = row.decided_by
         decided = "" if choice is None or row.is_number else f"{choice.key} ({choice.value})"
+        if row.guess and row.measured is None:
+            decided += f"{'; ' if decided else ''}{row.guess}, a guess"
         measured = "" if row.measured is None else _figure(row.figure, row.measured)
         table.add_row(f"{row.load.name}, {' '.join(row.figure)}", _between(row), measured, decided)
     lines = []

@@ -120,6 +120,8 @@ DEFAULTS: Mapping[str, Any] = {
 READ_LATENCIES = {1: 20e-6, 2: 50e-6, 3: 80e-6, 4: 110e-6}
 WRITE_LATENCY = 15e-6
 SATA_LATENCY = 40e-6
+#: A latency rests on an assumed one that is more than this share of it.
+GOOD_PART = 0.1
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,12 @@ class Given:
         typical += SATA_LATENCY if self.most_slots is not None else 0.0
         rate = self.values.get(LATENCIES[key])
         return min(typical, self.depth(LATENCIES[key]) / rate) if rate else typical
+
+    def guess_behind(self, operation: str, seconds: float) -> str | None:
+        """The assumed latency that is a good part of a latency of that operation, if one is."""
+        key = f"{operation}_latency"
+        guessed = key in LATENCIES and key not in self and self[key] > GOOD_PART * seconds
+        return key if guessed else None
 
     @property
     def most_slots(self) -> int | None:

@@ -94,6 +94,8 @@ class Range:
     #: The key that moves it most, with the value that does; None where none moves it.
     decided_by: Choice | None
     measured: float | None = None
+    #: The latency that the sheet does not have and on which this one rests.
+    guess: str | None = None
 
     @property
     def is_number(self) -> bool:
@@ -125,6 +127,7 @@ class Ranges:
                     "high": row.high,
                     "decided_by": None if row.decided_by is None else row.decided_by.key,
                     "measured": row.measured,
+                    "guess": row.guess,
                     "fio": row.load.command(self.block),
                 }
                 for row in self.rows
@@ -174,7 +177,7 @@ def of_drive(
     kept = [it for it in every if errors[it] <= least + AS_GOOD] if known else every
     best = min(kept, key=lambda it: errors[it])
     rows = [
-        _range(load, figure, {it: found[it][load.name] for it in kept}, best, known)
+        _range(given, load, figure, {it: found[it][load.name] for it in kept}, best, known)
         for load in LOADS
         for figure in load.figures
         if all(figure in found[it][load.name] for it in kept)
@@ -243,6 +246,7 @@ def _error(found: Mapping[str, Mapping[Key, float]], known: Mapping[str, Job]) -
 
 
 def _range(
+    given: Given,
     load: Load,
     figure: Key,
     values: Mapping[Choice, Mapping[Key, float]],
@@ -254,7 +258,8 @@ def _range(
     low, high = (end(it[figure] for it in values.values()) for end in (min, max))
     measured = known[load.name].figures.get(figure) if load.name in known else None
     moves = values[far][figure] != at
-    return Range(load, figure, at, low, high, far if moves else None, measured)
+    guess = None if figure[1] == "iops" else given.guess_behind(figure[0], low)
+    return Range(load, figure, at, low, high, far if moves else None, measured, guess)
 
 
 def read(given: Given, path: Path) -> list[Job]:

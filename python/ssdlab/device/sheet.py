@@ -10,7 +10,7 @@
     source = "DS"
     depth = 256                  # a parameter of the measurement
     tolerance = "5%"             # by default the measurement's; "none" shows the cell unjudged
-    fitted = true                # used to find the preset's values: shown, not judged
+    fitted = true                # used to find the preset's values: judged too, and marked
 
 A parameter that a cell leaves out has the default of the measurement. `solved = true` says that the
 preset was made from all cells by `ssdlab device from-datasheet`: they are judged, and predict
@@ -35,7 +35,7 @@ from ssdlab.device.units import text as text_of
 _OWN = ("measure", "value", "source", "tolerance", "fitted", "note")
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*%")
 
-Verdict = Literal["pass", "fail", "fitted", "info"]
+Verdict = Literal["pass", "fail", "kept", "assumed", "info"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
@@ -50,6 +50,10 @@ class Cell:
     fitted: bool = False
     note: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    bound: bool = False
+    """Whether the number is what the vendor promises at least, so that more keeps it too."""
+    assumed: bool = False
+    """Whether nobody published the number: it is a guess where the sheet is silent."""
 
     @property
     def measurement(self) -> Measurement:
@@ -75,17 +79,30 @@ class Cell:
         return simulated / self.value - 1
 
     def verdict(self, simulated: float) -> Verdict:
-        """Whether the figures agree; a cell that is fitted, or has no tolerance, is not judged.
+        """Whether the figures agree; a guess, or a cell that has no tolerance, is not judged.
 
         They agree when neither exceeds the other by more than the tolerance: 1 is a factor of two
-        up or down.
+        up or down. A bound is kept by everything above it.
         """
-        if self.fitted:
-            return "fitted"
+        if self.assumed:
+            return "assumed"
         if math.isinf(self.tolerance):
             return "info"
         most = 1 + self.tolerance
-        return "pass" if 1 / most <= simulated / self.value <= most else "fail"
+        if simulated / self.value < 1 / most:
+            return "fail"
+        if self.bound:
+            return "kept"
+        return "pass" if simulated / self.value <= most else "fail"
+
+    def said(self, simulated: float) -> str:
+        """The verdict for people, which also says that the cell was used to find the drive.
+
+        >>> Cell("seq_read", 100.0, "A", 0.02, fitted=True).said(90.0)
+        'fitted, fail'
+        """
+        verdict = self.verdict(simulated)
+        return f"fitted, {verdict}" if self.fitted else verdict
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,7 @@ class _Solver:
         physical = self._physical(flash)
         word_lines, blocks = self._blocks(flash, nand, physical)
         self._rest(nand)
+        self._measured_at()
         self._latencies()
         physical = blocks * word_lines * flash.dies * flash.group
         return Drive(
@@ -85,6 +86,13 @@ class _Solver:
             origins=self.origins,
             assumptions=self.assumptions,
         )
+
+    def _measured_at(self) -> None:
+        """Says at which depth rates were measured where the sheet does not."""
+        for key in ("rand_read", "rand_write", "fresh_write"):
+            if key in self.given and f"{key}_depth" not in self.given:
+                depth = self.given[f"{key}_depth"]
+                self._assume(f"{key} with {depth} requests outstanding: {key}_depth is not stated")
 
     def _latencies(self) -> None:
         """Says of latencies that are not in the sheet that they are assumed."""
@@ -283,7 +291,8 @@ class _Solver:
         if "write_amplification" in given:
             self._spare("write_amplification", "uniform random writes amplify so")
             return float(capacity / arithmetic.utilisation(given["write_amplification"]))
-        if "rand_write" not in given:
+        if raw is not None or "rand_write" not in given:
+            self._refuse_promise(flash, raw)
             self._assume(
                 f"{size_text(nominal)} of flash, {100 * (nominal / capacity - 1):.1f} % more than "
                 f"the capacity: {'the sheet' if raw is not None else 'whole dies'}"
@@ -291,21 +300,41 @@ class _Solver:
             source = ("published", "the sheet") if raw is not None else ("guess", "whole dies")
             self.origins["blocks_per_plane"] = source
             return float(nominal)
-        rate = given["rand_write"] * max(1.0, given["rand_write_block"] / flash.unit)
+        amplification, needed = self._for_random_writes(flash)
+        self._spare("rand_write", f"the write law asks for an amplification of {amplification:.2f}")
+        return min(needed, 4.0 * float(capacity))
+
+    def _for_random_writes(self, flash: Flash) -> tuple[float, float]:
+        """The amplification that the rate of random writes allows, and the flash that has it."""
+        given = self.given
+        rate = given["rand_write"] * self._units(flash)
         amplification = flash.amplification_of(rate)
-        needed = capacity / max(arithmetic.utilisation(amplification), 1e-9)
-        if raw is not None and not NOMINAL[0] <= needed / raw <= NOMINAL[1]:
-            usual = arithmetic.amplification(capacity / raw)
-            possible = flash.random_write_rate(usual) * rate / given["rand_write"]
+        used = max(arithmetic.utilisation(amplification), 1e-9)
+        return amplification, float(given["capacity"]) / used
+
+    def _units(self, flash: Flash) -> float:
+        """Units of the map in a random write of the sheet."""
+        return max(1.0, float(self.given["rand_write_block"] / flash.unit))
+
+    def _refuse_promise(self, flash: Flash, raw: float | None) -> None:
+        """Refuses random writes for which the stated flash is too small.
+
+        A sheet promises a rate: a drive that writes faster keeps it, so that the flash is as stated
+        however little is promised.
+        """
+        given = self.given
+        if raw is None or "rand_write" not in given:
+            return
+        _, needed = self._for_random_writes(flash)
+        if needed > NOMINAL[1] * raw:
+            usual = arithmetic.amplification(given["capacity"] / raw)
+            possible = flash.random_write_rate(usual) / self._units(flash)
             raise InputError(
                 f"{given.source}: {given.shown('rand_write')} contradicts "
                 f"{given.shown('raw_capacity')}: {given.written['capacity']} on it amplify random "
                 f"writes by {usual:.2f}, which at {given.written['seq_write']} allows "
                 f"{text(IOPS, possible)}"
             )
-        needed = min(needed, 4 * capacity)
-        self._spare("rand_write", f"the write law asks for an amplification of {amplification:.2f}")
-        return float(needed)
 
     def _die(self, flash: Flash) -> float:
         """The size of the dies that hold the capacity and the least spare."""
@@ -355,7 +384,7 @@ class _Solver:
         return given.most_slots or max(SLOTS, given.depth("rand_read"), given.depth("rand_write"))
 
     def _assumed_slots(self) -> str:
-        return "" if self.given.most_slots is not None else f", {SLOTS} command slots"
+        return "" if self.given.most_slots is not None else f", {self._slots()} command slots"
 
     def _rest(self, nand: Nand) -> None:
         """What no data sheet has."""

@@ -132,18 +132,25 @@ def size_text(size: float) -> str:
     return f"{size // int(_SIZES[best])}{best}"
 
 
+def _four(value: float) -> str:
+    """A number to four digits, however large it is."""
+    return f"{float(f'{value:.4g}'):.15g}"
+
+
 def text(unit: Unit, value: float) -> str:
     """A quantity for people, to four digits.
 
     >>> text(TIME, 8e-05), text(BANDWIDTH, 1.454e9), text(IOPS, 76500), text(RATIO, 4.2)
     ('80us', '1454MB/s', '76.5K/s', '4.2')
+    >>> text(BANDWIDTH, 14e9), text(IOPS, 11.9996e6)
+    ('14000MB/s', '12000K/s')
     """
     if unit is BANDWIDTH:
-        return f"{value / 1e6:.4g}MB/s"
+        return f"{_four(value / 1e6)}MB/s"
     if unit is IOPS:
-        return f"{value / 1e3:.4g}K/s"
+        return f"{_four(value / 1e3)}K/s"
     if unit is RATIO:
-        return f"{value:.4g}"
+        return _four(value)
     if unit is SIZE:
         return size_text(value)
     for name, each in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
