@@ -1,29 +1,26 @@
-"""Which of the drives that can be bought serves this trace, and what does it cost?
+"""Which of the drives that can be bought serves this load, and what does it cost?
 
-Every drive of the catalogue is tried as it is sold: with as many drives as its data ask for, then
-with twice as many, until the goals are met. The drives that meet them are ordered by what they
-cost, the others say what they lack.
+Every drive of the catalogue is tried as it is sold (`hunt`). The drives that meet the goals are
+ordered by what they cost, the others say what they lack.
 """
 
 from __future__ import annotations
 
 import math
 import os
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ssdlab import portable, sizing
+from ssdlab import sizing
 from ssdlab._core import InputError
 from ssdlab.catalogue import devices
-from ssdlab.choosing import reasons, trace
+from ssdlab.choosing import trace
+from ssdlab.choosing.hunt import Asked, Hunt, Told
 from ssdlab.choosing.offer import Offer, Terms
 from ssdlab.costing.need import Need
-from ssdlab.sizing.fit import NoRoomError
-from ssdlab.sizing.trial import SEEDS, Design, Goal, Trial, judge
+from ssdlab.sizing.load import Load
+from ssdlab.sizing.trial import Goal
 
 __all__ = ["Choice", "Offer", "choose"]
 
@@ -35,7 +32,7 @@ MAX_DRIVES = sizing.MAX_DRIVES
 class Choice:
     """Every drive tried: those that meet the goals first, the cheapest of them first."""
 
-    trace: Path
+    load: Load
     goals: Sequence[Goal]
     years: float
     need: Need
@@ -43,6 +40,8 @@ class Choice:
     notes: Sequence[str]
     """What the trace is too short for, or does not have."""
     seed: int
+    is_whole: bool = True
+    """Whether all drives were tried; an interruption ends that."""
 
     @property
     def best(self) -> Offer | None:
@@ -57,7 +56,9 @@ class Choice:
     def to_dict(self) -> dict[str, Any]:
         """The choice as `ssdlab choose --json` has it; times in us, sizes in bytes."""
         return {
-            "trace": str(self.trace),
+            "load": self.load.name,
+            "trace": None if self.load.trace is None else str(self.load.trace),
+            "partial": not self.is_whole,
             "goals": [
                 {"figure": it.figure, "limit": it.limit, "at_least": it.at_least}
                 for it in self.goals
@@ -71,7 +72,7 @@ class Choice:
 
 
 def choose(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Load,
     *,
     p99_us: float | None = None,
     p999_us: float | None = None,
@@ -84,7 +85,7 @@ def choose(
     assignments: Sequence[str] = (),
     columns: str | None = None,
     seed: int = 42,
-    progress: Callable[[int, int], object] | None = None,
+    told: Told | None = None,
 ) -> Choice:
     """Try every drive of the catalogue under a trace, and order them by what they cost.
 
@@ -92,12 +93,13 @@ def choose(
     `ssdlab cost` has them: "gb=3000,read.p99=1ms". `drives` are presets or files instead of the
     catalogue, `most` how many of one kind may be striped, `prices` dollars by drive instead of the
     assumed ones, `power_dollars_per_kwh` adds what they draw over the years.
-    Raises `InputError` for wrong input.
+    `told` gets each row as it comes, the rows there are and those there will be.
+    Raises `InputError` for wrong input, and `InterruptedChoice` with the rows so far at Ctrl-C.
 
     >>> import ssdlab
     >>> ssdlab.choose("FILE", p99_us=2000.0, need="gb=3000").best.drive  # doctest: +SKIP
     """
-    path = Path(path)
+    load = path if isinstance(path, Load) else Load.of(path, columns)
     need = _need(need)
     terms = _terms(years, prices or {}, power_dollars_per_kwh, drives)
     names = _unique(drives) or [it.name for it in devices.to_buy()]
@@ -105,68 +107,25 @@ def choose(
     goals = [Goal(figure, limit) for figure, limit in limits.items() if limit is not None]
     goals.append(Goal("years", years, at_least=True, if_known=True))
     gigabytes = need.amounts.get("gb", 0.0)
-    cancelled = threading.Event()
-    notes = trace.notes(path, assignments, columns)
+    notes = trace.notes(load.trace, assignments, load.columns) if load.trace is not None else []
+    hunt = Hunt(Asked(load, goals, terms, gigabytes, most, assignments, seed), names, told)
 
-    def tried(name: str) -> Offer:
-        asked = (most, assignments, goals, terms, gigabytes, seed, cancelled)
-        return _Trying(path, columns, name, *asked)()
+    def found(is_whole: bool) -> Choice:
+        return Choice(load, goals, years, need, hunt.found(), notes, seed, is_whole)
 
-    offers = _each(tried, names, cancelled, progress)
-    offers = _confirmed(sorted(offers, key=_order), goals, terms, seed)
-    return Choice(path, goals, years, need, offers, notes, seed)
-
-
-def _each(
-    tried: Callable[[str], Offer],
-    names: Sequence[str],
-    cancelled: threading.Event,
-    progress: Callable[[int, int], object] | None,
-) -> list[Offer]:
-    """The offers, as many at once as there are cores; an interruption ends all of them."""
-    done = 0
-
-    def one(name: str) -> Offer:
-        nonlocal done
-        found = tried(name)
-        done += 1
-        if progress is not None:
-            progress(done, len(names))
-        return found
-
-    with ThreadPoolExecutor(min(portable.cores(), len(names))) as pool:
-        futures = [pool.submit(one, name) for name in names]
-        try:
-            finished, _ = wait(futures, return_when=FIRST_EXCEPTION)
-            for future in finished:
-                future.result()
-        finally:
-            cancelled.set()
-            for future in futures:
-                future.cancel()
-    return [future.result() for future in futures]
+    try:
+        hunt.run()
+    except KeyboardInterrupt as error:
+        raise InterruptedChoice(found(False)) from error
+    return found(True)
 
 
-def _order(offer: Offer) -> tuple[bool, float, float]:
-    """First those that meet the goals, then by dollars, then by latency."""
-    price = math.inf if offer.dollars is None else offer.dollars
-    late = offer.trial.known("p99_us") if offer.trial is not None else math.inf
-    return not offer.meets, price, late
+class InterruptedChoice(KeyboardInterrupt):
+    """An interruption, with the choice among the drives that were tried by then."""
 
-
-def _confirmed(
-    offers: Sequence[Offer], goals: Sequence[Goal], terms: Terms, seed: int
-) -> list[Offer]:
-    """The same with the first of them tried with several seeds: one may have been lucky."""
-    found = list(offers)
-    while found[0].meets and found[0].trial is not None and len(found[0].trial.found) < SEEDS:
-        first = found[0]
-        assert first.trial is not None
-        kept = judge(first.trial, goals, seed, least=SEEDS)
-        why = "" if kept else reasons.of(first.trial, goals, terms.years, first.dwpd)
-        found[0] = replace(first, why=why)
-        found.sort(key=_order)
-    return found
+    def __init__(self, choice: Choice) -> None:
+        super().__init__()
+        self.choice = choice
 
 
 def _need(need: str | Need | None) -> Need:
@@ -208,54 +167,3 @@ def _unique(names: Sequence[str]) -> list[str]:
         if [*names].count(name) > 1:
             raise InputError(f"--device {name}: is given twice; keep one")
     return [*names]
-
-
-@dataclass
-class _Trying:
-    """One drive of the catalogue: its numbers of drives, each tried until one meets the goals.
-
-    It has a field for each thing that decides what is tried.
-    """
-
-    path: Path
-    columns: str | None
-    drive: str
-    most: int
-    assignments: Sequence[str]
-    goals: Sequence[Goal]
-    terms: Terms
-    gigabytes: float
-    seed: int
-    cancelled: threading.Event
-    trials: list[Trial] = field(default_factory=list)
-
-    def __call__(self) -> Offer:
-        if self.cancelled.is_set():
-            raise KeyboardInterrupt
-        try:
-            search = sizing.Search(
-                self.path, self.drive, None, self.assignments, self.most, self.columns
-            )
-        except NoRoomError as error:
-            return self.terms.without_trial(self.drive, error.why)
-        least = math.ceil(self.gigabytes * 1e9 / search.exported_bytes * (1 - 1e-9))
-        if least > self.most:
-            why = f"{self.gigabytes:,.0f} GB take {least} drives; --drives {self.most} are allowed"
-            return self.terms.without_trial(self.drive, why)
-        for count in sizing.counts(max(search.fit.fewest_drives, least), self.most):
-            trial = search.trial(Design(count, None))
-            trial.least_evenness = reasons.EVEN if self.terms.dwpd(self.drive) else 0.0
-            judge(trial, self.goals, self.seed, cancelled=self.cancelled)
-            self.trials.append(trial)
-            if not (why := self._why(trial)):
-                break
-        nearest = trial if not why else self._nearest()
-        command = search.command(nearest.design, self.seed)
-        return self.terms.offer(self.drive, nearest, self._why(nearest), command)
-
-    def _why(self, trial: Trial) -> str:
-        return reasons.of(trial, self.goals, self.terms.years, self.terms.dwpd(self.drive))
-
-    def _nearest(self) -> Trial:
-        """The one that lacks least: that with the least p99."""
-        return min(self.trials, key=lambda trial: trial.known("p99_us"))

@@ -133,7 +133,7 @@ def choose(
             assignments=assignments,
             columns=columns,
             seed=seed,
-            progress=bar,
+            told=None if bar is None else lambda _, done, all_: bar(done, all_),
         )
     text = json.dumps(found.to_dict(), indent=2) + "\n"
     if json_file is not None:

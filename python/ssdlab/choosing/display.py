@@ -19,7 +19,7 @@ from ssdlab.terminal import Columns, console_for, rendered, warning_lines
 def choice(found: Choice, file: IO[str]) -> str:
     """The choice as text for `file`."""
     console, _ = console_for(file)
-    head = Text(f"Drives under {found.trace.name}", style="bold")
+    head = Text(f"Drives under {found.load.name}", style="bold")
     need = "".join(f", {amount:g} {name.upper()}" for name, amount in found.need.amounts.items())
     head.append(
         f"\n{goals_text([replace(it, if_known=False) for it in found.goals])}{need}", style="dim"

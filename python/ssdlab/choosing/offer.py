@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ssdlab.catalogue import devices
-from ssdlab.choosing import reasons
+from ssdlab.choosing import reasons, tail
 from ssdlab.sizing.trial import DAYS, Trial
 
 HOURS_PER_DAY = 24
@@ -32,6 +33,8 @@ class Offer:
     #: Rated drive writes a day, over five years.
     dwpd: float | None
     command: str | None
+    #: Whether twice as many were tried, and did not help.
+    is_final: bool = False
 
     @property
     def meets(self) -> bool:
@@ -49,6 +52,15 @@ class Offer:
         if self.price is None or not self.drives:
             return None
         return self.drives * self.price + self.power_dollars
+
+    @property
+    def price_of_all(self) -> float:
+        """The same to order by: what has no price comes last."""
+        return math.inf if self.dollars is None else self.dollars
+
+    def ended(self) -> Offer:
+        """The same, of which more drives do not help."""
+        return replace(self, is_final=True)
 
     @property
     def all_watts(self) -> float | None:
@@ -73,6 +85,9 @@ class Offer:
                     f: {"mean": trial.mean(f), "margin": trial.margin(f)}
                     for f in ("p99_us", "p999_us", "amplification")
                 },
+                "read_p99_us": trial.mean("read.p99"),
+                "write_p99_us": trial.mean("write.p99"),
+                "tail": tail.of(trial.found[0]),
             }
         return {
             "drive": self.drive,
@@ -113,12 +128,12 @@ class Terms:
 
     def without_trial(self, drive: str, why: str) -> Offer:
         """The offer of a drive that could not be tried."""
-        price, is_assumed = self._price(drive)
+        price, is_assumed = self.price(drive)
         return Offer(drive, None, why, price, is_assumed, None, 0.0, self.dwpd(drive), None)
 
     def offer(self, drive: str, trial: Trial, why: str, command: str | None) -> Offer:
         """The offer of a drive that was."""
-        price, is_assumed = self._price(drive)
+        price, is_assumed = self.price(drive)
         watts = _watts(trial, self.rated(drive))
         power = 0.0
         if self.power_dollars_per_kwh is not None and watts is not None:
@@ -126,7 +141,8 @@ class Terms:
             power = kwh * self.power_dollars_per_kwh
         return Offer(drive, trial, why, price, is_assumed, watts, power, self.dwpd(drive), command)
 
-    def _price(self, drive: str) -> tuple[float | None, bool]:
+    def price(self, drive: str) -> tuple[float | None, bool]:
+        """The dollars of one drive, None if nobody said; and whether that is an assumption."""
         if drive in self.prices:
             return self.prices[drive], False
         rated = self.rated(drive)

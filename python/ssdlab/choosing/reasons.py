@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from ssdlab.numbers import duration
 from ssdlab.sizing import life as life_text
 from ssdlab.sizing import said
 from ssdlab.sizing.trial import DAYS, Goal, Trial
+
+if TYPE_CHECKING:
+    from ssdlab.choosing.offer import Offer
 
 #: Years over which data sheets rate drive writes per day.
 RATED_YEARS = 5
@@ -28,8 +33,11 @@ def of(trial: Trial, goals: Sequence[Goal], years: float, dwpd: float | None) ->
             if lasts is not None and lasts < years:
                 by = " by its rating" if is_rated else ""
                 lacking.append(f"lifetime is {life_text(lasts)}{by}, not {life_text(years)}")
-        elif trial.kept(goal) is not True:
+        elif (kept := trial.kept(goal)) is False or trial.mean(goal.figure) is None:
             lacking.append(said(trial, goal))
+        elif kept is None:
+            mean = duration(trial.known(goal.figure))
+            lacking.append(f"{goal.name} is {mean}, too close to {duration(goal.limit)} to tell")
     return "; ".join(lacking)
 
 
@@ -45,3 +53,49 @@ def life(trial: Trial, dwpd: float | None) -> tuple[float | None, bool]:
     daily = trial.daily_bytes
     rated = dwpd * DAYS * RATED_YEARS * trial.capacity_bytes
     return (rated / daily / DAYS if daily else math.inf), True
+
+
+def is_close(offer: Offer, goals: Sequence[Goal]) -> bool:
+    """Whether a longer run could say that the drives of an offer do."""
+    trial = offer.trial
+    if trial is None or trial.overloaded or _short_of_life(offer, goals) > 1:
+        return False
+    return all(trial.kept(goal) is not False for goal in goals if goal.figure != "years")
+
+
+def miss(offer: Offer, goals: Sequence[Goal]) -> float:
+    """The worst ratio of a figure of an offer to its goal; above 1 where it is missed."""
+    trial = offer.trial
+    if trial is None:
+        return math.inf
+    ratios = [_short_of_life(offer, goals)]
+    for goal in goals:
+        mean = trial.mean(goal.figure)
+        if goal.figure != "years":
+            ratios.append(math.inf if mean is None else mean / goal.limit)
+    return max(ratios)
+
+
+def may_help(offer: Offer, goals: Sequence[Goal], most: int) -> bool:
+    """Whether more drives, up to `most`, may do what those of an offer do not.
+
+    Striped drives share the writes, so that their rated lifetime grows with their number; no
+    request becomes faster than the fastest of one drive.
+    """
+    trial = offer.trial
+    if trial is None or _short_of_life(offer, goals) > most / offer.drives:
+        return False
+    for goal in goals:
+        kind = goal.figure.partition(".")[0]
+        host = trial.found[0].host[kind if kind in ("read", "write") else "all"]
+        least = host.min_us
+        if goal.figure != "years" and least is not None and least > goal.limit:
+            return False
+    return True
+
+
+def _short_of_life(offer: Offer, goals: Sequence[Goal]) -> float:
+    """How many times longer the drives ought to last; 0 where that is not known."""
+    lasts, _ = offer.life
+    wanted = next((it.limit for it in goals if it.figure == "years"), 0.0)
+    return 0.0 if lasts is None else wanted / max(lasts, 1e-12)

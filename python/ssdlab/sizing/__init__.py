@@ -18,7 +18,8 @@ from ssdlab import _core, layers, sources
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
 from ssdlab.running import Experiment
-from ssdlab.sizing.fit import Fit, fit
+from ssdlab.sizing.fit import WHOLE, Effort, Fit, fit
+from ssdlab.sizing.load import Load
 from ssdlab.sizing.trial import SEEDS, Design, Goal, Trial, judge
 from ssdlab.sweeps.plan import BLOCKS, blocks_for
 
@@ -175,7 +176,8 @@ def size(
     limits = (("p99_us", p99_us), ("p999_us", p999_us))
     goals = [Goal(figure, limit) for figure, limit in limits if limit is not None]
     goals.append(Goal("years", years or YEARS, at_least=True, if_known=years is None))
-    search = Search(trace, drive, capacity_bytes, assignments, drives, columns)
+    load = Load.of(trace, columns)
+    search = Search(load, drive, capacity_bytes, assignments, drives)
     done, most = 0, 1
 
     def judged(trial: Trial, least: int = 1) -> bool:
@@ -236,21 +238,20 @@ class Search:
 
     def __init__(
         self,
-        trace: Path,
+        load: Load,
         drive: str,
         capacity_bytes: float | None,
         assignments: Sequence[str],
         most_drives: int,
-        columns: str | None = None,
+        effort: Effort = WHOLE,
     ) -> None:
         if not 1 <= most_drives <= 64:
             raise InputError(f"--drives {most_drives}: from 1 to 64")
         self.trials: dict[Design, Trial] = {}
-        self._drive, self._trace, self._given = drive, trace, [*assignments]
-        self._columns = columns
+        self._drive, self._load, self._given = drive, load, [*assignments]
         self._below = [
             sources.from_name("device", drive, "--device"),
-            *layers.from_trace(f"--trace {trace}", trace, columns, layers.keys_of(assignments)),
+            *load.layers(assignments),
         ]
         stack = [*self._below, *layers.from_options(self._given)]
         found = Experiment._from_layers(stack).to_dict()["device"]
@@ -267,7 +268,7 @@ class Search:
             self._given.append(self._blocks(0.07))
             stack = [*self._below, *layers.from_options([*self._given, _spare(0.07)])]
             self._given.pop()
-        self.fit = fit(trace, stack, most_drives)
+        self.fit = fit(load, stack, most_drives, effort)
         if self.fit.scale is not None:
             self._wanted = self._wanted * int(found.get("scale", 1)) // self.fit.scale
             self._given.append(f"device.scale={self.fit.scale}")
@@ -315,7 +316,8 @@ class Search:
 
     def _layers(self, design: Design) -> list[Layer]:
         aged = {"precondition": self.fit.precondition, "warm_up": self.fit.warm_up}
-        said = layers.from_mapping("ssdlab size", {"workload": self.fit.workload, "run": aged})
+        sections = {"workload": self._workload(design), "run": aged}
+        said = layers.from_mapping("ssdlab size", sections)
         stack = [*self._below, *said, *layers.from_options(self._assignments(design))]
         if design.drives == 1:
             return stack
@@ -330,13 +332,18 @@ class Search:
         sections = {"device": array, "workload": found["workload"], "run": found["run"]}
         return layers.from_mapping("ssdlab size", sections)
 
+    def _workload(self, design: Design) -> dict[str, Any]:
+        """The keys of the workload that the design sets."""
+        return {**self.fit.workload, **self._load.share(design.drives * self.exported_bytes)}
+
     def command(self, design: Design, seed: int) -> str | None:
         """The `ssdlab run` of a design; None where only a file can say it."""
-        workload = {f"workload.{key}": value for key, value in self.fit.workload.items()}
+        asked = dict(self._load.keys)
+        workload = {f"workload.{key}": value for key, value in self._workload(design).items()}
         aged = {"run.precondition": self.fit.precondition, "run.warm_up": self.fit.warm_up}
         run = aged | {"run.seed": str(seed)}
         given = dict(_full(it) for it in self._assignments(design))
-        words = {f"{key}": str(value) for key, value in (workload | run).items()} | given
+        words = {f"{key}": str(value) for key, value in (asked | workload | run).items()} | given
         device = ["--device", self._drive]
         if design.drives > 1:
             if _core.preset_text("device", self._drive) is None:
@@ -353,8 +360,7 @@ class Search:
                 **{key: value for key, value in words.items() if key not in own},
             }
         sets = [word for key, value in words.items() for word in ("--set", f"{key}={value}")]
-        mapped = [] if self._columns is None else ["--columns", self._columns]
-        return shlex.join(["ssdlab", "run", *device, "--trace", str(self._trace), *mapped, *sets])
+        return shlex.join(["ssdlab", "run", *device, *self._load.words(), *sets])
 
 
 def _spare(share: float) -> str:

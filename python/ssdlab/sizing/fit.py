@@ -1,4 +1,4 @@
-"""Fitting a trace to a drive other than the one it was recorded on.
+"""Fitting a load to a drive: a trace to another one than that it was recorded on.
 
 A drive is simulated in part (`device.scale`), and a recorded volume is rarely as large as the drive
 that is looked for. What is done about both is said in the output.
@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ssdlab import _core
 from ssdlab import trace as traces
@@ -20,17 +20,12 @@ from ssdlab.numbers import size
 from ssdlab.readable import counted
 from ssdlab.results import Record
 from ssdlab.running import Experiment
+from ssdlab.sizing.load import Load
 from ssdlab.sweeps.plan import READING
 
-#: Requests and bytes of a run, all loops together: what takes a few seconds.
-MAX_REQUESTS = 300_000
-MAX_BYTES = 15e9
 #: Blocks that the measured loops write over: erasures from which a lifetime is told, with some to
 #: spare for a buffer that takes what is overwritten at once.
 ERASES = 150
-#: Requests that preconditioning repeats to write its fewest rounds. One takes 0.7 us, so these are
-#: a quarter of a minute; under two writes in 680 requests a drive of 350 MB would take 73 million.
-MAX_REPEATED = 20_000_000
 #: What it takes to begin a trace anew, in requests: 0.15 ms are 200, and a trace that touches
 #: little settles after ten times the fewest rounds.
 A_PASS = 2000
@@ -38,6 +33,29 @@ A_PASS = 2000
 MAX_LOOPS = 10_000
 #: A trace of fewer requests than these is said to be short: of its p99 ten requests are slower.
 FEW = 1000
+
+
+class Effort(NamedTuple):
+    """How much a run of a trial may take."""
+
+    requests: int
+    """Requests of all loops together."""
+    bytes: float
+    """What they read and write."""
+    repeated: int
+    """Requests that preconditioning may repeat to write its fewest rounds; 0: none, and the drive
+    is overwritten once at random. One takes 0.7 us."""
+    cut: int | None
+    """Only the first so many requests of a longer trace are run; None: all."""
+
+
+#: A few seconds a run, and up to a quarter of a minute for preconditioning: under two writes in 680
+#: requests a drive of 350 MB would take 73 million repeated ones.
+WHOLE = Effort(300_000, 15e9, 20_000_000, None)
+#: Enough to confirm a drive that others were compared with.
+CONFIRMED = Effort(150_000, 8e9, 2_000_000, 1_000_000)
+#: A fraction of a second a drive: enough for a p99, and to tell those that are far off.
+BRIEF = Effort(30_000, 2e9, 0, 30_000)
 
 
 class NoRoomError(InputError):
@@ -53,33 +71,21 @@ class NoRoomError(InputError):
 class Fit:
     """What is changed so that the trace fits, and why."""
 
-    beyond: str | None
-    """What `workload.beyond` becomes; None where it is left alone."""
+    workload: Mapping[str, Any]
+    """The keys of the workload that are set."""
     scale: int | None
     """What `device.scale` becomes; None where it is left alone."""
     fewest_drives: int
     """Fewer have no room for what the trace touches."""
     loops: int
-    measured: int
-    """The last loops, which are measured."""
     writes: bool
-    """Whether the trace writes anything."""
+    """Whether the load writes anything."""
     precondition: str
     """How each drive is preconditioned."""
-    duration_seconds: float
-    """Length of one loop."""
+    warm_up: str
+    """Every loop before those that are measured."""
     words: Sequence[str]
     """What was done, a sentence each."""
-
-    @property
-    def workload(self) -> dict[str, Any]:
-        """The keys of the workload that are set."""
-        return {"loops": self.loops} | ({"beyond": self.beyond} if self.beyond else {})
-
-    @property
-    def warm_up(self) -> str:
-        """Every loop before those that are measured."""
-        return f"{round((self.loops - self.measured) * self.duration_seconds * 1e9)}ns"
 
 
 def read(path: Path, resolved: dict[str, Any], capacity_bytes: int) -> Record:
@@ -100,13 +106,16 @@ def read(path: Path, resolved: dict[str, Any], capacity_bytes: int) -> Record:
         raise InputError(f"--trace {path}: {message}{hint}") from None
 
 
-def fit(path: Path, stack: Sequence[Layer], most_drives: int) -> Fit:
-    """How the trace `path` of that experiment is put on its drive, or on several of them.
+def fit(load: Load, stack: Sequence[Layer], most_drives: int, effort: Effort) -> Fit:
+    """How the load of that experiment is put on its drive, or on several of them.
 
     Raises `InputError`, with the option that helps, where even all of them have no room.
     """
     resolved = Experiment._from_layers(stack).to_dict()
     workload, drive = resolved["workload"], resolved["device"]
+    if load.trace is None:
+        return _described(workload, effort)
+    path = load.trace
     capacity = _core.capacity_bytes(stack)
     found = read(path, workload, capacity)
     if not found.requests:
@@ -153,28 +162,53 @@ def fit(path: Path, stack: Sequence[Layer], most_drives: int) -> Fit:
             f"{size(room * scale)} a drive; the trace touches {share:.1%} of that."
         )
     block = room * drives / int(drive["blocks_per_plane"])
-    loops, measured = _loops(found, block * ERASES)
-    if loops > 1:
+    loops, measured = _loops(found, block * ERASES, effort)
+    keys: dict[str, Any] = {"loops": loops} | ({"beyond": beyond} if beyond else {})
+    if effort.cut is not None and found.requests > effort.cut:
+        keys["requests"] = effort.cut
+        words.append(f"Cut: the first {effort.cut:,} of {found.requests:,} requests.")
+    elif loops > 1:
         last = "one" if measured == 1 else f"{measured} of them"
         words.append(f"Looped: replayed {loops} times, the last {last} measured.")
     else:
         words.append("Not looped: long enough.")
-    precondition, said = _preconditioned(found, resolved["run"]["steady"], room * drives)
+    precondition, said = _preconditioned(found, resolved["run"]["steady"], room * drives, effort)
     words.append(said)
+    warm_up = f"{round((loops - measured) * found.duration_seconds * 1e9)}ns"
     writes = _written(found) > 0
-    duration = found.duration_seconds
-    return Fit(beyond, new_scale, drives, loops, measured, writes, precondition, duration, words)
+    return Fit(keys, new_scale, drives, loops, writes, precondition, warm_up, words)
 
 
-def _preconditioned(found: Record, steady: Mapping[str, Any], room: float) -> tuple[str, str]:
+#: What is said of a drive that is only looked at.
+ONCE = "Preconditioned: full, then overwritten once at random."
+
+
+def _described(workload: Mapping[str, Any], effort: Effort) -> Fit:
+    """How a load is run that has no end of its own, or that of its requests."""
+    parts = workload.get("streams") or workload.get("classes") or workload
+    every = parts.values() if parts is workload.get("classes") else parts
+    shares = [it.get("read_share") for it in every] if parts is not workload else []
+    shares = shares or [workload.get("read_share")]
+    writes = any(it is None or float(it) < 1 for it in shares)
+    way = "random:2" if effort.repeated else "random:1"
+    said = "Preconditioned: full, then overwritten twice at random." if effort.repeated else ONCE
+    keys = {"requests": effort.requests}
+    return Fit(keys, None, 1, 1, writes, way, "0ns", [said])
+
+
+def _preconditioned(
+    found: Record, steady: Mapping[str, Any], room: float, effort: Effort
+) -> tuple[str, str]:
     """How the drives are preconditioned, and the words for it.
 
     The trace is repeated, unless it writes so little that this takes too many requests.
     """
+    if not effort.repeated:
+        return "random:1", ONCE
     least = steady["window"] * steady["round_writes"] * room
     written = _written(found)
     requests = (found.requests + A_PASS) * least / written if written else 0.0
-    if requests <= MAX_REPEATED:
+    if requests <= effort.repeated:
         return "steady", "Preconditioned: full, then repeated until write amplification settled."
     return "random:2", (
         "Preconditioned: full, then overwritten twice at random. The trace writes too little to be "
@@ -192,7 +226,7 @@ def _written(found: Record) -> float:
     return float(found.total_bytes * (1 - reads))
 
 
-def _loops(found: Record, enough: float) -> tuple[int, int]:
+def _loops(found: Record, enough: float, effort: Effort) -> tuple[int, int]:
     """Replays after which the trace has overwritten its footprint, and those measured after that.
 
     What is measured writes `enough` bytes, within the limits of a run.
@@ -202,8 +236,8 @@ def _loops(found: Record, enough: float) -> tuple[int, int]:
     written = _written(found)
     most = min(
         MAX_LOOPS,
-        MAX_REQUESTS // found.requests,
-        int(MAX_BYTES // max(found.total_bytes, 1)),
+        effort.requests // found.requests,
+        int(effort.bytes // max(found.total_bytes, 1)),
     )
     if not written:
         return 1, 1

@@ -1,0 +1,159 @@
+"""`iostat -x`, as text (with -t, -k or -m) or with -o JSON, as a load of reads and writes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdlab._core import InputError
+from ssdlab.asking.described import Asked, Stream, of_streams, rate_text
+
+#: Sizes of requests are rounded to this.
+SECTOR, PAGE = 512, 4096
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a report says of a device."""
+
+    reads: float
+    writes: float
+    read_bytes: float
+    write_bytes: float
+
+    @property
+    def iops(self) -> float:
+        """Requests a second."""
+        return self.reads + self.writes
+
+
+def is_text(head: str) -> bool:
+    """Whether a file begins as a report of `iostat -x`."""
+    return re.search(r"^\s*Device:?\s.*\br/s\b", head, re.MULTILINE) is not None
+
+
+def is_json(found: Any) -> bool:
+    """Whether JSON is that of `iostat -x -o JSON`."""
+    return isinstance(found, Mapping) and "sysstat" in found
+
+
+def read(path: Path, text: str, volume: str | None) -> Asked:
+    """The load of one device of the reports; the busiest, if none is named."""
+    reports = _of_json(path, text) if text.lstrip().startswith("{") else _of_text(path, text)
+    if not any(reports):
+        raise InputError(f"{path}: no report of iostat -x in it: no line has r/s and w/s")
+    first_is_boot = len(reports) > 1
+    used = reports[1:] if first_is_boot else reports
+    busy: dict[str, float] = {}
+    for report in used:
+        for name, it in report.items():
+            busy[name] = busy.get(name, 0.0) + it.iops
+    chosen = max(busy, key=lambda name: busy[name]) if volume is None else volume
+    if chosen not in busy:
+        raise InputError(f"{path}: no device {chosen} in it; there are {', '.join(busy)}")
+    samples = [report[chosen] for report in used if chosen in report]
+    mean = _mean(samples)
+    if not mean.iops:
+        raise InputError(f"{path}: {chosen} has no reads and no writes in these reports")
+    return _asked(path, chosen, list(busy), samples, mean, first_is_boot)
+
+
+def _asked(
+    path: Path,
+    chosen: str,
+    names: Sequence[str],
+    samples: Sequence[Sample],
+    mean: Sample,
+    first_is_boot: bool,
+) -> Asked:
+    streams = []
+    for iops, moved, share in (
+        (mean.reads, mean.read_bytes, 1.0),
+        (mean.writes, mean.write_bytes, 0.0),
+    ):
+        if iops:
+            unit = PAGE if moved / iops >= PAGE else SECTOR
+            streams.append(Stream(iops, share, max(round(moved / iops / unit), 1) * unit))
+    said = [
+        f"{'reads' if it.read_share else 'writes'} {rate_text(it.iops, it.block_bytes)}"
+        for it in streams
+    ]
+    peak = max(it.iops for it in samples) / mean.iops
+    read_ = [f"Device {chosen}: {', '.join(said)}; the mean of {len(samples)} reports."]
+    if len(names) > 1:
+        others = ", ".join(name for name in names if name != chosen)
+        read_.append(f"The busiest of {len(names)}; --volume chooses another: {others}.")
+    if first_is_boot:
+        read_.append("The first report is left out: it is the mean since the machine was started.")
+    if peak > 1.2:
+        read_.append(f"The busiest report has {peak:.1f} times the mean: its tail is longer.")
+    assumed = [
+        "random addresses, all places equally often: iostat does not say where requests go",
+        "arrivals at random times",
+        "each request of the mean size",
+        "the whole drive is in use",
+    ]
+    surer = ["a trace: blktrace or bpftrace in the busiest hour; iostat has means alone"]
+    if len(samples) == 1 and not first_is_boot:
+        surer.append("several reports (iostat -xt 10 60): a lone one is the mean since the start")
+    return Asked(of_streams(f"{path.name}, {chosen}", streams), True, read_, assumed, surer)
+
+
+def _mean(samples: Sequence[Sample]) -> Sample:
+    count = len(samples)
+    return Sample(
+        sum(it.reads for it in samples) / count,
+        sum(it.writes for it in samples) / count,
+        sum(it.read_bytes for it in samples) / count,
+        sum(it.write_bytes for it in samples) / count,
+    )
+
+
+#: Columns with what is moved a second, and the bytes of one.
+_MOVED = {"kB/s": 1024.0, "MB/s": 2.0**20, "sec/s": 512.0}
+
+
+def _sample(row: Mapping[str, float]) -> Sample:
+    moved = {}
+    for kind in "rw":
+        column = next((f"{kind}{unit}" for unit in _MOVED if f"{kind}{unit}" in row), None)
+        moved[kind] = row[column] * _MOVED[column[1:]] if column else PAGE * row[f"{kind}/s"]
+    return Sample(row["r/s"], row["w/s"], moved["r"], moved["w"])
+
+
+def _of_text(path: Path, text: str) -> list[dict[str, Sample]]:
+    reports: list[dict[str, Sample]] = []
+    columns: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        parts = line.split()
+        if parts and parts[0].rstrip(":") == "Device" and "r/s" in parts:
+            columns = parts[1:]
+            reports.append({})
+        elif not parts:
+            columns = []
+        elif columns:
+            try:
+                values = [float(it.replace(",", ".")) for it in parts[1:]]
+                row = dict(zip(columns, values, strict=True))
+            except ValueError:
+                raise InputError(
+                    f"{path}:{number}: {len(columns)} columns of iostat were expected after the "
+                    f"name of the device, as its heading has them"
+                ) from None
+            reports[-1][parts[0]] = _sample(row)
+    return reports
+
+
+def _of_json(path: Path, text: str) -> list[dict[str, Sample]]:
+    try:
+        hosts = json.loads(text)["sysstat"]["hosts"]
+        found = [report["disk"] for host in hosts for report in host["statistics"]]
+        return [{str(row["disk_device"]): _sample(row) for row in report} for report in found]
+    except (KeyError, TypeError, ValueError):
+        raise InputError(
+            f"{path}: JSON of sysstat without r/s and w/s of disks; iostat -x -o JSON has them"
+        ) from None

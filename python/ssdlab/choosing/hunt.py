@@ -1,0 +1,191 @@
+"""All drives under a load, in two steps: briefly all of them, then the cheapest of them in full.
+
+First every drive is run briefly, the cheapest first, so that a table of the catalogue is there
+after seconds. Then more drives of a kind are tried where they could cost less than the cheapest
+that meets the goals so far, and help. Last the cheapest is confirmed with a longer preparation and
+several seeds; where that says otherwise, the next one is. Counts decide what is tried and never a
+clock, so that the answer is the same on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from ssdlab import portable, sizing
+from ssdlab.choosing import reasons
+from ssdlab.choosing.offer import Offer, Terms
+from ssdlab.results import Results
+from ssdlab.sizing.fit import BRIEF, CONFIRMED, Effort, NoRoomError
+from ssdlab.sizing.load import Load
+from ssdlab.sizing.trial import SEEDS, Design, Goal, add_seeds, judge
+
+#: What is told as rows come: the row, how many are there, how many there will be.
+Told = Callable[[Offer, int, int], object]
+#: More drives are not tried once twice as many have improved the worst figure by less than this.
+IMPROVES = 1.1
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the drives are asked for; it has a field for each thing that decides what is tried."""
+
+    load: Load
+    goals: Sequence[Goal]
+    terms: Terms
+    gigabytes: float
+    most: int
+    assignments: Sequence[str]
+    seed: int
+
+
+@dataclass
+class Hunt:
+    """The drives of the catalogue under a load; `offers` has what is known so far."""
+
+    asked: Asked
+    names: Sequence[str]
+    told: Told | None = None
+    offers: dict[str, Offer] = field(default_factory=dict)
+    _cancelled: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        """Try all of them; an interruption ends the runs and keeps `offers`."""
+        try:
+            self._screen()
+            self._with_more_drives()
+            self._confirm()
+        finally:
+            self._cancelled.set()
+
+    def found(self) -> list[Offer]:
+        """The drives that were tried: those that meet the goals first, the cheapest of them first;
+        of the others those first that lack least.
+        """
+        return sorted(self.offers.values(), key=self._order)
+
+    def _order(self, offer: Offer) -> tuple[bool, float, float]:
+        late = offer.trial.known("p99_us") if offer.trial is not None else math.inf
+        if offer.meets:
+            return False, offer.price_of_all, late
+        return True, reasons.miss(offer, self.asked.goals), offer.price_of_all
+
+    def _screen(self) -> None:
+        """Every drive briefly, as many of them as the data take; the cheapest are told first."""
+        each = {name: self.asked.terms.price(name)[0] for name in self.names}
+        known = [name for name in self.names if each[name] is not None]
+        names = sorted(known, key=lambda name: each[name] or 0.0)
+        names += [name for name in self.names if each[name] is None]
+        for offer in self._parallel([(name, None) for name in names]):
+            self._tell(offer)
+
+    def _with_more_drives(self) -> None:
+        """Twice as many of those that do not do, where that could be the cheapest."""
+        while todo := [
+            (it.drive, count)
+            for it in self.found()
+            if (count := self._next_count(it)) is not None and self._is_cheaper(it, count)
+        ]:
+            for offer in self._parallel(todo):
+                before = self.offers[offer.drive]
+                if self._improves(before, offer):
+                    self._tell(offer)
+                else:
+                    self.offers[offer.drive] = before.ended()
+
+    def _improves(self, before: Offer, after: Offer) -> bool:
+        if after.meets:
+            return True
+        goals = self.asked.goals
+        return reasons.miss(after, goals) * IMPROVES < reasons.miss(before, goals)
+
+    def _next_count(self, offer: Offer) -> int | None:
+        """How many drives are tried after these; None where no number helps."""
+        if offer.meets or offer.is_final or offer.trial is None or offer.drives >= self.asked.most:
+            return None
+        count = min(2 * offer.drives, self.asked.most)
+        return count if reasons.may_help(offer, self.asked.goals, self.asked.most) else None
+
+    def _is_cheaper(self, offer: Offer, count: int) -> bool:
+        """Whether so many of a drive could cost less than the cheapest that does."""
+        best = next((it for it in self.found() if it.meets), None)
+        if best is None or best.dollars is None or offer.price is None:
+            return best is None
+        return count * offer.price < best.dollars
+
+    def _confirm(self) -> None:
+        """The first that meets the goals, or nearly does for less, in full; else the next."""
+        tried: set[tuple[str, int]] = set()
+        while True:
+            best = next((it for it in self.found() if it.meets), None)
+            most = math.inf if best is None else best.price_of_all
+            close = [
+                it
+                for it in self.offers.values()
+                if it.trial is not None
+                and (it.drive, it.drives) not in tried
+                and (it.meets or reasons.is_close(it, self.asked.goals))
+                and it.price_of_all <= most
+            ]
+            if not close:
+                return
+            first = min(close, key=lambda it: (it.price_of_all, it.drive))
+            tried.add((first.drive, first.drives))
+            offer = self._tried(first.drive, first.drives, CONFIRMED)
+            self._tell(offer)
+            if offer.meets:
+                return
+            more = self._next_count(offer)
+            if more is not None and self._is_cheaper(offer, more):
+                self._tell(self._tried(offer.drive, more, BRIEF))
+
+    def _tell(self, offer: Offer) -> None:
+        self.offers[offer.drive] = offer
+        if self.told is not None:
+            self.told(offer, len(self.offers), len(self.names))
+
+    def _parallel(self, todo: Sequence[tuple[str, int | None]]) -> Iterator[Offer]:
+        """The offers in the order of `todo`, as many at once as there are cores."""
+        with ThreadPoolExecutor(min(portable.cores(), max(len(todo), 1))) as pool:
+            futures = [pool.submit(self._tried, *it, BRIEF) for it in todo]
+            try:
+                for future in futures:
+                    yield future.result()
+            except BaseException:
+                self._cancelled.set()
+                raise
+            finally:
+                for future in futures:
+                    future.cancel()
+
+    def _tried(self, drive: str, count: int | None, effort: Effort) -> Offer:
+        """So many drives, or as few as the data take, under the load."""
+        asked = self.asked
+        if self._cancelled.is_set():
+            raise KeyboardInterrupt
+        given = asked.assignments
+        try:
+            search = sizing.Search(asked.load, drive, None, given, asked.most, effort)
+        except NoRoomError as error:
+            return asked.terms.without_trial(drive, error.why)
+        least = math.ceil(asked.gigabytes * 1e9 / search.exported_bytes * (1 - 1e-9))
+        if least > asked.most:
+            room = f"{asked.gigabytes:,.0f} GB take {least} drives"
+            return asked.terms.without_trial(drive, f"{room}; --drives {asked.most} are allowed")
+        design = Design(count or max(search.fit.fewest_drives, least), None)
+        trial = search.trial(design)
+        trial.least_evenness = reasons.EVEN if asked.terms.dwpd(drive) else 0.0
+        if effort is BRIEF:
+            add_seeds(trial, asked.seed, 1, cancelled=self._cancelled)
+        else:
+            judge(trial, asked.goals, asked.seed, least=SEEDS, cancelled=self._cancelled)
+        why = reasons.of(trial, asked.goals, asked.terms.years, asked.terms.dwpd(drive))
+        return asked.terms.offer(drive, trial, why, search.command(design, asked.seed))
+
+
+def results_of(offer: Offer) -> Results | None:
+    """The run that the command of an offer repeats."""
+    return None if offer.trial is None else offer.trial.found[0]
