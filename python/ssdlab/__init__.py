@@ -8,8 +8,8 @@ True
 `run` puts a workload on a device and returns `Results`; `Experiment` is what is run, checked and
 ready; `sweep` runs many of them at once and returns a table; `list` names what there is to choose
 from; `trace` looks at traces and converts them; `calibrate` makes a device from measurements;
-`size` finds the smallest drive for a trace, `choose` the cheapest that can be bought, `cost` what
-meeting a need costs, `endurance` how much may be written, `place` what placement (FDP) would gain;
+`size` finds the smallest drive for a trace, `choose` the cheapest that can be bought, `ask` that
+for whatever you have, `cost` what meeting a need costs, `endurance` how much may be written, `place` what placement (FDP) would gain;
 `view` shows a run as it happens; `serve` makes a simulated device a block device, and `crash` cuts
 its power under an application; `check_cleaner` checks a cleaning policy of your own, for which
 `cleaners` has the parts, `check_placement` one that places writes (`Placement`), and
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ssdlab import cleaners, trace
     from ssdlab._core import CheckError, Clean, InputError, InternalError, PolicyError, Rest
     from ssdlab._core import version as __version__
+    from ssdlab.asking import Answer, ask
     from ssdlab.calibration import Calibration, calibrate
     from ssdlab.catalogue import list
     from ssdlab.choosing import Choice, choose
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from ssdlab.why import Why
 
 __all__ = [
+    "Answer",
     "Calibration",
     "CheckError",
     "Choice",
@@ -86,6 +88,7 @@ __all__ = [
     "View",
     "Why",
     "__version__",
+    "ask",
     "calibrate",
     "check_cleaner",
     "check_host_log",
@@ -112,6 +115,7 @@ __all__ = [
 
 #: Where each name is defined: its module, and what that calls it.
 _PLACES = {
+    "Answer": "asking:Answer",
     "Calibration": "calibration:Calibration",
     "CheckError": "_core:CheckError",
     "Choice": "choosing:Choice",
@@ -140,6 +144,7 @@ _PLACES = {
     "View": "viewing.answer:View",
     "Why": "why:Why",
     "__version__": "_core:version",
+    "ask": "asking:ask",
     "calibrate": "calibration:calibrate",
     "check_cleaner": "cleaners:check_cleaner",
     "check_host_log": "placement:check_host_log",

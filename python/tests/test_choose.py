@@ -2,45 +2,19 @@
 
 import dataclasses
 import json
-import random
 import shlex
 from pathlib import Path
 
 import pytest
+from small_drives import FAST, SLOW, recorded
 
 import ssdlab as package
 from ssdlab import choosing
 from ssdlab.catalogue import devices
 from ssdlab.sizing.trial import Goal
 
-#: A drive of 270 MB, quick to simulate; the second reads much slower.
-FAST = """
-[device]
-preset = "tlc-enterprise"
-channels = 2
-dies_per_package = 1
-planes_per_die = 1
-blocks_per_plane = 512
-pages_per_block = 18
-scale = 1
-spare_factor = 0.12
-cleaning.min_free = 0.02
-"""
-SLOW = FAST + 'timing.read = "5ms"\n'
 REAL = Path(__file__).parents[3] / "shared" / "traces"
 PRICES = {"fast.toml": 300.0, "slow.toml": 100.0}
-
-
-def recorded(path, requests=1500, gap_ns=40_000_000, reads=0.5, touched=20_000):
-    draw = random.Random(1)
-    package.trace.write(
-        path,
-        at_ns=[n * gap_ns for n in range(requests)],
-        op=["read" if draw.random() < reads else "write" for _ in range(requests)],
-        sector=[8 * draw.randrange(touched) for _ in range(requests)],
-        sectors=[8] * requests,
-    )
-    return path
 
 
 @pytest.fixture

@@ -51,6 +51,7 @@ REFUSED = {
     ("calibrate", "--json"): ("calibrate t.csv --json FILE", "a.json"),
     ("calibrate", "--out"): ("calibrate t.csv --out FILE", "a.toml"),
     ("calibrate", "--plot"): ("calibrate t.csv --plot FILE", "a.png"),
+    ("ask", "--json"): ("ask t.csv --json FILE", "a.json"),
     ("choose", "--json"): ("choose --trace t.csv --json FILE", "a.json"),
     ("crash", "--json"): ("crash --app sqlite --json FILE", "a.json"),
     ("device check", "--json"): ("device check samsung-pm9a3 --json FILE", "a.json"),

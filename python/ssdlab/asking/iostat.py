@@ -83,7 +83,8 @@ def _asked(
         for it in streams
     ]
     peak = max(it.iops for it in samples) / mean.iops
-    read_ = [f"Device {chosen}: {', '.join(said)}; the mean of {len(samples)} reports."]
+    reports = f"the mean of {len(samples)} reports" if len(samples) > 1 else "of one report"
+    read_ = [f"Device {chosen}: {', '.join(said)}; {reports}."]
     if len(names) > 1:
         others = ", ".join(name for name in names if name != chosen)
         read_.append(f"The busiest of {len(names)}; --volume chooses another: {others}.")

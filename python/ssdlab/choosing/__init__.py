@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ssdlab import sizing
@@ -22,7 +23,7 @@ from ssdlab.costing.need import Need
 from ssdlab.sizing.load import Load
 from ssdlab.sizing.trial import Goal
 
-__all__ = ["Choice", "Offer", "choose"]
+__all__ = ["Asked", "Choice", "InterruptedChoice", "Offer", "Terms", "among", "choose"]
 
 #: What a drive that is not of the catalogue has no price for.
 MAX_DRIVES = sizing.MAX_DRIVES
@@ -34,12 +35,10 @@ class Choice:
 
     load: Load
     goals: Sequence[Goal]
-    years: float
     need: Need
     offers: Sequence[Offer]
     notes: Sequence[str]
     """What the trace is too short for, or does not have."""
-    seed: int
     is_whole: bool = True
     """Whether all drives were tried; an interruption ends that."""
 
@@ -72,7 +71,7 @@ class Choice:
 
 
 def choose(
-    path: str | os.PathLike[str] | Load,
+    path: str | os.PathLike[str],
     *,
     p99_us: float | None = None,
     p999_us: float | None = None,
@@ -99,19 +98,31 @@ def choose(
     >>> import ssdlab
     >>> ssdlab.choose("FILE", p99_us=2000.0, need="gb=3000").best.drive  # doctest: +SKIP
     """
-    load = path if isinstance(path, Load) else Load.of(path, columns)
+    load = Load.of(Path(path), columns)
     need = _need(need)
-    terms = _terms(years, prices or {}, power_dollars_per_kwh, drives)
-    names = _unique(drives) or [it.name for it in devices.to_buy()]
+    terms = terms_of(years, prices or {}, power_dollars_per_kwh, drives)
+    names = unique(drives) or [it.name for it in devices.to_buy()]
     limits = {"p99_us": p99_us, "p999_us": p999_us, **need.latencies_us}
     goals = [Goal(figure, limit) for figure, limit in limits.items() if limit is not None]
     goals.append(Goal("years", years, at_least=True, if_known=True))
     gigabytes = need.amounts.get("gb", 0.0)
-    notes = trace.notes(load.trace, assignments, load.columns) if load.trace is not None else []
-    hunt = Hunt(Asked(load, goals, terms, gigabytes, most, assignments, seed), names, told)
+    notes = trace.notes(load, assignments)
+    asked = Asked(load, goals, terms, gigabytes, most, assignments, seed)
+    return among(names, asked, need, notes, told)
+
+
+def among(
+    names: Sequence[str],
+    asked: Asked,
+    need: Need,
+    notes: Sequence[str] = (),
+    told: Told | None = None,
+) -> Choice:
+    """The drives of these names under what is asked. Raises `InterruptedChoice`."""
+    hunt = Hunt(asked, names, told)
 
     def found(is_whole: bool) -> Choice:
-        return Choice(load, goals, years, need, hunt.found(), notes, seed, is_whole)
+        return Choice(asked.load, asked.goals, need, hunt.found(), notes, is_whole)
 
     try:
         hunt.run()
@@ -142,15 +153,16 @@ def _need(need: str | Need | None) -> Need:
     return found
 
 
-def _terms(
+def terms_of(
     years: float, prices: Mapping[str, float], power: float | None, drives: Sequence[str]
 ) -> Terms:
+    """What decides the dollars. Raises `InputError` for a price of no drive of the choice."""
     known = [*devices.DEVICES, *drives]
     for name, dollars in prices.items():
         if name not in known:
             raise InputError(
                 f"--price {name}: no drive of this choice; drives: "
-                f"{', '.join(_unique(drives) or [it.name for it in devices.to_buy()])}"
+                f"{', '.join(unique(drives) or [it.name for it in devices.to_buy()])}"
             )
         if not (math.isfinite(dollars) and dollars >= 0):
             raise InputError(f"--price {name}={dollars:g}: a price is 0 or more dollars")
@@ -161,7 +173,7 @@ def _terms(
     return Terms(years, prices, power)
 
 
-def _unique(names: Sequence[str]) -> list[str]:
+def unique(names: Sequence[str]) -> list[str]:
     """The names, each once; raises `InputError` for one that is given twice."""
     for name in names:
         if [*names].count(name) > 1:

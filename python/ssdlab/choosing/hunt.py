@@ -106,8 +106,14 @@ class Hunt:
         """How many drives are tried after these; None where no number helps."""
         if offer.meets or offer.is_final or offer.trial is None or offer.drives >= self.asked.most:
             return None
-        count = min(2 * offer.drives, self.asked.most)
-        return count if reasons.may_help(offer, self.asked.goals, self.asked.most) else None
+        goals, most = self.asked.goals, self.asked.most
+        if not reasons.may_help(offer, goals, most):
+            return None
+        # The writes of each fall with their number, and those of a drive are rated.
+        count, wanted = 2 * offer.drives, offer.drives * reasons.short_of_life(offer, goals)
+        while count < min(wanted, most):
+            count *= 2
+        return min(count, most)
 
     def _is_cheaper(self, offer: Offer, count: int) -> bool:
         """Whether so many of a drive could cost less than the cheapest that does."""

@@ -85,6 +85,7 @@ class Offer:
                     f: {"mean": trial.mean(f), "margin": trial.margin(f)}
                     for f in ("p99_us", "p999_us", "amplification")
                 },
+                "first_p99_us": trial.values("p99_us")[0],
                 "read_p99_us": trial.mean("read.p99"),
                 "write_p99_us": trial.mean("write.p99"),
                 "tail": tail.of(trial.found[0]),

@@ -55,10 +55,25 @@ def life(trial: Trial, dwpd: float | None) -> tuple[float | None, bool]:
     return (rated / daily / DAYS if daily else math.inf), True
 
 
+def names(offer: Offer, goals: Sequence[Goal]) -> list[str]:
+    """What the drives of an offer lack, a word each; with a ? where a longer run has to tell."""
+    trial = offer.trial
+    if trial is None:
+        return ["room"]
+    lacking = ["speed"] if trial.overloaded else []
+    for goal in goals:
+        if goal.figure == "years":
+            lacking += ["life"] if short_of_life(offer, goals) > 1 else []
+        elif (kept := trial.kept(goal)) is not True:
+            known = kept is None and trial.mean(goal.figure) is not None
+            lacking.append(f"{goal.name}{'?' if known else ''}")
+    return lacking
+
+
 def is_close(offer: Offer, goals: Sequence[Goal]) -> bool:
     """Whether a longer run could say that the drives of an offer do."""
     trial = offer.trial
-    if trial is None or trial.overloaded or _short_of_life(offer, goals) > 1:
+    if trial is None or trial.overloaded or short_of_life(offer, goals) > 1:
         return False
     return all(trial.kept(goal) is not False for goal in goals if goal.figure != "years")
 
@@ -68,7 +83,7 @@ def miss(offer: Offer, goals: Sequence[Goal]) -> float:
     trial = offer.trial
     if trial is None:
         return math.inf
-    ratios = [_short_of_life(offer, goals)]
+    ratios = [short_of_life(offer, goals)]
     for goal in goals:
         mean = trial.mean(goal.figure)
         if goal.figure != "years":
@@ -83,7 +98,7 @@ def may_help(offer: Offer, goals: Sequence[Goal], most: int) -> bool:
     request becomes faster than the fastest of one drive.
     """
     trial = offer.trial
-    if trial is None or _short_of_life(offer, goals) > most / offer.drives:
+    if trial is None or short_of_life(offer, goals) > most / offer.drives:
         return False
     for goal in goals:
         kind = goal.figure.partition(".")[0]
@@ -94,7 +109,7 @@ def may_help(offer: Offer, goals: Sequence[Goal], most: int) -> bool:
     return True
 
 
-def _short_of_life(offer: Offer, goals: Sequence[Goal]) -> float:
+def short_of_life(offer: Offer, goals: Sequence[Goal]) -> float:
     """How many times longer the drives ought to last; 0 where that is not known."""
     lasts, _ = offer.life
     wanted = next((it.limit for it in goals if it.figure == "years"), 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 from ssdlab import layers
 from ssdlab.numbers import size
@@ -11,6 +11,7 @@ from ssdlab.results import Record
 from ssdlab.running import Experiment
 from ssdlab.sizing import DRIVE
 from ssdlab.sizing.fit import read
+from ssdlab.sizing.load import Load
 
 #: Shorter traces say little of a day: ten minutes have seen a checkpoint or two of a database.
 SHORT_SECONDS = 600.0
@@ -20,20 +21,22 @@ ABOVE_P99 = 100
 ONE_KIND = 0.999
 
 
-def notes(path: Path, assignments: Sequence[str], columns: str | None) -> list[str]:
+def facts(load: Load, assignments: Sequence[str]) -> tuple[Record, dict[str, Any]]:
+    """What the trace of a load holds, and the keys by which it is read. Raises `InputError`."""
+    from ssdlab import sources
+
+    above = layers.from_options([*assignments])
+    stack = [sources.from_name("device", DRIVE), *load.layers(assignments), *above]
+    workload: dict[str, Any] = Experiment._from_layers(stack).to_dict()["workload"]
+    return read(load, workload, 1 << 62), workload
+
+
+def notes(load: Load, assignments: Sequence[str]) -> list[str]:
     """Sentences about what the trace is too short for, or does not have.
 
     Raises `InputError` for a trace that cannot be read.
     """
-    from ssdlab import sources
-
-    stack = [
-        sources.from_name("device", DRIVE),
-        *layers.from_trace(f"--trace {path}", path, columns, layers.keys_of(assignments)),
-        *layers.from_options([*assignments]),
-    ]
-    resolved = Experiment._from_layers(stack).to_dict()
-    return list(_said(read(path, resolved["workload"], 1 << 62)))
+    return [] if load.trace is None else list(_said(facts(load, assignments)[0]))
 
 
 def _said(found: Record) -> list[str]:

@@ -32,6 +32,7 @@ class Place(NamedTuple):
 #: The commands, by the group under which the help lists them.
 GROUPS: Mapping[str, Mapping[str, Place]] = {
     "Ask": {
+        "ask": Place("asking", "ask", "which drive for a trace, results of fio, or words?"),
         "run": Place("running", "run", "simulate a workload on a drive"),
         "why": Place("why", "why", "why a run is slow, and what would help: tried"),
         "compare": Place("comparison", "compare", "compare two results, devices or settings"),

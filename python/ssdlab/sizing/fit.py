@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ssdlab import _core
-from ssdlab import trace as traces
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
 from ssdlab.numbers import size
@@ -88,16 +86,17 @@ class Fit:
     """What was done, a sentence each."""
 
 
-def read(path: Path, resolved: dict[str, Any], capacity_bytes: int) -> Record:
+def read(load: Load, resolved: dict[str, Any], capacity_bytes: int) -> Record:
     """What the trace holds, read as the experiment reads it.
 
     Raises `InputError`, with the option that helps, where the file leaves something open.
     """
+    path = load.trace
     if str(path) == "-":
         raise InputError("--trace -: the trace is run several times, so it must be a file")
     options = {key: resolved[key] for key in READING if key in resolved}
     try:
-        return traces.info(resolved["path"], capacity=f"{capacity_bytes}B", **options)
+        return load.facts(options, resolved["path"], capacity_bytes)
     except InputError as error:
         message = str(error).removeprefix(f"trace {resolved['path']}: ")
         key = message.partition(":")[0]
@@ -117,7 +116,7 @@ def fit(load: Load, stack: Sequence[Layer], most_drives: int, effort: Effort) ->
         return _described(workload, effort)
     path = load.trace
     capacity = _core.capacity_bytes(stack)
-    found = read(path, workload, capacity)
+    found = read(load, workload, capacity)
     if not found.requests:
         raise InputError(f"--trace {path}: no requests")
     if _written(found) and not found.duration_seconds:
@@ -185,10 +184,9 @@ ONCE = "Preconditioned: full, then overwritten once at random."
 
 def _described(workload: Mapping[str, Any], effort: Effort) -> Fit:
     """How a load is run that has no end of its own, or that of its requests."""
-    parts = workload.get("streams") or workload.get("classes") or workload
-    every = parts.values() if parts is workload.get("classes") else parts
-    shares = [it.get("read_share") for it in every] if parts is not workload else []
-    shares = shares or [workload.get("read_share")]
+    streams: Sequence[Mapping[str, Any]] = workload.get("streams") or []
+    classes: Mapping[str, Mapping[str, Any]] = workload.get("classes") or {}
+    shares = [it.get("read_share") for it in (*streams, *classes.values()) or (workload,)]
     writes = any(it is None or float(it) < 1 for it in shares)
     way = "random:2" if effort.repeated else "random:1"
     said = "Preconditioned: full, then overwritten twice at random." if effort.repeated else ONCE

@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
+import json
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ssdlab import layers, sources
+from ssdlab import trace as traces
 from ssdlab.layers import Layer
+from ssdlab.results import Record
+
+
+class Facts:
+    """What a trace holds, read as seldom as its questions allow: a large one takes long."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[str, list[tuple[int, Record]]] = {}
+
+    def of(self, options: Mapping[str, Any], path: str, capacity_bytes: int) -> Record:
+        """What it holds, with how many requests lie beyond a drive of that capacity.
+
+        What no request exceeds none exceeds on a larger drive; where some do, they do on a smaller
+        one. How many does not matter.
+        """
+        with self._lock:
+            known = self._known.setdefault(json.dumps([path, options]), [])
+            for capacity, found in known:
+                beyond = found.oddities.beyond_device
+                if capacity >= capacity_bytes if beyond else capacity <= capacity_bytes:
+                    return found
+            found = traces.info(path, capacity=f"{capacity_bytes}B", **options)
+            known.append((capacity_bytes, found))
+            return found
 
 
 @dataclass(frozen=True)
@@ -26,6 +54,7 @@ class Load:
     """Keys of a workload and their values, as `--set` has them."""
     touches_bytes: float | None = None
     """The part of the drives that a described load touches; None for all of it."""
+    _facts: Facts = field(default_factory=lambda: Facts(), compare=False, repr=False)
 
     @classmethod
     def of(cls, trace: str | Path, columns: str | None = None) -> Load:
@@ -52,6 +81,10 @@ class Load:
             mapped = [] if self.columns is None else ["--columns", self.columns]
             return ["--trace", str(self.trace), *mapped]
         return [] if self.job is None else [str(self.job)]
+
+    def facts(self, options: Mapping[str, Any], path: str, capacity_bytes: int) -> Record:
+        """What the trace holds; `path` is the file that is read for it. Raises `InputError`."""
+        return self._facts.of(options, path, capacity_bytes)
 
     def share(self, all_bytes: float) -> dict[str, Any]:
         """The footprint of a described load on drives that export so much together."""

@@ -1,0 +1,124 @@
+"""Which drive for what I have? A trace, results of fio or iostat, or a load in words.
+
+`ask` makes a load and needs of what it is given, says what it assumed, and hands them to the engine
+of `ssdlab choose`, whose rows it shows as they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab import choosing, sizing, sources
+from ssdlab.asking import what as things
+from ssdlab.asking import words
+from ssdlab.asking.described import Asked
+from ssdlab.catalogue import devices
+from ssdlab.choosing import Choice, trace
+from ssdlab.choosing.hunt import Told
+from ssdlab.costing.need import Need
+from ssdlab.sizing.trial import Goal
+
+__all__ = ["Answer", "Question", "ask"]
+
+MAX_DRIVES = 8
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: the load with what was assumed, the needs, and the drives to compare."""
+
+    asked: Asked
+    needs: Mapping[str, float | str]
+    goals: Sequence[Goal]
+    drives: Sequence[str]
+    most: int
+    assignments: Sequence[str]
+    terms: choosing.Terms
+    seed: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The drives under the load, with what the answer rests on."""
+
+    question: Question
+    choice: Choice
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer as `ssdlab ask --json` has it."""
+        asked = self.question.asked
+        said = {"read": [*asked.read], "assumed": [*asked.assumed], "surer": [*asked.surer]}
+        return {**said, **self.choice.to_dict()}
+
+
+def question(
+    what: str | None = None,
+    *,
+    load: str | None = None,
+    need: str | None = None,
+    drives: Sequence[str] = (),
+    most: int = MAX_DRIVES,
+    prices: Mapping[str, float] | None = None,
+    assignments: Sequence[str] = (),
+    columns: str | None = None,
+    volume: str | None = None,
+    seed: int = 42,
+) -> Question:
+    """The question that these words stand for. Raises `InputError` for what is not understood."""
+    needs = {} if need is None else words.need(need)
+    asked = things.of(what, load, columns, volume, assignments)
+    names = choosing.unique(drives) or [it.name for it in devices.to_buy()]
+    for name in drives:
+        sources.from_name("device", name, "--device")  # before anything is shown
+    goals = [Goal(_figure(it), float(limit)) for it, limit in needs.items() if it not in AMOUNTS]
+    years = needs.get("years")
+    # Without a pace of its own a load writes as fast as a drive lets it: no drive lasts years.
+    if years is not None or asked.is_paced:
+        limit = float(years or sizing.YEARS)
+        goals.append(Goal("years", limit, at_least=True, if_known=True))
+    terms = choosing.terms_of(float(years or sizing.YEARS), prices or {}, None, drives)
+    return Question(asked, needs, goals, names, most, assignments, terms, seed)
+
+
+#: Needs that are no figure of a run.
+AMOUNTS = ("gb", "years")
+
+
+def _figure(name: str) -> str:
+    """A latency as a trial calls it."""
+    return {"p99": "p99_us", "p99.9": "p999_us"}.get(name, name)
+
+
+def answer(question: Question, told: Told | None = None) -> Answer:
+    """The drives under the load; `told` gets each row as it comes.
+
+    Raises `InterruptedChoice` at Ctrl-C, which has the rows so far.
+    """
+    gigabytes = float(question.needs.get("gb", 0.0))
+    asked = choosing.Asked(
+        question.asked.load,
+        question.goals,
+        question.terms,
+        gigabytes,
+        question.most,
+        question.assignments,
+        question.seed,
+    )
+    notes = trace.notes(question.asked.load, question.assignments)
+    need = Need({"gb": gigabytes} if gigabytes else {}, {})
+    return Answer(question, choosing.among(question.drives, asked, need, notes, told))
+
+
+def ask(what: str | None = None, **given: Any) -> Answer:
+    """Which drive serves what you have; the arguments are those of the command `ssdlab ask`.
+
+    `what` is a file; `load` and `need` are words, `drives` presets or files instead of the
+    catalogue. Raises `InputError`, and `InterruptedChoice` at Ctrl-C.
+
+    >>> import ssdlab
+    >>> found = ssdlab.ask(load="70/30 8K random, 20 K IOPS", need="p99=2ms")  # doctest: +SKIP
+    >>> found.choice.best.drive  # doctest: +SKIP
+    """
+    return answer(question(what, **given))

@@ -1,0 +1,157 @@
+"""`ssdlab ask`: which drive for what one has."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import click
+
+from ssdlab import asking, delivery, forms
+from ssdlab._core import InputError
+from ssdlab.choosing import InterruptedChoice, Offer
+from ssdlab.cli import completion, signals
+from ssdlab.cli.options import ExamplesFirst, no_cache
+
+
+@click.command(
+    cls=ExamplesFirst,
+    examples=[
+        ("which drive for this trace?", "ssdlab ask FILE"),
+        ("for a load in words, and with needs",
+         'ssdlab ask --load "70/30 8K random, 20 K IOPS" --need 4TB,5y,p99=2ms'),
+        ("for what fio measured, or what iostat -x saw", "ssdlab ask fio.json"),
+    ],
+)  # fmt: skip
+@click.argument("what", required=False)
+@click.option("--load", metavar="TEXT", help="The load in words and numbers, instead of a file.")
+@click.option(
+    "--need", metavar="TEXT", help="Capacity, years, latencies: 4TB,5y,p99=2ms,read.p99.9=5ms."
+)
+@click.option(
+    "drives",
+    "--device",
+    metavar="PRESET|FILE",
+    multiple=True,
+    shell_complete=completion.names("devices", file=True),
+    help="Only these drives; repeatable. [default: all that can be bought]",
+)
+@click.option(
+    "most",
+    "--drives",
+    metavar="N",
+    type=int,
+    default=asking.MAX_DRIVES,
+    show_default=True,
+    help="Maximum number of drives of a kind, striped.",
+)
+@click.option(
+    "prices",
+    "--price",
+    metavar="DRIVE=DOLLARS",
+    multiple=True,
+    help="What a drive costs, such as samsung-pm9a3=140USD; repeatable.",
+)
+@click.option("--columns", metavar="LIST", help="What the columns of a table are (see run).")
+@click.option("--volume", metavar="NAME", help="The device of iostat. [default: the busiest]")
+@click.option(
+    "assignments",
+    "--set",
+    metavar="KEY=VALUE",
+    multiple=True,
+    shell_complete=completion.assignment,
+    help="Change one key of all runs; repeatable.",
+)
+@click.option("--seed", metavar="N", type=int, default=42, help="The first seed.")
+@click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")
+@no_cache
+@click.option("--quiet", is_flag=True, help="Print nothing but what --json asks for.")
+def ask(
+    what: str | None,
+    load: str | None,
+    need: str | None,
+    drives: tuple[str, ...],
+    most: int,
+    prices: tuple[str, ...],
+    columns: str | None,
+    volume: str | None,
+    assignments: tuple[str, ...],
+    seed: int,
+    json_path: str | None,
+    quiet: bool,
+) -> None:
+    """Find the drive for WHAT you have, and say what the answer rests on.
+
+    WHAT is a trace, results or a job of fio, or output of iostat -x. Rows come as drives are tried;
+    Ctrl-C keeps them. Exit status 1 if no drive fits.
+    """
+    json_file = None if json_path in (None, "-") else Path(str(json_path))
+    if json_file is not None:
+        delivery.refuse(json_file, forms.ANSWER)
+    question = asking.question(
+        what,
+        load=load,
+        need=need,
+        drives=drives,
+        most=most,
+        prices=_prices(prices),
+        assignments=assignments,
+        columns=columns,
+        volume=volume,
+        seed=seed,
+    )
+    is_shown = not quiet and json_path != "-"
+    from ssdlab.asking import display
+
+    def told(offer: Offer, _done: int, _all: int) -> None:
+        click.echo(display.row(offer, question), nl=False)
+
+    if is_shown:
+        click.echo(display.head(question), nl=False)
+    interruption: InterruptedChoice | None = None
+    try:
+        found = asking.answer(question, told if is_shown else None)
+    except InterruptedChoice as error:
+        interruption = error
+        found = asking.Answer(question, error.choice)
+    text = json.dumps(found.to_dict(), indent=2) + "\n"
+    if json_file is not None:
+        delivery.write(json_file, text, forms.ANSWER)
+    if json_path == "-":
+        click.echo(text, nl=False)
+    elif is_shown:
+        click.echo(display.end(found), nl=False)
+    if interruption is not None:
+        count = f"{len(found.choice.offers)} of {len(question.drives)} drives were tried"
+        raise signals.Interrupted(f"interrupted; {count}, the answer is partial") from interruption
+    if found.choice.best is None:
+        sys.exit(1)
+
+
+_PRICE = re.compile(r"([^=]+)=\s*(\$?)\s*([0-9][0-9,]*(?:\.[0-9]+)?)\s*([A-Za-z€£¥]*)")
+
+
+def _prices(texts: tuple[str, ...]) -> dict[str, float]:
+    """The prices in texts such as "samsung-pm9a3=140USD"."""
+    found: dict[str, float] = {}
+    for text in texts:
+        match = _PRICE.fullmatch(text.strip())
+        if match is None:
+            raise InputError(f"--price {text}: expected DRIVE=140USD")
+        name, sign, number, unit = match[1].strip(), match[2], match[3], match[4].upper()
+        if not sign and not unit:
+            raise InputError(
+                f"--price {text}: the currency is missing; prices here are dollars: "
+                f"{name}={number}USD"
+            )
+        if unit not in ("", "USD", "DOLLARS", "DOLLAR"):
+            raise InputError(
+                f"--price {text}: prices here are dollars, as those of the catalogue are; "
+                f"convert it: {name}=...USD"
+            )
+        if name in found:
+            raise InputError(f"--price {name}: is given twice; keep one")
+        found[name] = float(number.replace(",", ""))
+    return found

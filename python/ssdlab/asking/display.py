@@ -1,0 +1,98 @@
+"""What `ssdlab ask` prints: what it assumed, a row for each drive, and the answer."""
+
+from __future__ import annotations
+
+import textwrap
+
+from ssdlab.asking import Answer, Question
+from ssdlab.choosing import Choice, Offer, reasons, tail
+from ssdlab.costing.display import dollars
+from ssdlab.numbers import decimal_size, duration
+from ssdlab.sizing import life, life_of
+from ssdlab.sizing.display import goals_text
+
+WIDTH = 88
+HEAD = f"{'drive':<20}{'':>4}{'capacity':>10}{'read p99':>10}{'write p99':>11}{'life':>15}"
+HEAD += f"{'dollars':>9}  lacks"
+
+
+def head(question: Question) -> str:
+    """What was read and assumed, and the head of the table."""
+    lines = [*question.asked.read]
+    lines += _several("Assumed", question.asked.assumed)
+    capacity = f", {float(question.needs['gb']):,.0f} GB" if "gb" in question.needs else ""
+    goals = goals_text(question.goals) if question.goals else "Goals: none"
+    lines += [f"{goals}{capacity}", "", HEAD]
+    return "\n".join(lines) + "\n"
+
+
+def row(offer: Offer, question: Question) -> str:
+    """A drive; what it lacks is named in a word each."""
+    trial = offer.trial
+    if trial is None:
+        return f"{offer.drive:<24}{offer.why}\n"
+    cost = "?" if offer.dollars is None else dollars(offer.dollars)
+    count = f"x{offer.drives}" if offer.drives > 1 else ""
+    lacks = ", ".join(reasons.names(offer, question.goals)) or "nothing"
+    if len(trial.found) > 1:
+        lacks += f" ({len(trial.found)} full runs)"
+    return (
+        f"{offer.drive:<20}{count:>4}{decimal_size(trial.capacity_bytes):>10}"
+        f"{_time(trial.mean('read.p99')):>10}{_time(trial.mean('write.p99')):>11}"
+        f"{_lasts(offer):>15}{cost + ('*' if offer.is_assumed else ''):>9}  {lacks}\n"
+    )
+
+
+def end(found: Answer) -> str:
+    """The answer below the rows."""
+    choice, question = found.choice, found.question
+    lines = [""]
+    if not choice.is_whole:
+        count = len(choice.offers)
+        lines.append(f"Partial: {count} of {len(question.drives)} drives were tried.")
+    lines += _answer(choice)
+    lines += [f"Note: {note}" for note in choice.notes if not note.startswith("The trace is short")]
+    lines += _several("Surer with", question.asked.surer)
+    lines.append("* an assumed street price, which ages; --price DRIVE=140USD gives yours.")
+    wrapped = [part for line in lines for part in _wrapped(line)]
+    first = next((it for it in choice.offers if it.trial is not None), None)
+    if first is not None and first.command is not None:
+        wrapped += ["", "The same by itself:", first.command]  # a line, to be copied
+    return "\n".join(wrapped) + "\n"
+
+
+def _answer(choice: Choice) -> list[str]:
+    first = next((it for it in choice.offers if it.trial is not None), None)
+    if first is None or first.trial is None:
+        return ["No drive of these has room for it."] if choice.offers else []
+    said = f"{first.drives} x {first.drive}" if first.drives > 1 else first.drive
+    cost = "no price is known" if first.dollars is None else dollars(first.dollars)
+    by_price = "the cheapest that does" if choice.is_whole else "the cheapest so far"
+    line = f"Fits: {said}, {cost}, {by_price}."
+    if not first.meets:
+        line = f"No drive of these fits. Nearest: {said}: {first.why}."
+    why = tail.of(first.trial.found[0])
+    return [line, *([f"Its tail: {why}"] if why else [])]
+
+
+def _time(us: float | None) -> str:
+    return "-" if us is None else duration(us)
+
+
+def _lasts(offer: Offer) -> str:
+    """How long it lasts; of a rating, with an r."""
+    if offer.trial is None:
+        return ""
+    years, is_rated = offer.life
+    lasts = life_of(offer.trial) if years is None else life(years)
+    lasts = lasts.replace("more than", ">").replace("at least", ">=")
+    return f"{lasts}{' r' if is_rated else ''}"
+
+
+def _several(name: str, sentences: list[str] | tuple[str, ...] | object) -> list[str]:
+    said = "; ".join(sentences) if isinstance(sentences, list | tuple) else ""
+    return _wrapped(f"{name}: {said}.") if said else []
+
+
+def _wrapped(line: str) -> list[str]:
+    return textwrap.wrap(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False) or [""]

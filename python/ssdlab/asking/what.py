@@ -1,0 +1,157 @@
+"""What a person has, told apart: a trace, results or a job of fio, iostat, SMART, or words."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ssdlab import sources
+from ssdlab._core import InputError
+from ssdlab.asking import described, fio, iostat
+from ssdlab.asking.described import Asked
+from ssdlab.sizing.load import Load
+
+#: Bytes of a file by which it is told what it is.
+HEAD = 65_536
+#: Larger texts are traces.
+MOST_TEXT = 64 * 2**20
+
+
+def of(
+    what: str | None,
+    text: str | None,
+    columns: str | None = None,
+    volume: str | None = None,
+    assignments: Sequence[str] = (),
+) -> Asked:
+    """The load that WHAT or `--load` stands for. Raises `InputError`."""
+    if what is not None and text is not None:
+        raise InputError(f"{what} and --load {text}: both say a load; keep one")
+    if text is not None:
+        return described.of_words(text)
+    if what is None:
+        raise InputError(
+            "nothing is asked: name a trace, results of fio, iostat -x or smartctl -j, or describe "
+            'a load: --load "70/30 8K random, 20 K IOPS"'
+        )
+    path = Path(what)
+    refuse_folder(path)
+    if not path.exists():
+        return _words(what)
+    if path.stat().st_size == 0 and path.is_file():
+        raise InputError(
+            f"{what}: the file is empty; record it again, or describe the load by --load"
+        )
+    if path.suffix in sources.OTHERS:
+        return _job(path)
+    head = begin(path)
+    if head.lstrip()[:1] in ("{", "["):
+        found = parsed(path)
+        if fio.is_json(found):
+            return fio.read(path, found)
+        if iostat.is_json(found):
+            return iostat.read(path, path.read_text(), volume)
+        if isinstance(found, dict) and "simulated_seconds" in found:
+            raise InputError(
+                f"{what}: these are results of ssdlab run; `ssdlab why {what}` says what would help"
+            )
+        if found is not None:
+            raise InputError(
+                f"{what}: JSON that is none of fio, iostat -o JSON, smartctl -j and "
+                "nvme smart-log -o json; a trace in JSON has an object a line"
+            )
+    if iostat.is_text(head):
+        return iostat.read(path, _whole(path), volume)
+    if re.search(r"^\s*\[\w+\]\s*$", head, re.MULTILINE) and re.search(r"^\s*rw=", head, re.M):
+        raise InputError(f"{what}: this is a job of fio; give it the ending .fio")
+    return _trace(path, columns, assignments)
+
+
+def refuse_folder(path: Path) -> None:
+    """Raise `InputError` for a folder, which is nothing that can be asked about."""
+    if not path.is_dir():
+        return
+    if (path / "results.json").exists():
+        raise InputError(
+            f"{path}: a folder of ssdlab run; `ssdlab why {path}` says what would help it"
+        )
+    files = sorted(os.listdir(path))
+    one = f", such as {path / files[0]}" if files else ""
+    raise InputError(f"{path}: is a folder; name one file in it{one}")
+
+
+def begin(path: Path) -> str:
+    """The beginning of a file as text; empty of what is compressed or binary."""
+    try:
+        with path.open("rb") as file:
+            return file.read(HEAD).decode("utf-8", "ignore") if path.is_file() else ""
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def parsed(path: Path) -> Any:
+    """The JSON of a file; None where it is no single value."""
+    if path.stat().st_size > MOST_TEXT:
+        return None
+    try:
+        return json.loads(path.read_text(encoding="utf-8", errors="replace"))
+    except ValueError:
+        return None
+
+
+def _whole(path: Path) -> str:
+    if path.stat().st_size > MOST_TEXT:
+        raise InputError(f"{path}: more than 64 MiB of iostat; take the busiest hour of it")
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def _words(what: str) -> Asked:
+    try:
+        return described.of_words(what)
+    except InputError:
+        if " " in what:
+            raise
+        raise InputError(
+            f"{what}: there is no such file; a load in words is given as "
+            '--load "70/30 8K random, 20 K IOPS"'
+        ) from None
+
+
+def _job(path: Path) -> Asked:
+    kind = "a job of fio" if path.suffix in (".fio", ".job", ".ini") else "a description of a load"
+    read = [f"Load: {path.name}, {kind}, as ssdlab run takes it."]
+    assumed = ["the job as it is, cut after its first requests where it is longer"]
+    surer = ["the results of this job on a drive of yours (fio --output-format=json)"]
+    return Asked(Load(path.name, job=path), False, read, assumed, surer)
+
+
+def _trace(path: Path, columns: str | None, assignments: Sequence[str]) -> Asked:
+    from ssdlab.choosing.trace import SHORT_SECONDS, facts
+    from ssdlab.numbers import size
+
+    load = Load.of(path, columns)
+    found, asked = facts(load, assignments)
+    reads = found.read_share
+    share = "" if reads is None else f", {100 * reads:.3g} % reads"
+    read = [
+        f"Trace: {found.requests:,} requests in {found.duration_seconds:.3g} s{share}, "
+        f"{size(found.footprint_bytes)} touched of a span of {size(found.span_bytes)}."
+    ]
+    assumed = [f"format {found.get('format') or asked.get('format') or 'as detected'}"]
+    unit = asked.get("time_unit")
+    if unit not in (None, "own"):
+        assumed.append(f"times in {unit}")
+    devices = found.get("devices")
+    if devices is not None and devices > 1:
+        assumed.append(f"its {devices} volumes lie over each other on one drive")
+    assumed.append("every hour is like this one, for the lifetime")
+    surer = []
+    if found.duration_seconds < SHORT_SECONDS:
+        surer.append("a longer trace: ten minutes at least, of the busiest hour")
+    surer.append("how much the drives hold (--need 4TB): a trace shows only what it touches")
+    surer.append("a measured drive: ssdlab calibrate fits a preset to measurements of yours")
+    return Asked(load, True, read, assumed, surer)

@@ -1,0 +1,244 @@
+"""What a person has becomes a load and needs, rows come one by one, and wrong input is refused."""
+
+import json
+import shlex
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from small_drives import FAST, SLOW, recorded
+
+from ssdlab._core import InputError
+from ssdlab.asking import what, words
+from ssdlab.asking.command import _prices
+from ssdlab.cli import main
+
+TWO = ["--device", "fast.toml", "--device", "slow.toml", "--drives", 1]
+PRICES = ["--price", "fast.toml=300USD", "--price", "slow.toml=100USD"]
+
+IOSTAT = """Linux 6.1.0 (host)  01/02/2026  _x86_64_ (4 CPU)
+
+Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s  aqu-sz  %util
+sda              1.00      4.00     0.00   0.00    0.20     4.00    1.00      4.00    0.02   1.00
+
+Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz     w/s     wkB/s  aqu-sz  %util
+sda            300.00   2400.00     0.00   0.00    0.20     8.00  100.00   1600.00    0.20  10.00
+sdb              5.00     20.00     0.00   0.00    0.20     4.00    0.00      0.00    0.02   1.00
+
+"""
+FIO = {
+    "fio version": "fio-3.36",
+    "global options": {"bs": "8k"},
+    "jobs": [
+        {
+            "jobname": "small",
+            "job options": {"rw": "randread"},
+            "read": {"iops": 10.0, "bw_bytes": 81920},
+        },
+        {
+            "jobname": "oltp",
+            "job options": {"rw": "randrw", "iodepth": "8", "numjobs": "2"},
+            "read": {
+                "iops": 750.0,
+                "bw_bytes": 750 * 8192,
+                "clat_ns": {"percentile": {"99.000000": 1_200_000}},
+            },
+            "write": {"iops": 250.0, "bw_bytes": 250 * 8192},
+        },
+    ],
+}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    (tmp_path / "fast.toml").write_text(FAST)
+    (tmp_path / "slow.toml").write_text(SLOW)
+    (tmp_path / "iostat.txt").write_text(IOSTAT)
+    (tmp_path / "fio.json").write_text(json.dumps(FIO))
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "other.json").write_text('{"a": 1}')
+    (tmp_path / "some folder").mkdir()
+    (tmp_path / "some folder" / "a.csv").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "70/30 8K random, 20 K IOPS",
+            {"read_share": 0.7, "block_bytes": 8192, "random_share": 1, "iops": 20_000},
+        ),
+        (
+            "4K writes, sequential, QD 16, over 200 GB",
+            {
+                "block_bytes": 4096,
+                "read_share": 0,
+                "random_share": 0,
+                "depth": 16,
+                "touches_bytes": 200e9,
+            },
+        ),
+        ("100% writes 128KiB seq 500 MB/s", {"bytes_per_s": 500e6, "block_bytes": 131_072}),
+        ("80% reads, 20% sequential, 4 threads", {"read_share": 0.8, "random_share": 0.8}),
+        ("randread 4k iodepth=1", {"random_share": 1, "read_share": 1, "depth": 1}),
+        ("8K hot 80/20", {"locality": "hot-cold(0.8, 0.2)"}),
+        ("zipf 0.9", {"locality": "zipf(0.9)"}),
+    ],
+)
+def test_a_load_in_words(text, said):
+    found = words.load(text)
+    assert {key: found[key] for key in said} == pytest.approx(said)
+
+
+def test_needs_in_words():
+    assert words.need("4TB,5y,p99=2ms") == {"gb": 4000, "years": 5, "p99": 2000}
+    assert words.need("read p99.9 < 500us, 7 years") == {"read.p99.9": 500, "years": 7}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([], "nothing is asked: name a trace"),
+        (["empty.csv"], "empty.csv: the file is empty"),
+        (["some folder"], "some folder: is a folder; name one file in it, such as some folder/a"),
+        (["none.csv"], "none.csv: there is no such file; a load in words is given as --load"),
+        (["other.json"], "other.json: JSON that is none of fio, iostat -o JSON, smartctl -j"),
+        (["fio.json", "--load", "8K"], "fio.json and --load 8K: both say a load; keep one"),
+        (["--load", "database 8K"], '--load: "database" is not understood; a load is said as in'),
+        (["--load", ""], "--load has an empty value"),
+        (["--load", "70/40"], '"70/40" is 110 % in all'),
+        (["--load", "8K 4K"], '"8K" and "4K" contradict each other; keep one'),
+        (["--load", "random sequential"], '"random" and "sequential" contradict each other'),
+        (["--load", "8K", "--need", "fast"], '--need: "fast" is not understood; needs are said'),
+        (["--load", "8K", "--need", "4TB,2TB"], '"4TB" and "2TB" contradict each other; keep one'),
+        (["--load", "8K", "--need", "p99=2ms,p99.9=1ms"], "p99.9 is never less than p99"),
+        (["--load", "8K", "--need", "p99=2"], "a time has a unit"),
+        (["--load", "8K", "--price", "samsung-pm9a3=140"], "the currency is missing"),
+        (["--load", "8K", "--price", "samsung-pm9a3=140EUR"], "prices here are dollars"),
+        (["iostat.txt", "--volume", "sdz"], "no device sdz in it; there are sda, sdb"),
+        (["--load", "8K", "--device", "nonsense"], 'nonsense'),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_understood_is_one_sentence(here, given, said, capsys):
+    assert main(["ask", *given]) == 2
+    out, err = capsys.readouterr()
+    assert said in err and err.count("\n") <= 3 and not out
+
+
+def test_prices_have_a_currency():
+    assert _prices(("a=140USD", "b=$1,200", "c = 5 dollars")) == {"a": 140, "b": 1200, "c": 5}
+
+
+def test_a_trace_is_answered_by_the_cheapest_that_fits(here, ssdlab):
+    recorded(here / "it.parquet")
+    words_ = ["ask", "it.parquet", *TWO, *PRICES, "--need", "p99=1000ms,0.000001y"]
+    done = ssdlab(*words_, "--json", "it.json")
+    assert done.returncode == 0, done.stderr
+    assert "Fits: slow.toml, $100" in done.stdout
+    for said in ("Trace: 1,500 requests", "Assumed: ", "Surer with: a longer trace", "Its tail: "):
+        assert said in done.stdout
+    assert "read p99" in done.stdout and "write p99" in done.stdout
+    found = json.loads((here / "it.json").read_text())
+    assert found["best"] == "slow.toml" and not found["partial"] and found["assumed"]
+    none = ssdlab("ask", "it.parquet", *TWO, *PRICES, "--need", "p99=1us")
+    assert none.returncode == 1 and "No drive of these fits. Nearest: " in none.stdout
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["it.parquet"],
+        ["fio.json"],
+        ["iostat.txt"],
+        ["--load", "50/50 8K random, 300 IOPS, over 100 MB"],
+        ["--load", "writes 4K, QD 4, 200 IOPS"],
+    ],
+)
+def test_the_command_repeats_the_row_to_the_bit(here, given, ssdlab):
+    recorded(here / "it.parquet")
+    done = ssdlab("ask", *given, "--device", "fast.toml", "--drives", 1, "--json", "-")
+    row = json.loads(done.stdout)["offers"][0]
+    again = ssdlab(*shlex.split(row["command"])[1:], "--json", "-")
+    assert again.returncode == 0, again.stderr
+    results = json.loads(again.stdout)
+    assert results["experiment"]["run"]["seed"] == row["seeds"][0]
+    for kind in ("read", "write"):
+        single = row[f"{kind}_p99_us"] if len(row["seeds"]) == 1 else None
+        if single is not None:
+            assert results["host"][kind]["percentiles_us"]["99"] == single
+    assert row["first_p99_us"] == results["host"]["all"]["percentiles_us"]["99"]
+
+
+def test_iostat_and_fio_are_read(here):
+    asked = what.of("iostat.txt", None)
+    keys = asked.load.keys
+    assert keys["workload.kind"] == "mix" and asked.is_paced
+    assert "on_rate = 300" in keys["workload.streams"]
+    assert '"8192B"' in keys["workload.streams"] and '"16384B"' in keys["workload.streams"]
+    assert any("first report is left out" in it for it in asked.read)
+    of_json = {
+        "sysstat": {
+            "hosts": [
+                {
+                    "statistics": [
+                        {
+                            "disk": [
+                                {
+                                    "disk_device": "sda",
+                                    "r/s": 300,
+                                    "w/s": 100,
+                                    "rkB/s": 2400,
+                                    "wkB/s": 1600,
+                                }
+                            ]
+                        }
+                    ]
+                }
+            ]
+        }
+    }
+    (here / "iostat.json").write_text(json.dumps(of_json))
+    assert what.of("iostat.json", None).load.keys == keys
+    asked = what.of("fio.json", None)
+    assert asked.load.keys["workload.outstanding"] == "16" and not asked.is_paced
+    assert asked.load.keys["workload.read_share"] == "0.75"
+    assert any("read p99 1.20ms" in it for it in asked.read)
+
+
+def test_a_damaged_report_names_its_line(here):
+    (here / "iostat.txt").write_text(IOSTAT.replace("300.00   2400.00", "300.00"))
+    with pytest.raises(InputError, match=r"iostat.txt:7: 10 columns of iostat were expected"):
+        what.of("iostat.txt", None)
+
+
+def test_an_interruption_keeps_the_rows(here):
+    recorded(here / "it.parquet", requests=100)
+    names = [f"{number}.toml" for number in range(12)]
+    for name in names:
+        (here / name).write_text(FAST.replace("blocks_per_plane = 512", "blocks_per_plane = 16384"))
+    given = [word for name in names for word in ("--device", name)]
+    command = [sys.executable, "-m", "ssdlab", "ask", "it.parquet", "--json", "it.json"]
+    child = subprocess.Popen([*command, *given], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    seen = b""
+    for line in child.stdout:
+        seen += line
+        if line.startswith(b"0.toml"):
+            break
+    time.sleep(0.1)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate()
+    seen += out
+    assert child.returncode == 130, err
+    assert b"Partial: " in seen and b"drives were tried, the answer is partial" in err
+    found = json.loads((here / "it.json").read_text())
+    assert found["partial"] and 1 <= len(found["offers"]) < 12
+
+
+def test_help_fits_a_screen(ssdlab):
+    shown = ssdlab("ask", "--help").stdout
+    assert len(shown.splitlines()) < 45
+    assert shown.index("ssdlab ask FILE") < shown.index("--need")
