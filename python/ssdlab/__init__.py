@@ -9,7 +9,8 @@ True
 ready; `sweep` runs many of them at once and returns a table; `list` names what there is to choose
 from; `trace` looks at traces and converts them; `calibrate` makes a device from measurements;
 `size` finds the smallest drive for a trace, `choose` the cheapest that can be bought, `ask` that
-for whatever you have, `cost` what meeting a need costs, `endurance` how much may be written, `place` what placement (FDP) would gain;
+for whatever you have, `cost` what meeting a need costs, `endurance` how much may be written,
+`place` what placement (FDP) would gain;
 `view` shows a run as it happens; `serve` makes a simulated device a block device, and `crash` cuts
 its power under an application; `check_cleaner` checks a cleaning policy of your own, for which
 `cleaners` has the parts, `check_placement` one that places writes (`Placement`), and

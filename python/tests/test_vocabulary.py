@@ -32,6 +32,7 @@ SEVERAL_VALUES = {
     "--check": "a flag; the command that checks an image after a crash",
     "--for": "how long data are kept; the figure that why improves",
     "--format": "names of the command's own formats",
+    "--need": "amounts by their names; ask takes words",
     "--json": "schema and keys print JSON alone",
     "--out": "what the command makes",
     "--record": "what the command makes",
@@ -60,7 +61,18 @@ def test_an_option_takes_the_same_everywhere():
 
 
 def test_every_command_that_prepares_drives_can_do_so_anew():
-    prepares = {"run", "why", "compare", "sweep", "size", "choose", "ask", "endurance", "cliff", "keep"}
+    prepares = {
+        "run",
+        "why",
+        "compare",
+        "sweep",
+        "size",
+        "choose",
+        "ask",
+        "endurance",
+        "cliff",
+        "keep",
+    }
     assert {name for name, it in COMMANDS.items() if "--no-cache" in options(it)} == prepares
 
 
