@@ -2,8 +2,9 @@
 
 use super::cache::{Phase, Reason};
 use super::ids::{Domain, Unit};
+use super::page::HeldFor;
 use crate::kit::slots::Slot;
-use engine::{Status, Time};
+use engine::Status;
 
 /// Where bound units are in their turn: which kind of operation they are asked for.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +68,7 @@ pub(in crate::ssd) enum Due {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ssd) enum Answer {
     /// A request is done; how long it was held for cleaning, and for room.
-    Done { slot: Slot, status: Status, held: [Time; 2] },
+    Done { slot: Slot, status: Status, held: HeldFor },
     /// All that was written before a flush is durable.
     Flushed(Slot),
     /// A page of the drive's own is written on a die.

@@ -8,7 +8,7 @@ use super::die::{Dies, Units};
 use super::front::Front;
 use super::ftl::Ftl;
 use super::mover::{Jobs, Mover};
-use super::page::Way;
+use super::page::{Feature, Features};
 use super::patrol::Patrol;
 use super::power::Power;
 use super::shape::Groups;
@@ -161,14 +161,13 @@ impl Ssd {
         let queues = Queues::new(config, geometry);
         let alone = (queues.is_simple(), ftl.pools_span_units());
         let dies = Dies::new(config, shape);
-        let way = match (geometry.groups, flash.media()) {
-            _ if ftl.caches_map() => Way::Mapped,
-            _ if ftl.snapshots.is_some() => Way::Kept,
-            (None, _) => Way::Units,
-            (Some(_), None) => Way::Buffer,
-            (Some(_), Some(_)) => Way::Aged,
-        };
         let ages = geometry.groups.is_some() && flash.media().is_some();
+        let features = Features::new(&[
+            (Feature::Buffers, geometry.groups.is_some()),
+            (Feature::Shares, ftl.snapshots.is_some()),
+            (Feature::Ages, ages),
+            (Feature::LooksUp, ftl.caches_map()),
+        ]);
         let places = geometry.groups.map_or(geometry.units, |groups| groups.dies);
         let map = ftl.caches_map().then(|| Box::new(MapReads::new(config, places)));
         Ok(Ssd {
@@ -182,7 +181,7 @@ impl Ssd {
             ftl,
             flash,
             is_buffered: geometry.groups.is_some(),
-            way,
+            features,
             blocks: BlockBuffer::new(config, geometry),
             patrol: Patrol::new(config, geometry.blocks()).filter(|_| ages),
             pace_ns: None,

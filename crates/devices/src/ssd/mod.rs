@@ -68,9 +68,10 @@ pub struct Ssd {
     ftl: Ftl,
     flash: Flash,
     clock: Clock,
-    /// Pages go through the write buffer; the way of a request; cleaning waits as long as there is room.
+    /// What a request may meet beside the flash; pages go through the write buffer; cleaning waits as long as there is
+    /// room.
+    features: page::Features,
     is_buffered: bool,
-    way: page::Way,
     puts_off: bool,
     /// Where there are such: power cuts that it recovers from, the other parts while it is divided, patrols, and heat
     /// for which writes wait; and the time that a byte written without time takes, ns.

@@ -3,7 +3,7 @@
 use super::config::{FillOrder, LevellingRule, Policy, TieBreak};
 use super::ids::{Block, Lpn, Unit};
 use super::media::Age;
-use super::page::Way;
+use super::page::{Feature, Owner};
 use super::parts::Parts;
 use super::timeline::{Timeline, Window};
 use super::{FdpReport, PageTable, Room, Snapshot, Ssd, SsdReport, front};
@@ -33,7 +33,7 @@ impl Prepare for Ssd {
         if let Some(blocks) = self.blocks.as_mut().filter(|it| it.gathers()) {
             return blocks.overwrite_untimed((ftl, flash), pages);
         }
-        if self.way == Way::Mapped {
+        if self.features.has(Feature::LooksUp) {
             for page in pages {
                 ftl.look_up_untimed(&(*page..page + 1), true);
             }
@@ -106,20 +106,21 @@ impl Prepare for Ssd {
                     self.note_trimmed(covered);
                 }
             }
-            _ if self.way == Way::Kept => status = self.serve_kept_untimed(request),
+            _ if self.features.has(Feature::Shares) => status = self.serve_kept_untimed(request),
             _ => {
                 let request = &self.ftl.placed(*request);
-                if self.way > Way::Buffer {
+                if self.features.has(Feature::Ages) || self.features.has(Feature::LooksUp) {
                     let pages = front::touched(self.geometry(), request);
                     self.ftl.look_up_untimed(&pages, request.op == Op::Write);
                     status = self.meet_age_untimed(request);
                 }
                 for page in front::touched(self.geometry(), request) {
-                    let page = front::page_request(self.geometry(), request, Lpn(page), None);
+                    let page =
+                        front::page_request(self.geometry(), request, Lpn(page), Owner::Nobody);
                     let (ftl, flash) = (&mut self.ftl, &mut self.flash);
                     status = status.and(ftl.serve_untimed(flash, &page));
                 }
-                if self.way > Way::Buffer {
+                if self.features.has(Feature::Ages) || self.features.has(Feature::LooksUp) {
                     if request.op == Op::Write {
                         if status.is_ok() {
                             self.end_over_losses(request);

@@ -1,7 +1,6 @@
 //! The interface of host and flash: requests for a logical page, and their completions.
 //!
-//! A page request names its owner, if it has one: the host is one owner among others, and the flash back
-//! end does not depend on it.
+//! A page request names its owner: the host is one owner among others, and the flash back end does not depend on it.
 
 use crate::kit::link::Slot;
 use crate::ssd::ids::Lpn;
@@ -14,11 +13,25 @@ pub(in crate::ssd) enum Access {
     Write,
 }
 
+/// Who asked for a page, and is told when that is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) enum Owner {
+    /// A request of the host.
+    Host(Slot),
+    /// A job of the block buffer.
+    Blocks(Slot),
+    /// The requests that wait for a page of the map.
+    Map(u32),
+    /// The drive itself, for a page of its own.
+    Drive,
+    /// Nobody waits for it.
+    Nobody,
+}
+
 /// A request for a part of one logical page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ssd) struct PageRequest {
-    /// The owner, notified when it is done.
-    pub(in crate::ssd) owner: Option<Slot>,
+    pub(in crate::ssd) owner: Owner,
     pub(in crate::ssd) access: Access,
     pub(in crate::ssd) lpn: Lpn,
     /// Bytes that are read or written in it.
@@ -38,32 +51,75 @@ pub(in crate::ssd) struct PageRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ssd) struct PageDone {
     /// As of the request.
-    pub(in crate::ssd) owner: Option<Slot>,
+    pub(in crate::ssd) owner: Owner,
     pub(in crate::ssd) status: Status,
-    pub(in crate::ssd) spent: Spent,
+    /// Nothing where it waited in vain for cleaning to make room, all the time.
+    pub(in crate::ssd) spent: Option<Spent>,
 }
 
-/// Where the time of a page request went; what is left of it was spent waiting for other requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ssd) enum Spent {
-    /// On the flash: waiting for cleaning and for an operation to stop, on the bus with the wait for it, and in the
-    /// cell array; ns.
-    Served { cleaning_wait: Time, suspend: Time, bus: Time, cell: Time },
-    /// All of it waiting for cleaning that never made room.
-    InVain,
+/// Where the time of a page or of a read went, ns; the rest of it was spent waiting for other requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::ssd) struct Spent {
+    /// Waiting for cleaning.
+    pub(in crate::ssd) cleaning: Time,
+    /// Waiting for an operation to stop.
+    pub(in crate::ssd) suspend: Time,
+    /// On the bus, with the wait for it.
+    pub(in crate::ssd) bus: Time,
+    /// In the cell array.
+    pub(in crate::ssd) cell: Time,
 }
 
 impl Spent {
-    /// No time at all.
-    pub(in crate::ssd) const NOTHING: Spent =
-        Spent::Served { cleaning_wait: 0, suspend: 0, bus: 0, cell: 0 };
+    /// An operation has ended.
+    #[inline]
+    pub(in crate::ssd) fn operate(&mut self, bus: Time, cell: Time) {
+        self.bus += bus;
+        self.cell += cell;
+    }
+
+    /// A unit has cleaned for so long.
+    #[inline]
+    pub(in crate::ssd) fn wait_for_cleaning(&mut self, ns: Time) {
+        self.cleaning += ns;
+    }
+
+    /// An operation of cleaning took so long to stop.
+    pub(in crate::ssd) fn wait_for_stop(&mut self, ns: Time) {
+        self.suspend += ns;
+        self.cleaning = self.cleaning.saturating_sub(ns);
+    }
 }
 
-/// Owners from this number on are the jobs of the block buffer, those before it requests of the host.
-pub(in crate::ssd) const OF_BLOCKS: Slot = 1 << 31;
+/// How much longer a read takes where data age, ns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::ssd) struct Longer {
+    /// Senses with other voltages.
+    pub(in crate::ssd) retry: Time,
+    /// From parity.
+    pub(in crate::ssd) repair: Time,
+}
 
-/// Owners from this number on are pages of the map that are read, by their numbers; the last is nobody's.
-pub const OF_MAP: Slot = 3 << 30;
+impl Longer {
+    /// Both.
+    pub(in crate::ssd) fn in_all(self) -> Time {
+        self.retry + self.repair
+    }
+
+    /// The longer of two times, part by part.
+    pub(in crate::ssd) fn or_longer(self, other: Longer) -> Longer {
+        Longer { retry: self.retry.max(other.retry), repair: self.repair.max(other.repair) }
+    }
+}
+
+/// How long a write waited for the write buffer, ns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::ssd) struct HeldFor {
+    /// For cleaning.
+    pub(in crate::ssd) cleaning: Time,
+    /// For room.
+    pub(in crate::ssd) room: Time,
+}
 
 /// What a page request needs of the flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,17 +173,39 @@ impl PageWork {
     }
 }
 
-/// The way of a request; behind the first two its data may be lost, or what it looks up may be missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Way {
-    /// To the queues of units.
-    Units,
-    /// To these or through the write buffer, where snapshots are kept.
-    Kept,
-    /// Through the write buffer.
-    Buffer,
-    /// The same where data age.
-    Aged,
-    /// Either, when what it looks up in the map is there.
-    Mapped,
+/// How a drive treats requests beside what it does with its flash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) enum Feature {
+    /// They go through a write buffer.
+    Buffers = 1,
+    /// Pages are shared with earlier states.
+    Shares = 2,
+    /// Data age behind a write buffer, and may be lost.
+    Ages = 4,
+    /// What they look up in the map may be missing in memory.
+    LooksUp = 8,
+}
+
+/// The features of a drive, which are set when it is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ssd) struct Features(u8);
+
+impl Features {
+    /// Those of which it is said that they are there.
+    pub(in crate::ssd) fn new(features: &[(Feature, bool)]) -> Features {
+        let there = features.iter().filter(|(_, is_there)| *is_there);
+        Features(there.fold(0, |set, (feature, _)| set | *feature as u8))
+    }
+
+    /// Whether this is one of them.
+    #[inline]
+    pub(in crate::ssd) fn has(self, feature: Feature) -> bool {
+        self.0 & feature as u8 != 0
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub(in crate::ssd) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
 }

@@ -3,7 +3,7 @@
 //! A machine before the queues: it is told what is written, read and done, and says which block leaves with which
 //! pages; `wire/blocks.rs` does that in time, and `untimed.rs` without. Sectors of a block are tracked one by one.
 //! A block that leaves takes no writes meanwhile, and is dirty until its last page is programmed: a power cut finds
-//! it in a protected buffer. Its page requests have owners from `page::OF_BLOCKS` on, behind those of the host.
+//! it in a protected buffer. Its page requests have owners of their own.
 
 mod ahead;
 mod held;
@@ -15,7 +15,7 @@ use crate::kit::slots::{Slot, Slots};
 use crate::ssd::Geometry;
 use crate::ssd::config::{self, SsdConfig};
 use crate::ssd::ids::Lpn;
-use crate::ssd::page::{Access, PageRequest};
+use crate::ssd::page::{Access, Owner, PageRequest};
 use ahead::Ahead;
 use engine::{Request, SECTOR_BYTES, Time};
 use held::Table;
@@ -443,6 +443,7 @@ impl BlockBuffer {
     ) -> Hits {
         let (all, each) = (sectors(request), self.sectors_per_flash_page);
         let mut hits = Hits::default();
+        let owner = slot.map_or(Owner::Nobody, Owner::Host);
         for page in all.start / each..all.end.div_ceil(each) {
             let part = all.start.max(page * each)..all.end.min((page + 1) * each);
             if self.gathers() && self.holds(&part) {
@@ -457,7 +458,7 @@ impl BlockBuffer {
                     let last =
                         misses.pop_if(|it| it.lpn == lpn && it.touched.0 + it.touched.1 == at);
                     let (first, count) = last.map_or((at, 0), |it| it.touched);
-                    misses.push(PageRequest { owner: slot, ..read(lpn, (first, count + 1)) });
+                    misses.push(PageRequest { owner, ..read(lpn, (first, count + 1)) });
                 }
             }
         }
@@ -501,7 +502,7 @@ impl BlockBuffer {
 pub fn read(lpn: Lpn, pages: (u32, u32)) -> PageRequest {
     let (access, touched, whole) = (Access::Read, pages, (0, 0));
     PageRequest {
-        owner: None,
+        owner: Owner::Nobody,
         access,
         lpn,
         bytes: 0,
@@ -516,7 +517,7 @@ pub fn read(lpn: Lpn, pages: (u32, u32)) -> PageRequest {
 fn write(lpn: Lpn, flash_pages: u32) -> PageRequest {
     let (access, touched, whole) = (Access::Write, (0, 0), (0, flash_pages));
     PageRequest {
-        owner: None,
+        owner: Owner::Nobody,
         access,
         lpn,
         bytes: 0,

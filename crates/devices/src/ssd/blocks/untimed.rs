@@ -93,7 +93,7 @@ impl BlockBuffer {
     }
 
     /// The host asks for a flush, in no time.
-    pub fn flush_asked_untimed(&mut self, state: (&mut Ftl, &mut Flash)) {
+    fn flush_asked_untimed(&mut self, state: (&mut Ftl, &mut Flash)) {
         if self.keys.is_volatile() {
             self.empty_untimed(state);
         }
@@ -113,7 +113,7 @@ impl BlockBuffer {
     }
 
     /// A read of the host, in no time.
-    pub fn read_untimed(&mut self, (ftl, flash): (&mut Ftl, &mut Flash), request: &Request) {
+    fn read_untimed(&mut self, (ftl, flash): (&mut Ftl, &mut Flash), request: &Request) {
         let mut misses = self.lend_misses();
         let hits = self.cut_read(request, None, &mut misses);
         ftl.counters.read_from_blocks(hits.gathered, 0, 0);

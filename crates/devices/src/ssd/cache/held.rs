@@ -1,6 +1,7 @@
 //! Writes that wait for the buffer, and why the first of them does.
 
 use crate::kit::slots::Slot;
+use crate::ssd::page::HeldFor;
 use engine::{Request, Time};
 
 /// A write that waits for the buffer, or comes into it page by page.
@@ -16,14 +17,14 @@ pub struct Write {
     /// It has waited for room.
     pub(super) waited: bool,
     /// How long writes had been held when it came: for cleaning, and for room.
-    pub(super) marks: [Time; 2],
+    pub(super) marks: HeldFor,
 }
 
 /// Why the first of the writes that wait is held, since when, and for how long writes were before.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Held {
     reason: Option<(Reason, Time)>,
-    before: [Time; 2],
+    before: HeldFor,
     /// When the meter is asked again.
     pub(super) wake: Option<Time>,
     /// When a write asked again because a burst gained nothing.
@@ -33,18 +34,19 @@ pub(super) struct Held {
 /// What a write waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    Cleaning = 0,
-    Room = 1,
+    Cleaning,
+    Room,
 }
 
 impl Held {
     /// How long writes have been held, for cleaning and for room.
-    pub(super) fn totals(&self, now: Time) -> [Time; 2] {
-        let mut totals = self.before;
-        if let Some((reason, since)) = self.reason {
-            totals[reason as usize] += now - since;
+    pub(super) fn totals(&self, now: Time) -> HeldFor {
+        let HeldFor { cleaning, room } = self.before;
+        match self.reason {
+            Some((Reason::Cleaning, since)) => HeldFor { cleaning: cleaning + now - since, room },
+            Some((Reason::Room, since)) => HeldFor { cleaning, room: room + now - since },
+            None => self.before,
         }
-        totals
     }
 
     pub(super) fn set(&mut self, reason: Option<Reason>, now: Time) {

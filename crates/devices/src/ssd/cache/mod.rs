@@ -31,6 +31,7 @@ use crate::ssd::flash::Flash;
 use crate::ssd::front;
 use crate::ssd::ftl::{BufferRoom, Ftl, Programming};
 use crate::ssd::ids::{Block, Domain, Lpn, Ppn, Stream};
+use crate::ssd::page::HeldFor;
 use crate::ssd::shape::{Geometry, Groups};
 use engine::{Request, Status, Time};
 use gather::{Gather, NONE, Stage};
@@ -211,9 +212,10 @@ impl Cache {
     }
 
     /// How long a write was held by now: for cleaning, and for room.
-    pub fn held_since(&self, write: &Write, now: Time) -> [Time; 2] {
+    pub fn held_since(&self, write: &Write, now: Time) -> HeldFor {
         let held = self.held.totals(now);
-        [held[0] - write.marks[0], held[1] - write.marks[1]]
+        let cleaning = held.cleaning - write.marks.cleaning;
+        HeldFor { cleaning, room: held.room - write.marks.room }
     }
 
     /// A turn is asked for; whether it begins now. One that is asked for in the middle of another follows it.

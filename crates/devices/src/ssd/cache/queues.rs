@@ -9,7 +9,7 @@ use crate::ssd::account::Counters;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::die::{OpKind, Units};
 use crate::ssd::ids::{Lpn, Ppn, Unit};
-use crate::ssd::page::{PageDone, PageRequest, PageWork, Spent};
+use crate::ssd::page::{Owner, PageDone, PageRequest, PageWork, Spent};
 use crate::ssd::shape::{Geometry, Granule};
 use engine::{Handle, Status, Time};
 use std::collections::VecDeque;
@@ -32,8 +32,7 @@ pub type PageId = Slot;
 /// One logical page of a request, waiting for or using a unit.
 #[derive(Debug, Clone, Copy)]
 pub struct PageOp {
-    /// The owner, notified when it is done.
-    pub owner: Option<Slot>,
+    pub owner: Owner,
     pub lpn: Lpn,
     /// Where a page that is read lay when it was queued; of no meaning to a write.
     pub at: Ppn,
@@ -49,11 +48,8 @@ pub struct PageOp {
     enqueued: Time,
     /// The unit's cleaning time when the page was queued; the difference is what it waited for.
     cleaning_mark: Time,
-    /// Of this page so far, ns.
-    cleaning_wait: Time,
-    suspend: Time,
-    bus: Time,
-    cell: Time,
+    /// Of this page so far.
+    spent: Spent,
 }
 
 impl PageOp {
@@ -70,10 +66,7 @@ impl PageOp {
             handle: request.handle,
             enqueued: 0,
             cleaning_mark: 0,
-            cleaning_wait: 0,
-            suspend: 0,
-            bus: 0,
-            cell: 0,
+            spent: Spent::default(),
         }
     }
 
@@ -402,15 +395,14 @@ impl Queues {
     /// A page has waited so long for an operation to stop that cleaning may have been.
     pub fn waited_for_stop(&mut self, id: PageId, ns: Time) {
         let page = &mut self.pages[id];
-        page.suspend += ns;
-        page.cleaning_wait = page.cleaning_wait.saturating_sub(ns);
+        page.spent.wait_for_stop(ns);
     }
 
     /// A unit begins with a page, having cleaned for so long by now.
     #[inline]
     pub fn begin(&mut self, unit: Unit, id: PageId, cleaning_ns: Time, now: Time) {
         let (queue, page) = (&mut self.each[unit.at()], &mut self.pages[id]);
-        page.cleaning_wait += cleaning_ns - page.cleaning_mark;
+        page.spent.wait_for_cleaning(cleaning_ns - page.cleaning_mark);
         queue.waited_ns += now - page.enqueued;
         queue.served += 1;
     }
@@ -425,7 +417,7 @@ impl Queues {
         now: Time,
     ) {
         let page = &mut self.pages[id];
-        page.cleaning_wait += cleaning_ns[0] - page.cleaning_mark;
+        page.spent.wait_for_cleaning(cleaning_ns[0] - page.cleaning_mark);
         page.cleaning_mark = cleaning_ns[1];
         self.each[from.at()].waited_ns += now - page.enqueued;
         page.enqueued = now;
@@ -436,16 +428,15 @@ impl Queues {
     #[inline]
     pub fn spend(&mut self, id: PageId, bus_ns: Time, cell_ns: Time) -> &PageOp {
         let page = &mut self.pages[id];
-        page.bus += bus_ns;
-        page.cell += cell_ns;
+        page.spent.operate(bus_ns, cell_ns);
         page
     }
 
     /// A page is done.
     #[inline]
     pub fn finish(&mut self, id: PageId, status: Status) -> PageDone {
-        let PageOp { owner, cleaning_wait, suspend, bus, cell, .. } = self.pages.remove(id);
-        PageDone { owner, status, spent: Spent::Served { cleaning_wait, suspend, bus, cell } }
+        let PageOp { owner, spent, .. } = self.pages.remove(id);
+        PageDone { owner, status, spent: Some(spent) }
     }
 
     /// The drive has ended: what still waits to be written is refused, and lost.
@@ -463,7 +454,7 @@ impl Queues {
                 let page = pages.remove(id);
                 counters.page_refused(page.touched, u64::from(page.bytes));
                 let status = Status::ReadOnly;
-                self.refused.push(PageDone { owner: page.owner, status, spent: Spent::InVain });
+                self.refused.push(PageDone { owner: page.owner, status, spent: None });
             }
         }
     }

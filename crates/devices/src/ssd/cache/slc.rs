@@ -54,8 +54,8 @@ pub struct SlcPhase {
 const MOST_PHASES: usize = 256;
 
 /// The timers, as the number of their event.
-pub const IDLE: u32 = 0;
-pub const FOLD: u32 = 1;
+const IDLE: u32 = 0;
+const FOLD: u32 = 1;
 
 /// The machine. It has many fields because it has two timers and an account.
 #[derive(Debug, Clone)]

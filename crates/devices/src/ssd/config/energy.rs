@@ -47,7 +47,7 @@ impl SsdEnergy {
     }
 
     /// Whether any current is known.
-    pub(super) fn has_currents(&self) -> bool {
+    fn has_currents(&self) -> bool {
         let currents = [self.read, self.program, self.erase, self.bus, self.standby];
         currents.iter().any(|current| *current > Current::default())
     }

@@ -160,7 +160,7 @@ pub struct Celsius(i32);
 
 impl Celsius {
     /// 30 degrees, at which the clock of retention is that on the wall.
-    pub const ROOM: Celsius = Celsius(30_000);
+    const ROOM: Celsius = Celsius(30_000);
 
     /// What flash is specified for.
     const LOWEST: i32 = -40_000;

@@ -82,7 +82,8 @@ impl Part {
     }
 
     /// What one die programs without a pause, in bytes per second.
-    pub fn die_bytes_per_second(&self) -> f64 {
+    #[cfg(test)]
+    fn die_bytes_per_second(&self) -> f64 {
         self.group_bytes() as f64 * 1e9 / self.program_ns() as f64
     }
 }

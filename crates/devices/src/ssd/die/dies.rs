@@ -7,12 +7,13 @@
 use super::buses::{Buses, Cargo};
 use super::costs::Costs;
 use super::rows::{Place, Row};
-use super::state::{Cell, Die, Job, Load, Owner, Read, Stops, Task};
+use super::state::{Cell, Die, Job, Load, Read, ReadFor, Stops, Task};
 use crate::kit::slots::{Slot, Slots};
 use crate::ssd::account::UnitAccount;
 use crate::ssd::clock::{Clock, DieEvent, Event, Line, MOST_LANES};
 use crate::ssd::config::{Planes, ReadOrder, SsdConfig};
 use crate::ssd::flash::Effort;
+use crate::ssd::page::Spent;
 use crate::ssd::shape::Groups;
 use crate::ssd::timeline::{Finished, Word};
 use engine::Time;
@@ -30,9 +31,9 @@ pub(in crate::ssd) struct Sight {
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ssd) enum Ended {
     /// A row of a batch has crossed the bus, of which more are to be read under the same number.
-    Row { read: u32, owner: Owner },
+    Row { read: u32, owner: ReadFor },
     /// A read, where its time went: waiting for cleaning and for a suspension, on the bus, in the cells.
-    Read { die: u32, owner: Owner, spent: [Time; 4], operation: Operation },
+    Read { die: u32, owner: ReadFor, spent: Spent, operation: Operation },
     /// A program or an erase.
     Task { die: u32, job: Job, operation: Operation },
 }
@@ -45,7 +46,7 @@ pub struct HostRead {
     /// The request.
     pub slot: Slot,
     /// Waiting for cleaning and for a suspension, on the bus, in the cells, ns.
-    pub spent: [Time; 4],
+    pub(in crate::ssd) spent: Spent,
     /// When it began.
     pub started: Time,
 }
@@ -173,7 +174,7 @@ impl Dies {
         &mut self,
         (place, blocks_per_domain): (Place, u32),
         (skipped, bytes): (u32, u32),
-        owner: impl Fn(u32) -> Owner,
+        owner: impl Fn(u32) -> ReadFor,
         sight: Sight,
         clock: &mut Clock,
     ) {
@@ -550,9 +551,10 @@ impl Dies {
     ) -> Option<HostRead> {
         let now = clock.now;
         let read = &self.reads[id];
-        let Owner::Request { slot, pages, reads: true } = read.owner else { return None };
+        let ReadFor::Request { slot, pages, reads: true } = read.owner else { return None };
         let (number, planes, [cleaning, suspend]) = (read.die, read.planes, read.marks);
-        let spent = [cleaning, suspend, now - read.sensed, read.sensed - read.started];
+        let (bus, cell) = (now - read.sensed, read.sensed - read.started);
+        let spent = Spent { cleaning, suspend, bus, cell };
         let ended = HostRead { die: number, slot, spent, started: read.started };
         self.reads.release(id);
         let die = &mut self.each[number as usize];
@@ -591,7 +593,7 @@ impl Dies {
     pub fn read_crossed(&mut self, id: u32, sight: Sight, clock: &mut Clock) -> Ended {
         let now = clock.now;
         let read = &mut self.reads[id];
-        if let Owner::Batch(batch) = &mut read.owner
+        if let ReadFor::Batch(batch) = &mut read.owner
             && batch.next()
         {
             return Ended::Row { read: id, owner: read.owner };
@@ -601,14 +603,15 @@ impl Dies {
         let die = &mut self.each[read.die as usize];
         die.account.end(cleans, now);
         self.left(read.die, read.planes, sight, clock);
-        if let Owner::Request { pages, .. } | Owner::Aged { pages, .. } = read.owner {
+        if let ReadFor::Request { pages, .. } | ReadFor::Aged { pages, .. } = read.owner {
             self.each[read.die as usize].account.served += u64::from(pages);
         }
         let word = if cleans { Word::Move } else { Word::Read };
         let bus_ns = now - read.sensed;
         let finished = Finished { started: read.started, cell_ns: 0, bus_ns };
         let [cleaning, suspend] = read.marks;
-        let spent = [cleaning, suspend, bus_ns, read.sensed - read.started];
+        let cell = read.sensed - read.started;
+        let spent = Spent { cleaning, suspend, bus: bus_ns, cell };
         let operation = Operation { word, finished };
         Ended::Read { die: read.die, owner: read.owner, spent, operation }
     }
@@ -731,7 +734,7 @@ impl Dies {
         let senses = if is_one { 1 } else { u64::from(read.planes.count_ones()) };
         let [all, of_host] = &mut self.effort;
         all.sense(senses, read.sense_ns, 0);
-        if let Owner::Request { reads: true, .. } | Owner::Aged { .. } = read.owner {
+        if let ReadFor::Request { reads: true, .. } | ReadFor::Aged { .. } = read.owner {
             of_host.sense(senses, read.sense_ns, read.bus_ns);
         }
     }

@@ -36,5 +36,5 @@ pub(in crate::ssd) use dies::{Dies, Ended, Operation, Sight};
 pub use lanes::{Lanes, StageEnd};
 pub use operation::{Cached, CellTimes, CostTable, FlashOp, OpKind, Plan, PlanId, Stage};
 pub(in crate::ssd) use rows::{Place, Row, Rows};
-pub(in crate::ssd) use state::{Job, Owner};
+pub(in crate::ssd) use state::{Job, ReadFor};
 pub(in crate::ssd) use units::{Reached, UnitEnd, Units, Work, op};

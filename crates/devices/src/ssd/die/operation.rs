@@ -88,7 +88,7 @@ impl Plan {
     }
 
     /// The same as an operation with this effort.
-    pub fn doing(mut self, effort: Effort) -> Self {
+    fn doing(mut self, effort: Effort) -> Self {
         self.effort = effort;
         self
     }

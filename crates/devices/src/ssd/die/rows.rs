@@ -2,9 +2,10 @@
 
 use super::batch::Batch;
 use super::costs::{Costs, SLC_ROW};
-use super::state::Owner;
+use super::state::ReadFor;
 use crate::kit::slots::Slot;
 use crate::ssd::ids::Block;
+use crate::ssd::page::Longer;
 use crate::ssd::shape::Groups;
 use engine::Time;
 
@@ -21,7 +22,7 @@ pub(in crate::ssd) struct Place {
 /// What a die reads in one go.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ssd) struct Row {
-    pub(super) owner: Owner,
+    pub(super) owner: ReadFor,
     pub(super) die: u32,
     pub(super) planes: u32,
     /// The type of the pages that are sensed.
@@ -35,7 +36,7 @@ impl Row {
     #[inline]
     pub fn of_page(
         (place, (skipped, bytes)): (Place, (u32, u32)),
-        owner: impl Fn(u32) -> Owner,
+        owner: impl Fn(u32) -> ReadFor,
         (shape, blocks_per_domain): (&Groups, u32),
         costs: &Costs,
     ) -> Row {
@@ -62,7 +63,7 @@ impl Row {
     /// A page of the map, on a plane of a die.
     pub fn of_map(page: u32, (die, plane): (u32, u32), costs: &Costs) -> Row {
         let (sense_ns, bus_ns) = (costs.map_read, costs.map_bus);
-        Row { owner: Owner::Map(page), die, planes: 1 << plane, kind: SLC_ROW, sense_ns, bus_ns }
+        Row { owner: ReadFor::Map(page), die, planes: 1 << plane, kind: SLC_ROW, sense_ns, bus_ns }
     }
 
     /// The same row on another die.
@@ -76,10 +77,11 @@ impl Row {
     }
 
     /// The same row, of a request that reads it with retries.
-    pub fn retried(self, slot: Slot, longer: [Time; 2]) -> Row {
-        let Owner::Request { pages, .. } = self.owner else { unreachable!("a request reads it") };
-        let [retry_ns, rebuild_ns] = longer.map(|ns| u32::try_from(ns).unwrap_or(u32::MAX));
-        let owner = Owner::Aged { slot, pages, retry_ns, rebuild_ns };
+    pub fn retried(self, slot: Slot, longer: Longer) -> Row {
+        let ReadFor::Request { pages, .. } = self.owner else { unreachable!("a request reads it") };
+        let short = |ns| u32::try_from(ns).unwrap_or(u32::MAX);
+        let (retry_ns, rebuild_ns) = (short(longer.retry), short(longer.repair));
+        let owner = ReadFor::Aged { slot, pages, retry_ns, rebuild_ns };
         Row { owner, ..self }.longer(Time::from(retry_ns) + Time::from(rebuild_ns))
     }
 }
@@ -118,7 +120,7 @@ impl Rows {
         &mut self,
         place: Place,
         (skipped, bytes): (u32, u32),
-        owner: impl Fn(u32) -> Owner,
+        owner: impl Fn(u32) -> ReadFor,
         costs: &Costs,
     ) -> Option<Row> {
         let Place { block, group, unit, slc } = place;
@@ -162,7 +164,7 @@ impl Rows {
     }
 
     /// The row that was put together last, if there is one; `owner` says whose that many pages are.
-    pub fn finish(&mut self, owner: impl Fn(u32) -> Owner, costs: &Costs) -> Option<Row> {
+    pub fn finish(&mut self, owner: impl Fn(u32) -> ReadFor, costs: &Costs) -> Option<Row> {
         let mut row = self.open.take()?;
         self.close_page(&mut row, costs);
         let first = self.shape.first_die(row.block, self.blocks_per_domain);
@@ -187,7 +189,7 @@ impl Rows {
         let first = self.shape.first_die(block, self.blocks_per_domain);
         let (sense_ns, bus_ns) = costs.row(kind, 1);
         let die = self.shape.place(first, group).die;
-        Row { owner: Owner::Patrol, die, planes: 1 << plane, kind, sense_ns, bus_ns }
+        Row { owner: ReadFor::Patrol, die, planes: 1 << plane, kind, sense_ns, bus_ns }
     }
 
     /// A batch of rows of a victim, of the first of which this many pages cross the bus.
@@ -195,6 +197,6 @@ impl Rows {
         let kind = if slc { SLC_ROW } else { batch.row() };
         let (sense_ns, bus_ns) = costs.row(kind, pages);
         let planes = u32::MAX >> (32 - self.shape.planes);
-        Row { owner: Owner::Batch(batch), die, planes, kind, sense_ns, bus_ns }
+        Row { owner: ReadFor::Batch(batch), die, planes, kind, sense_ns, bus_ns }
     }
 }

@@ -32,7 +32,7 @@ impl Job {
 
 /// What waits for a read.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::ssd) enum Owner {
+pub(in crate::ssd) enum ReadFor {
     /// A request that has asked for this many of its pages: one that reads, or a write that covers them in part.
     Request { slot: Slot, pages: u32, reads: bool },
     /// A request that reads this many pages, one of which took this long in retries and from parity.
@@ -45,18 +45,18 @@ pub(in crate::ssd) enum Owner {
     Map(u32),
 }
 
-impl Owner {
+impl ReadFor {
     /// Whether the drive reads for itself.
     #[inline]
     pub fn is_drive(self) -> bool {
-        matches!(self, Owner::Batch(_) | Owner::Patrol)
+        matches!(self, ReadFor::Batch(_) | ReadFor::Patrol)
     }
 }
 
 /// A read that a die does in one go.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Read {
-    pub(super) owner: Owner,
+    pub(super) owner: ReadFor,
     pub(super) die: u32,
     /// The planes that take part.
     pub(super) planes: u32,

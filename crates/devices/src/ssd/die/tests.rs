@@ -1,6 +1,6 @@
 //! Dies and units alone: they are told what to do, and their events are handed to them by a page of script.
 
-use super::{Dies, Ended, Job, Owner, Place, Rows, Sight, UnitEnd, Units, Work, op};
+use super::{Dies, Ended, Job, Place, ReadFor, Rows, Sight, UnitEnd, Units, Work, op};
 use crate::kit::slots::Slot;
 use crate::ssd::clock::{Clock, Event};
 use crate::ssd::config::SsdConfig;
@@ -32,7 +32,7 @@ fn dies(config: &SsdConfig) -> (Dies, Clock) {
 /// A read of a page of a block, for the request in this slot.
 fn read(dies: &mut Dies, slot: Slot, clock: &mut Clock) {
     let mut rows = Rows::new(dies.shape(), 8);
-    let owner = |pages| Owner::Request { slot, pages, reads: true };
+    let owner = |pages| ReadFor::Request { slot, pages, reads: true };
     let place = Place { block: Block(0), group: 0, unit: 0, slc: false };
     assert!(rows.add(place, (0, 4096), owner, dies.costs()).is_none());
     let row = rows.finish(owner, dies.costs()).expect("there is one");

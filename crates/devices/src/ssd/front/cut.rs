@@ -2,9 +2,8 @@
 //!
 //! Both gears cut here: they touch, merge and refuse the same pages.
 
-use crate::kit::slots::Slot;
 use crate::ssd::ids::Lpn;
-use crate::ssd::page::{Access, PageRequest};
+use crate::ssd::page::{Access, Owner, PageRequest};
 use crate::ssd::shape::Geometry;
 use engine::{Op, Request, SECTOR_BYTES};
 use std::ops::Range;
@@ -70,12 +69,7 @@ pub fn covers(geometry: &Geometry, request: &Request, lpn: Lpn) -> bool {
 
 /// The part of a read or a write that falls on a logical page which it touches.
 #[inline]
-pub fn page_request(
-    geometry: &Geometry,
-    request: &Request,
-    lpn: Lpn,
-    owner: Option<Slot>,
-) -> PageRequest {
+pub fn page_request(geometry: &Geometry, request: &Request, lpn: Lpn, owner: Owner) -> PageRequest {
     let (low, high) = within(geometry, request, lpn);
     let (mut touched, mut whole) = ((0, 1), (0, 0));
     if geometry.granule.flash_pages > 1 {

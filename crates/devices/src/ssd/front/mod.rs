@@ -22,7 +22,7 @@ use crate::latency::{
 };
 use crate::ssd::clock::{Clock, Event, Line};
 use crate::ssd::config::{Recovery, SsdConfig};
-use crate::ssd::page::{PageDone, Spent};
+use crate::ssd::page::{HeldFor, Longer, Owner, PageDone, Spent};
 use cores::Cores;
 use engine::{Breakdown, Completion, Op, Request, Status, Time};
 use flush::Epochs;
@@ -400,33 +400,32 @@ impl Front {
         self.active[slot].pages_left == 0
     }
 
-    /// One of the reads that it waits for is done: where its time went, which counts if it is the last: waiting
-    /// for cleaning and for a suspension, on the bus, in the cells.
+    /// One of the reads that it waits for is done: where its time went, which counts if it is the last.
     #[inline]
-    pub fn read_done(&mut self, slot: Slot, spent: [Time; 4]) {
+    pub fn read_done(&mut self, slot: Slot, spent: Spent) {
         let active = &mut self.active[slot];
         let part = &mut active.breakdown;
-        [part[CLEANING_WAIT], part[SUSPEND], part[BUS], part[CELL]] = spent;
+        note(part, spent);
         active.pages_left -= 1;
     }
 
     /// The same of a request that reads; its answer is decided if that was the last of its reads, which is told.
     #[inline]
-    pub fn last_read_done(&mut self, slot: Slot, spent: [Time; 4]) -> bool {
+    pub fn last_read_done(&mut self, slot: Slot, spent: Spent) -> bool {
         let active = &mut self.active[slot];
         let part = &mut active.breakdown;
-        [part[CLEANING_WAIT], part[SUSPEND], part[BUS], part[CELL]] = spent;
+        note(part, spent);
         active.pages_left -= 1;
         active.answered |= active.pages_left == 0;
         active.pages_left == 0
     }
 
     /// The same of a read of which so much went to retries and to parity.
-    pub fn aged_read_done(&mut self, slot: Slot, spent: [Time; 4], longer: [Time; 2]) {
+    pub fn aged_read_done(&mut self, slot: Slot, spent: Spent, longer: Longer) {
         self.read_done(slot, spent);
         let part = &mut self.active[slot].breakdown;
-        part[CELL] -= longer[0] + longer[1];
-        [part[RETRY], part[REBUILD]] = longer;
+        part[CELL] -= longer.in_all();
+        (part[RETRY], part[REBUILD]) = (longer.retry, longer.repair);
     }
 
     /// Some of what a request reads is beyond correction.
@@ -439,22 +438,15 @@ impl Front {
     /// A page request is done; nothing to the host if it was not its own.
     #[inline]
     pub fn page_done(&mut self, page: &PageDone, clock: &mut Clock) {
-        let Some(slot) = page.owner else { return };
+        let Owner::Host(slot) = page.owner else { return };
         let now = clock.now;
         let active = &mut self.active[slot];
         let part = &mut active.breakdown;
         let in_flash = now - active.at_flash - part[FIRMWARE];
-        let (cleaning_wait, suspend, bus, cell) = match page.spent {
-            Spent::Served { cleaning_wait, suspend, bus, cell } => {
-                (cleaning_wait, suspend, bus, cell)
-            }
-            Spent::InVain => (in_flash, 0, 0, 0),
-        };
-        part[CLEANING_WAIT] = cleaning_wait;
-        part[SUSPEND] = suspend;
-        part[BUS] = bus;
-        part[CELL] = cell;
-        part[UNIT_WAIT] = in_flash - cleaning_wait - suspend - bus - cell;
+        let in_vain = || Spent { cleaning: in_flash, ..Spent::default() };
+        let spent = page.spent.unwrap_or_else(in_vain);
+        note(part, spent);
+        part[UNIT_WAIT] = in_flash - spent.cleaning - spent.suspend - spent.bus - spent.cell;
         if !page.status.is_ok() {
             active.status = page.status;
         }
@@ -536,27 +528,21 @@ impl Front {
     }
 
     /// All of a request is done, and what it waited for on its way into the buffer, for cleaning and for room.
-    pub fn answer(
-        &mut self,
-        slot: Slot,
-        status: Status,
-        [cleaning, room]: [Time; 2],
-        clock: &mut Clock,
-    ) {
-        self.account(slot, status, [cleaning, room], clock.now);
+    pub fn answer(&mut self, slot: Slot, status: Status, held: HeldFor, clock: &mut Clock) {
+        self.account(slot, status, held, clock.now);
         self.leave_flash(slot, clock);
     }
 
     /// The same where it is the only answer of an instant, which takes the link without turns if that is idle.
     #[inline]
-    pub fn answer_alone(&mut self, slot: Slot, status: Status, held: [Time; 2], clock: &mut Clock) {
+    pub fn answer_alone(&mut self, slot: Slot, status: Status, held: HeldFor, clock: &mut Clock) {
         self.account(slot, status, held, clock.now);
         self.leave_alone(slot, clock);
     }
 
     /// The same of a read where data age, with what that came to.
     pub fn answer_aged(&mut self, slot: Slot, clock: &mut Clock) {
-        self.account(slot, self.active[slot].status, [0; 2], clock.now);
+        self.account(slot, self.active[slot].status, HeldFor::default(), clock.now);
         let part = &mut self.active[slot].breakdown;
         part[UNIT_WAIT] -= part[RETRY] + part[REBUILD];
         self.leave_alone(slot, clock);
@@ -589,11 +575,11 @@ impl Front {
 
     /// Accounts for the time of a request behind a write buffer.
     #[inline]
-    fn account(&mut self, slot: Slot, status: Status, [cleaning, room]: [Time; 2], now: Time) {
+    fn account(&mut self, slot: Slot, status: Status, held: HeldFor, now: Time) {
         let active = &mut self.active[slot];
         let part = &mut active.breakdown;
-        part[CLEANING_WAIT] += cleaning;
-        part[BUFFER] = room;
+        part[CLEANING_WAIT] += held.cleaning;
+        part[BUFFER] = held.room;
         let known = [FIRMWARE, CLEANING_WAIT, BUFFER, SUSPEND, BUS, CELL];
         let rest: Time = known.iter().map(|known| part[*known]).sum();
         part[UNIT_WAIT] = now - active.at_flash - rest;
@@ -670,6 +656,15 @@ impl Front {
             self.enter(next, clock);
         }
     }
+}
+
+/// Where the time of a request went in the flash.
+#[inline]
+fn note(part: &mut Breakdown, spent: Spent) {
+    part[CLEANING_WAIT] = spent.cleaning;
+    part[SUSPEND] = spent.suspend;
+    part[BUS] = spent.bus;
+    part[CELL] = spent.cell;
 }
 
 /// Data that a request sends to the device, bytes.

@@ -49,7 +49,7 @@ impl Ftl {
     }
 
     /// Whether a block of a domain is to be moved.
-    pub fn has_due(&self, domain: Domain) -> bool {
+    fn has_due(&self, domain: Domain) -> bool {
         self.next_due(domain).is_some()
     }
 

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 /// Events of an origin that are kept: those that a log page has room for.
-pub const KEPT_EVENTS: usize = 63;
+const KEPT_EVENTS: usize = 63;
 
 /// What an event says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

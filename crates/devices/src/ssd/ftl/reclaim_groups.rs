@@ -90,7 +90,7 @@ impl Ftl {
 
     /// Whether a group has as much valid data as it may hold: its share of what the drive exports, and of its spare
     /// space what cleaning can do without, of which lost blocks take their part.
-    pub fn is_full_group(&self, group: PoolId) -> bool {
+    fn is_full_group(&self, group: PoolId) -> bool {
         let geometry = &self.geometry;
         let data = u64::from(geometry.data_pages);
         let domains = u64::from(geometry.domains / geometry.pools);

@@ -6,6 +6,7 @@ use crate::kit::slots::Slot;
 use crate::ssd::Ssd;
 use crate::ssd::config::Trims;
 use crate::ssd::ids::Unit;
+use crate::ssd::page::HeldFor;
 use engine::{Op, Status};
 use std::ops::Range;
 
@@ -65,7 +66,7 @@ impl Ssd {
                     if op == Op::Flush {
                         self.front.flushed(slot, &mut self.clock);
                     } else {
-                        self.front.answer(slot, Status::Ok, [0; 2], &mut self.clock);
+                        self.front.answer(slot, Status::Ok, HeldFor::default(), &mut self.clock);
                     }
                 }
             }

@@ -14,7 +14,7 @@ use crate::ssd::shape::Geometry;
 use engine::{Completion, Random, Time};
 
 /// The event at which the controller has started.
-pub(in crate::ssd) const STARTED: u32 = 0;
+const STARTED: u32 = 0;
 
 impl Ssd {
     /// The power goes: what was asked and not answered is lost, with all that the controller knew.

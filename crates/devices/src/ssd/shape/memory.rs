@@ -57,7 +57,7 @@ impl Geometry {
     }
 
     /// What is kept of a page that holds data: its place, whose it is, and where that is asked its order.
-    pub(super) fn bytes_per_page(&self, config: &SsdConfig) -> u64 {
+    fn bytes_per_page(&self, config: &SsdConfig) -> u64 {
         let tables = 2 + u64::from(config.persistence.is_ordered());
         tables * if self.wide { 5 } else { 4 }
     }

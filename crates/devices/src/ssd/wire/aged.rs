@@ -1,18 +1,18 @@
 //! Requests of a drive whose data age: reads that take retries, pages beyond correction, and what heals them.
 
 use crate::kit::slots::Slot;
-use crate::ssd::die::{Batch, Owner, Place, Row, Rows, SLC_ROW};
+use crate::ssd::die::{Batch, Place, ReadFor, Row, Rows, SLC_ROW};
 use crate::ssd::ids::{Lpn, Ppn};
 use crate::ssd::media::planted::Mistake;
 use crate::ssd::media::{FlashPage, Media, Outcome};
-use crate::ssd::page::PageWork;
+use crate::ssd::page::{HeldFor, Longer, Owner, PageWork, Spent};
 use crate::ssd::{Ssd, front};
 use engine::{Op, Request, Status, Time};
 
 /// What the pages of a row that is being put together came to.
 #[derive(Debug, Clone, Copy, Default)]
 struct Worst {
-    longer: [Time; 2],
+    longer: Longer,
     /// The flash page that was looked at last: logical pages may share it.
     last: Option<(FlashPage, Outcome)>,
     /// It was counted as a copy of what could not be read.
@@ -89,7 +89,7 @@ impl Ssd {
     ) -> Result<(), Worst> {
         let (pages, bytes) = front::part(self.ftl.geometry(), request, lpn);
         let Some(place) = self.place_in_flash(lpn, pages) else {
-            self.answer(slot, Status::Ok, [0; 2]);
+            self.answer(slot, Status::Ok, HeldFor::default());
             return Ok(());
         };
         let skipped = self.skipped(request, lpn);
@@ -121,10 +121,10 @@ impl Ssd {
     fn begin_aged_reads(&mut self, slot: Slot, request: &Request, mut worst: Worst) {
         let per_domain = self.ftl.geometry().blocks_per_domain;
         let mut rows = Rows::new(self.dies.shape(), per_domain);
-        let owner = |pages| Owner::Request { slot, pages, reads: true };
+        let owner = |pages| ReadFor::Request { slot, pages, reads: true };
         let mut is_lost = false;
         for lpn in front::touched(self.ftl.geometry(), request).map(Lpn) {
-            let page = front::page_request(self.ftl.geometry(), request, lpn, Some(slot));
+            let page = front::page_request(self.ftl.geometry(), request, lpn, Owner::Host(slot));
             let was_lost = self.is_known_lost(lpn);
             let mut is_page_lost = was_lost;
             if let Some(place) = self.place_in_flash(lpn, page.touched.1) {
@@ -139,7 +139,7 @@ impl Ssd {
                 if let Some(row) = rows.add(place, bytes, owner, self.dies.costs()) {
                     self.issue(slot, row, std::mem::take(&mut worst.longer));
                 }
-                worst.longer = longest(worst.longer, longer);
+                worst.longer = worst.longer.or_longer(longer);
             }
             if is_page_lost {
                 is_lost = true;
@@ -158,22 +158,22 @@ impl Ssd {
         }
         if self.front.expects_nothing(slot) {
             let status = if is_lost { Status::Unreadable } else { Status::Ok };
-            self.answer(slot, status, [0; 2]);
+            self.answer(slot, status, HeldFor::default());
         }
     }
 
     /// A row of a read goes to its die.
-    fn issue(&mut self, slot: Slot, row: Row, longer: [Time; 2]) {
+    fn issue(&mut self, slot: Slot, row: Row, longer: Longer) {
         self.front.expect_read(slot);
         let row = row.retried(slot, longer);
         self.dies.read(&row, self.sight(), &mut self.clock);
     }
 
     /// What a logical page takes beyond the first sense, and whether it is beyond correction.
-    fn climb(&mut self, place: Place, bytes: (u32, u32), worst: &mut Worst) -> ([Time; 2], bool) {
-        let Some(media) = self.flash.media() else { return ([0; 2], false) };
+    fn climb(&mut self, place: Place, bytes: (u32, u32), worst: &mut Worst) -> (Longer, bool) {
+        let Some(media) = self.flash.media() else { return (Longer::default(), false) };
         let pages = media.pages_of((place.block, place.group, place.unit), bytes);
-        let (mut longer, mut is_lost) = ([0; 2], false);
+        let (mut longer, mut is_lost) = (Longer::default(), false);
         for page in pages {
             let outcome = match worst.last {
                 Some((last, outcome)) if last == page => outcome,
@@ -186,35 +186,31 @@ impl Ssd {
             worst.last = Some((page, outcome));
             is_lost |= outcome.lost;
             longer =
-                longest(longer, self.time_of(if place.slc { SLC_ROW } else { page.row }, outcome));
+                longer.or_longer(self.time_of(if place.slc { SLC_ROW } else { page.row }, outcome));
         }
         (longer, is_lost)
     }
 
     /// The time that the outcome of reading a page takes beyond the first sense: in retries, and from parity.
-    pub fn time_of(&self, row: u32, outcome: Outcome) -> [Time; 2] {
-        let Some(media) = self.flash.media().filter(|_| !outcome.is_plain()) else { return [0; 2] };
+    pub(super) fn time_of(&self, row: u32, outcome: Outcome) -> Longer {
+        let Some(media) = self.flash.media().filter(|_| !outcome.is_plain()) else {
+            return Longer::default();
+        };
         let (sense_ns, bus_ns) = self.dies.costs().row(row, 1);
         let mut rebuild_ns = media.rebuild_time(outcome, sense_ns, bus_ns);
         if Mistake::RebuildIsFree.is_planted() {
             rebuild_ns = 0;
         }
         if Mistake::RetriesAreFree.is_planted() {
-            return [0, rebuild_ns];
+            return Longer { retry: 0, repair: rebuild_ns };
         }
-        [media.time(outcome, sense_ns, bus_ns), rebuild_ns]
+        Longer { retry: media.time(outcome, sense_ns, bus_ns), repair: rebuild_ns }
     }
 
     /// A read of the host is done at a die, which goes on before an answer takes the link.
-    pub(super) fn aged_read_ended(
-        &mut self,
-        slot: Slot,
-        die: u32,
-        spent: [Time; 4],
-        longer: [u32; 2],
-    ) {
+    pub(super) fn aged_read_ended(&mut self, slot: Slot, die: u32, spent: Spent, longer: Longer) {
         debug_assert!(self.due.is_empty() && self.answers.is_empty(), "it is all of the event");
-        self.front.aged_read_done(slot, spent, longer.map(Time::from));
+        self.front.aged_read_done(slot, spent, longer);
         let is_last = self.front.expects_nothing(slot);
         if is_last {
             self.front.decide(slot);
@@ -239,19 +235,19 @@ impl Ssd {
             return 0;
         }
         let timed = if self.ftl.is_slc(block) { SLC_ROW } else { row };
-        let mut longer = [0; 2];
+        let mut longer = Longer::default();
         for plane in 0..self.dies.shape().planes {
             let outcome = self.flash.look(FlashPage { block, group, row, plane }, false);
-            longer = longest(longer, self.time_of(timed, outcome));
+            longer = longer.or_longer(self.time_of(timed, outcome));
         }
-        longer.iter().sum()
+        longer.in_all()
     }
 
     /// How much longer a page takes to read of which a write covers a part.
     pub(super) fn retries_of_merge(&mut self, place: Place) -> Time {
         let bytes = (0, self.dies.shape().unit_bytes);
         let (longer, _) = self.climb(place, bytes, &mut Worst::default());
-        longer.iter().sum()
+        longer.in_all()
     }
 
     // ---- what is beyond correction -----------------------------------------------------------------
@@ -278,7 +274,7 @@ impl Ssd {
     }
 
     /// Whether a logical page cannot be read.
-    pub fn is_unreadable(&mut self, lpn: Lpn) -> bool {
+    fn is_unreadable(&mut self, lpn: Lpn) -> bool {
         if self.is_known_lost(lpn) {
             return true;
         }
@@ -331,9 +327,4 @@ impl Ssd {
             media.losses_mut().poison(ppn.0);
         }
     }
-}
-
-/// The longer of two times, part by part.
-fn longest(one: [Time; 2], other: [Time; 2]) -> [Time; 2] {
-    [one[0].max(other[0]), one[1].max(other[1])]
 }

@@ -3,6 +3,7 @@
 use crate::ssd::ids::Lpn;
 use crate::ssd::media::planted::Mistake;
 use crate::ssd::media::{Media, MediaReport};
+use crate::ssd::page::Owner;
 use crate::ssd::{Ssd, front};
 use engine::{Op, Request, Status};
 use std::ops::Range;
@@ -43,7 +44,7 @@ impl Ssd {
         for lpn in front::touched(self.geometry(), request).map(Lpn) {
             let Some(ppn) = self.ftl.lookup(lpn) else { continue };
             let geometry = self.ftl.geometry();
-            let page = front::page_request(geometry, request, lpn, None);
+            let page = front::page_request(geometry, request, lpn, Owner::Nobody);
             let start = lpn.0 * u64::from(geometry.sectors_per_page);
             let skipped = (request.lba.0.saturating_sub(start) * engine::SECTOR_BYTES) as u32;
             let (block, number) = (geometry.block_of(ppn), geometry.page_in_block(ppn));

@@ -6,13 +6,13 @@ use crate::ssd::Ssd;
 use crate::ssd::blocks::{BlockBuffer, Job, Waiting, read, sectors};
 use crate::ssd::front;
 use crate::ssd::ids::Lpn;
-use crate::ssd::page::{OF_BLOCKS, OF_MAP, PageDone, PageRequest, Spent};
+use crate::ssd::page::{HeldFor, Owner, PageDone, PageRequest, Spent};
 use engine::{Op, Request, Status, Time};
 use std::ops::Range;
 
 /// A page of a request that took no time of the flash.
-fn done(owner: Slot, status: Status) -> PageDone {
-    PageDone { owner: Some(owner), status, spent: Spent::NOTHING }
+fn done(slot: Slot, status: Status) -> PageDone {
+    PageDone { owner: Owner::Host(slot), status, spent: Some(Spent::default()) }
 }
 
 impl Ssd {
@@ -110,7 +110,12 @@ impl Ssd {
                 let (pages, bytes) = front::part(self.ftl.geometry(), &request, Lpn(page));
                 self.ftl.counters.page_refused(pages, bytes.into());
             }
-            self.front.answer(slot, Status::ReadOnly, [0, held], &mut self.clock);
+            self.front.answer(
+                slot,
+                Status::ReadOnly,
+                HeldFor { cleaning: 0, room: held },
+                &mut self.clock,
+            );
             return true;
         }
         let (replaced, takes_all) = self.block_buffer().take_first();
@@ -128,7 +133,12 @@ impl Ssd {
             let blocks = self.block_buffer().blocks_of(&sectors(&request));
             self.flush_blocks(slot, blocks);
         } else {
-            self.front.answer(slot, Status::Ok, [0, held], &mut self.clock);
+            self.front.answer(
+                slot,
+                Status::Ok,
+                HeldFor { cleaning: 0, room: held },
+                &mut self.clock,
+            );
         }
         true
     }
@@ -151,7 +161,7 @@ impl Ssd {
 
     fn blocks_are_flushed(&mut self, slot: Slot) {
         if self.front.request(slot).op != Op::Flush {
-            self.front.answer(slot, Status::Ok, [0, 0], &mut self.clock);
+            self.front.answer(slot, Status::Ok, HeldFor::default(), &mut self.clock);
         } else if !self.flush_trims(slot) {
             self.front.flushed(slot, &mut self.clock);
         }
@@ -161,9 +171,9 @@ impl Ssd {
 
     fn accept_of_blocks(&mut self, job: Job, request: PageRequest) {
         let number = self.block_buffer().add_job(job);
-        let request = PageRequest { owner: Some(OF_BLOCKS | number), ..request };
-        if let Some(done) = self.accept(&request) {
-            self.page_of_blocks_done(&done);
+        let request = PageRequest { owner: Owner::Blocks(number), ..request };
+        if self.accept(&request).is_some() {
+            self.page_of_blocks_done(number);
         }
     }
 
@@ -200,8 +210,7 @@ impl Ssd {
     }
 
     /// A page request of the block buffer is done.
-    fn page_of_blocks_done(&mut self, page: &PageDone) {
-        let number = page.owner.expect("it has an owner") ^ OF_BLOCKS;
+    fn page_of_blocks_done(&mut self, number: Slot) {
         match self.block_buffer().take_job(number) {
             Job::FillUp(place, pages) => {
                 self.ftl.counters.read_to_fill_up(pages);
@@ -219,24 +228,25 @@ impl Ssd {
     /// A page is done: its owner, the host or the block buffer, is told.
     #[inline]
     pub(in crate::ssd) fn tell_owner(&mut self, page: &PageDone) {
-        if page.owner.is_some_and(|owner| owner >= OF_BLOCKS) {
-            if let Some(owner) = page.owner.filter(|owner| *owner >= OF_MAP) {
-                return self.map_read(owner ^ OF_MAP);
+        match page.owner {
+            Owner::Host(_) => self.front.page_done(page, &mut self.clock),
+            Owner::Blocks(number) => {
+                self.page_of_blocks_done(number);
+                if self.gathers_blocks() {
+                    self.look_after_blocks();
+                }
             }
-            self.page_of_blocks_done(page);
-            if self.gathers_blocks() {
-                self.look_after_blocks();
-            }
-        } else {
-            self.front.page_done(page, &mut self.clock);
+            Owner::Map(page) => self.map_read(page),
+            Owner::Drive | Owner::Nobody => {}
         }
     }
 
     /// The request whose data a page has that is being programmed.
-    pub(in crate::ssd) fn writer_of(&self, owner: Slot, lpn: Lpn) -> Option<u64> {
-        if owner < OF_BLOCKS {
-            return Some(self.front.request(owner).id);
+    pub(in crate::ssd) fn writer_of(&self, owner: Owner, lpn: Lpn) -> Option<u64> {
+        match owner {
+            Owner::Host(slot) => Some(self.front.request(slot).id),
+            Owner::Blocks(_) => self.blocks.as_ref()?.writer(lpn),
+            Owner::Map(_) | Owner::Drive | Owner::Nobody => None,
         }
-        self.blocks.as_ref()?.writer(lpn)
     }
 }

@@ -5,15 +5,15 @@ use crate::kit::slots::Slot;
 use crate::ssd::cache::{Asked, Class, SlcState, Turn, Waiter, Why};
 use crate::ssd::clock::DieEvent;
 use crate::ssd::die::{
-    Batch, Cargo, Ended, HostRead, Job, Operation, Owner, Place, Row, Rows, Sight,
+    Batch, Cargo, Ended, HostRead, Job, Operation, Place, ReadFor, Row, Rows, Sight,
 };
 use crate::ssd::due::{Answer, Due};
 use crate::ssd::ftl::{Ftl, Reason, Relocation};
 use crate::ssd::ids::{Domain, Lpn, Stream, Unit};
-use crate::ssd::page::{PageWork, Way};
+use crate::ssd::page::{Feature, HeldFor, Longer, Owner, PageWork, Spent};
 use crate::ssd::timeline::{Finished, Word};
 use crate::ssd::{Ssd, front};
-use engine::{Op, Request, SECTOR_BYTES, Status, Time};
+use engine::{Op, Request, SECTOR_BYTES, Status};
 
 impl Ssd {
     // ---- requests -------------------------------------------------------------------------------
@@ -48,9 +48,9 @@ impl Ssd {
     ) {
         let pages = front::touched(self.ftl.geometry(), request);
         let mut rows = Rows::new(self.dies.shape(), self.ftl.geometry().blocks_per_domain);
-        let owner = |pages| Owner::Request { slot, pages, reads: true };
+        let owner = |pages| ReadFor::Request { slot, pages, reads: true };
         for lpn in pages.map(Lpn) {
-            let page = front::page_request(self.ftl.geometry(), request, lpn, Some(slot));
+            let page = front::page_request(self.ftl.geometry(), request, lpn, Owner::Host(slot));
             let Some(number) = number(&self.ftl, lpn) else {
                 self.ftl.counters.unmapped_reads += u64::from(page.touched.1);
                 continue;
@@ -70,7 +70,7 @@ impl Ssd {
         }
         self.hear_dies();
         if self.front.expects_nothing(slot) {
-            self.answer(slot, Status::Ok, [0; 2]);
+            self.answer(slot, Status::Ok, HeldFor::default());
         }
     }
 
@@ -78,7 +78,7 @@ impl Ssd {
     fn begin_read(&mut self, slot: Slot, request: &Request, lpn: Lpn) {
         let (pages, bytes) = front::part(self.ftl.geometry(), request, lpn);
         let Some(place) = self.place_in_flash(lpn, pages) else {
-            return self.answer(slot, Status::Ok, [0; 2]);
+            return self.answer(slot, Status::Ok, HeldFor::default());
         };
         self.read_in_flash(slot, place, pages, (self.skipped(request, lpn), bytes));
     }
@@ -97,7 +97,7 @@ impl Ssd {
             (self.ftl.geometry().granule, self.ftl.geometry().blocks_per_domain);
         self.ftl.counters.page_read(PageWork::Read, pages, granule);
         self.front.expect_read(slot);
-        let owner = |pages| Owner::Request { slot, pages, reads: true };
+        let owner = |pages| ReadFor::Request { slot, pages, reads: true };
         let sight = self.sight();
         self.dies.read_page((place, per_domain), bytes, owner, sight, &mut self.clock);
         self.hear_dies();
@@ -145,16 +145,16 @@ impl Ssd {
         if front::covers(self.ftl.geometry(), request, lpn) {
             return;
         }
-        let page = front::page_request(self.ftl.geometry(), request, lpn, None);
+        let page = front::page_request(self.ftl.geometry(), request, lpn, Owner::Nobody);
         let Some(place) = self.place_in_flash(lpn, 0) else { return };
         let geometry = self.ftl.geometry();
         let (granule, per_domain) = (geometry.granule, geometry.blocks_per_domain);
         self.ftl.counters.page_read(PageWork::ReadForWrite, page.whole.1, granule);
         let shape = self.dies.shape();
-        let owner = |pages| Owner::Request { slot, pages, reads: false };
+        let owner = |pages| ReadFor::Request { slot, pages, reads: false };
         let page = (place, (0, shape.unit_bytes));
         let mut row = Row::of_page(page, owner, (&shape, per_domain), self.dies.costs());
-        if self.way > Way::Buffer {
+        if self.features.has(Feature::Ages) {
             row = row.longer(self.retries_of_merge(place));
         }
         self.front.expect_read(slot);
@@ -170,7 +170,7 @@ impl Ssd {
         }
     }
 
-    pub(super) fn answer(&mut self, slot: Slot, status: Status, held: [Time; 2]) {
+    pub(super) fn answer(&mut self, slot: Slot, status: Status, held: HeldFor) {
         self.front.decide(slot);
         self.answers.push(Answer::Done { slot, status, held });
     }
@@ -258,7 +258,7 @@ impl Ssd {
                 Turn::Through { write, status } => {
                     let refused = !status.is_ok();
                     self.cache.hold(None, self.clock.now);
-                    if self.way > Way::Buffer && !refused {
+                    if self.features.has(Feature::Ages) && !refused {
                         self.end_over_losses(&write.request);
                     }
                     if !refused && self.config.is_volatile() && write.request.fua {
@@ -712,7 +712,7 @@ impl Ssd {
         match ended {
             None => return,
             Some(Ended::Row { read, owner }) => {
-                let Owner::Batch(batch) = owner else { unreachable!("batches have rows") };
+                let ReadFor::Batch(batch) = owner else { unreachable!("batches have rows") };
                 let pages = self.mover.pages_of_row(&batch, &self.ftl, &self.flash);
                 let longer_ns = self.retries_of_batch(&batch);
                 let row = batch.row();
@@ -720,15 +720,16 @@ impl Ssd {
             }
             Some(Ended::Read { die, owner, spent, operation }) => {
                 self.record(die, operation);
-                if let Owner::Aged { slot, retry_ns, rebuild_ns, .. } = owner {
-                    return self.aged_read_ended(slot, die, spent, [retry_ns, rebuild_ns]);
+                if let ReadFor::Aged { slot, retry_ns, rebuild_ns, .. } = owner {
+                    let (retry, repair) = (retry_ns.into(), rebuild_ns.into());
+                    return self.aged_read_ended(slot, die, spent, Longer { retry, repair });
                 }
                 self.due.push(Due::Run(die));
                 match owner {
-                    Owner::Batch(batch) => self.batch_read(&batch, die),
-                    Owner::Patrol => {}
-                    Owner::Map(page) => self.map_read(page),
-                    Owner::Request { slot, .. } | Owner::Aged { slot, .. } => {
+                    ReadFor::Batch(batch) => self.batch_read(&batch, die),
+                    ReadFor::Patrol => {}
+                    ReadFor::Map(page) => self.map_read(page),
+                    ReadFor::Request { slot, .. } | ReadFor::Aged { slot, .. } => {
                         self.row_read(slot, spent);
                     }
                 }
@@ -760,20 +761,20 @@ impl Ssd {
         debug_assert!(self.due.is_empty() && self.answers.is_empty(), "it is all of the event");
         let HostRead { die, slot, spent, started } = *ended;
         if self.recorder.is_some() {
-            let finished = Finished { started, cell_ns: 0, bus_ns: spent[2] };
+            let finished = Finished { started, cell_ns: 0, bus_ns: spent.bus };
             self.record(die, Operation { word: Word::Read, finished });
         }
         let is_last = self.front.last_read_done(slot, spent);
         self.dies.run(die, self.sight(), &mut self.clock);
         self.hear_dies();
         if is_last {
-            self.front.answer_alone(slot, Status::Ok, [0; 2], &mut self.clock);
+            self.front.answer_alone(slot, Status::Ok, HeldFor::default(), &mut self.clock);
             self.pump_unless_at_rest();
         }
     }
 
     /// A read that a write waits for is done.
-    fn row_read(&mut self, slot: Slot, spent: [Time; 4]) {
+    fn row_read(&mut self, slot: Slot, spent: Spent) {
         self.front.read_done(slot, spent);
         if self.front.expects_nothing(slot) {
             self.join(slot);

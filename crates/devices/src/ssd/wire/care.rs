@@ -39,7 +39,7 @@ impl Ssd {
         for page in self.flash.patrolled(block) {
             let outcome = self.flash.look(page, false);
             let kind = if self.ftl.is_slc(block) { SLC_ROW } else { page.row };
-            let longer: Time = self.time_of(kind, outcome).iter().sum();
+            let longer: Time = self.time_of(kind, outcome).in_all();
             let row = rows.patrol((block, page.group), kind, page.plane, self.dies.costs());
             self.dies.read(&row.longer(longer), self.sight(), &mut self.clock);
             self.hear_dies();

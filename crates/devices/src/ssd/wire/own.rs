@@ -6,7 +6,7 @@ use crate::ssd::account::UnitAccount;
 use crate::ssd::cache::CutProgram;
 use crate::ssd::ftl::Programming;
 use crate::ssd::ids::{Block, Lpn, Unit};
-use crate::ssd::page::OF_BLOCKS;
+use crate::ssd::page::Owner;
 use crate::ssd::timeline::{Recorder, Timeline, Window};
 use engine::Time;
 
@@ -39,7 +39,7 @@ impl Ssd {
         let programs = self.units.cut(self.geometry(), self.clock.now).into_iter();
         let writer = |page: Option<_>| {
             let page = self.queues.page(page?);
-            self.writer_of(page.owner?, page.lpn)
+            self.writer_of(page.owner, page.lpn)
         };
         let mut all: Vec<_> = programs.map(|(it, page, _)| (it, writer(page))).collect();
         all.sort_by_key(|(it, _)| it.order.wrapping_sub(self.ftl.next_order()));
@@ -51,9 +51,8 @@ impl Ssd {
         let programs = self.units.cut(self.geometry(), now).into_iter();
         let mut programs: Vec<_> = programs
             .map(|(programming, page, reached)| {
-                let is_hosts = page
-                    .and_then(|page| self.queues.page(page).owner)
-                    .is_some_and(|owner| owner < OF_BLOCKS);
+                let owner = page.map(|page| self.queues.page(page).owner);
+                let is_hosts = matches!(owner, Some(Owner::Host(_)));
                 CutProgram { programming, is_hosts, answered: false, reached }
             })
             .collect();

@@ -4,7 +4,7 @@ use crate::kit::slots::Slot;
 use crate::ssd::clock::{DieEvent, Event};
 use crate::ssd::due::{Answer, Due};
 use crate::ssd::ids::{Domain, Lpn};
-use crate::ssd::page::Way;
+use crate::ssd::page::{Feature, HeldFor, Owner};
 use crate::ssd::{Ssd, front};
 use engine::{Completion, Op, Request, Time};
 use std::ops::Range;
@@ -140,12 +140,16 @@ impl Ssd {
         if request.op == Op::Trim {
             return self.trim(slot, request);
         }
-        if self.way != Way::Units {
-            match self.way {
-                Way::Buffer => self.begin_buffered(slot, request),
-                Way::Mapped => self.begin_mapped(slot, request),
-                Way::Kept => self.begin_kept(slot, request),
-                _ => self.begin_aged(slot, request),
+        let features = self.features;
+        if !features.is_empty() {
+            if features.has(Feature::LooksUp) {
+                self.begin_mapped(slot, request);
+            } else if features.has(Feature::Shares) {
+                self.begin_kept(slot, request);
+            } else if features.has(Feature::Ages) {
+                self.begin_aged(slot, request);
+            } else {
+                self.begin_buffered(slot, request);
             }
             return self.work_off();
         }
@@ -162,7 +166,7 @@ impl Ssd {
         self.front.expect(slot, (pages.end - pages.start) as u32);
         for page in pages {
             let geometry = self.ftl.geometry();
-            let page = front::page_request(geometry, request, Lpn(page), Some(slot));
+            let page = front::page_request(geometry, request, Lpn(page), Owner::Host(slot));
             if let Some(done) = self.accept(&page) {
                 self.front.page_done(&done, &mut self.clock);
             }
@@ -184,7 +188,7 @@ impl Ssd {
             self.note_trimmed(covered.clone());
         }
         if !(status.is_ok() && self.note_trim(slot, covered)) {
-            self.front.answer(slot, status, [0, held], &mut self.clock);
+            self.front.answer(slot, status, HeldFor { cleaning: 0, room: held }, &mut self.clock);
         }
         if !self.is_buffered && status.is_ok() {
             self.wake_stalled();

@@ -8,7 +8,7 @@
 use crate::kit::slots::Slot;
 use crate::ssd::config::Order;
 use crate::ssd::ids::Lpn;
-use crate::ssd::page::{PageDone, PageRequest, Spent};
+use crate::ssd::page::{Owner, PageDone, PageRequest, Spent};
 use crate::ssd::{Ssd, front};
 use engine::{Op, Request, Status};
 
@@ -33,12 +33,13 @@ impl Ssd {
         let pages = front::touched(self.ftl.geometry(), request);
         self.front.expect(slot, (pages.end - pages.start) as u32);
         for page in pages.map(Lpn) {
-            let asked = front::page_request(self.ftl.geometry(), request, page, Some(slot));
+            let asked = front::page_request(self.ftl.geometry(), request, page, Owner::Host(slot));
             let done = if let Some(lpn) = self.ftl.page_of_snapshot(back, page) {
                 self.accept(&PageRequest { lpn, ..asked })
             } else {
                 self.ftl.counters.unmapped_reads += u64::from(asked.touched.1);
-                Some(PageDone { owner: asked.owner, status: Status::Ok, spent: Spent::NOTHING })
+                let spent = Some(Spent::default());
+                Some(PageDone { owner: asked.owner, status: Status::Ok, spent })
             };
             if let Some(done) = done {
                 self.front.page_done(&done, &mut self.clock);
@@ -72,7 +73,7 @@ impl Ssd {
         let back = self.snapshot_read_by(request);
         let mut status = Status::Ok;
         for page in front::touched(self.ftl.geometry(), request).map(Lpn) {
-            let asked = front::page_request(self.ftl.geometry(), request, page, None);
+            let asked = front::page_request(self.ftl.geometry(), request, page, Owner::Nobody);
             let lpn = back.map_or(Some(page), |back| self.ftl.page_of_snapshot(back, page));
             let Some(lpn) = lpn else {
                 self.ftl.counters.unmapped_reads += u64::from(asked.touched.1);

@@ -4,7 +4,6 @@
 //! Bound units begin operations together, and only of one kind. Nothing here books the future: a unit is asked when
 //! it can begin something.
 
-use crate::kit::slots::Slot;
 use crate::ssd::Ssd;
 use crate::ssd::cache::{PageId, PageOp, Phase};
 use crate::ssd::config::PairCommands;
@@ -12,7 +11,7 @@ use crate::ssd::die::{OpKind, UnitEnd, Work, op};
 use crate::ssd::due::{Due, SetTurn};
 use crate::ssd::ftl::{Programming, Relocation, Step};
 use crate::ssd::ids::{Lpn, PoolId, Ppn, Unit};
-use crate::ssd::page::{Access, Need, OF_MAP, PageDone, PageRequest, PageWork, Spent};
+use crate::ssd::page::{Access, Need, Owner, PageDone, PageRequest, PageWork, Spent};
 use crate::ssd::power::planted::Bug;
 use crate::ssd::timeline::{Finished, Word};
 use engine::{Handle, Status};
@@ -59,7 +58,7 @@ impl Ssd {
                 Status::ReadOnly
             }
         };
-        Some(PageDone { owner: request.owner, status, spent: Spent::NOTHING })
+        Some(PageDone { owner: request.owner, status, spent: Some(Spent::default()) })
     }
 
     /// Queues a page at the unit that will serve it.
@@ -327,7 +326,7 @@ impl Ssd {
     /// Starts the waiting pages that can start, the first first; writes without room step aside, in
     /// order. Where one is handed to another unit, that goes first and the rest is due.
     #[inline]
-    pub(super) fn serve_pages(&mut self, unit: Unit, only: Option<Phase>) {
+    fn serve_pages(&mut self, unit: Unit, only: Option<Phase>) {
         let held = self.jobs.has_job(unit) && self.jobs.block();
         if held || self.jobs.is_busy(unit) {
             return;
@@ -828,11 +827,11 @@ impl Ssd {
     #[inline]
     fn page_of_unit_ended(&mut self, unit: Unit, page: PageId, finished: Finished) {
         match self.page_ended(page, finished) {
-            Some(done) if done.owner.is_some() => self.tell_owner(&done),
-            Some(_) => {
+            Some(PageDone { owner: Owner::Drive, .. }) => {
                 self.own_page_written(unit);
                 self.pump();
             }
+            Some(done) => self.tell_owner(&done),
             None => {}
         }
         if !self.front.is_link_clear() {
@@ -916,7 +915,7 @@ impl Ssd {
 
     /// Writes a metadata page on a unit; the drive is notified of its end.
     pub(super) fn write_own_on_unit(&mut self, unit: Unit) {
-        self.queue_own(unit, PageWork::System, Lpn(0));
+        self.queue_for((unit, Owner::Drive), PageWork::System, Lpn(0));
     }
 
     /// Writes a page anew that lies where a power cut may have harmed it, if there is room.
@@ -924,7 +923,7 @@ impl Ssd {
         let pool = self.ftl.geometry().pool_of(lpn);
         let Some(domain) = self.ftl.roomiest(pool) else { return false };
         let unit = self.ftl.geometry().unit_of(domain);
-        self.queue_own(unit, PageWork::Restore, lpn);
+        self.queue_for((unit, Owner::Drive), PageWork::Restore, lpn);
         true
     }
 
@@ -933,19 +932,15 @@ impl Ssd {
         if self.queues.is_simple() && !self.is_idle(unit) {
             self.stop_for_read(unit);
         }
-        self.queue_for((unit, Some(OF_MAP | page)), PageWork::MapRead, Lpn(0));
+        self.queue_for((unit, Owner::Map(page)), PageWork::MapRead, Lpn(0));
     }
 
     /// Programs pages of the map on a unit.
     pub fn program_map_on_unit(&mut self, unit: Unit) {
-        self.queue_for((unit, Some(Slot::MAX)), PageWork::MapProgram, Lpn(0));
+        self.queue_for((unit, Owner::Nobody), PageWork::MapProgram, Lpn(0));
     }
 
-    fn queue_own(&mut self, unit: Unit, work: PageWork, lpn: Lpn) {
-        self.queue_for((unit, None), work, lpn);
-    }
-
-    fn queue_for(&mut self, (unit, owner): (Unit, Option<Slot>), work: PageWork, lpn: Lpn) {
+    fn queue_for(&mut self, (unit, owner): (Unit, Owner), work: PageWork, lpn: Lpn) {
         let pages = match work {
             PageWork::MapRead => 1,
             _ => self.units.granule().flash_pages,

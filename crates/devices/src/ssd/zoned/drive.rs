@@ -484,7 +484,9 @@ impl ZonedDrive {
             Told::Read { slot, spent } => {
                 let active = &mut self.active[slot];
                 // Those of the read that is done last remain.
-                [active.parts[SUSPEND], active.parts[BUS], active.parts[CELL]] = spent;
+                active.parts[SUSPEND] = spent.suspend;
+                active.parts[BUS] = spent.bus;
+                active.parts[CELL] = spent.cell;
                 active.left -= 1;
                 if active.left == 0 {
                     self.leave(slot);

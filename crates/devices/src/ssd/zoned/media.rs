@@ -4,8 +4,9 @@
 
 use crate::kit::slots::{Slot, Slots};
 use crate::ssd::clock::{Clock, DieEvent};
-use crate::ssd::die::{Dies, Ended, Job, Owner, Place, Rows, Sight};
+use crate::ssd::die::{Dies, Ended, Job, Place, ReadFor, Rows, Sight};
 use crate::ssd::ids::Block;
+use crate::ssd::page::Spent;
 use crate::ssd::shape::Groups;
 use engine::{Random, SECTOR_BYTES, Time, Xoshiro256};
 use std::collections::{BTreeSet, VecDeque};
@@ -63,10 +64,10 @@ struct Stream {
 /// Something has happened to the flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
-    /// A read is done, where its time went: waiting for a suspension, on the bus, in the cells.
+    /// A read is done, and where its time went.
     Read {
         slot: Slot,
-        spent: [Time; 3],
+        spent: Spent,
     },
     /// The buffer has more room, or a program has ended.
     Programmed,
@@ -226,10 +227,9 @@ impl Media {
         match self.dies.event(event, sight, clock) {
             None | Some(Ended::Row { .. }) => {}
             Some(Ended::Read { die, owner, spent, .. }) => {
-                if let Owner::Request { slot, .. } = owner {
-                    let [cleaning, suspend, bus, cell] = spent;
-                    debug_assert_eq!(cleaning, 0, "nothing is cleaned");
-                    self.told.push(Told::Read { slot, spent: [suspend, bus, cell] });
+                if let ReadFor::Request { slot, .. } = owner {
+                    debug_assert_eq!(spent.cleaning, 0, "nothing is cleaned");
+                    self.told.push(Told::Read { slot, spent });
                 }
                 self.dies.run(die, sight, clock);
             }
@@ -448,7 +448,7 @@ impl Media {
     ) -> u32 {
         let Layout { groups, group_sectors: size, .. } = self.layout;
         let unit_sectors = u64::from(groups.unit_bytes) / SECTOR_BYTES;
-        let owner = |pages| Owner::Request { slot, pages, reads: true };
+        let owner = |pages| ReadFor::Request { slot, pages, reads: true };
         let mut rows = Rows::new(groups, u32::MAX);
         let mut count = 0;
         let mut found = Vec::new();

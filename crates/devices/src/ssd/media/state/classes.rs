@@ -16,7 +16,7 @@ impl Media {
     /// Whether blocks can be known to be read at once: not where something fails, or where something is known to be lost.
     /// There each page is looked at.
     #[inline]
-    pub fn may_be_sound(&self) -> bool {
+    fn may_be_sound(&self) -> bool {
         self.failing.is_none() && !self.losses.are_known()
     }
 
@@ -75,7 +75,7 @@ impl Media {
     /// Finds the class of a block, and until when it is that. It depends on its age and its reads, not on when it was
     /// asked for.
     #[cold]
-    pub fn classify(&mut self, at: usize, erases: u32) {
+    fn classify(&mut self, at: usize, erases: u32) {
         let cell = self.cells[at];
         let ((drift, errors), mut until) = self.class_now(&cell, erases);
         if self.is_clean(drift, errors) {
