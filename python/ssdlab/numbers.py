@@ -5,6 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 
+def plural(noun: str) -> str:
+    """Several of a thing; what is several already stays so.
+
+    >>> plural("die"), plural("planes"), plural("flush"), plural("switch"), plural("copy")
+    ('dies', 'planes', 'flushes', 'switches', 'copies')
+    """
+    if noun.endswith("s"):
+        return noun
+    if noun.endswith(("sh", "ch", "x")):
+        return f"{noun}es"
+    ends_in_y = noun.endswith("y") and noun[-2:-1] not in "aeiou"
+    return f"{noun[:-1]}ies" if ends_in_y else f"{noun}s"
+
+
 def duration(us: float, digits: int = 3) -> str:
     """A time of `us` microseconds in the unit that suits it, to `digits` significant digits.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ssdlab.numbers import significant
+from ssdlab.numbers import plural, significant
 
 #: The narrow no-break space before a unit.
 THIN = "\u202f"
@@ -67,7 +67,7 @@ def counted(number: float, noun: str) -> str:
     >>> counted(1, "request"), counted(2000, "block")
     ('1 request', '2,000 blocks')
     """
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+    return f"{count(number)} {noun if number == 1 else plural(noun)}"
 
 
 def short(value: float) -> str:

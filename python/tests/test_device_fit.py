@@ -56,7 +56,7 @@ def sheet(name):
 def fitted(ssdlab, tmp_path, name, more=""):
     (tmp_path / "sheet.toml").write_text(sheet(name) + more)
     words = ("device", "from-datasheet", "sheet.toml", "--out", "mine.toml", "--json", "all.json")
-    done = ssdlab(*words)
+    done = ssdlab(*words, timeout=600)  # a minute, on a machine that has nothing else to do
     assert (done.returncode, done.stderr) == (0, "")
     return done, json.loads((tmp_path / "all.json").read_text())
 

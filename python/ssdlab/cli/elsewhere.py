@@ -90,7 +90,7 @@ OPTIONS: Mapping[str, Sequence[str]] = {
 }  # fmt: skip
 
 #: What there is to say of an option whose word is that of several keys, and meant is one.
-_KEYS: Mapping[str, str] = {
+KEYS: Mapping[str, str] = {
     "duration": "run.until",
     "time": "run.until",
     "runtime": "run.until",
@@ -123,13 +123,23 @@ def option(word: str, asked: click.Command, ctx: click.Context) -> str | None:
 
     name = word.lstrip("-").lower()
     for spelling in (name, name.replace("-", "_")):
-        if (key := _KEYS.get(spelling)) is not None:
+        if (key := KEYS.get(spelling)) is not None:
             return f"use --set {key}=VALUE"
         row = search.synonym(spelling)
         if row is not None:
-            if not row.terms:
-                return row.note
-            return f"use --set {row.terms[0]}=VALUE (`ssdlab keys {spelling}` has all)"
+            found = [it.name for it in search.keys(spelling)]
+            if not found:  # not a key, or called so among the results
+                return row.said
+            return f"use --set {_key(row.terms, found)}=VALUE (`ssdlab keys {spelling}` has all)"
     end = f".{name.replace('-', '_')}"
     ends = [key for key in catalogue.list("keys") if key.endswith(end)]
     return f"use --set {ends[0]}=VALUE" if ends else None
+
+
+def _key(terms: Sequence[str], found: Sequence[str]) -> str:
+    """What names one key of those that were found: the first of the terms that ends one, or it."""
+    for term in terms:
+        ending = [key for key in found if f".{key}".endswith(f".{term}")]
+        if ending:
+            return term if len(ending) == 1 else min(ending, key=len)
+    return found[0]

@@ -8,6 +8,7 @@ from typing import Any
 
 from ssdlab import _core, counters, layers, lifetime, pages, readable
 from ssdlab.charts import svg
+from ssdlab.numbers import plural
 from ssdlab.results import Kind, Record, Results
 from ssdlab.running import figures
 from ssdlab.settings import changed as differing
@@ -216,15 +217,16 @@ def units(it: Results) -> tuple[str, str]:
     least, most = (choose(unit.busy for unit in shown) for choose in (min, max))
     cleaning = sum(unit.get("cleaning") or 0.0 for unit in shown) / len(shown)
     if most == 0:
-        return f"The {words}s were idle", ""
+        return f"The {plural(words)} were idle", ""
     equal = (most - least <= 0.1 and least >= 0.5 * most) or most <= 1.1 * least
     if len(shown) == 1:
         heading = f"The {words} is {readable.about(most)} busy"
     elif equal:
-        heading = f"All {len(shown)} {words}s are {'about ' if most > 1.1 * least else ''}equally"
-        heading += f" busy, {readable.about(sum(unit.busy for unit in shown) / len(shown))}"
+        about = "about " if most > 1.1 * least else ""
+        heading = f"All {len(shown)} {plural(words)} are {about}equally busy,"
+        heading += f" {readable.about(sum(unit.busy for unit in shown) / len(shown))}"
     else:
-        heading = f"The {len(shown)} {words}s are {readable.about(least)} to "
+        heading = f"The {len(shown)} {plural(words)} are {readable.about(least)} to "
         heading += f"{readable.about(most)} busy"
     if cleaning >= 0.01:
         heading += f"; {readable.about(cleaning)} of their time is cleaning"

@@ -19,7 +19,7 @@ from ssdlab.layout import (
     continued,
     warnings,
 )
-from ssdlab.numbers import count, decimal_size, duration, energy, percent, significant
+from ssdlab.numbers import count, decimal_size, duration, energy, percent, plural, significant
 from ssdlab.results import PARTS, Host, Kind, Record, Results, part_labels
 from ssdlab.running import remarks
 from ssdlab.running.verdict import Verdict, verdict
@@ -190,7 +190,7 @@ def _failures(host: Host) -> Part | None:
         counted = [
             (kind, _ended(host[kind], status)) for kind in _core.request_kinds() if kind in host
         ]
-        kinds = [f"{count(n)} {kind}{'s' if n > 1 else ''}" for kind, n in counted if n]
+        kinds = [f"{count(n)} {plural(kind) if n > 1 else kind}" for kind, n in counted if n]
         if kinds:
             lines.append(Text(f"{head}: {', '.join(kinds)}: {reason}", style="bold red"))
     return Group(*lines) if lines else None

@@ -9,6 +9,7 @@ from typing import Any
 
 from ssdlab import readable
 from ssdlab.charts.style import part_role
+from ssdlab.numbers import plural
 from ssdlab.results import PARTS, Kind, Record, Results
 
 _QUANTITY = re.compile(r"([\d.]+)([A-Za-zµ/]*)")
@@ -147,7 +148,9 @@ class Facts:
         """How busy what did not limit the drive was, for a sentence."""
         said = []
         if self.busy is not None and self.units:
-            said.append(f"mean utilisation of the {self.unit}s is {readable.about(self.busy)}")
+            said.append(
+                f"mean utilisation of the {plural(self.unit)} is {readable.about(self.busy)}"
+            )
         if self.buses is not None:
             said.append(f"of the buses {readable.about(self.buses)}")
         return " and ".join(said)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ssdlab import readable
 from ssdlab.charts.style import part_role
+from ssdlab.numbers import plural
 from ssdlab.results import Results, part_labels
 from ssdlab.running.facts import Facts
 
@@ -169,10 +170,10 @@ def _outstanding(facts: Facts) -> Verdict | None:
     few = "one request" if asked == 1 else f"{asked} requests"
     threads = facts.setting("workload.threads") or 1
     number = max(1, round(4 * asked / int(threads)))
-    idle = readable.about(1 - facts.busy)
+    units, idle = plural(facts.unit), readable.about(1 - facts.busy)
     return Verdict(
         "outstanding",
-        f"The host limits this drive: with {few} outstanding its {facts.unit}s are {idle} idle.",
+        f"The host limits this drive: with {few} outstanding its {units} are {idle} idle.",
         f"A request takes {readable.time(facts.mean)}, {_waits(facts)} of it waiting.",
         (f"workload.outstanding={number}",),
     )
@@ -197,7 +198,7 @@ def _busy_units(facts: Facts) -> Verdict | None:
     if share < MATTERS or share < facts.share("bus", "cell") / 2:
         return None
     unit, busy = facts.unit, facts.busy
-    units = unit if unit.endswith("s") else f"{unit}s"
+    units = plural(unit)
     by = f"{readable.about(share)} of the mean latency ({readable.time(facts.mean)})"
     asked = facts.outstanding
     wait = f"{by} is waiting for a busy {unit}"

@@ -10,6 +10,7 @@ from ssdlab._core import InputError
 from ssdlab.costing import bill, of_results
 from ssdlab.costing.need import Need
 from ssdlab.costing.prices import Prices
+from ssdlab.numbers import plural
 from ssdlab.results import Results
 from ssdlab.running.facts import Facts
 from ssdlab.sweeps import table
@@ -88,7 +89,7 @@ def what_hurts(base: Results) -> Metric:
     if facts.outstanding is not None and busy > FULL:
         said = f"the host waits for the drive, which is {readable.about(busy)} busy"
         return _because(figure("host.all.iops", maximize=True), said)
-    of_kind = "all requests" if kind == "all" else f"{kind}s"
+    of_kind = "all requests" if kind == "all" else plural(kind)
     said = f"{readable.grouped(times)} times the fastest of the {of_kind}"
     said += ": nothing hurts much" if times < SLOW else ""
     return _because(figure(f"host.{kind}.percentiles_us.99"), said)

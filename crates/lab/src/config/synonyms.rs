@@ -111,7 +111,7 @@ pub const SYNONYMS: &[Synonym] = &[
     ),
     row("zipf", &["workload.locality", "locality"], ZIPF),
     row("zns", &["device.zones", "device.kind"], "a drive of zones is kind = \"zoned\""),
-    row("zrwa", &["device.zones.zrwa"], "a window of random writes"),
+    row("zrwa", &["zrwa.resources", "device.zones.zrwa"], "a window of random writes"),
 ];
 
 /// The word without what people write in different ways.
