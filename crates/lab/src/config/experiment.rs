@@ -7,6 +7,7 @@ use super::power_cut::PowerCut;
 use super::presets;
 use super::run::{RunConfig, RunPartial};
 use super::section::Section;
+use super::value::Value;
 use super::window::TimelineWindow;
 use super::{depends, idle};
 use crate::error::{InputError, RunError};
@@ -304,8 +305,8 @@ fn kind_of(sections: &[Section<'_, '_>], name: &str) -> Result<String, InputErro
     Ok(kind.unwrap_or_else(|| presets::default_kind(name).to_owned()))
 }
 
-fn values<'a>(sections: &[Section<'_, 'a>]) -> Vec<toml::de::ValueDeserializer<'a>> {
-    sections.iter().map(|section| section.without(&CHOOSING).into()).collect()
+fn values<'a>(sections: &[Section<'_, 'a>]) -> Vec<Value<'a>> {
+    sections.iter().map(|section| section.without(&CHOOSING)).collect()
 }
 
 fn device(sections: &[Section<'_, '_>], path: &str) -> Result<DeviceConfig, InputError> {
@@ -350,7 +351,7 @@ fn each(sections: &[Section<'_, '_>], path: &str) -> Result<Vec<(u32, DeviceConf
             return Err(table.error_at("member", &problem));
         };
         let keys = table.without(&["member"]);
-        let own = Some(table.with(&keys));
+        let own = Some(table.with(&keys.0));
         let device = within(sections, "member", &format!("{path}.each"), own)?
             .expect("its own section states something");
         if matches!(device, DeviceConfig::Array(_)) {
@@ -407,9 +408,8 @@ fn workload(
 fn run_config(sections: &[Section<'_, '_>]) -> Result<RunConfig, InputError> {
     let mut partial = RunPartial::default();
     for section in sections {
-        let value: toml::de::ValueDeserializer = section.without(&[]).into();
-        let over =
-            RunPartial::deserialize(value).map_err(|error| section.blame(&error, "run", ""))?;
+        let over = RunPartial::deserialize(section.without(&[]))
+            .map_err(|error| section.blame(&error, "run", ""))?;
         RunConfig::overlay(&mut partial, over);
     }
     Ok(RunConfig::complete(partial, RunConfig::default()))
@@ -418,9 +418,8 @@ fn run_config(sections: &[Section<'_, '_>]) -> Result<RunConfig, InputError> {
 fn cost(sections: &[Section<'_, '_>]) -> Result<Cost, InputError> {
     let mut partial = CostPartial::default();
     for section in sections {
-        let value: toml::de::ValueDeserializer = section.without(&[]).into();
-        let over =
-            CostPartial::deserialize(value).map_err(|error| section.blame(&error, "cost", ""))?;
+        let over = CostPartial::deserialize(section.without(&[]))
+            .map_err(|error| section.blame(&error, "cost", ""))?;
         Cost::overlay(&mut partial, over);
     }
     Ok(Cost::complete(partial, Cost::default()))

@@ -21,6 +21,7 @@ mod section;
 mod set;
 mod steady;
 mod synonyms;
+mod value;
 mod window;
 
 pub use experiment::Experiment;

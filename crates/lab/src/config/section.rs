@@ -2,6 +2,7 @@
 
 use super::keys;
 use super::layer::Parsed;
+use super::value::{self, Value};
 use crate::error::InputError;
 use options::Idle;
 use std::ops::Range;
@@ -131,21 +132,21 @@ impl<'p, 'a> Section<'p, 'a> {
     }
 
     /// The section without the words that choose its kind, ready to be deserialized.
-    pub(crate) fn without(&self, words: &[&str]) -> Spanned<DeValue<'a>> {
+    pub(crate) fn without(&self, words: &[&str]) -> Value<'a> {
         let mut value = self.value.clone();
         if let DeValue::Table(table) = value.get_mut() {
             for word in words {
                 table.remove(*word);
             }
         }
-        value
+        Value(value)
     }
 
     /// The error of deserializing this section, which is of that kind, with its place and key.
-    pub(crate) fn blame(&self, error: &toml::de::Error, section: &str, kind: &str) -> InputError {
+    pub(crate) fn blame(&self, error: &value::Error, section: &str, kind: &str) -> InputError {
         let layer = self.parsed.layer;
-        let message = error.message();
-        let Some(span) = error.span() else {
+        let message = &error.message;
+        let Some(span) = error.span.clone() else {
             return layer.error(None, &format!("{section}: {message}"));
         };
         let Some((path, value)) = path_at(self.value, section, &span) else {
