@@ -10,6 +10,7 @@ import time
 import pytest
 from small_drives import FAST, SLOW, recorded
 
+import ssdlab as package
 from ssdlab._core import InputError
 from ssdlab.asking import what, words
 from ssdlab.asking.command import _prices
@@ -236,6 +237,60 @@ def test_an_interruption_keeps_the_rows(here):
     assert b"Partial: " in seen and b"drives were tried, the answer is partial" in err
     found = json.loads((here / "it.json").read_text())
     assert found["partial"] and 1 <= len(found["offers"]) < 12
+
+
+#: Of a drive of 60 GB: 2 TB written, blocks erased 600 times, a tenth of its life used.
+SMART = {
+    "device": {"protocol": "ATA"},
+    "model_name": "A drive",
+    "user_capacity": {"bytes": 60_022_480_896},
+    "logical_block_size": 512,
+    "power_on_time": {"hours": 2000},
+    "ata_smart_attributes": {
+        "table": [
+            {"id": 177, "name": "Wear_Leveling_Count", "value": 90, "raw": {"value": 600}},
+            {"id": 241, "name": "Total_LBAs_Written", "value": 99, "raw": {"value": 3906250000}},
+        ]
+    },
+}
+
+
+def test_what_a_drive_has_done_and_how_long_it_lasts(here, ssdlab):
+    (here / "smart.json").write_text(json.dumps(SMART))
+    done = ssdlab("ask", "smart.json", "--rated", "40TB", "--json", "it.json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads((here / "it.json").read_text())
+    assert found["flash_bytes"] == 2**36, "the power of two above the capacity"
+    factor = 600 * 2**36 / 2e12
+    assert found["write_amplification"] == pytest.approx(factor)
+    assert found["life_used"]["by_rating"] == pytest.approx(0.05)
+    assert found["life_used"]["by_drive"] == pytest.approx(0.1)
+    assert found["daily_bytes"] == pytest.approx(24e9)
+    assert found["left_bytes"]["by_drive"] == pytest.approx(18e12)
+    assert found["left_years"]["by_drive"] == pytest.approx(18e12 / 24e9 / 365)
+    assert "the flash wears 2.0 times as fast as" in found["disagreement"]
+    assert f"write amplification so far        {factor:.1f}" in done.stdout
+    like = package.ask("smart.json", flash="128GiB", drives=["samsung-870evo"])
+    assert like.amplification == pytest.approx(2 * factor)
+    assert like.model_used == pytest.approx(600 / like.rated_cycles) and like.rated_bytes > 0
+    assert package.ask("smart.json").rating_used is None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["smart.json", "--need", "5y"], "smart.json is of a drive; needs are of a load"),
+        (["fio.json", "--rated", "40TB"], "--rated 40TB: goes with a file of smartctl -j"),
+        (["smart.json", "--flash", "128"], "a size has a unit"),
+        (["smart.json", "--device", "samsung-870evo", "--device", "wd-sn850x"], "one preset"),
+        (["none.json"], "it has no written bytes, no erase counts and no wear level"),
+    ],
+)
+def test_a_drive_and_a_load_are_not_mixed_up(here, given, said, capsys):
+    (here / "smart.json").write_text(json.dumps(SMART))
+    (here / "none.json").write_text(json.dumps({"data_units_written": 0}))
+    assert main(["ask", *given]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_help_fits_a_screen(ssdlab):

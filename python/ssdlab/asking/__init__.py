@@ -11,16 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ssdlab import choosing, sizing, sources
+from ssdlab.asking import health, words
 from ssdlab.asking import what as things
-from ssdlab.asking import words
 from ssdlab.asking.described import Asked
+from ssdlab.asking.health import Health
 from ssdlab.catalogue import devices
 from ssdlab.choosing import Choice, trace
 from ssdlab.choosing.hunt import Told
 from ssdlab.costing.need import Need
 from ssdlab.sizing.trial import Goal
 
-__all__ = ["Answer", "Question", "ask"]
+__all__ = ["Answer", "Health", "Question", "ask"]
 
 MAX_DRIVES = 8
 
@@ -111,14 +112,22 @@ def answer(question: Question, told: Told | None = None) -> Answer:
     return Answer(question, choosing.among(question.drives, asked, need, notes, told))
 
 
-def ask(what: str | None = None, **given: Any) -> Answer:
-    """Which drive serves what you have; the arguments are those of the command `ssdlab ask`.
+def ask(
+    what: str | None = None,
+    *,
+    rated: str | None = None,
+    flash: str | None = None,
+    **given: Any,
+) -> Answer | Health:
+    """Which drive serves what you have, or how long a drive lasts; as the command `ssdlab ask`.
 
     `what` is a file; `load` and `need` are words, `drives` presets or files instead of the
-    catalogue. Raises `InputError`, and `InterruptedChoice` at Ctrl-C.
+    catalogue. Of a file of smartctl or nvme smart-log, `rated` is what may be written, `flash` the
+    size of its flash. Raises `InputError`, and `InterruptedChoice` at Ctrl-C.
 
     >>> import ssdlab
     >>> found = ssdlab.ask(load="70/30 8K random, 20 K IOPS", need="p99=2ms")  # doctest: +SKIP
     >>> found.choice.best.drive  # doctest: +SKIP
     """
-    return answer(question(what, **given))
+    found = health.of(what, flash, rated, tuple(given.get("drives", ())))
+    return answer(question(what, **given)) if found is None else found

@@ -11,6 +11,7 @@ import click
 
 from ssdlab import asking, delivery, forms
 from ssdlab._core import InputError
+from ssdlab.asking import health as healths
 from ssdlab.choosing import InterruptedChoice, Offer
 from ssdlab.cli import completion, signals
 from ssdlab.cli.options import ExamplesFirst, no_cache
@@ -23,6 +24,7 @@ from ssdlab.cli.options import ExamplesFirst, no_cache
         ("for a load in words, and with needs",
          'ssdlab ask --load "70/30 8K random, 20 K IOPS" --need 4TB,5y,p99=2ms'),
         ("for what fio measured, or what iostat -x saw", "ssdlab ask fio.json"),
+        ("how long will mine last?", "ssdlab ask smart.json --rated 600TB"),
     ],
 )  # fmt: skip
 @click.argument("what", required=False)
@@ -36,7 +38,7 @@ from ssdlab.cli.options import ExamplesFirst, no_cache
     metavar="PRESET|FILE",
     multiple=True,
     shell_complete=completion.names("devices", file=True),
-    help="Only these drives; repeatable. [default: all that can be bought]",
+    help="Only these drives. [default: all that can be bought]",
 )
 @click.option(
     "most",
@@ -52,9 +54,11 @@ from ssdlab.cli.options import ExamplesFirst, no_cache
     "--price",
     metavar="DRIVE=DOLLARS",
     multiple=True,
-    help="What a drive costs, such as samsung-pm9a3=140USD; repeatable.",
+    help="What a drive costs, such as samsung-pm9a3=140USD.",
 )
-@click.option("--columns", metavar="LIST", help="What the columns of a table are (see run).")
+@click.option("--rated", metavar="SIZE", help="Of a drive's SMART: its rated writes (TBW).")
+@click.option("--flash", metavar="SIZE", help="Of a drive's SMART: its flash, such as 512GiB.")
+@click.option("--columns", metavar="LIST", help="What the columns of a table are.")
 @click.option("--volume", metavar="NAME", help="The device of iostat. [default: the busiest]")
 @click.option(
     "assignments",
@@ -75,6 +79,8 @@ def ask(
     drives: tuple[str, ...],
     most: int,
     prices: tuple[str, ...],
+    rated: str | None,
+    flash: str | None,
     columns: str | None,
     volume: str | None,
     assignments: tuple[str, ...],
@@ -84,12 +90,17 @@ def ask(
 ) -> None:
     """Find the drive for WHAT you have, and say what the answer rests on.
 
-    WHAT is a trace, results or a job of fio, or output of iostat -x. Rows come as drives are tried;
-    Ctrl-C keeps them. Exit status 1 if no drive fits.
+    WHAT is a trace, results or a job of fio, or iostat -x; rows come as drives are tried, Ctrl-C
+    keeps them. Or smartctl -j, nvme smart-log -o json: how long will this drive last? Exit status 1
+    if no drive fits.
     """
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
-        delivery.refuse(json_file, forms.ANSWER)
+        delivery.refuse(json_file, forms.ANSWER, forms.HEALTH)
+    health = healths.of(what, flash, rated, drives) if load is None else None
+    if health is not None:
+        _tell_health(health, need, json_path, quiet)
+        return
     question = asking.question(
         what,
         load=load,
@@ -128,6 +139,20 @@ def ask(
         raise signals.Interrupted(f"interrupted; {count}, the answer is partial") from interruption
     if found.choice.best is None:
         sys.exit(1)
+
+
+def _tell_health(
+    health: healths.Health, need: str | None, json_path: str | None, quiet: bool
+) -> None:
+    if need is not None:
+        raise InputError(f"--need {need}: {health.name} is of a drive; needs are of a load")
+    text = json.dumps(health.to_dict(), indent=2) + "\n"
+    if json_path not in (None, "-"):
+        delivery.write(Path(str(json_path)), text, forms.HEALTH)
+    if json_path == "-":
+        click.echo(text, nl=False)
+    elif not quiet:
+        click.echo(str(health), nl=False)
 
 
 _PRICE = re.compile(r"([^=]+)=\s*(\$?)\s*([0-9][0-9,]*(?:\.[0-9]+)?)\s*([A-Za-z€£¥]*)")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import textwrap
+from collections.abc import Sequence
 
 from ssdlab.asking import Answer, Question
+from ssdlab.asking.lines import wrapped
 from ssdlab.choosing import Choice, Offer, reasons, tail
 from ssdlab.costing.display import dollars
 from ssdlab.numbers import decimal_size, duration
 from ssdlab.sizing import life, life_of
 from ssdlab.sizing.display import goals_text
 
-WIDTH = 88
 HEAD = f"{'drive':<20}{'':>4}{'capacity':>10}{'read p99':>10}{'write p99':>11}{'life':>15}"
 HEAD += f"{'dollars':>9}  lacks"
 
@@ -54,11 +54,11 @@ def end(found: Answer) -> str:
     lines += [f"Note: {note}" for note in choice.notes if not note.startswith("The trace is short")]
     lines += _several("Surer with", question.asked.surer)
     lines.append("* an assumed street price, which ages; --price DRIVE=140USD gives yours.")
-    wrapped = [part for line in lines for part in _wrapped(line)]
+    text = [part for line in lines for part in wrapped(line)]
     first = next((it for it in choice.offers if it.trial is not None), None)
     if first is not None and first.command is not None:
-        wrapped += ["", "The same by itself:", first.command]  # a line, to be copied
-    return "\n".join(wrapped) + "\n"
+        text += ["", "The same by itself:", first.command]  # a line, to be copied
+    return "\n".join(text) + "\n"
 
 
 def _answer(choice: Choice) -> list[str]:
@@ -89,10 +89,5 @@ def _lasts(offer: Offer) -> str:
     return f"{lasts}{' r' if is_rated else ''}"
 
 
-def _several(name: str, sentences: list[str] | tuple[str, ...] | object) -> list[str]:
-    said = "; ".join(sentences) if isinstance(sentences, list | tuple) else ""
-    return _wrapped(f"{name}: {said}.") if said else []
-
-
-def _wrapped(line: str) -> list[str]:
-    return textwrap.wrap(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False) or [""]
+def _several(name: str, sentences: Sequence[str]) -> list[str]:
+    return wrapped(f"{name}: {'; '.join(sentences)}.") if sentences else []
