@@ -5,7 +5,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from small_drives import FAST, SLOW, recorded
@@ -14,6 +13,7 @@ import ssdlab as package
 from ssdlab._core import InputError
 from ssdlab.asking import what, words
 from ssdlab.asking.command import _prices
+from ssdlab.choosing.hunt import Hunt
 from ssdlab.cli import main
 
 TWO = ["--device", "fast.toml", "--device", "slow.toml", "--drives", 1]
@@ -225,18 +225,31 @@ def test_an_interruption_keeps_the_rows(here):
     command = [sys.executable, "-m", "ssdlab", "ask", "it.parquet", "--json", "it.json"]
     child = subprocess.Popen([*command, *given], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     seen = b""
-    for line in child.stdout:
-        seen += line
-        if line.startswith(b"0.toml"):
-            break
-    time.sleep(0.1)
+    while not seen.startswith(b"0.toml"):
+        seen = child.stdout.readline()
     child.send_signal(signal.SIGINT)
     out, err = child.communicate()
-    seen += out
     assert child.returncode == 130, err
-    assert b"Partial: " in seen and b"drives were tried, the answer is partial" in err
+    assert b"Partial: " in out and b"drives were tried, the answer is partial" in err
     found = json.loads((here / "it.json").read_text())
     assert found["partial"] and 1 <= len(found["offers"]) < 12
+
+
+def test_choose_keeps_its_rows_as_well(here, monkeypatch, capsys):
+    recorded(here / "it.parquet", requests=100)
+    tell = Hunt._tell
+
+    def interrupted(self, offer):
+        tell(self, offer)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Hunt, "_tell", interrupted)
+    given = ["--trace", "it.parquet", "--json", "it.json", *map(str, TWO)]
+    assert main(["choose", *given]) == 130
+    said = capsys.readouterr()
+    assert "interrupted; 1 of 2 drives were tried" in said.err and "Partial: " in said.out
+    found = json.loads((here / "it.json").read_text())
+    assert found["partial"] and len(found["offers"]) == 1
 
 
 #: Of a drive of 60 GB: 2 TB written, blocks erased 600 times, a tenth of its life used.

@@ -275,3 +275,18 @@ def test_an_array_and_a_disk_and_a_trace_are_explained(tmp_path):
     why = tried(layers_of(trace=trace, set={"device.blocks_per_plane": 64}), **asked)
     assert why.plan.requests == 300 and len(why.rows) >= 8
     assert math.isfinite(why.before)
+
+
+def test_what_gains_nothing_at_first_is_given_up():
+    assert intervals.gain([-0.5], 16).is_dropped and not intervals.gain([0.5], 16).is_dropped
+    assert intervals.gain([0.02, 0.0], 16).is_dropped
+    assert not intervals.gain([0.02, 0.02], 16).is_dropped
+    assert intervals.gain([0.02, 0.02, 0.01, 0.03], 16).is_hopeless
+    assert not intervals.gain([0.1, -0.02, 0.1, 0.1], 16).is_hopeless
+    device, workload, keys, asked, _ = HELPED["cleaning that blocks"]
+    why = found(device, workload, keys, asked | {"own": ["workload.outstanding=128"]})
+    dropped = [row for row in why.rows if row.verdict == intervals.DROPPED]
+    assert dropped and all(row.gain.seeds <= 2 for row in dropped)
+    assert "not pursued" in str(why)
+    own = next(row for row in why.rows if row.change.group == "yours")
+    assert own.gain.mean < 0 and own.gain.seeds >= 4, "what the user names is pursued to the end"

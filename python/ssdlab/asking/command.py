@@ -125,8 +125,7 @@ def ask(
     try:
         found = asking.answer(question, told if is_shown else None)
     except InterruptedChoice as error:
-        interruption = error
-        found = asking.Answer(question, error.choice)
+        interruption, found = error, asking.Answer(question, error.choice)
     text = json.dumps(found.to_dict(), indent=2) + "\n"
     if json_file is not None:
         delivery.write(json_file, text, forms.ANSWER)
@@ -135,8 +134,7 @@ def ask(
     elif is_shown:
         click.echo(display.end(found), nl=False)
     if interruption is not None:
-        count = f"{len(found.choice.offers)} of {len(question.drives)} drives were tried"
-        raise signals.Interrupted(f"interrupted; {count}, the answer is partial") from interruption
+        raise signals.Interrupted(interruption.said) from interruption
     if found.choice.best is None:
         sys.exit(1)
 

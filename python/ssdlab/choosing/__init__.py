@@ -127,16 +127,18 @@ def among(
     try:
         hunt.run()
     except KeyboardInterrupt as error:
-        raise InterruptedChoice(found(False)) from error
+        raise InterruptedChoice(found(False), len(names)) from error
     return found(True)
 
 
 class InterruptedChoice(KeyboardInterrupt):
     """An interruption, with the choice among the drives that were tried by then."""
 
-    def __init__(self, choice: Choice) -> None:
+    def __init__(self, choice: Choice, drives: int) -> None:
         super().__init__()
         self.choice = choice
+        tried = f"{len(choice.offers)} of {drives} drives were tried"
+        self.said = f"interrupted; {tried}, the answer is partial"
 
 
 def _need(need: str | Need | None) -> Need:

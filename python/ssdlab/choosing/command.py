@@ -10,7 +10,7 @@ import click
 
 from ssdlab import choosing, delivery, forms, sizing, terminal
 from ssdlab._core import InputError
-from ssdlab.cli import completion
+from ssdlab.cli import completion, signals
 from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst, no_cache
 from ssdlab.costing import need as needs
 from ssdlab.device.units import TIME
@@ -119,22 +119,26 @@ def choose(
     json_file = None if json_path in (None, "-") else Path(str(json_path))
     if json_file is not None:
         delivery.refuse(json_file, forms.CHOICE)
+    interruption: choosing.InterruptedChoice | None = None
     with terminal.steps(sys.stderr, "choosing", quiet) as bar:
-        found = choosing.choose(
-            trace,
-            p99_us=None if p99 is None else TIME.parse("--p99", p99) * 1e6,
-            p999_us=None if p999 is None else TIME.parse("--p999", p999) * 1e6,
-            years=years,
-            need=needs.parse(texts),
-            drives=drives,
-            most=most,
-            prices=_prices(prices),
-            power_dollars_per_kwh=power_dollars_per_kwh,
-            assignments=assignments,
-            columns=columns,
-            seed=seed,
-            told=None if bar is None else lambda _, done, all_: bar(done, all_),
-        )
+        try:
+            found = choosing.choose(
+                trace,
+                p99_us=None if p99 is None else TIME.parse("--p99", p99) * 1e6,
+                p999_us=None if p999 is None else TIME.parse("--p999", p999) * 1e6,
+                years=years,
+                need=needs.parse(texts),
+                drives=drives,
+                most=most,
+                prices=_prices(prices),
+                power_dollars_per_kwh=power_dollars_per_kwh,
+                assignments=assignments,
+                columns=columns,
+                seed=seed,
+                told=None if bar is None else lambda _, done, all_: bar(done, all_),
+            )
+        except choosing.InterruptedChoice as error:
+            interruption, found = error, error.choice
     text = json.dumps(found.to_dict(), indent=2) + "\n"
     if json_file is not None:
         delivery.write(json_file, text, forms.CHOICE)
@@ -144,6 +148,8 @@ def choose(
         from ssdlab.choosing import display
 
         click.echo(display.choice(found, sys.stdout), nl=False)
+    if interruption is not None:
+        raise signals.Interrupted(interruption.said) from interruption
     if found.best is None:
         sys.exit(1)
 

@@ -27,6 +27,8 @@ def choice(found: Choice, file: IO[str]) -> str:
     sections: list[RenderableType] = [head]
     if (said := warning_lines(list(found.notes))) is not None:
         sections.append(said)
+    if not found.is_whole:
+        sections.append(Text("Partial: not all drives were tried.", style="yellow"))
     sections += [_answer(found), _table(found)]
     if failing := [it for it in found.offers if not it.meets]:
         sections.append(Text("\n".join(["Why not:", *(f"  {_why(it)}" for it in failing)])))

@@ -1,10 +1,10 @@
 """Why a drive is slow under a load: single changes, tried with paired seeds, ranked by what helps.
 
 Nothing is advised that was not simulated. Each seed is used for the experiment and for every
-change, so that all meet the same requests; a change is tried with more seeds until its interval
-proves or excludes a gain. The chance of an error is divided among all changes and all looks
-(`intervals.py`). A change is a row of `changes.TABLE`. The size of a trial follows from counts of
-the run, never from a clock, so any number of workers gives the same answer.
+change, so that all meet the same requests; a change that shows a gain with the first is tried with
+more, until its interval proves or excludes that. The chance of an error is divided among all
+changes and all looks (`intervals.py`). A change is a row of `changes.TABLE`. The size of a trial
+follows from counts of the run, never from a clock, so any number of workers gives the same answer.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ class _Hunt:
                     if change is None or not self._is_settled(change):
                         crew.start((change, place), self.stacks[change], self.seed + place)
                         self.begun += 1
-                if place == 0 or place + 1 == look:
+                if place < 2 or place + 1 == look:
                     self._gather(crew)
             seeds = look
 
@@ -232,8 +232,12 @@ class _Hunt:
                 self.progress(self.done, max(self.begun, self.done))
 
     def _is_settled(self, change: Change) -> bool:
-        """Whether no further seed is needed: it is refused, or changes not a bit."""
-        return change in self.refused or self._is_same(change)
+        """Whether no further seed is needed: it is refused, hopeless, or changes not a bit."""
+        if change in self.refused or self._is_same(change):
+            return True
+        # What the user named is pursued to the end.
+        gain = self._gain(change) if change.group != proposals.OWN else None
+        return gain is not None and gain.is_hopeless
 
     def _is_same(self, change: Change) -> bool:
         places = [place for it, place in self.outcomes if it == change]
@@ -243,7 +247,7 @@ class _Hunt:
         )
 
     def _is_decided(self, change: Change, seeds: int) -> bool:
-        if change in self.refused or (seeds and self._is_same(change)):
+        if change in self.refused or (seeds and self._is_settled(change)):
             return True
         gain = self._gain(change)
         return gain is not None and gain.decided
@@ -282,7 +286,8 @@ class _Hunt:
             Row(change, None, "left out", reason=why) for change, why in self.refused.items()
         ]
         order = [intervals.HELPS, intervals.TRADES, intervals.UNKNOWN, intervals.LITTLE,
-                 intervals.NO_EFFECT, intervals.EXCLUDED, intervals.HURTS]  # fmt: skip
+                 intervals.NO_EFFECT, intervals.EXCLUDED, intervals.DROPPED,
+                 intervals.HURTS]  # fmt: skip
         rows.sort(key=lambda row: (order.index(row.verdict), -(row.gain.mean if row.gain else 0)))
         return _mean(before), rows, left_out
 
@@ -296,6 +301,8 @@ class _Hunt:
         verdict = gain.verdict
         if self._is_same(change):
             verdict = intervals.NO_EFFECT
+        elif gain.is_dropped:
+            verdict = intervals.DROPPED
         elif verdict == intervals.HELPS and _outweigh(losses, gain):
             verdict = intervals.TRADES
         before, after = (_mean(values) for values in zip(*pairs, strict=True))

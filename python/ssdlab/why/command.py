@@ -63,7 +63,7 @@ from ssdlab.why.metric import WORDS
     "--requests",
     metavar="N",
     type=int,
-    help="Requests of each simulation. [default: those of the run, as far as a minute allows]",
+    help="Requests of each simulation. [default: those of the run, as far as 20 s of a core allow]",
 )
 @click.option("--workers", metavar="N", type=int, help="Simulations at once. [default: one a core]")
 @click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")

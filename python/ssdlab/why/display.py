@@ -38,6 +38,7 @@ WORDS = {
     intervals.EXCLUDED: "no gain",
     intervals.LITTLE: "hardly matters",
     intervals.NO_EFFECT: "no effect",
+    intervals.DROPPED: "not pursued",
     intervals.HURTS: "do not",
 }
 
@@ -101,6 +102,8 @@ def effect(row: Row, maximize: bool) -> str:
     thin = readable.THIN
     if abs(logs) >= math.log(3):
         sign, size = ("×", logs) if logs > 0 else ("÷", -logs)
+        if row.gain.half is None:
+            return f"{sign}{thin}{readable.grouped(math.exp(size))}"
         around = f"±{thin}{100 * math.sinh(half):.0f}{thin}%"
         if half > TIGHT:
             around = " to ".join(readable.grouped(math.exp(size + it)) for it in (-half, half))

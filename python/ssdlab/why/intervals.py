@@ -5,6 +5,10 @@ Student t interval. Its chance of being wrong is `1 - CONFIDENCE` for *all* chan
 together: every change gets an equal part of it (Bonferroni), and every look a share of that part,
 the later looks the larger one (`LOOKS`). So looking at the seeds as they come, and at sixteen
 changes at once, makes no finding more likely by chance.
+
+A change is dropped that shows no gain with the first seed, half of the least with two, or less than
+the least at a look, whatever later seeds would say: that finds nothing that is not there. What it
+may miss is a gain that is small beside the noise.
 """
 
 from __future__ import annotations
@@ -25,6 +29,8 @@ LEAST = 1.03
 HELPS, HURTS, LITTLE, UNKNOWN = "helps", "hurts", "little", "cannot tell"
 EXCLUDED = "no gain"
 NO_EFFECT, TRADES = "no effect", "trades"
+#: Of a change that showed no gain with the first seeds, and was not simulated with more.
+DROPPED = "dropped"
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,16 @@ class Gain:
         return EXCLUDED if self.high < math.log(LEAST) else UNKNOWN
 
     @property
+    def is_dropped(self) -> bool:
+        """Whether its first seeds, too few for an interval, showed no gain worth another."""
+        return self.seeds < LOOKS[0][0] and self.mean <= (self.seeds > 1) * math.log(LEAST) / 2
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether so little was gained by now that more seeds would hardly prove it."""
+        return self.is_dropped or (self.seeds >= LOOKS[0][0] and self.mean < math.log(LEAST))
+
+    @property
     def decided(self) -> bool:
         """Whether a further seed could not change what is advised: a gain is proved or excluded."""
         return self.verdict == HELPS or self.high < math.log(LEAST)
@@ -73,7 +89,7 @@ def gain(ratios: Sequence[float], comparisons: int) -> Gain:
     """
     count = len(ratios)
     mean = statistics.fmean(ratios)
-    if count < 2:
+    if count < LOOKS[0][0]:
         return Gain(mean, None, count)
     # Between looks, as where time ran out: the next look's share, of which nothing is spent yet.
     share = next((share for seeds, share in LOOKS if count <= seeds), LOOKS[-1][1])
