@@ -37,9 +37,9 @@ pub use energy::EnergyReport;
 pub use kit::arbitration::{QueueAccount, QueueClass};
 pub use kit::memory::MOST_MEMORY;
 pub use looks::{BlockLook, DriveLook, Looks, UNKNOWN_STREAM, UNREADABLE};
-pub use model::{Apart, Cleans, Examine, Model, Persist, Prepare};
+pub use model::{Cleans, Examine, Model, Persist, Prepare};
 pub use ssd::clean::Supplied;
-pub use together::{Job, Run, SharedSide, Side, Sides, Stretch, Told, Writes, take};
+pub use together::{Job, Run, Writes};
 
 use array::ArrayConfig;
 use cache::CacheConfig;

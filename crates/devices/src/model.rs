@@ -9,13 +9,13 @@ use crate::ssd::media::Age;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::zoned::{Zones, ZonesReport};
 use crate::ssd::{FdpReport, PageTable, Room, Snapshot, SsdReport};
-use crate::together::{Run, Sides, Stretch, Told, Writes};
+use crate::together::{Run, Writes};
 use engine::{Device, Request, Status, Time, ZoneShape};
 
 /// A device that can be prepared, kept and examined; wherever, as long as one at a time does.
-pub trait Model: Device + Prepare + Persist + Examine + Apart + Cleans + Send {}
+pub trait Model: Device + Prepare + Persist + Examine + Cleans + Send {}
 
-impl<D: Device + Prepare + Persist + Examine + Apart + Cleans + Send> Model for D {}
+impl<D: Device + Prepare + Persist + Examine + Cleans + Send> Model for D {}
 
 /// Cleaning that the caller can coordinate, for devices that clean.
 pub trait Cleans {
@@ -134,58 +134,6 @@ pub trait Prepare {
     /// such state.
     fn serve_untimed(&mut self, _request: &Request) -> Status {
         Status::Ok
-    }
-}
-
-/// Being driven by several threads: the members of an array share nothing but its link, so they run
-/// independently, each with its requests of a stretch of time, and their events are put in order afterwards.
-///
-/// Stretch by stretch, what is asked is [given](Apart::ask), [handed out](Apart::hand_out), done by the
-/// sides, [collected](Apart::collect) and [told](Apart::tell). While the sides go on, the stretch before can
-/// be told and the next be given. Between splitting and [joining](Apart::join) nothing else of the device
-/// is asked.
-pub trait Apart {
-    /// An instant before which surely no block wears out that has not.
-    fn sound_until(&self, _now: Time) -> Time {
-        Time::MAX
-    }
-
-    /// Divides the device into sides for the given number of threads, 2 or more.
-    ///
-    /// # Errors
-    /// Why they would not give the result of the whole.
-    fn split(&mut self, _now: Time, _threads: u32) -> Result<Sides, &'static str> {
-        Err("only the members of an array run in parallel")
-    }
-
-    /// A request arrives in the stretch that is handed out next; into how many parts it falls.
-    fn ask(&mut self, _at: Time, _request: &Request) -> u64 {
-        unreachable!("the device is not split")
-    }
-
-    /// Figures are wanted as they are before what happens at an instant of that stretch or at once after.
-    fn look(&mut self, _at: Time) {
-        unreachable!("the device is not split")
-    }
-
-    /// Hands out what was given, to be done up to there.
-    fn hand_out(&mut self, _to: Stretch) {
-        unreachable!("the device is not split")
-    }
-
-    /// Collects what the sides did, all of which have done their work.
-    fn collect(&mut self) {
-        unreachable!("the device is not split")
-    }
-
-    /// Tells what was collected, in order.
-    fn tell(&mut self, _each: &mut dyn FnMut(Told<'_>)) {
-        unreachable!("the device is not split")
-    }
-
-    /// Makes one of the sides again, all of which have gone up to `now`.
-    fn join(&mut self, _now: Time) {
-        unreachable!("the device is not split")
     }
 }
 

@@ -17,11 +17,6 @@ pub trait Observer {
     fn sample(&mut self, _now: Time, _figures: Option<Followed>, _load: Load) -> Time {
         Time::MAX
     }
-
-    /// What [`sample`](Observer::sample) would return at `now`; it has been called before.
-    fn sample_after(&self, _now: Time) -> Time {
-        Time::MAX
-    }
 }
 
 /// Requests of a run up to an instant.
@@ -35,7 +30,7 @@ pub struct Load {
 
 impl Load {
     /// Of a run that has submitted `asked` requests and waits for the answers of `outstanding`.
-    pub fn of(workload: &dyn Workload, now: Time, asked: u64, outstanding: u64) -> Load {
+    fn of(workload: &dyn Workload, now: Time, asked: u64, outstanding: u64) -> Load {
         Load { due: asked + workload.held_back(now), answered: asked - outstanding }
     }
 }
@@ -82,7 +77,7 @@ pub trait Interrupt {
 
 /// Nothing interrupts the run.
 #[derive(Debug, Clone, Copy)]
-pub struct Never;
+struct Never;
 
 impl Interrupt for Never {
     const WATCHES: bool = false;
@@ -145,21 +140,21 @@ pub fn drive_with(
 
 /// A run under way, between two events.
 #[derive(Debug, Clone, Copy)]
-pub struct Drive {
+struct Drive {
     /// The present instant, or one before it since which nothing has happened.
-    pub now: Time,
+    now: Time,
     /// The last instant at which something was submitted or completed.
-    pub last: Time,
+    last: Time,
     /// When the last request was submitted.
-    pub last_asked: Time,
+    last_asked: Time,
     /// Requests submitted.
-    pub asked: u64,
+    asked: u64,
     /// Of those, the ones that wait for their answer.
-    pub outstanding: u64,
+    outstanding: u64,
     /// What the workload asks next.
-    pub arrival: Option<Arrival>,
+    arrival: Option<Arrival>,
     /// When the observer wants to see the device next.
-    pub sample_at: Time,
+    sample_at: Time,
     /// Completions until the observer is asked whether to go on.
     until_tick: u64,
     /// When the observer was asked last, and how many answers before that came at that instant at least.
@@ -174,7 +169,7 @@ impl Drive {
     ///
     /// # Errors
     /// When the workload's input is broken.
-    pub fn begin(device: &dyn Device, workload: &mut dyn Workload) -> Result<Drive, WorkloadError> {
+    fn begin(device: &dyn Device, workload: &mut dyn Workload) -> Result<Drive, WorkloadError> {
         Ok(Drive {
             now: 0,
             last: 0,
@@ -190,14 +185,9 @@ impl Drive {
         })
     }
 
-    /// The next arrival, unless it comes too late for a run that lasts `until` then.
-    pub fn next_arrival(&self, until: Time) -> Option<Arrival> {
-        self.arrival.filter(|next| next.at <= until.min(LATEST))
-    }
-
     /// A request was submitted at `at`.
     #[inline]
-    pub fn was_asked(&mut self, at: Time) {
+    fn was_asked(&mut self, at: Time) {
         (self.now, self.last, self.last_asked) = (at, at, at);
         self.asked += 1;
         self.outstanding += 1;
@@ -205,7 +195,7 @@ impl Drive {
 
     /// A request has completed: the workload is told in its own time, `without` behind that of the device.
     #[inline]
-    pub fn was_answered(
+    fn was_answered(
         &mut self,
         completion: &Completion,
         without: Time,
@@ -227,7 +217,7 @@ impl Drive {
 
     /// Asks the observer whether to go on, if it is time for that.
     #[inline]
-    pub fn tick(&mut self, observer: &mut dyn Observer) -> ControlFlow<()> {
+    fn tick(&mut self, observer: &mut dyn Observer) -> ControlFlow<()> {
         if self.until_tick > 0 {
             return ControlFlow::Continue(());
         }
@@ -283,7 +273,7 @@ impl Drive {
     ///
     /// # Errors
     /// When the workload asks later than the clock can tell.
-    pub fn end(&self, until: Time) -> Result<Driven, WorkloadError> {
+    fn end(&self, until: Time) -> Result<Driven, WorkloadError> {
         if until > LATEST
             && let Some(late) = self.arrival
         {
@@ -296,7 +286,7 @@ impl Drive {
     }
 
     /// What it came to so far.
-    pub fn broken_off(&self) -> Driven {
+    fn broken_off(&self) -> Driven {
         let Drive { last, last_asked, asked, outstanding, .. } = *self;
         Driven { last, last_asked, asked, unanswered: outstanding }
     }
@@ -305,7 +295,7 @@ impl Drive {
     ///
     /// # Errors
     /// Those of [`drive`].
-    pub fn go_on<I: Interrupt>(
+    fn go_on<I: Interrupt>(
         mut self,
         device: &mut dyn Device,
         workload: &mut dyn Workload,

@@ -19,7 +19,7 @@ mod stats;
 mod status;
 mod zone;
 
-pub use drive::{Drive, Driven, Interrupt, Load, Never, Observer, drive, drive_with};
+pub use drive::{Driven, Interrupt, Load, Observer, drive, drive_with};
 pub use events::{EventId, EventQueue};
 pub use latencies::LatencyHistogram;
 pub use marks::Marks;

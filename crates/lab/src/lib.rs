@@ -10,7 +10,6 @@
 
 mod aged;
 mod answers;
-mod apart;
 mod cache;
 mod catalogue;
 mod commands;

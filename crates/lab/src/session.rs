@@ -17,7 +17,7 @@ use crate::threads::Threads;
 use crate::untimed::Untimed;
 use crate::view::{Gate, Gated};
 use crate::warm_up::WarmUp;
-use crate::{apart, commands, endless, fits, operations, power, quoting, snapshot};
+use crate::{commands, endless, fits, operations, power, quoting, snapshot};
 use devices::{MOST_MEMORY, Model, Supplied, Tick};
 use engine::{
     Completion, Device, Driven, Followed, Load, Observer, PowerCuts, SECTOR_BYTES, Time, Workload,
@@ -213,10 +213,6 @@ impl Observer for Monitor<'_> {
         self.collected.sample(now, figures, load)
     }
 
-    fn sample_after(&self, now: Time) -> Time {
-        self.collected.sample_after(now)
-    }
-
     fn tick(&mut self, now: Time) -> ControlFlow<()> {
         let flow = (self.progress)(&Progress {
             phase: "running",
@@ -300,7 +296,6 @@ pub(crate) fn run_gated(
     let mut cuts = power::cuts(experiment, &mut || {
         rehearse(experiment, (supplied, cache), until(experiment).0, &mut || monitor.tick(0))
     })?;
-    session.threads.running_alone = apart::alone_running(experiment, &*workload, cuts.is_some());
     if let Some(gate) = gate {
         session.device = Box::new(Gated::new(session.device, gate));
     }
@@ -404,7 +399,7 @@ fn ask(
     let started = Instant::now();
     let (driven, settled) = if *timed {
         monitor.settling = rounds.map(|it| Settling::new(it, steady));
-        let (threads, warm_up) = (&mut session.threads, warm_up.ns());
+        let warm_up = warm_up.ns();
         let mut warming;
         let driven = if run_faults.is_some() {
             let (inner, experiment) = (&mut *session.device, session.experiment);
@@ -413,8 +408,6 @@ fn ask(
             let driven = drive_through(commands, &mut device, workload, until, monitor, cuts);
             device.check_script()?;
             driven
-        } else if threads.asked > 1 && threads.running_alone.is_none() {
-            apart::drive(&mut *session.device, workload, (until, warm_up), monitor, threads)
         } else {
             let device: &mut dyn Device = if warm_up > 0 {
                 warming = WarmUp::new(&mut *session.device, warm_up);

@@ -1,13 +1,12 @@
-//! Threads for one run: they shorten it, and no result tells how many there were.
+//! Threads that prepare a device: they shorten a run, and no result tells how many there were.
 
-use devices::{Job, SharedSide, Writes, take};
+use devices::{Job, Writes};
 use engine::{Random, Xoshiro256};
 use serde::Serialize;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Instant;
 
-/// The threads of a run: how many were requested, how many were used, and why fewer.
+/// The threads of a preparation: how many were requested, how many were used, and why fewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Threads {
     pub(crate) asked: u32,
@@ -15,16 +14,12 @@ pub(crate) struct Threads {
     pub(crate) preparing: u32,
     /// Why they were fewer than requested.
     pub(crate) preparing_alone: Option<&'static str>,
-    /// As many ran the workload.
-    pub(crate) running: u32,
-    /// Why they were fewer than requested.
-    pub(crate) running_alone: Option<&'static str>,
 }
 
 impl Threads {
     pub(crate) fn new(asked: u32) -> Threads {
         let asked = asked.max(1);
-        Threads { asked, preparing: 0, preparing_alone: None, running: 1, running_alone: None }
+        Threads { asked, preparing: 0, preparing_alone: None }
     }
 
     /// Notes how many threads precondition the device, or why it is only one.
@@ -35,62 +30,9 @@ impl Threads {
             self.preparing_alone = Some(NO_MORE_PARTS);
         }
     }
-
-    /// Notes how many threads run the workload, or why it is only one from now on.
-    pub(crate) fn run(&mut self, split: Result<u32, &'static str>) {
-        self.running = split.unwrap_or(1).max(self.running);
-        self.running_alone = split.err().or(self.running_alone);
-        if self.running < self.asked && self.running_alone.is_none() {
-            self.running_alone = Some(NO_MORE_PARTS);
-        }
-    }
 }
 
 const NO_MORE_PARTS: &str = "the device has no more independent parts";
-
-/// Threads with a side of a device each, for as long as that is in sides.
-pub(crate) struct Crew {
-    each: Vec<(SyncSender<()>, Receiver<()>)>,
-}
-
-impl Crew {
-    /// Does something with a thread for each of these sides.
-    pub(crate) fn with<R>(sides: &[SharedSide], work: impl FnOnce(&Crew) -> R) -> R {
-        std::thread::scope(|scope| {
-            let one = |side: &SharedSide| {
-                let side = Arc::clone(side);
-                let (go, told_to_go) = sync_channel(1);
-                let (done, is_done) = sync_channel(1);
-                scope.spawn(move || {
-                    for () in told_to_go {
-                        take(&side).go();
-                        if done.send(()).is_err() {
-                            break;
-                        }
-                    }
-                });
-                (go, is_done)
-            };
-            // Its threads end when it is dropped.
-            let crew = Crew { each: sides.iter().map(one).collect() };
-            work(&crew)
-        })
-    }
-
-    /// Has all sides go on.
-    pub(crate) fn go(&self) {
-        for (go, _) in &self.each {
-            go.send(()).expect("a side waits for work");
-        }
-    }
-
-    /// Waits for all of them.
-    pub(crate) fn wait(&self) {
-        for (_, is_done) in &self.each {
-            is_done.recv().expect("a side does its work");
-        }
-    }
-}
 
 /// Has jobs done side by side, the first of them here.
 pub(crate) fn side_by_side(jobs: Vec<Job<'_>>) {

@@ -3,7 +3,6 @@
 #![allow(unreachable_pub, reason = "nothing outside can reach into a test program")]
 
 mod ablation;
-mod apart;
 mod applications;
 mod by_time;
 mod cache;

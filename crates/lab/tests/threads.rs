@@ -148,10 +148,7 @@ fn results_say_how_many_threads_worked_and_why_not_more() {
     };
     assert_eq!(threads(1, &[]), Value::Null);
     assert_eq!(threads(0, &[]), Value::Null);
-    let closed = "a closed loop waits for completions";
-    let two = json!({
-        "asked": 2, "preparing": 2, "preparing_alone": null, "running": 1, "running_alone": closed,
-    });
+    let two = json!({ "asked": 2, "preparing": 2, "preparing_alone": null });
     assert_eq!(threads(2, &[]), two);
     let more = threads(3, &[]);
     assert_eq!(more["preparing"], 2);
@@ -164,14 +161,4 @@ fn results_say_how_many_threads_worked_and_why_not_more() {
     // It wears out sooner than it is prepared.
     let worn = threads(2, &["device.wear.rated_cycles=30"]);
     assert_eq!(worn["preparing_alone"], "blocks are about to wear out");
-    let open = threads(2, &["workload.kind=open"]);
-    assert_eq!(open["running"], 1);
-    assert_eq!(open["running_alone"], "only the members of an array run in parallel");
-    let settles = threads(2, &["workload.kind=open", "run.until=steady"]);
-    assert_eq!(settles["running_alone"], "the run ends at steady state of the whole device");
-    let untimed = threads(2, &["run.timed=false"]);
-    assert_eq!(
-        untimed["running_alone"],
-        "in an untimed run each request waits for the previous one"
-    );
 }

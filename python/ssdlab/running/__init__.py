@@ -77,8 +77,8 @@ def run(
     Quantities are strings with units ("25us", "4KiB"). `check` checks the consistency of the whole
     state of the device after the run. `requests` names a Parquet file with a row per request, in
     order of arrival: its kind, address range, times and latency breakdown; it can be replayed as a
-    trace. `threads` is the number of threads, or "auto" for one per core: results are
-    bit-identical, and `results.elapsed.threads` has the threads used. Each preconditioning thread
+    trace. `threads` is the number of threads that precondition the drive, or "auto" for one per
+    core: results are bit-identical, and `results.elapsed.threads` has the threads used. Each
     needs a copy of the drive's state. The simulation releases the GIL: other threads continue, and
     several simulations may run at once.
 

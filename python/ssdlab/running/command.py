@@ -72,8 +72,8 @@ from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
     metavar="N|auto",
     default="1",
     show_default=True,
-    help="Threads for this run. Results are bit-identical; each thread needs a copy of the "
-    "drive's state.",
+    help="Threads that precondition the drive. Results are bit-identical; each needs a copy "
+    "of its state.",
 )
 @click.option(
     "form",

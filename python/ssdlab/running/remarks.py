@@ -54,19 +54,11 @@ def _prepared_with(seen: Record) -> list[str]:
 
 
 def threads(used: Record | None) -> Text | None:
-    """How many threads the run used, and why fewer than asked for."""
-    if not used:
+    """How many threads prepared the device, and why fewer than asked for."""
+    if not used or not used.preparing:
         return None
-    phases = [
-        ("preparing", used.preparing, used.preparing_alone),
-        ("running", used.running, used.running_alone),
-    ]
-    lines = [
-        f"Threads {phase}: {number}" + (f" ({why})" if why else "")
-        for phase, number, why in phases
-        if number
-    ]
-    return Text("\n".join(lines), style="dim")
+    why = f" ({used.preparing_alone})" if used.preparing_alone else ""
+    return Text(f"Threads preparing: {used.preparing}{why}", style="dim")
 
 
 def cache(found: Record | None) -> Facts | None:

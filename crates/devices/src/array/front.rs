@@ -69,11 +69,6 @@ impl Front {
         }
     }
 
-    /// Whether what the host sends has reached the members at once.
-    pub fn is_instant(&self) -> bool {
-        self.link.is_instant()
-    }
-
     /// The host sends a request. Returns when its [arrival](Front::arrive) is due, if it is not there at once.
     #[inline]
     pub fn submit(&mut self, request: Request, capacity: u64, now: Time) -> Option<Time> {

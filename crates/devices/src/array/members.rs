@@ -170,10 +170,6 @@ impl Members {
         self.steering.is_by_turns()
     }
 
-    pub fn are_steered(&self) -> bool {
-        self.steering.is_on()
-    }
-
     pub fn asked(&self) -> &[u64] {
         &self.asked
     }

@@ -8,10 +8,8 @@
 //! The request is answered when its last part is. The array's next event is the earliest of its members' (a
 //! tournament, `due.rs`) and its own. Common to all arrays are the front, which has the requests (`front.rs`), and
 //! the members (`members.rs`). `each.rs` alone knows which device each member is. `steering.rs` lets members clean
-//! together or in turn; reads then treat a cleaning member like a missing one. `sides.rs` splits the members over
-//! several threads.
+//! together or in turn; reads then treat a cleaning member like a missing one.
 
-mod apart;
 mod clock;
 mod config;
 mod due;
@@ -24,7 +22,6 @@ mod raid;
 mod redundancy;
 mod report;
 mod side_by_side;
-mod sides;
 mod spread;
 mod steering;
 
@@ -68,10 +65,6 @@ pub struct Array {
     shares_policy: bool,
     /// Into how many parts it is divided.
     divided: u32,
-    /// Its sides, while they are driven by themselves; then its members are there.
-    in_sides: Option<sides::InSides>,
-    /// Parts of requests that each member had not answered when they came back; none else.
-    outstanding: Vec<u64>,
 }
 
 /// What is done with requests, by the redundancy.
@@ -148,8 +141,6 @@ impl Array {
             shape: config::shape(config),
             shares_policy: config.member.policy_name().is_some(),
             divided: 1,
-            in_sides: None,
-            outstanding: Vec::new(),
         };
         array.schedule_failures(&config.failed)?;
         Ok(array)

@@ -296,3 +296,5 @@ impl Examine for Array {
         Some(raid.account(&self.members, programmed, end))
     }
 }
+
+impl crate::Cleans for Array {}

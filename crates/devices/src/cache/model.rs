@@ -11,10 +11,9 @@ use crate::disk::DiskReport;
 use crate::energy::EnergyReport;
 use crate::ssd::timeline::{Timeline, Window};
 use crate::ssd::{PageTable, Room, Snapshot, SsdReport};
-use crate::{Apart, ArrayReport, Cleans, Examine, Looks, Model, Persist, Prepare};
+use crate::{ArrayReport, Cleans, Examine, Looks, Model, Persist, Prepare};
 use engine::{Device, Lba, Op, Request, SECTOR_BYTES, Status, Time};
 
-impl Apart for Cache {}
 impl Cleans for Cache {}
 
 impl Prepare for Cache {

@@ -9,7 +9,7 @@ use super::report::DiskReport;
 use super::spots::{From, Order};
 use crate::energy::EnergyReport;
 use crate::latency::{BUS, CELL, FIRMWARE, UNIT_WAIT};
-use crate::{Apart, Cleans, Examine, Persist, Prepare};
+use crate::{Cleans, Examine, Persist, Prepare};
 use engine::{Breakdown, Completion, Device, Followed, Op, Request, Status, Time};
 use options::Invalid;
 
@@ -280,7 +280,6 @@ impl Device for Disk {
     }
 }
 
-impl Apart for Disk {}
 impl Cleans for Disk {}
 impl Prepare for Disk {}
 impl Persist for Disk {}

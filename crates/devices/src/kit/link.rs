@@ -75,11 +75,6 @@ impl Link {
         *self = Link { is_instant, takes_turns, ..Link::new(&self.config) };
     }
 
-    /// Whether whatever is put on the link has crossed at once.
-    pub fn is_instant(&self) -> bool {
-        self.is_instant
-    }
-
     /// Never bypasses the link, although the result would be the same: the caller has other events at
     /// its instants.
     pub fn takes_turns(&mut self) {

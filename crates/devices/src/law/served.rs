@@ -7,7 +7,7 @@
 use super::{Access, LawConfig};
 use crate::energy::{self, EnergyReport};
 use crate::latency::{BUS, CELL, UNIT_WAIT};
-use crate::{Apart, Cleans, Examine, Persist, Prepare};
+use crate::{Cleans, Examine, Persist, Prepare};
 use engine::{Breakdown, Completion, Device, Followed, Op, Request, SECTOR_BYTES, Status, Time};
 use options::{Invalid, Power, options};
 use std::cmp::Ordering;
@@ -257,5 +257,4 @@ impl Examine for Served {
     }
 }
 
-impl Apart for Served {}
 impl Cleans for Served {}

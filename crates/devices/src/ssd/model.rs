@@ -1,14 +1,14 @@
 //! The optional traits of a drive: preconditioning, saving, examining, reporting.
 
 use super::config::{FillOrder, LevellingRule, Policy, TieBreak};
-use super::ids::{Block, Lpn, Unit};
+use super::ids::{Lpn, Unit};
 use super::media::Age;
 use super::page::{Feature, Owner};
 use super::parts::Parts;
 use super::timeline::{Timeline, Window};
 use super::{FdpReport, PageTable, Room, Snapshot, Ssd, SsdReport, front};
 use crate::energy::EnergyReport;
-use crate::{Apart, Cleans, Examine, Looks, Persist, Prepare, Run, Writes};
+use crate::{Cleans, Examine, Looks, Persist, Prepare, Run, Writes};
 use engine::{Op, Request, Status, Time};
 
 impl Prepare for Ssd {
@@ -232,20 +232,6 @@ impl Examine for Ssd {
 
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         self.energy(end)
-    }
-}
-
-impl Apart for Ssd {
-    /// A block is erased once in the time that an erasure takes, and one erasure may be under way.
-    fn sound_until(&self, now: Time) -> Time {
-        if self.config.spares.fail() || self.config.health.fail_at_uncorrectable.is_some() {
-            return now;
-        }
-        let flash = &self.flash;
-        let used = (0..self.geometry().blocks()).map(Block).filter(|it| !flash.is_retired(*it));
-        let least = used.map(|block| flash.life(block)).min().unwrap_or(0);
-        let erasures = Time::from(least.saturating_sub(2));
-        now.saturating_add(erasures.saturating_mul(self.config.erase_ns()))
     }
 }
 

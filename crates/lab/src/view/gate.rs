@@ -6,7 +6,7 @@ use devices::disk::DiskReport;
 use devices::ssd::media::Age;
 use devices::ssd::timeline::{Timeline, Window};
 use devices::ssd::{Snapshot, SsdReport};
-use devices::{Apart, ArrayReport, Cleans, EnergyReport, Examine, Looks, Model, Persist, Prepare};
+use devices::{ArrayReport, Cleans, EnergyReport, Examine, Looks, Model, Persist, Prepare};
 use engine::{Completion, Device, Followed, Request, Status, Time};
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -178,7 +178,6 @@ impl Device for Gated {
 }
 
 /// One thread drives it, so that it is not taken apart.
-impl Apart for Gated {}
 
 /// Only the array that contains a device coordinates its cleaning.
 impl Cleans for Gated {}

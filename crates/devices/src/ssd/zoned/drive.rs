@@ -10,7 +10,7 @@ use crate::kit::slots::{Slot, Slots};
 use crate::latency::{BUFFER, BUS, CELL, FIRMWARE, HOST_LINK, HOST_QUEUE, SUSPEND, UNIT_WAIT};
 use crate::ssd::clock::{Clock, Event};
 use crate::ssd::die::Sight;
-use crate::{Apart, Cleans, Examine, Persist, Prepare};
+use crate::{Cleans, Examine, Persist, Prepare};
 use engine::{
     Breakdown, Completion, Device, Distribution, Lba, Op, Request, SECTOR_BYTES, Status, Time,
     Xoshiro256, ZoneShape,
@@ -624,7 +624,6 @@ impl Device for ZonedDrive {
     }
 }
 
-impl Apart for ZonedDrive {}
 impl Cleans for ZonedDrive {}
 
 impl Prepare for ZonedDrive {

@@ -8,7 +8,7 @@ use super::drive::ZonedDrive;
 use super::report::{LogReport, ZonesReport};
 use super::states::State;
 use crate::latency::UNIT_WAIT;
-use crate::{Apart, Cleans, Examine, Persist, Prepare};
+use crate::{Cleans, Examine, Persist, Prepare};
 use engine::{Breakdown, Completion, Device, Lba, Op, Request, SECTOR_BYTES, Status, Time};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -392,7 +392,6 @@ impl Device for HostLog {
     }
 }
 
-impl Apart for HostLog {}
 impl Cleans for HostLog {}
 impl Prepare for HostLog {}
 impl Persist for HostLog {}
