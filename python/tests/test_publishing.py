@@ -45,7 +45,7 @@ def test_the_address_of_the_repository_stands_in_one_place():
 
 
 def test_the_readme_opens_with_both_ways_to_begin():
-    begin = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Ask your own")[0]
+    begin = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Three commands")[0]
     assert "pip install ssdlab" in begin and "make demo" in begin
 
 
