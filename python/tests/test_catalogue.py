@@ -1,14 +1,19 @@
 """Finding what there is: the overview, details, keys by any word, and completion in a shell."""
 
 import doctest
+import functools
 import json
+import operator
 import os
+from pathlib import Path
 
 import pytest
 
 import ssdlab as package
 from ssdlab import catalogue
-from ssdlab.catalogue import search
+from ssdlab.catalogue import glossary, search
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_the_overview_is_one_screen(ssdlab):
@@ -102,11 +107,13 @@ def test_show_finds_whatever_has_that_name(ssdlab, refused):
         "device.queue_depth",
         "device.host_link.queue_depth",
         "device.link.queue_depth",
+        "queue depth",
     }
     for name in ("transient", "table1", "msr", "sata-300", "hynix-176l-tlc"):
         assert name in ssdlab("show", name).stdout
     assert "did you mean greedy" in refused("show", "gredy")
-    assert "called cleaning.policy, device.cleaning here: ssdlab keys 'gc'" in refused("show", "GC")
+    assert "Keys: device.cleaning.policy" in ssdlab("show", "GC").stdout
+    assert "ssdlab keys 'bs'" in refused("show", "bs")
     assert "nothing is called" in refused("show", "zzz")
 
 
@@ -154,3 +161,35 @@ def test_the_scripts_for_shells(ssdlab, shell):
 def test_no_word_of_the_catalogue_is_repeated_in_python():
     assert set(search.USES) <= set(catalogue.categories())
     assert package.list("devices") == catalogue.list("devices")
+
+
+@pytest.fixture(scope="module")
+def results():
+    """The results of a drive."""
+    return package.run(device="tlc-enterprise", set={"workload.requests": 500}).to_dict()
+
+
+@pytest.mark.parametrize("term", glossary.terms(), ids=lambda it: it.term)
+def test_a_term_names_what_there_is(term, results, ssdlab):
+    assert set(term.keys) <= set(catalogue.list("keys"))
+    for name in term.results:
+        functools.reduce(operator.getitem, name.split("."), results)
+    assert (DOCS / term.page).is_file()
+    assert term.meaning.endswith(".") and len(term.meaning.split()) <= 35
+    said = ssdlab("show", term.term).stdout
+    assert said.startswith(f"{term.term}  terms") and all(key in said for key in term.keys)
+
+
+def test_a_word_is_one_term():
+    words = [word for it in glossary.terms() for word in (it.term, *it.also)]
+    assert len(glossary.terms()) >= 40 and doctest.testmod(glossary).attempted
+    for word in words:
+        found = glossary.find(word.upper())
+        assert found is not None and word in (found.term, *found.also), word
+    assert glossary.find("iodepth").term == "queue depth" and glossary.find("nothing") is None
+
+
+def test_a_term_is_data_for_scripts_and_leads_to_its_keys(ssdlab):
+    (row,) = json.loads(ssdlab("show", "WAF", "--json").stdout)
+    assert row["category"] == "terms" and "flash.write_amplification" in row["results"]
+    assert [it.name for it in search.keys("waf")] == list(glossary.find("waf").keys)

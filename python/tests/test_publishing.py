@@ -36,6 +36,12 @@ def test_the_page_of_the_registry_is_fresh_and_its_links_are_whole():
     assert any("/raw/main/docs/view.png" in it for it in links)
 
 
+def test_the_page_of_the_glossary_is_fresh():
+    """`.venv/bin/python packaging/glossary.py` writes it."""
+    glossary = packaging("glossary")
+    assert glossary.TARGET.read_text(encoding="utf-8") == glossary.text()
+
+
 def test_the_address_of_the_repository_stands_in_one_place():
     address = packaging("readme").address()
     said = subprocess.run(["git", "grep", "-lI", address], cwd=ROOT, capture_output=True, text=True)

@@ -351,7 +351,7 @@ def test_faults_have_their_statuses(served):
 
 
 def test_a_power_cut_ends_the_connections_until_the_drive_is_back(served):
-    """Again and again: a host that comes back at once must not be taken for one of before the cut."""
+    """A host that comes back at once must not be taken for one of before the cut."""
     live = served("agrawal2008", set=POWER)
     with Host(live.nvme) as host:
         host[0].write(0, b"a" * 4096)

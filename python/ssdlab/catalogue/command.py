@@ -8,7 +8,7 @@ import sys
 import click
 
 from ssdlab import _core, catalogue
-from ssdlab.catalogue import devices, search
+from ssdlab.catalogue import devices, glossary, search
 from ssdlab.cli import completion
 from ssdlab.cli.options import QUIETLY, ExamplesFirst
 
@@ -72,6 +72,7 @@ def list_command(what: str | None, words: tuple[str, ...], as_json: bool, quiet:
         ("a device, as TOML", "ssdlab show samsung-pm9a3"),
         ("a cleaning policy and its keys", "ssdlab show d-choices"),
         ("a key", "ssdlab show queue_depth"),
+        ("a term of the glossary", "ssdlab show WAF"),
     ],
 )
 @click.argument("name", shell_complete=completion.every_name)
@@ -80,14 +81,17 @@ def list_command(what: str | None, words: tuple[str, ...], as_json: bool, quiet:
 )
 @QUIETLY
 def show(name: str, as_json: bool, quiet: bool) -> None:
-    """Show one entry in detail: a device, workload, policy, key, or any name from ssdlab list."""
+    """Show one entry in detail: a device, workload, policy, key, any name from ssdlab list, or a
+    term of the glossary."""
     found = search.named(name)
     if quiet:
         return
     texts = [_core.preset_text(it.category.removesuffix("s"), it.name) for it in found]
     if as_json:
         rows = [
-            it._asdict() | ({} if text is None else {"toml": text})
+            it._asdict()
+            | ({} if text is None else {"toml": text})
+            | ({} if (term := _term(it)) is None else term._asdict())
             for it, text in zip(found, texts, strict=True)
         ]
         click.echo(json.dumps(rows, indent=2))
@@ -95,6 +99,10 @@ def show(name: str, as_json: bool, quiet: bool) -> None:
     from ssdlab.catalogue import display
 
     click.echo(display.details(found, texts, sys.stdout), nl=False)
+
+
+def _term(found: search.Found) -> glossary.Term | None:
+    return glossary.find(found.name) if found.category == "terms" else None
 
 
 @click.command(

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ssdlab.catalogue import glossary
 from ssdlab.catalogue.devices import GROUPS, Device
 from ssdlab.catalogue.search import USES, Found, synonym
 from ssdlab.catalogue.search import keys as find_keys
@@ -144,6 +145,8 @@ def details(found: Sequence[Found], texts: Sequence[str | None], file: IO[str]) 
             parameters = {key.name: key.summary for key in find_keys(own)}
             if parameters:
                 lines += [Text(), _entries(parameters, console.width)]
+        if it.category == "terms" and (term := glossary.find(it.name)) is not None:
+            lines += [Text(), *map(Text, term.lines), Text(f"docs/{term.page}", style="dim")]
         if it.category in USES:
             lines += [Text(), Text(USES[it.category].format(it.name), style="green")]
         if it.category == "warnings":

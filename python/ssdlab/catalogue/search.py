@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ssdlab import _core, catalogue
 from ssdlab._core import InputError
+from ssdlab.catalogue import glossary
 
 #: How a name of each category is used.
 USES: Mapping[str, str] = {
@@ -73,11 +74,14 @@ def keys(search: str) -> list[Found]:
             for name, summary in every.items()
             if all(part in f"{name} {summary}".lower() for part in parts)
         ]
+    term = glossary.find(search)
+    if term is not None and (row is None or not row.terms):
+        named = [*term.keys, *named]
     return [Found("keys", name, every[name]) for name in dict.fromkeys([*named, *said])]
 
 
 def named(name: str) -> list[Found]:
-    """What is called `name`, in every category; a key by its end as well.
+    """What is called `name`, in every category; a key by its end, a term by any name for it.
 
     Raises `InputError`, with what is near or what it is called here, where nothing is.
     """
@@ -87,6 +91,8 @@ def named(name: str) -> list[Found]:
         for each, summary in entries.items():
             if each == name or (category == "keys" and each.endswith(f".{name}")):
                 found.append(Found(category, each, summary))
+    if (term := glossary.find(name)) is not None:
+        found.insert(0, Found("terms", term.term, term.meaning))
     if found:
         return found
     if (row := synonym(name)) is not None:
