@@ -82,3 +82,14 @@ def test_what_was_measured_must_be_a_job_that_settles_something(refused, tmp_pat
     assert "nowhere.json" in refused(*words, "nowhere.json")
     (tmp_path / "g.json").write_text("{}")
     assert 'there is no "fio version"' in refused(*words, "g.json")
+
+
+def test_a_latency_that_rests_on_an_assumed_one_says_so(sheet):
+    (light,) = (load for load in ranges.LOADS if load.name == "light")
+    assumed = ranges.Choice("as assumed", "")
+    for us, guess in ((15.0, "write_latency"), (7_000.0, None)):
+        values = {assumed: {("write", "p99"): us}}
+        row = ranges._range(sheet, light, ("write", "p99"), values, assumed, {})
+        assert row.guess == guess
+    values = {assumed: {("write", "iops"): 15.0}}
+    assert ranges._range(sheet, light, ("write", "iops"), values, assumed, {}).guess is None

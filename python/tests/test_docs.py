@@ -9,8 +9,11 @@ A page runs in a directory of its own that holds `examples/`. Comments before a 
     <!-- nightly: REASON -->          it is run by `make nightly`, at full size
     <!-- after: python -->            after the Python that stands before it in the page
     <!-- printed by: COMMAND -->      each line of the block is printed by this command at full size
+    <!-- not printed: REASON -->      no command of the page prints it
 
-Of every command, also of those that are not run, the options and values are such as it takes.
+A block without a language says one of the last two. In a block of `console` each line that begins
+with $ prints what follows it. Of every command, also of those that are not run, the options and
+values are such as it takes.
 """
 
 import os
@@ -37,7 +40,7 @@ PAGES += sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))
 
 BLOCK = re.compile(r"((?:^<!-- .* -->\n)*)^```(\w*)\n((?:.*\n)*?)^```$", re.MULTILINE)
 COMMENT = re.compile(
-    r"<!-- (run first|needs|not run|nightly|after|printed by)(?: \((.*?)\))?: (.*?) -->"
+    r"<!-- (run first|needs|not run|nightly|after|printed by|not printed)(?: \((.*?)\))?: (.*?) -->"
 )
 # Requests of each run: enough for every figure to exist.
 REQUESTS = 2000
@@ -165,21 +168,63 @@ def test_the_long_commands_of_a_page_run(page, full):
             run_block(block, full, "\n".join([*block.first, block.text]), timeout=3600)
 
 
+#: How long this machine took, which no two runs have alike.
+TOOK = re.compile(r"took [0-9.]+m?s, [0-9,]+ requests/s|[0-9.]+ s of processor time in [0-9.]+ s")
+
+
 def words(line):
     """A line as it is compared: terminals have another sign for micro, and other spaces."""
-    return " ".join(line.replace("µ", "u").split())
+    return " ".join(TOOK.sub("took a while", line).replace("µ", "u").split())
 
 
-@pytest.mark.parametrize("page", [it for it in PAGES if any(b.printed for b in blocks(it))])
-def test_a_page_has_the_figures_that_its_commands_print(page, full):
+def missing(block, text):
+    """The lines of a block that a text does not have; `...` stands for some of them."""
+    printed = {words(line) for line in text.splitlines()} | {"", "..."}
+    return [line for line in block.text.splitlines() if words(line) not in printed]
+
+
+def printed_by_commands(nightly):
+    """The blocks whose lines commands print, with their pages."""
+    return [
+        pytest.param(page, block, id=f"{page}-{number}")
+        for page in PAGES
+        for number, block in enumerate(blocks(page))
+        if block.printed and block.nightly == nightly
+    ]
+
+
+@pytest.mark.parametrize(("page", "block"), printed_by_commands(nightly=False))
+def test_a_page_has_the_figures_that_its_commands_print(page, block, full):
+    script = "\n".join([*block.first, *block.printed])
+    assert not missing(block, run_block(block, full, script)), f"{page}: {script}"
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("page", "block"), printed_by_commands(nightly=True))
+def test_a_page_has_the_figures_that_its_long_commands_print(page, block, full):
+    test_a_page_has_the_figures_that_its_commands_print(page, block, full)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_console_shows_is_printed(page, full):
     for block in blocks(page):
-        if block.printed:
-            script = "\n".join([*block.first, *block.printed])
-            printed = {words(line) for line in run_block(block, full, script).splitlines()}
-            missing = [
-                line for line in block.text.splitlines() if words(line) not in printed | {""}
-            ]
-            assert not missing, f"{page}: {script}"
+        if block.language == "console":
+            for shown in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+                command, _, expected = shown.partition("\n")
+                done = run(["bash", "-c", command], full)
+                assert words(done.stdout + done.stderr) == words(expected), f"{page}: {command}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_output_of_a_page_says_what_prints_it(page):
+    text = (ROOT / page).read_text()
+    silent = [
+        block
+        for comments, language, block in BLOCK.findall(text)
+        if not language
+        and not {"printed by", "not printed"} & {it[0] for it in COMMENT.findall(comments)}
+    ]
+    assert not silent, page
 
 
 def commands_in(page):

@@ -258,7 +258,7 @@ def _range(
     low, high = (end(it[figure] for it in values.values()) for end in (min, max))
     measured = known[load.name].figures.get(figure) if load.name in known else None
     moves = values[far][figure] != at
-    guess = None if figure[1] == "iops" else given.guess_behind(figure[0], low)
+    guess = None if figure[1] == "iops" else given.guess_behind(figure[0], 1e-6 * low)
     return Range(load, figure, at, low, high, far if moves else None, measured, guess)
 
 
