@@ -31,11 +31,19 @@ class Place(NamedTuple):
 
 #: The commands, by the group under which the help lists them.
 GROUPS: Mapping[str, Mapping[str, Place]] = {
-    "Ask": {
-        "ask": Place("asking", "ask", "which drive for a trace, results of fio, or words?"),
+    "Commands": {
         "run": Place("running", "run", "simulate a workload on a drive"),
-        "why": Place("why", "why", "why a run is slow, and what would help: tried"),
+        "why": Place("why", "why", "what limits a run, and which change helps, by simulation"),
         "compare": Place("comparison", "compare", "compare two results, devices or settings"),
+        "ask": Place("asking", "ask", "which drive for a trace, results of fio, or words?"),
+        "sweep": Place("sweeps", "sweep", "simulate many designs on all cores"),
+        "trace": Place("trace", "trace", "look at a trace, or convert it"),
+        "report": Place("reports", "report", "make a web page of results"),
+        "view": Place("viewing", "view", "see a run happen, in a page"),
+        "serve": Place("live", "serve", "serve the simulated drive as a block device"),
+        "device": Place("device", "device", "derive a device from a data sheet, and check it"),
+    },
+    "Studies": {
         "size": Place("sizing", "size", "find the smallest drive that meets your goals"),
         "choose": Place("choosing", "choose", "the cheapest drive on sale that meets your goals"),
         "cost": Place("costing", "cost", "what meeting a need costs, with your prices"),
@@ -44,22 +52,12 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
         "cliff": Place("cliffs", "cliff", "when a long copy slows down, and to what"),
         "keep": Place("keeping", "keep", "what a drive loses of its data while it lies unused"),
         "reliability": Place("reliability", "reliability", "estimate the data losses of an array"),
-    },
-    "Explore": {
-        "sweep": Place("sweeps", "sweep", "simulate many designs on all cores"),
-        "view": Place("viewing", "view", "see a run happen, in a page"),
-        "report": Place("reports", "report", "make a web page of results"),
-        "trace": Place("trace", "trace", "look at a trace, or convert it"),
+        "crash": Place("crashes", "crash", "cut the power at many instants of a run"),
         "paper": Place("paper", "paper", "repeat published studies"),
-    },
-    "Model": {
-        "device": Place("device", "device", "derive a device from a data sheet, and check it"),
         "calibrate": Place("calibration", "calibrate", "fit a device to measurements"),
     },
-    "Live": {
-        "serve": Place("live", "serve", "serve the simulated drive as a block device"),
+    "A drive that is served": {
         "ctl": Place("control", "ctl", "send an order to a drive that is served"),
-        "crash": Place("crashes", "crash", "cut the power at many instants of a run"),
         "floor": Place("floor", "floor", "measure what the way to a served drive takes"),
     },
     "Reference": {
@@ -110,10 +108,13 @@ def _summary(place: Place) -> str:
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     examples=[
-        ("the default device under the default workload", "ssdlab run"),
-        ("a device of your choice under a trace", "ssdlab run --device agrawal2008 --trace FILE"),
-        ("everything there is to choose from", "ssdlab list"),
-        ("find a configuration key by any name for it", "ssdlab keys iodepth"),
+        (
+            "start here: a current drive in steady state",
+            "ssdlab run --device tlc-enterprise --set run.precondition=steady",
+        ),
+        ("your trace on a drive that is sold", "ssdlab run --device samsung-pm9a3 --trace FILE"),
+        ("which drive for it", "ssdlab ask FILE --need p99=2ms,5y"),
+        ("a key, by any name for it; a term", "ssdlab keys iodepth; ssdlab show WAF"),
     ],
 )
 @click.version_option(_core.version, prog_name="ssdlab", message="%(prog)s %(version)s")
