@@ -8,6 +8,7 @@ import re
 
 import house_laws
 import house_pairs
+import house_prose
 import pytest
 from house import Crate
 from house_laws import HEAD, LAWS, Law, compared, lowered, rows
@@ -125,3 +126,20 @@ def test_features_that_a_drive_refuses_alone_are_in_no_pair():
     # Two values of one key are no pair.
     assert (alone, [*pairs]) == ({}, [("log blocks", "handles"), ("log blocks", "more handles")])
     assert "log blocks are of addresses, not of handles" in pairs["log blocks", "handles"]
+
+
+# Prose
+
+
+def test_prose_is_that_of_comments_docstrings_and_paragraphs():
+    rust = '//! Head.\n//! More.\nlet a = "// no"; // tail\n/// What it is.\nfn b() {}\n'
+    assert [*house_prose.of_rust(rust)] == ["Head.\nMore.", "What it is."]
+    python = '"""A docstring."""\n# A comment.\nraise E("a message of it")\nx = "word"\n'
+    assert sorted(house_prose.of_python(python)) == [
+        "A comment.",
+        "A docstring.",
+        "a message of it",
+    ]
+    page = "# A head of it\n\nOne. Two of `x`:\n\n- a point\n- another\n\n| a | b |\n"
+    assert [*house_prose.of_page(page)] == ["One. Two of CODE:", "a point", "another"]
+    assert house_prose.sentences("One.  Two\nof it? Three") == ["One.", "Two of it?", "Three"]

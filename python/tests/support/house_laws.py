@@ -19,6 +19,7 @@ from pathlib import Path
 
 import house
 import house_pairs
+import house_prose
 import house_types
 
 TABLE = Path(__file__).resolve().parents[1] / "house_laws.tsv"
@@ -69,6 +70,9 @@ def compared(table, counts, of):
                 f"{of}, {place}: {count}, and the table still has {figure}: "
                 "python python/tests/support/house_laws.py --lower"
             )
+
+
+law("sentences to rewrite")(house_prose.found)
 
 
 # Rust
