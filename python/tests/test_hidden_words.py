@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from house import ROOT
 
+import ssdlab
+
 SECRET = "zebra:x:0:0:giraffe:/zebra:/bin/zsh"
 PRESET = '[device]\npreset = "agrawal2008"\nblocks_per_plane = 64\n'
 #: Keys whose values are texts, and no paths: what they are is in the reference of keys.
@@ -124,3 +126,13 @@ def test_a_file_that_a_scenario_of_mqsim_names_is_not_shown(ssdlab, tmp_path, se
     assert done.returncode == 2 and "Traceback" not in done.stderr, done
     hidden(done.stderr + done.stdout)
     assert Path(secret).name in done.stderr
+
+
+def test_a_dict_may_come_from_a_file_and_what_is_set_is_the_users(secret):
+    keys = {"kind": "trace", "path": str(secret), "format": "csv"}
+    keys["columns"] = "time=1:us,offset=2:sectors,size=3,op=4"
+    with pytest.raises(ssdlab.InputError) as refused:
+        ssdlab.run(workload=keys)
+    hidden(str(refused.value))
+    with pytest.raises(ssdlab.InputError, match="zebra"):
+        ssdlab.run(set={f"workload.{key}": value for key, value in keys.items()})

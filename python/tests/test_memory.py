@@ -25,7 +25,7 @@ DEVICES = {
 }
 VALUES = {
     "a number": ["0", "1000000", "4294967295", "18446744073709551615"],
-    "a size": ["1GiB", "1PiB", "15EiB"],
+    "a size": ["1GiB", "1TiB", "16000000TiB"],
     "a share": ["1e-12", "1"],
 }
 LIMITED = 24
@@ -124,3 +124,38 @@ def test_extreme_values_are_refused_or_run(command):
 @pytest.mark.nightly
 def test_many_extreme_values_are_refused_or_run(command):
     assert extreme(command, range(1000, 1600)) > 0
+
+
+def sized_of_loads():
+    """The keys of each kind of workload that take a number, a size or a share."""
+    text = ROOT.joinpath("docs/configuration.md").read_text()
+    for kind, rows in re.findall(r"^## workload, kind (\w+)$(.*?)(?=^## |\Z)", text, re.M | re.S):
+        for key, what in re.findall(
+            r"^\| `(workload\.[a-z_.]+)` \|.*\| (a [a-z]+)[^|]*\|[^|]*\|$", rows, re.M
+        ):
+            of = "a number" if what == "a whole" else what
+            if of in VALUES and key != "workload.requests":
+                yield kind, key, of
+
+
+def extreme_loads(command, seeds):
+    keys, refused = sorted(sized_of_loads()), 0
+    assert len(keys) > 60
+    for seed in seeds:
+        draw = random.Random(seed)
+        kind, key, what = draw.choice(keys)
+        words = ["--set", f"workload.kind={kind}", "--set", f"{key}={draw.choice(VALUES[what])}"]
+        try:
+            refused += judged(run(command, *words, *SOON, limit=GIB))
+        except (AssertionError, subprocess.TimeoutExpired) as error:
+            raise AssertionError(f"seed {seed}: {words}") from error
+    return refused
+
+
+def test_extreme_values_of_loads_are_refused_or_run(command):
+    assert 0 < extreme_loads(command, range(8)) <= 8
+
+
+@pytest.mark.nightly
+def test_many_extreme_values_of_loads_are_refused_or_run(command):
+    assert extreme_loads(command, range(1000, 1200)) > 0
