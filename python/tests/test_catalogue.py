@@ -193,3 +193,11 @@ def test_a_term_is_data_for_scripts_and_leads_to_its_keys(ssdlab):
     (row,) = json.loads(ssdlab("show", "WAF", "--json").stdout)
     assert row["category"] == "terms" and "flash.write_amplification" in row["results"]
     assert [it.name for it in search.keys("waf")] == list(glossary.find("waf").keys)
+
+
+def test_ratings_that_sheets_have_are_listed(ssdlab):
+    """Drives without a price had none, although their sheets rate them."""
+    lines = ssdlab("list", "devices").stdout.splitlines()
+    rated = {line.split()[0]: line for line in lines if line.startswith(("samsung", "micron"))}
+    assert " 0.26 " in rated["samsung-bm1743"] and " 0.05 " in rated["micron-5210-ion"]
+    assert " 1 " in rated["samsung-pm9a3"]

@@ -177,6 +177,44 @@ def test_the_file_says_of_each_number_where_it_is_from(tmp_path) -> None:  # typ
     assert plain == {"device.packages_per_channel"}
 
 
+# A buyer's words
+
+
+@pytest.mark.parametrize(
+    ("said", "link"),
+    [
+        ("PCIe 4.0 x4", "pcie4-x4"),
+        ("PCIe Gen4", "pcie4-x4"),
+        ("PCI Express\N{REGISTERED SIGN} 3.0 \N{MULTIPLICATION SIGN}2, NVMe 1.3", "pcie3-x2"),
+        ("NVMe PCIe Gen 5x4", "pcie5-x4"),
+        ("PCIe 1.1 x4", "pcie-x4"),
+        ("SATA 6Gb/s", "sata-600"),
+        ("SATA 6.0 Gbps", "sata-600"),
+        ("SATA III", "sata-600"),
+        ("SATA 3 Gb/s", "sata-300"),
+        ("SATA 1.5Gb/s", "sata-150"),
+        ("SAS 12Gb/s", "sas-1200"),
+        ("SAS-2", "sas-600"),
+    ],
+)
+def test_a_link_may_be_named_as_sellers_name_it(said: str, link: str) -> None:
+    assert sheet(interface=said)["interface"] == link
+
+
+def test_lanes_that_are_not_named_are_assumed_and_said() -> None:
+    (told,) = (it for it in solved(interface="PCIe Gen4").assumptions if "how many lanes" in it)
+    assert told == "pcie4-x4: PCIe Gen4 does not say how many lanes"
+    for named in ("PCIe 4.0 x4", "pcie4-x4", "PCI Express 4.0 x4"):
+        assert not any("how many lanes" in it for it in solved(interface=named).assumptions)
+
+
+def test_endurance_may_be_written_with_its_words() -> None:
+    words = sheet(dwpd="1 DWPD", years="5 years", tbw="1,752 TBW", rand_read="98K IOPS")
+    assert words["dwpd"] == 1.0 and words["years"] == 5.0
+    assert words["tbw"] == pytest.approx(1752e12) and words["rand_read"] == pytest.approx(98e3)
+    assert sheet(dwpd=0.3, years="3-year", tbw="1.2PBW")["tbw"] == pytest.approx(1.2e15)
+
+
 # What a sheet cannot mean
 
 
@@ -273,7 +311,9 @@ def test_what_rounding_explains_is_no_contradiction(changes: dict[str, object]) 
         ({"read_latency": "80MB"}, 'expected a time such as "80us"; units: us, ns, ms, s'),
         ({"seq_read": None}, "my.toml: seq_read is missing; ssdlab device from-datasheet"),
         ({"seq_raed": "1MB/s"}, 'there is no key "seq_raed"; keys: name, capacity'),
-        ({"interface": "pcie9"}, "expected a host link: usb-1"),
+        ({"interface": "pcie9"}, 'expected a host link such as "PCIe 4.0 x4" or "SATA 6Gb/s"'),
+        ({"interface": "PCIe"}, "as ssdlab list links names it"),
+        ({"dwpd": "1 DPWD"}, "expected a number such as 4.2"),
         ({"bits": 7}, "expected a whole number from 1 to 4"),
         ({"write_amplification": 0.5}, "a write amplification is at least 1"),
         ({"dwpd": -1}, "a number is above 0"),

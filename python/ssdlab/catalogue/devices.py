@@ -78,6 +78,18 @@ class Device:
         return scale * float(_core.capacity_bytes([sources.from_name("device", self.name)]))
 
     @property
+    def dwpd(self) -> float | None:
+        """Drive writes a day over five years, as rated; of what is not sold here by its sheet."""
+        if self.rated is not None:
+            return self.rated.dwpd
+        from ssdlab.device import sheet
+
+        if self.name not in sheet.names():
+            return None
+        cells = sheet.load(self.name).cells
+        return next((it.value for it in cells if it.measure == "drive_writes_per_day"), None)
+
+    @property
     def cells(self) -> str:
         """Its cells, where it has any."""
         drive = self.resolved

@@ -46,7 +46,7 @@ def devices(rows: Sequence[Device], kinds: Mapping[str, str], file: IO[str]) -> 
                 "any" if capacity is None else decimal_size(capacity),
                 row.interface,
                 row.cells,
-                "" if row.rated is None else f"{row.rated.dwpd:g}",
+                "" if row.dwpd is None else f"{row.dwpd:g}",
                 row.checked,
             )
         sections.append(Group(Text(group, style="bold"), table))

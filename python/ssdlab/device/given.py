@@ -5,13 +5,14 @@ Every key is a row of `KEYS`; the template and the messages are made of the rows
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ssdlab import toml
 from ssdlab._core import InputError
-from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, time_text
+from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit, time_text
 
 Reader = Callable[[str, Any], Any]
 
@@ -47,13 +48,60 @@ def _count(most: int) -> Reader:
     return read
 
 
+#: How sellers write PCI Express, as in "PCIe 4.0 x4", "PCI Express Gen4" or "Gen 5x4".
+_PCIE = re.compile(
+    r"(?:pcie|pci express|gen)[ -]*(?:gen)?[ -]*([1-6])(?:\.[0-9])?(?:[ ,]*x ?([0-9]+))?"
+)
+#: Lanes of a drive whose sheet does not say: those of U.2, M.2 and E3.S.
+LANES = 4
+#: How they write the other links, the newest where a sheet has no number.
+_SERIAL = (
+    (r"sata.*\b1\.5 ?gb|sata[ -]*(i|1)\b", "sata-150"),
+    (r"sata.*\b3(\.0)? ?gb|sata[ -]*(ii|2)\b", "sata-300"),
+    (r"sata.*\b6(\.0)? ?gb|sata(?!.*gb)", "sata-600"),
+    (r"sas.*\b3(\.0)? ?gb|sas[ -]*1\b", "sas-300"),
+    (r"sas.*\b6(\.0)? ?gb|sas[ -]*2\b", "sas-600"),
+    (r"sas.*\b12(\.0)? ?gb|sas(?!.*gb)", "sas-1200"),
+)
+
+
+def link_of(said: str) -> tuple[str | None, bool]:
+    """The host link that a seller's words name, if they name one, and whether lanes are assumed.
+
+    >>> link_of("PCIe 4.0 x4, NVMe 1.4"), link_of("PCI Express Gen5"), link_of("SATA 6Gb/s")
+    (('pcie4-x4', False), ('pcie5-x4', True), ('sata-600', False))
+    """
+    signs = said.replace("\N{MULTIPLICATION SIGN}", "x").replace("\N{REGISTERED SIGN}", "")
+    plain = " ".join(signs.lower().split())
+    if found := _PCIE.search(plain):
+        generation, lanes = found[1], found[2]
+        return f"pcie{'' if generation == '1' else generation}-x{lanes or LANES}", lanes is None
+    return next((link for form, link in _SERIAL if re.search(form, plain)), None), False
+
+
 def _link(where: str, value: Any) -> str:
     from ssdlab import catalogue
 
     links = catalogue.list("links")
-    if not isinstance(value, str) or value not in links:
-        raise InputError(f"{where} = {value!r}: expected a host link: {', '.join(links)}")
-    return str(value)
+    if isinstance(value, str):
+        if value in links:
+            return value
+        if (found := link_of(value)[0]) in links:
+            return str(found)
+    raise InputError(
+        f'{where} = {value!r}: expected a host link such as "PCIe 4.0 x4" or "SATA 6Gb/s", or as '
+        "ssdlab list links names it"
+    )
+
+
+def _with(suffix: str, unit: Unit) -> Reader:
+    """Reads a quantity behind which sellers write what it is: "1 DWPD", "5 years", "1752 TBW"."""
+    end = re.compile(rf"\s*-?{suffix}\s*$", re.IGNORECASE)
+
+    def read(where: str, value: Any) -> float:
+        return unit.parse(where, end.sub("", value) if isinstance(value, str) else value)
+
+    return read
 
 
 def _amplification(where: str, value: Any) -> float:
@@ -96,9 +144,13 @@ KEYS: Mapping[str, Key] = {
     "write_amplification": Key(
         _amplification, "4.2", "Measured, 4 KiB random writes over the whole drive."
     ),
-    "tbw": Key(SIZE.parse, '"1752TB"', "Endurance, bytes written by the host. This, dwpd or both."),
-    "dwpd": Key(RATIO.parse, "1.0", "Endurance, drive writes per day over `years`."),
-    "years": Key(RATIO.parse, "5", "Years for which dwpd is rated; 5."),
+    "tbw": Key(
+        _with("(?<=[PTG]B)W", SIZE),
+        '"1752TB"',
+        "Endurance, bytes written by the host. This, dwpd or both.",
+    ),
+    "dwpd": Key(_with("DWPD", RATIO), "1.0", "Endurance, drive writes per day over `years`."),
+    "years": Key(_with("years?", RATIO), "5", "Years for which dwpd is rated; 5."),
 }
 
 #: Latencies that may be missing, and the rate that bounds each.

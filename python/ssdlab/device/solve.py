@@ -15,7 +15,7 @@ from ssdlab.device import arithmetic
 from ssdlab.device.arithmetic import Flash
 from ssdlab.device.contradictions import NOMINAL, link_rate
 from ssdlab.device.drive import Drive
-from ssdlab.device.given import LATENCIES, Given
+from ssdlab.device.given import LATENCIES, Given, link_of
 from ssdlab.device.nand import NAND, Nand
 from ssdlab.device.units import BANDWIDTH, IOPS, size_text, text, time_text
 
@@ -203,6 +203,9 @@ class _Solver:
     def _link(self) -> float:
         given = self.given
         nominal = link_rate(given["interface"])
+        said = str(given.written["interface"])
+        if said != given["interface"] and link_of(said)[1]:
+            self._assume(f"{given['interface']}: {said} does not say how many lanes")
         rate = float(min(nominal, max(given["seq_read"], given["seq_write"])))
         if rate < nominal:
             self._assume(
