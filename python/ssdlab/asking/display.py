@@ -72,7 +72,11 @@ def _answer(choice: Choice) -> list[str]:
     if not first.meets:
         line = f"No drive of these fits. Nearest: {said}: {first.why}."
     why = tail.of(first.trial.found[0])
-    return [line, *([f"Its tail: {why}"] if why else [])]
+    return [
+        line,
+        *([f"Its tail: {why}"] if why else []),
+        *([f"How it was run: {' '.join(first.how)}"] if first.how else []),
+    ]
 
 
 def _time(us: float | None) -> str:

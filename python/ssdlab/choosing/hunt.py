@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from ssdlab import portable, sizing
 from ssdlab.choosing import reasons
 from ssdlab.choosing.offer import Offer, Terms
-from ssdlab.results import Results
 from ssdlab.sizing.fit import BRIEF, CONFIRMED, Effort, NoRoomError
 from ssdlab.sizing.load import Load
 from ssdlab.sizing.trial import SEEDS, Design, Goal, add_seeds, judge
@@ -189,9 +188,5 @@ class Hunt:
         else:
             judge(trial, asked.goals, asked.seed, least=SEEDS, cancelled=self._cancelled)
         why = reasons.of(trial, asked.goals, asked.terms.years, asked.terms.dwpd(drive))
-        return asked.terms.offer(drive, trial, why, search.command(design, asked.seed))
-
-
-def results_of(offer: Offer) -> Results | None:
-    """The run that the command of an offer repeats."""
-    return None if offer.trial is None else offer.trial.found[0]
+        command = search.command(design, asked.seed)
+        return asked.terms.offer(drive, trial, why, command, search.fit.words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +33,8 @@ class Offer:
     #: Rated drive writes a day, over five years.
     dwpd: float | None
     command: str | None
+    #: What was done so that the load fits, a sentence each.
+    how: Sequence[str] = ()
     #: Whether twice as many were tried, and did not help.
     is_final: bool = False
 
@@ -105,6 +107,7 @@ class Offer:
             "price_is_assumed": self.is_assumed,
             "power_dollars": self.power_dollars,
             "dollars": self.dollars,
+            "how": [*self.how],
             "command": self.command,
         }
 
@@ -132,7 +135,9 @@ class Terms:
         price, is_assumed = self.price(drive)
         return Offer(drive, None, why, price, is_assumed, None, 0.0, self.dwpd(drive), None)
 
-    def offer(self, drive: str, trial: Trial, why: str, command: str | None) -> Offer:
+    def offer(
+        self, drive: str, trial: Trial, why: str, command: str | None, how: Sequence[str]
+    ) -> Offer:
         """The offer of a drive that was."""
         price, is_assumed = self.price(drive)
         watts = _watts(trial, self.rated(drive))
@@ -140,7 +145,8 @@ class Terms:
         if self.power_dollars_per_kwh is not None and watts is not None:
             kwh = trial.design.drives * watts / 1e3 * self.years * DAYS * HOURS_PER_DAY
             power = kwh * self.power_dollars_per_kwh
-        return Offer(drive, trial, why, price, is_assumed, watts, power, self.dwpd(drive), command)
+        rated = self.dwpd(drive)
+        return Offer(drive, trial, why, price, is_assumed, watts, power, rated, command, how)
 
     def price(self, drive: str) -> tuple[float | None, bool]:
         """The dollars of one drive, None if nobody said; and whether that is an assumption."""

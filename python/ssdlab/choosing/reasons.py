@@ -66,8 +66,18 @@ def names(offer: Offer, goals: Sequence[Goal]) -> list[str]:
             lacking += ["life"] if short_of_life(offer, goals) > 1 else []
         elif (kept := trial.kept(goal)) is not True:
             known = kept is None and trial.mean(goal.figure) is not None
-            lacking.append(f"{goal.name}{'?' if known else ''}")
+            of = " of flushes" if _by_flushes(trial, goal) else ""
+            lacking.append(f"{goal.name}{of}{'?' if known else ''}")
     return lacking
+
+
+def _by_flushes(trial: Trial, goal: Goal) -> bool:
+    """Whether reads and writes by themselves keep the limit of a latency over all requests."""
+    apart = {"p99_us": "p99", "p999_us": "p99.9"}.get(goal.figure)
+    if apart is None or not trial.found[0].host.flush.requests:
+        return False
+    each = [trial.mean(f"{kind}.{apart}") for kind in ("read", "write")]
+    return all(it is None or it <= goal.limit for it in each)
 
 
 def is_close(offer: Offer, goals: Sequence[Goal]) -> bool:

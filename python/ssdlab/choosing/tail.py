@@ -7,18 +7,19 @@ from typing import Any
 
 from ssdlab import readable
 from ssdlab.results import Results, part_labels
-from ssdlab.why.metric import slowest
+from ssdlab.why.metric import FEWEST
 
 #: Bands of requests from this rank on are the tail.
 FROM = 0.99
+NOUNS = {"all": "requests", "flush": "flushes"}
 
 
 def of(results: Results) -> str | None:
-    """Where the time of the slowest 1 % goes, of the kind that suffers more; None without them.
+    """Where the time of the slowest 1 % goes, of the slowest kind of request; None without them.
 
     `The slowest 1 % of reads take 354 µs, 77 % of it waiting for cleaning.`
     """
-    kind = slowest(results)
+    kind = _slowest(results)
     bands = [it for it in results.host[kind].get("bands") or [] if it["from_share"] >= FROM]
     count = sum(it["requests"] for it in bands)
     if not count:
@@ -28,9 +29,19 @@ def of(results: Results) -> str | None:
     labels = part_labels([results])
     largest = max(parts, key=lambda part: parts[part])
     share = readable.about(parts[largest] / mean) if mean else "0 %"
-    noun = "requests" if kind == "all" else f"{kind}s"
+    noun = NOUNS.get(kind, f"{kind}s")
     said = f"The slowest 1 % of {noun} take {readable.time(mean)}, {share} of it {labels[largest]}"
     return f"{said}.".replace(readable.THIN, " ")
+
+
+def _slowest(results: Results) -> str:
+    """The kind of request with the longest p99, of those that have enough for one."""
+    known = {
+        kind: host.percentiles_us["99"]
+        for kind, host in results.host.items()
+        if kind != "all" and (host.requests or 0) >= FEWEST
+    }
+    return max(known, key=lambda kind: known[kind], default="all")
 
 
 def _mean(bands: list[Mapping[str, Any]], count: float) -> dict[str, float]:
