@@ -59,6 +59,8 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "iostat.txt").write_text(IOSTAT)
     (tmp_path / "fio.json").write_text(json.dumps(FIO))
     (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "odd.fio").write_text("[a]\nnonsense=1\n")
+    (tmp_path / "job.fio").write_text("[a]\nrw=randrw\nbs=8k\niodepth=4\nsize=64m\n")
     (tmp_path / "other.json").write_text('{"a": 1}')
     (tmp_path / "some folder").mkdir()
     (tmp_path / "some folder" / "a.csv").write_text("x")
@@ -120,6 +122,8 @@ def test_needs_in_words():
         (["--load", "8K", "--need", "p99=2"], "a time has a unit"),
         (["--load", "8K", "--price", "samsung-pm9a3=140"], "the currency is missing"),
         (["--load", "8K", "--price", "samsung-pm9a3=140EUR"], "prices here are dollars"),
+        (["--load", "8K writes", "--need", "read.p99=1ms"], "8K writes has no reads; leave it"),
+        (["odd.fio"], "odd.fio, line 2: unknown key nonsense"),
         (["iostat.txt", "--volume", "sdz"], "no device sdz in it; there are sda, sdb"),
         (["--load", "8K", "--device", "nonsense"], 'nonsense'),
     ],
@@ -154,6 +158,7 @@ def test_a_trace_is_answered_by_the_cheapest_that_fits(here, ssdlab):
     [
         ["it.parquet"],
         ["fio.json"],
+        ["job.fio"],
         ["iostat.txt"],
         ["--load", "50/50 8K random, 300 IOPS, over 100 MB"],
         ["--load", "writes 4K, QD 4, 200 IOPS"],

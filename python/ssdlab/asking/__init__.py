@@ -6,11 +6,13 @@ of `ssdlab choose`, whose rows it shows as they come.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ssdlab import choosing, sizing, sources
+from ssdlab import choosing, layers, sizing, sources
+from ssdlab._core import InputError
 from ssdlab.asking import health, words
 from ssdlab.asking import what as things
 from ssdlab.asking.described import Asked
@@ -19,6 +21,8 @@ from ssdlab.catalogue import devices
 from ssdlab.choosing import Choice, trace
 from ssdlab.choosing.hunt import Told
 from ssdlab.costing.need import Need
+from ssdlab.running import run_layers
+from ssdlab.sizing.fit import BRIEF, NoRoomError
 from ssdlab.sizing.trial import Goal
 
 __all__ = ["Answer", "Health", "Question", "ask"]
@@ -71,8 +75,8 @@ def question(
     needs = {} if need is None else words.need(need)
     asked = things.of(what, load, columns, volume, assignments)
     names = choosing.unique(drives) or [it.name for it in devices.to_buy()]
-    for name in drives:
-        sources.from_name("device", name, "--device")  # before anything is shown
+    _refuse_unserved(asked, needs)
+    _try_out(asked, names if drives else names[:1], most, assignments)
     goals = [Goal(_figure(it), float(limit)) for it, limit in needs.items() if it not in AMOUNTS]
     years = needs.get("years")
     # Without a pace of its own a load writes as fast as a drive lets it: no drive lasts years.
@@ -81,6 +85,24 @@ def question(
         goals.append(Goal("years", limit, at_least=True, if_known=True))
     terms = choosing.terms_of(float(years or sizing.YEARS), prices or {}, None, drives)
     return Question(asked, needs, goals, names, most, assignments, terms, seed)
+
+
+def _try_out(asked: Asked, names: Sequence[str], most: int, assignments: Sequence[str]) -> None:
+    """Raise `InputError` for what the first run would refuse, before anything is shown."""
+    for name in names:
+        with contextlib.suppress(NoRoomError):  # a row says so
+            sizing.Search(asked.load, name, None, assignments, most, BRIEF)
+    if asked.load.job is not None:  # it is read when it is run
+        below = [*asked.load.layers(), sources.from_name("device", names[0], "--device")]
+        run_layers([*below, *layers.from_options(["workload.requests=1", *assignments])])
+
+
+def _refuse_unserved(asked: Asked, needs: Mapping[str, float | str]) -> None:
+    """Raise `InputError` for a latency of requests that the load does not have."""
+    for kind, share in (("read", 0.0), ("write", 1.0)):
+        needed = next((name for name in needs if name.startswith(f"{kind}.")), None)
+        if needed is not None and asked.read_share == share:
+            raise InputError(f"--need {needed}: {asked.load.name} has no {kind}s; leave it out")
 
 
 #: Needs that are no figure of a run.

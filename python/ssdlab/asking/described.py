@@ -26,6 +26,8 @@ class Asked:
     """What was assumed, a sentence each."""
     surer: Sequence[str]
     """What would make the answer surer."""
+    read_share: float | None = None
+    """The share of reads, where it is known."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def of_words(text: str) -> Asked:
     pattern = f"{100 * float(reads):g} % reads of {size(block)}"
     read = [f"Load: {pattern}, {100 * float(found['random_share']):g} % random, {pace}."]
     surer = ["a trace of the load: blktrace or bpftrace for ten minutes of the busiest hour"]
-    return Asked(load, rate is not None, read, assumed, surer)
+    return Asked(load, rate is not None, read, assumed, surer, float(reads))
 
 
 def _keys(

@@ -52,7 +52,10 @@ def end(found: Answer) -> str:
         lines.append(f"Partial: {count} of {len(question.drives)} drives were tried.")
     lines += _answer(choice)
     lines += [f"Note: {note}" for note in choice.notes if not note.startswith("The trace is short")]
-    lines += _several("Surer with", question.asked.surer)
+    surer = [*question.asked.surer]
+    if all(goal.figure == "years" for goal in question.goals):
+        surer.insert(0, "a latency that it must keep (--need p99=2ms): none was asked for")
+    lines += _several("Surer with", surer)
     lines.append("* an assumed street price, which ages; --price DRIVE=140USD gives yours.")
     text = [part for line in lines for part in wrapped(line)]
     first = next((it for it in choice.offers if it.trial is not None), None)

@@ -50,7 +50,8 @@ def read(path: Path, found: Mapping[str, Any]) -> Asked:
         "the whole drive is in use, filled and overwritten before",
     ]
     surer = ["the job file itself (ssdlab ask FILE.fio), which has every option of the job"]
-    return Asked(Load(f"{path.name}, {name}", keys=keys), False, said, assumed, surer)
+    load = Load(f"{path.name}, {name}", keys=keys)
+    return Asked(load, False, said, assumed, surer, reads / (reads + writes))
 
 
 def _iops(job: Mapping[str, Any], kind: str) -> float:

@@ -101,7 +101,8 @@ def _asked(
     surer = ["a trace: blktrace or bpftrace in the busiest hour; iostat has means alone"]
     if len(samples) == 1 and not first_is_boot:
         surer.append("several reports (iostat -xt 10 60): a lone one is the mean since the start")
-    return Asked(of_streams(f"{path.name}, {chosen}", streams), True, read_, assumed, surer)
+    load = of_streams(f"{path.name}, {chosen}", streams)
+    return Asked(load, True, read_, assumed, surer, mean.reads / mean.iops)
 
 
 def _mean(samples: Sequence[Sample]) -> Sample:

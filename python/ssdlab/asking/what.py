@@ -147,11 +147,14 @@ def _trace(path: Path, columns: str | None, assignments: Sequence[str]) -> Asked
         assumed.append(f"times in {unit}")
     devices = found.get("devices")
     if devices is not None and devices > 1:
-        assumed.append(f"its {devices} volumes lie over each other on one drive")
+        assumed.append(
+            f"its {devices} volumes lie over each other on one drive (--set workload.devices=first "
+            "takes one)"
+        )
     assumed.append("every hour is like this one, for the lifetime")
     surer = []
     if found.duration_seconds < SHORT_SECONDS:
         surer.append("a longer trace: ten minutes at least, of the busiest hour")
     surer.append("how much the drives hold (--need 4TB): a trace shows only what it touches")
     surer.append("a measured drive: ssdlab calibrate fits a preset to measurements of yours")
-    return Asked(load, True, read, assumed, surer)
+    return Asked(load, True, read, assumed, surer, reads)

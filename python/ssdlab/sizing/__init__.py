@@ -249,10 +249,10 @@ class Search:
             raise InputError(f"--drives {most_drives}: from 1 to 64")
         self.trials: dict[Design, Trial] = {}
         self._drive, self._load, self._given = drive, load, [*assignments]
-        self._below = [
-            sources.from_name("device", drive, "--device"),
-            *load.layers(assignments),
-        ]
+        device = sources.from_name("device", drive, "--device")
+        asked = load.layers(assignments)
+        # A file may describe a drive as well; the one that is tried goes before it.
+        self._below = [device, *asked] if load.job is None else [*asked, device]
         stack = [*self._below, *layers.from_options(self._given)]
         found = Experiment._from_layers(stack).to_dict()["device"]
         if found["kind"] != "ssd":
