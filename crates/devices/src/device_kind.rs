@@ -61,12 +61,16 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         Err(Invalid::new(&["run.age", "device.kind"], problem))
     }
 
-    /// Whether what is written to this device without time may have a pace (`run.pace`), at which its data age; and how
-    /// many bytes of the whole device one of its own stands for.
+    /// How many bytes of the whole device one of its own stands for.
+    fn scale(&self) -> u32 {
+        1
+    }
+
+    /// Whether what is written to this device without time may have a pace (`run.pace`), at which its data age.
     ///
     /// # Errors
     /// Why not, with the keys to blame.
-    fn check_pace(&self) -> Result<u32, Invalid> {
+    fn check_pace(&self) -> Result<(), Invalid> {
         let problem = "only what is written to a device of kind \"ssd\" has a pace";
         Err(Invalid::new(&["run.pace", "device.kind"], problem))
     }

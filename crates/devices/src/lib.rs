@@ -151,12 +151,16 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.check_age(),)* }
             }
 
-            /// Whether what is written to this device without time may have a pace, at which its data age; and how
-            /// many bytes of the whole device one of its own stands for.
+            /// How many bytes of the whole device one of its own stands for.
+            pub fn scale(&self) -> u32 {
+                match self { $(Self::$Variant(options) => options.scale(),)* }
+            }
+
+            /// Whether what is written to this device without time may have a pace, at which its data age.
             ///
             /// # Errors
             /// Why not, with the keys to blame.
-            pub fn check_pace(&self) -> Result<u32, Invalid> {
+            pub fn check_pace(&self) -> Result<(), Invalid> {
                 match self { $(Self::$Variant(options) => options.check_pace(),)* }
             }
 

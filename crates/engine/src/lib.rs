@@ -13,6 +13,7 @@ mod op;
 mod power;
 mod random;
 mod ranks;
+mod replayed;
 mod request;
 mod spread;
 mod stats;
@@ -28,6 +29,7 @@ pub use op::Op;
 pub use power::PowerCuts;
 pub use random::{Distribution, Drand48, Random, Xoshiro256};
 pub use ranks::Between;
+pub use replayed::Replayed;
 pub use request::{
     Arrival, Breakdown, Class, Completion, Device, Followed, Handle, Lba, Outlook, Part, Request,
     SECTOR_BYTES, Workload, WorkloadError, ZoneShape,

@@ -1,6 +1,6 @@
 //! Requests, completions, and the two traits between which they travel.
 
-use crate::{Op, Status, Time};
+use crate::{Op, Replayed, Status, Time};
 use std::fmt;
 use std::ops::{AddAssign, Index, IndexMut, Range};
 
@@ -363,6 +363,11 @@ pub trait Workload {
     /// Its classes of requests, if it has any.
     fn classes(&self) -> Vec<Class> {
         Vec::new()
+    }
+
+    /// What was replayed of a recorded trace, if it is one.
+    fn replayed(&self) -> Option<Replayed> {
+        None
     }
 
     /// What was noticed, changed or dropped on the way, as (what, how many), for the results.

@@ -20,8 +20,7 @@ pub(crate) fn repeatable_inputs(once: &Arc<AtomicBool>) -> Inputs {
     let all = inputs();
     let check = |once: Arc<AtomicBool>| {
         move |path: &str| {
-            let is_pipe = || Path::new(path).metadata().is_ok_and(|it| !it.is_file());
-            if path == "-" || is_pipe() {
+            if !is_repeatable(path) {
                 once.store(true, Ordering::Relaxed);
                 return Err(io::Error::new(io::ErrorKind::Unsupported, "it is read only once"));
             }
@@ -33,8 +32,14 @@ pub(crate) fn repeatable_inputs(once: &Arc<AtomicBool>) -> Inputs {
     Inputs {
         open: Arc::new(move |path| first(path).and_then(|()| open(path))),
         open_seekable: Arc::new(move |path| second(path).and_then(|()| open_seekable(path))),
+        is_repeatable: all.is_repeatable,
         threads: all.threads,
     }
+}
+
+/// Whether it is neither standard input nor a pipe.
+fn is_repeatable(path: &str) -> bool {
+    path != "-" && !Path::new(path).metadata().is_ok_and(|it| !it.is_file())
 }
 
 /// The same, and the names of all that is opened are noted.
@@ -53,6 +58,7 @@ pub fn noting_inputs(all: Inputs, opened: &Opened) -> Inputs {
             note(&second, path);
             open_seekable(path)
         }),
+        is_repeatable: all.is_repeatable,
         threads: all.threads,
     }
 }
@@ -87,6 +93,7 @@ pub(crate) fn counting_inputs(read: &Arc<AtomicU64>) -> Inputs {
             "-" => Err(io::Error::new(io::ErrorKind::Unsupported, "it is standard input")),
             _ => Ok(Box::new(Counting { input: file(path)?, read: Arc::clone(&files) })),
         }),
+        is_repeatable: Arc::new(is_repeatable),
         threads: std::thread::available_parallelism().map_or(1, NonZero::get),
     }
 }

@@ -41,6 +41,7 @@ mod preparation;
 mod quoting;
 mod reach;
 mod reliability;
+mod replayed;
 mod requests;
 mod results;
 mod session;

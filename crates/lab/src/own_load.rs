@@ -39,6 +39,7 @@ const TICK: u64 = 1 << 8;
 pub(crate) fn context(experiment: &Experiment, device: &dyn Model) -> Context {
     Context {
         capacity_sectors: device.capacity_sectors(),
+        scale: experiment.device.scale(),
         volumes: device.volumes(),
         zones: device.zones(),
         seed: experiment.run.seed,

@@ -16,13 +16,13 @@ use crate::reach::{Reach, Reached};
 use crate::steady::{Prepared, SteadyState};
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
-use crate::{energy, guessed, health, lifetime, media, placed, wear, zones};
+use crate::{energy, guessed, health, lifetime, media, placed, replayed, wear, zones};
 use devices::cache::CacheReport;
 use devices::disk::DiskReport;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
 use devices::ssd::{SsdReport, WearReport, zoned::ZonesReport};
 use devices::{ArrayReport, EnergyReport};
-use engine::{Class, Completion, Followed, Load, Op, PowerCuts, Time, TimeSeries};
+use engine::{Class, Completion, Followed, Load, Op, PowerCuts, Replayed, Time, TimeSeries};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -211,6 +211,8 @@ pub(crate) struct Ran {
     pub(crate) first: Option<Time>,
     pub(crate) last: Time,
     pub(crate) notices: Vec<(&'static str, u64)>,
+    /// What was replayed of a trace, if one was.
+    pub replayed: Option<Replayed>,
     /// Keys of the workload that have no source.
     pub(crate) guessed: Vec<&'static str>,
     /// How requests that come by the clock ended.
@@ -230,6 +232,8 @@ pub(crate) struct Ran {
 pub(crate) struct Results {
     pub(crate) experiment: Value,
     pub(crate) capacity_bytes: u64,
+    /// How many bytes of the whole device one of its own stands for.
+    pub scale: u32,
     /// The drive was brought into a state before the run, and how it settled then.
     pub(crate) was_prepared: bool,
     pub(crate) prepared: Option<Prepared>,
@@ -283,10 +287,14 @@ impl Results {
         if let Some(offered) = self.offered_iops(began) {
             results["workload"]["offered_iops"] = json!(offered);
         }
+        if let Some(replayed) = &ran.replayed {
+            let trace = replayed::section(replayed, self.capacity_bytes, self.scale);
+            results["workload"]["trace"] = trace;
+        }
         if let Some(classes) = ran.collected.classes.to_json(simulated_ns) {
             results["classes"] = classes;
         }
-        results["warnings"] = json!(self.warnings());
+        results["warnings"] = json!(self.warnings(simulated_ns));
         if let (Some(flash), Some(object)) = (&self.flash, results.as_object_mut()) {
             let pieces = ran.collected.pieces(true);
             object.append(&mut flash_sections(flash, &pieces, self.reached()));
@@ -296,7 +304,7 @@ impl Results {
         }
         self.flash.iter().for_each(|it| media::sections(it, ran.cuts.as_ref(), &mut results));
         let others = [
-            ("disk", self.disk.as_ref().map(disk_section)),
+            ("disk", self.disk.as_ref().map(parts::disk)),
             ("zones", self.zones.as_ref().map(zones::section)),
             ("commands", ran.commands.clone()),
             ("array", self.array.as_ref().map(|it| json!(it))),
@@ -335,7 +343,7 @@ impl Results {
         (span > 0 && due > 1).then(|| (due - 1) as f64 / (span as f64 / 1e9))
     }
 
-    fn warnings(&self) -> Vec<warnings::Warning> {
+    fn warnings(&self, simulated_ns: Time) -> Vec<warnings::Warning> {
         let collected = &self.ran.collected;
         let overload = self.ran.offered.and_then(|offered| {
             let last = offered.last.saturating_sub(collected.start?);
@@ -356,6 +364,15 @@ impl Results {
         });
         let of_handles = self.flash.iter().flat_map(placed::warnings);
         found.extend(of_handles.chain(guessed::warning(&self.ran.guessed)));
+        found.extend(self.ran.replayed.iter().flat_map(|replayed| {
+            replayed::warnings(&replayed::Evidence {
+                replayed,
+                requests: collected.answers.count(),
+                reads: collected.answers.answered().reads,
+                seconds: simulated_ns as f64 / 1e9,
+                is_overlaid: self.experiment["workload"]["combine"] == "overlay",
+            })
+        }));
         found.extend(placed::ignored(self.flash.as_ref(), self.cache.as_ref(), &self.ran.notices));
         found
     }
@@ -451,49 +468,6 @@ fn wear_section(wear: &WearReport, counts: &Counts, pieces: &[Piece], reached: R
         (section.as_object_mut(), parts::with_counts(Section::Wear, counts, rest))
     {
         section.append(&mut rest);
-    }
-    section
-}
-
-/// The section `disk`: what the heads did, and where the time went.
-fn disk_section(report: &DiskReport) -> Value {
-    let media = report.media_reads + report.media_writes;
-    let mean = |ns: Time| (media > 0).then(|| ns as f64 / 1e3 / media as f64);
-    let time = report.time_ns as f64 * f64::from(report.disks);
-    let share = |ns: Time| (time > 0.0).then_some(ns as f64 / time);
-    let busy = report.seek_ns + report.rotation_ns + report.transfer_ns;
-    let reads = report.read_hits + report.read_partial_hits + report.read_misses;
-    let hits = (reads > 0).then(|| report.read_hits as f64 / reads as f64);
-    let mut section = json!({
-        "disks": report.disks,
-        "read_hits": report.read_hits,
-        "read_partial_hits": report.read_partial_hits,
-        "read_misses": report.read_misses,
-        "hit_share": hits,
-        "writes_cached": report.writes_cached,
-        "media_reads": report.media_reads,
-        "media_writes": report.media_writes,
-        "sectors_read_ahead": report.sectors_ahead,
-        "mean_us": {
-            "seek": mean(report.seek_ns),
-            "rotation": mean(report.rotation_ns),
-            "transfer": mean(report.transfer_ns),
-        },
-        "mean_seek_cylinders":
-            (media > 0).then(|| report.seek_cylinders as f64 / media as f64),
-        "busy": share(busy),
-        "busy_parts": {
-            "seek": share(report.seek_ns),
-            "rotation": share(report.rotation_ns),
-            "transfer": share(report.transfer_ns),
-        },
-    });
-    if report.stops {
-        section["standby"] = json!({
-            "share": share(report.standby_ns),
-            "hours": report.standby_ns as f64 / 3.6e12,
-            "spin_ups": report.spin_ups,
-        });
     }
     section
 }

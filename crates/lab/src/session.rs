@@ -106,8 +106,8 @@ impl<'a> Session<'a> {
         let run = &self.experiment.run;
         snapshot::load_drive(run, &mut *self.device, &mut || tick("loading", 0, None))?;
         refuse_memory(self.experiment, &*self.device)?;
-        if let Ok(scale) = self.experiment.device.check_pace() {
-            let capacity = self.capacity_bytes();
+        if self.experiment.device.check_pace().is_ok() {
+            let (capacity, scale) = (self.capacity_bytes(), self.experiment.device.scale());
             self.device.set_pace(run.pace.ns_per_byte(capacity, scale));
         }
         let (device, threads) = (&mut self.device, &mut self.threads);
@@ -165,6 +165,7 @@ impl<'a> Session<'a> {
         let results = Results {
             experiment: self.experiment.to_json(),
             capacity_bytes: self.capacity_bytes(),
+            scale: self.experiment.device.scale(),
             was_prepared: self.experiment.run.prepares(),
             prepared: self.prepared.clone(),
             flash: figures.flash,
@@ -324,6 +325,7 @@ pub(crate) fn run_gated(
         first: monitor.first,
         last: ended.driven.last,
         notices: workload.notices(),
+        replayed: workload.replayed(),
         guessed: experiment.workload.guessed(),
         offered: Offered::of(&*workload, &ended.driven),
         asked: ended.driven.asked,

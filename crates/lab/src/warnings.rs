@@ -45,6 +45,8 @@ pub(crate) const WARNINGS: &[(&str, &str)] = &[
         "cleaning that yields to requests keeps fewer blocks erased under load than without time",
     ),
     ("guessed_parameters", "parameters of the workload are guesses that no publication states"),
+    ("mixed_volumes", "several volumes of a trace were mixed into one drive"),
+    ("little_evidence", "the trace is short, of reads alone, or a small sample of what it goes over"),
     ("wrapped", "trace requests beyond the capacity were wrapped around"),
     ("remapped", "addresses of a trace were scaled, compacted or shifted"),
     ("clipped", "long gaps of a trace were shortened"),

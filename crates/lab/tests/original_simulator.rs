@@ -45,6 +45,7 @@ fn responses(mut device: Box<dyn Model>, trace: &Path) -> Vec<Time> {
     let options = Trace { path: trace.display().to_string(), ..Trace::default() };
     let context = Context {
         capacity_sectors: device.capacity_sectors(),
+        scale: 1,
         volumes: 1,
         zones: None,
         seed: 0,

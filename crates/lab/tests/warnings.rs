@@ -72,6 +72,7 @@ fn each_is_raised_where_it_applies_and_not_beside() {
     };
     let plain = trace("plain.csv", "");
     let beyond = trace("beyond.csv", "0,90000000000,8,W,0.003\n");
+    let volumes = trace("volumes.csv", "1,8,8,R,0.003\n").replace("time=5", "device=1,time=5");
     let gap = trace("gap.csv", "0,16,8,R,5000\n");
     let bad = trace("bad.csv", "no line\n0,16,8,R,0.004\n");
     let server = SERVER.to_owned();
@@ -161,6 +162,8 @@ fn each_is_raised_where_it_applies_and_not_beside() {
             vec!["workload.kind=cache", "workload.requests=100"],
             vec!["workload.kind=closed", "workload.requests=100"],
         ),
+        ("mixed_volumes", DRIVE, vec![], vec!["workload.devices=first"]),
+        ("little_evidence", DRIVE, vec![], vec![]),
         ("wrapped", &server, vec!["workload.beyond=wrap"], vec![]),
         ("remapped", &server, vec!["workload.beyond=dense"], vec![]),
         ("clipped", &server, vec!["workload.max_gap=1s"], vec![]),
@@ -171,6 +174,8 @@ fn each_is_raised_where_it_applies_and_not_beside() {
             "wrapped" | "remapped" => (&*beyond, &*plain),
             "clipped" => (&*gap, &*plain),
             "truncated" => (&*bad, &*plain),
+            "mixed_volumes" => (&*volumes, &*volumes),
+            "little_evidence" => (&*plain, ""),
             _ => ("", ""),
         };
         let found = results(&[text, load], &with);

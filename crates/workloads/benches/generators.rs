@@ -33,6 +33,7 @@ fn best(kind: &str, text: &str) -> f64 {
     let config = WorkloadConfig::resolve(kind, [layer]).expect("a valid workload");
     let context = Context {
         capacity_sectors: 64 << 21,
+        scale: 1,
         volumes: 1,
         zones: None,
         seed: 42,

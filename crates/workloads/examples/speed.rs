@@ -35,6 +35,7 @@ fn main() {
             #[expect(clippy::disallowed_methods, reason = "measures the reading of files")]
             Arc::new(move |_| Ok(Box::new(File::open(&path)?)))
         },
+        is_repeatable: Arc::new(|_| true),
         open_seekable: {
             let path = path.clone();
             #[expect(clippy::disallowed_methods, reason = "measures the reading of files")]

@@ -13,6 +13,8 @@ use serde::Serialize;
 pub struct Context {
     /// Sectors of 512 B that the device has.
     pub capacity_sectors: u64,
+    /// How many bytes of the whole device each of its own stands for; 1 if it is simulated whole.
+    pub scale: u32,
     /// Into how many volumes of equal size it is divided; 1 if it is one piece.
     pub volumes: u32,
     /// Its zones, if it has such.

@@ -200,7 +200,7 @@ pub(crate) mod tests {
     /// A context without inputs.
     pub(crate) fn context(capacity_sectors: u64, seed: u64) -> Context {
         let inputs = Inputs::streams(|_| Err(std::io::ErrorKind::NotFound.into()));
-        Context { capacity_sectors, volumes: 1, zones: None, seed, pass: 0, inputs }
+        Context { capacity_sectors, scale: 1, volumes: 1, zones: None, seed, pass: 0, inputs }
     }
 
     /// The answer to a request at `at`.

@@ -37,6 +37,7 @@ mod records;
 mod replay;
 #[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod script;
+mod sketch;
 #[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 mod streams;
 mod time_scale;
@@ -57,4 +58,5 @@ pub use read::inputs::{Inputs, Opener, Seekable, SeekableOpener};
 pub use read::stated::{BlockEvent, ReadOptions, TimeUnit};
 pub use record::{Clock, LineError, Losses, Record};
 pub use records::Records;
-pub use replay::{Combine, Devices, Limit};
+pub use replay::{Beyond, Combine, Devices, Limit};
+pub use sketch::Sketch;

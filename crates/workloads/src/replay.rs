@@ -12,6 +12,7 @@ mod limit;
 mod placement;
 mod reorder;
 mod retiming;
+mod seen;
 mod selection;
 mod targets;
 mod tick_spread;
@@ -24,7 +25,9 @@ use crate::record::{Clock, Record};
 use crate::records::Records;
 use crate::time_scale::TimeScale;
 use answered::Answered;
-use engine::{Arrival, Completion, Handle, Lba, Op, Request, Time, Workload, WorkloadError};
+use engine::{
+    Arrival, Completion, Handle, Lba, Op, Replayed, Request, Time, Workload, WorkloadError,
+};
 use feed::{Feed, Survey, TraceFile};
 pub use keys::{Gaps, Spreading, Start, Trace};
 pub use limit::Limit;
@@ -32,6 +35,7 @@ use options::{Duration, Invalid};
 pub use placement::Beyond;
 use reorder::{Late, Reorder};
 use retiming::Retiming;
+use seen::Seen;
 pub use selection::{Combine, Devices};
 use targets::Targets;
 use tick_spread::TickSpread;
@@ -43,6 +47,7 @@ pub struct TraceReader {
     loops_left: u64,
     expected: Option<u64>,
     targets: Targets,
+    seen: Seen,
     window: Duration,
     order: Reorder<Placed>,
     /// Steps back in time of the repetitions before this one.
@@ -77,7 +82,8 @@ impl TraceReader {
     pub fn new(options: &Trace, context: &Context) -> Result<Self, BuildError> {
         let scale = checks::time_scale(options.time_scale)?;
         let file = TraceFile::new(options, context)?;
-        let survey = options.needs_survey().then(|| Survey::new(&file, options)).transpose()?;
+        let is_surveyed = options.needs_survey() || options.wants_survey() && file.is_repeatable();
+        let survey = is_surveyed.then(|| Survey::new(&file, options)).transpose()?;
         let feed = Feed::new(file, options)?;
         let targets = Targets::new(options, context, survey.as_ref().map(|survey| &survey.spans))?;
         let whole = options.duration.ns().is_none() && options.beyond != Beyond::Dense;
@@ -102,6 +108,7 @@ impl TraceReader {
             loops_left: options.loops.saturating_sub(1),
             expected,
             targets,
+            seen: Seen::default(),
             window,
             order: Reorder::new(window.ns()),
             backward_steps: 0,
@@ -125,6 +132,7 @@ impl TraceReader {
     /// Takes one more record into the order; `false` at the end.
     fn read(&mut self) -> Result<bool, WorkloadError> {
         let Some(record) = self.feed.next()? else { return Ok(false) };
+        self.seen.note(&record);
         let Record { at, op, fua, handle, .. } = record;
         // A flush has no sectors, whatever its record says.
         let (place, sectors) = match op {
@@ -255,6 +263,10 @@ fn spread(options: &Trace, records: &Records) -> Result<Option<TickSpread<Placed
     }
 }
 
+#[cfg(test)]
+#[path = "replay/span_tests.rs"]
+mod span_tests;
+
 impl Workload for TraceReader {
     fn next(&mut self, now: Time) -> Result<Option<Arrival>, WorkloadError> {
         if self.answered.is_some_and(|it| it.waits) {
@@ -305,6 +317,17 @@ impl Workload for TraceReader {
 
     fn expected_requests(&self) -> Option<u64> {
         self.expected
+    }
+
+    fn replayed(&self) -> Option<Replayed> {
+        let (mapping, chunk_bytes) = self.targets.mapping();
+        Some(Replayed {
+            mapping,
+            span_bytes: self.seen.span_bytes(),
+            touched_bytes: self.seen.touched_bytes(),
+            chunk_bytes,
+            volumes: self.seen.volumes(),
+        })
     }
 
     fn notices(&self) -> Vec<(&'static str, u64)> {

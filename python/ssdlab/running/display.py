@@ -71,6 +71,7 @@ def results_table(results: Results, file: IO[str]) -> str:
         remarks.cache(results.get("cache")),
         _energy(results.get("energy")),
         _units(results.get("units") or [], width, plain),
+        remarks.addresses(results),
         remarks.warm_up(results),
         remarks.notices(results),
         warnings(results.warning_messages()),

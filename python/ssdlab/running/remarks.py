@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ssdlab.layout import Facts, Text
-from ssdlab.numbers import count
+from ssdlab.numbers import count, decimal_size
 from ssdlab.results import Record, Results
 
 
@@ -19,6 +19,30 @@ def warm_up(results: Results) -> Text | None:
         f"Excluding the warm-up of {results.experiment.run.warm_up}, in which {count(left_out)} "
         f"request{'s' if left_out > 1 else ''} arrived"
     )
+
+
+def addresses(results: Results) -> Text | None:
+    """Where the addresses of a trace went on the drive; None where no trace was replayed."""
+    found = results.get("workload", {}).get("trace")
+    if not found or not found["span_bytes"]:
+        return None
+    whole, span = found["whole_capacity_bytes"], found["span_bytes"]
+    spans = f"the trace touches {decimal_size(found['touched_bytes'])} of a span of"
+    spans = f"{spans} {decimal_size(span)}"
+    drive = f"the whole drive of {decimal_size(whole)}"
+    if found["scale"] > 1:
+        drive = f"1/{found['scale']} of a drive of {decimal_size(whole)}"
+    how = {
+        "recorded": "as recorded",
+        "wrapped": "modulo the capacity (workload.beyond=wrap)",
+        "dense": "renumbered without gaps (workload.beyond=dense)",
+    }.get(found["addresses"])
+    if how is None:
+        over = max(span, whole) / results.capacity_bytes
+        how = f"divided by {over:.4g} in chunks of {decimal_size(found['chunk_bytes'])}"
+        if span > whole:
+            drive = f"{drive}, which is smaller"
+    return Text("Addresses: ", style="bold").append(f"{how}, on {drive}; {spans}", style="default")
 
 
 def notices(results: Results) -> Text | None:

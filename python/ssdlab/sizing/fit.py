@@ -134,9 +134,10 @@ def fit(load: Load, stack: Sequence[Layer], most_drives: int, effort: Effort) ->
             "no more than these."
         )
     touched, room = found.footprint_bytes, capacity
-    if workload["beyond"] != "error":
+    if workload["beyond"] not in ("span", "error"):
         words.append(f"Addresses: workload.beyond={workload['beyond']}, as given.")
     elif not found.oddities.beyond_device:
+        beyond = "error"
         words.append("Addresses: as recorded; all lie on the drive.")
     else:
         while touched > room and scale > 1:

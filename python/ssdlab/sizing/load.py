@@ -70,7 +70,9 @@ class Load:
         """The layers of the workload; `changed` are the assignments that lie above."""
         if self.trace is not None:
             keys = layers.keys_of(changed)
-            return layers.from_trace(self.source, self.trace, self.columns, keys)
+            # On the part of a drive that its preset simulates; `fit` puts the trace there.
+            part = layers.from_mapping(self.source, {"workload": {"beyond": "error"}})
+            return layers.from_trace(self.source, self.trace, self.columns, keys) + part
         if self.job is not None:
             return sources.from_experiment(self.job)
         return layers.from_options([f"{key}={value}" for key, value in self.keys.items()])

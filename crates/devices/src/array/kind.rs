@@ -33,6 +33,12 @@ impl DeviceKind for ArrayConfig {
         alike.saturating_mul(self.member.first_memory()).saturating_add(own)
     }
 
+    /// That of its members, where these are alike.
+    fn scale(&self) -> u32 {
+        let scale = self.member.scale();
+        if self.all_members().all(|it| it.scale() == scale) { scale } else { 1 }
+    }
+
     fn needs_pace(&self) -> bool {
         self.all_members().any(DeviceConfig::needs_pace)
     }

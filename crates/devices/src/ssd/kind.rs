@@ -77,9 +77,13 @@ impl DeviceKind for SsdConfig {
         Err(Invalid::new(&["run.age", "device.media.model"], problem))
     }
 
-    fn check_pace(&self) -> Result<u32, Invalid> {
+    fn scale(&self) -> u32 {
+        self.scale.max(1)
+    }
+
+    fn check_pace(&self) -> Result<(), Invalid> {
         if self.ages() {
-            return Ok(self.scale);
+            return Ok(());
         }
         let problem =
             "data of this drive do not age, so that a pace changes nothing; set device.media.model";

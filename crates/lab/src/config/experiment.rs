@@ -9,7 +9,7 @@ use super::run::{RunConfig, RunPartial};
 use super::section::Section;
 use super::value::Value;
 use super::window::TimelineWindow;
-use super::{depends, idle};
+use super::{depends, idle, whole};
 use crate::error::{InputError, RunError};
 use crate::fits;
 use devices::ssd::clean::{Cleaner, Custom};
@@ -54,6 +54,8 @@ impl Experiment {
         let device = device(&sections(&parsed, own, "device"), "device")?;
         let workload = workload(&sections(&parsed, own, "workload"), &parsed)?;
         let run = run_config(&sections(&parsed, own, "run"))?;
+        let stated = sections(&parsed, own, "device");
+        let device = whole::of_trace(device, &stated, &workload, &run);
         let cost = cost(&sections(&parsed, own, "cost"))?;
         if i64::try_from(run.seed).is_err() {
             let problem =

@@ -22,6 +22,7 @@ mod set;
 mod steady;
 mod synonyms;
 mod value;
+mod whole;
 mod window;
 
 pub use experiment::Experiment;

@@ -125,7 +125,7 @@ impl RunConfig {
                 let problem = "everything takes its own time: nothing is written without (run.precondition, run.timed)";
                 return Err(Invalid::new(&["run.pace"], problem));
             }
-            return device.check_pace().map(drop);
+            return device.check_pace();
         }
         if is_untimed && device.needs_pace() {
             let problem = "a patrol needs time, and what is written without time (run.precondition, run.timed) has none; \

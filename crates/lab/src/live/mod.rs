@@ -214,6 +214,7 @@ fn serve(
         first: watcher.first,
         last: watcher.last,
         notices: Vec::new(),
+        replayed: None,
         guessed: Vec::new(),
         offered: None,
         unanswered: 0,

@@ -133,6 +133,7 @@ fn part(stream: &MixStream, index: usize, context: &Context) -> Result<Part, Bui
     let seed = streams::derived(context.seed, index as u64);
     let inner = Context {
         capacity_sectors: end - first,
+        scale: context.scale,
         // A part of the device has none of its own.
         volumes: 1,
         zones: context.zones.filter(|_| first == 0 && end == context.capacity_sectors),

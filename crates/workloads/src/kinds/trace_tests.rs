@@ -17,7 +17,7 @@ fn reader(text: &str, options: &Trace, capacity: u64) -> Result<TraceReader, Bui
 }
 
 fn on(capacity_sectors: u64, volumes: u32, inputs: Inputs) -> Context {
-    Context { capacity_sectors, volumes, zones: None, seed: 1, pass: 0, inputs }
+    Context { capacity_sectors, scale: 1, volumes, zones: None, seed: 1, pass: 0, inputs }
 }
 
 fn replay(text: &str, options: &Trace, capacity: u64) -> (Vec<Arrival>, TraceReader) {
@@ -59,7 +59,7 @@ fn requests_leave_in_order_of_time_with_absolute_times() {
     assert_eq!(all, expected);
     let notices = [("backward_steps", 1), ("other_device_requests", 1), ("misaligned_requests", 2)];
     assert_eq!(reader.notices(), notices);
-    assert_eq!((reader.format().name, reader.expected_requests()), ("disksim", None));
+    assert_eq!((reader.format().name, reader.expected_requests()), ("disksim", Some(3)));
 }
 
 #[test]
@@ -97,9 +97,9 @@ fn beyond_the_device_there_are_three_choices() {
     assert_eq!(
         fails(text, &with(Beyond::Error), 1600),
         "trace t, line 2: the request of 4 sectors from sector 1996 ends beyond the device's \
-         1600 sectors (0.00 GiB); workload.beyond = \"error\" refuses that, \"wrap\" takes \
-         addresses modulo the capacity, \"scale\" shrinks all addresses to it, \"dense\" closes \
-         the gaps between the pages that are touched"
+         1600 sectors (0.00 GiB); workload.beyond = \"span\" keeps the share of the drive that the trace \
+         goes over, \"scale\" shrinks all addresses to the device, \"wrap\" takes them modulo its capacity, \
+         \"dense\" renumbers the pages touched"
     );
     let (all, reader) = replay(text, &with(Beyond::Wrap), 1600);
     assert_eq!(sectors(&all), [0, 396, 1000, 796]);
@@ -166,7 +166,7 @@ proptest! {
     #[test]
     fn any_bytes_are_read_or_refused_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let context = on(1000, 1, Inputs::memory("", bytes));
-        for beyond in [Beyond::Error, Beyond::Wrap, Beyond::Scale, Beyond::Dense] {
+        for beyond in [Beyond::Span, Beyond::Error, Beyond::Wrap, Beyond::Scale, Beyond::Dense] {
             let format = Some("disksim".to_owned());
             let options = Trace { format, beyond, ..Trace::default() };
             if let Ok(mut reader) = TraceReader::new(&options, &context) {
@@ -205,6 +205,7 @@ fn devices_are_selected_and_combined() {
     let with = |devices: &str, combine| Trace {
         devices: devices.parse().unwrap(),
         combine,
+        beyond: Beyond::Error,
         ..Trace::default()
     };
     let notices = |options: &Trace| {
@@ -264,7 +265,7 @@ fn a_shift_aligns_and_misaligned_requests_are_counted() {
     let text = "1.0 0 63 8 1\n2.0 0 71 16 1\n3.0 0 64 8 1\n";
     let (_, reader) = replay(text, &Trace::default(), 1000);
     assert_eq!(reader.notices(), [("misaligned_requests", 2)]);
-    let options = Trace { align_shift: 1, ..Trace::default() };
+    let options = Trace { align_shift: 1, beyond: Beyond::Error, ..Trace::default() };
     let (all, reader) = replay(text, &options, 1000);
     assert_eq!(sectors(&all), [64, 72, 65]);
     assert_eq!(reader.notices(), [("shifted_requests", 3), ("misaligned_requests", 1)]);
@@ -441,7 +442,7 @@ fn gaps_may_be_from_an_answer_to_the_next_request() {
 #[test]
 fn flushes_pass_wherever_they_come_from() {
     let text = "fio version 3 iolog\n1 a write 0 512\n2 a sync\n3 a trim 0 512\n";
-    for beyond in [Beyond::Error, Beyond::Wrap, Beyond::Scale, Beyond::Dense] {
+    for beyond in [Beyond::Span, Beyond::Error, Beyond::Wrap, Beyond::Scale, Beyond::Dense] {
         let (all, _) = replay(text, &Trace { beyond, ..Trace::default() }, 8);
         let ops: Vec<Op> = all.iter().map(|arrival| arrival.request.op).collect();
         assert_eq!(ops, [Op::Write, Op::Flush, Op::Trim]);

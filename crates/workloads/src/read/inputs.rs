@@ -21,6 +21,8 @@ pub struct Inputs {
     pub open: Opener,
     /// Opens an input that readers go back and forth in.
     pub open_seekable: SeekableOpener,
+    /// Whether an input can be opened again, and then begins anew.
+    pub is_repeatable: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// Threads that may be used: with 1, everything is read on the calling thread, when it is needed;
     /// with more, a trace is read ahead on a thread of its own.
     pub threads: usize,
@@ -34,6 +36,7 @@ impl Inputs {
         Inputs {
             open: Arc::new(open),
             open_seekable: Arc::new(|_| Err(io::ErrorKind::Unsupported.into())),
+            is_repeatable: Arc::new(|_| false),
             threads: 1,
         }
     }
@@ -53,6 +56,7 @@ impl Inputs {
         Inputs {
             open: Arc::new(move |name| Ok(Box::new(open(name)?))),
             open_seekable: Arc::new(move |name| Ok(Box::new(again(name)?))),
+            is_repeatable: Arc::new(|_| true),
             threads: 1,
         }
     }

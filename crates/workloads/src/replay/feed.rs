@@ -2,7 +2,7 @@
 //! up to a limit, once more for each repetition.
 
 use super::keys::Trace;
-use super::selection::{Devices, Selection, Spans};
+use super::selection::{Combine, Devices, Selection, Spans};
 use crate::error::BuildError;
 use crate::formats::Format;
 use crate::kind::Context;
@@ -11,7 +11,7 @@ use crate::read::inputs::Inputs;
 use crate::read::stated::ReadOptions;
 use crate::record::Record;
 use crate::records::Records;
-use engine::WorkloadError;
+use engine::{Time, WorkloadError};
 use options::Invalid;
 
 /// The file of a trace, to be opened as often as it is read.
@@ -36,6 +36,11 @@ impl TraceFile {
         })
     }
 
+    /// Whether it can be opened more than once.
+    pub(super) fn is_repeatable(&self) -> bool {
+        (self.inputs.is_repeatable)(&self.path)
+    }
+
     /// Its records from the first on.
     ///
     /// # Errors
@@ -54,6 +59,7 @@ pub(super) struct Feed {
     limit: u64,
     /// Requests of this repetition that are still to be read.
     left: u64,
+    is_overlaid: bool,
     first_device: Option<u32>,
     other_device: u64,
     left_out_device: u64,
@@ -75,6 +81,7 @@ impl Feed {
             selection: Selection::new(&options.devices),
             limit,
             left: limit,
+            is_overlaid: options.combine == Combine::Overlay,
             first_device: None,
             other_device: 0,
             left_out_device: 0,
@@ -104,7 +111,7 @@ impl Feed {
         };
         self.left -= 1;
         let first = *self.first_device.get_or_insert(record.device);
-        self.other_device += u64::from(record.device != first);
+        self.other_device += u64::from(self.is_overlaid && record.device != first);
         Ok(Some(record))
     }
 
@@ -123,7 +130,7 @@ impl Feed {
         self.left = 0;
     }
 
-    /// How many requests are of other devices than the first, or were left out for that.
+    /// How many requests are of other devices than the first and use the same addresses, or were left out for that.
     pub(super) fn notices(&self) -> [(&'static str, u64); 2] {
         [
             ("other_device_requests", self.other_device),
@@ -136,6 +143,15 @@ impl Feed {
         let mut counted = self.earlier.clone();
         counted.merge(&self.records.counts());
         counted
+    }
+}
+
+/// How long after the first request of a trace the last one comes that may be replayed, in the trace's time.
+fn last_ns(options: &Trace, format: &Format) -> Time {
+    let window = options.reorder_window.ns().unwrap_or(format.disorder_ns);
+    match (options.duration.ns(), options.max_gap.ns()) {
+        (Some(duration), None) => duration.saturating_add(2 * window),
+        _ => Time::MAX,
     }
 }
 
@@ -155,11 +171,16 @@ impl Survey {
         let mut survey = Survey { spans: Spans::default(), requests: 0 };
         let mut selection = Selection::new(&options.devices);
         let limit = options.requests.unwrap_or(u64::MAX);
+        let last = last_ns(options, records.format());
+        let mut first = None;
         let input = |error: WorkloadError| BuildError::Input(error.0);
         while survey.requests < limit {
             let Some(record) = records.next_record().map_err(input)? else { break };
             if !selection.takes(record.device) {
                 continue;
+            }
+            if record.at.saturating_sub(*first.get_or_insert(record.at)) > last {
+                break;
             }
             survey.requests += 1;
             let end = record.sector.saturating_add(u64::from(record.sectors));

@@ -75,8 +75,8 @@ options::options! {
         /// Whether the trace has commands of NVMe beside reads, writes, trims and flushes: zeroes, compare,
         /// miscompare, compare_write, miscompare_write, verify, uncorrectable, range and copy.
         commands: bool = false,
-        /// How requests beyond the device's capacity are handled.
-        beyond: Beyond = Beyond::Error,
+        /// How the addresses of the trace are put on the device, and those beyond its capacity.
+        beyond: Beyond = Beyond::Span,
         /// Arrival time of the first request.
         start: Start = Start::Format,
         /// What the recorded times mean: arrivals, or gaps after answers.
@@ -133,6 +133,11 @@ impl Trace {
     /// Whether all addresses must be known before the first request.
     pub(super) fn needs_survey(&self) -> bool {
         self.beyond == Beyond::Scale || self.combine != Combine::Overlay
+    }
+
+    /// Whether it is good to know them, where the trace can be read again.
+    pub(super) fn wants_survey(&self) -> bool {
+        self.beyond == Beyond::Span
     }
 
     /// Refuses what no trace can be replayed with.

@@ -7,13 +7,19 @@ use crate::units::PAGE_SECTORS;
 use std::collections::HashMap;
 
 options::choices! {
-    /// How requests beyond the device's capacity are handled.
+    /// How the addresses of a trace are put on the device.
     pub enum Beyond {
-        /// The run stops with an error.
+        /// The share of the drive over which the trace goes is kept. A drive whose part alone a preset
+        /// simulates (device.scale) is simulated whole where that takes 2 GiB of memory at most and it is not
+        /// preconditioned. Where it is not, and where the trace goes beyond the whole drive, all addresses are
+        /// scaled as by "scale".
+        Span = "span",
+        /// As recorded; a request beyond the device's capacity stops the run.
         Error = "error",
         /// Addresses are taken modulo the capacity.
         Wrap = "wrap",
-        /// If any request is beyond the capacity, all addresses are scaled down by the same factor.
+        /// If any request is beyond the capacity, all addresses are scaled down by the same factor, in chunks of
+        /// about a thousandth of the device: within each, what is sequential stays so.
         Scale = "scale",
         /// Dense renumbering: each 4 KiB page accessed for the first time takes the next page of the device.
         /// A request whose pages end up apart is split; needs about 30 B of memory per page accessed.
@@ -34,11 +40,11 @@ pub(crate) enum FixedPlace {
         /// Capacity of the device, sectors.
         capacity: u64,
     },
-    /// Addresses times capacity over span.
+    /// Addresses times capacity over span, in chunks.
     Shrink {
         /// Capacity of the device, sectors.
         capacity: u64,
-        /// The largest end of a request in the trace, sectors; more than `capacity`.
+        /// The end of all requests, sectors; more than `capacity`.
         span: u64,
     },
 }
@@ -69,7 +75,8 @@ impl FixedPlace {
             }
             FixedPlace::Shrink { capacity, span } => {
                 let last = capacity.checked_sub(sectors).ok_or(Misplaced::TooLarge)?;
-                Ok(shrink(sector, capacity, span, last))
+                let end = sector.checked_add(sectors).filter(|end| *end <= span);
+                end.map(|_| shrink(sector, capacity, span, last)).ok_or(Misplaced::Beyond)
             }
         }
     }
@@ -121,14 +128,23 @@ impl Dense {
     }
 }
 
-/// Scales the page that `sector` is in, keeps the sector's place within it, and backs off by whole
-/// pages until the request begins at `last` or before.
+/// Chunks of a device at least, if it has as many pages.
+const CHUNKS: u64 = 1024;
+
+/// Sectors of a chunk: of the largest power of two pages of which the device has [`CHUNKS`].
+pub(crate) fn chunk(capacity: u64) -> u64 {
+    let pages = (capacity / PAGE_SECTORS / CHUNKS).max(1);
+    PAGE_SECTORS << pages.ilog2()
+}
+
+/// Scales the number of the chunk that `sector` is in, keeps the sector's place within it, and backs off by
+/// whole pages until the request begins at `last` or before. Several chunks of the trace come to lie on one.
 fn shrink(sector: u64, capacity: u64, span: u64, last: u64) -> u64 {
-    let span_pages = span.div_ceil(PAGE_SECTORS);
-    let page = u128::from(sector / PAGE_SECTORS) * u128::from(capacity / PAGE_SECTORS)
-        / u128::from(span_pages);
-    // The page is below capacity / 8, because the sector is below the span.
-    let scaled = page as u64 * PAGE_SECTORS + sector % PAGE_SECTORS;
+    let chunk = chunk(capacity);
+    let place = u128::from(sector / chunk) * u128::from(capacity / chunk)
+        / u128::from(span.div_ceil(chunk));
+    // The place is below capacity / chunk, because the sector is below the span.
+    let scaled = place as u64 * chunk + sector % chunk;
     let back = scaled.saturating_sub(last).next_multiple_of(PAGE_SECTORS);
     // Only a request nearly as large as the device has no aligned place.
     scaled.checked_sub(back).unwrap_or(last)
@@ -158,7 +174,7 @@ mod tests {
             (&shrink, 1592, 8, Ok(792)),
             (&shrink, 801, 8, Ok(401)),
             (&shrink, 1597, 3, Ok(797)),
-            (&shrink, 1597, 4, Ok(789)),
+            (&shrink, 1597, 4, Err(Misplaced::Beyond)),
             (&shrink, 1, 800, Ok(0)),
             (&shrink, 0, 801, Err(Misplaced::TooLarge)),
         ];

@@ -1,7 +1,7 @@
 //! Targets of the requests of a trace on the device: volume, address in it, and splitting.
 
 use super::keys::Trace;
-use super::placement::{Beyond, Dense, FixedPlace, Misplaced};
+use super::placement::{Beyond, Dense, FixedPlace, Misplaced, chunk};
 use super::selection::{Combine, Spans};
 use crate::kind::Context;
 use crate::record::Record;
@@ -18,6 +18,9 @@ pub(super) struct Targets {
     /// Where each device goes, if not all to the start of the first volume.
     places: BTreeMap<u32, Place>,
     align_shift: u64,
+    beyond: Beyond,
+    /// The spans of the trace are known.
+    is_surveyed: bool,
     /// The pieces of the request placed last, if there are several.
     pieces: Vec<(u64, u32)>,
     shifted: u64,
@@ -68,6 +71,8 @@ impl Targets {
             volume_sectors: context.capacity_sectors / u64::from(context.volumes),
             places,
             align_shift: options.align_shift,
+            beyond: options.beyond,
+            is_surveyed: spans.is_some(),
             pieces: Vec::new(),
             shifted: 0,
             misaligned: 0,
@@ -128,10 +133,15 @@ impl Targets {
         let Record { sector, sectors, .. } = *record;
         match misplaced {
             Misplaced::Beyond => format!(
-                "the request of {sectors} sectors from sector {sector} ends beyond {device}; \
-                 workload.beyond = \"error\" refuses that, \"wrap\" takes addresses modulo the \
-                 capacity, \"scale\" shrinks all addresses to it, \"dense\" closes the gaps \
-                 between the pages that are touched"
+                "the request of {sectors} sectors from sector {sector} ends beyond {device}; {}",
+                if self.beyond == Beyond::Span && !self.is_surveyed {
+                    "what is read only once is not looked through first: give a file, and its addresses are \
+                     scaled to the device"
+                } else {
+                    "workload.beyond = \"span\" keeps the share of the drive that the trace goes over, \
+                     \"scale\" shrinks all addresses to the device, \"wrap\" takes them modulo its capacity, \
+                     \"dense\" renumbers the pages touched"
+                }
             ),
             Misplaced::TooLarge => format!("the request of {sectors} sectors exceeds {device}"),
             Misplaced::Full => format!(
@@ -141,9 +151,23 @@ impl Targets {
         }
     }
 
+    /// How addresses come to lie on the device, in a word; of scaled ones the bytes of a chunk.
+    pub(super) fn mapping(&self) -> (&'static str, Option<u64>) {
+        match self.volumes[0] {
+            Target::Fixed(FixedPlace::Shrink { capacity, .. }) => {
+                ("scaled", Some(chunk(capacity) * SECTOR_BYTES))
+            }
+            Target::Fixed(FixedPlace::Wrap { .. }) => ("wrapped", None),
+            Target::Fixed(FixedPlace::Refuse { .. }) => ("recorded", None),
+            Target::Dense(..) => ("dense", None),
+        }
+    }
+
     /// How many requests were not placed as they stand, by reason.
     pub(super) fn notices(&self) -> [(&'static str, u64); 4] {
         let moved = match self.volumes[0] {
+            // The results have a line of their own for what is done by default.
+            Target::Fixed(FixedPlace::Shrink { .. }) if self.beyond == Beyond::Span => "",
             Target::Fixed(FixedPlace::Shrink { .. }) => "scaled_requests",
             Target::Fixed(FixedPlace::Refuse { .. } | FixedPlace::Wrap { .. }) => {
                 "wrapped_requests"
@@ -153,7 +177,7 @@ impl Targets {
         [
             ("shifted_requests", self.shifted),
             ("misaligned_requests", self.misaligned),
-            (moved, self.moved),
+            (moved, if moved.is_empty() { 0 } else { self.moved }),
             ("split_requests", self.split),
         ]
     }
@@ -186,11 +210,19 @@ fn places(
         (Some(spans), Combine::Overlay) => (spans.largest(), BTreeMap::new()),
         (None, _) => (0, BTreeMap::new()),
     };
-    let span = span.saturating_add(options.align_shift);
+    let mut span = span.saturating_add(options.align_shift);
+    if options.beyond == Beyond::Span {
+        // What the whole device has, of which this is a part, counts as gone over.
+        span = span.max(capacity.saturating_mul(u64::from(context.scale)));
+    }
     let target = || match options.beyond {
         Beyond::Wrap => Target::Fixed(FixedPlace::Wrap { capacity }),
-        Beyond::Scale if span > capacity => Target::Fixed(FixedPlace::Shrink { capacity, span }),
-        Beyond::Error | Beyond::Scale => Target::Fixed(FixedPlace::Refuse { capacity }),
+        Beyond::Span | Beyond::Scale if span > capacity => {
+            Target::Fixed(FixedPlace::Shrink { capacity, span })
+        }
+        Beyond::Span | Beyond::Error | Beyond::Scale => {
+            Target::Fixed(FixedPlace::Refuse { capacity })
+        }
         Beyond::Dense => Target::Dense(Dense::new(capacity), capacity),
     };
     Ok(((0..volumes).map(|_| target()).collect(), places))

@@ -15,9 +15,6 @@ const LONGEST_STAGE_NS: u64 = 4_000_000_000;
 /// flash, the number is most likely a percentage.
 const MOST_OVER_PROVISIONING: f64 = 3.0;
 
-/// Logical pages that are erased together: their number times that of all pages has 64 bits.
-pub(super) const LARGEST_BLOCK: u32 = 1 << 24;
-
 /// The spare area has room for a page's number and order, if that is kept.
 fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
     const EACH: u64 = 8;

@@ -1,7 +1,7 @@
 //! The number of pages of a drive, the pages of a sector or a pool, and the memory for pages that hold data.
 
 use super::Geometry;
-use super::check::{LARGEST_BLOCK, SCALE};
+use super::check::SCALE;
 use crate::kit::memory::MOST_MEMORY;
 use crate::ssd::config::SsdConfig;
 use crate::ssd::ids::{Lpn, PoolId};
@@ -62,7 +62,8 @@ impl Geometry {
         tables * if self.wide { 5 } else { 4 }
     }
 
-    /// The numbers of all pages have 40 bits, and those of a block 24.
+    /// The numbers of all pages have 40 bits, and the number of all times that of a block 64, so that a
+    /// [`Divisor`](super::divisor::Divisor) tells the block of a page.
     pub(super) fn check_pages(&self) -> Result<(), Invalid> {
         let each = u64::from(self.sectors_per_page) * SECTOR_BYTES;
         let size = |pages: u64| Size::from_bytes(pages.saturating_mul(each));
@@ -77,13 +78,14 @@ impl Geometry {
             );
             return Err(Invalid::new(&["device.channels", "device.blocks_per_plane"], problem));
         }
-        if self.pages_per_block > LARGEST_BLOCK {
+        let largest = u64::MAX / pages;
+        if u64::from(self.pages_per_block) > largest {
             let problem = format!(
-                "{} logical pages of {} are erased together; at most {LARGEST_BLOCK} can be, which is {}; \
+                "{} logical pages of {} are erased together; of {pages} at most {largest} can be, which is {}; \
                  use larger ones (device.logical_page){}",
                 self.pages_per_block,
                 Size::from_bytes(each),
-                size(LARGEST_BLOCK.into()),
+                size(largest),
                 SCALE
             );
             return Err(Invalid::new(

@@ -114,6 +114,7 @@ pub fn little(case: &Case<'_>) -> Result<(), String> {
         experiment.device.build(experiment.run.seed).map_err(|it| format!("refused: {it:?}"))?;
     let context = Context {
         capacity_sectors: device.capacity_sectors(),
+        scale: experiment.device.scale(),
         volumes: device.volumes(),
         zones: None,
         seed: experiment.run.seed,

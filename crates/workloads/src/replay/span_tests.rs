@@ -1,0 +1,83 @@
+//! Tests of how the span of a trace is kept.
+
+use super::*;
+use crate::kind::WorkloadKind;
+use crate::read::inputs::Inputs;
+
+/// The first sectors of the requests of `text` on a device of `capacity` sectors, of which each stands for `scale`.
+fn places(text: &str, capacity_sectors: u64, scale: u32) -> (Vec<u64>, Replayed) {
+    let inputs = Inputs::memory("t", text.as_bytes());
+    replayed(capacity_sectors, scale, inputs).unwrap()
+}
+
+fn replayed(
+    capacity_sectors: u64,
+    scale: u32,
+    inputs: Inputs,
+) -> Result<(Vec<u64>, Replayed), String> {
+    let context =
+        Context { capacity_sectors, scale, volumes: 1, zones: None, seed: 1, pass: 0, inputs };
+    let options = Trace { path: "t".to_owned(), ..Trace::default() };
+    let mut reader = options.build(&context).map_err(|error| error.to_string())?;
+    let mut sectors = Vec::new();
+    while let Some(arrival) = reader.next(0).map_err(|error| error.to_string())? {
+        sectors.push(arrival.request.lba.0);
+    }
+    Ok((sectors, reader.replayed().unwrap()))
+}
+
+/// A line of a trace: a write of 8 sectors.
+fn line(number: usize, sector: u64) -> String {
+    format!("{number}.5 0 {sector} 8 0\n")
+}
+
+#[test]
+fn what_fits_a_whole_drive_stays_where_it_is() {
+    let (sectors, replayed) = places(&[line(0, 0), line(1, 992)].concat(), 1000, 1);
+    assert_eq!(sectors, [0, 992]);
+    assert_eq!((replayed.mapping, replayed.span_bytes), ("recorded", 512_000));
+    assert_eq!((replayed.touched_bytes, replayed.volumes), (8192, vec![(0, 2)]));
+}
+
+#[test]
+fn on_a_part_of_a_drive_a_trace_has_its_share_of_the_whole() {
+    // 1,024 chunks of 16 pages; the drive is four times as large.
+    let capacity = 1024 * 16 * 8;
+    let quarter: Vec<String> = (0..1024).map(|it| line(it, it as u64 * 128)).collect();
+    let (sectors, replayed) = places(&quarter.concat(), capacity, 4);
+    let last = sectors.iter().max().unwrap();
+    assert!((capacity / 4 - 128..=capacity / 4).contains(last), "{last} of {capacity}");
+    assert_eq!((replayed.mapping, replayed.chunk_bytes), ("scaled", Some(65_536)));
+    // The end of the drive stays its end.
+    assert_eq!(places(&line(0, 4 * capacity - 8), capacity, 4).0, [capacity - 8]);
+}
+
+#[test]
+fn what_is_sequential_stays_so_within_chunks() {
+    let capacity = 1024 * 16 * 8;
+    let lines: Vec<String> = (0..16 * 64).map(|it| line(it, it as u64 * 8)).collect();
+    let (sectors, _) = places(&lines.concat(), capacity, 64);
+    let breaks = sectors.windows(2).filter(|pair| pair[1] != pair[0] + 8).count();
+    assert_eq!(breaks, 63);
+    // The chunks that come to lie on one page range do so in turn.
+    assert!(sectors.iter().all(|it| *it < 128), "{sectors:?}");
+}
+
+#[test]
+fn beyond_the_whole_drive_the_trace_itself_is_the_span() {
+    let (sectors, replayed) = places(&[line(0, 3992), line(1, 2000)].concat(), 1000, 2);
+    assert_eq!(sectors, [992, 496]);
+    assert_eq!(replayed.mapping, "scaled");
+    // What can be read only once is not looked through first.
+    let once = |text: &str| {
+        let text = text.to_owned();
+        Inputs::streams(move |_| Ok(Box::new(std::io::Cursor::new(text.clone()))))
+    };
+    assert_eq!(replayed_at(once(&line(0, 1992))), Ok(vec![992]));
+    let error = replayed_at(once(&line(0, 3992))).unwrap_err();
+    assert!(error.contains("ends beyond"), "{error}");
+}
+
+fn replayed_at(inputs: Inputs) -> Result<Vec<u64>, String> {
+    replayed(1000, 2, inputs).map(|it| it.0)
+}
