@@ -104,6 +104,11 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         self.clone()
     }
 
+    /// The same device simulated whole; nothing where it is.
+    fn whole(&self) -> Option<Self> {
+        None
+    }
+
     /// Builds the device with what its configuration can only name.
     ///
     /// # Errors

@@ -196,6 +196,13 @@ macro_rules! devices {
                 }
             }
 
+            /// The same device simulated whole; nothing where it is.
+            pub fn whole(&self) -> Option<Self> {
+                match self {
+                    $(Self::$Variant(own) => own.whole().map(|it| Self::$Variant(Box::new(it))),)*
+                }
+            }
+
             /// Builds the device with what its configuration can only name.
             ///
             /// # Errors

@@ -16,11 +16,11 @@ use crate::reach::{Reach, Reached};
 use crate::steady::{Prepared, SteadyState};
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
-use crate::{energy, guessed, health, lifetime, media, placed, replayed, wear, zones};
+use crate::{energy, guessed, health, media, placed, replayed, zones};
 use devices::cache::CacheReport;
 use devices::disk::DiskReport;
 use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
-use devices::ssd::{SsdReport, WearReport, zoned::ZonesReport};
+use devices::ssd::{SsdReport, zoned::ZonesReport};
 use devices::{ArrayReport, EnergyReport};
 use engine::{Class, Completion, Followed, Load, Op, PowerCuts, Replayed, Time, TimeSeries};
 use serde::Serialize;
@@ -304,7 +304,7 @@ impl Results {
         }
         self.flash.iter().for_each(|it| media::sections(it, ran.cuts.as_ref(), &mut results));
         let others = [
-            ("disk", self.disk.as_ref().map(parts::disk)),
+            ("disk", self.disk.as_ref().map(disk_section)),
             ("zones", self.zones.as_ref().map(zones::section)),
             ("commands", ran.commands.clone()),
             ("array", self.array.as_ref().map(|it| json!(it))),
@@ -423,7 +423,7 @@ fn flash_sections(report: &SsdReport, pieces: &[Piece], reached: Reached) -> Map
     );
     let mut sections = json!({
         "flash": flash,
-        "wear": wear_section(wear, &report.counts, pieces, reached),
+        "wear": parts::wear_of(wear, &report.counts, pieces, reached),
         "units": units,
         "buses": { "busy": report.bus_busy },
     });
@@ -442,32 +442,45 @@ fn flash_sections(report: &SsdReport, pieces: &[Piece], reached: Reached) -> Map
     }
 }
 
-/// The section `wear`.
-fn wear_section(wear: &WearReport, counts: &Counts, pieces: &[Piece], reached: Reached) -> Value {
+/// The section `disk`: what the heads did, and where the time went.
+fn disk_section(report: &DiskReport) -> Value {
+    let media = report.media_reads + report.media_writes;
+    let mean = |ns: Time| (media > 0).then(|| ns as f64 / 1e3 / media as f64);
+    let time = report.time_ns as f64 * f64::from(report.disks);
+    let share = |ns: Time| (time > 0.0).then_some(ns as f64 / time);
+    let busy = report.seek_ns + report.rotation_ns + report.transfer_ns;
+    let reads = report.read_hits + report.read_partial_hits + report.read_misses;
+    let hits = (reads > 0).then(|| report.read_hits as f64 / reads as f64);
     let mut section = json!({
-        "mean_erases": wear.mean_erases,
-        "std_erases": wear.std_erases,
-        "max_erases": wear.max_erases,
-        "mean_remaining": wear.mean_remaining,
-        "std_remaining": wear.std_remaining,
-        "expired_blocks": wear.expired_blocks,
-        "retired_blocks": wear.retired_blocks,
-        "spare_blocks": wear.spare_blocks,
-        "ended": wear.ended,
-    });
-    let rest = json!({
-        "remaining": {
-            "blocks_by_tenth_of_mean": wear.remaining_of_mean,
-            "blocks_by_twentieth_of_rated": wear.remaining_of_rated,
+        "disks": report.disks,
+        "read_hits": report.read_hits,
+        "read_partial_hits": report.read_partial_hits,
+        "read_misses": report.read_misses,
+        "hit_share": hits,
+        "writes_cached": report.writes_cached,
+        "media_reads": report.media_reads,
+        "media_writes": report.media_writes,
+        "sectors_read_ahead": report.sectors_ahead,
+        "mean_us": {
+            "seek": mean(report.seek_ns),
+            "rotation": mean(report.rotation_ns),
+            "transfer": mean(report.transfer_ns),
         },
-        "blocks_by_erases": wear::blocks_by_erases(&wear.blocks_by_erases),
-        "lifetime": lifetime::section(&wear.lifetime, pieces, reached),
-        "map": wear::map(&wear.map),
+        "mean_seek_cylinders":
+            (media > 0).then(|| report.seek_cylinders as f64 / media as f64),
+        "busy": share(busy),
+        "busy_parts": {
+            "seek": share(report.seek_ns),
+            "rotation": share(report.rotation_ns),
+            "transfer": share(report.transfer_ns),
+        },
     });
-    if let (Some(section), Value::Object(mut rest)) =
-        (section.as_object_mut(), parts::with_counts(Section::Wear, counts, rest))
-    {
-        section.append(&mut rest);
+    if report.stops {
+        section["standby"] = json!({
+            "share": share(report.standby_ns),
+            "hours": report.standby_ns as f64 / 3.6e12,
+            "spin_ups": report.spin_ups,
+        });
     }
     section
 }

@@ -6,13 +6,13 @@
 //! out or changed on the way is counted.
 
 mod answered;
+mod covered;
 mod feed;
 mod keys;
 mod limit;
 mod placement;
 mod reorder;
 mod retiming;
-mod seen;
 mod selection;
 mod targets;
 mod tick_spread;
@@ -35,7 +35,6 @@ use options::{Duration, Invalid};
 pub use placement::Beyond;
 use reorder::{Late, Reorder};
 use retiming::Retiming;
-use seen::Seen;
 pub use selection::{Combine, Devices};
 use targets::Targets;
 use tick_spread::TickSpread;
@@ -47,7 +46,6 @@ pub struct TraceReader {
     loops_left: u64,
     expected: Option<u64>,
     targets: Targets,
-    seen: Seen,
     window: Duration,
     order: Reorder<Placed>,
     /// Steps back in time of the repetitions before this one.
@@ -108,7 +106,6 @@ impl TraceReader {
             loops_left: options.loops.saturating_sub(1),
             expected,
             targets,
-            seen: Seen::default(),
             window,
             order: Reorder::new(window.ns()),
             backward_steps: 0,
@@ -132,7 +129,6 @@ impl TraceReader {
     /// Takes one more record into the order; `false` at the end.
     fn read(&mut self) -> Result<bool, WorkloadError> {
         let Some(record) = self.feed.next()? else { return Ok(false) };
-        self.seen.note(&record);
         let Record { at, op, fua, handle, .. } = record;
         // A flush has no sectors, whatever its record says.
         let (place, sectors) = match op {
@@ -321,13 +317,7 @@ impl Workload for TraceReader {
 
     fn replayed(&self) -> Option<Replayed> {
         let (mapping, chunk_bytes) = self.targets.mapping();
-        Some(Replayed {
-            mapping,
-            span_bytes: self.seen.span_bytes(),
-            touched_bytes: self.seen.touched_bytes(),
-            chunk_bytes,
-            volumes: self.seen.volumes(),
-        })
+        Some(self.feed.covered().replayed(mapping, chunk_bytes))
     }
 
     fn notices(&self) -> Vec<(&'static str, u64)> {

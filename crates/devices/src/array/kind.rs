@@ -78,6 +78,11 @@ impl DeviceKind for ArrayConfig {
         ArrayConfig { member: self.member.unfilled(), ..self.clone() }
     }
 
+    fn whole(&self) -> Option<Self> {
+        let member = self.member.whole().filter(|_| self.each.0.is_empty())?;
+        Some(ArrayConfig { member, ..self.clone() })
+    }
+
     fn build_watched(
         &self,
         seed: u64,

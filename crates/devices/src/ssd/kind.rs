@@ -113,6 +113,10 @@ impl DeviceKind for SsdConfig {
         SsdConfig { fill: Fill::EMPTY, ..self.clone() }
     }
 
+    fn whole(&self) -> Option<Self> {
+        (self.scale > 1).then(|| SsdConfig { scale: 1, ..self.clone() })
+    }
+
     fn build_watched(
         &self,
         seed: u64,

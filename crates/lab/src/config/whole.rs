@@ -18,15 +18,13 @@ pub(super) fn of_trace(
     workload: &WorkloadConfig,
     run: &RunConfig,
 ) -> DeviceConfig {
-    let is_chosen = sections.iter().any(|it| !it.gives_way() && it.states("scale"));
+    let states = |it: &Section<'_, '_>| it.states("scale") || it.states("member.scale");
+    let is_chosen = sections.iter().any(|it| !it.gives_way() && states(it));
     let keeps_span = matches!(workload, WorkloadConfig::Trace(it) if it.beyond == Beyond::Span);
-    let DeviceConfig::Ssd(part) = &device else { return device };
     let writes_all = run.prepares() || !run.timed;
-    if !keeps_span || is_chosen || writes_all || run.save_drive.is_some() || part.scale <= 1 {
+    if !keeps_span || is_chosen || writes_all || run.save_drive.is_some() {
         return device;
     }
-    let mut whole = part.clone();
-    whole.scale = 1;
-    let whole = DeviceConfig::Ssd(whole);
-    if whole.check_shape().is_ok() && whole.first_memory() <= MOST_BYTES { whole } else { device }
+    let fits = |it: &DeviceConfig| it.check_shape().is_ok() && it.first_memory() <= MOST_BYTES;
+    device.whole().filter(fits).unwrap_or(device)
 }

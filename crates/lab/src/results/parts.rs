@@ -1,9 +1,10 @@
-//! Parts of the section `flash` that only some drives have, and the section of hard disks.
+//! Parts of the section `flash` that only some drives have, and the section `wear`.
 
-use devices::disk::DiskReport;
-use devices::ssd::SsdReport;
+use crate::reach::Reached;
+use crate::warnings::Piece;
+use crate::{lifetime, wear};
 use devices::ssd::account::{Counts, Section};
-use engine::Time;
+use devices::ssd::{SsdReport, WearReport};
 use serde_json::{Map, Value, json};
 
 /// The counts of a section, and then its other figures.
@@ -31,45 +32,32 @@ pub fn add_own(report: &SsdReport, flash: &mut Value) {
     }
 }
 
-/// The section `disk`: what the heads did, and where the time went.
-pub fn disk(report: &DiskReport) -> Value {
-    let media = report.media_reads + report.media_writes;
-    let mean = |ns: Time| (media > 0).then(|| ns as f64 / 1e3 / media as f64);
-    let time = report.time_ns as f64 * f64::from(report.disks);
-    let share = |ns: Time| (time > 0.0).then_some(ns as f64 / time);
-    let busy = report.seek_ns + report.rotation_ns + report.transfer_ns;
-    let reads = report.read_hits + report.read_partial_hits + report.read_misses;
-    let hits = (reads > 0).then(|| report.read_hits as f64 / reads as f64);
+/// The section `wear`.
+pub fn wear_of(worn: &WearReport, counts: &Counts, pieces: &[Piece], reached: Reached) -> Value {
     let mut section = json!({
-        "disks": report.disks,
-        "read_hits": report.read_hits,
-        "read_partial_hits": report.read_partial_hits,
-        "read_misses": report.read_misses,
-        "hit_share": hits,
-        "writes_cached": report.writes_cached,
-        "media_reads": report.media_reads,
-        "media_writes": report.media_writes,
-        "sectors_read_ahead": report.sectors_ahead,
-        "mean_us": {
-            "seek": mean(report.seek_ns),
-            "rotation": mean(report.rotation_ns),
-            "transfer": mean(report.transfer_ns),
-        },
-        "mean_seek_cylinders":
-            (media > 0).then(|| report.seek_cylinders as f64 / media as f64),
-        "busy": share(busy),
-        "busy_parts": {
-            "seek": share(report.seek_ns),
-            "rotation": share(report.rotation_ns),
-            "transfer": share(report.transfer_ns),
-        },
+        "mean_erases": worn.mean_erases,
+        "std_erases": worn.std_erases,
+        "max_erases": worn.max_erases,
+        "mean_remaining": worn.mean_remaining,
+        "std_remaining": worn.std_remaining,
+        "expired_blocks": worn.expired_blocks,
+        "retired_blocks": worn.retired_blocks,
+        "spare_blocks": worn.spare_blocks,
+        "ended": worn.ended,
     });
-    if report.stops {
-        section["standby"] = json!({
-            "share": share(report.standby_ns),
-            "hours": report.standby_ns as f64 / 3.6e12,
-            "spin_ups": report.spin_ups,
-        });
+    let rest = json!({
+        "remaining": {
+            "blocks_by_tenth_of_mean": worn.remaining_of_mean,
+            "blocks_by_twentieth_of_rated": worn.remaining_of_rated,
+        },
+        "blocks_by_erases": wear::blocks_by_erases(&worn.blocks_by_erases),
+        "lifetime": lifetime::section(&worn.lifetime, pieces, reached),
+        "map": wear::map(&worn.map),
+    });
+    if let (Some(section), Value::Object(mut rest)) =
+        (section.as_object_mut(), with_counts(Section::Wear, counts, rest))
+    {
+        section.append(&mut rest);
     }
     section
 }

@@ -1,6 +1,7 @@
 //! The requests of a trace that are replayed, in the order of its file: the requests of the chosen devices,
 //! up to a limit, once more for each repetition.
 
+use super::covered::Covered;
 use super::keys::Trace;
 use super::selection::{Combine, Devices, Selection, Spans};
 use crate::error::BuildError;
@@ -60,6 +61,7 @@ pub(super) struct Feed {
     /// Requests of this repetition that are still to be read.
     left: u64,
     is_overlaid: bool,
+    covered: Covered,
     first_device: Option<u32>,
     other_device: u64,
     left_out_device: u64,
@@ -82,6 +84,7 @@ impl Feed {
             limit,
             left: limit,
             is_overlaid: options.combine == Combine::Overlay,
+            covered: Covered::default(),
             first_device: None,
             other_device: 0,
             left_out_device: 0,
@@ -110,9 +113,15 @@ impl Feed {
             self.left_out_device += 1;
         };
         self.left -= 1;
+        self.covered.note(&record);
         let first = *self.first_device.get_or_insert(record.device);
         self.other_device += u64::from(self.is_overlaid && record.device != first);
         Ok(Some(record))
+    }
+
+    /// The requests so far, as recorded.
+    pub(super) fn covered(&self) -> &Covered {
+        &self.covered
     }
 
     /// Begins the next repetition: opens the file once more.

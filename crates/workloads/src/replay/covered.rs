@@ -4,19 +4,19 @@ use super::selection::Spans;
 use crate::record::Record;
 use crate::sketch::Sketch;
 use crate::units::PAGE_SECTORS;
-use engine::{Op, SECTOR_BYTES};
+use engine::{Op, Replayed, SECTOR_BYTES};
 use std::collections::BTreeMap;
 
 /// The requests so far, as recorded.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct Covered {
     end_sector: u64,
     pages: Sketch,
     /// Requests of each device; of at most [`Spans::LIMIT`].
     volumes: BTreeMap<u32, u64>,
 }
 
-impl Seen {
+impl Covered {
     /// Takes note of a request.
     #[inline]
     pub(super) fn note(&mut self, record: &Record) {
@@ -32,18 +32,14 @@ impl Seen {
         self.pages.insert(record.device, first, end.div_ceil(PAGE_SECTORS));
     }
 
-    /// The end of all reads and writes.
-    pub(super) fn span_bytes(&self) -> u64 {
-        self.end_sector.saturating_mul(SECTOR_BYTES)
-    }
-
-    /// About how much was read or written, each page once.
-    pub(super) fn touched_bytes(&self) -> u64 {
-        (self.pages.count().round() as u64) * PAGE_SECTORS * SECTOR_BYTES
-    }
-
-    /// The devices, and the requests of each.
-    pub(super) fn volumes(&self) -> Vec<(u32, u64)> {
-        self.volumes.iter().map(|(device, requests)| (*device, *requests)).collect()
+    /// What is known of it, with where its addresses went.
+    pub(super) fn replayed(&self, mapping: &'static str, chunk_bytes: Option<u64>) -> Replayed {
+        Replayed {
+            mapping,
+            span_bytes: self.end_sector.saturating_mul(SECTOR_BYTES),
+            touched_bytes: (self.pages.count().round() as u64) * PAGE_SECTORS * SECTOR_BYTES,
+            chunk_bytes,
+            volumes: self.volumes.iter().map(|(device, requests)| (*device, *requests)).collect(),
+        }
     }
 }
