@@ -104,3 +104,49 @@ def test_check_prints_every_cell_and_fails_for_one_that_is_off(ssdlab, tmp_path)
     assert "published" in done.stdout and "584.8K/s" in done.stdout
     assert "fail" in done.stdout.splitlines()[-1]
     assert done.stdout.endswith("; 2 of 7 were fitted\n")
+
+
+SOLD = """
+name = "{name}"
+capacity = "960GB"
+interface = "PCIe Gen4"
+seq_read = "6500MB/s"
+seq_write = "1500MB/s"
+"""
+
+
+def test_sheets_are_shown_side_by_side(ssdlab, tmp_path):
+    (tmp_path / "a.toml").write_text(SOLD.format(name="One") + 'dwpd = "1 DWPD"\n')
+    more = 'raw_capacity = "1TiB"\nrand_write = "70K IOPS"\nread_latency = "85 us"\nbits = 3\n'
+    (tmp_path / "b.toml").write_text(SOLD.format(name="Two") + more)
+    done = ssdlab("device", "compare-sheets", "a.toml", "b.toml", "--json", "all.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = {" ".join(line.split()[:-2]): line.split()[-2:] for line in done.stdout.splitlines()}
+    assert rows["interface"] == ["pcie4-x4", "pcie4-x4"]
+    assert rows["bits a cell"] == ["~3", "3"]
+    assert rows["read latency"] == ["~80us", "85us"]
+    assert rows["random writes, lasting"] == ["-", "70K/s"]
+    assert rows["drive writes a day"] == ["1", "-"]
+    found = json.loads((tmp_path / "all.json").read_text())
+    lines = {it["key"]: it for it in found["lines"]}
+    assert found["drives"] == ["One", "Two"]
+    # A write a day for five years; and the rate that was measured, by arithmetic (PM9A3: 76 K/s).
+    assert lines["tbw"]["values"][0] == pytest.approx(1752e12)
+    assert lines["rand_write_by_flash"]["values"][1] == pytest.approx(76e3, rel=0.05)
+    assert lines["rand_write"]["stated"] == [False, True]
+    assert (
+        ssdlab("device", "compare-sheets", "a.toml", "b.toml", "--json", "all.json").returncode == 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "SHEET is missing"),
+        (["none.toml"], "none.toml: cannot be read"),
+        (["bad.toml"], 'bad.toml: seq_read = "65GB/s" contradicts interface = "PCIe Gen4"'),
+    ],
+)
+def test_what_is_wrong_in_a_sheet_beside_others_is_said(refused, tmp_path, words, said):
+    (tmp_path / "bad.toml").write_text(SOLD.format(name="x").replace("6500MB", "65GB"))
+    assert said in refused("device", "compare-sheets", *words)

@@ -1,4 +1,4 @@
-"""What messages ask for is there, and what they say was meant is taken.
+"""Hints of messages are tried: each leads to a command that is taken.
 
 Every place of the sources that asks "did you mean" has a command that provokes the question, and
 the same command with what was meant succeeds. What a command answers to the options of other
@@ -124,7 +124,7 @@ KEYS = set(catalogue.list("keys"))
 
 
 def hints():
-    """What each command says of each option of other programs, and of each word for a key."""
+    """The answers of each command to options of other programs, and to words for keys."""
     words = {*elsewhere.OPTIONS, *(f"--{it}" for it in elsewhere.KEYS)}
     words |= {f"--{row[0].replace(' ', '-')}" for row in _core.synonyms()}
     names = {f"--{key.rpartition('.')[2]}" for key in KEYS}

@@ -55,6 +55,7 @@ REFUSED = {
     ("choose", "--json"): ("choose --trace t.csv --json FILE", "a.json"),
     ("crash", "--json"): ("crash --app sqlite --json FILE", "a.json"),
     ("device check", "--json"): ("device check samsung-pm9a3 --json FILE", "a.json"),
+    ("device compare-sheets", "--json"): ("device compare-sheets s.toml --json FILE", "a.json"),
     ("device from-datasheet", "--json"): ("device from-datasheet s.toml --json FILE", "a.json"),
     ("device from-datasheet", "--out"): ("device from-datasheet s.toml --out FILE", "a.toml"),
     ("endurance", "--json"): ("endurance tlc-client --class enterprise --json FILE", "a.json"),

@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 #[global_allocator]
 static ALLOCATOR: LastResort = LastResort;
 
-/// What a child is to do.
+/// The task of a child.
 const CHILD: &str = "SSDLAB_LAST_RESORT";
 /// The addresses of a child, KiB: more than the program takes, and a table of `TABLE` bytes does not fit.
 const LIMIT_KIB: usize = 256 << 10;

@@ -31,6 +31,7 @@ from ssdlab.running import Experiment
     examples=[
         ("a device from a data sheet", "ssdlab device from-datasheet --template"),
         ("the device derived from it", "ssdlab device from-datasheet SHEET.toml --out my.toml"),
+        ("several data sheets in one table", "ssdlab device compare-sheets A.toml B.toml"),
         ("the origin of the numbers of a preset", "ssdlab device show agrawal2008"),
         ("compare a preset with its data sheet", "ssdlab device check samsung-pm9a3"),
     ],
@@ -130,6 +131,43 @@ def from_datasheet(
         from ssdlab.device import display
 
         click.echo(display.fitted(found, drive.name, hidden, sys.stdout), nl=False)
+
+
+@device.command(
+    "compare-sheets",
+    cls=ExamplesFirst,
+    examples=[
+        ("three drives", "ssdlab device compare-sheets A.toml B.toml C.toml"),
+        ("a sheet to fill in", "ssdlab device from-datasheet --template > A.toml"),
+    ],
+)
+@click.argument("files", metavar="SHEET.toml...", nargs=-1, type=PATH)
+@click.option("--json", "json_path", metavar="FILE|-", help="Write the table as JSON; - prints it.")
+@QUIET
+def compare_sheets(files: tuple[Path, ...], json_path: str | None, quiet: bool) -> None:
+    """Show data sheets side by side; nothing is simulated.
+
+    What a sheet does not say begins with ~: it is assumed, or follows by arithmetic from the rest.
+    A sheet that contradicts itself is refused.
+    """
+    if not files:
+        raise click.UsageError("SHEET is missing; device from-datasheet --template prints one")
+    if json_path not in (None, "-"):
+        delivery.refuse(Path(str(json_path)), forms.SHEETS)
+    from ssdlab.device import beside
+
+    given = [sheets_given.parse(str(file), layers.from_file(file).text) for file in files]
+    lines = beside.compared(given)
+    names = [str(it["name"]) for it in given]
+    everything = {
+        "drives": names,
+        "lines": [{"key": it.key, "values": it.values, "stated": it.stated} for it in lines],
+    }
+    _write(everything, json_path, forms.SHEETS)
+    if json_path != "-" and not quiet:
+        from ssdlab.device import display
+
+        click.echo(display.beside(names, lines, sys.stdout), nl=False)
 
 
 @device.command(

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ssdlab.device.beside import Line
 from ssdlab.device.calibrate import Fitted
 from ssdlab.device.check import Outcome
 from ssdlab.device.origins import Device
@@ -83,6 +84,20 @@ def outcomes(
     if lines:
         sections.append(Text("\n".join(lines), style="dim"))
     return rendered(console, sections)
+
+
+def beside(names: Sequence[str], lines: Sequence[Line], file: IO[str]) -> str:
+    """Data sheets side by side, a column for each, as text for `file`."""
+    console, _ = console_for(file)
+    table = Table(box=None, padding=(0, 1), pad_edge=False)
+    table.add_column("")
+    for name in names:
+        table.add_column(name, justify="right", header_style="bold")
+    for line in lines:
+        shown = [line.shown(place) for place in range(len(names))]
+        table.add_row(line.title, *(Text(it, style="dim" if it[0] == "~" else "") for it in shown))
+    said = "~ is no figure of the sheet: assumed, or what follows from its others by arithmetic."
+    return rendered(console, [table, Text(said, style="dim")])
 
 
 def fitted(found: Fitted, title: str, hidden: Ranges, file: IO[str]) -> str:

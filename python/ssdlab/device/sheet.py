@@ -51,9 +51,9 @@ class Cell:
     note: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     bound: bool = False
-    """Whether the number is what the vendor promises at least, so that more keeps it too."""
+    """True of a number that the vendor promises at least: more keeps it too."""
     assumed: bool = False
-    """Whether nobody published the number: it is a guess where the sheet is silent."""
+    """True of a number that no sheet has: it is a guess."""
 
     @property
     def measurement(self) -> Measurement:

@@ -1,0 +1,97 @@
+"""Data sheets side by side: what each says, and what follows from it by arithmetic alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ssdlab.device import arithmetic, contradictions
+from ssdlab.device.given import LATENCIES, Given
+from ssdlab.device.solve import solve
+from ssdlab.device.units import BANDWIDTH, IOPS, RATIO, SIZE, TIME, Unit, text
+from ssdlab.numbers import decimal_size
+
+#: The figures of sheets by their keys, with their titles in a table, and their units.
+SAID: Mapping[str, tuple[str, Unit | None]] = {
+    "capacity": ("capacity", SIZE),
+    "interface": ("interface", None),
+    "bits": ("bits a cell", None),
+    "raw_capacity": ("raw capacity", SIZE),
+    "seq_read": ("sequential reads", BANDWIDTH),
+    "seq_write": ("sequential writes", BANDWIDTH),
+    "rand_read": ("random reads", IOPS),
+    "fresh_write": ("random writes, fresh", IOPS),
+    "rand_write": ("random writes, lasting", IOPS),
+    "rand_write_by_flash": ("the same by its flash", IOPS),
+    "read_latency": ("read latency", TIME),
+    "write_latency": ("write latency", TIME),
+    "write_amplification": ("write amplification, random", RATIO),
+    "tbw": ("endurance", SIZE),
+    "dwpd": ("drive writes a day", RATIO),
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A quantity of each sheet, in its base unit."""
+
+    key: str
+    title: str
+    unit: Unit | None
+    values: Sequence[Any]
+    """None where a sheet does not have it."""
+    stated: Sequence[bool]
+    """True where the sheet has it; else it is assumed, or follows by arithmetic."""
+
+    def shown(self, place: int) -> str:
+        """The figure of a sheet for people; `~` before what it does not say."""
+        value = self.values[place]
+        if value is None:
+            return "-"
+        if self.unit is SIZE:
+            said = decimal_size(value)
+        else:
+            said = str(value) if self.unit is None else text(self.unit, value)
+        return said if self.stated[place] else f"~{said}"
+
+
+def compared(sheets: Sequence[Given]) -> list[Line]:
+    """The lines of a table of the sheets; a line that no sheet has is left out.
+
+    Raises `InputError` for a sheet that contradicts itself.
+    """
+    followed = [_followed(given) for given in sheets]
+    lines = []
+    for key, (title, unit) in SAID.items():
+        stated = [key in given for given in sheets]
+        values = [
+            given[key] if is_stated else more.get(key)
+            for given, more, is_stated in zip(sheets, followed, stated, strict=True)
+        ]
+        if any(value is not None for value in values):
+            lines.append(Line(key, title, unit, values, stated))
+    return lines
+
+
+def _followed(given: Given) -> dict[str, Any]:
+    """Figures that the sheet does not have: assumed, or by the closed forms of its flash."""
+    contradictions.refuse(given)
+    drive = solve(given)
+    amplification = given.get("write_amplification")
+    if amplification is None:
+        amplification = arithmetic.amplification(drive.capacity / drive.physical)
+    units = max(1.0, given["rand_write_block"] / drive.flash.unit)
+    found: dict[str, Any] = {key: given[key] for key in LATENCIES}
+    found |= {
+        "bits": drive.flash.bits,
+        "raw_capacity": drive.physical,
+        "write_amplification": amplification,
+        "rand_write_by_flash": drive.flash.random_write_rate(amplification) / units,
+    }
+    a_day = given["capacity"] * 365 * given["years"]
+    if "dwpd" in given:
+        found["tbw"] = given["dwpd"] * a_day
+    if "tbw" in given:
+        found["dwpd"] = given["tbw"] / a_day
+    return found
