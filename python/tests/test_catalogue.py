@@ -94,7 +94,7 @@ def test_keys_on_the_command_line(ssdlab, refused):
     assert "called rated_cycles" in said and "ssdlab endurance" in said
     sections = ssdlab("keys").stdout
     assert "device.cleaning" in sections and len(sections.splitlines()) < 50
-    assert 'no key is about "zzz"' in refused("keys", "zzz")
+    assert 'no key matches "zzz"' in refused("keys", "zzz")
 
 
 def test_show_finds_whatever_has_that_name(ssdlab, refused):

@@ -241,7 +241,7 @@ def test_repeated_seeds_have_means_and_intervals(quick, ssdlab, small_options, t
     assert "2 designs: mean and interval of 95 % over seeds" in done.stdout
     ssdlab("report", "t.jsonl", "--out", "t.html")
     page = (tmp_path / "t.html").read_text()
-    assert "A dot is the mean over 3 seeds, its line the 95 % confidence interval." in page
+    assert "Dot: mean over 3 seeds; bar: the 95 % confidence interval." in page
     assert 'class="line r-A"' in page and "±" in page
 
 

@@ -19,9 +19,9 @@ section before its other keys apply. Within a layer a key has one value, a secti
 and the spare space one definition; contradictions are errors, as is a key that the kind does not have.
 In a sweep, `--vary` and `--set` are one layer.
 
-A key says where it applies. One that has no effect on the drive as it is, whatever its value, is refused where
-a file, `--set` or `--vary` states it. What lies below gives way: `--set suspend.program=none` switches the
-suspension of programs off, whatever a preset or a file below has of it. `ssdlab run --show` and the
+A key says where it applies. Setting a key that has no effect on this drive, in a file, `--set` or `--vary`, is an
+error. Later layers override earlier ones: `--set suspend.program=none` switches the suspension of programs off,
+whatever a preset or a file has of it. `ssdlab run --show` and the
 `experiment.toml` of `--out` list the keys in force.
 
 A file is data: a policy in Python that it names is loaded only with `--allow-code`

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from ssdlab.asking import Answer, Question
 from ssdlab.asking.lines import wrapped
-from ssdlab.choosing import Choice, Offer, reasons, tail
+from ssdlab.choosing import Choice, Offer, reasons
 from ssdlab.costing.display import dollars
 from ssdlab.numbers import decimal_size, duration
+from ssdlab.running import tail
 from ssdlab.sizing import life, life_of
 from ssdlab.sizing.display import goals_text
 

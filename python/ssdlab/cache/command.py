@@ -33,8 +33,8 @@ class Shows(ExamplesFirst, click.Group):
 def cache(ctx: click.Context, json_path: str | None) -> None:
     """Show what is kept, so that the next run starts at once: prepared drives, converted tables.
 
-    A state is found again by everything that decided it: the drive, what prepared it, the seed and
-    the version of ssdlab. Results are the same with it and without.
+    The cache key is the drive, its preparation, the seed and the version of ssdlab. Results are
+    the same with it and without.
     """
     if ctx.invoked_subcommand is not None:
         if json_path is not None:

@@ -34,7 +34,7 @@ from ssdlab.cli.options import QUIETLY, ExamplesFirst
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: an object of names by category.")
 @QUIETLY
 def list_command(what: str | None, words: tuple[str, ...], as_json: bool, quiet: bool) -> None:
-    """List everything there is to choose from: an overview, or one category with a line for
+    """List devices, workloads, policies and formats: an overview, or one category with a line for
     each entry; of devices also those that SEARCH is about."""
     chosen = catalogue.categories() if what is None else [what]
     everything = {category: catalogue.list(category) for category in chosen}
@@ -125,7 +125,7 @@ def keys(words: tuple[str, ...], as_json: bool, quiet: bool) -> None:
         hint = "; ssdlab keys has the sections"
         if (row := search.synonym(wanted)) is not None:
             hint = f"; {row.said}"
-        raise _core.InputError(f'no key is about "{wanted}"{hint}')
+        raise _core.InputError(f'no key matches "{wanted}"{hint}')
     if quiet:
         return
     if as_json:

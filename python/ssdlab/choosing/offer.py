@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ssdlab.catalogue import devices
-from ssdlab.choosing import reasons, tail
+from ssdlab.choosing import reasons
+from ssdlab.running import tail
 from ssdlab.sizing.trial import DAYS, Trial
 
 HOURS_PER_DAY = 24

@@ -61,7 +61,7 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
         "floor": Place("floor", "floor", "measure what the way to a served drive takes"),
     },
     "Reference": {
-        "list": Place("catalogue", "list_command", "everything there is to choose from"),
+        "list": Place("catalogue", "list_command", "devices, workloads, policies and formats"),
         "show": Place("catalogue", "show", "one name in detail"),
         "keys": Place("catalogue", "keys", "find a configuration key by any name for it"),
         "cache": Place("cache", "cache", "prepared drives and tables kept: show, clear"),

@@ -43,7 +43,7 @@ from ssdlab.device.units import SIZE, TIME
     help="Share of the drive that holds data before the copy, such as 60%.",
 )
 @click.option(
-    "--pause", metavar="TIME", help="Rest so long after the copy: what of the cache comes back?"
+    "--pause", metavar="TIME", help="Idle for TIME, then report how much cache recovered."
 )
 @click.option(
     "--within",

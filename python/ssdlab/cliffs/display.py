@@ -18,7 +18,7 @@ def cliff(found: Cliff, within: float | None, file: IO[str]) -> str:
     console, _ = console_for(file)
     sections: list[RenderableType] = [Text("\n".join(_sentences(found, within))), _table(found)]
     if found.scale > 1:
-        part = f"Simulated is one part in {found.scale} of each block (device.scale)."
+        part = f"Simulated at 1/{found.scale} scale (device.scale)."
         sections.append(Text(part, style="dim"))
     if found.coarse is not None:
         sections.append(Text(f"Coarse: {found.coarse}"))

@@ -77,8 +77,8 @@ def from_datasheet(
 
     Prints published and simulated figures side by side, each with its verdict (those used for
     fitting, bounds and guesses are marked), predictions for figures not in the sheet, and the
-    assumptions made. What the sheet hides is
-    varied: those figures are ranges, each with the key that decides it and the fio job that would
+    assumptions made. Figures that are not in the sheet
+    are ranges, each with the key that decides it and the fio job that would
     settle it. A sheet that contradicts itself is refused.
     """
     if template:

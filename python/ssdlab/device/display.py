@@ -127,7 +127,7 @@ def _missed(found: Sequence[Outcome]) -> list[str]:
 
 
 def _ranges(hidden: Ranges) -> RenderableType:
-    """What the sheet hides: each figure with its range, what decides it, and what settles it."""
+    """Figures that are not in the sheet, each with its range and the key that decides it."""
     table = Table(box=None, padding=(0, 1), pad_edge=False)
     table.add_column("")
     for name in "range", "measured", "decided by":
@@ -147,8 +147,8 @@ def _ranges(hidden: Ranges) -> RenderableType:
     open_ = {row.load.name: row.load for row in hidden.rows if not row.is_number}
     settled = {row.load.name for row in hidden.rows if row.measured is not None}
     lines += [it.command(hidden.block) for name, it in open_.items() if name not in settled]
-    title = Text("What the sheet hides: figures over all plausible values", style="bold")
-    head = [Text("Each is settled by its job on a drive in steady state:")] if open_ else []
+    title = Text("Not in the data sheet: range over plausible values", style="bold")
+    head = [Text("Measure each with this fio job, in steady state:")] if open_ else []
     return Group(title, table, *head, Text("\n".join(lines), style="dim"))
 
 

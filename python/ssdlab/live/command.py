@@ -115,7 +115,8 @@ STATUS_SECONDS = 1.0
 @click.option(
     "--nvme",
     metavar="URI",
-    help="Be an NVMe/TCP target at tcp://ADDRESS:PORT or unix:///PATH; exports are its namespaces.",
+    help="Serve as an NVMe/TCP target at tcp://ADDRESS:PORT or unix:///PATH; exports are its "
+    "namespaces.",
 )
 @click.option(
     "--namespaces",

@@ -115,9 +115,9 @@ def _rows(sweep: Sweep) -> Rows:
 def _what_dots_are(parameters: int, seeds: int) -> str:
     """What the dots of a figure by a parameter stand for."""
     if parameters > 1:
-        return "A dot is the mean over all other parameters, its line from the least to the most."
+        return "Dot: mean over the other parameters; bar: minimum to maximum."
     if seeds > 1:
-        return f"A dot is the mean over {seeds} seeds, its line the 95 % confidence interval."
+        return f"Dot: mean over {seeds} seeds; bar: the 95 % confidence interval."
     return ""
 
 

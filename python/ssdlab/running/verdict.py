@@ -15,6 +15,7 @@ from ssdlab import readable
 from ssdlab.charts.style import part_role
 from ssdlab.numbers import plural
 from ssdlab.results import Results, part_labels
+from ssdlab.running import tail
 from ssdlab.running.facts import Facts
 
 #: A part of the mean that matters.
@@ -277,11 +278,11 @@ def _nothing(facts: Facts) -> Verdict | None:
     ratio = facts.mean / facts.fastest if facts.fastest else 0.0
     beside = f", {readable.grouped(ratio)} times the minimum" if ratio else ""
     load = f" {facts.load().capitalize()}." if facts.load() else ""
+    slowest = f"{said} " if (said := tail.of(facts.results)) else ""
     return Verdict(
         "nothing",
-        f"Nothing limits this drive at this load: the mean latency is "
-        f"{readable.time(facts.mean)}{beside}.",
-        f"{_waits(facts)[0].upper()}{_waits(facts)[1:]} of that is waiting.{load}",
+        f"Below saturation: the mean latency is {readable.time(facts.mean)}{beside}.",
+        f"{slowest}{_waits(facts)[0].upper()}{_waits(facts)[1:]} of the mean is waiting.{load}",
     )
 
 

@@ -1,4 +1,4 @@
-"""Prose that a reader has to puzzle out, counted: in comments, docstrings, help and the pages of the docs.
+"""Prose that is hard to read, counted: in comments, docstrings, help and pages.
 
 A pattern that is reworded into its twin is a new row here.
 """

@@ -7,10 +7,11 @@ from typing import Any
 
 from ssdlab import readable
 from ssdlab.results import Results, part_labels
-from ssdlab.why.metric import FEWEST
 
 #: Bands of requests from this rank on are the tail.
 FROM = 0.99
+#: Requests of a kind below this count have no p99.
+FEWEST = 200
 NOUNS = {"all": "requests", "flush": "flushes"}
 
 
