@@ -1,4 +1,4 @@
-"""What a person has becomes a load and needs, rows come one by one, and wrong input is refused."""
+"""`ssdlab ask` makes a load and needs of files and words, streams rows, and refuses wrong input."""
 
 import json
 import shlex

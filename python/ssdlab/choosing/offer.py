@@ -34,9 +34,9 @@ class Offer:
     #: Rated drive writes a day, over five years.
     dwpd: float | None
     command: str | None
-    #: What was done so that the load fits, a sentence each.
+    #: How the load was fitted to the drive, in sentences.
     how: Sequence[str] = ()
-    #: Whether twice as many were tried, and did not help.
+    #: True if twice as many were tried, and did not help.
     is_final: bool = False
 
     @property
@@ -58,11 +58,11 @@ class Offer:
 
     @property
     def price_of_all(self) -> float:
-        """The same to order by: what has no price comes last."""
+        """`dollars` as a key to sort by: drives without a price come last."""
         return math.inf if self.dollars is None else self.dollars
 
     def ended(self) -> Offer:
-        """The same, of which more drives do not help."""
+        """A copy that says that more drives do not help."""
         return replace(self, is_final=True)
 
     @property

@@ -22,7 +22,7 @@ ONE_KIND = 0.999
 
 
 def facts(load: Load, assignments: Sequence[str]) -> tuple[Record, dict[str, Any]]:
-    """What the trace of a load holds, and the keys by which it is read. Raises `InputError`."""
+    """The statistics of a load's trace, and the keys by which it is read. Raises `InputError`."""
     from ssdlab import sources
 
     above = layers.from_options([*assignments])
