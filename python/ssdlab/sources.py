@@ -10,8 +10,6 @@ from ssdlab.layers import Layer
 
 #: Files that say what is run in a language of other programs: fio, DiskSpd, MQSim, DiskSim.
 OTHERS = (".fio", ".job", ".ini", ".diskspd", ".cmd", ".bat", ".xml", ".parv")
-#: Presets at most that a question about a part of a name has.
-MANY = 4
 
 
 def is_experiment(path: str | os.PathLike[str]) -> bool:
@@ -52,8 +50,6 @@ def from_name(section: str, name: str | os.PathLike[str], called: str | None = N
             if (path := plugins.device(name)) is not None:
                 return Layer(f"{called or '--device'} {name}", layers.from_file(path).text)
         message = _core.unknown_preset(section, name)
-        if not message.endswith("?)"):  # it asks already, for a name that is spelled almost like it
-            message += _having(section, name)
         raise InputError(message.replace(f"--{section}", called, 1) if called else message)
     if os.path.splitext(name)[1] in OTHERS:
         from ssdlab import foreign
@@ -61,13 +57,6 @@ def from_name(section: str, name: str | os.PathLike[str], called: str | None = N
         part = {"device": foreign.drive_of, "workload": foreign.load_of}[section](name)
         return (from_experiment(name) if part is None else part)[0]
     return layers.from_file(name)
-
-
-def _having(section: str, part: str) -> str:
-    """A question about the presets that have a part of a name; empty if none has, or many have."""
-    presets = [it for it, _ in _core.list(f"{section}s") or ()]
-    found = [it for it in presets if part.lower() in it]
-    return f" (did you mean {' or '.join(found)}?)" if 0 < len(found) <= MANY else ""
 
 
 def _looks_like_path(name: str) -> bool:

@@ -134,7 +134,7 @@ def test_a_group_alone_shows_its_help(group, capsys):
         (["run", "tlc-client"], "the preset of a device is given as --device tlc-client"),
         (["sweep", "mixed"], "the preset of a workload is given as --workload mixed"),
         (["run", "--device", "pm9a3"], "(did you mean samsung-pm9a3?)"),
-        (["run", "--device", "samsung-980pr"], "zeus-linear (did you mean samsung-980pro?)\n"),
+        (["run", "--device", "samsung-980pr"], "of that name (did you mean samsung-980pro?); "),
         (["run", "--device", "7450"], "(did you mean micron-7450-max or micron-7450-pro?)"),
         (["size", "--trace", "t", "--p99", "2ms", "--device", "no"], "--device no: there is no"),
         (["endurance", "no", "--class", "enterprise"], "DEVICE no: there is no device preset"),

@@ -96,6 +96,7 @@ fn mistakes_in_a_class_name_its_keys() {
     assert!(
         message.starts_with("e.toml:4: unknown key workload.classes.a.dept (did you mean depth?)")
     );
+    let message = file("[workload.classes.a]\nzzzz = 4\n");
     assert!(message.contains(keys), "{message}");
     for (text, expected) in [
         (

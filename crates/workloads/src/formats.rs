@@ -10,6 +10,7 @@
 //! lines, and must read the same as `line`; `oracle` tests and the fuzzer compare them.
 
 mod row;
+mod unknown;
 mod writing;
 
 use crate::read::head::Head;
@@ -72,22 +73,9 @@ pub(crate) fn detect(head: &Head) -> Result<&'static Format, String> {
 fn only<'a>(formats: &'a [Format], head: &Head) -> Result<&'a Format, String> {
     let claims: Vec<&Format> =
         formats.iter().filter(|row| row.detect.is_some_and(|detect| detect(head))).collect();
-    let binary = head.lines.is_empty();
     match claims[..] {
         [format] => Ok(format),
-        [] => {
-            let rows: Vec<String> = formats
-                .iter()
-                .filter(|row| matches!(row.reader, Reader::Bytes(_)) == binary)
-                .map(|row| format!("{} ({})", row.name, row.summary))
-                .collect();
-            let what = if binary { "looks like binary data, which is" } else { "the lines are" };
-            Err(format!(
-                "{what} in no known format; the formats are: {}; if it is one of them, name it \
-                 with workload.format",
-                rows.join(", ")
-            ))
-        }
+        [] => Err(unknown::explained(formats, head)),
         _ => {
             let names: Vec<&str> = claims.iter().map(|format| format.name).collect();
             let names = names.join(" or ");

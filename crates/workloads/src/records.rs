@@ -5,6 +5,7 @@
 //! others.
 
 mod ahead;
+mod doubt;
 mod producer;
 
 use crate::error::BuildError;
@@ -13,13 +14,13 @@ use crate::read::batch::{Batch, Counted};
 use crate::read::columns::Columns;
 use crate::read::decompress::{Input, decompress};
 use crate::read::faults::{broken, error_at};
-use crate::read::head::{HEAD_BYTES, Head, first_lines};
+use crate::read::head::{HEAD_BYTES, Head, first_lines, form_of};
 use crate::read::inputs::{Inputs, STANDARD_INPUT, reason};
 use crate::read::lines::Blocks;
 use crate::read::siblings;
 use crate::read::source::Opening;
 use crate::read::stated::{BlockEvent, ReadOptions};
-use crate::record::{Clock, Record, shown};
+use crate::record::{Clock, Record};
 use crate::{checks, streams};
 use ahead::Feeder;
 use engine::{Time, WorkloadError, Xoshiro256};
@@ -34,6 +35,8 @@ pub struct Records {
     clock: Clock,
     tick_ns: Option<Time>,
     is_text: bool,
+    /// Nobody has said its format, and no request has been looked at yet.
+    is_guessed: bool,
     states_responses: bool,
     feeder: Feeder,
     batch: Batch,
@@ -81,6 +84,7 @@ impl Records {
             Ok(_) => Box::new(Cursor::new(bytes.clone()).chain(input)),
         };
         let head = Head::new(&bytes, whole, options);
+        let is_guessed = format.is_none() && options.columns.is_none();
         let format = recognise(&head, name, format)
             .map_err(|problem| BuildError::Input(format!("trace {name}: {problem}")))?;
         check_stated(format, options)?;
@@ -123,6 +127,7 @@ impl Records {
             clock: own_clock.unwrap_or(format.clock),
             tick_ns,
             is_text,
+            is_guessed: is_guessed && is_text,
             states_responses,
             feeder: Feeder::new(producer, may_read_ahead),
             batch: Batch::default(),
@@ -215,7 +220,24 @@ impl Records {
         self.batch.notes.count_into(&mut self.counted, usize::MAX);
         self.given = 0;
         self.feeder.next(&mut self.batch);
+        if std::mem::take(&mut self.is_guessed)
+            && let Some(doubt) = doubt::of(&self.batch.records)
+        {
+            return Err(self.doubted(&doubt));
+        }
         self.next_record()
+    }
+
+    /// The refusal of a trace whose numbers are hardly those of its format.
+    #[cold]
+    fn doubted(&mut self, doubt: &str) -> WorkloadError {
+        self.is_over = true;
+        self.batch.give_up();
+        let (trace, format) = (&self.name, self.format.name);
+        WorkloadError(format!(
+            "trace {trace}: read as {format}, {doubt}: perhaps bytes were taken for sectors; --columns with \
+             offset=N:bytes and size=N:bytes reads them as bytes, workload.format={format} as they are"
+        ))
     }
 
     /// An error about the line or record read last.
@@ -271,24 +293,6 @@ fn recognise(
             if head.lines.is_empty() { "it begins like" } else { "the first line is like" };
         format!("{problem}; {beginning} \"{form}\" (a word is a, a number 9)")
     })
-}
-
-/// The form of a line: every word is `a` and every number `9`. What is no trace may be anything that its
-/// owner shows to nobody.
-fn form_of(line: &[u8]) -> String {
-    let mut form: Vec<u8> = Vec::new();
-    for byte in line.trim_ascii_end() {
-        let kind = match byte {
-            b'0'..=b'9' => b'9',
-            b'a'..=b'z' | b'A'..=b'Z' | 0x80.. => b'a',
-            other => *other,
-        };
-        let is_more = form.last() == Some(&kind) && matches!(kind, b'9' | b'a');
-        if !is_more {
-            form.push(kind);
-        }
-    }
-    shown(&form)
 }
 
 /// Refuses statements that the format has no use for.

@@ -66,10 +66,10 @@ fn files_that_are_no_traces_are_refused_with_what_they_are() {
         (b"\n# x\n", "trace t: there are no requests, only blank lines and comments in"),
         (
             b"\x7fELF\x02\0\0",
-            "looks like binary data, which is in no known format; the formats are: blktrace (",
+            "looks like binary data, which is in no known format; the binary ones are blktrace, ",
         ),
         (b"1.5 0 \xff 8 1\n", "it begins like \"9.9 9 a 9 9\""),
-        (b"hello world\n", "in no known format; the formats are: disksim (DiskSim ASCII"),
+        (b"hello world\n", "in no known format; the nearest are "),
         (b"hello \"world\"\n", "the first line is like \"a \\\"a\\\"\""),
         (b"root:x9y:20228:::\n", "the first line is like \"a:a9a:9:::\""),
         (&b"y ".repeat(1 << 16), &format!("the first line is like \"{}...\"", "a ".repeat(30))),

@@ -9,7 +9,7 @@ use super::run::{RunConfig, RunPartial};
 use super::section::Section;
 use super::value::Value;
 use super::window::TimelineWindow;
-use super::{depends, idle, whole};
+use super::{depends, flash, idle, whole};
 use crate::error::{InputError, RunError};
 use crate::fits;
 use devices::ssd::clean::{Cleaner, Custom};
@@ -243,7 +243,16 @@ impl Experiment {
     /// The message for a contradiction, with the place of the key that is to blame.
     pub(crate) fn blame(&self, invalid: &Invalid) -> InputError {
         let parsed = self.layers.iter().filter_map(|layer| layer.parse().ok()).collect::<Vec<_>>();
-        blame(invalid, &parsed)
+        let mut error = blame(invalid, &parsed);
+        if invalid.keys.iter().eq(["device.capacity", "device.blocks_per_plane"]) {
+            let presets = parsed.iter().filter_map(|it| Section::of(it, "device"));
+            let presets: Vec<_> = presets.filter(Section::gives_way).collect();
+            let own = device(&presets, "device").ok();
+            error.0 += &own
+                .and_then(|it| flash::kept(&self.device, &it, &self.layers))
+                .unwrap_or_default();
+        }
+        error
     }
 }
 

@@ -161,13 +161,16 @@ pub(crate) fn unknown_key(parent: &str, word: &str, kind: &str) -> String {
             known.join(", ")
         );
     }
+    // Where one is meant, the list of all would hide it.
     let near = || nearest(word, known.iter().copied());
     let mut paths: Vec<&str> =
         all.iter().flat_map(|it| &it.keys).map(|key| key.path.as_str()).collect();
     paths.sort_unstable();
     paths.dedup();
     let hint = synonyms::hint(word, Some(section), &paths)
-        .or_else(|| near().map(|near| format!(" (did you mean {near}?)")))
-        .unwrap_or_default();
-    format!("unknown key {path}{hint}; the keys of {parent} are {}", known.join(", "))
+        .or_else(|| near().map(|near| format!(" (did you mean {near}?)")));
+    match hint {
+        Some(hint) => format!("unknown key {path}{hint}"),
+        None => format!("unknown key {path}; the keys of {parent} are {}", known.join(", ")),
+    }
 }

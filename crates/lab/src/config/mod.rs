@@ -7,6 +7,7 @@ mod age;
 mod cost;
 mod depends;
 mod experiment;
+mod flash;
 mod idle;
 mod keys;
 mod layer;

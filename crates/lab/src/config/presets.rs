@@ -94,6 +94,9 @@ const WORKLOADS: &[Preset] = presets!(
     "zipf-mixed",
 );
 
+/// Presets at most that a question about a part of a name has.
+const MANY: usize = 4;
+
 /// The default of a section.
 pub(crate) const DEFAULTS: [(&str, &str); 2] = [("device", "agrawal2008"), ("workload", "mixed")];
 
@@ -164,12 +167,16 @@ pub fn unknown_preset(section: &str, name: &str) -> InputError {
 }
 
 pub(crate) fn unknown(section: &str, name: &str) -> String {
-    let names: Vec<&str> = of(section).iter().map(|preset| preset.name).collect();
-    let hint = nearest(name, names.iter().copied())
-        .map(|near| format!(" (did you mean {near}?)"))
-        .unwrap_or_default();
+    let names = || of(section).iter().map(|preset| preset.name);
+    let part = name.to_lowercase();
+    let having: Vec<&str> = names().filter(|it| it.contains(&part)).collect();
+    let meant = match nearest(name, names()) {
+        Some(near) => near.to_owned(),
+        None if (1..=MANY).contains(&having.len()) => having.join(" or "),
+        None => String::new(),
+    };
+    let hint = if meant.is_empty() { meant } else { format!(" (did you mean {meant}?)") };
     format!(
-        "there is no {section} preset or file of that name; presets: {}{hint}",
-        names.join(", ")
+        "there is no {section} preset or file of that name{hint}; `ssdlab list {section}s` shows the presets"
     )
 }

@@ -43,6 +43,12 @@ impl Batch {
         self.end = None;
     }
 
+    /// Forgets the requests, behind which none follow.
+    pub(crate) fn give_up(&mut self) {
+        self.clear();
+        self.end = Some(Ok(()));
+    }
+
     /// Adds a request that came from there.
     #[inline]
     pub(crate) fn push(&mut self, record: Record, mark: u64) {

@@ -4,6 +4,7 @@
 //! head that is no text has no lines.
 
 use super::stated::ReadOptions;
+use crate::record::shown;
 
 /// How many lines with data a format may look at to recognise itself.
 const LINES: usize = 16;
@@ -101,4 +102,22 @@ pub(crate) fn comma_fields(line: &str) -> Vec<&str> {
 /// The fields between blanks.
 pub(crate) fn blank_fields(line: &str) -> Vec<&str> {
     line.split_ascii_whitespace().collect()
+}
+
+/// The form of a line: every word is `a` and every number `9`. What is no trace may be anything that its
+/// owner shows to nobody.
+pub(crate) fn form_of(line: &[u8]) -> String {
+    let mut form: Vec<u8> = Vec::new();
+    for byte in line.trim_ascii_end() {
+        let kind = match byte {
+            b'0'..=b'9' => b'9',
+            b'a'..=b'z' | b'A'..=b'Z' | 0x80.. => b'a',
+            other => *other,
+        };
+        let is_more = form.last() == Some(&kind) && matches!(kind, b'9' | b'a');
+        if !is_more {
+            form.push(kind);
+        }
+    }
+    shown(&form)
 }

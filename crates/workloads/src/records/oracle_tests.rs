@@ -5,6 +5,7 @@
 use super::*;
 use crate::formats::tests::stated;
 use crate::read::head::is_data;
+use crate::record::shown;
 use crate::record::{Line, LineError};
 use engine::{Op, Random};
 use proptest::prelude::*;

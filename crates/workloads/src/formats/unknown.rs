@@ -1,0 +1,79 @@
+//! What is said of a file that no format recognises.
+
+use super::{Format, Reader};
+use crate::read::head::{Head, first_lines, form_of};
+
+/// Formats that are named.
+const NEAREST: usize = 3;
+
+/// What begins a file that is no trace, or stands in its beginning, and what to do with such a file.
+const OTHERS: [(&[&str], &str); 5] = [
+    (
+        &["{", "\"fio version\""],
+        "results of fio, which no trace can be made of: `ssdlab ask FILE` reads them, and `fio --write_iolog=TRACE` records a trace",
+    ),
+    (
+        &["{", "\"experiment\"", "\"schema\""],
+        "results of ssdlab: `ssdlab run FILE` repeats the experiment",
+    ),
+    (&["{", "percentage_used"], "what a drive says of its wear: `ssdlab ask FILE` reads it"),
+    (&["[global]"], "a job file of fio: `ssdlab run FILE` runs it"),
+    (
+        &["{"],
+        "JSON, and no trace is: one request a line, with --columns to say which column is what",
+    ),
+];
+/// What begins an experiment.
+const SECTIONS: [&str; 3] = ["[device", "[workload", "[run"];
+
+/// Why no format recognises a file: what it is, or the formats whose lines are most like its first one.
+pub fn explained(formats: &[Format], head: &Head) -> String {
+    let rows = |binary: bool| {
+        formats.iter().filter(move |row| matches!(row.reader, Reader::Bytes(_)) == binary)
+    };
+    let Some(first) = head.lines.first() else {
+        let names: Vec<&str> = rows(true).map(|row| row.name).collect();
+        return format!(
+            "looks like binary data, which is in no known format; the binary ones are {}: name one with \
+             workload.format",
+            names.join(", ")
+        );
+    };
+    let text = String::from_utf8_lossy(head.bytes);
+    let is = |marks: &[&str]| head.starts(marks[0]) && marks.iter().all(|it| text.contains(it));
+    if let Some((_, what)) = OTHERS.iter().find(|(marks, _)| is(marks)) {
+        return format!("this is {what}");
+    }
+    if SECTIONS.iter().any(|it| head.starts(it)) {
+        return "this is an experiment: `ssdlab run FILE` runs it".to_owned();
+    }
+    let form = form_of(first.as_bytes());
+    let likeness = |row: &Format| {
+        let sample = (row.sample)();
+        let lines = first_lines(&sample, true).into_iter();
+        lines.map(|line| likeness_of(&form_of(line), &form)).fold(0.0, f64::max)
+    };
+    let mut near: Vec<_> = rows(false).map(|row| (likeness(row), row)).collect();
+    near.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let near: Vec<_> =
+        near[..NEAREST].iter().map(|(_, row)| format!("{} ({})", row.name, row.summary)).collect();
+    format!(
+        "the lines are in no known format; the nearest are {}; name the format (workload.format), or the columns \
+         (--columns)",
+        near.join(", ")
+    )
+}
+
+/// How much alike two texts are, from 0 to 1: the share of letters that need not change to make one of the other.
+fn likeness_of(one: &str, other: &str) -> f64 {
+    let mut changes: Vec<usize> = (0..=other.len()).collect();
+    for (row, a) in one.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut changes[0], row + 1);
+        for (column, b) in other.bytes().enumerate() {
+            let best =
+                (diagonal + usize::from(a != b)).min(changes[column].min(changes[column + 1]) + 1);
+            diagonal = std::mem::replace(&mut changes[column + 1], best);
+        }
+    }
+    1.0 - changes[other.len()] as f64 / one.len().max(other.len()).max(1) as f64
+}
