@@ -55,8 +55,11 @@ pub fn explained(formats: &[Format], head: &Head) -> String {
     };
     let mut near: Vec<_> = rows(false).map(|row| (likeness(row), row)).collect();
     near.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let near: Vec<_> =
-        near[..NEAREST].iter().map(|(_, row)| format!("{} ({})", row.name, row.summary)).collect();
+    let near: Vec<_> = near
+        .iter()
+        .take(NEAREST)
+        .map(|(_, row)| format!("{} ({})", row.name, row.summary))
+        .collect();
     format!(
         "the lines are in no known format; the nearest are {}; name the format (workload.format), or the columns \
          (--columns)",

@@ -269,6 +269,7 @@ fn a_shift_aligns_and_misaligned_requests_are_counted() {
     let (all, reader) = replay(text, &options, 1000);
     assert_eq!(sectors(&all), [64, 72, 65]);
     assert_eq!(reader.notices(), [("shifted_requests", 3), ("misaligned_requests", 1)]);
+    let options = Trace { format: Some("disksim".to_owned()), ..options };
     let error = fails("1.0 0 18446744073709551615 8 1\n", &options, 1000);
     assert!(error.contains("ends beyond"), "{error}");
 }
