@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms on which a prepared state depends.
-const ROOMS: [&str; 6] = ["engine", "options", "memory", "devices", "workloads", "lab"];
+const ROOMS: [&str; 9] =
+    ["engine", "options", "memory", "ssd", "disk", "service_law", "devices", "workloads", "lab"];
 
 fn main() {
     let own = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));

@@ -4,42 +4,16 @@
 //! clock, opens no file and knows nothing of workloads. Each kind is one module with its own config
 //! section and one row in the table below.
 
-// Its macro is used by all that follow.
-#[macro_use]
-#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
-mod kit;
-
 #[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 pub mod array;
-mod array_report;
-#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
-mod building;
 #[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 pub mod cache;
 #[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
 pub mod commands;
-mod device_kind;
-#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
-pub mod disk;
-pub mod energy;
-pub mod latency;
-pub mod law;
-mod looks;
-mod model;
-#[expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
-pub mod ssd;
-mod together;
 
-pub use array_report::{ArrayReport, HoleReport, RebuildReport, StripeWrites};
-pub use building::{Tick, Unbuilt};
-pub use device_kind::DeviceKind;
-pub use energy::EnergyReport;
-pub use kit::arbitration::{QueueAccount, QueueClass};
-pub use kit::memory::MOST_MEMORY;
-pub use looks::{BlockLook, DriveLook, Looks, UNKNOWN_STREAM, UNREADABLE};
-pub use model::{Cleans, Examine, Model, Persist, Prepare};
 pub use ssd::clean::Supplied;
-pub use together::{Job, Run, Writes};
+pub use ssd::device::*;
+pub use {disk, service_law as law, ssd};
 
 use array::ArrayConfig;
 use cache::CacheConfig;

@@ -4,13 +4,13 @@ use super::redundancy::{
     Failures, HoleRule, ReadCopy, Rebuild, Redundancy, Rotation, Shares, WriteRule,
 };
 use crate::DeviceConfig;
-use crate::kit::config::Duplex;
-use crate::ssd::snapshot::ARRAY_KEY;
 use options::{
     Bandwidth, Duration, Invalid, KeyInfo, Setting, Size, Values, choices, conditions, options,
 };
 use serde::de::IgnoredAny;
 use serde::{Serialize, Serializer};
+use ssd::device::kit::config::Duplex;
+use ssd::snapshot::ARRAY_KEY;
 
 /// Members at most: more than any controller has ports.
 pub(super) const MOST_MEMBERS: u32 = 1024;

@@ -2,11 +2,11 @@
 //!
 //! It knows nothing of members: it says which request has reached them, and is told of each part that is done.
 
-use crate::kit::config::HostLink;
-use crate::kit::link::{Link, TRIM_BYTES, Turn};
-use crate::kit::slots::{Slot, Slots};
-use crate::latency::{HOST_LINK, UNIT_WAIT};
 use engine::{Breakdown, Completion, Op, Request, Status, Time};
+use ssd::device::kit::config::HostLink;
+use ssd::device::kit::link::{Link, TRIM_BYTES, Turn};
+use ssd::device::kit::slots::{Slot, Slots};
+use ssd::device::latency::{HOST_LINK, UNIT_WAIT};
 
 /// A request of the host, from its arrival to its answer.
 #[derive(Debug, Clone, Copy)]

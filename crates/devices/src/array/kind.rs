@@ -2,9 +2,9 @@
 
 use super::config::of_member;
 use super::{Array, ArrayConfig, CleaningTogether, Redundancy};
-use crate::ssd::config::PolicyName;
 use crate::{DeviceConfig, DeviceKind, Model, Supplied, Tick, Unbuilt};
 use options::Invalid;
+use ssd::config::PolicyName;
 
 /// Why data of an array with redundancy do not age: it would hand on, and rebuild from, what its members lost.
 pub const NOT_RECONSTRUCTED: &str =

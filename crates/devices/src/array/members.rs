@@ -7,8 +7,8 @@ use super::due::Due;
 use super::raid::message::{Issue, Purpose, Span};
 use super::steering::Steering;
 use crate::Model;
-use crate::kit::slots::{Slot, Slots};
 use engine::{Breakdown, Completion, Device, Op, Outlook, Request, Status, Time};
+use ssd::device::kit::slots::{Slot, Slots};
 
 /// Rows of a member that holds all of them.
 const ALL: u64 = u64::MAX;

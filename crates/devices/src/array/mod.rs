@@ -33,8 +33,6 @@ pub use redundancy::{
     Failures, HoleRule, ReadCopy, Rebuild, RebuildPartial, Redundancy, Rotation, Shares, WriteRule,
 };
 
-use crate::kit::config::HostLink;
-use crate::kit::slots::Slot;
 use crate::{Model, Supplied, Tick, Unbuilt};
 use clock::{Clock, Event};
 use config::MOST_MEMBERS;
@@ -44,6 +42,8 @@ use members::Members;
 use options::Invalid;
 use raid::{Desk, Raid};
 use spread::Spread;
+use ssd::device::kit::config::HostLink;
+use ssd::device::kit::slots::Slot;
 use steering::Steering;
 
 /// Devices behind one controller.

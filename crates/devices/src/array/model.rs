@@ -3,15 +3,15 @@
 use super::config::in_member;
 use super::kind::NOT_RECONSTRUCTED;
 use super::{Array, Body, Layout, report};
-use crate::array_report::ArrayReport;
-use crate::disk::DiskReport;
-use crate::energy::EnergyReport;
-use crate::ssd::media::Age;
-use crate::ssd::snapshot::{ARRAY_KEY, compare};
-use crate::ssd::timeline::{Timeline, Window};
-use crate::ssd::{PageTable, Room, Snapshot, SsdReport};
+use crate::ArrayReport;
 use crate::{Examine, Looks, Model, Persist, Prepare, Run, Writes};
+use disk::DiskReport;
 use engine::{Device, Op, Request, Status, Time};
+use ssd::device::energy::EnergyReport;
+use ssd::media::Age;
+use ssd::snapshot::{ARRAY_KEY, compare};
+use ssd::timeline::{Timeline, Window};
+use ssd::{PageTable, Room, Snapshot, SsdReport};
 
 impl Prepare for Array {
     fn preparable_pages(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! The accounts of an array's members as one.
 
-use crate::ssd::power::PowerReport;
-use crate::ssd::{
+use ssd::power::PowerReport;
+use ssd::{
     LifetimeReport, Milestone, REMAINING_STEPS, SpareReport, SsdReport, UnitReport, WearMap,
     WearReport,
 };

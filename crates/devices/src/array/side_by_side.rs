@@ -1,7 +1,7 @@
 //! Preparing members side by side: they share nothing, so each thread has some of them.
 
 use super::{Array, Body, Layout};
-use crate::together::{Job, Run, Writes};
+use crate::{Job, Run, Writes};
 use crate::{Model, Prepare};
 
 /// On which member a page lies, and where there.

@@ -3,9 +3,9 @@
 use super::hints::Hints;
 use super::ranges::Ranges;
 use crate::DeviceConfig;
-use crate::law::LawConfig;
 use engine::SECTOR_BYTES;
 use options::{Duration, Invalid, Maybe, Size, choices, conditions, options};
+use service_law::LawConfig;
 use std::ops::Range;
 
 /// Lines at most: each takes 60 bytes of memory.

@@ -17,12 +17,12 @@ use super::requests::Requests;
 use super::streams::Streams;
 use super::table::State;
 use crate::Model;
-use crate::kit::slots::{Slot, Slots};
-use crate::latency::FAST;
 use engine::{
     Breakdown, Completion, Device, Followed, Lba, Op, Request, SECTOR_BYTES, Status, Time,
 };
 use options::Invalid;
+use ssd::device::kit::slots::{Slot, Slots};
+use ssd::device::latency::FAST;
 use std::ops::Range;
 
 /// A fast device in front of another. Its fields are both of them, what it knows of lines, and what is under way.

@@ -3,8 +3,7 @@
 //! These are the commands of ATA's non-volatile cache: lines are added to the pinned set or removed from it, and what is
 //! dirty is written back.
 
-use crate::kit::said::{Said, Saying};
-use options::{Values, text_setting};
+use ssd::device::kit::said::{Said, Saying};
 
 /// What a request says of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +17,8 @@ pub enum Hint {
 }
 
 impl Saying for Hint {
+    const EXPECTED: &str =
+        "handles and what they say, such as \"1: pin, 2: unpin, 3: flush\"; or \"none\"";
     const KIND: &str = "hint";
     const ALL: &[(Hint, &str)] =
         &[(Hint::Pin, "pin"), (Hint::Unpin, "unpin"), (Hint::Flush, "flush")];
@@ -25,11 +26,6 @@ impl Saying for Hint {
 
 /// What handles mean, by number.
 pub type Hints = Said<Hint>;
-
-text_setting!(
-    Hints: "handles and what they say, such as \"1: pin, 2: unpin, 3: flush\"; or \"none\"",
-    Values::Pattern(Hints::pattern())
-);
 
 #[cfg(test)]
 mod tests {

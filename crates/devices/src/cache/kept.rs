@@ -4,8 +4,8 @@
 //! has been so since the beginning. A list that was read from a file may hold anything; whoever takes it up checks it.
 
 use crate::Model;
-use crate::ssd::snapshot::compare;
-use crate::ssd::{Room, Snapshot};
+use ssd::snapshot::compare;
+use ssd::{Room, Snapshot};
 
 /// Of each device, the word in the keys.
 const NAMES: [&str; 2] = ["fast", "backing"];

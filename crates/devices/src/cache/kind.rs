@@ -3,9 +3,9 @@
 use super::config::{CacheConfig, Mode, Recovery};
 use super::device::Cache;
 use super::tiers::Tiers;
-use crate::ssd::config::PolicyName;
 use crate::{DeviceKind, Model, Supplied, Tick, Unbuilt};
 use options::Invalid;
+use ssd::config::PolicyName;
 
 /// The error of a device within, in the keys of its section.
 fn within(name: &str) -> impl Fn(Invalid) -> Invalid {

@@ -3,32 +3,13 @@
 //! nothing. It is kept where the power of a cache may go.
 
 use super::Side;
+use crate::CachePower;
 use engine::{Random, Xoshiro256};
-use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Stream of randomness: what is left of writes that were under way.
 const CUT_STREAM: u64 = 50;
-
-/// What power cuts came to, as far as it concerns both devices together. Lines are counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct CachePower {
-    /// Power cuts.
-    pub cuts: u64,
-    /// Durable lines that were not there.
-    pub durable_lost: u64,
-    /// Answered lines that were lost: no flush had come.
-    pub acknowledged_lost: u64,
-    /// Writes without an answer that were there.
-    pub unacknowledged_kept: u64,
-    /// Those that were not.
-    pub unacknowledged_lost: u64,
-    /// Lines of which a copy in the cache was not what the backing device had.
-    pub stale: u64,
-    /// Lines that were in the cache after the last cut.
-    pub lines_kept: u64,
-}
 
 /// A version of a line. Versions count up over all lines; 0 is what was there in the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

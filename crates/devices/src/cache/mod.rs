@@ -61,13 +61,12 @@ mod tiers;
 mod tiers_model;
 mod untimed;
 
+pub use crate::{CachePower, CacheReport, Latencies, Means};
 pub use config::{
     CacheConfig, CachePartial, Destage, DestagePartial, Mode, Policy, Recovery, Tier, TierPartial,
 };
 pub use hints::{Hint, Hints};
-pub use ledger::CachePower;
 pub use ranges::Ranges;
-pub use report::{CacheReport, Latencies, Means};
 
 /// One of the two devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

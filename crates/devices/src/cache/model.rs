@@ -5,14 +5,14 @@ use super::device::Cache;
 use super::kept;
 use super::lists::NONE;
 use super::replacement::Replacement;
-use super::report::{self, CacheReport};
+use super::report;
 use super::table::State;
-use crate::disk::DiskReport;
-use crate::energy::EnergyReport;
-use crate::ssd::timeline::{Timeline, Window};
-use crate::ssd::{PageTable, Room, Snapshot, SsdReport};
-use crate::{ArrayReport, Cleans, Examine, Looks, Model, Persist, Prepare};
+use crate::{ArrayReport, CacheReport, Cleans, Examine, Looks, Model, Persist, Prepare};
+use disk::DiskReport;
 use engine::{Device, Lba, Op, Request, SECTOR_BYTES, Status, Time};
+use ssd::device::energy::EnergyReport;
+use ssd::timeline::{Timeline, Window};
+use ssd::{PageTable, Room, Snapshot, SsdReport};
 
 impl Cleans for Cache {}
 
@@ -255,7 +255,7 @@ impl Examine for Cache {
             lines: u64::from(self.shape.slots),
             lines_used,
             lines_dirty,
-            hints: self.has_hints().then(|| report::HintsReport {
+            hints: self.has_hints().then(|| crate::HintsReport {
                 lines_pinned: self.places.held_lines(),
                 pinned: counts.pinned,
                 unpinned: counts.unpinned,

@@ -6,8 +6,8 @@ use super::ledger::{Ledger, Version};
 use super::lists::{NONE, Slot as LineSlot};
 use super::planted::Slip;
 use crate::Model;
-use crate::kit::slots::{Slot, Slots};
 use engine::{Completion, Handle, Lba, Op, Request, Status, Time};
+use ssd::device::kit::slots::{Slot, Slots};
 use std::ops::Range;
 
 /// For what a device was asked.

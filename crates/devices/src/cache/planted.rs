@@ -1,7 +1,7 @@
 //! Mistakes that can be planted, to verify that the search for lost lines finds them. Without the feature `planted`,
 //! which no product has, there are none.
 
-planted! {
+ssd::planted! {
     /// A mistake in what a cache does about power cuts.
     pub enum Slip {
         /// A line is clean when the backing device has answered, though that has not flushed.

@@ -3,9 +3,9 @@
 
 use super::Side;
 use super::report::Kind;
-use crate::kit::slots::{Slot, Slots};
-use crate::latency::{BACKING, BUFFER, FAST, UNIT_WAIT};
 use engine::{Breakdown, Completion, Op, Request, Status, Time};
+use ssd::device::kit::slots::{Slot, Slots};
+use ssd::device::latency::{BACKING, BUFFER, FAST, UNIT_WAIT};
 use std::collections::VecDeque;
 use std::ops::Range;
 

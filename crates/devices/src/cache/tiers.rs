@@ -8,16 +8,17 @@ use super::Side;
 use super::config::{CacheConfig, Extents, Recovery};
 use super::heat::Heat;
 use super::kept::Kept;
-use super::ledger::{CachePower, Found, Ledger, Version};
+use super::ledger::{Found, Ledger, Version};
 use super::planted::Slip;
 use super::report::{Counts, Kind};
+use crate::CachePower;
 use crate::Model;
-use crate::kit::slots::{Slot, Slots};
-use crate::latency::{BACKING, FAST, UNIT_WAIT};
 use engine::{
     Breakdown, Completion, Device, Followed, Lba, Op, Request, SECTOR_BYTES, Status, Time,
 };
 use options::Invalid;
+use ssd::device::kit::slots::{Slot, Slots};
+use ssd::device::latency::{BACKING, FAST, UNIT_WAIT};
 use std::collections::VecDeque;
 use std::ops::Range;
 

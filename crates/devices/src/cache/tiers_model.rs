@@ -2,14 +2,14 @@
 
 use super::config::{Extents, Mode};
 use super::kept;
-use super::report::{self, CacheReport};
+use super::report;
 use super::tiers::Tiers;
-use crate::disk::DiskReport;
-use crate::energy::EnergyReport;
-use crate::ssd::timeline::{Timeline, Window};
-use crate::ssd::{PageTable, Room, Snapshot, SsdReport};
-use crate::{ArrayReport, Cleans, Examine, Looks, Model, Persist, Prepare};
+use crate::{ArrayReport, CacheReport, Cleans, Examine, Looks, Model, Persist, Prepare};
+use disk::DiskReport;
 use engine::{Device, Lba, Op, Request, SECTOR_BYTES, Status, Time};
+use ssd::device::energy::EnergyReport;
+use ssd::timeline::{Timeline, Window};
+use ssd::{PageTable, Room, Snapshot, SsdReport};
 
 impl Cleans for Tiers {}
 

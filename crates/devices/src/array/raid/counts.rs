@@ -2,7 +2,7 @@
 
 use super::Raid;
 use crate::array::members::Members;
-use crate::array_report::{ArrayReport, RebuildReport, StripeWrites};
+use crate::{ArrayReport, RebuildReport, StripeWrites};
 use engine::{SECTOR_BYTES, Time};
 
 impl Raid {

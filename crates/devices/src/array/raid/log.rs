@@ -7,8 +7,8 @@
 use super::message::Place;
 use crate::array::ArrayConfig;
 use crate::array::redundancy::HoleRule;
-use crate::kit::slots::Slot;
 use engine::SECTOR_BYTES;
+use ssd::device::kit::slots::Slot;
 use std::collections::VecDeque;
 
 /// Sectors of a header, and of the blocks of which room is given out.

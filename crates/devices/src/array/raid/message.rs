@@ -1,7 +1,7 @@
 //! What the machines of an array with redundancy tell each other, and the words in which they do.
 
-use crate::kit::slots::Slot;
 use engine::{Breakdown, Request, Status, Time};
+use ssd::device::kit::slots::Slot;
 
 /// No operation, no request.
 pub const NONE: Slot = Slot::MAX;

@@ -37,8 +37,6 @@ use super::clock::{Clock, Event};
 use super::front::Front;
 use super::members::{Members, Part};
 use crate::Model;
-use crate::kit::slots::Slot;
-use crate::latency::UNIT_WAIT;
 use engine::{Breakdown, Completion, Device, Op, Request, Status, Time, Xoshiro256};
 use geometry::Geometry;
 use log::Log;
@@ -49,6 +47,8 @@ use plans::Plans;
 use rebuilds::Rebuilds;
 use recovery::{Pace, Recovery};
 use sight::Sight;
+use ssd::device::kit::slots::Slot;
+use ssd::device::latency::UNIT_WAIT;
 use stripes::Stripes;
 
 /// The stream of the lots that choose a copy.

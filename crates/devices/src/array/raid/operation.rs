@@ -3,9 +3,9 @@
 use super::message::{Kind, NONE, Place, Purpose, Span, Start, span};
 use super::stripes::{Claim, Use};
 use crate::array::redundancy::{HoleRule, ReadCopy, WriteRule};
-use crate::kit::slots::Slot;
-use crate::latency::UNIT_WAIT;
 use engine::{Breakdown, Handle, Request, Status, Time};
+use ssd::device::kit::slots::Slot;
+use ssd::device::latency::UNIT_WAIT;
 
 /// What of the keys decides how it is read and written.
 #[derive(Debug, Clone, Copy)]

@@ -4,8 +4,8 @@
 use super::message::Span;
 use super::sight::Sight;
 use super::{Desk, Raid};
-use crate::kit::slots::Slot;
 use engine::{Completion, Lba, Op, Request};
+use ssd::device::kit::slots::Slot;
 
 /// Marks the number of a request that was passed on; the rest is that of the host's request.
 const PASSED: Slot = 1 << 31;

@@ -10,8 +10,8 @@ use super::sight::Sight;
 use super::symbolic;
 use crate::array::clock::Event;
 use crate::array::members::Members;
-use crate::kit::slots::Slot;
 use engine::Completion;
+use ssd::device::kit::slots::Slot;
 use std::collections::BTreeMap;
 
 impl Raid {

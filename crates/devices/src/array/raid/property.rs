@@ -3,10 +3,10 @@
 use super::symbolic::Shadow;
 use crate::array::clock::Event;
 use crate::array::{Array, ArrayConfig, Redundancy, Rotation, WriteRule};
-use crate::law::{LawConfig, Pattern};
 use crate::{DeviceConfig, DeviceKind as _};
 use engine::{Device as _, Lba, Op, Random as _, Request, Time, Xoshiro256};
 use options::{Choice as _, Size};
+use service_law::{LawConfig, Pattern};
 
 const SECTOR: u64 = 512;
 const CHUNK: u64 = 4;

@@ -5,8 +5,8 @@
 //! does not know.
 
 use super::recovery::Pace;
-use crate::kit::slots::Slot;
 use engine::Time;
+use ssd::device::kit::slots::Slot;
 use std::ops::Range;
 
 /// How far the rebuild of a member is.

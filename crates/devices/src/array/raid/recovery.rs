@@ -7,11 +7,11 @@
 use super::geometry::Geometry;
 use super::message::{Place, Span};
 use super::torn::{Cut, Dirt};
+use crate::HoleReport;
 use crate::array::ArrayConfig;
 use crate::array::clock::Event;
 use crate::array::members::Members;
 use crate::array::redundancy::{HoleRule, Redundancy};
-use crate::array_report::HoleReport;
 use engine::{Random as _, SECTOR_BYTES, Time, Xoshiro256};
 use options::{Bandwidth, Invalid, Size};
 use std::collections::BTreeMap;

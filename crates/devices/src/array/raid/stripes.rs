@@ -4,7 +4,7 @@
 //! those that are leave. Writes that wait behind one another and are contiguous may be done as one.
 
 use super::message::{Message, NONE};
-use crate::kit::slots::Slot;
+use ssd::device::kit::slots::Slot;
 
 /// What an operation does to its stripe, as far as others are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use super::sight::Sight;
 use crate::array::members::Part;
 use crate::array::redundancy::HoleRule;
 use crate::array::{Array, Body};
-use crate::kit::slots::Slot;
 use engine::{Op, Request};
+use ssd::device::kit::slots::Slot;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What an array did.

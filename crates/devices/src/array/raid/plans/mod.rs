@@ -21,9 +21,9 @@ use super::sight::Sight;
 use super::stripes::Claim;
 use super::torn::Cut;
 use crate::array::members::Part;
-use crate::kit::slots::{Slot, Slots};
 use engine::{Completion, Lba, Op, Request, Time, Xoshiro256};
 use reads::Reading;
+use ssd::device::kit::slots::{Slot, Slots};
 
 pub use cuts::CutPart;
 #[cfg(test)]

@@ -9,10 +9,10 @@ use crate::array::raid::recovery::{Pace, Recovery};
 use crate::array::raid::stripes::Use;
 use crate::array::redundancy::{HoleRule, ReadCopy, Redundancy, WriteRule};
 use crate::array::steering::Steering;
-use crate::latency::UNIT_WAIT;
-use crate::law::LawConfig;
 use engine::{Breakdown, Status};
 use options::{Bandwidth, Size};
+use service_law::LawConfig;
+use ssd::device::latency::UNIT_WAIT;
 
 /// Chunks of eight sectors on four members.
 struct Table {

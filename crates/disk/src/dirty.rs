@@ -1,0 +1,94 @@
+//! Data that have been answered and are not on the disk: where they belong, and which are written next.
+
+use super::mechanics::Mechanics;
+use super::spots::{Coming, From, Order, Spot, Spots};
+use ssd::device::kit::slots::Slot;
+
+/// Consecutive sectors in a segment that are not on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dirty {
+    pub segment: usize,
+    pub sector: u64,
+    pub end: u64,
+}
+
+/// All of them, by segment and in the order of the disk.
+#[derive(Debug, Clone)]
+pub struct Dirties {
+    spots: Spots,
+    /// By segment, the sector after its last; 0 where it has none of them.
+    ends: Vec<u64>,
+    arrivals: u64,
+}
+
+impl Dirties {
+    /// None, of so many segments.
+    pub fn new(segments: usize) -> Dirties {
+        Dirties { spots: Spots::default(), ends: memory::zeroed(segments), arrivals: 0 }
+    }
+
+    pub fn len(&self) -> usize {
+        self.spots.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.spots.is_empty()
+    }
+
+    /// The segment, the oldest of several, that has the data before a range, and room for those of the range.
+    pub fn before(&self, sector: u64, end: u64, size: u64) -> Option<usize> {
+        let near = self.spots.within(end.saturating_sub(size), sector);
+        let near = near.map(|place| self.spots.spot(place));
+        let joins = near.filter(|spot| self.ends[spot.slot as usize] == sector);
+        joins.min_by_key(|spot| self.spots.age(spot)).map(|spot| spot.slot as usize)
+    }
+
+    /// Takes out what lies in a range, and tells the segments.
+    pub fn supersede(&mut self, sector: u64, end: u64, mut tell: impl FnMut(usize)) {
+        let within = self.spots.within(sector, end);
+        for place in within.rev() {
+            let segment = self.spots.spot(place).slot as usize;
+            if self.ends[segment] <= end {
+                tell(self.remove(place).segment);
+            }
+        }
+    }
+
+    /// Data of a segment have come: those that follow the ones that it has, or all of it.
+    pub fn add(&mut self, Dirty { segment, sector, end }: Dirty, mechanics: &Mechanics) {
+        if self.ends[segment] == 0 {
+            self.arrivals += 1;
+            let place = mechanics.geometry.place(sector);
+            let (age, slot) = (self.arrivals, segment as Slot);
+            let coming = Coming { sector, age, slot, is_write: true, is_free: false };
+            self.spots.insert(coming, &place);
+        }
+        self.ends[segment] = end;
+    }
+
+    /// Whether there is any but that in a segment to which data are being added.
+    pub fn has_other(&self, filling: Option<usize>) -> bool {
+        self.len() > usize::from(filling.is_some_and(|segment| self.ends[segment] > 0))
+    }
+
+    /// Takes out what is written next, of [others](Dirties::has_other) than the segment to which data are being
+    /// added.
+    pub fn take(
+        &mut self,
+        filling: Option<usize>,
+        order: &mut Order,
+        from: From,
+        mechanics: &Mechanics,
+    ) -> Dirty {
+        let filling = filling.filter(|segment| self.ends[*segment] > 0);
+        let except = filling.map(|segment| segment as Slot);
+        let place = order.choose(&self.spots, except, from, mechanics);
+        self.remove(place)
+    }
+
+    fn remove(&mut self, place: usize) -> Dirty {
+        let Spot { slot, sector, .. } = self.spots.remove(place);
+        let segment = slot as usize;
+        Dirty { segment, sector, end: std::mem::take(&mut self.ends[segment]) }
+    }
+}

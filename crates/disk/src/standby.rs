@@ -1,0 +1,102 @@
+//! A disk that stops when it is idle. It costs no events: whether it has stopped follows from when it was used last, and
+//! is asked when the heads are needed.
+
+use super::config::DiskConfig;
+use engine::Time;
+use ssd::device::DiskReport;
+
+/// Whether the spindle turns.
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_field_names, reason = "the time in standby, as results call it")]
+pub struct Standby {
+    /// Idle time after which it stops, if it does.
+    after: Option<Time>,
+    spin_up: Time,
+    /// Until when the disk was used.
+    used: Time,
+    /// When counting began.
+    since: Time,
+    standby: Time,
+    spin_ups: u64,
+}
+
+impl Standby {
+    pub fn new(config: &DiskConfig) -> Standby {
+        Standby {
+            after: config.standby.after.ns(),
+            spin_up: config.standby.spin_up.ns(),
+            used: 0,
+            since: 0,
+            standby: 0,
+            spin_ups: 0,
+        }
+    }
+
+    /// Since when it stands, if it does at an instant.
+    fn stands_since(&self, now: Time) -> Option<Time> {
+        self.after.map(|after| self.used + after).filter(|stops| *stops < now)
+    }
+
+    /// It was used up to an instant: as long as it turns, it goes on turning.
+    pub fn use_until(&mut self, end: Time) {
+        if self.stands_since(end).is_none() {
+            self.used = self.used.max(end);
+        }
+    }
+
+    /// The heads are needed from an instant on. Returns when the disk turns.
+    pub fn wake(&mut self, from: Time) -> Time {
+        let Some(stops) = self.stands_since(from) else {
+            self.used = self.used.max(from);
+            return from;
+        };
+        self.standby += from.saturating_sub(stops.max(self.since));
+        self.spin_ups += 1;
+        self.used = from + self.spin_up;
+        self.used
+    }
+
+    /// Counts from zero.
+    pub fn reset(&mut self, now: Time) {
+        (self.standby, self.spin_ups, self.since) = (0, 0, now);
+    }
+
+    /// How long it stood until an instant, and how long it took to turn again.
+    pub fn times(&self, end: Time) -> (Time, Time) {
+        let now =
+            self.stands_since(end).map_or(0, |stops| end.saturating_sub(stops.max(self.since)));
+        (self.standby + now, self.spin_ups * self.spin_up)
+    }
+
+    /// Puts it into a report.
+    pub fn report(&self, end: Time, report: DiskReport) -> DiskReport {
+        DiskReport {
+            stops: self.after.is_some(),
+            standby_ns: self.times(end).0,
+            spin_ups: self.spin_ups,
+            ..report
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_stands_from_the_end_of_its_patience_to_the_next_use() {
+        let mut standby =
+            Standby { after: Some(10), spin_up: 4, used: 0, since: 0, standby: 0, spin_ups: 0 };
+        assert_eq!((standby.wake(10), standby.times(10)), (10, (0, 0)));
+        standby.use_until(12);
+        assert_eq!(standby.times(30), (8, 0));
+        // It stands from 22 to 50, and turns at 54.
+        assert_eq!((standby.wake(50), standby.times(54)), (54, (28, 4)));
+        standby.use_until(60);
+        // What needs no heads does not wake it.
+        standby.use_until(90);
+        assert_eq!(standby.times(100), (28 + 30, 4));
+        standby.reset(100);
+        assert_eq!(standby.times(105), (5, 0));
+    }
+}

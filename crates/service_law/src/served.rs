@@ -1,0 +1,260 @@
+//! The device that follows a law of service times.
+//!
+//! Its only state is the previous request and what is being served. It knows nothing of flash: no
+//! cleaning, no wear. The law says how many requests are served at once; the others wait, first come
+//! first served.
+
+use super::{Access, LawConfig};
+use engine::{Breakdown, Completion, Device, Followed, Op, Request, SECTOR_BYTES, Status, Time};
+use options::{Invalid, Power, options};
+use ssd::device::energy::{self, EnergyReport};
+use ssd::device::latency::{BUS, CELL, UNIT_WAIT};
+use ssd::device::{Cleans, Examine, Persist, Prepare};
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
+
+options! {
+    /// Power consumption of a device with a law of service times. Unknown unless a key sets it,
+    /// and then results have a section `energy`; nothing else changes.
+    pub struct ServedEnergy as ServedEnergyPartial {
+        /// Power at full concurrency; proportional in between.
+        active: Power = Power::from_smallest(0),
+        /// Idle power.
+        idle: Power = Power::from_smallest(0),
+    }
+}
+
+impl ServedEnergy {
+    fn is_known(&self) -> bool {
+        self.active.watts() > 0.0 || self.idle.watts() > 0.0
+    }
+
+    /// Refuses a device that takes less while it works.
+    pub(super) fn check(&self) -> Result<(), Invalid> {
+        if self.active < self.idle && self.is_known() {
+            let problem = format!("{} is less than the idle power, {}", self.active, self.idle);
+            return Err(Invalid::new(&["device.energy.active", "device.energy.idle"], problem));
+        }
+        Ok(())
+    }
+}
+
+/// A request being served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Service {
+    end: Time,
+    /// Numbers the services, so that those that end together leave in order.
+    number: u64,
+    submitted: Time,
+    begun: Time,
+    fixed: Time,
+    request: Request,
+}
+
+impl Ord for Service {
+    /// The first to end is the greatest, as the heap wants it.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.end, other.number).cmp(&(self.end, self.number))
+    }
+}
+
+impl PartialOrd for Service {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The requests being served; most devices have one, for which there is no heap.
+#[derive(Debug, Clone, Default)]
+struct Serving {
+    /// The first to end.
+    first: Option<Service>,
+    others: BinaryHeap<Service>,
+}
+
+impl Serving {
+    #[inline]
+    fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.others.len()
+    }
+
+    #[inline]
+    fn push(&mut self, service: Service) {
+        match &mut self.first {
+            None => self.first = Some(service),
+            Some(first) if service > *first => self.others.push(std::mem::replace(first, service)),
+            Some(_) => self.others.push(service),
+        }
+    }
+
+    /// Forgets the first to end.
+    #[inline]
+    fn remove_first(&mut self) {
+        self.first = None;
+        if !self.others.is_empty() {
+            self.first = self.others.pop();
+        }
+    }
+}
+
+/// A device that follows a law.
+#[derive(Debug, Clone)]
+pub struct Served {
+    law: LawConfig,
+    /// Requests that are served at once, at most.
+    at_once: usize,
+    /// Time of a request that moves no data.
+    command_ns: Time,
+    /// Requests that wait, with the instant of their submission.
+    queue: VecDeque<(Time, Request)>,
+    service: Serving,
+    /// The direction and end of the read or write that was begun last.
+    previous: Option<(Op, u64)>,
+    begun: u64,
+    /// Times of the services that have begun since counts were reset, of reads and of others, ns.
+    busy_ns: [Time; 2],
+    /// When counts were reset.
+    since: Time,
+}
+
+impl Served {
+    /// An idle device.
+    pub fn new(law: LawConfig) -> Self {
+        let (at_once, command_ns) = (law.at_once(), law.quickest_ns());
+        let (queue, service) = (VecDeque::new(), Serving::default());
+        let busy_ns = [0; 2];
+        let (previous, begun, since) = (None, 0, 0);
+        Served { law, at_once, command_ns, queue, service, previous, begun, busy_ns, since }
+    }
+
+    /// The fixed and the growing part of the service time of the next request, ns.
+    fn cost(&mut self, request: &Request) -> (Time, Time) {
+        // The laws say nothing of requests that move no data: a command is sent and answered, as the quickest of the
+        // requests that they know.
+        if !matches!(request.op, Op::Read | Op::Write) {
+            return (self.command_ns, 0);
+        }
+        let sequential = self.previous == Some((request.op, request.lba.0));
+        self.previous = Some((request.op, request.lba.0 + u64::from(request.sectors)));
+        let access = match (request.op, sequential) {
+            (Op::Read, true) => Access::SequentialRead,
+            (Op::Read, false) => Access::RandomRead,
+            (_, true) => Access::SequentialWrite,
+            (_, false) => Access::RandomWrite,
+        };
+        self.law.cost(access, request.bytes(), self.service.len() + 1)
+    }
+
+    /// What services took beside idling, of reads and of others, joules.
+    fn taken(&self) -> [f64; 2] {
+        let config = &self.law.energy;
+        let each = (config.active.watts() - config.idle.watts()) / self.at_once as f64;
+        self.busy_ns.map(|ns| each * energy::seconds(ns))
+    }
+
+    fn begin(&mut self, now: Time) {
+        while self.service.len() < self.at_once {
+            let Some((submitted, request)) = self.queue.pop_front() else { return };
+            self.serve(now, submitted, request);
+        }
+    }
+
+    #[inline]
+    fn serve(&mut self, now: Time, submitted: Time, request: Request) {
+        let (fixed, growing) = self.cost(&request);
+        let end = now + fixed + growing;
+        let number = self.begun;
+        self.begun += 1;
+        self.busy_ns[usize::from(request.op != Op::Read)] += fixed + growing;
+        self.service.push(Service { end, number, submitted, begun: now, fixed, request });
+    }
+}
+
+impl Device for Served {
+    fn submit(&mut self, now: Time, request: Request) {
+        if self.queue.is_empty() && self.service.len() < self.at_once {
+            self.serve(now, now, request);
+        } else {
+            self.queue.push_back((now, request));
+        }
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.service.first.map(|first| first.end)
+    }
+
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion>) {
+        while let Some(first) = &self.service.first {
+            let Service { end: at, submitted, begun, fixed, request, .. } = *first;
+            if at > to {
+                return;
+            }
+            self.service.remove_first();
+            let mut breakdown = Breakdown::of(UNIT_WAIT, begun - submitted);
+            breakdown[BUS] = at - begun - fixed;
+            breakdown[CELL] = fixed;
+            let status = Status::Ok;
+            completions.push(Completion { request, submitted, at, breakdown, status });
+            if !self.queue.is_empty() {
+                self.begin(at);
+            }
+        }
+    }
+
+    /// As a part of another device, which knows what it had asked: that is gone, and the device is ready at once.
+    fn cut(&mut self, _now: Time, _completions: &mut Vec<Completion>) {
+        self.queue.clear();
+        self.service = Serving::default();
+    }
+
+    fn power_on(&mut self, _now: Time) {}
+
+    fn followed(&self) -> Option<Followed> {
+        let taken = || {
+            let [reads, others] = self.taken();
+            energy::follow(Followed::default(), reads + others)
+        };
+        self.law.energy.is_known().then(taken)
+    }
+
+    fn capacity_sectors(&self) -> u64 {
+        self.law.size.bytes() / SECTOR_BYTES
+    }
+}
+
+impl Prepare for Served {}
+impl Persist for Served {}
+
+impl Examine for Served {
+    fn reset_counts(&mut self) {
+        self.busy_ns = [0; 2];
+    }
+
+    fn begin_account(&mut self, now: Time) {
+        self.reset_counts();
+        self.since = now;
+    }
+
+    fn energy_report(&self, end: Time) -> Option<EnergyReport> {
+        let config = &self.law.energy;
+        if !config.is_known() {
+            return None;
+        }
+        let time_ns = end.saturating_sub(self.since);
+        let [reads, others] = self.taken();
+        let served: Time = self.busy_ns.iter().sum();
+        let most = time_ns as f64 * self.at_once as f64;
+        Some(EnergyReport {
+            time_ns,
+            service: reads + others,
+            idle: config.idle.watts() * energy::seconds(time_ns),
+            reads: Some(reads),
+            constant_watts: config.idle.watts(),
+            utilisation: if most > 0.0 { served as f64 / most } else { 0.0 },
+            devices: 1,
+            ..EnergyReport::default()
+        })
+    }
+}
+
+impl Cleans for Served {}

@@ -1,0 +1,116 @@
+//! Requests that wait for pages of the map.
+//!
+//! A machine like the others: it is told which page a request waits for and that one has come, and says who goes on.
+//! Where on the flash a page of the map lies follows from its number.
+
+use crate::config::SsdConfig;
+use crate::device::kit::slots::Slot;
+use crate::ids::Unit;
+use engine::Time;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Who waits for what of the map.
+#[derive(Debug, Clone)]
+pub struct MapReads {
+    /// Pages that are being read, and who waits for each.
+    arriving: BTreeMap<u32, Vec<Slot>>,
+    /// Who waits for memory of the host, in order; each for as long.
+    delayed: VecDeque<Slot>,
+    host_ns: Time,
+    /// Units, or dies, and planes over which the map is spread; and the one that programs next.
+    places: u32,
+    planes: u32,
+    turn: u32,
+    /// Room for what a request misses; empty between requests.
+    misses: Vec<u32>,
+}
+
+impl MapReads {
+    /// Nobody waits. The map is spread over so many units or dies.
+    pub fn new(config: &SsdConfig, places: u32) -> MapReads {
+        MapReads {
+            arriving: BTreeMap::new(),
+            delayed: VecDeque::new(),
+            host_ns: config.map.host_ns(),
+            places,
+            planes: config.planes_per_die,
+            turn: 0,
+            misses: Vec::new(),
+        }
+    }
+
+    /// The unit or die that has a page, and the plane of a die.
+    pub fn place(&self, page: u32) -> (Unit, u32) {
+        (Unit(page % self.places), page / self.places % self.planes)
+    }
+
+    /// The unit or die that programs next.
+    pub fn next_place(&mut self) -> Unit {
+        self.turn = (self.turn + 1) % self.places;
+        Unit(self.turn)
+    }
+
+    /// How long a look-up in memory of the host takes, ns.
+    pub fn host_ns(&self) -> Time {
+        self.host_ns
+    }
+
+    /// Whether a page is on its way; then this request waits for it too.
+    pub fn joins(&mut self, page: u32, slot: Slot) -> bool {
+        let waiting = self.arriving.get_mut(&page);
+        waiting.map(|slots| slots.push(slot)).is_some()
+    }
+
+    /// A page is to be read, for which a request waits.
+    pub fn ask(&mut self, page: u32, slot: Slot) {
+        self.arriving.insert(page, vec![slot]);
+    }
+
+    /// A page has come: who waited for it.
+    pub fn came(&mut self, page: u32) -> Vec<Slot> {
+        self.arriving.remove(&page).unwrap_or_default()
+    }
+
+    /// A request waits for memory of the host.
+    pub fn delay(&mut self, slot: Slot) {
+        self.delayed.push_back(slot);
+    }
+
+    /// The one that has waited for it longest.
+    pub fn next_delayed(&mut self) -> Option<Slot> {
+        self.delayed.pop_front()
+    }
+
+    /// Room for what a request misses, to be given back.
+    pub fn lend_misses(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.misses)
+    }
+
+    pub fn return_misses(&mut self, mut misses: Vec<u32>) {
+        misses.clear();
+        self.misses = misses;
+    }
+
+    /// Whoever waited is gone.
+    pub fn lose_power(&mut self) {
+        self.arriving.clear();
+        self.delayed.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_misses_a_page_that_is_on_its_way_waits_for_the_same_read() {
+        let mut reads = MapReads::new(&SsdConfig::default(), 3);
+        assert!(!reads.joins(7, 1));
+        reads.ask(7, 1);
+        assert!(reads.joins(7, 2) && !reads.joins(8, 2));
+        assert_eq!(reads.came(7), [1, 2]);
+        assert!(reads.came(7).is_empty() && !reads.joins(7, 3));
+        let places: Vec<u32> = (0..6).map(|_| reads.next_place().0).collect();
+        assert_eq!(places, [1, 2, 0, 1, 2, 0]);
+    }
+}

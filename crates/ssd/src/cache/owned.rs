@@ -1,0 +1,69 @@
+//! Whose data the pages in the buffer are: what a power cut loses of it had been answered or not. Only
+//! drives that recover from power cuts keep it.
+
+use crate::device::kit::slots::Slot;
+use crate::ids::Ppn;
+use std::collections::BTreeMap;
+
+/// The owner of a page in the buffer.
+#[derive(Debug, Clone, Copy)]
+struct Owner {
+    slot: Slot,
+    request: u64,
+    /// What it has replaced had been answered.
+    promised: bool,
+}
+
+/// The owners of pages in the buffer, by their places.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Owned(BTreeMap<u64, Owner>);
+
+/// What the host knows of a page in the buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// It is a copy that cleaning has made, or was answered.
+    Copy,
+    /// Its write was answered.
+    Answered,
+    /// Its write is not answered; what it replaced in the buffer may have been.
+    Open { promised: bool },
+}
+
+impl Owned {
+    /// The page that a request writes is in the buffer.
+    pub(super) fn note(
+        &mut self,
+        ppn: Ppn,
+        slot: Slot,
+        request: u64,
+        is_open: impl Fn(Slot, u64) -> bool,
+    ) {
+        let promised = match self.known(ppn, is_open) {
+            Known::Answered => true,
+            Known::Open { promised } => promised,
+            Known::Copy => false,
+        };
+        self.0.insert(ppn.0, Owner { slot, request, promised });
+    }
+
+    /// What the host knows of a page. `is_open` says whether a request is not answered.
+    pub(super) fn known(&self, ppn: Ppn, is_open: impl Fn(Slot, u64) -> bool) -> Known {
+        match self.0.get(&ppn.0).copied() {
+            None => Known::Copy,
+            Some(Owner { slot, request, promised }) if is_open(slot, request) => {
+                Known::Open { promised }
+            }
+            Some(_) => Known::Answered,
+        }
+    }
+
+    /// The request that has written it, if it is one of the host.
+    pub(super) fn request(&self, ppn: Ppn) -> Option<u64> {
+        self.0.get(&ppn.0).map(|owner| owner.request)
+    }
+
+    /// A page has left the buffer.
+    pub(super) fn remove(&mut self, ppn: Ppn) {
+        self.0.remove(&ppn.0);
+    }
+}

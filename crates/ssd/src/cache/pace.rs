@@ -1,0 +1,361 @@
+//! How host writes and cleaning share the flash.
+//!
+//! The *room* of the drive is counted in logical pages: those that can still be written, and those of
+//! victims that have been scanned, which come back when they are erased. A host write takes one, a
+//! superseded page that is scanned gives one, a moved page does neither. Cleaning keeps the room at what the
+//! threshold of cleaning demands; what is missing is owed.
+//!
+//! - `token`: cleaning continues whenever space is missing, and writes are admitted while little is
+//!   missing. Before
+//!   the host writes so fast that this would bite, a meter spaces its commands: the rate that cleaning
+//!   leaves, as the controller can tell it from its last victims.
+//! - `burst`: nothing is cleaned until the copies that are owed fill a quantum of groups. Then cleaning
+//!   has the flash to itself, and the host what room a burst leaves it, until nothing is missing.
+//! - `adaptive`: bursts, and `token` from when several of them came close upon each other until no write
+//!   waits.
+
+use crate::config::{Cleaning, Pace as Rule};
+use engine::Time;
+
+/// The host's rate is measured in windows of this length, ns.
+const WINDOW_NS: Time = 32_000_000;
+/// A backlog is lasting when this number of bursts in a row came after a gap shorter than this multiple
+/// of the duration of the burst.
+const LASTING_BURSTS: u32 = 3;
+const SHORT_PAUSE: f64 = 2.5;
+/// How much of what is known of victims the last one is.
+const LAST_VICTIM: f64 = 0.125;
+
+/// Die time of writing a logical page, which determines the write rate left by cleaning.
+#[derive(Debug, Clone)]
+pub(super) struct Law {
+    pub(super) dies: f64,
+    /// Programming a group, ns, with its share of parity.
+    pub(super) program_ns: f64,
+    /// Logical pages of a group, and of what the planes read at once.
+    pub(super) group: f64,
+    pub(super) row: f64,
+    /// Logical pages that a page of the flash holds, at least one.
+    pub(super) page: f64,
+    pub(super) planes: f64,
+    /// Sensing a row, and moving one page of it, ns.
+    pub(super) sense_ns: f64,
+    pub(super) transfer_ns: f64,
+}
+
+impl Law {
+    /// Time of the whole drive for a page that the host writes, where victims are valid to a share of
+    /// `valid`: with A = 1 / (1 - valid), A pages are programmed and A are scanned, a row being read if
+    /// any of its pages is valid, and its pages moved over the bus where theirs are.
+    pub(super) fn page_ns(&self, valid: f64) -> f64 {
+        // A policy may choose blocks that are wholly valid.
+        let amplification = 1.0 / (1.0 - valid).max(1e-3);
+        let none = |pages: f64| libm::pow(1.0 - valid, pages);
+        let read = self.sense_ns * (1.0 - none(self.row))
+            + self.planes * self.transfer_ns * (1.0 - none(self.page));
+        let programmed = self.program_ns / self.group;
+        amplification * (programmed + read / self.row) / self.dies
+    }
+}
+
+/// Whether a host write may go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Admission {
+    Now,
+    /// When it may.
+    At(Time),
+    /// Not before cleaning has gone on.
+    Blocked,
+}
+
+/// The state of a rule. It has many fields because three rules share them.
+#[derive(Debug, Clone)]
+pub struct Pace {
+    config: Cleaning,
+    law: Law,
+    /// Room of each domain, and of all; and how much each should have.
+    room: Vec<i64>,
+    cleaning: Vec<bool>,
+    total: i64,
+    wanted: i64,
+    wanted_in_all: i64,
+    /// What each should have as long as nobody puts cleaning off, and the least that lets the host write.
+    usual: i64,
+    least: i64,
+    puts_off: bool,
+    /// Domains of which a victim is to be cleaned whatever room there is.
+    asked: Vec<bool>,
+    /// What may be missing before `token` stops the host.
+    slack: i64,
+    /// Mean share of valid pages of the last victims, and the resulting cost of a host page.
+    valid: f64,
+    page_ns: f64,
+    /// Writes are as if the rule were `token`.
+    metered: bool,
+    bursting: bool,
+    /// Pages that the host may still write during the burst.
+    host_left: i64,
+    /// When the last burst began; how long the last one took that has ended, and when that was; and how
+    /// many have followed each other closely.
+    began: Time,
+    last: (Time, Time),
+    close: u32,
+    /// When the meter has let through what it has admitted.
+    through: Time,
+    window: (Time, u64, u64),
+}
+
+impl Pace {
+    /// With the room that the domains have, and what they should have.
+    pub(super) fn new(config: &Cleaning, law: Law, wanted: i64, slack: i64) -> Pace {
+        Pace {
+            config: config.clone(),
+            page_ns: law.page_ns(0.0),
+            law,
+            room: Vec::new(),
+            cleaning: Vec::new(),
+            total: 0,
+            wanted,
+            wanted_in_all: 0,
+            usual: wanted,
+            least: 0,
+            puts_off: false,
+            asked: Vec::new(),
+            slack,
+            valid: 0.0,
+            metered: config.pace == Rule::Token,
+            bursting: false,
+            host_left: 0,
+            began: 0,
+            last: (0, 0),
+            close: 0,
+            through: 0,
+            window: (0, 0, 0),
+        }
+    }
+
+    /// The room that the domains have now. What they have less than they should have is not owed: a drive
+    /// that was prepared without time stops cleaning anywhere within a block.
+    pub(super) fn begin(&mut self, room: Vec<i64>, least: i64) {
+        self.total = room.iter().sum();
+        let mean = self.total / i64::try_from(room.len()).expect("domains have 32 bits");
+        (self.usual, self.least) = (self.usual.min(mean).max(least), least);
+        self.cleaning = memory::zeroed::<bool>(room.len());
+        self.asked = self.cleaning.clone();
+        self.room = room;
+        self.put_off(self.puts_off);
+    }
+
+    /// Cleaning waits as long as there is half of the room that there should be, or no longer.
+    pub fn put_off(&mut self, puts_off: bool) {
+        self.puts_off = puts_off;
+        self.wanted = if puts_off { (self.usual / 2).max(self.least) } else { self.usual };
+        self.wanted_in_all = self.room.iter().map(|_| self.wanted).sum();
+    }
+
+    /// Whether cleaning is put off.
+    pub fn puts_off(&self) -> bool {
+        self.puts_off
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        !self.room.is_empty()
+    }
+
+    /// Room is taken or comes back.
+    #[inline]
+    pub fn add(&mut self, domain: u32, pages: i64) {
+        self.room[domain as usize] += pages;
+        self.total += pages;
+    }
+
+    /// A victim is chosen of which a share is valid.
+    pub fn note_victim(&mut self, valid: f64) {
+        if self.valid == 0.0 {
+            self.valid = valid;
+        }
+        self.valid += LAST_VICTIM * (valid - self.valid);
+        self.page_ns = self.law.page_ns(self.valid);
+    }
+
+    fn missing(&self) -> i64 {
+        self.wanted_in_all - self.total
+    }
+
+    /// Whether a domain has less room than it should, with so many pages to come.
+    pub fn lacks(&self, domain: u32, soon: u32) -> bool {
+        self.room.get(domain as usize).is_some_and(|room| *room < self.usual + i64::from(soon))
+    }
+
+    /// A victim of a domain is to be cleaned now, or has been.
+    pub fn ask(&mut self, domain: u32, asked: bool) {
+        self.asked[domain as usize] = asked;
+    }
+
+    /// Whether that is asked for.
+    pub fn is_asked(&self, domain: u32) -> bool {
+        self.asked[domain as usize]
+    }
+
+    /// Whether a domain was to be cleaned when it was looked at last.
+    pub fn is_cleaning(&self, domain: u32) -> bool {
+        let of = |all: &[bool]| all.get(domain as usize).is_some_and(|it| *it);
+        of(&self.asked) || (self.metered || self.bursting) && of(&self.cleaning)
+    }
+
+    /// Whether a domain must be cleaned: from when it lacks room until it has two thirds of a group for
+    /// each die to
+    /// spare, so that victims are read in rounds.
+    pub fn cleans(&mut self, domain: u32) -> bool {
+        let (room, cleaning) = (self.room[domain as usize], &mut self.cleaning[domain as usize]);
+        let spare = if self.metered { self.slack / 3 } else { 0 };
+        *cleaning = room < self.wanted || *cleaning && room < self.wanted + spare;
+        (self.metered || self.bursting) && *cleaning || self.asked[domain as usize]
+    }
+
+    /// How many groups of victims a die is asked for at a time: two, that it continues at once with the
+    /// next;
+    /// in a burst, when every die reads all the time, one, because the host's reads wait behind them.
+    pub fn most_batches(&self) -> u32 {
+        if self.bursting { 1 } else { 2 }
+    }
+
+    /// Whether programs for the host are held.
+    pub fn holds_host(&self) -> bool {
+        self.bursting
+    }
+
+    /// A burst begins when what is owed fills a quantum, or when the host finds no room; whether it did.
+    pub fn begins_burst(&mut self, is_stuck: bool, now: Time) -> bool {
+        if self.metered || self.bursting {
+            return false;
+        }
+        if is_stuck {
+            // What it had settled for is not enough.
+            self.wanted_in_all = self.room.iter().map(|_| self.wanted).sum();
+        }
+        if self.missing() <= 0 {
+            return false;
+        }
+        let copies = self.missing() as f64 * self.valid / (1.0 - self.valid).max(1e-3);
+        let due = copies >= f64::from(self.config.quantum) * self.law.group
+            || self.missing() >= self.wanted / 2
+            || is_stuck;
+        if due {
+            self.begin_burst(now);
+        }
+        due
+    }
+
+    /// What is owed is cleaned now, though it does not fill a quantum; whether a burst begins.
+    pub fn begins_early(&mut self, now: Time) -> bool {
+        let begins = !self.metered && !self.bursting && self.missing() > 0;
+        if begins {
+            self.begin_burst(now);
+        }
+        begins
+    }
+
+    fn begin_burst(&mut self, now: Time) {
+        let (took, ended) = self.last;
+        let is_close = (now - ended) as f64 <= SHORT_PAUSE * took as f64;
+        self.close = if is_close { self.close + 1 } else { 0 };
+        self.began = now;
+        self.metered = self.config.pace == Rule::Adaptive && self.close >= LASTING_BURSTS;
+        self.bursting = !self.metered;
+        self.host_left = i64::from(self.config.host_room);
+    }
+
+    /// Cleaning can gain no more, though room is missing: blocks have worn out, or hold nothing superseded.
+    /// The host continues with the available space.
+    pub fn settle_for_less(&mut self, now: Time) {
+        self.wanted_in_all = self.wanted_in_all.min(self.total);
+        self.ends_burst(now);
+    }
+
+    /// A burst ends when nothing is missing; whether it did.
+    pub fn ends_burst(&mut self, now: Time) -> bool {
+        let over = self.bursting && self.missing() <= 0;
+        if over {
+            self.bursting = false;
+            self.last = (now - self.began, now);
+        }
+        over
+    }
+
+    /// No write waits. If the host writes so little that the meter would be open, the backlog that made
+    /// the rule `adaptive` metered is over; whether that changes anything.
+    pub(super) fn backlog_is_over(&mut self, now: Time) -> bool {
+        let was_metered =
+            self.config.pace == Rule::Adaptive && self.metered && self.is_open(self.page_ns, now);
+        if was_metered {
+            self.metered = false;
+            self.close = 0;
+        }
+        was_metered
+    }
+
+    /// Whether the next page of the host may be written. `begins` is the number of pages of its command
+    /// if it is the first of them; `used` is the share of the buffer in use.
+    pub(super) fn admits(
+        &mut self,
+        begins: Option<u32>,
+        used: impl FnOnce() -> f64,
+        now: Time,
+    ) -> Admission {
+        if self.bursting {
+            return if self.host_left > 0 { Admission::Now } else { Admission::Blocked };
+        }
+        if !self.metered {
+            return Admission::Now;
+        }
+        let missing = self.missing();
+        if missing > self.slack {
+            return Admission::Blocked;
+        }
+        let Some(pages) = begins.filter(|_| missing + self.slack > 0) else {
+            return Admission::Now;
+        };
+        // What is missing slows the meter, and a buffer that is nearly full, so that it and not the lack of
+        // room spaces the commands.
+        let lack = (missing as f64 / self.slack as f64).max(4.0 * used() - 3.0).max(0.0);
+        let page_ns = self.page_ns * (1.0 + lack);
+        let tolerated = page_ns * f64::from(self.config.meter_depth - 1);
+        let at = self.through.saturating_sub(tolerated as Time);
+        if at > now && !self.is_open(page_ns, now) {
+            return Admission::At(at);
+        }
+        self.through = self.through.max(now) + (page_ns * f64::from(pages)) as Time;
+        Admission::Now
+    }
+
+    /// Whether so much is missing that `token` stops the host.
+    pub fn lags(&self) -> bool {
+        self.missing() > self.slack
+    }
+
+    /// Whether the host writes so little that the meter is open.
+    fn is_open(&self, page_ns: f64, now: Time) -> bool {
+        let (since, before, count) = self.window;
+        let (pages, time) = if before > 0 {
+            (before + count, WINDOW_NS + (now - since))
+        } else {
+            (count, (now - since).max(WINDOW_NS / 8))
+        };
+        pages as f64 * page_ns < self.config.meter_above * time as f64
+    }
+
+    /// The host has written a page.
+    pub(super) fn wrote(&mut self, now: Time) {
+        if self.bursting {
+            self.host_left -= 1;
+        }
+        let (since, _, count) = self.window;
+        if now - since >= 2 * WINDOW_NS {
+            self.window = (now, 0, 0);
+        } else if now - since >= WINDOW_NS {
+            self.window = (since + WINDOW_NS, count, 0);
+        }
+        self.window.2 += 1;
+    }
+}

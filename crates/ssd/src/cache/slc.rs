@@ -1,0 +1,282 @@
+//! The SLC cache in time: whether the host writes to it, and when it is folded.
+//!
+//! Nothing here knows blocks: the FTL says whether there is room for another page, and whether a victim is of the
+//! cache. While a block is folded because space is short, the host waits: on the drives whose rates are published the
+//! times of both add up.
+
+use crate::clock::{Clock, Event};
+use crate::config::{Fold, Reuse, SsdConfig, WhenFull};
+use crate::shape::Groups;
+use engine::Time;
+use options::Bandwidth;
+
+/// What the drive does with the writes of the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SlcState {
+    /// They go to the cache.
+    Fast = 0,
+    /// The cache is full: they go to native blocks.
+    Direct,
+    /// The same, and there is no room left but that of folded blocks.
+    Forced,
+    /// There are none, and the cache is folded or empty.
+    Idle,
+}
+
+impl SlcState {
+    /// All of them, in order.
+    pub const ALL: [SlcState; 4] =
+        [SlcState::Fast, SlcState::Direct, SlcState::Forced, SlcState::Idle];
+
+    /// Its name in results.
+    pub fn name(self) -> &'static str {
+        match self {
+            SlcState::Fast => "fast",
+            SlcState::Direct => "direct",
+            SlcState::Forced => "forced",
+            SlcState::Idle => "idle",
+        }
+    }
+}
+
+/// A stretch of time in one state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SlcPhase {
+    pub state: SlcState,
+    /// When it began.
+    pub from: Time,
+    /// Logical pages that the host wrote meanwhile, and blocks in the cache at its end.
+    pub pages: u64,
+    pub blocks: u32,
+}
+
+/// No more phases than this are kept; later ones count with the last.
+const MOST_PHASES: usize = 256;
+
+/// The timers, as the number of their event.
+const IDLE: u32 = 0;
+const FOLD: u32 = 1;
+
+/// The machine. It has many fields because it has two timers and an account.
+#[derive(Debug, Clone)]
+pub struct SlcCacheState {
+    fold: Fold,
+    when_full: WhenFull,
+    reuse: Reuse,
+    fold_after: Time,
+    fold_rate: Bandwidth,
+    /// Time for each byte that is folded beside the host, where that is done, ns.
+    beside: Option<f64>,
+    unit_bytes: u64,
+    last_write: Time,
+    /// The timers are running.
+    called: [bool; 2],
+    /// When the next group may be folded.
+    fold_at: Time,
+    /// A block is being folded because space is short, and the host waits for it.
+    holds: bool,
+    /// It was full, and has not been empty since.
+    was_full: bool,
+    phases: Vec<SlcPhase>,
+    times: [Time; 4],
+    pages: [u64; 4],
+}
+
+impl SlcCacheState {
+    pub fn new(config: &SsdConfig, shape: &Groups) -> Option<Box<SlcCacheState>> {
+        let keys = &config.slc_cache;
+        // A die folds as fast as it programs.
+        let native =
+            f64::from(shape.dies) * shape.bytes() as f64 / config.timing.program.ns() as f64;
+        let beside = (keys.fold_share > 0.0).then(|| 1.0 / (keys.fold_share * native));
+        keys.is_on().then(|| {
+            Box::new(SlcCacheState {
+                fold: keys.fold,
+                when_full: keys.when_full,
+                reuse: keys.reuse,
+                fold_after: keys.fold_after.ns() / u64::from(config.scale.max(1)),
+                fold_rate: keys.fold_rate,
+                beside,
+                unit_bytes: u64::from(shape.unit_bytes),
+                last_write: 0,
+                called: [false; 2],
+                fold_at: 0,
+                holds: false,
+                was_full: false,
+                phases: vec![SlcPhase { state: SlcState::Fast, from: 0, pages: 0, blocks: 0 }],
+                times: [0; 4],
+                pages: [0; 4],
+            })
+        })
+    }
+
+    /// The state now.
+    pub fn state(&self) -> SlcState {
+        self.phases[self.phases.len() - 1].state
+    }
+
+    /// Another state from now on.
+    pub fn enter(&mut self, state: SlcState, blocks: u32, now: Time) {
+        let (last, has_room) = (self.phases.len() - 1, self.phases.len() < MOST_PHASES);
+        let phase = &mut self.phases[last];
+        phase.blocks = blocks;
+        if phase.state == state {
+            return;
+        }
+        self.times[phase.state as usize] += now - phase.from;
+        if phase.from == now && phase.pages == 0 {
+            phase.state = state;
+        } else if has_room {
+            self.phases.push(SlcPhase { state, from: now, pages: 0, blocks });
+        } else {
+            (phase.state, phase.from) = (state, now);
+        }
+    }
+
+    /// The host writes a page: whether it goes to the cache, in which there is room or not.
+    pub fn writes(&mut self, takes: bool, blocks: u32, clock: &mut Clock) -> bool {
+        let now = clock.now;
+        self.last_write = now;
+        if !std::mem::replace(&mut self.called[IDLE as usize], true) {
+            clock.call(now + self.fold_after.max(1), Event::Slc(IDLE));
+        }
+        self.was_full &= blocks > 0;
+        let may_begin = takes && (self.reuse == Reuse::Any || !self.was_full);
+        let next = match self.state() {
+            // It is full: what is folded first, or native blocks.
+            SlcState::Fast | SlcState::Idle if !takes && self.folds_when_full() && blocks > 0 => {
+                SlcState::Forced
+            }
+            SlcState::Fast if !takes => SlcState::Direct,
+            SlcState::Idle if may_begin => SlcState::Fast,
+            SlcState::Idle => SlcState::Direct,
+            SlcState::Direct if self.reuse == Reuse::Empty && may_begin && blocks == 0 => {
+                SlcState::Fast
+            }
+            SlcState::Forced if blocks == 0 && self.folds_when_full() && takes => SlcState::Fast,
+            SlcState::Forced if blocks == 0 => SlcState::Direct,
+            state => state,
+        };
+        if next != self.state() {
+            self.was_full |= !takes;
+            self.enter(next, blocks, now);
+        }
+        if self.folds_when_full() && next == SlcState::Forced {
+            // The next block that has been folded takes it.
+            self.holds = !takes;
+            return takes;
+        }
+        next == SlcState::Fast
+    }
+
+    fn folds_when_full(&self) -> bool {
+        self.when_full == WhenFull::Fold
+    }
+
+    /// A page of the host has its place.
+    pub fn wrote(&mut self) {
+        let last = self.phases.len() - 1;
+        self.phases[last].pages += 1;
+        self.pages[self.phases[last].state as usize] += 1;
+    }
+
+    /// A block of the cache is to be folded because space is short.
+    pub fn forces(&mut self, blocks: u32, now: Time) {
+        if self.state() != SlcState::Idle {
+            self.enter(SlcState::Forced, blocks, now);
+            self.holds = true;
+        }
+    }
+
+    /// A block of the cache has been erased.
+    pub fn folded(&mut self) {
+        self.holds = false;
+    }
+
+    /// Whether the host waits for a block that is folded.
+    pub fn holds_host(&self) -> bool {
+        self.holds
+    }
+
+    /// Whether writes need no meter: cleaning is not what slows them.
+    pub fn is_unmetered(&self) -> bool {
+        self.state() != SlcState::Direct
+    }
+
+    /// Whether a fold goes on by itself, when its time has come.
+    pub fn waits_to_fold(&self) -> bool {
+        self.called[FOLD as usize]
+    }
+
+    /// Whether the next group of a block may be folded now; if not, it is when a timer ends.
+    pub fn may_fold(&mut self, clock: &mut Clock) -> bool {
+        if clock.now >= self.fold_at {
+            return true;
+        }
+        if !std::mem::replace(&mut self.called[FOLD as usize], true) {
+            clock.call(self.fold_at, Event::Slc(FOLD));
+        }
+        false
+    }
+
+    /// Pages of a group are being folded.
+    pub fn folds(&mut self, pages: u32, now: Time) {
+        let bytes = u64::from(pages) * self.unit_bytes;
+        let slowest = self.fold_rate.time_ns(bytes);
+        let ns = match self.beside {
+            Some(ns) if self.state() == SlcState::Direct => {
+                slowest.max((ns * bytes as f64) as Time)
+            }
+            _ => slowest,
+        };
+        self.fold_at = self.fold_at.max(now) + ns;
+    }
+
+    /// Whether blocks are folded as soon as they are full, or because the host rests.
+    pub fn folds_now(&self) -> bool {
+        let beside = self.state() == SlcState::Direct && self.beside.is_some();
+        if beside || self.folds_when_full() && self.state() == SlcState::Forced {
+            return true;
+        }
+        match self.fold {
+            Fold::Idle => self.state() == SlcState::Idle,
+            Fold::Lazy => false,
+            Fold::Eager => true,
+        }
+    }
+
+    /// A timer has ended. If it says that the host rests, that begins. A host whose writes wait does not rest, however
+    /// short the time is after which it would.
+    pub fn timer_ended(&mut self, timer: u32, waits: bool, blocks: u32, clock: &mut Clock) {
+        self.called[timer as usize] = false;
+        if timer == FOLD {
+            return;
+        }
+        if waits {
+            self.last_write = clock.now;
+        }
+        let due = self.last_write + self.fold_after.max(1);
+        if clock.now < due {
+            self.called[IDLE as usize] = true;
+            clock.call(due, Event::Slc(IDLE));
+        } else {
+            self.holds = false;
+            self.enter(SlcState::Idle, blocks, clock.now);
+        }
+    }
+
+    /// Counts from zero.
+    pub fn reset(&mut self, now: Time) {
+        let state = self.state();
+        self.phases = vec![SlcPhase { state, from: now, pages: 0, blocks: 0 }];
+        (self.times, self.pages) = ([0; 4], [0; 4]);
+    }
+
+    /// Time in each state up to `end`, pages of the host in each, and the phases.
+    pub fn account(&self, end: Time) -> ([Time; 4], [u64; 4], &[SlcPhase]) {
+        let mut times = self.times;
+        let last = &self.phases[self.phases.len() - 1];
+        times[last.state as usize] += end.saturating_sub(last.from);
+        (times, self.pages, &self.phases)
+    }
+}

@@ -1,0 +1,121 @@
+//! A policy's view of a domain, and its action.
+
+use super::{AgeOrder, VictimIndex};
+use crate::config::{Cleaning, TieBreak};
+use crate::ids::{Block, BlockState};
+use engine::{Random, Xoshiro256};
+
+/// What a policy wants done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing: no block is worth cleaning.
+    Rest,
+    /// Move the valid pages out of `victim` and erase it.
+    Clean {
+        /// A closed block of the domain.
+        victim: Block,
+    },
+}
+
+/// What a policy sees of a domain.
+///
+/// Slices are indexed by the number of a block of the whole drive; those of the domain are
+/// `first_block` and the `blocks` from there.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    /// The domain's closed blocks by number of valid pages.
+    pub index: &'a VictimIndex,
+    /// The domain's closed blocks by age.
+    pub order: &'a AgeOrder,
+    /// Number of the domain in `index` and `order`.
+    pub domain: u32,
+    /// The domain's first block; numbers in `index` are relative to it.
+    pub first_block: Block,
+    /// Blocks of the domain.
+    pub blocks: u32,
+    /// Data pages of a block.
+    pub data_pages: u32,
+    /// Valid pages of each block.
+    pub valid: &'a [u32],
+    /// Use of each block.
+    pub state: &'a [BlockState],
+    /// Ascending number of each block's opening.
+    pub sequence: &'a [u64],
+    /// Blocks opened so far: the clock in which ages are measured.
+    pub opened: u64,
+    /// Erasures of each block.
+    pub erases: &'a [u32],
+    /// The parameters of the policies, and the tie-break.
+    pub config: &'a Cleaning,
+}
+
+impl View<'_> {
+    /// The closed block with the fewest valid pages, the tie-break deciding between equals.
+    pub fn emptiest(&self, random: &mut Xoshiro256) -> Option<Block> {
+        let relative = self.index.emptiest(self.domain, self.config.tie_break, random)?;
+        Some(Block(self.first_block.0 + relative))
+    }
+
+    /// The closed blocks, oldest first.
+    pub fn oldest(&self) -> impl Iterator<Item = Block> + '_ {
+        self.order.iter(self.domain).map(Block)
+    }
+
+    /// Valid pages of a block.
+    pub fn valid(&self, block: Block) -> u32 {
+        self.valid[block.at()]
+    }
+
+    /// Whether cleaning some closed block gains anything; if not, a policy must rest.
+    pub fn some_block_pays(&self) -> bool {
+        self.index.least(self.domain).is_some_and(|valid| valid < self.data_pages)
+    }
+
+    /// Whether cleaning a block gains anything.
+    pub fn pays(&self, block: Block) -> bool {
+        self.valid(block) < self.data_pages
+    }
+
+    /// Block openings since a block was opened itself; at least 1 for a closed one.
+    pub fn age(&self, block: Block) -> u64 {
+        self.opened - self.sequence[block.at()] + 1
+    }
+
+    /// A closed block drawn uniformly, if the domain has any.
+    pub fn draw(&self, random: &mut Xoshiro256) -> Option<Block> {
+        self.oldest().next()?;
+        // Nearly all blocks of a full drive are closed, so few draws miss.
+        loop {
+            let block = Block(self.first_block.0 + random.below(u64::from(self.blocks)) as u32);
+            if self.state[block.at()] == BlockState::Closed {
+                return Some(block);
+            }
+        }
+    }
+
+    /// Of the blocks that pay, the one that ranks lowest; of equals the tie-break decides.
+    pub fn best<R: PartialOrd>(
+        &self,
+        blocks: impl Iterator<Item = Block>,
+        rank: impl Fn(Block) -> R,
+    ) -> Action {
+        let mut best: Option<(R, Block)> = None;
+        for block in blocks.filter(|block| self.pays(*block)) {
+            let rank = rank(block);
+            let better = best.as_ref().is_none_or(|(other, incumbent)| {
+                rank < *other
+                    || rank == *other
+                        && match self.config.tie_break {
+                            TieBreak::Highest => block > *incumbent,
+                            TieBreak::Lowest => block < *incumbent,
+                            // The first of equals: policies that rank all blocks rarely have any.
+                            TieBreak::Random => false,
+                        }
+            });
+            if better {
+                best = Some((rank, block));
+            }
+        }
+        best.map_or(Action::Rest, |(_, victim)| Action::Clean { victim })
+    }
+}

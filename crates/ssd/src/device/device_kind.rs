@@ -1,0 +1,139 @@
+//! The interface of a kind of device: its options, and how a device is built from them.
+
+use crate::clean::Supplied;
+use crate::config::PolicyName;
+use crate::device::Model;
+use crate::device::building::{Tick, Unbuilt, go_on};
+use options::{Invalid, Setting};
+use serde::Serialize;
+
+/// A kind of device, implemented by its options.
+pub trait DeviceKind: Setting + Default + Serialize + Clone {
+    /// What it is, in one line.
+    const SUMMARY: &'static str;
+
+    /// Lays one layer of configuration over another.
+    fn overlay(under: &mut Self::Partial, over: Self::Partial) {
+        <Self as Setting>::overlay(under, over);
+    }
+
+    /// Whether there is simulated flash inside: a state that can be prepared, saved and found out
+    /// without time, and operations that can be recorded.
+    fn has_flash(&self) -> bool {
+        false
+    }
+
+    /// Whether any request takes time, as far as the configuration by itself shows it.
+    fn takes_time(&self) -> bool {
+        true
+    }
+
+    /// Whether devices of this kind support power cuts.
+    ///
+    /// # Errors
+    /// Why not, with the keys to blame.
+    fn check_power_cuts(&self) -> Result<(), Invalid> {
+        let problem = "this kind of device has no flash to find its map in again; only a device of kind \
+                       \"ssd\" recovers from power cuts";
+        Err(Invalid::new(&["run.power_cut", "device.kind"], problem))
+    }
+
+    /// Whether devices of this kind may be parts of one whose power goes.
+    ///
+    /// # Errors
+    /// Why not, with the keys to blame.
+    fn check_cuts_within(&self) -> Result<(), Invalid> {
+        self.check_power_cuts()
+    }
+
+    /// Whether what such a device has answered outlives a power cut without a flush.
+    fn keeps_answers(&self) -> bool {
+        false
+    }
+
+    /// Whether data of this device age (`run.age`).
+    ///
+    /// # Errors
+    /// Why not, with the keys to blame.
+    fn check_age(&self) -> Result<(), Invalid> {
+        let problem =
+            "data of this kind of device do not age; only those of a device of kind \"ssd\" do";
+        Err(Invalid::new(&["run.age", "device.kind"], problem))
+    }
+
+    /// How many bytes of the whole device one of its own stands for.
+    fn scale(&self) -> u32 {
+        1
+    }
+
+    /// Whether what is written to this device without time may have a pace (`run.pace`), at which its data age.
+    ///
+    /// # Errors
+    /// Why not, with the keys to blame.
+    fn check_pace(&self) -> Result<(), Invalid> {
+        let problem = "only what is written to a device of kind \"ssd\" has a pace";
+        Err(Invalid::new(&["run.pace", "device.kind"], problem))
+    }
+
+    /// Whether it must have one.
+    fn needs_pace(&self) -> bool {
+        false
+    }
+
+    /// Refuses what contradicts itself, without building the device: as far as its shape shows it.
+    ///
+    /// # Errors
+    /// The error names the keys.
+    fn check_shape(&self) -> Result<(), Invalid> {
+        Ok(())
+    }
+
+    /// The name of the cleaning policy that must be [supplied](Supplied), if it has one.
+    fn policy_name(&self) -> Option<&PolicyName> {
+        None
+    }
+
+    /// What it takes of memory with what it holds as it is built, bytes, as far as that grows with what it holds.
+    fn first_memory(&self) -> u64 {
+        0
+    }
+
+    /// The same device with no page written: soon built, to take up a state.
+    #[must_use]
+    fn unfilled(&self) -> Self {
+        self.clone()
+    }
+
+    /// The same device simulated whole; nothing where it is.
+    fn whole(&self) -> Option<Self> {
+        None
+    }
+
+    /// Builds the device with what its configuration can only name.
+    ///
+    /// # Errors
+    /// When the configuration contradicts itself, or names what is not supplied; the error names the
+    /// keys.
+    fn build_with(&self, seed: u64, supplied: &Supplied) -> Result<Box<dyn Model>, Invalid> {
+        self.build_watched(seed, supplied, &mut go_on).map_err(Unbuilt::invalid)
+    }
+
+    /// The same with progress: `tick` is called now and then, and may end this.
+    ///
+    /// # Errors
+    /// Also when it was ended.
+    fn build_watched(
+        &self,
+        seed: u64,
+        supplied: &Supplied,
+        tick: Tick<'_>,
+    ) -> Result<Box<dyn Model>, Unbuilt>;
+
+    /// Builds a device whose configuration is all there is to it.
+    ///
+    /// # Errors
+    /// As [`build_with`](DeviceKind::build_with).
+    fn build(&self, seed: u64) -> Result<Box<dyn Model>, Invalid> {
+        self.build_with(seed, &Supplied::default())
+    }
+}

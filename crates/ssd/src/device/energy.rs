@@ -1,0 +1,100 @@
+//! The account of energy: what a device took of its supply during a run.
+//!
+//! It decides nothing: no request is slower or faster for it. What devices do anyway, operations and the
+//! time in which something moves or is served, is multiplied at the end by what each of it takes, so that a
+//! drive of which no energy is known pays nothing.
+
+use engine::{Followed, Time};
+use std::iter::Sum;
+use std::ops::AddAssign;
+
+/// The place of the energy that requests have taken so far, nanojoules, among the
+/// [figures](Followed) that are followed over time.
+pub const FOLLOWED: usize = 6;
+
+/// What a device, or the devices of an array, took during a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct EnergyReport {
+    /// The time of it, ns.
+    pub time_ns: Time,
+    /// The cell arrays: sensing, programming and erasing, joules.
+    pub flash: f64,
+    /// The buses between controller and flash, joules.
+    pub bus: f64,
+    /// The controller, joules.
+    pub controller: f64,
+    /// Heads that move and media that are read and written, joules.
+    pub mechanics: f64,
+    /// Energy above idle of a device with a law of service times while it serves, joules.
+    pub service: f64,
+    /// What is taken whatever happens, beside the controller: dies that stand by, a disk that turns, joules.
+    pub idle: f64,
+    /// The part of the energy of operations that reads took, joules, if known separately.
+    pub reads: Option<f64>,
+    /// What is taken at any time, watts: it is in `controller` and `idle`.
+    pub constant_watts: f64,
+    /// How busy it was: the mean over its units, heads or places of service.
+    pub utilisation: f64,
+    /// Number of devices in the sum.
+    pub devices: u32,
+}
+
+impl EnergyReport {
+    /// Everything, joules.
+    pub fn joules(&self) -> f64 {
+        self.operations() + self.controller + self.idle
+    }
+
+    /// What operations took, without what is taken whatever happens; joules.
+    pub fn operations(&self) -> f64 {
+        self.flash + self.bus + self.mechanics + self.service
+    }
+
+    /// What devices took together, if all of them say.
+    pub fn together(each: impl Iterator<Item = Option<EnergyReport>>) -> Option<EnergyReport> {
+        let all = each.collect::<Option<Vec<_>>>()?;
+        (!all.is_empty()).then(|| all.into_iter().sum())
+    }
+}
+
+impl AddAssign for EnergyReport {
+    fn add_assign(&mut self, other: EnergyReport) {
+        let devices = self.devices + other.devices;
+        let busy = self.utilisation * f64::from(self.devices)
+            + other.utilisation * f64::from(other.devices);
+        *self = EnergyReport {
+            time_ns: self.time_ns.max(other.time_ns),
+            flash: self.flash + other.flash,
+            bus: self.bus + other.bus,
+            controller: self.controller + other.controller,
+            mechanics: self.mechanics + other.mechanics,
+            service: self.service + other.service,
+            idle: self.idle + other.idle,
+            reads: self.reads.zip(other.reads).map(|(one, other)| one + other),
+            constant_watts: self.constant_watts + other.constant_watts,
+            utilisation: busy / f64::from(devices.max(1)),
+            devices,
+        };
+    }
+}
+
+impl Sum for EnergyReport {
+    fn sum<I: Iterator<Item = EnergyReport>>(reports: I) -> EnergyReport {
+        let none = EnergyReport { reads: Some(0.0), ..EnergyReport::default() };
+        reports.fold(none, |mut sum, one| {
+            sum += one;
+            sum
+        })
+    }
+}
+
+/// Notes what operations have taken so far among the figures that are followed.
+pub fn follow(mut figures: Followed, joules: f64) -> Followed {
+    figures.0[FOLLOWED] = (joules * 1e9).round() as u64;
+    figures
+}
+
+/// Seconds of a time.
+pub fn seconds(ns: Time) -> f64 {
+    ns as f64 / 1e9
+}

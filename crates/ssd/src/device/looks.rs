@@ -1,0 +1,77 @@
+//! The state of a device's flash at an instant: each block, for an array drive by drive.
+//!
+//! It costs an iteration over the blocks per call, and nothing otherwise.
+
+use crate::ids::BlockState;
+
+/// The stream of a block whose stream is unknown: the drive was restored, or nothing was written to it.
+pub const UNKNOWN_STREAM: u8 = u8::MAX;
+
+/// The retries of a block whose mean page nothing corrects any more.
+pub const UNREADABLE: u8 = u8::MAX;
+
+/// A block at an instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockLook {
+    /// Pages that hold valid data, counting those still being programmed.
+    pub valid: u32,
+    /// Data pages programmed since the erasure.
+    pub programmed: u32,
+    /// Erasures since the drive was new.
+    pub erases: u32,
+    /// The unit that serves it, by number in its drive.
+    pub unit: u32,
+    /// What it is being used for.
+    pub state: BlockState,
+    /// The stream of writes that filled it, by number, or [`UNKNOWN_STREAM`].
+    pub stream: u8,
+    /// The next pages of a stream are written to it.
+    pub is_frontier: bool,
+    /// Senses beyond the first that its mean page takes now, of the table and of soft decoding, or [`UNREADABLE`]; 0
+    /// where data do not age, or nothing lies in it.
+    pub retries: u8,
+}
+
+/// A drive among those that were looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DriveLook {
+    /// Its first block among all.
+    pub first: usize,
+    /// How many blocks it has.
+    pub blocks: usize,
+    /// Data pages of each.
+    pub data_pages: u32,
+    /// What its units are called.
+    pub units: Vec<String>,
+    /// Its data age.
+    pub ages: bool,
+}
+
+/// Every block of a device.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Looks {
+    /// The blocks, drive by drive.
+    pub blocks: Vec<BlockLook>,
+    /// The drives.
+    pub drives: Vec<DriveLook>,
+}
+
+impl Looks {
+    /// Forgets the blocks, so that the same device can be looked at again.
+    pub fn clear(&mut self) {
+        self.blocks.clear();
+    }
+
+    /// The blocks from `first` on belong to one drive; its name is asked for the first time only.
+    pub(crate) fn add_drive(
+        &mut self,
+        first: usize,
+        (data_pages, ages): (u32, bool),
+        units: impl FnOnce() -> Vec<String>,
+    ) {
+        if self.drives.iter().all(|drive| drive.first < first) {
+            let blocks = self.blocks.len() - first;
+            self.drives.push(DriveLook { first, blocks, data_pages, units: units(), ages });
+        }
+    }
+}

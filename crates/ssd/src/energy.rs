@@ -1,0 +1,105 @@
+//! The energy of a drive: the work of its operations, times the energy of each kind of work.
+//!
+//! An operation counts when it begins, whole. Beside it a die stands by and the controller runs, whatever
+//! happens. Of the buses, all time in which data cross them counts, and none in which they wait. What the
+//! drive reads to find its map after a power cut is left out.
+
+use super::Ssd;
+use super::config::{SsdConfig, SsdEnergy};
+use super::flash::Effort;
+use crate::device::energy::{self, EnergyReport};
+use engine::{Followed, Time};
+
+/// What efforts take, joules.
+struct Taken {
+    flash: f64,
+    bus: f64,
+}
+
+impl SsdEnergy {
+    fn of(&self, effort: &Effort, scale: u32) -> Taken {
+        let volts = self.voltage.volts();
+        let drawn =
+            |current: options::Current, ns: Time| volts * current.amperes() * energy::seconds(ns);
+        let either = |measured: Option<options::Energy>, count: f64, by_time: f64| {
+            measured.map_or(by_time, |each| each.joules() * count)
+        };
+        // A part of each block represents all of it, with its share of the time and the energy.
+        let erases = effort.erases as f64 / f64::from(scale);
+        let sensing = drawn(self.read, effort.sense_ns);
+        let programming = drawn(self.program, effort.program_ns);
+        let erasing = drawn(self.erase, effort.erase_ns);
+        let flash = either(self.page_read, effort.senses as f64, sensing)
+            + either(self.page_program, effort.programs as f64, programming)
+            + either(self.block_erase, erases, erasing);
+        Taken { flash, bus: drawn(self.bus, effort.bus_ns) }
+    }
+
+    /// What all dies draw together, watts.
+    pub fn standby_watts(&self, config: &SsdConfig) -> f64 {
+        let dies = config.channels * config.packages_per_channel * config.dies_per_package;
+        f64::from(dies) * self.voltage.volts() * self.standby.amperes()
+    }
+}
+
+impl Ssd {
+    /// What operations did since counts were reset.
+    pub(crate) fn effort(&self) -> Effort {
+        self.units.effort() + self.dies.effort()[0]
+    }
+
+    /// The part of it that the host's reads had.
+    fn effort_of_reads(&self) -> Effort {
+        let counters = &self.ftl.counters;
+        let reads = if self.is_buffered { 0 } else { counters.host_reads + counters.idle_reads };
+        self.units.effort_of_reads(reads) + self.dies.effort()[1]
+    }
+
+    fn taken(&self, effort: &Effort) -> Taken {
+        self.config.energy.of(effort, self.config.scale)
+    }
+
+    /// Adds the energy of what was done so far to the sampled figures.
+    pub(crate) fn with_energy(&self, figures: Followed) -> Followed {
+        if !self.config.energy.is_known() {
+            return figures;
+        }
+        let taken = self.taken(&self.effort());
+        energy::follow(figures, taken.flash + taken.bus)
+    }
+
+    /// All that was taken up to an instant, with what is constant, joules.
+    pub fn joules_at(&self, now: Time) -> f64 {
+        let config = &self.config.energy;
+        let taken = self.taken(&self.effort());
+        let constant = config.standby_watts(&self.config) + config.controller.watts();
+        taken.flash + taken.bus + constant * energy::seconds(now)
+    }
+
+    /// What it took during a run that ended at `end`, if that is known.
+    pub(crate) fn energy(&self, end: Time) -> Option<EnergyReport> {
+        let config = &self.config.energy;
+        if !config.is_known() {
+            return None;
+        }
+        let spent = self.spent(end);
+        let taken = self.taken(&self.effort());
+        let reads = self.taken(&self.effort_of_reads());
+        let (standby, controller) = (config.standby_watts(&self.config), config.controller.watts());
+        let seconds = energy::seconds(spent.time);
+        let busy: Time = spent.units.iter().map(|unit| unit.busy_ns).sum();
+        let all = spent.time as f64 * spent.units.len() as f64;
+        Some(EnergyReport {
+            time_ns: spent.time,
+            flash: taken.flash,
+            bus: taken.bus,
+            controller: controller * seconds,
+            idle: standby * seconds,
+            reads: Some(reads.flash + reads.bus),
+            constant_watts: controller + standby,
+            utilisation: if all > 0.0 { busy as f64 / all } else { 0.0 },
+            devices: 1,
+            ..EnergyReport::default()
+        })
+    }
+}

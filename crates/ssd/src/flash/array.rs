@@ -1,0 +1,613 @@
+//! The flash itself: what survives a power cut.
+//!
+//! A page is programmed once per erasure, in ascending order within its block, and carries the
+//! number of the logical page that was written to it in its spare area; where the configuration asks
+//! for it, also the number of its program among all. The first page of a block carries the number of
+//! the block's opening. State changes only when an operation completes; the rules of NAND are
+//! asserted on every one.
+
+use super::damage::{Damage, Loose, Torn};
+use super::ratings::Ratings;
+use crate::config::SsdConfig;
+use crate::ids::{Block, Lpn, Ppn};
+use crate::media::{Age, FlashPage, Found, Media, MediaState, Outcome, Written};
+use crate::numbers::Numbers;
+use crate::room::read_within;
+use crate::shape::Geometry;
+use engine::Time;
+use serde::Serialize;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The flash as it is kept.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct FlashState {
+    stamp: Numbers,
+    order: Numbers,
+    programmed: Vec<u32>,
+    opening: Vec<u64>,
+    first_order: Vec<u64>,
+    retired: Vec<bool>,
+    erases: Vec<u32>,
+    ratings: Ratings,
+    /// Nothing of a drive that was never cut.
+    damage: Option<Damage>,
+    /// Nothing where data do not age.
+    media: Option<MediaState>,
+}
+
+read_within!(FlashState {
+    stamp: table,
+    order: table,
+    programmed: list,
+    opening: list,
+    first_order: list,
+    retired: list,
+    erases: list,
+    ratings: any,
+    damage: any,
+    media: any,
+});
+
+impl FlashState {
+    /// The tables of pages.
+    pub fn tables(&mut self) -> [&mut Numbers; 2] {
+        [&mut self.stamp, &mut self.order]
+    }
+}
+
+/// All flash of a drive.
+#[derive(Debug, Clone)]
+pub struct Flash {
+    pages_per_block: u32,
+    /// Logical page number in the spare area of each page, plus 1; meaningless beyond `programmed`.
+    stamp: Numbers,
+    /// Number of the program of each page among all of the drive, its low 32 bits, in the spare area
+    /// too; empty unless the configuration asks for it.
+    order: Numbers,
+    ordered: bool,
+    /// Pages programmed since the erasure of each block.
+    programmed: Vec<u32>,
+    /// Ascending number of each block's opening, which its first page carries; 0 when erased.
+    opening: Vec<u64>,
+    /// Number of each block's first program in full, beside the opening; empty as `order` is.
+    first_order: Vec<u64>,
+    /// Blocks permanently marked as worn out.
+    retired: Vec<bool>,
+    /// Erasures of each block; shared with a cleaning policy while it is asked.
+    erases: Arc<Vec<u32>>,
+    /// Erasures that each block is rated for.
+    ratings: Ratings,
+    /// What power cuts have done, if there were any.
+    damage: Option<Box<Damage>>,
+    /// How data age, if they do.
+    media: Option<Box<Media>>,
+    /// What an erasure of a block with one bit a cell is of a native one, as wear goes.
+    one_bit_wear: f64,
+}
+
+impl Flash {
+    /// Factory-new flash: erased, never worn.
+    pub fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> Self {
+        let blocks = geometry.blocks() as usize;
+        let (pages, wide) = (geometry.pages(), geometry.wide);
+        let ordered = config.persistence.is_ordered();
+        Flash {
+            pages_per_block: geometry.pages_per_block,
+            stamp: Numbers::new(pages, wide),
+            order: Numbers::new(if ordered { pages } else { 0 }, wide),
+            ordered,
+            programmed: memory::zeroed(blocks),
+            opening: memory::zeroed(blocks),
+            first_order: memory::zeroed(if ordered { blocks } else { 0 }),
+            retired: memory::zeroed::<bool>(blocks),
+            erases: Arc::new(memory::zeroed(blocks)),
+            ratings: Ratings::new(&config.wear, geometry.blocks(), seed),
+            damage: None,
+            media: Media::new(
+                config,
+                geometry.groups.as_ref(),
+                (geometry.blocks(), geometry.blocks_per_domain),
+                seed,
+            )
+            .map(Box::new),
+            one_bit_wear: config
+                .slc_cache
+                .rated_cycles
+                .map_or(1.0, |rated| f64::from(config.wear.rated_cycles) / f64::from(rated)),
+        }
+    }
+
+    /// The same flash restricted to some of the blocks: the pages of the others take no memory.
+    pub(crate) fn part(&self, blocks: &Range<usize>) -> Flash {
+        let mut stamp = self.stamp.alike();
+        stamp.take(&self.stamp, self.pages_of(blocks));
+        Flash {
+            pages_per_block: self.pages_per_block,
+            stamp,
+            order: self.order.clone(),
+            ordered: self.ordered,
+            programmed: self.programmed.clone(),
+            opening: self.opening.clone(),
+            first_order: self.first_order.clone(),
+            retired: self.retired.clone(),
+            erases: Arc::new(self.erases.to_vec()),
+            ratings: self.ratings.clone(),
+            damage: None,
+            media: None,
+            one_bit_wear: self.one_bit_wear,
+        }
+    }
+
+    /// Takes some blocks as a [`part`](Flash::part) without an order of programs has them.
+    pub(crate) fn take_part(&mut self, other: &Flash, blocks: &Range<usize>) {
+        let (all, pages) = (|| blocks.clone(), self.pages_of(blocks));
+        self.stamp.take(&other.stamp, pages);
+        self.programmed[all()].copy_from_slice(&other.programmed[all()]);
+        self.opening[all()].copy_from_slice(&other.opening[all()]);
+        self.retired[all()].copy_from_slice(&other.retired[all()]);
+        Arc::make_mut(&mut self.erases)[all()].copy_from_slice(&other.erases[all()]);
+    }
+
+    fn pages_of(&self, blocks: &Range<usize>) -> Range<u64> {
+        let pages = u64::from(self.pages_per_block);
+        blocks.start as u64 * pages..blocks.end as u64 * pages
+    }
+
+    /// A block that was opened under one number has another, if it is open or closed under that one.
+    pub(crate) fn renumber(&mut self, block: Block, from: u64, to: u64) {
+        let opening = &mut self.opening[block.at()];
+        if *opening == from {
+            *opening = to;
+        }
+    }
+
+    /// Completes the programming of a page of a block with the data of `lpn`, and says which page of its block it
+    /// is: to the first the caller adds the [`header`](Flash::write_header).
+    #[inline]
+    #[must_use]
+    pub fn program(&mut self, ppn: Ppn, block: Block, lpn: Lpn, order: u32) -> u32 {
+        let programmed = &mut self.programmed[block.at()];
+        let page = *programmed;
+        let next = u64::from(block.0) * u64::from(self.pages_per_block) + u64::from(page);
+        assert!(next == ppn.0, "pages are programmed in order, once");
+        *programmed = page + 1;
+        // Padding becomes 0.
+        self.stamp.set(ppn.0, lpn.0.wrapping_add(1));
+        if self.ordered {
+            self.order.set(ppn.0, u64::from(order));
+        }
+        page
+    }
+
+    /// Completes the programming of consecutive pages of a block with the data of these logical pages,
+    /// after its first: their orders follow that of the first of them.
+    #[inline]
+    pub fn program_run(&mut self, from: Ppn, block: Block, lpns: &[u64], order: u32) {
+        let programmed = &mut self.programmed[block.at()];
+        let page = *programmed;
+        let next = u64::from(block.0) * u64::from(self.pages_per_block) + u64::from(page);
+        assert!(page > 0 && next == from.0, "pages are programmed in order, once");
+        *programmed = page + lpns.len() as u32;
+        assert!(*programmed <= self.pages_per_block, "a block ends");
+        self.stamp.set_run(from.0, lpns.iter().map(|lpn| lpn.wrapping_add(1)));
+        if self.ordered {
+            let orders = (0..lpns.len() as u32).map(|number| u64::from(order.wrapping_add(number)));
+            self.order.set_run(from.0, orders);
+        }
+    }
+
+    /// The header of a block in its first page: the number of its opening, and in full that
+    /// of its first program.
+    pub fn write_header(&mut self, block: Block, opening: u64, first_order: u64) {
+        assert!(self.programmed[block.at()] == 1, "a header is part of the first page");
+        self.opening[block.at()] = opening;
+        if let Some(kept) = self.first_order.get_mut(block.at()) {
+            *kept = first_order;
+        }
+        if let Some(media) = &mut self.media {
+            media.opened(block, false);
+        }
+    }
+
+    /// Completes the programming of the summary page, the last of its block.
+    #[inline]
+    pub fn program_summary(&mut self, block: Block) {
+        let programmed = &mut self.programmed[block.at()];
+        assert!(*programmed + 1 == self.pages_per_block, "the summary page comes last");
+        *programmed += 1;
+    }
+
+    /// Completes the erasure of a block.
+    pub fn erase(&mut self, block: Block) {
+        assert!(self.programmed[block.at()] > 0, "an erased block is not erased again");
+        assert!(!self.retired[block.at()], "a retired block is left alone");
+        self.programmed[block.at()] = 0;
+        self.opening[block.at()] = 0;
+        let erases = &mut Arc::make_mut(&mut self.erases)[block.at()];
+        *erases += 1;
+        if let Some(damage) = &mut self.damage {
+            damage.heal(block);
+        }
+        if let Some(media) = &mut self.media {
+            let first = u64::from(block.0) * u64::from(self.pages_per_block);
+            media.erased(block, *erases, first..first + u64::from(self.pages_per_block));
+        }
+    }
+
+    /// How data age, if they do.
+    #[inline]
+    pub fn media(&self) -> Option<&Media> {
+        self.media.as_deref()
+    }
+
+    /// The same, to be asked.
+    #[inline]
+    pub fn media_mut(&mut self) -> Option<&mut Media> {
+        self.media.as_deref_mut()
+    }
+
+    /// Time passes in which nothing is asked; nothing where data do not age.
+    pub fn lie(&mut self, age: Age, now: Time) -> Option<Result<(), &'static str>> {
+        let media = self.media.as_mut()?;
+        let pages = self.pages_per_block;
+        let all = self.programmed.iter().enumerate();
+        let open = all.filter(|(_, programmed)| (1..pages).contains(*programmed));
+        Some(media.age(
+            age,
+            now,
+            open.map(|(block, programmed)| (Block(block as u32), *programmed)),
+        ))
+    }
+
+    /// What a read of a page comes to; that of the host counts.
+    pub fn look(&mut self, page: FlashPage, of_host: bool) -> Outcome {
+        let written = self.written(page.block);
+        let media = self.media.as_mut();
+        media.map_or_else(Outcome::default, |media| media.look(page, written, of_host))
+    }
+
+    /// Whether every page of a block is known to be read at once.
+    #[inline]
+    pub fn is_sound(&self, block: Block) -> bool {
+        self.media.as_ref().is_none_or(|media| media.is_sound(block))
+    }
+
+    /// The same of a page that the host now reads, which counts if it is.
+    #[inline]
+    pub fn reads_at_once(&mut self, block: Block, page: impl FnOnce() -> FlashPage) -> bool {
+        let erases = || self.erases[block.at()];
+        self.media.as_mut().is_none_or(|media| media.reads_at_once(block, page, erases))
+    }
+
+    /// Whether no page of the drive is known to be, or can be, beyond correction.
+    #[inline]
+    pub fn loses_nothing(&mut self) -> bool {
+        let Some(media) = &mut self.media else { return true };
+        media.loses_nothing() || media.prove(|| self.erases.iter().copied().max().unwrap_or(0))
+    }
+
+    /// What a patrol finds in a block.
+    pub fn inspect(&mut self, block: Block) -> Found {
+        let written = self.written(block);
+        self.media.as_mut().map_or_else(Found::default, |media| media.inspect(block, written))
+    }
+
+    /// The pages that it reads there.
+    pub fn patrolled(&self, block: Block) -> Vec<FlashPage> {
+        let written = self.written(block);
+        let media = self.media.as_ref();
+        media.map_or_else(Vec::new, |media| media.patrolled(block, written).collect())
+    }
+
+    /// What the media do not know of a block.
+    #[inline]
+    pub fn written(&self, block: Block) -> Written {
+        Written { erases: self.erases[block.at()], programmed: self.programmed[block.at()] }
+    }
+
+    /// A block that has just been opened holds one bit a cell.
+    pub fn opened_for_one_bit(&mut self, block: Block) {
+        if let Some(media) = &mut self.media {
+            media.opened(block, true);
+        }
+    }
+
+    /// The power is gone: what did not come to the flash is not there.
+    pub(crate) fn lose_power(&mut self) {
+        let pages = u64::from(self.pages_per_block);
+        let programmed = &self.programmed;
+        let is_programmed = |ppn: u64| ppn % pages < u64::from(programmed[(ppn / pages) as usize]);
+        if let Some(media) = &mut self.media {
+            media.losses_mut().lose_power(is_programmed);
+        }
+    }
+
+    /// Whether a logical page cannot be read where it was written.
+    #[inline]
+    pub fn is_lost(&mut self, ppn: Ppn) -> bool {
+        self.media.is_some() && self.is_lost_with_age(ppn)
+    }
+
+    fn is_lost_with_age(&mut self, ppn: Ppn) -> bool {
+        let pages = u64::from(self.pages_per_block);
+        let (block, page) = (Block((ppn.0 / pages) as u32), (ppn.0 % pages) as u32);
+        if self.is_sound(block) {
+            return false;
+        }
+        let written = self.written(block);
+        let Some(media) = &mut self.media else { return false };
+        media.losses().is_poisoned(ppn.0)
+            || media.pages_at(block, page).any(|page| media.would_be_lost(page, written))
+    }
+
+    /// The same of logical pages of a block from one on: which of them.
+    pub fn lost_among(&mut self, from: Ppn, count: u32) -> Vec<Ppn> {
+        let block = Block((from.0 / u64::from(self.pages_per_block)) as u32);
+        if self.is_sound(block) {
+            return Vec::new();
+        }
+        (from.0..from.0 + u64::from(count)).map(Ppn).filter(|ppn| self.is_lost(*ppn)).collect()
+    }
+
+    /// What power cuts have done, if there were any.
+    pub fn damage(&self) -> Option<&Damage> {
+        self.damage.as_deref()
+    }
+
+    /// The same, to be added to.
+    pub fn damage_mut(&mut self) -> &mut Damage {
+        self.damage.get_or_insert_default()
+    }
+
+    /// What lies in a programmed page is a logical page of that number from now on.
+    pub fn label(&mut self, ppn: Ppn, lpn: Lpn) {
+        self.stamp.set(ppn.0, lpn.0.wrapping_add(1));
+    }
+
+    /// What a page held is gone: it never reads again.
+    pub fn void(&mut self, ppn: Ppn) {
+        self.stamp.set(ppn.0, 0);
+    }
+
+    /// A block ends where it is: nothing more is programmed in it before its erasure. The page behind
+    /// the last one counts, if it reads.
+    pub fn close(&mut self, block: Block, read: Option<Torn>) {
+        let first = u64::from(block.0) * u64::from(self.pages_per_block);
+        let page = self.programmed[block.at()];
+        let mut rest = page..self.pages_per_block;
+        if let Some(torn) = read {
+            self.stamp.set(first + u64::from(page), torn.lpn.wrapping_add(1));
+            self.order.set(first + u64::from(page), u64::from(torn.order as u32));
+            if page == 0 {
+                self.opening[block.at()] = torn.opening;
+                self.first_order[block.at()] = torn.first_order;
+            }
+            rest.start += 1;
+        }
+        for page in rest {
+            self.stamp.set(first + u64::from(page), 0);
+        }
+        self.programmed[block.at()] = self.pages_per_block;
+    }
+
+    /// Pages of a closed block count that lie behind others that do not.
+    pub fn take_loose(&mut self, block: Block, loose: &Loose) {
+        let from = u64::from(block.0) * u64::from(self.pages_per_block) + u64::from(loose.page);
+        for (at, (lpn, order)) in (from..).zip(&loose.pages) {
+            self.stamp.set(at, lpn.wrapping_add(1));
+            self.order.set(at, u64::from(*order));
+        }
+        self.opening[block.at()] = loose.opening;
+        self.first_order[block.at()] = loose.first_order;
+    }
+
+    /// A block that was closed early is as it was before, so that what it says is read again.
+    pub fn reopen(&mut self, block: Block, pages: u32) {
+        self.programmed[block.at()] = pages;
+        if pages == 0 {
+            self.opening[block.at()] = 0;
+        }
+    }
+
+    /// The logical page that was written to a programmed page.
+    #[inline]
+    pub fn stamp(&self, ppn: Ppn) -> Lpn {
+        Lpn(self.stamp.get(ppn.0).wrapping_sub(1))
+    }
+
+    /// The logical pages that were written to as many pages from one on as there is place for.
+    #[inline]
+    pub fn stamps(&self, from: Ppn, lpns: &mut [u64]) {
+        self.stamp.read(from.0, lpns);
+        for lpn in lpns {
+            *lpn = lpn.wrapping_sub(1);
+        }
+    }
+
+    /// The logical pages of all, plus 1.
+    #[inline]
+    pub fn all_stamps(&self) -> &Numbers {
+        &self.stamp
+    }
+
+    /// Begins to fetch the stamps of as many pages from one on.
+    pub fn prefetch_stamps(&self, from: Ppn, count: u32) {
+        // Sixteen numbers are a line of the cache.
+        (from.0..from.0 + u64::from(count)).step_by(16).for_each(|at| self.stamp.prefetch(at));
+    }
+
+    /// Begins to fetch what is known of a block, which will be erased.
+    pub fn prefetch_block(&self, block: Block) {
+        memory::prefetch(&self.programmed, block.at());
+        memory::prefetch(&self.opening, block.at());
+        memory::prefetch(&self.retired, block.at());
+        memory::prefetch(&self.erases, block.at());
+    }
+
+    /// Whether the order of all programs is kept.
+    #[inline]
+    pub fn is_ordered(&self) -> bool {
+        self.ordered
+    }
+
+    /// The low 32 bits of the number of a programmed page's program; 0 when no order is kept.
+    #[inline]
+    pub fn order(&self, ppn: Ppn) -> u32 {
+        self.order.find(ppn.0) as u32
+    }
+
+    /// The same in full. A block is filled within 2^32 programs of the drive, so that the number in its
+    /// header gives the upper half of those of the other pages.
+    pub fn full_order(&self, ppn: Ppn) -> u64 {
+        let first = self.first_order(Block((ppn.0 / u64::from(self.pages_per_block)) as u32));
+        first + u64::from(self.order(ppn).wrapping_sub(first as u32))
+    }
+
+    /// The full number of the first program of a block; 0 when no order is kept.
+    pub fn first_order(&self, block: Block) -> u64 {
+        self.first_order.get(block.at()).copied().unwrap_or(0)
+    }
+
+    /// The number of a block's opening; 0 when it is erased.
+    #[inline]
+    pub fn opening(&self, block: Block) -> u64 {
+        self.opening[block.at()]
+    }
+
+    /// The number of each block's opening, by block number.
+    pub fn openings(&self) -> &[u64] {
+        &self.opening
+    }
+
+    /// Marks an erased block as worn out.
+    pub fn retire(&mut self, block: Block) {
+        assert!(self.programmed[block.at()] == 0, "a block is retired when it is erased");
+        self.retired[block.at()] = true;
+    }
+
+    /// Whether a block is marked as worn out.
+    #[inline]
+    pub fn is_retired(&self, block: Block) -> bool {
+        self.retired[block.at()]
+    }
+
+    /// The pages of a block were programmed one behind the other from a number on; those that are worthless
+    /// say no more what they held.
+    pub(crate) fn order_from(
+        &mut self,
+        block: Block,
+        first: u64,
+        valid: impl Fn(Ppn, Lpn) -> bool,
+    ) {
+        let start = u64::from(block.0) * u64::from(self.pages_per_block);
+        for page in 0..u64::from(self.programmed[block.at()]) {
+            let ppn = Ppn(start + page);
+            self.order.set(ppn.0, u64::from((first + page) as u32));
+            if !valid(ppn, self.stamp(ppn)) {
+                self.void(ppn);
+            }
+        }
+        self.first_order[block.at()] = first;
+    }
+
+    /// Pages programmed in a block since its erasure.
+    #[inline]
+    pub fn programmed(&self, block: Block) -> u32 {
+        self.programmed[block.at()]
+    }
+
+    /// Erasures of each block, by block number.
+    pub fn erases(&self) -> &[u32] {
+        &self.erases
+    }
+
+    /// The same, to be kept: a later erasure changes a copy.
+    pub fn shared_erases(&self) -> Arc<Vec<u32>> {
+        Arc::clone(&self.erases)
+    }
+
+    /// Erasures that the blocks are rated for.
+    pub fn ratings(&self) -> &Ratings {
+        &self.ratings
+    }
+
+    /// Whether this erasure of a block with one bit a cell is one of those that wear it as much as a native one: a
+    /// share of them, told apart by the number of its opening, so that nothing has to be kept.
+    pub fn wears_with_one_bit(&self, block: Block) -> bool {
+        if self.one_bit_wear >= 1.0 {
+            return true;
+        }
+        let opening = self.opening[block.at()] ^ u64::from(block.0) << 40;
+        // The multiplier of SplitMix64.
+        let mixed = (opening ^ opening >> 31).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        f64::from((mixed >> 32) as u32) < self.one_bit_wear * f64::from(u32::MAX)
+    }
+
+    /// The last erasure of a block has not worn it.
+    pub fn count_no_wear(&mut self, block: Block) {
+        Arc::make_mut(&mut self.erases)[block.at()] -= 1;
+    }
+
+    /// Erasures that a block has left.
+    #[inline]
+    pub fn life(&self, block: Block) -> u32 {
+        self.ratings.of(block).saturating_sub(self.erases[block.at()])
+    }
+
+    /// The tables of pages.
+    pub fn tables(&mut self) -> [&mut Numbers; 2] {
+        [&mut self.stamp, &mut self.order]
+    }
+
+    /// The state, to be kept when the drive's own time has come to `now`.
+    pub(crate) fn keep(&self, now: Time) -> FlashState {
+        FlashState {
+            stamp: self.stamp.clone(),
+            order: self.order.clone(),
+            programmed: self.programmed.clone(),
+            opening: self.opening.clone(),
+            first_order: self.first_order.clone(),
+            retired: self.retired.clone(),
+            erases: self.erases.to_vec(),
+            ratings: self.ratings.clone(),
+            damage: self.damage.as_deref().cloned(),
+            media: self.media.as_deref().map(|media| media.keep(now)),
+        }
+    }
+
+    /// Takes up a state that was kept of flash of the same shape, or says that it is not; without an order of
+    /// programs if that must be [derived](Flash::order_from).
+    pub(crate) fn restore(&mut self, mut state: FlashState, derives: bool) -> Result<(), String> {
+        if derives {
+            (state.order, state.first_order) = (self.order.clone(), self.first_order.clone());
+        }
+        let fits = state.stamp.is_like(&self.stamp)
+            && state.order.is_like(&self.order)
+            && state.programmed.len() == self.programmed.len()
+            && state.opening.len() == self.opening.len()
+            && state.first_order.len() == self.first_order.len()
+            && state.retired.len() == self.retired.len()
+            && state.erases.len() == self.erases.len()
+            && state.ratings.fit(state.erases.len());
+        if !fits {
+            return Err("its flash state does not fit this drive".to_owned());
+        }
+        self.stamp = state.stamp;
+        self.order = state.order;
+        self.programmed = state.programmed;
+        self.opening = state.opening;
+        self.first_order = state.first_order;
+        self.retired = state.retired;
+        self.erases = Arc::new(state.erases);
+        self.ratings = state.ratings;
+        self.damage = state.damage.map(Box::new);
+        if let Some((media, state)) = self.media.as_mut().zip(state.media)
+            && !media.restore(state)
+        {
+            return Err("the state of its media does not fit this drive".to_owned());
+        }
+        Ok(())
+    }
+}

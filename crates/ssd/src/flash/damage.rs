@@ -1,0 +1,86 @@
+//! Damage by power cuts beyond the state of the flash: pages and summaries that were
+//! being programmed, blocks that were being erased, blocks that ended early.
+//!
+//! All of it is physical, and stays until the block is erased; the one exception is what a boot record
+//! says, which is data that the controller has written.
+
+use crate::ids::Block;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is there of a page whose programming was cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reading {
+    /// It looks erased.
+    Erased,
+    /// It does not read.
+    Nothing,
+    /// It reads at times.
+    Unstable,
+    /// It reads.
+    Whole,
+    /// Of a page over several packages some have their part, and others have not.
+    InPart,
+}
+
+/// A page whose programming was cut: what it would say if it reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Torn {
+    /// The logical page.
+    pub lpn: u64,
+    /// Number of its program.
+    pub order: u64,
+    /// What the header of its block says, which is in its first page.
+    pub opening: u64,
+    /// And the number of the first program of the block.
+    pub first_order: u64,
+    /// What is there of it.
+    pub reading: Reading,
+}
+
+/// Pages in a row behind the last one that counts, which were programmed at once: side by side with others
+/// that were not, or not to their end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loose {
+    /// The first of them, by its place in the block.
+    pub page: u32,
+    /// Of each the logical page, and the number of its program.
+    pub pages: Vec<(u64, u32)>,
+    /// What the header of the block says.
+    pub opening: u64,
+    /// And the number of its first program.
+    pub first_order: u64,
+    /// What is there of them.
+    pub reading: Reading,
+}
+
+/// A block that ended before its last page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Short {
+    /// Pages that were programmed to their end.
+    pub pages: u32,
+    /// The page behind them, if its programming was cut.
+    pub torn: Option<Torn>,
+    /// Behind a write buffer: what else is there.
+    #[serde(default)]
+    pub loose: Vec<Loose>,
+    /// A boot record says what counts of it: the torn page as it was read then.
+    pub recorded: bool,
+}
+
+/// The damage of all cuts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Damage {
+    /// Blocks that ended early.
+    pub short: BTreeMap<u32, Short>,
+    /// Blocks whose erasure was cut.
+    pub half_erased: BTreeSet<u32>,
+}
+
+impl Damage {
+    /// A block has been erased to the end.
+    pub(super) fn heal(&mut self, block: Block) {
+        self.short.remove(&block.0);
+        self.half_erased.remove(&block.0);
+    }
+}

@@ -1,0 +1,43 @@
+//! How many erasures each block is rated for.
+
+use crate::config::Wear;
+use crate::ids::Block;
+use engine::{Distribution, Xoshiro256};
+use serde::{Deserialize, Serialize};
+
+/// Stream of the drive's randomness from which the ratings are drawn.
+const RATING_STREAM: u64 = 10;
+
+/// How many erasures the blocks of a drive are rated for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ratings {
+    all: u32,
+    /// Of each block, when they differ.
+    own: Vec<u32>,
+}
+
+impl Ratings {
+    /// As the configuration says; where blocks differ, `seed` decides how.
+    pub fn new(config: &Wear, blocks: u32, seed: u64) -> Ratings {
+        let all = config.rated_cycles;
+        if config.spread == 0.0 {
+            return Ratings { all, own: Vec::new() };
+        }
+        let mut random = Xoshiro256::new(seed, RATING_STREAM);
+        let mean = f64::from(all);
+        let curve = Distribution::Normal { mean, deviation: mean * config.spread };
+        let draw = |_| curve.sample(&mut random).round().clamp(1.0, 2.0 * mean) as u32;
+        Ratings { all, own: (0..blocks).map(draw).collect() }
+    }
+
+    /// Whether there is a rating for each of `blocks` blocks.
+    pub(crate) fn fit(&self, blocks: usize) -> bool {
+        self.own.is_empty() || self.own.len() == blocks
+    }
+
+    /// Erasures that a block is rated for.
+    #[inline]
+    pub fn of(&self, block: Block) -> u32 {
+        self.own.get(block.at()).copied().unwrap_or(self.all)
+    }
+}

@@ -1,0 +1,171 @@
+//! Bad blocks that are not worn: from the factory, grown, and where a program or an erasure failed.
+//!
+//! A superblock has a block of each plane of its dies. One that has a bad block in it takes a good one of the same plane
+//! from a superblock that is not used any more; where there is none, it is retired itself, and gives its other blocks
+//! to those that follow. So a drive loses as many superblocks as its worst plane has bad blocks.
+
+use crate::config::SsdConfig;
+use crate::ids::{Block, Domain};
+use crate::media::Draws;
+use crate::shape::Geometry;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Stream of the drive's randomness from which its bad blocks come.
+const BAD_STREAM: u64 = 23;
+/// With which power of wear bad blocks grow: a guess.
+const GROWN_POWER: i32 = 3;
+
+/// What is saved of bad blocks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BadState {
+    spares: Vec<u32>,
+    failed: BTreeSet<u32>,
+    grown: u64,
+}
+
+/// What a drive's bad blocks came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BadReport {
+    /// Blocks of a plane that were bad from the factory.
+    pub factory: u64,
+    /// Those that became bad since, worn ones not among them.
+    pub grown: u64,
+    /// Superblocks that bad blocks took.
+    pub superblocks: u64,
+    /// Of the counts since these began: programs that failed.
+    pub failed_programs: u64,
+}
+
+/// Bad blocks of a drive.
+#[derive(Debug, Clone)]
+pub struct BadBlocks {
+    seed: u64,
+    /// Planes of a superblock, groups of it, and how many domains there are.
+    planes: u32,
+    groups: u32,
+    program_fail: f64,
+    erase_fail: f64,
+    grown_at_rating: f64,
+    rated: f64,
+    /// Superblocks of each domain that the factory's bad blocks take.
+    lost: Vec<u32>,
+    factory: u64,
+    /// Good blocks of superblocks that are not used any more, by domain and plane.
+    spares: Vec<u32>,
+    /// Superblocks in which a program failed.
+    failed: BTreeSet<u32>,
+    grown: u64,
+}
+
+impl BadBlocks {
+    pub fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> Option<Box<BadBlocks>> {
+        let spares = &config.spares;
+        let shape = geometry.groups.filter(|_| spares.go_bad())?;
+        let planes = shape.width * shape.planes;
+        let seed = Draws::new(seed ^ BAD_STREAM << 32).word();
+        let mut bad = BadBlocks {
+            seed,
+            planes,
+            groups: shape.per_block,
+            program_fail: spares.program_fail,
+            erase_fail: spares.erase_fail,
+            grown_at_rating: spares.grown,
+            rated: f64::from(config.wear.rated_cycles),
+            lost: memory::zeroed(geometry.domains as usize),
+            factory: 0,
+            spares: memory::zeroed((geometry.domains * planes) as usize),
+            failed: BTreeSet::new(),
+            grown: 0,
+        };
+        let most = geometry.losable_blocks() / (geometry.domains / geometry.pools).max(1);
+        for domain in 0..geometry.domains {
+            let mut draws = Draws::new(seed ^ u64::from(domain) << 40 | 1);
+            let mut of_planes = memory::zeroed(planes as usize);
+            for count in &mut of_planes {
+                let mut of_block = |_| u32::from(draws.unit() < spares.factory_bad);
+                *count = (0..geometry.blocks_per_domain).map(&mut of_block).sum::<u32>().min(most);
+            }
+            let worst = of_planes.iter().copied().max().unwrap_or(0);
+            bad.lost[domain as usize] = worst;
+            for (plane, count) in of_planes.into_iter().enumerate() {
+                bad.factory += u64::from(count);
+                bad.spares[(domain * planes) as usize + plane] = worst - count;
+            }
+        }
+        Some(Box::new(bad))
+    }
+
+    /// The planes whose block of a superblock becomes bad with this erasure.
+    pub fn erased(&mut self, block: Block, erases: u32) -> Vec<u32> {
+        let mut draws = Draws::new(self.seed ^ u64::from(block.0) << 32 ^ u64::from(erases));
+        let worn = f64::from(erases) / self.rated;
+        let chance = self.erase_fail + self.grown_at_rating * worn.powi(GROWN_POWER);
+        let mut planes: Vec<u32> = (0..self.planes).filter(|_| draws.unit() < chance).collect();
+        if self.failed.remove(&block.0) {
+            planes.push(draws.below(self.planes));
+            planes.dedup();
+        }
+        planes
+    }
+
+    /// Blocks of a superblock have become bad: whether others of their planes stand in for all of them. If not, the
+    /// superblock gives those that are good.
+    pub fn replaces(&mut self, domain: Domain, planes: &[u32]) -> bool {
+        self.grown += planes.len() as u64;
+        let first = (domain.0 * self.planes) as usize;
+        let own = &mut self.spares[first..first + self.planes as usize];
+        let there = planes.iter().all(|plane| own[*plane as usize] > 0);
+        if there {
+            for plane in planes {
+                own[*plane as usize] -= 1;
+            }
+            return true;
+        }
+        for plane in (0..self.planes).filter(|plane| !planes.contains(plane)) {
+            own[plane as usize] += 1;
+        }
+        false
+    }
+
+    pub fn restore(&mut self, state: BadState) {
+        (self.spares, self.failed, self.grown) = (state.spares, state.failed, state.grown);
+    }
+
+    /// How many programs of a superblock that is full have failed.
+    pub fn failures(&mut self, block: Block, erases: u32) -> u32 {
+        if self.program_fail <= 0.0 {
+            return 0;
+        }
+        let mut draws =
+            Draws::new(self.seed ^ u64::from(block.0) << 32 ^ u64::from(erases) ^ 1 << 63);
+        let count = (0..self.groups).filter(|_| draws.unit() < self.program_fail).count() as u32;
+        if count > 0 {
+            self.failed.insert(block.0);
+        }
+        count
+    }
+
+    /// Superblocks of a domain that the factory's bad blocks take.
+    pub fn lost(&self, domain: Domain) -> u32 {
+        self.lost[domain.at()]
+    }
+
+    /// What they came to; `retired` superblocks are not used any more.
+    pub fn report(&self, retired: u32, failed_programs: u64) -> BadReport {
+        let (factory, grown) = (self.factory, self.grown);
+        BadReport { factory, grown, superblocks: u64::from(retired), failed_programs }
+    }
+
+    /// What is kept of them.
+    pub fn keep(&self) -> BadState {
+        BadState { spares: self.spares.clone(), failed: self.failed.clone(), grown: self.grown }
+    }
+
+    /// Goes on with what was kept, if it is of such a drive.
+    pub fn resume(&mut self, state: BadState) {
+        if state.spares.len() == self.spares.len() {
+            self.restore(state);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Which blocks' data are moved for their own sake, and what for. The controller remembers this without its flash: a
+//! power cut takes it.
+
+use crate::config::SsdConfig;
+use crate::ids::Block;
+use crate::media::planted::Mistake;
+use crate::shape::Geometry;
+use std::collections::BTreeMap;
+
+/// Why the data of a block are moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Care {
+    /// A patrol found them too old.
+    Refresh,
+    /// Their block was read too often.
+    Reclaim,
+    /// A program of their block failed.
+    Failed,
+}
+
+/// What is to be moved.
+#[derive(Debug, Clone)]
+pub struct Caring {
+    /// Blocks that are to be moved, and those that are.
+    due: BTreeMap<u32, Care>,
+    moving: BTreeMap<u32, Care>,
+    /// Pages of each block that the host has read since its erasure, and after how many it is moved.
+    reads: Vec<u64>,
+    most_reads: u64,
+}
+
+impl Caring {
+    pub fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<Caring>> {
+        let scrubs = config.scrub.is_used() && config.ages();
+        let shape = geometry.groups.filter(|_| scrubs || config.spares.program_fail > 0.0)?;
+        let of_each = u64::from(shape.width) * u64::from(shape.planes);
+        let most = config.scrub.reclaim_reads.filter(|_| scrubs);
+        Some(Box::new(Caring {
+            due: BTreeMap::new(),
+            moving: BTreeMap::new(),
+            reads: memory::zeroed(if most.is_some() { geometry.blocks() as usize } else { 0 }),
+            most_reads: most.map_or(u64::MAX, |reads| u64::from(reads) * of_each),
+        }))
+    }
+
+    /// A page of a block is read; whether the block has just been read too often.
+    pub fn count_read(&mut self, block: Block) -> bool {
+        let Some(reads) = self.reads.get_mut(block.at()) else { return false };
+        *reads += 1;
+        // Again and again, as long as it is not moved: a block that is open cannot be.
+        *reads >= self.most_reads
+            && (*reads - self.most_reads).is_multiple_of(1 + self.most_reads / 8)
+    }
+
+    /// A block of these is to be moved, or not any more.
+    pub fn set_due(&mut self, block: Block, care: Option<Care>) {
+        match care {
+            Some(care) => {
+                self.due.entry(block.0).or_insert(care);
+            }
+            None => {
+                self.due.remove(&block.0);
+            }
+        }
+    }
+
+    pub fn begin(&mut self, block: Block, care: Care) {
+        self.due.remove(&block.0);
+        self.moving.insert(block.0, care);
+    }
+
+    /// A block is erased; what it was moved for, if it was.
+    pub fn erased(&mut self, block: Block) -> Option<Care> {
+        if let Some(reads) = self.reads.get_mut(block.at())
+            && !Mistake::ReadsOfTheErased.is_planted()
+        {
+            *reads = 0;
+        }
+        self.due.remove(&block.0);
+        self.moving.remove(&block.0)
+    }
+
+    /// All that the controller remembered is gone.
+    pub fn forget(&mut self) {
+        self.due.clear();
+        self.moving.clear();
+        self.reads.fill(0);
+    }
+
+    /// The first of these blocks that is to be moved.
+    pub fn next_due(&self, blocks: std::ops::Range<u32>) -> Option<(Block, Care)> {
+        self.due.range(blocks).next().map(|(block, care)| (Block(*block), *care))
+    }
+
+    /// Whether the data of a block are being moved for their own sake.
+    #[inline]
+    pub fn moves(&self, block: Block) -> bool {
+        self.moving.contains_key(&block.0)
+    }
+}

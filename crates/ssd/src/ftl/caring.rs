@@ -1,0 +1,125 @@
+//! Blocks whose data are moved for their own sake: because they are old, because their block was read often, or because a
+//! program of it failed.
+
+use super::care::{Care, Caring};
+use super::{Ftl, Reason, Relocation};
+use crate::flash::Flash;
+use crate::ids::{Block, BlockState, Domain, Unit};
+
+impl Ftl {
+    fn caring_mut(&mut self) -> Option<&mut Caring> {
+        self.caring.as_deref_mut()
+    }
+
+    /// Whether data are moved for their own sake at all.
+    #[inline]
+    pub fn cares(&self) -> bool {
+        self.caring.is_some()
+    }
+
+    /// Whether a block is full, and nothing happens to it.
+    pub fn is_closed(&self, block: Block) -> bool {
+        self.blocks.state[block.at()] == BlockState::Closed
+    }
+
+    /// The data of a block are to be moved.
+    pub fn mark(&mut self, block: Block, care: Care) {
+        if self.is_closed(block)
+            && let Some(caring) = self.caring_mut()
+        {
+            caring.set_due(block, Some(care));
+        }
+    }
+
+    /// The host has read a page of the flash in this block; whether it is to be moved therefore.
+    #[inline]
+    pub fn note_read_in(&mut self, block: Block) -> bool {
+        let is_worn_out = self.caring_mut().is_some_and(|caring| caring.count_read(block));
+        if is_worn_out {
+            self.mark(block, Care::Reclaim);
+        }
+        is_worn_out
+    }
+
+    /// The next block of a domain that is to be moved.
+    fn next_due(&self, domain: Domain) -> Option<(Block, Care)> {
+        let caring = self.caring.as_deref()?;
+        let first = self.geometry.first_block(domain).0;
+        caring.next_due(first..first + self.geometry.blocks_per_domain)
+    }
+
+    /// Whether a block of a domain is to be moved.
+    fn has_due(&self, domain: Domain) -> bool {
+        self.next_due(domain).is_some()
+    }
+
+    /// Whether there is room for that.
+    pub fn may_refresh(&self, domain: Domain) -> bool {
+        self.victim[domain.at()].is_none()
+            && self.has_due(domain)
+            && self.free.count(domain) > self.geometry.low_blocks
+            && !self.has_ended()
+    }
+
+    /// Begins to move the data of a block that is due.
+    pub fn begin_refresh(&mut self, domain: Domain) -> Option<Relocation> {
+        loop {
+            let (block, care) = self.next_due(domain)?;
+            if !self.is_closed(block) {
+                // It is cleaned meanwhile, or was.
+                self.caring_mut()?.set_due(block, None);
+                continue;
+            }
+            self.caring_mut()?.begin(block, care);
+            let job = self.take_victim(domain, block, false);
+            let reason = if job.reason == Reason::Fold { Reason::Fold } else { Reason::Refresh };
+            return Some(Relocation { reason, ..job });
+        }
+    }
+
+    /// Counts pages moved out of a block by what for.
+    #[inline]
+    pub fn count_moved(&mut self, source: Block, pages: u64) {
+        self.count_folded(source, pages);
+        if let Some(caring) = &self.caring
+            && caring.moves(source)
+        {
+            self.counters.refreshes += pages;
+        }
+    }
+
+    /// A block has been erased.
+    pub fn note_cared(&mut self, block: Block) {
+        match self.caring_mut().and_then(|caring| caring.erased(block)) {
+            Some(Care::Refresh) => self.counters.cared(true),
+            Some(Care::Reclaim) => self.counters.cared(false),
+            Some(Care::Failed) | None => {}
+        }
+    }
+
+    /// What the controller remembered is gone.
+    pub fn forget_care(&mut self) {
+        if let Some(caring) = self.caring_mut() {
+            caring.forget();
+        }
+    }
+
+    /// Moves without time all that is due, as far as there is room.
+    pub fn refresh_untimed(&mut self, flash: &mut Flash) {
+        for domain in (0..self.geometry.domains).map(Domain) {
+            while self.has_due(domain) && !self.has_ended() {
+                self.finish_victim(flash, domain);
+                if self.may_refresh(domain) {
+                    let Some(job) = self.begin_refresh(domain) else { break };
+                    self.empty_at_once(flash, job);
+                    continue;
+                }
+                let most = self.geometry.low_blocks + 1;
+                let Some(job) = self.begin_cleaning_below(flash, Unit(domain.0), most) else {
+                    break;
+                };
+                self.empty_at_once(flash, job);
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The end of blocks, and of the drive.
+
+use super::Ftl;
+use super::ageing::Ageing;
+use super::placement::Reserve;
+use crate::account::Counters;
+use crate::flash::Flash;
+use crate::ids::{Block, BlockState, Domain};
+
+impl Ftl {
+    /// A block has been erased that has no life left, for the first time if `first`: retires it, unless
+    /// its domain needs it once more to clean into.
+    ///
+    /// Spare space is lost when a block expires, not when it is retired: under load a domain may need
+    /// its expired blocks again and again, and the drive would never end.
+    pub(super) fn expire(&mut self, flash: &mut Flash, domain: Domain, block: Block, first: bool) {
+        if first {
+            self.lose_spare(domain);
+        }
+        // In time groups are filled with nothing beside what is moved.
+        let needed = self.geometry.data_pages + self.geometry.kept_for_padding;
+        if self.room_for_moves(domain) < u64::from(needed) {
+            self.release(domain, block, flash.erases()[block.at()]);
+            return;
+        }
+        self.retire(flash, domain, block);
+    }
+
+    /// A block is not used any more.
+    fn retire(&mut self, flash: &mut Flash, domain: Domain, block: Block) {
+        self.blocks.state[block.at()] = BlockState::Retired;
+        flash.retire(block);
+        self.ageing.retired += 1;
+        if self.placement.counts_reclaimable {
+            self.placement.reclaimable[self.geometry.unit_of(domain).at()] -=
+                u64::from(self.geometry.data_pages);
+        }
+    }
+
+    /// A block is bad from the factory, and never used.
+    pub fn leave_out(&mut self, flash: &mut Flash, domain: Domain, block: Block) {
+        self.retire(flash, domain, block);
+        self.ageing.leave_out(self.geometry.domain_pool[domain.at()]);
+    }
+
+    /// A pool can lose one block less; the drive ends when it could lose none.
+    fn lose_spare(&mut self, domain: Domain) {
+        let written = self.ageing.bytes_before + self.counters.host_bytes;
+        self.ageing.first_expiry.get_or_insert(written);
+        match &mut self.ageing.spare[self.geometry.domain_pool[domain.at()].at()] {
+            0 => {
+                self.ageing.end.get_or_insert(written);
+                self.reserve = Reserve::Everything;
+            }
+            spare => *spare -= 1,
+        }
+    }
+
+    /// Erases a block whose erasure, or whose first program, was cut.
+    pub(crate) fn erase_after_cut(&mut self, flash: &mut Flash, block: Block) {
+        let domain = self.geometry.domain_of(block);
+        let had_life = flash.life(block) > 0;
+        if had_life {
+            self.ageing.erased(domain);
+        }
+        flash.erase(block);
+        self.counters.erases += 1;
+        if had_life && flash.life(block) == 0 {
+            self.lose_spare(domain);
+        }
+    }
+
+    /// A domain woke without an erased block, so that nothing can be moved: the drive takes no more
+    /// writes.
+    pub(super) fn end_without_room(&mut self) {
+        let written = self.ageing.bytes_before + self.counters.host_bytes;
+        self.ageing.end.get_or_insert(written);
+        self.reserve = Reserve::Everything;
+    }
+
+    /// The drive takes no more writes, whatever room it has.
+    pub fn give_up(&mut self) {
+        self.end_without_room();
+    }
+
+    /// Stops writes and cleaning for now, or resumes.
+    pub(crate) fn hold(&mut self, holds: bool) {
+        self.reserve = match self.ageing.end {
+            None if !holds => Reserve::Pages(self.geometry.reserved_pages()),
+            _ => Reserve::Everything,
+        };
+    }
+
+    /// Whether the spare space of some pool is gone: the drive takes no more writes.
+    #[inline]
+    pub fn has_ended(&self) -> bool {
+        self.reserve == Reserve::Everything
+    }
+
+    /// Whether some pool has lost half of the blocks that it can lose, or the drive has reached end of life.
+    pub fn is_worn(&self) -> bool {
+        let losable = self.geometry.losable_blocks();
+        self.has_ended() || self.ageing.spare.iter().any(|spare| *spare <= losable / 2)
+    }
+
+    /// What wear has done so far.
+    pub(crate) fn ageing(&self) -> &Ageing {
+        &self.ageing
+    }
+
+    /// From now on blocks wear by a load of its own.
+    pub(crate) fn begin_load(&mut self, flash: &Flash) {
+        self.ageing.erases_before_load = flash.erases().to_vec();
+        self.forget_map();
+    }
+
+    /// Counts from zero; what wear has done stays.
+    pub fn reset_counters(&mut self, flash: &Flash) {
+        self.ageing.bytes_before += self.counters.host_bytes;
+        self.ageing.erases_before = flash.erases().to_vec();
+        self.counters = Counters::default();
+        if let Some(logs) = &mut self.logs {
+            logs.forget_copied();
+        }
+        self.reset_handles();
+    }
+}

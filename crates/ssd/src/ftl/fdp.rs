@@ -1,0 +1,307 @@
+//! Placement handles on the drive: which stream a page of the host or a copy goes to, and what is counted.
+//!
+//! With one handle there is nothing to tell apart: the drive places as one without FDP, and what it counts is the
+//! handle's.
+
+use super::Ftl;
+use super::dlwa_curve::CurvePoint;
+use super::handles::Fdp;
+use super::streams::Told;
+use crate::flash::Flash;
+use crate::ids::{Block, Domain, Lpn, Stream};
+use engine::{Handle, Lba, Op, Request, SECTOR_BYTES};
+use std::ops::Range;
+
+impl Ftl {
+    /// Its handles, if it has FDP.
+    pub fn fdp(&self) -> Option<&Fdp> {
+        self.fdp.as_deref()
+    }
+
+    /// Whether pages are written apart by handle.
+    #[inline]
+    pub fn tells_handles(&self) -> bool {
+        self.streams.told == Told::Handles
+    }
+
+    /// A write with the handle that it has here.
+    #[inline]
+    pub fn placed(&mut self, request: Request) -> Request {
+        if self.has_handles() { self.placed_by_handle(request) } else { request }
+    }
+
+    /// Whether it has handles.
+    #[inline]
+    pub fn has_handles(&self) -> bool {
+        self.fdp.is_some()
+    }
+
+    /// The same where it has some.
+    #[inline(never)]
+    pub fn placed_by_handle(&mut self, request: Request) -> Request {
+        let request = self.in_a_group(request);
+        let Some(fdp) = self.fdp_mut() else { return request };
+        let request = fdp.place(request);
+        if fdp.is_point_due() {
+            self.note_point();
+        }
+        request
+    }
+
+    /// A point of the curve of write amplification: what is written so far.
+    #[cold]
+    fn note_point(&mut self) {
+        let (host, media) = (self.counters.host_bytes, self.media_bytes());
+        if let Some(fdp) = self.fdp_mut() {
+            fdp.note_point(CurvePoint { host, media });
+        }
+    }
+
+    /// Bytes programmed with data of the host, and to move them.
+    pub fn media_bytes(&self) -> u64 {
+        let counters = &self.counters;
+        let pages = counters.host_programs + counters.moves + counters.migrations;
+        pages * u64::from(self.geometry.sectors_per_page) * SECTOR_BYTES
+    }
+
+    /// How many units of a handle are open, and the pages that can be written there before it needs another: a whole
+    /// unit where none is open. Of several domains the one with most.
+    pub fn open_units(&self, handle: u32) -> (u64, u32) {
+        let (stream, domains) = self.units_of_handle(handle);
+        let all = || domains.clone().map(|domain| self.left_on(Domain(domain), stream));
+        let open = all().filter(|left| *left > 0).count() as u64;
+        let most = all().max().filter(|left| *left > 0);
+        (open, most.unwrap_or(self.geometry.data_pages))
+    }
+
+    /// The open units of a handle are to be given up, because the host says so or (`late`) the drive itself: the domains
+    /// in which one is not full. It is told as an event of each.
+    pub fn give_up_units(&mut self, handle: u32, late: bool) -> Vec<(Domain, Stream)> {
+        let (stream, domains) = self.units_of_handle(handle);
+        let open = domains.map(Domain).filter(|it| self.left_on(*it, stream) > 0);
+        let open: Vec<(Domain, Stream)> = open.map(|it| (it, stream)).collect();
+        if let Some(fdp) = self.fdp_mut() {
+            for _ in &open {
+                if late {
+                    fdp.gave_up_late(handle);
+                } else {
+                    fdp.gave_up(handle);
+                }
+            }
+        }
+        open
+    }
+
+    /// Without time: what is left of a unit is written with nothing.
+    pub fn fill_up_untimed(&mut self, flash: &mut Flash, domain: Domain, stream: Stream) {
+        while self.left_on(domain, stream) > 0 {
+            self.pad_one_untimed(flash, domain, stream);
+        }
+    }
+
+    /// The stream of a handle, and the domains that have it.
+    fn units_of_handle(&self, handle: u32) -> (Stream, Range<u32>) {
+        let Some(fdp) = self.fdp.as_deref().filter(|_| self.has_groups()) else {
+            return (Stream(handle), 0..self.geometry.domains);
+        };
+        let (stream, group) = fdp.place_of(handle);
+        (stream, self.domains_of_group(group))
+    }
+
+    /// A reset closes the units that are open.
+    pub fn note_reset(&mut self) {
+        for handle in 0..self.fdp.as_ref().map_or(0, |fdp| fdp.count()) {
+            let (open, _) = self.open_units(handle);
+            if let Some(fdp) = self.fdp_mut()
+                && open > 0
+            {
+                fdp.closed_by_reset(handle, open);
+            }
+        }
+    }
+
+    /// The handle of a page that is overwritten without a request: as the rule has it.
+    pub fn handle_of_page(&mut self, lpn: Lpn) -> Handle {
+        if !self.tells_handles() {
+            return Handle::NONE;
+        }
+        let sectors = self.geometry.sectors_per_page;
+        let first = Lba(lpn.0 * u64::from(sectors));
+        self.placed(Request::new(0, Op::Write, first, sectors)).handle
+    }
+
+    /// Where there are several, the handles.
+    #[inline]
+    fn told_handles(&mut self) -> Option<&mut Fdp> {
+        if self.streams.told == Told::Handles { self.fdp_mut() } else { None }
+    }
+
+    /// What is written next has this handle, if there is a choice.
+    #[inline]
+    pub fn write_with(&mut self, handle: Handle) {
+        if self.tells_handles()
+            && let Some(fdp) = &self.fdp
+        {
+            let (stream, group) = fdp.place_of(handle.number().unwrap_or(0).into());
+            self.streams.write_to(stream, group);
+        }
+    }
+
+    /// Whether the page in the buffer is of the handle that writes now, so that it may take its place.
+    #[inline]
+    pub fn is_of_same_handle(&self, lpn: Lpn) -> bool {
+        let Some(fdp) = self.fdp.as_deref().filter(|_| self.tells_handles()) else { return true };
+        u32::from(fdp.writer(lpn)) == fdp.first_of(self.streams.group) + self.streams.host.0
+    }
+
+    /// The host writes a page, which gets its place.
+    #[inline]
+    pub fn tag(&mut self, lpn: Lpn) {
+        let is_mapped = self.is_mapped(lpn);
+        let (stream, group) = (self.streams.host, self.streams.group);
+        if let Some(fdp) = self.fdp_mut() {
+            fdp.tag(lpn, fdp.first_of(group) + stream.0, is_mapped);
+        }
+    }
+
+    /// A logical page is forgotten.
+    #[inline]
+    pub fn note_trimmed(&mut self, lpn: Lpn) {
+        if self.tells_handles()
+            && self.is_mapped(lpn)
+            && let Some(fdp) = self.told_handles()
+        {
+            fdp.trimmed(lpn);
+        }
+    }
+
+    /// Counts what the host wrote with a handle: pages that were programmed, and bytes.
+    #[inline]
+    pub fn count_host(&mut self, handle: Handle, programs: u64, bytes: u64) {
+        if let Some(fdp) = self.told_handles() {
+            fdp.wrote(handle, programs, bytes);
+        }
+    }
+
+    /// Counts a page that was moved, by the handle that wrote it; and its entry in the map changes.
+    #[inline]
+    pub fn count_copy(&mut self, lpn: Lpn) {
+        if self.notes_copies && lpn != Lpn::PADDING {
+            let group = self.group_of(lpn);
+            if let Some(fdp) = self.told_handles() {
+                fdp.moved(lpn, group);
+            }
+            self.note_map_moved(lpn);
+        }
+    }
+
+    /// A victim is erased, out of which pages were moved.
+    pub fn count_victim(&mut self, block: Block, moved: u32) {
+        let (stream, sectors) = (self.stream(block), self.geometry.sectors_per_page);
+        let group = self.group_of_block(block);
+        if let Some(fdp) = self.fdp_mut() {
+            fdp.cleaned((stream, group), moved, sectors);
+        }
+    }
+
+    /// A block is opened for a stream.
+    pub fn count_opened(&mut self, block: Block, stream: u8) {
+        let group = self.group_of_block(block);
+        if let Some(fdp) = self.fdp_mut() {
+            fdp.opened(stream, group);
+        }
+    }
+
+    /// The stream that copies of pages in a block go to.
+    #[inline]
+    pub fn stream_of_copies_from(&self, block: Block) -> Stream {
+        let stream = self.stream(block);
+        self.fdp.as_ref().map_or(Stream::SECOND, |fdp| fdp.destination_from(stream))
+    }
+
+    /// The same of a page, by the handle that wrote it.
+    pub fn stream_of_copy_by_handle(&self, lpn: Lpn) -> Stream {
+        self.fdp.as_ref().map_or(Stream::SECOND, |fdp| fdp.destination_of(lpn))
+    }
+
+    /// Pages left where copies of the victim of a domain go, or of whatever victim is next.
+    #[inline]
+    pub fn left_for_copies(&self, domain: Domain) -> u32 {
+        if !self.tells_handles() {
+            return self.left_on(domain, Stream::SECOND);
+        }
+        if let Some(victim) = self.victim[domain.at()] {
+            return self.left_on(domain, self.stream_of_copies_from(victim));
+        }
+        let handles = self.fdp.as_ref().map_or(0, |fdp| fdp.of_group());
+        let destinations = (handles..self.streams.count).map(Stream);
+        destinations.map(|stream| self.left_on(domain, stream)).min().unwrap_or(0)
+    }
+
+    /// Handles beside the one that writes: blocks of them are open too.
+    pub fn other_handles(&self) -> u32 {
+        let handles = self.fdp.as_ref().filter(|_| self.tells_handles()).map(|fdp| fdp.of_group());
+        handles.map_or(0, |handles| handles - 1)
+    }
+
+    /// Pages that are left on average on the open blocks of these, in a domain: room that does not help a write.
+    pub fn left_on_other_handles(&self) -> i64 {
+        i64::from(self.other_handles()) * i64::from(self.geometry.data_pages) / 2
+    }
+
+    /// Whether a write may have to wait for a block though others have room.
+    pub fn has_room_elsewhere(&self) -> bool {
+        self.tells_handles()
+    }
+
+    /// Whether a stream is one of copies.
+    pub fn is_of_copies(&self, stream: Stream) -> bool {
+        match &self.fdp {
+            Some(fdp) if self.tells_handles() => stream.0 >= fdp.of_group(),
+            _ => self.streams.apart() && stream == Stream::SECOND,
+        }
+    }
+
+    /// Handles count from zero.
+    pub fn reset_handles(&mut self) {
+        let handles = self.fdp.as_ref().map_or(0, |fdp| fdp.count());
+        let open: Vec<u64> = (0..handles).map(|handle| self.open_units(handle).0).collect();
+        if let Some(fdp) = self.fdp_mut() {
+            fdp.reset(|handle| open[handle as usize]);
+        }
+    }
+
+    /// Who wrote what, to be kept: the handle of each page, and the stream of each block.
+    pub fn keep_handles(&self) -> (Vec<u8>, Vec<u8>) {
+        if !self.tells_handles() {
+            return (Vec::new(), Vec::new());
+        }
+        let writer = self.fdp.as_ref().map(|fdp| fdp.writers().to_vec());
+        (writer.unwrap_or_default(), self.blocks.stream.clone())
+    }
+
+    /// The lists of [`keep_handles`](Ftl::keep_handles) fit this drive.
+    pub fn handles_fit(&self, writers: &[u8], streams: &[u8]) -> bool {
+        match &self.fdp {
+            Some(fdp) if self.tells_handles() => {
+                fdp.fits(writers) && streams.len() == self.blocks.stream.len()
+            }
+            _ => writers.is_empty() && streams.is_empty(),
+        }
+    }
+
+    /// Takes up what was kept.
+    pub fn restore_handles(&mut self, writer: Vec<u8>, streams: &[u8]) {
+        if let Some(fdp) = self.fdp_mut()
+            && !writer.is_empty()
+        {
+            fdp.restore(writer);
+            self.blocks.restore_streams(streams);
+        }
+    }
+
+    /// Entries of the list of handles by page.
+    pub fn handle_entries(&self) -> usize {
+        self.fdp.as_ref().map_or(0, |fdp| fdp.writers().len())
+    }
+}

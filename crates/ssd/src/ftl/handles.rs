@@ -1,0 +1,381 @@
+//! Placement handles apart from the drive: who wrote what, whose a stream is, and the account of each.
+//!
+//! A stream of a domain is a handle, and behind these are the destinations of copies: one that all handles share, or
+//! one for each. So a block only ever has pages of one destination, and a victim's copies go to one. Which handle
+//! wrote a page is kept by logical page, as a controller keeps it beside the data.
+//!
+//! With several reclaim groups a *placement* is what a write names, group x handles + handle: accounts and writers are by
+//! placement, streams by handle, because a block is of one group. What is called a handle outside is a placement.
+
+use super::dlwa_curve::{Curve, CurvePoint};
+use super::fdp_events::{EventKind, Events, FdpEvent};
+use crate::config::{Isolation, PlaceRule, SsdConfig};
+use crate::ids::{Lpn, PoolId, Stream};
+use crate::shape::Geometry;
+use engine::{Handle, Op, Request, SECTOR_BYTES};
+
+/// Who wrote what the drive held at first: no host, so that it is nobody's loss when it is superseded. To everything
+/// else it is of handle 0.
+const NOBODY: u8 = u8::MAX;
+
+/// What was done for one handle, in logical pages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HandleAccount {
+    /// Bytes that the host wrote with it.
+    pub host_bytes: u64,
+    /// Programmed for the host.
+    pub programs: u64,
+    /// Moved, of what was written with it.
+    pub moved: u64,
+    /// Moved because a unit of it was cleaned.
+    pub moved_because: u64,
+    /// Superseded or trimmed, of what was written with it.
+    pub invalidated: u64,
+    /// Of these, superseded by a write with another handle.
+    pub foreign: u64,
+    /// Units opened for writes of the host.
+    pub opened: u64,
+    /// Units that were open for it when counts began.
+    pub open_before: u64,
+    /// Units that were given up before they were full.
+    pub partly: u64,
+    /// Bytes that were refused because the reclaim group was full.
+    pub refused_bytes: u64,
+}
+
+/// Handles, and their accounts. With one handle only events are counted here.
+#[derive(Debug, Clone)]
+pub struct Fdp {
+    handles: u32,
+    groups: u32,
+    isolation: Isolation,
+    rule: PlaceRule,
+    sectors: u64,
+    /// The handle that wrote each logical page; empty with one handle.
+    writer: Vec<u8>,
+    /// By handle; with one of units alone, for the rest is that of the drive.
+    accounts: Vec<HandleAccount>,
+    /// Pages moved out of units that copies of all handles share.
+    moved_from_shared: u64,
+    /// Bytes that the host has asked to write.
+    asked: u64,
+    events: Events,
+    curve: Curve,
+    /// By handle: units that were ever opened for it.
+    openings: Vec<u64>,
+}
+
+impl Fdp {
+    /// The handles of a drive that has some.
+    pub fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<Fdp>> {
+        let keys = &config.fdp;
+        let tells = keys.chooses();
+        let pages = geometry.exported_pages();
+        keys.is_on().then(|| {
+            Box::new(Fdp {
+                handles: keys.handles,
+                groups: keys.groups,
+                isolation: keys.isolation,
+                rule: keys.place.clone(),
+                sectors: pages * u64::from(geometry.sectors_per_page),
+                writer: memory::filled(NOBODY, if tells { pages as usize } else { 0 }),
+                accounts: memory::filled(HandleAccount::default(), keys.placements() as usize),
+                moved_from_shared: 0,
+                asked: 0,
+                events: Events::default(),
+                curve: Curve::new(pages * u64::from(geometry.sectors_per_page) * SECTOR_BYTES),
+                openings: memory::zeroed(keys.placements() as usize),
+            })
+        })
+    }
+
+    /// Pages moved out of units that copies of all handles share.
+    pub fn moved_from_shared(&self) -> u64 {
+        self.moved_from_shared
+    }
+
+    /// What there was to tell.
+    pub fn events(&self) -> &Events {
+        &self.events
+    }
+
+    /// A reset has closed so many open units of a handle.
+    pub fn closed_by_reset(&mut self, handle: u32, units: u64) {
+        self.accounts[handle as usize].partly += units;
+        self.note_about(EventKind::ResetChanged, handle);
+    }
+
+    /// Something that happened to a handle.
+    fn note_about(&mut self, kind: EventKind, handle: u32) {
+        let (handle, named) = (Some(handle as u8), None);
+        let (sector, sectors, after_bytes) = (None, 0, self.asked);
+        self.events.note(FdpEvent { kind, handle, named, sector, sectors, after_bytes });
+    }
+
+    /// Write amplification over what was written.
+    pub fn curve(&self) -> &Curve {
+        &self.curve
+    }
+
+    /// Whether a point of it is due.
+    #[inline]
+    pub fn is_point_due(&self) -> bool {
+        self.curve.is_due(self.asked)
+    }
+
+    /// A point of it.
+    pub fn note_point(&mut self, point: CurvePoint) {
+        self.curve.note(self.asked, point);
+    }
+
+    /// By handle; with one of units alone.
+    pub fn accounts(&self) -> &[HandleAccount] {
+        &self.accounts
+    }
+
+    /// Whether there are several, which have accounts of their own.
+    fn tells(&self) -> bool {
+        self.count() > 1
+    }
+
+    /// How many there are, each in each reclaim group.
+    pub fn count(&self) -> u32 {
+        self.handles * self.groups
+    }
+
+    /// How many there are in a reclaim group.
+    pub fn of_group(&self) -> u32 {
+        self.handles
+    }
+
+    /// How many reclaim groups there are.
+    pub fn groups(&self) -> u32 {
+        self.groups
+    }
+
+    /// The stream and the reclaim group of a placement.
+    #[inline]
+    pub fn place_of(&self, placement: u32) -> (Stream, PoolId) {
+        if self.groups == 1 {
+            return (Stream(placement), PoolId(0));
+        }
+        (Stream(placement % self.handles), PoolId(placement / self.handles))
+    }
+
+    /// The first placement of a reclaim group.
+    pub fn first_of(&self, group: PoolId) -> u32 {
+        group.0 * self.handles
+    }
+
+    /// The reclaim group of what a page was written with; none of what the drive held at first.
+    pub fn group_of(&self, lpn: Lpn) -> Option<PoolId> {
+        let writer = self.writer(lpn);
+        (writer != NOBODY).then(|| self.place_of(writer.into()).1)
+    }
+
+    /// A page lies in another reclaim group than the last write of it named, because a power cut took that: it is of the
+    /// same handle there.
+    pub fn stays_in(&mut self, lpn: Lpn, group: PoolId) {
+        let (stream, _) = self.place_of(self.writer(lpn).into());
+        self.writer[lpn.at()] = (self.first_of(group) + stream.0) as u8;
+    }
+
+    /// Whether a write names no placement, and no rule does for it.
+    pub fn is_free(&self, request: &Request) -> bool {
+        request.handle.number().is_none() && self.rule == PlaceRule::None
+    }
+
+    /// Bytes of a write that a full reclaim group did not take.
+    pub fn refused(&mut self, handle: Handle, bytes: u64) {
+        let account = &mut self.accounts[usize::from(handle.number().unwrap_or(0))];
+        account.refused_bytes += bytes;
+    }
+
+    /// The handle for which the host or cleaning filled the blocks of a stream; none of copies that all share.
+    fn owner(&self, stream: u8) -> Option<usize> {
+        let stream = u32::from(stream);
+        match self.isolation {
+            _ if stream < self.handles => Some(stream as usize),
+            Isolation::Persistent if stream < 2 * self.handles => {
+                Some((stream - self.handles) as usize)
+            }
+            Isolation::Initial if stream == self.handles => None,
+            // What the drive held at first.
+            _ => Some(0),
+        }
+    }
+
+    /// The stream that copies of pages in a block of a stream go to.
+    pub fn destination_from(&self, stream: u8) -> Stream {
+        self.destination(self.owner(stream).unwrap_or(0) as u32)
+    }
+
+    /// The same of a page, by the handle that wrote it.
+    pub fn destination_of(&self, lpn: Lpn) -> Stream {
+        self.destination(self.place_of(self.owner_of(lpn) as u32).0.0)
+    }
+
+    /// The handle to which a page is counted.
+    #[inline]
+    fn owner_of(&self, lpn: Lpn) -> usize {
+        let writer = self.writer(lpn);
+        if writer == NOBODY { 0 } else { usize::from(writer) }
+    }
+
+    /// Whether these can be the handles of all pages.
+    pub fn fits(&self, writers: &[u8]) -> bool {
+        let is_known = |it: &u8| *it == NOBODY || u32::from(*it) < self.count();
+        writers.len() == self.writer.len() && writers.iter().all(is_known)
+    }
+
+    /// The handle that wrote a page, where there are several.
+    #[inline]
+    pub fn writer(&self, lpn: Lpn) -> u8 {
+        self.writer[lpn.at()]
+    }
+
+    /// The handle of each page, to be kept.
+    pub fn writers(&self) -> &[u8] {
+        &self.writer
+    }
+
+    /// Takes up the handles of all pages.
+    pub fn restore(&mut self, writer: Vec<u8>) {
+        self.writer = writer;
+    }
+
+    /// A write with the handle that it has here: what it names, or what the rule says; handle 0 where there is no
+    /// such handle, which is an event.
+    #[inline]
+    pub fn place(&mut self, request: Request) -> Request {
+        if request.op != Op::Write {
+            return request;
+        }
+        let named = request.handle.number();
+        let number =
+            named.unwrap_or_else(|| self.rule.handle(&request, self.sectors, self.count()));
+        let is_valid = u32::from(number) < self.count();
+        if !is_valid {
+            self.note_invalid(number, &request);
+        }
+        self.asked += request.bytes();
+        Request { handle: Handle::new(if is_valid { number.into() } else { 0 }), ..request }
+    }
+
+    #[cold]
+    fn note_invalid(&mut self, named: u8, request: &Request) {
+        self.events.note(FdpEvent {
+            kind: EventKind::InvalidHandle,
+            handle: Some(0),
+            named: Some(named),
+            sector: Some(request.lba.0),
+            sectors: request.sectors,
+            after_bytes: self.asked,
+        });
+    }
+
+    /// A page is forgotten.
+    pub fn trimmed(&mut self, lpn: Lpn) {
+        if self.writer(lpn) != NOBODY {
+            let owner = self.owner_of(lpn);
+            self.accounts[owner].invalidated += 1;
+        }
+    }
+
+    /// The host wrote with a handle: pages that were programmed, and bytes.
+    #[inline]
+    pub fn wrote(&mut self, handle: Handle, programs: u64, bytes: u64) {
+        let account = &mut self.accounts[usize::from(handle.number().unwrap_or(0))];
+        account.programs += programs;
+        account.host_bytes += bytes;
+    }
+
+    /// A page was moved within a reclaim group.
+    #[inline]
+    pub fn moved(&mut self, lpn: Lpn, group: PoolId) {
+        let nobodys = self.writer(lpn) == NOBODY;
+        let owner = if nobodys { self.first_of(group) as usize } else { self.owner_of(lpn) };
+        self.accounts[owner].moved += 1;
+    }
+
+    /// A victim of a stream of a reclaim group is erased, out of which pages of so many sectors were moved.
+    pub fn cleaned(&mut self, (stream, group): (u8, PoolId), moved: u32, sectors: u32) {
+        let first = self.first_of(group) as usize;
+        let owner = if self.tells() { self.owner(stream).map(|it| first + it) } else { Some(0) };
+        if moved > 0 {
+            self.events.note(FdpEvent {
+                kind: EventKind::MediaReallocated,
+                handle: owner.map(|handle| handle as u8),
+                named: None,
+                sector: None,
+                sectors: moved * sectors,
+                after_bytes: self.asked,
+            });
+        }
+        if !self.tells() {
+            return;
+        }
+        match owner {
+            Some(handle) => self.accounts[handle].moved_because += u64::from(moved),
+            None => self.moved_from_shared += u64::from(moved),
+        }
+    }
+
+    /// A block of a reclaim group is opened for a stream.
+    pub fn opened(&mut self, stream: u8, group: PoolId) {
+        if u32::from(stream) < self.handles {
+            let placement = self.first_of(group) as usize + usize::from(stream);
+            self.accounts[placement].opened += 1;
+            self.openings[placement] += 1;
+        }
+    }
+
+    /// Units that were ever opened for a handle.
+    pub fn openings(&self, handle: u32) -> u64 {
+        self.openings.get(handle as usize).copied().unwrap_or(0)
+    }
+
+    /// The unit of a handle is given up, because it was open for too long: the drive begins another.
+    pub fn gave_up_late(&mut self, handle: u32) {
+        self.accounts[handle as usize].partly += 1;
+        self.note_about(EventKind::TimeLimit, handle);
+        self.note_about(EventKind::HandleModified, handle);
+    }
+
+    /// The unit of a handle is given up, part of which was not written.
+    pub fn gave_up(&mut self, handle: u32) {
+        self.accounts[handle as usize].partly += 1;
+        self.note_about(EventKind::UnitNotFull, handle);
+    }
+
+    /// The stream that copies of pages of a handle go to.
+    fn destination(&self, handle: u32) -> Stream {
+        match self.isolation {
+            Isolation::Initial => Stream(self.handles),
+            Isolation::Persistent => Stream(self.handles + handle),
+        }
+    }
+
+    /// Counts from zero; so many units of each handle are open.
+    pub fn reset(&mut self, open: impl Fn(u32) -> u64) {
+        for (number, account) in self.accounts.iter_mut().enumerate() {
+            let open_before = open(number as u32);
+            *account = HandleAccount { open_before, ..HandleAccount::default() };
+        }
+        (self.moved_from_shared, self.asked) = (0, 0);
+        self.events.forget();
+        self.curve.forget();
+    }
+
+    /// The host writes a logical page with a handle; `is_mapped` says whether it had been written.
+    #[inline]
+    pub fn tag(&mut self, lpn: Lpn, handle: u32, is_mapped: bool) {
+        let Some(writer) = self.writer.get_mut(lpn.at()) else { return };
+        let before = std::mem::replace(writer, handle as u8);
+        if is_mapped && before != NOBODY {
+            let account = &mut self.accounts[usize::from(before)];
+            account.invalidated += 1;
+            account.foreign += u64::from(u32::from(before) != handle);
+        }
+    }
+}

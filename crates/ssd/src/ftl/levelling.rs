@@ -1,0 +1,224 @@
+//! Wear levelling around a cleaning policy (section 5 of the 2008 paper), and the migration of cold
+//! data into worn blocks.
+//!
+//! The policy names candidates in its order; the rules look at how many erasures each has left, its
+//! *life*, against the mean of its domain. A worn block is passed over by chance, or cleaned and then
+//! filled with the content of the coldest block, which is erased in its stead.
+
+use super::{Ftl, Programming, Reason, Relocation, Step};
+use crate::config::{Levelling, LevellingRule, Temperature};
+use crate::flash::Flash;
+use crate::ids::{Block, BlockState, Domain, Lpn};
+use engine::{Random, Xoshiro256};
+
+/// The verdict of the rules on a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Clean,
+    Migrate,
+    Skip,
+}
+
+impl Levelling {
+    /// The rules for a block with `life` erasures left in a domain where the mean is `mean`.
+    fn judge(&self, life: f64, mean: f64, cold: bool, random: &mut Xoshiro256) -> Verdict {
+        if self.rule == LevellingRule::Migrate && cold && life < self.retirement_age * mean {
+            return Verdict::Migrate;
+        }
+        let (full, none) = ((1.0 - self.age_variance) * mean, self.rate_limit_floor * mean);
+        // The chance of use falls linearly from 1 at the upper end of the window to 0 at its lower.
+        if life < full && random.unit() >= (life - none) / (full - none) {
+            return Verdict::Skip;
+        }
+        Verdict::Clean
+    }
+}
+
+impl Ftl {
+    /// The policy's victim as the rules of wear levelling allow, and whether cold data is to follow
+    /// it. The last candidate is always taken.
+    pub(super) fn levelled_victim(
+        &mut self,
+        flash: &Flash,
+        domain: Domain,
+    ) -> Option<(Block, bool)> {
+        if let Some(block) = self.slc_victim(domain) {
+            return Some((block, false));
+        }
+        if self.config.levelling.rule == LevellingRule::None {
+            return Some((self.policy_victim_but_slc(flash, domain)?, false));
+        }
+        let mean = self.ageing.mean_life(domain);
+        let mut cold = None;
+        let mut skipped = Vec::new();
+        let chosen = loop {
+            let Some(victim) = self.policy_victim(flash, domain) else {
+                break skipped.pop().inspect(|victim| self.put_back(domain, *victim));
+            };
+            let life = f64::from(flash.life(victim));
+            let rules = &self.config.levelling;
+            if rules.rule == LevellingRule::Migrate
+                && cold.is_none()
+                && life < rules.retirement_age * mean
+            {
+                cold = Some(self.coldest(flash, domain).is_some());
+            }
+            let some_cold = cold == Some(true);
+            match self.config.levelling.judge(life, mean, some_cold, &mut self.random) {
+                Verdict::Clean => break Some((victim, false)),
+                Verdict::Migrate => break Some((victim, true)),
+                Verdict::Skip => {
+                    self.take_out(domain, victim);
+                    skipped.push((victim, false));
+                }
+            }
+        };
+        // In reverse, so that the order of age is as it was.
+        for skipped in skipped.into_iter().rev() {
+            self.put_back(domain, skipped);
+        }
+        chosen
+    }
+
+    /// Hides a closed block from the policy.
+    pub fn take_out(&mut self, domain: Domain, block: Block) {
+        let relative = block.0 - self.geometry.first_block(domain).0;
+        self.blocks.index.remove(domain.0, relative, self.valid(block));
+        self.blocks.order.remove(domain.0, block.0);
+        self.blocks.state[block.at()] = BlockState::PassedOver;
+    }
+
+    /// Undoes the latest [`take_out`](Ftl::take_out) that is not undone.
+    pub fn put_back(&mut self, domain: Domain, (block, _): (Block, bool)) {
+        let relative = block.0 - self.geometry.first_block(domain).0;
+        self.blocks.state[block.at()] = BlockState::Closed;
+        self.blocks.order.put_back(domain.0, block.0);
+        self.blocks.index.insert(domain.0, relative, self.valid(block));
+    }
+
+    /// The coldest closed block of a domain that holds data and has life enough to be worth opening.
+    fn coldest(&self, flash: &Flash, domain: Domain) -> Option<Block> {
+        let rules = &self.config.levelling;
+        let enough = rules.cold_life * self.ageing.mean_life(domain);
+        let fit = |block: &Block| {
+            self.blocks.valid[block.at()] > 0 && f64::from(flash.life(*block)) >= enough
+        };
+        let mut blocks = self.blocks.order.iter(domain.0).map(Block).filter(fit);
+        match rules.temperature {
+            Temperature::Opened => blocks.next(),
+            Temperature::Aggregate => blocks.min_by_key(|block| self.temperature(*block)),
+        }
+    }
+
+    /// When the data of a block was written, as a number of block openings x data pages.
+    pub(super) fn temperature(&self, block: Block) -> u64 {
+        let opened = self.blocks.sequence[block.at()] * u64::from(self.geometry.data_pages);
+        opened.saturating_sub(self.blocks.moved_age.get(block.at()).copied().unwrap_or(0))
+    }
+
+    /// A page that was moved out of `from` brings its temperature to the block it goes to.
+    #[inline]
+    pub(super) fn carry_temperature(&mut self, from: Block, programming: Programming) {
+        if !self.blocks.moved_age.is_empty() {
+            self.carry(from, programming.block);
+        }
+    }
+
+    /// The same of a page that has its new place.
+    #[inline]
+    pub(crate) fn note_moved(&mut self, lpn: Lpn, from: Block) {
+        if !self.blocks.moved_age.is_empty()
+            && let Some(ppn) = self.lookup(lpn)
+        {
+            self.carry(from, self.geometry.block_of(ppn));
+        }
+    }
+
+    fn carry(&mut self, from: Block, to: Block) {
+        let pages = u64::from(self.geometry.data_pages);
+        let written = self.temperature(from) / pages;
+        self.blocks.moved_age[to.at()] += self.blocks.sequence[to.at()].saturating_sub(written);
+    }
+
+    /// Begins to fill the erased block of a job with the coldest data of its domain, if there is any.
+    pub(super) fn begin_migration(
+        &mut self,
+        flash: &Flash,
+        domain: Domain,
+        worn: Block,
+    ) -> Option<Relocation> {
+        let cold = self.coldest(flash, domain)?;
+        // The worn block takes the cold one's place: its age, and where it stands in the order.
+        let relative = cold.0 - self.geometry.first_block(domain).0;
+        self.blocks.index.remove(domain.0, relative, self.valid(cold));
+        self.blocks.state[cold.at()] = BlockState::Victim;
+        self.victim[domain.at()] = Some(cold);
+        let reason = Reason::Wear { into: worn };
+        let job = Relocation { domain, source: cold, reason, next_page: 0, moved: 0 };
+        if self.streams.gather {
+            // Its valid pages gather, and come to the worn block as copies do.
+            self.blocks.order.remove(domain.0, cold.0);
+            self.open(self.cold_frontier(domain), worn);
+            return Some(job);
+        }
+        self.blocks.order.replace(domain.0, cold.0, worn.0);
+        self.blocks.sequence[worn.at()] = self.blocks.sequence[cold.at()];
+        self.blocks.stream[worn.at()] = self.blocks.stream[cold.at()];
+        if !self.blocks.moved_age.is_empty() {
+            self.blocks.moved_age[worn.at()] = self.blocks.moved_age[cold.at()];
+        }
+        self.blocks.state[worn.at()] = BlockState::Filling;
+        Some(job)
+    }
+
+    /// The next page of cold data, to the same place in the worn block; what is superseded meanwhile is
+    /// copied too, but costs nothing, so that pages stay in order.
+    pub(super) fn fill_step(
+        &mut self,
+        flash: &mut Flash,
+        job: &mut Relocation,
+        worn: Block,
+    ) -> Step {
+        while job.next_page < self.geometry.data_pages {
+            let page = job.next_page;
+            let from = self.geometry.ppn(job.source, page);
+            let to = self.geometry.ppn(worn, page);
+            let lpn = flash.stamp(from);
+            job.next_page += 1;
+            // A copy, in the place of what it was copied from: its order is the same.
+            let order = flash.order(from);
+            if !self.map.holds(lpn, from) {
+                if flash.program(to, worn, lpn, order) == 0 {
+                    self.write_header(flash, worn, order);
+                }
+                continue;
+            }
+            self.blocks.valid[job.source.at()] -= 1;
+            self.blocks.valid[worn.at()] += 1;
+            self.map.set(lpn, to);
+            return Step::Move(Programming { ppn: to, block: worn, lpn, old: from.into(), order });
+        }
+        if self.blocks.state[worn.at()] != BlockState::Closed {
+            // Its last page was superseded.
+            self.close_filled(flash, worn);
+        }
+        Step::Erase
+    }
+
+    /// A worn block is full of cold data.
+    pub(super) fn close_filled(&mut self, flash: &mut Flash, worn: Block) {
+        let domain = self.geometry.domain_of(worn);
+        if self.geometry.has_summary_page() {
+            flash.program_summary(worn);
+            self.counters.summaries += 1;
+        }
+        self.blocks.state[worn.at()] = BlockState::Closed;
+        let relative = worn.0 - self.geometry.first_block(domain).0;
+        self.blocks.index.insert(domain.0, relative, self.valid(worn));
+    }
+
+    /// Whether a block is being filled with cold data.
+    pub(crate) fn is_filling(&self, block: Block) -> bool {
+        self.blocks.state[block.at()] == BlockState::Filling
+    }
+}

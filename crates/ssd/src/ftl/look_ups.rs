@@ -1,0 +1,61 @@
+//! Look-ups in the map, where it is cached: of the host without time, and what cleaning and trims change.
+
+use super::Ftl;
+use super::map_cache::{Found, MapCache};
+use crate::account::Counters;
+use crate::ids::Lpn;
+use std::ops::Range;
+
+impl Ftl {
+    /// The map cache, with the counts, where there is one.
+    #[inline]
+    pub fn map_cache(&mut self) -> Option<(&mut MapCache, &mut Counters)> {
+        Some((self.cached_map.as_deref_mut()?, &mut self.counters))
+    }
+
+    /// Whether the map cache is sound, if there is one.
+    ///
+    /// # Errors
+    /// What is not.
+    pub fn check_map_cache(&self) -> Result<(), String> {
+        self.cached_map.as_ref().map_or(Ok(()), |cache| cache.check())
+    }
+
+    /// What was in the map cache is gone, as when the power comes.
+    pub fn forget_map(&mut self) {
+        if let Some((cache, _)) = self.map_cache() {
+            cache.forget();
+        }
+    }
+
+    /// Whether look-ups in the map cost something.
+    pub fn caches_map(&self) -> bool {
+        self.cached_map.is_some()
+    }
+
+    /// The host looks up logical pages without time.
+    pub fn look_up_untimed(&mut self, lpns: &Range<u64>, writes: bool) {
+        let Some((cache, counters)) = self.map_cache() else { return };
+        cache.keep_time(false);
+        for page in cache.pages_of(lpns) {
+            if cache.look_up(page, writes, counters) == Found::Missing {
+                counters.map_reads += 1;
+            }
+        }
+    }
+
+    /// Logical pages are forgotten.
+    pub fn note_map_trimmed(&mut self, lpns: &Range<u64>) {
+        let Some((cache, counters)) = self.map_cache() else { return };
+        for (page, entries) in cache.pages_of(lpns) {
+            cache.update((page, entries.into()), counters);
+        }
+    }
+
+    /// A page was moved, whose entry changes.
+    pub fn note_map_moved(&mut self, lpn: Lpn) {
+        let Some((cache, counters)) = self.map_cache() else { return };
+        let page = cache.page_of(lpn.0);
+        cache.update((page, 1), counters);
+    }
+}

@@ -1,0 +1,339 @@
+//! Which pages of the map are in memory: look-ups of the host, updates by cleaning and trims, and what leaves.
+//!
+//! The map itself is always whole (`map.rs`): what is here is what a look-up costs. A page that is missing takes its
+//! place at once, and the page that was used least recently leaves for it, so that counts follow from the order of
+//! requests alone, and are the same in time and without. The map lies in blocks of its own, outside of the spare
+//! space, whose erasures are not simulated.
+
+use super::planted::Slip;
+use crate::account::Counters;
+use crate::config::SsdConfig;
+use crate::shape::{Geometry, MapShape};
+use std::ops::Range;
+
+/// No page of the map, or no place.
+const NONE: u32 = u32::MAX;
+
+/// Where a page of the map is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// In memory of the controller.
+    Near,
+    /// In memory of the host.
+    Far,
+    /// On the flash alone.
+    Missing,
+}
+
+/// What the flash has to do for the map, beside the reads that requests wait for.
+#[derive(Debug, Clone, Default)]
+pub struct MapWork {
+    /// Pages of the map to be read, because cleaning moved what they tell of.
+    pub reads: Vec<u32>,
+    /// Groups of pages of the map to be programmed.
+    pub programs: u32,
+}
+
+/// A page in a list, in the order of its use.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    page: u32,
+    newer: u32,
+    older: u32,
+    is_dirty: bool,
+}
+
+/// Pages of the map in some memory, the one that was used least recently last.
+#[derive(Debug, Clone)]
+struct Lru {
+    most: u32,
+    /// The place of each page of the map in the list.
+    place: Vec<u32>,
+    held: Vec<Held>,
+    newest: u32,
+    oldest: u32,
+}
+
+impl Lru {
+    fn new(pages: u32, most: u32) -> Lru {
+        Lru {
+            most,
+            place: memory::filled(NONE, pages as usize),
+            held: Vec::new(),
+            newest: NONE,
+            oldest: NONE,
+        }
+    }
+
+    fn holds(&self, page: u32) -> bool {
+        self.place[page as usize] != NONE
+    }
+
+    fn take_out(&mut self, at: u32) {
+        let Held { newer, older, .. } = self.held[at as usize];
+        match newer {
+            NONE => self.newest = older,
+            _ => self.held[newer as usize].older = older,
+        }
+        match older {
+            NONE => self.oldest = newer,
+            _ => self.held[older as usize].newer = newer,
+        }
+    }
+
+    fn put_first(&mut self, at: u32) {
+        let older = std::mem::replace(&mut self.newest, at);
+        let held = &mut self.held[at as usize];
+        (held.newer, held.older) = (NONE, older);
+        match older {
+            NONE => self.oldest = at,
+            _ => self.held[older as usize].newer = at,
+        }
+    }
+
+    /// A page is used. If it was not held it is now, clean; and what left for it: a page, and whether it was dirty.
+    fn use_page(&mut self, page: u32) -> Option<(u32, bool)> {
+        let at = self.place[page as usize];
+        if at != NONE {
+            if at != self.newest {
+                self.take_out(at);
+                self.put_first(at);
+            }
+            return None;
+        }
+        let new = Held { page, newer: NONE, older: NONE, is_dirty: false };
+        if (self.held.len() as u32) < self.most {
+            self.held.push(new);
+            let at = self.held.len() as u32 - 1;
+            self.place[page as usize] = at;
+            self.put_first(at);
+            return None;
+        }
+        let at = self.oldest;
+        self.take_out(at);
+        let left = std::mem::replace(&mut self.held[at as usize], new);
+        self.place[left.page as usize] = NONE;
+        self.place[page as usize] = at;
+        self.put_first(at);
+        Some((left.page, left.is_dirty))
+    }
+
+    /// A page leaves, if it is held.
+    fn drop_page(&mut self, page: u32) {
+        let at = std::mem::replace(&mut self.place[page as usize], NONE);
+        if at == NONE {
+            return;
+        }
+        self.take_out(at);
+        let last = self.held.len() as u32 - 1;
+        self.held.swap_remove(at as usize);
+        if at == last {
+            return;
+        }
+        // The last one has its place from now on.
+        let Held { page, newer, older, .. } = self.held[at as usize];
+        self.place[page as usize] = at;
+        match newer {
+            NONE => self.newest = at,
+            _ => self.held[newer as usize].older = at,
+        }
+        match older {
+            NONE => self.oldest = at,
+            _ => self.held[older as usize].newer = at,
+        }
+    }
+
+    fn note_dirty(&mut self, page: u32) {
+        let at = self.place[page as usize];
+        self.held[at as usize].is_dirty = true;
+    }
+
+    /// Whether it is sound: each page once, in a list that goes through all.
+    fn check(&self) -> Result<(), String> {
+        let (mut at, mut count, mut newer) = (self.newest, 0, NONE);
+        while at != NONE {
+            let held = &self.held[at as usize];
+            if held.newer != newer || self.place[held.page as usize] != at {
+                return Err(format!("page {} of the map is not where its list says", held.page));
+            }
+            (newer, at, count) = (at, held.older, count + 1);
+            if count > self.held.len() {
+                return Err("the pages of the map in memory are a circle".to_owned());
+            }
+        }
+        let placed = self.place.iter().filter(|at| **at != NONE).count();
+        if count != self.held.len() || placed != count || count > self.most as usize {
+            return Err(format!(
+                "{count} pages of the map are in a list, {placed} have a place, and {} are held",
+                self.held.len()
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The map cache.
+#[derive(Debug, Clone)]
+pub struct MapCache {
+    shape: MapShape,
+    /// All that memory holds; and what of it the controller holds, where that is in front of the host's.
+    all: Lru,
+    near: Option<Lru>,
+    is_far: bool,
+    /// Pages that have left and wait for others, to be programmed together.
+    gathered: u32,
+    /// Operations have a time, so that what is to be done is noted.
+    is_timed: bool,
+    work: MapWork,
+}
+
+impl MapCache {
+    /// Of most drives there is none.
+    pub fn new(config: &SsdConfig, geometry: &Geometry) -> Option<Box<MapCache>> {
+        let shape = geometry.map_shape(config)?;
+        let is_far = config.map.is_far();
+        let mut cache = MapCache {
+            shape,
+            all: Lru::new(shape.pages, shape.held),
+            near: (is_far && shape.near > 0).then(|| Lru::new(shape.pages, shape.near)),
+            is_far,
+            gathered: 0,
+            is_timed: false,
+            work: MapWork::default(),
+        };
+        cache.forget();
+        Some(Box::new(cache))
+    }
+
+    /// What is in memory is gone; a memory for all of the map is filled at the start.
+    pub fn forget(&mut self) {
+        self.all = Lru::new(self.shape.pages, self.shape.held);
+        self.near = self.near.take().map(|near| Lru::new(self.shape.pages, near.most));
+        (self.gathered, self.work) = (0, MapWork::default());
+        if self.shape.is_whole() {
+            for page in 0..self.shape.pages {
+                self.all.use_page(page);
+            }
+        }
+    }
+
+    /// The page of the map that tells of a logical page.
+    pub fn page_of(&self, lpn: u64) -> u32 {
+        (lpn / self.shape.entries) as u32
+    }
+
+    /// The pages of the map that tell of logical pages, each with how many of these.
+    pub fn pages_of(&self, lpns: &Range<u64>) -> impl Iterator<Item = (u32, u32)> + use<> {
+        let (entries, lpns) = (self.shape.entries, lpns.clone());
+        let pages =
+            if lpns.is_empty() { 0..0 } else { lpns.start / entries..(lpns.end - 1) / entries + 1 };
+        pages.map(move |page| {
+            let from = lpns.start.max(page * entries);
+            let to = lpns.end.min((page + 1) * entries);
+            (page as u32, (to - from) as u32)
+        })
+    }
+
+    /// The host looks up some entries of a page, and changes them if it writes.
+    pub fn look_up(
+        &mut self,
+        (page, entries): (u32, u32),
+        writes: bool,
+        counters: &mut Counters,
+    ) -> Found {
+        let found = self.find(page);
+        let missing = u64::from(found == Found::Missing);
+        counters.map_misses += missing;
+        counters.map_hits += u64::from(entries) - missing;
+        if found != Found::Far {
+            counters.map_near_hits += u64::from(entries) - missing;
+        } else if self.near.is_some() {
+            // The first brings it to the controller.
+            counters.map_near_hits += u64::from(entries) - 1;
+        }
+        self.use_page(page, counters);
+        if writes {
+            self.all.note_dirty(page);
+        }
+        found
+    }
+
+    fn find(&self, page: u32) -> Found {
+        if !self.all.holds(page) {
+            return Found::Missing;
+        }
+        match &self.near {
+            Some(near) if near.holds(page) => Found::Near,
+            _ if self.is_far => Found::Far,
+            _ => Found::Near,
+        }
+    }
+
+    fn use_page(&mut self, page: u32, counters: &mut Counters) {
+        if let Some((left, is_dirty)) = self.all.use_page(page) {
+            counters.map_evictions += 1;
+            if let Some(near) = &mut self.near {
+                near.drop_page(left);
+            }
+            if is_dirty && !Slip::EvictionIsLost.is_planted() {
+                self.gather(counters);
+            }
+        }
+        if let Some(near) = &mut self.near {
+            near.use_page(page);
+        }
+    }
+
+    /// A page of the map is to be programmed, with others.
+    fn gather(&mut self, counters: &mut Counters) {
+        self.gathered += 1;
+        if self.gathered == self.shape.gathered {
+            self.gathered = 0;
+            counters.map_programs += u64::from(self.shape.gathered);
+            self.work.programs += u32::from(self.is_timed);
+        }
+    }
+
+    /// Entries of a page change that nobody looked up. What is not in memory is read, unless all of it changes, and
+    /// programmed anew; it does not come into the cache.
+    pub fn update(&mut self, (page, entries): (u32, u64), counters: &mut Counters) {
+        if self.all.holds(page) {
+            return self.all.note_dirty(page);
+        }
+        if entries < self.shape.entries {
+            counters.map_reads += 1;
+            if self.is_timed {
+                self.work.reads.push(page);
+            }
+        }
+        self.gather(counters);
+    }
+
+    /// What is to be done from now on is noted, or not.
+    pub fn keep_time(&mut self, is_timed: bool) {
+        self.is_timed = is_timed;
+        if !is_timed {
+            self.work = MapWork::default();
+        }
+    }
+
+    /// What is to be done, which is done by then.
+    pub fn take_work(&mut self) -> MapWork {
+        std::mem::take(&mut self.work)
+    }
+
+    /// Whether what it knows of itself agrees.
+    ///
+    /// # Errors
+    /// What does not.
+    pub fn check(&self) -> Result<(), String> {
+        self.all.check()?;
+        let Some(near) = &self.near else { return Ok(()) };
+        near.check()?;
+        let is_beside = |it: &&Held| !self.all.holds(it.page);
+        match near.held.iter().find(is_beside) {
+            Some(it) => Err(format!("page {} of the map is in front of nothing", it.page)),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! A block whose pages are being moved: what for, and how far that is.
+
+use crate::ids::{Block, Domain};
+
+/// Why the pages of a block are moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// For the space of its superseded pages.
+    Space,
+    /// It is of the SLC cache, and its data are to lie in native blocks.
+    Fold,
+    /// They are old, or their block was read often.
+    Refresh,
+    /// For their space; the block is worn, and cold data is to follow into it when it is erased.
+    SpaceThenColdData,
+    /// Its data is cold and takes, page by page, the place of what a worn block held.
+    Wear {
+        /// The worn block.
+        into: Block,
+    },
+    /// A logical block is put together: its newest pages are copied, each to its place. Nothing is erased.
+    Merge(Merge),
+}
+
+/// What a merge copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Merge {
+    /// The logical block, by its number in its pool.
+    pub logical: u32,
+    /// The frontier that is filled: of a log block, or behind these that of whole merges.
+    pub slot: u32,
+    /// The first page that is not copied.
+    pub until: u32,
+}
+
+/// A block whose pages are being moved, until it is erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Relocation {
+    /// Where.
+    pub domain: Domain,
+    /// The block.
+    pub source: Block,
+    /// What for.
+    pub reason: Reason,
+    pub(super) next_page: u32,
+    /// Pages moved out of it so far.
+    pub(super) moved: u32,
+}
+
+impl Relocation {
+    /// Counts `pages` more pages as moved out of the block for its space.
+    pub(crate) fn note_moved(&mut self, pages: u32) {
+        if !self.levels_wear() {
+            self.moved += pages;
+        }
+    }
+
+    /// Whether cold data is to follow into the block when it is erased.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.reason == Reason::SpaceThenColdData
+    }
+
+    /// The page that comes next, which is taken.
+    pub fn take_next(&mut self) -> u32 {
+        self.next_page += 1;
+        self.next_page - 1
+    }
+
+    /// Whether it puts a logical block together.
+    pub fn merges(&self) -> bool {
+        matches!(self.reason, Reason::Merge(_))
+    }
+
+    /// Whether it moves cold data into a worn block.
+    pub fn levels_wear(&self) -> bool {
+        matches!(self.reason, Reason::Wear { .. })
+    }
+}

@@ -1,0 +1,247 @@
+//! Blocks that the host writes with one bit a cell.
+//!
+//! Such a block is filled group by group as any other, but of each group only the first row holds data: the other
+//! rows of its word lines do not exist, and are padding to everything else. So a block holds a share of its pages,
+//! one in as many as a cell has bits, and takes a whole block from the free pool. Which blocks are such is known by
+//! the stream for which they were opened, which their headers say.
+
+use super::planted::Slip;
+use super::slc_blocks::Slc;
+use super::streams::FrontierId;
+use super::{Ftl, Programming, Reason, Relocation};
+use crate::device::UNKNOWN_STREAM;
+use crate::flash::Flash;
+use crate::ids::{Block, BlockState, Domain, Lpn, Stream};
+
+/// Erased blocks that remain above the threshold of cleaning when the host opens another block of one bit: one for its
+/// native pages, one for those that are folded, and one so that cleaning does not begin.
+const KEPT: u32 = 3;
+
+impl Ftl {
+    /// Whether there is a cache.
+    #[inline]
+    pub fn has_slc(&self) -> bool {
+        self.slc.is_some()
+    }
+
+    /// The stream of pages that the host writes with one bit a cell.
+    pub fn slc_stream(&self) -> Option<Stream> {
+        self.slc.as_ref().map(|slc| slc.stream)
+    }
+
+    /// Whether a block holds its pages with one bit a cell.
+    #[inline]
+    pub fn is_slc(&self, block: Block) -> bool {
+        let is_such = |slc: &Slc| {
+            u32::from(self.blocks.stream[block.at()]) == slc.stream.0
+                && self.blocks.state[block.at()] != BlockState::Free
+        };
+        self.slc.as_deref().is_some_and(is_such)
+    }
+
+    /// Blocks of the cache that hold data.
+    pub fn slc_blocks(&self) -> u32 {
+        self.slc.as_ref().map_or(0, |slc| slc.blocks)
+    }
+
+    fn slc_mut(&mut self) -> Option<&mut Slc> {
+        self.slc.as_deref_mut()
+    }
+
+    fn slc_frontier(&self) -> FrontierId {
+        self.streams.last()
+    }
+
+    /// Whether the next page of the host finds a place in the cache.
+    pub fn takes_slc(&self) -> bool {
+        let Some(slc) = &self.slc else { return false };
+        let next = self.streams.frontier[self.slc_frontier().at()].next;
+        let aside = self.free.aside();
+        next < self.geometry.data_pages
+            || aside > 0
+            || slc.dynamic > 0.0 && slc.blocks < self.most_slc_blocks(slc)
+    }
+
+    /// Blocks that the cache may have: of those that are free or its own, a share; fewer the more of the drive holds
+    /// data elsewhere; and none of those that the drive needs to go on.
+    fn most_slc_blocks(&self, slc: &Slc) -> u32 {
+        let free = self.free.count(Domain(0));
+        let fixed = slc.fixed.min(slc.blocks);
+        let dynamic = slc.blocks - fixed;
+        if Slip::CacheBesideTheSpare.is_planted() {
+            return slc.limit.min(self.geometry.blocks()).saturating_add(fixed);
+        }
+        let spare = free.saturating_sub(self.geometry.low_blocks + KEPT);
+        let all = f64::from(self.geometry.blocks() - slc.fixed);
+        let unused = f64::from(free + dynamic);
+        let pages = self.geometry.exported_pages() as f64;
+        let native = (all - unused) * f64::from(self.geometry.data_pages);
+        let fill = (native / pages).min(1.0);
+        let left = if slc.gone_at >= 1.0 {
+            1.0
+        } else {
+            (1.0 - fill / slc.gone_at).max(0.0) / (1.0 - fill).max(1e-9)
+        };
+        let share = (slc.dynamic * unused * left.min(1.0)) as u32;
+        fixed + share.min(slc.limit).min(dynamic + spare)
+    }
+
+    /// Begins to program a page of the host with one bit a cell; whether it has taken a block of the free ones.
+    pub fn program_slc(&mut self, domain: Domain, lpn: Lpn) -> (Programming, bool) {
+        let frontier = self.slc_frontier();
+        let opens = self.streams.frontier[frontier.at()].next == self.geometry.data_pages;
+        let from_aside = opens && self.free.aside() > 0;
+        if from_aside {
+            let block = self.free.take_aside();
+            self.open(frontier, block);
+        }
+        let programming = self.program_on(frontier, domain, lpn);
+        if opens && let Some(slc) = self.slc_mut() {
+            slc.opened();
+        }
+        (programming, opens && !from_aside)
+    }
+
+    /// The full block of the cache that was opened first.
+    fn oldest_slc(&self, domain: Domain) -> Option<Block> {
+        if self.slc.as_ref().is_none_or(|slc| slc.blocks == 0) {
+            return None;
+        }
+        self.blocks.order.iter(domain.0).map(Block).find(|block| self.is_slc(*block))
+    }
+
+    /// Whether a block of the cache could be folded.
+    pub fn can_fold(&self, domain: Domain) -> bool {
+        self.victim[domain.at()].is_none() && self.oldest_slc(domain).is_some()
+    }
+
+    /// The block of the cache that is folded when space is short: the oldest, unless a native block has fewer valid
+    /// pages.
+    pub fn slc_victim(&self, domain: Domain) -> Option<Block> {
+        let block = self.oldest_slc(domain)?;
+        // A block that is always of the cache would gain nothing.
+        let gains = self.slc.as_ref().is_some_and(|slc| slc.blocks > slc.fixed);
+        (gains && self.valid(block) <= self.least_valid(domain)).then_some(block)
+    }
+
+    /// The policy's victim, of the blocks whose space others may have.
+    pub fn policy_victim_but_slc(&mut self, flash: &Flash, domain: Domain) -> Option<Block> {
+        if self.slc.as_ref().is_none_or(|slc| slc.fixed == 0 || slc.blocks > slc.fixed) {
+            return self.policy_victim(flash, domain);
+        }
+        let mut hidden = Vec::new();
+        let chosen = loop {
+            let victim = self.policy_victim(flash, domain);
+            let Some(block) = victim.filter(|block| self.is_slc(*block)) else { break victim };
+            self.take_out(domain, block);
+            hidden.push((block, false));
+        };
+        // In reverse, so that the order of age is as it was.
+        for hidden in hidden.into_iter().rev() {
+            self.put_back(domain, hidden);
+        }
+        chosen
+    }
+
+    /// Begins to fold a block of the cache, whatever room there is.
+    pub fn begin_fold(&mut self, domain: Domain) -> Option<Relocation> {
+        let block = self.oldest_slc(domain)?;
+        Some(self.take_victim(domain, block, false))
+    }
+
+    /// Why the pages of a victim are moved, where cold data does not follow.
+    pub fn reason_for(&self, victim: Block) -> Reason {
+        if self.is_slc(victim) { Reason::Fold } else { Reason::Space }
+    }
+
+    /// Whether a block that has been erased is one of those that are always of the cache.
+    pub fn keeps_for_slc(&self) -> bool {
+        self.slc.as_ref().is_some_and(|slc| slc.blocks + self.free.aside() < slc.fixed)
+    }
+
+    /// A block of the cache that has been erased stays one of those that always are.
+    pub fn release_for_slc(&mut self, block: Block, erases: u32) {
+        self.blocks.state[block.at()] = BlockState::Free;
+        self.free.insert(Domain(0), block, erases);
+        self.free.set_aside();
+    }
+
+    /// Sets aside what is always of the cache, as far as it holds nothing and the drive can do without.
+    pub fn set_aside_for_slc(&mut self) {
+        while self.keeps_for_slc() && self.free.count(Domain(0)) > self.geometry.low_blocks + KEPT {
+            self.set_aside();
+        }
+    }
+
+    fn set_aside(&mut self) {
+        self.free.set_aside();
+        self.note_taken(Domain(0));
+    }
+
+    /// As many are set aside as were, if that is known.
+    pub fn restore_aside(&mut self, kept: Option<u32>) {
+        let Some(kept) = kept else { return self.set_aside_for_slc() };
+        for _ in 0..kept {
+            if self.keeps_for_slc() && self.free.count(Domain(0)) > 0 {
+                self.set_aside();
+            }
+        }
+    }
+
+    /// A block has been erased, for this reason.
+    pub fn note_slc_erased(&mut self, block: Block, reason: Reason) {
+        if reason == Reason::Fold
+            && let Some(slc) = self.slc_mut()
+        {
+            slc.erased();
+            self.blocks.opened_for(block, UNKNOWN_STREAM);
+        }
+    }
+
+    /// Counts pages moved out of a victim as folded, where it was of the cache.
+    #[inline]
+    pub fn count_folded(&mut self, source: Block, pages: u64) {
+        if self.slc.is_some() && self.is_slc(source) {
+            if Slip::FoldsAreTheHosts.is_planted() {
+                self.counters.host_programs += pages;
+                self.counters.host_bytes += pages * u64::from(self.geometry.sectors_per_page) * 512;
+                self.counters.moves -= pages;
+                return;
+            }
+            self.counters.folded(pages);
+        }
+    }
+
+    /// Which blocks are of the cache has been found anew, by their headers.
+    pub fn find_slc(&mut self, flash: &Flash, streams: &[u8]) {
+        let Some(stream) = self.slc_stream() else { return };
+        let mut count = 0;
+        for block in (0..self.geometry.blocks()).map(Block) {
+            let is_such = u32::from(streams[block.at()]) == stream.0 && flash.programmed(block) > 0;
+            let stream = if is_such { stream.0 as u8 } else { UNKNOWN_STREAM };
+            self.blocks.opened_for(block, stream);
+            count += u32::from(is_such);
+        }
+        if let Some(slc) = self.slc_mut() {
+            slc.found(count);
+        }
+        self.forget_aside();
+        self.set_aside_for_slc();
+    }
+
+    /// Folds all of the cache in no time: what a drive at rest comes to.
+    pub fn fold_all(&mut self, flash: &mut Flash) {
+        if self.slc_blocks() == 0 {
+            return;
+        }
+        let domain = Domain(0);
+        let frontier = self.slc_frontier();
+        while self.streams.frontier[frontier.at()].next < self.geometry.data_pages {
+            let programming = self.pad_slc(domain);
+            self.complete_program(flash, programming);
+        }
+        while let Some(job) = self.begin_fold(domain) {
+            self.clean_untimed(flash, job);
+        }
+    }
+}

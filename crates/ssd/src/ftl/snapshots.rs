@@ -1,0 +1,349 @@
+//! Copy-on-write snapshots: what the drive held at an instant, without a copy of it.
+//!
+//! A snapshot is made by noting which pages are there. A page that lies where it did then is shared: before the host
+//! overwrites or trims it, its old copy becomes a page of the newest snapshot, under a number of its own behind those of
+//! the host. To everything else that is a page like others: it is valid, cleaning moves it, and its number is the one in
+//! the flash. An older snapshot has what it shared with a newer one there.
+
+use super::map::PageMap;
+use crate::config::SsdConfig;
+use crate::flash::Flash;
+use crate::ids::{Lpn, PoolId, Ppn};
+use crate::shape::Geometry;
+use serde::Serialize;
+use std::collections::{BTreeMap, VecDeque};
+
+/// A set of logical pages.
+#[derive(Debug, Clone, Default)]
+struct Pages(Vec<u64>);
+
+impl Pages {
+    fn of(count: u64) -> Pages {
+        Pages(memory::zeroed(count.div_ceil(64) as usize))
+    }
+
+    fn has(&self, lpn: Lpn) -> bool {
+        self.0[(lpn.0 / 64) as usize] >> (lpn.0 % 64) & 1 == 1
+    }
+
+    fn add(&mut self, lpn: Lpn) {
+        self.0[(lpn.0 / 64) as usize] |= 1 << (lpn.0 % 64);
+    }
+
+    /// Takes one out; whether it was there.
+    fn take(&mut self, lpn: Lpn) -> bool {
+        let was = self.has(lpn);
+        self.0[(lpn.0 / 64) as usize] &= !(1 << (lpn.0 % 64));
+        was
+    }
+
+    fn count(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+}
+
+/// A snapshot.
+#[derive(Debug, Clone)]
+struct Taken {
+    /// Of all that were made, from 1 on.
+    number: u64,
+    /// Bytes that the host had written before it.
+    after: u64,
+    /// Its place in the numbers of pages behind those of the host.
+    place: u64,
+    /// The pages that were there.
+    pages: Pages,
+    /// Those of them that lie under numbers of its own.
+    held: u64,
+}
+
+/// The snapshots of a drive.
+#[derive(Debug, Clone)]
+pub struct Snapshots {
+    /// Pages of the host.
+    exported: u64,
+    most: usize,
+    every: u64,
+    /// Bytes that the host has written, and how many it will have before the next.
+    written: u64,
+    next: u64,
+    /// Oldest first.
+    taken: VecDeque<Taken>,
+    /// Pages that lie where they lay when the newest was made.
+    shared: Pages,
+    /// Pages of each pool that only snapshots hold, and how many these may be.
+    held: Vec<u64>,
+    room: u64,
+    /// Where pages lie whose programs are under way under another number, and the number that they are to have.
+    unlabelled: BTreeMap<u64, Lpn>,
+    made: u64,
+    dropped: u64,
+    crowded_out: u64,
+    has_orders: bool,
+}
+
+/// What the snapshots of a drive came to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SnapshotsReport {
+    /// Snapshots that were made.
+    pub made: u64,
+    /// Those that were dropped, and of these the ones for want of space.
+    pub dropped: u64,
+    /// See `dropped`.
+    pub crowded_out: u64,
+    /// Pages that only snapshots hold.
+    pub pages_held: u64,
+    /// Memory that their tables take, bytes.
+    pub table_bytes: u64,
+    /// Those that are there, the newest first.
+    pub kept: Vec<SnapshotReport>,
+    /// Handles of requests order them; no figure, but what decides whether handles say anything.
+    #[serde(skip)]
+    pub has_orders: bool,
+}
+
+/// A snapshot that is there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SnapshotReport {
+    /// Its number of all that were made.
+    pub number: u64,
+    /// Bytes that the host had written before it.
+    pub after_bytes: u64,
+    /// Pages that it holds, and those of them that it shares with no newer state of the drive.
+    pub pages: u64,
+    /// See `pages`.
+    pub pages_own: u64,
+}
+
+impl SnapshotsReport {
+    /// Adds those of another drive.
+    pub fn add(&mut self, other: &SnapshotsReport) {
+        self.made += other.made;
+        self.dropped += other.dropped;
+        self.crowded_out += other.crowded_out;
+        self.pages_held += other.pages_held;
+        self.table_bytes += other.table_bytes;
+        self.kept.extend_from_slice(&other.kept);
+    }
+}
+
+impl Snapshots {
+    /// Of a drive that keeps so many, none of which was made.
+    pub fn new(geometry: &Geometry, config: &SsdConfig) -> Option<Box<Snapshots>> {
+        let (exported, most) = (geometry.exported_pages(), Geometry::snapshots_kept(config));
+        (most > 0).then(|| {
+            Box::new(Snapshots {
+                exported,
+                most: most as usize,
+                every: config.snapshots.every.bytes(),
+                written: 0,
+                next: config.snapshots.every.bytes(),
+                taken: VecDeque::new(),
+                shared: Pages::of(exported),
+                held: memory::zeroed(geometry.pools as usize),
+                room: geometry.snapshot_pages,
+                unlabelled: BTreeMap::new(),
+                made: 0,
+                dropped: 0,
+                crowded_out: 0,
+                has_orders: !config.snapshots.orders.are_none(),
+            })
+        })
+    }
+
+    /// The number under which a snapshot holds a page by itself.
+    fn own(&self, of: &Taken, lpn: Lpn) -> Lpn {
+        Lpn(self.exported * (of.place + 1) + lpn.0)
+    }
+
+    /// Whether there is one.
+    pub fn are_there(&self) -> bool {
+        !self.taken.is_empty()
+    }
+
+    /// The host is going to write bytes; whether a snapshot is to be made before.
+    pub fn note_written(&mut self, bytes: u64) -> bool {
+        let is_due = self.written >= self.next;
+        if is_due {
+            self.next = self.written + self.every;
+        }
+        self.written += bytes;
+        is_due
+    }
+
+    /// Whether there are as many as are kept.
+    pub fn are_full(&self) -> bool {
+        self.taken.len() == self.most
+    }
+
+    /// Makes one: what is there now is shared with it. `bytes` are going to be written.
+    pub fn make(&mut self, map: &PageMap, bytes: u64) {
+        let mut pages = Pages::of(self.exported);
+        for lpn in map.mapped().map(|(lpn, _)| lpn).take_while(|lpn| lpn.0 < self.exported) {
+            pages.add(lpn);
+        }
+        self.shared = pages.clone();
+        self.made += 1;
+        let is_free = |place: &u64| self.taken.iter().all(|it| it.place != *place);
+        let place =
+            (0..self.most as u64).find(is_free).expect("there are as many places as snapshots");
+        let (number, after) = (self.made, self.written - bytes);
+        self.taken.push_back(Taken { number, after, place, pages, held: 0 });
+    }
+
+    /// The number under which the newest is to hold a page that the host changes, if it shares that.
+    pub fn take_shared(&mut self, lpn: Lpn) -> Option<Lpn> {
+        if lpn.0 >= self.exported || !self.shared.take(lpn) {
+            return None;
+        }
+        let newest = self.taken.back_mut().expect("it is shared with one");
+        newest.held += 1;
+        self.taken.back().map(|newest| self.own(newest, lpn))
+    }
+
+    /// Whether a page lies where it did when the newest was made.
+    pub fn is_shared(&self, lpn: Lpn) -> bool {
+        lpn.0 < self.exported && self.shared.has(lpn)
+    }
+
+    /// A page of a pool is held under a number by snapshots alone; the flash gets that now, or once it is programmed.
+    pub fn hold(
+        &mut self,
+        (pool, geometry): (PoolId, &Geometry),
+        (ppn, own): (Ppn, Lpn),
+        flash: &mut Flash,
+    ) {
+        self.held[pool.at()] += 1;
+        let (block, page) = geometry.block_and_page(ppn);
+        if page < flash.programmed(block) {
+            flash.label(ppn, own);
+        } else {
+            self.unlabelled.insert(ppn.0, own);
+        }
+    }
+
+    /// Whether those of a pool are too many: the oldest is to be dropped.
+    pub fn crowd_out(&mut self, pool: PoolId) -> bool {
+        let is_crowded = self.held[pool.at()] > self.room;
+        self.crowded_out += u64::from(is_crowded);
+        is_crowded
+    }
+
+    /// Whether pages wait for their number.
+    #[inline]
+    pub fn have_unlabelled(&self) -> bool {
+        !self.unlabelled.is_empty()
+    }
+
+    /// A page has been programmed: the flash gets its number, if it waits for one and still lies there.
+    pub fn label(&mut self, map: &PageMap, ppn: Ppn, flash: &mut Flash) {
+        if let Some(own) = self.unlabelled.remove(&ppn.0)
+            && map.holds(own, ppn)
+        {
+            flash.label(ppn, own);
+        }
+    }
+
+    /// The number of a page whose program is under way, if that is another than the one that it began with.
+    pub fn number_of(&self, map: &PageMap, ppn: Ppn) -> Option<Lpn> {
+        self.unlabelled.get(&ppn.0).copied().filter(|own| map.holds(*own, ppn))
+    }
+
+    /// Drops the oldest: what it held alone is worthless, where that lies. The others share nothing with it.
+    pub fn drop_oldest(&mut self, map: &mut PageMap, geometry: &Geometry) -> Vec<Ppn> {
+        let gone = self.taken.pop_front().expect("there is one");
+        let mut worthless = Vec::new();
+        for lpn in (0..self.exported).map(Lpn) {
+            let own = self.own(&gone, lpn);
+            if let Some(ppn) = map.get(own).ppn() {
+                map.clear(own);
+                self.held[geometry.pool_of(lpn).at()] -= 1;
+                worthless.push(ppn);
+            }
+        }
+        if self.taken.is_empty() {
+            self.shared = Pages::of(self.exported);
+        }
+        self.dropped += 1;
+        worthless
+    }
+
+    /// Under which number a page of a snapshot is read, the newest being 1; none where it was not there. Without such a
+    /// snapshot it is that of the drive.
+    pub fn page(&self, map: &PageMap, back: u32, lpn: Lpn) -> Option<Lpn> {
+        let Some(at) = self.taken.len().checked_sub(back as usize) else { return Some(lpn) };
+        if !self.taken[at].pages.has(lpn) {
+            return None;
+        }
+        let own = self.taken.iter().skip(at).map(|it| self.own(it, lpn));
+        let mut there = own.filter(|own| map.get(*own).ppn().is_some());
+        Some(there.next().unwrap_or(lpn))
+    }
+
+    /// Whether they know what they hold.
+    ///
+    /// # Errors
+    /// Our mistake.
+    pub fn check(&self, map: &PageMap, geometry: &Geometry) -> Result<(), String> {
+        let mut held = memory::zeroed(geometry.pools as usize);
+        let own = map.mapped().filter(|(lpn, _)| lpn.0 >= self.exported);
+        own.for_each(|(lpn, _)| held[geometry.pool_of(lpn).at()] += 1);
+        if held != self.held {
+            return Err(format!(
+                "snapshots hold {held:?} pages by pool, and count {:?}",
+                self.held
+            ));
+        }
+        let counted: u64 = self.taken.iter().map(|it| it.held).sum();
+        if counted != held.iter().sum::<u64>() {
+            return Err(format!(
+                "snapshots hold {held:?} pages by pool, and {counted} by snapshot"
+            ));
+        }
+        if let Some(pool) = held.iter().position(|held| *held > self.room) {
+            return Err(format!("snapshots hold more of pool {pool} than there is room for"));
+        }
+        for lpn in (0..self.exported).map(Lpn) {
+            if self.shared.has(lpn) && map.get(lpn).ppn().is_none() {
+                return Err(format!("page {} is shared with a snapshot, and is nowhere", lpn.0));
+            }
+            // What a snapshot had is its own, or was still so when the next newer one was made, which then has it.
+            let mut is_newer_there = self.shared.has(lpn);
+            for it in self.taken.iter().rev() {
+                let own = map.get(self.own(it, lpn)).ppn().is_some();
+                let (has, is_there) = (it.pages.has(lpn), own || is_newer_there);
+                if has && !is_there || own && !has {
+                    let number = it.number;
+                    return Err(format!(
+                        "page {} of snapshot {number} is nowhere, or was not there",
+                        lpn.0
+                    ));
+                }
+                is_newer_there = has && is_there;
+            }
+        }
+        Ok(())
+    }
+
+    /// What they came to.
+    pub fn report(&self) -> SnapshotsReport {
+        let each = self.taken.iter().rev().map(|it| SnapshotReport {
+            number: it.number,
+            after_bytes: it.after,
+            pages: it.pages.count(),
+            pages_own: it.held,
+        });
+        // A bit for each page, and for each that it holds by itself its place.
+        let bits = self.exported.div_ceil(64) * 8 * (self.taken.len() as u64 + 1);
+        let pages_held = self.held.iter().sum();
+        SnapshotsReport {
+            made: self.made,
+            dropped: self.dropped,
+            crowded_out: self.crowded_out,
+            pages_held,
+            table_bytes: bits + 4 * pages_held,
+            kept: each.collect(),
+            has_orders: self.has_orders,
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Streams of writes: a domain has one frontier for each.
+
+use super::heat::Heat;
+use crate::config::{Frontiers, SsdConfig};
+use crate::ids::{Block, Domain, PoolId, Stream};
+use crate::shape::Geometry;
+
+/// The block of a domain that is being filled, and its next page; full when that is past the end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frontier {
+    pub(super) block: Option<Block>,
+    pub(super) next: u32,
+}
+
+/// A frontier by its place in the list of all: those of domain 0 first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FrontierId(pub(super) u32);
+
+impl FrontierId {
+    #[inline]
+    pub(super) fn at(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Which pages are written apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// None.
+    Nothing,
+    /// Those that are moved from those that the host writes.
+    Moved,
+    /// Cold ones from hot ones.
+    Heat,
+    /// Those of each log block, and what merges move.
+    Logs,
+    /// Those of each placement handle, and what is moved of them.
+    Handles,
+}
+
+/// The frontiers of every domain, and what tells hot pages from cold ones.
+#[derive(Debug, Clone)]
+pub(super) struct Streams {
+    /// Of each domain, but for that of cold data.
+    pub(super) count: u32,
+    pub(super) told: Told,
+    /// The stream of what the host writes now, with placement handles.
+    pub host: Stream,
+    /// Its reclaim group, of several.
+    pub group: PoolId,
+    /// Pages gather in a write buffer, in groups of a frontier.
+    pub(super) gather: bool,
+    /// By domain, and behind them of each domain that of cold data, if cold data gathers in a write buffer on its way
+    /// into worn blocks. Nobody else has room there, and it has none at rest.
+    pub(super) frontier: Vec<Frontier>,
+    pub(super) heat: Heat,
+}
+
+impl Streams {
+    /// No block is open yet.
+    pub(super) fn new(config: &SsdConfig, geometry: &Geometry) -> Streams {
+        let count = config.open_blocks();
+        let none = Frontier { block: None, next: geometry.data_pages };
+        let told = match config.frontiers() {
+            _ if config.log_blocks.are_used() => Told::Logs,
+            _ if config.fdp.chooses() => Told::Handles,
+            Frontiers::Auto | Frontiers::Single => Told::Nothing,
+            Frontiers::SeparateMoved => Told::Moved,
+            Frontiers::HotCold => Told::Heat,
+        };
+        let hot_cold = &config.cleaning.hot_cold;
+        Streams {
+            count,
+            told,
+            host: Stream::FIRST,
+            group: PoolId(0),
+            gather: geometry.groups.is_some(),
+            frontier: memory::filled(none, (geometry.domains * geometry.frontiers) as usize),
+            heat: Heat::new(hot_cold, told == Told::Heat, geometry.exported_pages()),
+        }
+    }
+
+    /// Behind a write buffer, and with placement handles, the host's pages and those that are moved have frontiers of
+    /// their own, each of which takes its own pages only.
+    #[inline]
+    pub(super) fn apart(&self) -> bool {
+        self.gather && self.told == Told::Moved || self.told == Told::Handles
+    }
+
+    /// What the host writes now goes to a stream.
+    #[inline]
+    pub fn write_to(&mut self, stream: Stream, group: PoolId) {
+        (self.host, self.group) = (stream, group);
+    }
+
+    /// The frontier of a stream.
+    #[inline]
+    pub(super) fn of(&self, domain: Domain, stream: Stream) -> FrontierId {
+        FrontierId(domain.0 * self.count + stream.0)
+    }
+
+    /// A frontier has no block any more.
+    pub fn vacate(&mut self, frontier: FrontierId, data_pages: u32) {
+        self.frontier[frontier.at()] = Frontier { block: None, next: data_pages };
+    }
+
+    /// The frontier of cold data in a domain, one of as many.
+    pub(super) fn of_cold(&self, domain: Domain, domains: u32) -> FrontierId {
+        FrontierId(domains * self.count + domain.0)
+    }
+
+    /// The last frontier: of the SLC cache, if there is one.
+    pub fn last(&self) -> FrontierId {
+        FrontierId(self.frontier.len() as u32 - 1)
+    }
+
+    /// The frontiers of a domain, by their place in the list of all.
+    #[inline]
+    pub(super) fn of_domain(&self, domain: Domain) -> std::ops::Range<usize> {
+        let count = self.count as usize;
+        domain.at() * count..(domain.at() + 1) * count
+    }
+}

@@ -1,0 +1,281 @@
+//! The ladder of a read: the retry table, a search, soft decoding; and what each costs.
+
+use super::code::{Code, code_of};
+use super::spread::{chance_beyond, chance_lost};
+use crate::config::{Ecc, Reference, Retry};
+use engine::Time;
+
+/// Steps of the table that are none: references of flash that does not drift.
+const NOTHING: f64 = 1e-12;
+
+/// How a page is read, and how far its code corrects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ladder {
+    /// Retries of the table, at most.
+    steps: u32,
+    /// Where a read begins in the table.
+    pub reference: Reference,
+    /// Error of the estimate of where.
+    pub estimate_error: f64,
+    search_ns: Option<Time>,
+    pipelined: bool,
+    decode_ns: Time,
+    /// The raw error rate that hard decoding corrects, its logarithm, and the steps of the table by which the window is
+    /// wider for each unit that the logarithm of errors lies below it.
+    hard: f64,
+    hard_log: f64,
+    window_each: f64,
+    /// Soft levels: the raw error rate that each corrects, and its senses.
+    soft: Vec<(f64, u32)>,
+    /// Where it corrects a number of bits.
+    code: Option<Code>,
+}
+
+/// What became of a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// Steps of the retry table.
+    pub steps: u32,
+    /// Soft levels that were tried.
+    pub soft: u32,
+    /// The table did not reach: the best reference was searched.
+    pub searched: bool,
+    /// Nothing corrects it.
+    pub lost: bool,
+    /// Parity brought it back: how many other pages of its stripe were read, and the retries of the worst of them.
+    pub rebuilt: Option<Rebuilt>,
+}
+
+/// What it took to bring back a page from parity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// Pages read.
+    pub pages: u32,
+    /// Retries of the worst of them.
+    pub steps: u32,
+}
+
+impl Outcome {
+    /// Whether its first sense was enough.
+    pub fn is_plain(&self) -> bool {
+        *self == Outcome::default()
+    }
+}
+
+impl Ladder {
+    /// As the configuration says, for flash of which a new block has the error rate `new`.
+    pub fn new(ecc: &Ecc, retry: &Retry, new: f64) -> Ladder {
+        let code = code_of(ecc);
+        let hard_log = code.as_ref().map_or_else(|| libm::log(ecc.hard), Code::middle);
+        let hard = code.as_ref().map_or(ecc.hard, |_| libm::exp(hard_log));
+        Ladder {
+            steps: retry.steps,
+            reference: retry.reference,
+            estimate_error: retry.estimate_error,
+            search_ns: retry.search.ns(),
+            pipelined: retry.pipelined,
+            decode_ns: ecc.decode.ns(),
+            hard,
+            hard_log,
+            window_each: retry.window / libm::log(hard / new),
+            soft: ecc.soft.levels().to_vec(),
+            code,
+        }
+    }
+
+    /// The raw error rate beyond which nothing corrects.
+    pub fn limit(&self) -> f64 {
+        self.soft.last().map_or(self.hard, |(rate, _)| *rate)
+    }
+
+    /// The same of hard decoding; where it corrects a number of bits, of half of all pages.
+    pub fn hard(&self) -> f64 {
+        self.hard
+    }
+
+    /// Whether pages differ in what hard decoding corrects of them.
+    #[inline]
+    pub fn differs(&self) -> bool {
+        self.code.is_some()
+    }
+
+    /// By how much a page with this quantile is corrected further than half of all pages are, as a logarithm.
+    #[inline]
+    pub fn further(&self, quantile: f64) -> f64 {
+        self.code.as_ref().map_or(0.0, |code| code.of(quantile) - code.middle())
+    }
+
+    /// The standard deviation of that.
+    pub fn spread(&self) -> f64 {
+        self.code.as_ref().map_or(0.0, Code::spread)
+    }
+
+    /// The chance that hard decoding does not correct a page, of which the mean error rate and its spread are known.
+    pub fn beyond_hard(&self, errors: f64, spread: f64) -> f64 {
+        match &self.code {
+            Some(code) => chance_beyond(code, errors, spread),
+            None => chance_lost(errors, self.hard, spread),
+        }
+    }
+
+    /// The same of all that corrects.
+    pub fn beyond_limit(&self, errors: f64, spread: f64) -> f64 {
+        match self.soft.last() {
+            Some((rate, _)) => chance_lost(errors, *rate, spread),
+            None => self.beyond_hard(errors, spread),
+        }
+    }
+
+    /// How far from the best reference a sense still succeeds, in steps, at a raw error rate.
+    pub fn window(&self, errors: f64) -> f64 {
+        self.window_by(libm::log(errors))
+    }
+
+    /// The same by the logarithm of the error rate.
+    #[inline]
+    fn window_by(&self, errors: f64) -> f64 {
+        (self.window_each * (self.hard_log - errors)).max(0.0)
+    }
+
+    /// What a read comes to of a page whose best reference is `drift` steps away, and which has this raw error rate
+    /// there; it begins at reference `from`.
+    pub fn climb(&self, drift: f64, errors: f64, from: f64) -> Outcome {
+        self.climb_from(drift, (libm::log(errors), 0.0), from)
+    }
+
+    /// Whether a read which begins at the first entry is known to take one sense, by the logarithms of drift and error
+    /// rate. Without their powers, so not of all that do.
+    #[inline]
+    pub fn is_surely_plain(&self, drift: f64, errors: f64) -> bool {
+        // exp(-x) < 1 / (1 + x + x^2/2 + x^3/6).
+        let x = -drift;
+        let above = 1.0 + x * (1.0 + x * (0.5 + x / 6.0));
+        x > 0.0 && errors < self.hard_log && self.window_by(errors) * above >= 1.0
+    }
+
+    /// The same by the logarithm of the error rate, and how much further than half of all pages it is corrected.
+    pub fn climb_from(&self, drift: f64, (errors, further): (f64, f64), from: f64) -> Outcome {
+        let needed = (drift - from).abs() - self.window_by(errors - further);
+        let steps = if needed > NOTHING { needed.ceil() as u32 } else { 0 };
+        let searched = steps > self.steps;
+        let mut outcome = Outcome { steps: steps.min(self.steps), searched, ..Outcome::default() };
+        if searched && self.search_ns.is_none() {
+            outcome.lost = true;
+            return outcome;
+        }
+        if errors > self.hard_log + further {
+            let errors = libm::exp(errors);
+            let enough = self.soft.iter().position(|(rate, _)| errors <= *rate);
+            outcome.soft = enough.map_or(self.soft.len(), |place| place + 1) as u32;
+            outcome.lost = enough.is_none();
+        }
+        outcome
+    }
+
+    /// Whether no read is beyond correction of pages whose best reference is at most `drift` steps away, and which have
+    /// at most this raw error rate. Where a table ends without a search, only of reads that begin at its first entry.
+    pub fn never_loses(&self, drift: f64, errors: f64) -> bool {
+        let begins_first = self.reference == Reference::Table;
+        // The page that is corrected least.
+        let least = self.further(f64::NEG_INFINITY);
+        let within = drift - self.window_by(libm::log(errors) - least) <= f64::from(self.steps);
+        let limit = self.soft.last().map_or(self.hard * libm::exp(least), |(rate, _)| *rate);
+        (self.search_ns.is_some() || begins_first && within) && errors <= limit
+    }
+
+    fn step_time(&self, steps: u32, sense_ns: Time, bus_ns: Time) -> Time {
+        let step = if self.pipelined { sense_ns } else { sense_ns + bus_ns + self.decode_ns };
+        Time::from(steps) * step
+    }
+
+    /// The time that parity takes: the other pages are sensed side by side, and cross the bus one after the other.
+    pub fn rebuild_time(&self, outcome: Outcome, sense_ns: Time, bus_ns: Time) -> Time {
+        let Some(Rebuilt { pages, steps }) = outcome.rebuilt else { return 0 };
+        sense_ns + self.step_time(steps, sense_ns, bus_ns) + Time::from(pages) * bus_ns
+    }
+
+    /// The time that this takes beyond the first sense, given the times to sense a page and to move it over the bus.
+    pub fn time(&self, outcome: Outcome, sense_ns: Time, bus_ns: Time) -> Time {
+        let soft = |(_, senses): &(f64, u32)| Time::from(*senses) * sense_ns + self.decode_ns;
+        let levels = self.soft.iter().take(outcome.soft as usize);
+        let search = if outcome.searched { self.search_ns.unwrap_or(0) } else { 0 };
+        self.step_time(outcome.steps, sense_ns, bus_ns) + levels.map(soft).sum::<Time>() + search
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ladder(change: impl FnOnce(&mut Ecc, &mut Retry)) -> Ladder {
+        let (mut ecc, mut retry) = (Ecc::default(), Retry::default());
+        change(&mut ecc, &mut retry);
+        Ladder::new(&ecc, &retry, 1.48e-3)
+    }
+
+    #[test]
+    fn a_new_page_is_read_at_once_and_one_that_has_moved_by_steps() {
+        let ladder = ladder(|_, _| {});
+        assert!((ladder.window(1.48e-3) - 0.5).abs() < 1e-12 && ladder.window(8.8e-3) == 0.0);
+        assert!(ladder.climb(0.5, 1.48e-3, 0.0).is_plain());
+        for (drift, steps) in [(0.51, 1), (1.5, 1), (1.51, 2), (20.0, 20)] {
+            assert_eq!(ladder.climb(drift, 1.48e-3, 0.0).steps, steps, "{drift}");
+            assert_eq!(ladder.climb(0.0, 1.48e-3, drift).steps, steps, "{drift} the other way");
+        }
+    }
+
+    #[test]
+    fn what_is_surely_plain_is_plain_and_most_of_what_is_plain_is_surely_so() {
+        let (mut plain, mut surely) = (0, 0);
+        for step in 0..400 {
+            for errors in [1e-4_f64, 1.48e-3, 3e-3, 8e-3, 9e-3] {
+                let (drift, errors) = (-4.0 + 0.0125 * f64::from(step), libm::log(errors));
+                let ladder = ladder(|_, _| {});
+                let found = ladder.climb_from(libm::exp(drift), (errors, 0.0), 0.0).is_plain();
+                assert!(found || !ladder.is_surely_plain(drift, errors), "{drift} {errors}");
+                plain += i32::from(found);
+                surely += i32::from(ladder.is_surely_plain(drift, errors));
+            }
+        }
+        assert!(surely * 10 > plain * 9, "{surely} of {plain}");
+    }
+
+    #[test]
+    fn beyond_hard_decoding_come_soft_levels_and_beyond_them_a_loss() {
+        let ladder = ladder(|_, _| {});
+        let at = |errors| ladder.climb(0.0, errors, 0.0);
+        assert_eq!((at(8.8e-3).soft, at(8.9e-3).soft, at(1.2e-2).soft), (0, 1, 2));
+        assert!(!at(1.4e-2).lost && at(1.41e-2).lost);
+        // 2 and 6 senses of 45 us, and a decoding of each level.
+        assert_eq!(ladder.time(at(1.2e-2), 45_000, 14_000), 8 * 45_000 + 2 * 20_000);
+    }
+
+    #[test]
+    fn a_table_that_does_not_reach_is_followed_by_a_search_or_by_a_loss() {
+        let found = ladder(|_, _| {}).climb(50.0, 2e-3, 0.0);
+        assert!(found.searched && !found.lost && found.steps == 40);
+        let lost = ladder(|_, retry| retry.search = "none".parse().unwrap()).climb(50.0, 2e-3, 0.0);
+        assert!(lost.lost && lost.searched);
+    }
+
+    /// Published for pipelined retries of 90 us senses, 16 us transfers and 20 us decodings: 28.5 % shorter.
+    #[test]
+    fn pipelined_steps_are_as_much_shorter_as_published() {
+        let step = |pipelined| {
+            let ladder = ladder(|_, retry| retry.pipelined = pipelined);
+            ladder.time(Outcome { steps: 1, ..Outcome::default() }, 90_000, 16_000) as f64
+        };
+        assert!(((1.0 - step(true) / step(false)) * 100.0 - 28.57).abs() < 0.01);
+    }
+
+    #[test]
+    fn raising_what_the_code_corrects_never_costs_a_page() {
+        let weak = ladder(|ecc, _| ecc.soft = "none".parse().unwrap());
+        let strong = ladder(|_, _| {});
+        for step in 0..200 {
+            let errors = 1e-3 * 1.02_f64.powi(step);
+            let (weak, strong) = (weak.climb(3.0, errors, 0.0), strong.climb(3.0, errors, 0.0));
+            assert!(weak.lost || !strong.lost, "{errors}");
+        }
+    }
+}

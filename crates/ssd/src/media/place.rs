@@ -1,0 +1,58 @@
+//! Pages of the flash, and how much they differ.
+
+use crate::ids::Block;
+
+/// How much word lines, blocks and pages differ: standard deviations of logarithms.
+#[derive(Debug, Clone, Copy)]
+pub struct Spreads {
+    /// Of word lines.
+    pub layer: f64,
+    /// Of blocks.
+    pub block: f64,
+    /// Of pages.
+    pub page: f64,
+}
+
+impl Spreads {
+    /// What the mean of a lognormal variable lies above its median, as a logarithm.
+    pub fn above(self) -> f64 {
+        (self.layer * self.layer + self.block * self.block + self.page * self.page) / 2.0
+    }
+
+    /// The deviation of a page, given those of its word line, block and itself.
+    #[inline]
+    pub fn of(self, layer: f64, block: f64, page: f64) -> f64 {
+        self.layer * layer + self.block * block + self.page * page
+    }
+}
+
+/// What is known of a block beside its age: how often it was erased, and its logical pages that are programmed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Erasures.
+    pub erases: u32,
+    /// Programmed logical pages, from the first on.
+    pub programmed: u32,
+}
+
+/// What a patrol finds in a block: the worst of the pages that it reads.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Found {
+    /// Raw error rate at the best reference.
+    pub errors: f64,
+    /// Steps that this has moved.
+    pub drift: f64,
+}
+
+/// A page of the flash: its block, the group in that, its row in the group, and its plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlashPage {
+    /// The block, of all dies.
+    pub block: Block,
+    /// The group.
+    pub group: u32,
+    /// The row of that.
+    pub row: u32,
+    /// The plane.
+    pub plane: u32,
+}

@@ -1,0 +1,78 @@
+//! Blocks that were open while data aged: what is written to such a block afterwards is younger than what it held.
+
+use crate::ids::Block;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The younger parts of blocks. Only blocks that were open when time passed without requests have any.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Resumed {
+    /// By block the groups from which on it is younger, ascending, and the numbers of the parts.
+    parts: BTreeMap<u32, Vec<(u32, u32)>>,
+    /// How many numbers are in use or free, and those that are free.
+    count: u32,
+    free: Vec<u32>,
+}
+
+impl Resumed {
+    /// Whether no block has younger parts.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The part of a block in which a group lies, unless that is the first.
+    pub fn part_of(&self, block: Block, group: u32) -> Option<u32> {
+        let parts = self.parts.get(&block.0)?;
+        parts.iter().rev().find(|(from, _)| *from <= group).map(|(_, part)| *part)
+    }
+
+    /// What is written to a block from a group on is younger; the number of that part.
+    pub fn split(&mut self, block: Block, from: u32) -> u32 {
+        let parts = self.parts.entry(block.0).or_default();
+        if let Some((_, part)) = parts.last().filter(|(last, _)| *last == from) {
+            return *part;
+        }
+        let part = self.free.pop().unwrap_or_else(|| {
+            self.count += 1;
+            self.count - 1
+        });
+        parts.push((from, part));
+        part
+    }
+
+    /// The blocks that have younger parts.
+    pub fn blocks(&self) -> impl Iterator<Item = Block> {
+        self.parts.keys().map(|block| Block(*block))
+    }
+
+    /// A block is erased.
+    #[inline]
+    pub fn forget(&mut self, block: Block) {
+        if !self.is_empty()
+            && let Some(parts) = self.parts.remove(&block.0)
+        {
+            self.free.extend(parts.into_iter().map(|(_, part)| part));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_as_old_as_its_parts_and_numbers_are_used_again() {
+        let mut resumed = Resumed::default();
+        let block = Block(3);
+        assert_eq!(resumed.split(block, 4), 0);
+        assert_eq!(resumed.split(block, 4), 0, "nothing was written since");
+        assert_eq!(resumed.split(block, 9), 1);
+        let parts = [0, 3, 4, 8, 9, 20].map(|group| resumed.part_of(block, group));
+        assert_eq!(parts, [None, None, Some(0), Some(0), Some(1), Some(1)]);
+        assert_eq!(resumed.part_of(Block(2), 9), None);
+        resumed.forget(block);
+        assert!(resumed.is_empty());
+        assert!(resumed.split(Block(7), 1) < 2);
+    }
+}

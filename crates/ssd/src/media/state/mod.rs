@@ -1,0 +1,517 @@
+//! The state of a drive's media: its clock, and for each block when it was written and how often it was read.
+
+mod classes;
+mod reads;
+
+use super::age::Age;
+use super::cell::Cell;
+use super::failing::{Failing, FailingState};
+use super::ladder::Ladder;
+use super::law::Law;
+use super::lines::{quantiles, stagger_of};
+use super::losses::Losses;
+use super::normal::{Quantiles, mix, of_hash, stirred};
+use super::place::{FlashPage, Spreads, Written};
+use super::planted::Mistake;
+use super::proof::Proof;
+use super::report::MediaReport;
+use super::resumed::Resumed;
+use super::spread::spread_of;
+use super::tally::Tally;
+use crate::config::{Celsius, Reference, SsdConfig};
+use crate::ids::Block;
+use crate::shape::Groups;
+use engine::Time;
+use serde::{Deserialize, Serialize};
+
+/// Stream of the drive's randomness from which pages, blocks and word lines differ.
+const MEDIA_STREAM: u64 = 21;
+/// Steps of the clock in a second at 30 degrees, as a power of two: sums of times are exact.
+const CLOCK_BITS: u32 = 20;
+/// The last minute of the clock: 8,000 years.
+const LAST_MINUTE: u32 = 8000 * 525_960;
+/// The drift of a class whose pages are all read at once, but for one of 1e9.
+const CLEAN: i16 = i16::MIN;
+/// How far from the mean the worst page of 1e9 lies.
+const WORST: f64 = 6.0;
+/// Bits of a hash below those of a limit, and what is left to the rounding of sums.
+const LIMIT_SHIFT: u32 = 48;
+const ROUNDED: f64 = 1e-9;
+/// How far no page lies from it: one of 1e16.
+const SURE: f64 = 8.3;
+/// How much less the levels of one bit a cell drift, and how many fewer errors they have: guesses.
+const ONE_BIT_DRIFT: f64 = 1.0 / 8.0;
+const ONE_BIT_ERRORS: f64 = 1.0 / 100.0;
+/// Bits of age and of reads that a class tells apart.
+const AGE_BITS: u32 = 11;
+const READ_BITS: u32 = 6;
+/// Quantiles of the normal distribution by which blocks differ.
+const QUANTILES: usize = 4096;
+/// What tells the failures of a drive from how its pages differ.
+const FAILING: u64 = 1 << 60;
+/// Pages that a report looks at, at most.
+const SAMPLE: u64 = 1 << 14;
+
+/// What is saved of the media.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MediaState {
+    clock: u64,
+    cells: Vec<Cell>,
+    resumed: Resumed,
+    losses: Losses,
+    last: Vec<u8>,
+    measured: Vec<i16>,
+    /// Nothing where nothing fails.
+    failing: Option<FailingState>,
+}
+
+/// The media of a drive. Its fields are the law and the ladder, the clock, what is kept of blocks, and what was counted.
+#[derive(Debug, Clone)]
+pub struct Media {
+    law: Law,
+    ladder: Ladder,
+    seed: u64,
+    shape: Groups,
+    /// Reads of flash pages of a block that a class tells apart, at least.
+    read_unit: u32,
+    blocks_per_domain: u32,
+    /// Word lines that the pages of a stripe are apart, from die to die.
+    stagger: u32,
+    cycles: u32,
+    /// Steps of the clock at `since`, and how many a second of the drive's own time takes.
+    clock: u64,
+    rate: u64,
+    since: Time,
+    /// The clock in minutes, and the drive's own time before which it shows no other.
+    minute: u32,
+    minute_until: Time,
+    /// Of each block, and behind them of the younger parts of some.
+    cells: Vec<Cell>,
+    blocks: u32,
+    resumed: Resumed,
+    /// Of each word line how far its drift and errors deviate.
+    layers: Vec<[f32; 2]>,
+    /// The highest of these.
+    worst_layer: [f64; 2],
+    quantiles: Box<[f32; QUANTILES]>,
+    normal: Quantiles,
+    drift: Spreads,
+    errors: Spreads,
+    /// What the means of drift and errors lie above their medians.
+    above: [f64; 2],
+    spread_errors: f64,
+    /// The last good reference of each block of each die, where reads begin there.
+    last: Vec<u8>,
+    /// The mean drift of each block that the patrol found last, in steps of a class, where reads begin there.
+    measured: Vec<i16>,
+    losses: Losses,
+    failing: Option<Box<Failing>>,
+    tally: Tally,
+    /// The drive's own time until which the minute is the same, nothing fails and nothing is known to be lost: a read
+    /// needs no more than a look at its page. 0 where that is not so.
+    plain_until: Time,
+    proof: Proof,
+    /// The beginnings of the hashes of pages, and of the blocks of dies.
+    of_pages: u64,
+    of_dies: u64,
+}
+
+impl Media {
+    /// Media as new, if data age in this drive.
+    pub fn new(
+        config: &SsdConfig,
+        groups: Option<&Groups>,
+        counts: (u32, u32),
+        seed: u64,
+    ) -> Option<Media> {
+        let media = &config.media;
+        let law = Law::new(media)?;
+        let shape = *groups?;
+        let (blocks, blocks_per_domain) = counts;
+        let ladder = Ladder::new(&config.ecc, &config.retry, law.errors_of_new());
+        let (spread_errors, _) = spread_of(config, &law);
+        let seed = mix(seed, MEDIA_STREAM);
+        let of_layers = |which: u64| {
+            spread_evenly(shape.rounds(), |it| mix(mix(seed, 1 << 62 | u64::from(it)), which))
+        };
+        let of_layers = [of_layers(0), of_layers(1)];
+        let worst_layer =
+            of_layers.each_ref().map(|all| f64::from(all.iter().copied().fold(f32::MIN, f32::max)));
+        let [drifts, rates] = of_layers;
+        let layers = drifts.into_iter().zip(rates).map(|(drift, rate)| [drift, rate]);
+        let quantile = |place: usize| of_hash((place as u64) << 52 | 1 << 51) as f32;
+        let drift = Spreads {
+            layer: media.spread_layer,
+            block: media.spread_block,
+            page: media.spread_page,
+        };
+        // Half of the variance between word lines, the rest between blocks and pages: a guess.
+        let errors = Spreads {
+            layer: spread_errors * std::f64::consts::FRAC_1_SQRT_2,
+            block: spread_errors / 2.0,
+            page: spread_errors / 2.0,
+        };
+        let is_measured = config.retry.reference == Reference::Calibrated;
+        let begins_last = config.retry.reference == Reference::Last;
+        let tracked = if begins_last { blocks as usize * shape.width as usize } else { 0 };
+        Some(Media {
+            law,
+            ladder,
+            seed,
+            read_unit: (shape.rounds() * shape.width * shape.rows * shape.planes).div_ceil(16),
+            blocks_per_domain,
+            stagger: stagger_of(config, &shape),
+            cycles: media.cycles,
+            clock: 0,
+            rate: rate(&law, media.temperature),
+            since: 0,
+            minute: 0,
+            minute_until: 0,
+            cells: memory::filled(Cell::default(), blocks as usize),
+            blocks,
+            resumed: Resumed::default(),
+            layers: layers.collect(),
+            worst_layer,
+            quantiles: Box::new(std::array::from_fn(quantile)),
+            normal: Quantiles::new(),
+            above: [drift.above(), errors.above()],
+            drift,
+            errors,
+            spread_errors,
+            last: memory::zeroed(tracked),
+            measured: memory::filled(CLEAN, if is_measured { blocks as usize } else { 0 }),
+            losses: Losses::default(),
+            failing: Failing::new(&config.spares, shape, blocks, mix(seed, FAILING)),
+            tally: Tally::default(),
+            plain_until: 0,
+            proof: Proof::default(),
+            of_pages: stirred(seed),
+            of_dies: stirred(seed ^ 1 << 61),
+            shape,
+        })
+    }
+
+    // ---- time ------------------------------------------------------------------------------
+
+    /// The drive's own time has come to `now`.
+    #[inline]
+    pub fn advance(&mut self, now: Time) {
+        if now >= self.minute_until {
+            self.set_minute(now);
+        }
+    }
+
+    /// The clock shows what it does when the drive's own time has come to `now`.
+    fn set_minute(&mut self, now: Time) {
+        let clock = self.clock_at(now);
+        self.minute = minutes(clock);
+        // A little before the next minute: what is lost to rounding is looked at again.
+        let next = ((u64::from(self.minute) + 1) * 60) << CLOCK_BITS;
+        let left = u128::from(next.saturating_sub(clock)) * 1_000_000_000;
+        let left = left / u128::from(self.rate.max(1));
+        self.minute_until = now.saturating_add(Time::try_from(left).unwrap_or(Time::MAX));
+        self.fail();
+        let is_plain =
+            self.failing.is_none() && !self.losses.are_known() && self.tally.unreadable == 0;
+        self.plain_until = if is_plain { self.minute_until } else { 0 };
+    }
+
+    /// Whether the minute is the same, nothing fails and nothing is known to be lost.
+    #[inline]
+    pub fn is_plain(&self, now: Time) -> bool {
+        now < self.plain_until
+    }
+
+    /// What fails by the present minute has.
+    #[inline]
+    fn fail(&mut self) {
+        if let Some(failing) = &mut self.failing {
+            failing.advance(self.minute);
+        }
+    }
+
+    /// Dies that are lost.
+    pub fn lost_dies(&self) -> u32 {
+        self.failing.as_ref().map_or(0, |failing| failing.counts(self.minute).0)
+    }
+
+    /// Steps of the clock when the drive's own time has come to `now`.
+    #[inline]
+    fn clock_at(&self, now: Time) -> u64 {
+        let passed = u128::from(now.saturating_sub(self.since)) * u128::from(self.rate);
+        self.clock.saturating_add((passed / 1_000_000_000) as u64)
+    }
+
+    /// Time passes in which nothing is asked; so many logical pages of these blocks are programmed, which are open.
+    ///
+    /// # Errors
+    /// The clock has no such time.
+    pub fn age(
+        &mut self,
+        age: Age,
+        now: Time,
+        open: impl Iterator<Item = (Block, u32)>,
+    ) -> Result<(), &'static str> {
+        let mut rate = age.at.map_or(self.rate, |at| rate(&self.law, at));
+        if Mistake::AlwaysThirty.is_planted() {
+            rate = 1 << CLOCK_BITS;
+        }
+        let clock = u128::from(self.clock_at(now)) + u128::from(age.seconds) * u128::from(rate);
+        let clock = u64::try_from(clock).ok().filter(|clock| minutes(*clock) < LAST_MINUTE);
+        self.clock = clock.ok_or(
+            "the clock of retention ends after 8,000 years at 30 C; use less time, or less heat",
+        )?;
+        self.since = now;
+        self.set_minute(now);
+        for (block, programmed) in open {
+            let part = self.resumed.split(block, programmed.div_ceil(self.shape.units));
+            let is_one_bit = self.cells[block.at()].is_one_bit();
+            let at = (self.blocks + part) as usize;
+            memory::grow(&mut self.cells, at + 1, Cell::default());
+            self.cells[at] = Cell::begun(self.minute, is_one_bit);
+            self.cells[block.at()].split();
+        }
+        Ok(())
+    }
+
+    /// Time passes in which requests are served without time, at the temperature of the drive.
+    pub fn pass(&mut self, ns: Time, now: Time) {
+        let passed = u128::from(ns) * u128::from(self.rate) / 1_000_000_000;
+        self.clock = self.clock_at(now).saturating_add(u64::try_from(passed).unwrap_or(u64::MAX));
+        self.since = now;
+        self.set_minute(now);
+    }
+
+    /// Days on the clock.
+    pub fn clock_days(&self) -> f64 {
+        f64::from(self.minute) / (24.0 * 60.0)
+    }
+
+    // ---- blocks ----------------------------------------------------------------------------
+
+    /// The first page of a block has been programmed.
+    pub fn opened(&mut self, block: Block, is_one_bit: bool) {
+        let mut opened = self.minute;
+        if Mistake::AgeOfTheDrive.is_planted() {
+            opened = 0;
+        }
+        if Mistake::OldDate.is_planted() {
+            opened = self.cells[block.at()].opened;
+        }
+        if let Some(failing) = &mut self.failing {
+            failing.forget(block);
+        }
+        let is_one_bit = is_one_bit && !Mistake::SlcAsNative.is_planted();
+        self.cells[block.at()] = Cell::begun(opened, is_one_bit);
+    }
+
+    /// A block is erased once more, whose pages are these.
+    pub fn erased(&mut self, block: Block, erases: u32, pages: std::ops::Range<u64>) {
+        self.proof.hear_of_erases(erases);
+        let opened = self.cells[block.at()].opened;
+        self.cells[block.at()] = Cell::begun(opened, false);
+        self.resumed.forget(block);
+        self.losses.erased(pages);
+        if let Some(failing) = &mut self.failing {
+            failing.forget(block);
+        }
+        let width = self.shape.width as usize;
+        if let Some(last) = self.last.get_mut(block.at() * width..(block.at() + 1) * width) {
+            last.fill(0);
+        }
+        if let Some(measured) = self.measured.get_mut(block.at()) {
+            *measured = CLEAN;
+        }
+    }
+
+    // ---- pages -----------------------------------------------------------------------------
+
+    /// A block takes the date of another: a mistake that can be planted.
+    pub fn redate(&mut self, block: Block, from: Block) {
+        self.cells[block.at()].opened = self.cells[from.at()].opened;
+    }
+
+    /// Whether so much may have failed that the drive gives up.
+    #[inline]
+    pub fn may_give_up(&self) -> bool {
+        self.failing.is_some() || self.tally.unreadable > 0
+    }
+
+    // ---- what could not be read ------------------------------------------------------------------
+
+    /// Whether anything is known to be lost.
+    #[inline]
+    pub fn knows_losses(&self) -> bool {
+        self.losses.are_known()
+    }
+
+    /// What is known to be lost.
+    #[inline]
+    pub fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    /// The same, to be told.
+    #[inline]
+    pub fn losses_mut(&mut self) -> &mut Losses {
+        self.plain_until = 0;
+        &mut self.losses
+    }
+
+    /// The host could not read a logical page.
+    pub fn count_unreadable(&mut self) {
+        self.plain_until = 0;
+        self.tally.count_unreadable();
+    }
+
+    /// The host read a copy of what could not be read, from a page that can be.
+    pub fn count_poisoned_read(&mut self) {
+        self.tally.count_uncorrectable();
+    }
+
+    /// Reads of logical pages that failed.
+    pub fn unreadable(&self) -> u64 {
+        self.tally.unreadable
+    }
+
+    /// Flash pages that the host read.
+    pub fn page_reads(&self) -> u64 {
+        self.tally.retries().iter().sum()
+    }
+
+    /// It wrote one anew that it could not have read.
+    pub fn count_healed(&mut self) {
+        self.tally.count_healed();
+    }
+
+    // ---- reports ---------------------------------------------------------------------------------
+
+    /// Counts from zero.
+    pub fn reset_counts(&mut self) {
+        self.tally = Tally::default();
+    }
+
+    /// What it came to; `written` says what is known of a block.
+    pub fn report(&mut self, written: impl Fn(Block) -> Written) -> MediaReport {
+        let mut rates = Vec::new();
+        let mut drifts = Vec::new();
+        let mut seen = [0; 3];
+        let shape = self.shape;
+        let pages_of_group = u64::from(shape.rows * shape.planes);
+        let all = u64::from(self.blocks) * u64::from(shape.per_block) * pages_of_group;
+        for sample in 0..all.min(SAMPLE) {
+            // Spread evenly, but not in step with planes and rows.
+            let number = if all <= SAMPLE { sample } else { mix(self.seed ^ 5, sample) % all };
+            let (group, page) = (number / pages_of_group, (number % pages_of_group) as u32);
+            let number = Block((group / u64::from(shape.per_block)) as u32);
+            let group = (group % u64::from(shape.per_block)) as u32;
+            let block = written(number);
+            if block.programmed <= group * shape.units {
+                continue;
+            }
+            let (row, plane) = (page / shape.planes, page % shape.planes);
+            let page = FlashPage { block: number, group, row, plane };
+            self.is_clean_now(self.cell_of(page), block.erases);
+            let state = self.state_of(page, block.erases);
+            let (drift, errors) = (libm::exp(state.drift), libm::exp(state.errors));
+            let (mut outcome, _) = self.judged(page, state);
+            if outcome.lost {
+                outcome = self.rebuild(page, block, outcome);
+            }
+            seen[0] += 1;
+            seen[1] += u64::from(!outcome.is_plain());
+            seen[2] += u64::from(outcome.lost);
+            drifts.push(drift);
+            rates.push(errors);
+        }
+        rates.sort_by(f64::total_cmp);
+        let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len().max(1) as f64;
+        let most = |all: &[f64]| all.iter().copied().fold(0.0, f64::max);
+        let high = rates.get(rates.len() * 99 / 100).copied().unwrap_or(0.0);
+        let retries = self.tally.retries();
+        let Tally { soft, searched, uncorrectable, rebuilt, unreadable, healed, .. } = self.tally;
+        MediaReport {
+            clock_days: self.clock_days(),
+            rber: [mean(&rates), high, most(&rates)],
+            drift: [mean(&drifts), most(&drifts)],
+            spread_errors: self.spread_errors,
+            sample: seen,
+            retries,
+            soft_reads: soft,
+            searched,
+            uncorrectable,
+            rebuilt,
+            unreadable,
+            healed,
+            poisoned: self.losses.poisoned(),
+            failures: self.failing.as_ref().map(|it| {
+                let (lost, bad) = it.counts(self.minute);
+                [u64::from(lost), u64::from(bad), it.defects()]
+            }),
+            ..MediaReport::default()
+        }
+    }
+
+    /// The state, to be kept when the drive's own time has come to `now`: with it the time since data aged last.
+    pub fn keep(&self, now: Time) -> MediaState {
+        MediaState {
+            clock: self.clock_at(now),
+            cells: self.cells.clone(),
+            resumed: self.resumed.clone(),
+            losses: self.losses.clone(),
+            last: self.last.clone(),
+            measured: self.measured.clone(),
+            failing: self.failing.as_ref().map(|failing| failing.keep()),
+        }
+    }
+
+    /// Takes up a state that was kept; whether it fits.
+    pub fn restore(&mut self, state: MediaState) -> bool {
+        if state.cells.len() < self.blocks as usize {
+            return false;
+        }
+        self.resumed = state.resumed;
+        (self.clock, self.cells) = (state.clock, state.cells);
+        if Mistake::SavedIsYoung.is_planted() {
+            self.clock = 0;
+        }
+        self.losses = state.losses;
+        if let Some((failing, state)) = self.failing.as_mut().zip(state.failing) {
+            failing.restore(state);
+        }
+        // A drive whose reads began elsewhere has none.
+        if state.last.len() == self.last.len() {
+            self.last = state.last;
+        }
+        if state.measured.len() == self.measured.len() {
+            self.measured = state.measured;
+        }
+        (self.minute, self.minute_until) = (minutes(self.clock), 0);
+        (self.plain_until, self.proof) = (0, Proof::default());
+        // What it was is found again: the cycles may be others.
+        self.cells.iter_mut().for_each(|cell| cell.set_class((0, 0), (0, 0), 0));
+        self.resumed.blocks().for_each(|block| self.cells[block.at()].split());
+        true
+    }
+}
+
+/// Normal quantiles of word lines, whose order a hash decides. They are spread evenly: a drive that is simulated in part
+/// has few word lines, whose mean is to be that of many.
+fn spread_evenly(count: u32, hash: impl Fn(u32) -> u64) -> Vec<f32> {
+    let mut order: Vec<u32> = (0..count).collect();
+    order.sort_by_key(|line| hash(*line));
+    let mut found = memory::zeroed::<f32>(count as usize);
+    for (line, quantile) in order.into_iter().zip(quantiles(count)) {
+        found[line as usize] = quantile as f32;
+    }
+    found
+}
+
+/// Steps of the clock in a second at a temperature.
+fn rate(law: &Law, at: Celsius) -> u64 {
+    (law.acceleration(at.celsius()) * f64::from(1u32 << CLOCK_BITS)).round() as u64
+}
+
+fn minutes(clock: u64) -> u32 {
+    u32::try_from((clock >> CLOCK_BITS) / 60).unwrap_or(u32::MAX).min(LAST_MINUTE)
+}

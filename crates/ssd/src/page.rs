@@ -1,0 +1,211 @@
+//! The interface of host and flash: requests for a logical page, and their completions.
+//!
+//! A page request names its owner: the host is one owner among others, and the flash back end does not depend on it.
+
+use crate::device::kit::link::Slot;
+use crate::ids::Lpn;
+use engine::{Handle, Status, Time};
+
+/// The operation on a logical page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
+/// Who asked for a page, and is told when that is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// A request of the host.
+    Host(Slot),
+    /// A job of the block buffer.
+    Blocks(Slot),
+    /// The requests that wait for a page of the map.
+    Map(u32),
+    /// The drive itself, for a page of its own.
+    Drive,
+    /// Nobody waits for it.
+    Nobody,
+}
+
+/// A request for a part of one logical page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PageRequest {
+    pub(crate) owner: Owner,
+    pub(crate) access: Access,
+    pub(crate) lpn: Lpn,
+    /// Bytes that are read or written in it.
+    pub(crate) bytes: u32,
+    /// The first flash page of it that is touched, and how many are.
+    pub(crate) touched: (u32, u32),
+    /// The same of those that are covered whole; nothing where a logical page is not larger than one
+    /// of the flash.
+    pub(crate) whole: (u32, u32),
+    /// The logical page is covered whole.
+    pub(crate) covered: bool,
+    /// Of a write: its placement handle.
+    pub handle: Handle,
+}
+
+/// A page request has been served, or refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PageDone {
+    /// As of the request.
+    pub(crate) owner: Owner,
+    pub(crate) status: Status,
+    /// Nothing where it waited in vain for cleaning to make room, all the time.
+    pub(crate) spent: Option<Spent>,
+}
+
+/// Where the time of a page or of a read went, ns; the rest of it was spent waiting for other requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Spent {
+    /// Waiting for cleaning.
+    pub(crate) cleaning: Time,
+    /// Waiting for an operation to stop.
+    pub(crate) suspend: Time,
+    /// On the bus, with the wait for it.
+    pub(crate) bus: Time,
+    /// In the cell array.
+    pub(crate) cell: Time,
+}
+
+impl Spent {
+    /// An operation has ended.
+    #[inline]
+    pub(crate) fn operate(&mut self, bus: Time, cell: Time) {
+        self.bus += bus;
+        self.cell += cell;
+    }
+
+    /// A unit has cleaned for so long.
+    #[inline]
+    pub(crate) fn wait_for_cleaning(&mut self, ns: Time) {
+        self.cleaning += ns;
+    }
+
+    /// An operation of cleaning took so long to stop.
+    pub(crate) fn wait_for_stop(&mut self, ns: Time) {
+        self.suspend += ns;
+        self.cleaning = self.cleaning.saturating_sub(ns);
+    }
+}
+
+/// How much longer a read takes where data age, ns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Longer {
+    /// Senses with other voltages.
+    pub(crate) retry: Time,
+    /// From parity.
+    pub(crate) repair: Time,
+}
+
+impl Longer {
+    /// Both.
+    pub(crate) fn in_all(self) -> Time {
+        self.retry + self.repair
+    }
+
+    /// The longer of two times, part by part.
+    pub(crate) fn or_longer(self, other: Longer) -> Longer {
+        Longer { retry: self.retry.max(other.retry), repair: self.repair.max(other.repair) }
+    }
+}
+
+/// How long a write waited for the write buffer, ns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct HeldFor {
+    /// For cleaning.
+    pub(crate) cleaning: Time,
+    /// For room.
+    pub(crate) room: Time,
+}
+
+/// What a page request needs of the flash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Nothing: there is nothing to read.
+    Unmapped,
+    /// Nothing: the drive takes no more writes.
+    Refused,
+    /// An operation on flash pages of the logical page, given by the first and how many.
+    Page(PageWork, (u32, u32)),
+}
+
+/// What is done to a logical page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PageWork {
+    Read,
+    Write,
+    /// The read half of a write that covers only part of its page.
+    ReadForWrite,
+    /// A partial write that a synchronous gang merges in its registers.
+    Merge,
+    /// The same when the new copy lies in another plane than the old one.
+    MergeAcross,
+    /// What a power cut has put at risk is written anew.
+    Restore,
+    /// The drive writes a page of its own, which lies outside of the blocks for data: of a checkpoint, of
+    /// the record of trims or of a start.
+    System,
+    /// The drive reads a page of the map, or programs some.
+    MapRead,
+    MapProgram,
+}
+
+impl PageWork {
+    /// Whether it is of a page that lies outside of the blocks for data.
+    #[inline]
+    pub fn is_of_drive(self) -> bool {
+        matches!(self, PageWork::System | PageWork::MapRead | PageWork::MapProgram)
+    }
+
+    /// Whether it programs a logical page.
+    pub(crate) fn writes(self) -> bool {
+        !matches!(
+            self,
+            PageWork::Read
+                | PageWork::ReadForWrite
+                | PageWork::System
+                | PageWork::MapRead
+                | PageWork::MapProgram
+        )
+    }
+}
+
+/// How a drive treats requests beside what it does with its flash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Feature {
+    /// They go through a write buffer.
+    Buffers = 1,
+    /// Pages are shared with earlier states.
+    Shares = 2,
+    /// Data age behind a write buffer, and may be lost.
+    Ages = 4,
+    /// What they look up in the map may be missing in memory.
+    LooksUp = 8,
+}
+
+/// The features of a drive, which are set when it is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Features(u8);
+
+impl Features {
+    /// Those of which it is said that they are there.
+    pub(crate) fn new(features: &[(Feature, bool)]) -> Features {
+        let there = features.iter().filter(|(_, is_there)| *is_there);
+        Features(there.fold(0, |set, (feature, _)| set | *feature as u8))
+    }
+
+    /// Whether this is one of them.
+    #[inline]
+    pub(crate) fn has(self, feature: Feature) -> bool {
+        self.0 & feature as u8 != 0
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}

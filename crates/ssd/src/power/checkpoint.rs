@@ -1,0 +1,177 @@
+//! Checkpoints: the map is written to one of two places in turn, outside of the blocks for data, page by page
+//! between the pages of requests. A start reads the last whole one, and the blocks that were opened since.
+//!
+//! A controller knows these by the order in which it opens blocks; here they are found by changes in the
+//! flash. A checkpoint has each page where it was when the last program before it ended, and which of the programs
+//! under way were to be the newest copies of their pages: a copy that was trimmed by then does not count when it is
+//! programmed later. So it makes earlier trim records unnecessary.
+
+use super::planted::Bug;
+use crate::config::{Recovery, SsdConfig};
+use crate::flash::Flash;
+use crate::ftl::{Ftl, PageMap, Programming};
+use crate::ids::{Block, Lpn};
+use crate::shape::Geometry;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The event at which a checkpoint is due.
+pub(super) const DUE: u32 = 1;
+
+/// A checkpoint.
+#[derive(Debug, Clone)]
+pub(super) struct Checkpoint {
+    map: PageMap,
+    /// Programs below this number had ended.
+    pub(super) horizon: u64,
+    /// The number of the next program when it began.
+    next: u64,
+    /// The numbers of the programs under way that were to be the newest copies of their pages. Cold data that is moved
+    /// keeps them.
+    awaited: BTreeSet<u64>,
+    /// Of each block: erasures, and pages programmed.
+    blocks: Vec<(u32, u32)>,
+    /// And the number of its opening.
+    openings: Vec<u64>,
+}
+
+impl Checkpoint {
+    /// One of a map, with the programs under way that are to become its newest copies. Below `horizon` all have ended.
+    pub(super) fn new(
+        (ftl, flash): (&Ftl, &Flash),
+        map: PageMap,
+        awaited: &[Programming],
+        horizon: Option<u64>,
+    ) -> Checkpoint {
+        let next = ftl.next_program();
+        Checkpoint {
+            map,
+            horizon: horizon.unwrap_or(next),
+            next,
+            awaited: awaited.iter().map(|it| ftl.header_of(flash, it).2).collect(),
+            blocks: (0..ftl.geometry().blocks()).map(|it| state(flash, Block(it))).collect(),
+            openings: flash.openings().to_vec(),
+        }
+    }
+}
+
+/// The one that is being written.
+#[derive(Debug, Clone)]
+pub(super) struct Writing {
+    pub(super) checkpoint: Checkpoint,
+    /// Pages that are left, by unit, and in all.
+    pub(super) by_unit: Vec<u64>,
+    pub(super) left: u64,
+}
+
+/// The checkpoints of a drive.
+#[derive(Debug, Clone)]
+pub(crate) struct Checkpoints {
+    pub(super) is_used: bool,
+    /// Flash pages of one.
+    pub(super) pages: u64,
+    /// Flash pages that are written at a time.
+    pub(super) at_a_time: u64,
+    pub(super) places: [Option<Checkpoint>; 2],
+    /// The place that has the last one, or had it.
+    pub(super) last: usize,
+    pub(super) writing: Option<Writing>,
+    pub(super) is_due: bool,
+    /// The number of the next program when the last one was begun.
+    pub(super) programs: Option<u64>,
+}
+
+impl Checkpoints {
+    pub(super) fn new(config: &SsdConfig, geometry: &Geometry) -> Checkpoints {
+        let entry = if geometry.wide { 5 } else { 4 };
+        let bytes = geometry.exported_pages() * entry;
+        Checkpoints {
+            is_used: config.persistence.recovery == Recovery::Checkpoint,
+            pages: bytes.div_ceil(config.page_size.bytes()),
+            at_a_time: u64::from(geometry.granule.flash_pages),
+            places: [None, None],
+            last: 1,
+            writing: None,
+            is_due: false,
+            programs: None,
+        }
+    }
+
+    /// What was being written is not whole.
+    pub(super) fn lose_power(&mut self) {
+        self.is_due = false;
+        let Some(writing) = self.writing.take() else { return };
+        if Bug::HalfCheckpoint.is_planted() {
+            let mut half = writing.checkpoint;
+            let pages = half.map.mapped().map(|(lpn, _)| lpn).collect::<Vec<_>>();
+            let all: u64 = self.pages.div_ceil(self.at_a_time).max(1);
+            let there = pages.len() as u64 * (all - writing.left) / all;
+            for lpn in &pages[there as usize..] {
+                half.map.clear(*lpn);
+            }
+            self.last = 1 - self.last;
+            self.places[self.last] = Some(half);
+        }
+    }
+
+    fn last(&self) -> Option<&Checkpoint> {
+        self.places[self.last].as_ref()
+    }
+
+    /// Whether a start can begin with one.
+    pub(super) fn is_there(&self) -> bool {
+        self.last().is_some()
+    }
+
+    /// Whether a block has changed since the last one.
+    pub(super) fn has_changed(&self, flash: &Flash, block: Block) -> bool {
+        self.last().is_none_or(|last| last.blocks[block.at()] != state(flash, block))
+    }
+
+    /// The map of the last one with what was programmed since; nothing without one.
+    pub(super) fn find_map(&self, geometry: &Geometry, flash: &Flash) -> Option<PageMap> {
+        let last = self.last()?;
+        let mut map = last.map.clone();
+        // Cold data that is moved keeps the number of its opening, and each page its place in the block.
+        let changed = (0..geometry.blocks()).map(Block).filter(|it| self.has_changed(flash, *it));
+        let mut moved: BTreeMap<u64, Vec<Block>> = BTreeMap::new();
+        changed.for_each(|it| moved.entry(flash.opening(it)).or_default().push(it));
+        for (lpn, ppn) in last.map.mapped() {
+            let block = geometry.block_of(ppn);
+            let erased = last.blocks[block.at()].0 != flash.erases()[block.at()];
+            if erased || self.has_changed(flash, block) && flash.stamp(ppn) != lpn {
+                map.clear(lpn);
+                let page = geometry.page_in_block(ppn);
+                let twins = moved.get(&last.openings[block.at()]).into_iter().flatten();
+                let mut twins = twins.filter(|it| {
+                    page < flash.programmed(**it).min(geometry.data_pages)
+                        && flash.stamp(geometry.ppn(**it, page)) == lpn
+                });
+                if let Some(twin) = twins.next() {
+                    map.set(lpn, geometry.ppn(*twin, page));
+                }
+            }
+        }
+        for block in (0..geometry.blocks()).map(Block) {
+            if !self.has_changed(flash, block) {
+                continue;
+            }
+            for page in 0..flash.programmed(block).min(geometry.data_pages) {
+                let ppn = geometry.ppn(block, page);
+                let (lpn, order) = (flash.stamp(ppn), flash.full_order(ppn));
+                let is_known = order < last.next && !last.awaited.contains(&order);
+                if lpn == Lpn::PADDING || order < last.horizon || is_known {
+                    continue;
+                }
+                if map.get(lpn).ppn().is_none_or(|found| flash.full_order(found) < order) {
+                    map.set(lpn, ppn);
+                }
+            }
+        }
+        Some(map)
+    }
+}
+
+/// Erasures of a block, and its pages.
+fn state(flash: &Flash, block: Block) -> (u32, u32) {
+    (flash.erases()[block.at()], flash.programmed(block))
+}

@@ -1,0 +1,97 @@
+//! Checkpoints while a drive serves: when one is due, its content, and how it is written.
+
+use super::checkpoint::{Checkpoint, DUE, Writing};
+use super::state::{Own, State};
+use super::truth::durable;
+use crate::Ssd;
+use crate::clock::Event;
+use crate::flash::Flash;
+use crate::ftl::PageMap;
+use crate::ids::{Lpn, Unit};
+use crate::shape::Geometry;
+
+impl Ssd {
+    /// Asks for the event of the next checkpoint, if something was written since the last.
+    pub(crate) fn await_checkpoint(&mut self) {
+        let Some(power) = &mut self.power else { return };
+        let checkpoints = &mut power.checkpoints;
+        let is_idle = checkpoints.is_used && !checkpoints.is_due && checkpoints.writing.is_none();
+        let programs = Some(self.ftl.next_program());
+        if !is_idle || checkpoints.programs == programs || !matches!(power.state, State::Serving) {
+            return;
+        }
+        checkpoints.is_due = true;
+        let at = self.clock.now + power.config.checkpoint.ns();
+        self.clock.call(at, Event::Power(DUE));
+    }
+
+    /// A checkpoint is due.
+    pub(super) fn begin_checkpoint(&mut self) {
+        let programs = self.open_programs(self.clock.now);
+        let power = self.power.as_mut().expect("it has checkpoints");
+        let (ftl, flash) = (&self.ftl, &self.flash);
+        let geometry = ftl.geometry();
+        let (mut map, awaited) = durable(ftl, &programs);
+        if geometry.groups.is_some() {
+            forget_erased(&mut map, geometry, flash);
+        }
+        // Cold data that is moved keeps an old number, and lies where it came from, too.
+        let written = programs.iter().filter(|it| !ftl.is_filling(it.programming.block));
+        let horizon = written.map(|it| ftl.header_of(flash, &it.programming).2).min();
+        let checkpoint = Checkpoint::new((ftl, flash), map, &awaited, horizon);
+        let checkpoints = &mut power.checkpoints;
+        checkpoints.is_due = false;
+        checkpoints.programs = Some(ftl.next_program());
+        checkpoints.places[1 - checkpoints.last] = None;
+        let units = u64::from(power.reader.lanes() / geometry.granule.span);
+        let left = checkpoints.pages.div_ceil(checkpoints.at_a_time).max(1);
+        let mut by_unit = memory::filled(left / units, units as usize);
+        by_unit[..(left % units) as usize].iter_mut().for_each(|pages| *pages += 1);
+        let busy: Vec<u32> = (0..units as u32).filter(|unit| by_unit[*unit as usize] > 0).collect();
+        checkpoints.writing = Some(Writing { checkpoint, by_unit, left });
+        for unit in busy {
+            self.write_checkpoint_page(Unit(unit));
+        }
+    }
+
+    fn write_checkpoint_page(&mut self, unit: Unit) {
+        let power = self.power.as_mut().expect("it has checkpoints");
+        power.own_pages.entry(unit.0).or_default().push_back(Own::Checkpoint);
+        self.write_own(unit);
+    }
+
+    /// A page of a checkpoint is written.
+    pub(super) fn checkpoint_page_written(&mut self, unit: Unit) {
+        let power = self.power.as_mut().expect("it has checkpoints");
+        let checkpoints = &mut power.checkpoints;
+        power.report.checkpoint_programs += checkpoints.at_a_time;
+        let Some(writing) = &mut checkpoints.writing else { return };
+        writing.left -= 1;
+        let pages = &mut writing.by_unit[unit.at()];
+        *pages -= 1;
+        if *pages > 0 {
+            return self.write_checkpoint_page(unit);
+        }
+        if writing.left > 0 {
+            return;
+        }
+        let written = checkpoints.writing.take().expect("it was there").checkpoint;
+        power.trims.covered(written.horizon);
+        checkpoints.last = 1 - checkpoints.last;
+        checkpoints.places[checkpoints.last] = Some(written);
+        self.await_checkpoint();
+    }
+}
+
+/// Behind a protected buffer what a page was copied from may be erased while the copy is in the buffer:
+/// this page is in no block of the flash until the copy is programmed.
+fn forget_erased(map: &mut PageMap, geometry: &Geometry, flash: &Flash) {
+    let is_gone = |(lpn, ppn): &(Lpn, crate::ids::Ppn)| {
+        let programmed = flash.programmed(geometry.block_of(*ppn));
+        geometry.page_in_block(*ppn) >= programmed || flash.stamp(*ppn) != *lpn
+    };
+    let gone: Vec<Lpn> = map.mapped().filter(is_gone).map(|(lpn, _)| lpn).collect();
+    for lpn in gone {
+        map.clear(lpn);
+    }
+}

@@ -1,0 +1,77 @@
+//! Metadata pages that a drive writes while it serves: the record of trims, and checkpoints. They lie
+//! outside of the blocks for data, and take their turn at the units as any page.
+
+use super::state::{Own, Power, State};
+use crate::Ssd;
+use crate::config::Trims;
+use crate::device::kit::slots::Slot;
+use crate::ids::Unit;
+use crate::page::HeldFor;
+use engine::{Op, Status};
+use std::ops::Range;
+
+/// Where the record of trims is written: in order.
+const LOG_UNIT: Unit = Unit(0);
+
+impl Ssd {
+    /// Pages were trimmed. Whether the answer waits for the record.
+    pub(crate) fn note_trim(&mut self, slot: Slot, pages: Range<u64>) -> bool {
+        let Some(power) = &mut self.power else { return false };
+        power.trims.add(pages, self.ftl.next_program());
+        power.trims.is_logged() && self.write_log(slot, Op::Trim)
+    }
+
+    /// A flush has come, before which all writes are durable: it is answered when the trims before it are
+    /// recorded. Whether it waits for that.
+    pub(crate) fn flush_trims(&mut self, slot: Slot) -> bool {
+        let flushes = |power: &Power| power.config.trims == Trims::Flushed;
+        self.power.as_deref().is_some_and(flushes) && self.write_log(slot, Op::Flush)
+    }
+
+    /// Records what waits to be; whether there is anything that the answer to a request has to wait for.
+    fn write_log(&mut self, slot: Slot, op: Op) -> bool {
+        let Some(power) = &mut self.power else { return false };
+        let pages = power.trims.begin();
+        let queue = power.own_pages.entry(LOG_UNIT.0).or_default();
+        if pages == 0 {
+            let last = queue.iter_mut().rev().find_map(|own| match own {
+                Own::Log { last: true, waiting } => Some(waiting),
+                _ => None,
+            });
+            let Some(waiting) = last else { return false };
+            waiting.push((slot, op));
+            return true;
+        }
+        for page in 1..=pages {
+            let last = page == pages;
+            let waiting = if last { vec![(slot, op)] } else { Vec::new() };
+            queue.push_back(Own::Log { last, waiting });
+        }
+        for _ in 0..pages {
+            self.write_own(LOG_UNIT);
+        }
+        true
+    }
+
+    /// A page of the drive's own is written, while it serves.
+    pub(super) fn own_page_of(&mut self, unit: Unit) {
+        let Some(power) = &mut self.power else { return };
+        debug_assert!(matches!(power.state, State::Serving));
+        match power.own_pages.get_mut(&unit.0).and_then(std::collections::VecDeque::pop_front) {
+            Some(Own::Log { last, waiting }) => {
+                if last {
+                    power.trims.end();
+                }
+                for (slot, op) in waiting {
+                    if op == Op::Flush {
+                        self.front.flushed(slot, &mut self.clock);
+                    } else {
+                        self.front.answer(slot, Status::Ok, HeldFor::default(), &mut self.clock);
+                    }
+                }
+            }
+            Some(Own::Checkpoint) => self.checkpoint_page_written(unit),
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The view of tests on a drive around power cuts.
+
+use super::state::{PowerReport, UnderWay};
+use crate::Ssd;
+use crate::ids::{Block, Lpn, Ppn};
+
+impl Ssd {
+    /// The programs under way, in the order in which they began.
+    pub fn programs_under_way(&self) -> Vec<UnderWay> {
+        let all = self.owned_programs();
+        let data = all.into_iter().filter(|(it, _)| it.lpn != Lpn::PADDING);
+        let under_way = data.map(|(it, request)| UnderWay {
+            ppn: it.ppn,
+            lpn: it.lpn,
+            order: it.order,
+            old: it.old.ppn(),
+            request,
+        });
+        under_way.collect()
+    }
+
+    /// Where a page is read from.
+    pub fn place_of(&self, lpn: Lpn) -> Option<Ppn> {
+        self.ftl.lookup(lpn)
+    }
+
+    /// The request whose data of a page are in the block buffer.
+    pub fn gathered_writer(&self, lpn: Lpn) -> Option<u64> {
+        self.blocks.as_ref()?.writer(lpn)
+    }
+
+    /// The erasures of each block, and whether it is retired.
+    pub fn wear_of_blocks(&self) -> (Vec<u32>, Vec<bool>) {
+        let flash = &self.flash;
+        let blocks = (0..self.geometry().blocks()).map(Block);
+        (flash.erases().to_vec(), blocks.map(|block| flash.is_retired(block)).collect())
+    }
+
+    /// The low 32 bits of the number of the program of a page.
+    pub fn order_at(&self, ppn: Ppn) -> u32 {
+        self.flash.order(ppn)
+    }
+
+    /// Whether a checkpoint is being written.
+    pub fn writes_checkpoint(&self) -> bool {
+        self.power.as_ref().is_some_and(|power| power.checkpoints.writing.is_some())
+    }
+
+    /// What power cuts came to; nothing of a drive that does not recover.
+    pub fn power_report(&self) -> Option<&PowerReport> {
+        self.power.as_deref().map(|power| &power.report)
+    }
+}

@@ -1,0 +1,223 @@
+//! Additional state of a drive that recovers from power cuts, beside flash and FTL.
+
+use super::checkpoint::Checkpoints;
+use super::reader::Reader;
+use super::trims::TrimLog;
+use super::truth::Truth;
+use crate::config::{Pairing, PairingGuard, Persistence, SsdConfig};
+use crate::device::kit::slots::Slot;
+use crate::flash::Flash;
+use crate::ftl::Place;
+use crate::ids::{Block, Lpn, Ppn};
+use crate::shape::Geometry;
+use engine::{Op, Time, Xoshiro256};
+use serde::Serialize;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Stream of randomness: the fate of torn pages.
+const POWER_STREAM: u64 = 12;
+
+/// What power cuts came to. It has as many fields as there are figures in the results.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct PowerReport {
+    /// Power cuts.
+    pub cuts: u64,
+    /// How long the recoveries took that were not cut themselves.
+    #[serde(skip)]
+    pub recoveries_ns: Vec<Time>,
+    /// Reads of the recoveries.
+    pub pages_read: u64,
+    /// Bytes of these reads.
+    pub bytes_read: u64,
+    /// Blocks whose content was known by their summary.
+    pub blocks_by_summary: u64,
+    /// Blocks whose pages were read.
+    pub blocks_by_scan: u64,
+    /// Pages whose programming was cut.
+    pub torn_pages: u64,
+    /// Erasures that were cut.
+    pub interrupted_erases: u64,
+    /// Pages written anew because a cut had put them at risk.
+    pub pages_rewritten: u64,
+    /// Pages of checkpoints.
+    pub checkpoint_programs: u64,
+    /// Writes of pages without an answer that were there.
+    pub unacknowledged_kept: u64,
+    /// Those that were not.
+    pub unacknowledged_lost: u64,
+    /// Answered pages that were lost with a volatile write buffer: no flush had come.
+    pub acknowledged_lost: u64,
+    /// Durable pages that were not there.
+    pub durable_lost: u64,
+    /// Trimmed pages that were there again.
+    pub trims_undone: u64,
+    /// Erasures that no block header has.
+    pub erase_counts_lost: u64,
+}
+
+impl PowerReport {
+    /// With that of another drive whose power went with it.
+    pub fn add(&mut self, other: &PowerReport) {
+        self.cuts = self.cuts.max(other.cuts);
+        self.recoveries_ns.extend(&other.recoveries_ns);
+        self.pages_read += other.pages_read;
+        self.bytes_read += other.bytes_read;
+        self.blocks_by_summary += other.blocks_by_summary;
+        self.blocks_by_scan += other.blocks_by_scan;
+        self.torn_pages += other.torn_pages;
+        self.interrupted_erases += other.interrupted_erases;
+        self.pages_rewritten += other.pages_rewritten;
+        self.checkpoint_programs += other.checkpoint_programs;
+        self.unacknowledged_kept += other.unacknowledged_kept;
+        self.unacknowledged_lost += other.unacknowledged_lost;
+        self.acknowledged_lost += other.acknowledged_lost;
+        self.durable_lost += other.durable_lost;
+        self.trims_undone += other.trims_undone;
+        self.erase_counts_lost += other.erase_counts_lost;
+    }
+}
+
+/// What a page of the drive's own is for.
+#[derive(Debug, Clone)]
+pub(super) enum Own {
+    /// The record of trims; with its last page, the requests that wait for it.
+    Log { last: bool, waiting: Vec<(Slot, Op)> },
+    /// A checkpoint.
+    Checkpoint,
+}
+
+/// A program under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnderWay {
+    /// Where.
+    pub ppn: Ppn,
+    /// Which page.
+    pub lpn: Lpn,
+    /// Low 32 bits of its number.
+    pub order: u32,
+    /// The copy that it supersedes.
+    pub old: Option<Ppn>,
+    /// The request of the host of which it has the data; none if it has those of the old copy.
+    pub request: Option<u64>,
+}
+
+/// How far the drive is.
+#[derive(Debug, Clone)]
+pub(super) enum State {
+    /// It serves.
+    Serving,
+    /// It has no power.
+    Off,
+    /// The controller starts.
+    Starting,
+    /// It reads the flash, the first time or the second.
+    Reading { second: bool },
+    /// It erases what a cut has left half erased.
+    Erasing,
+    /// It writes the number from which it continues to count programs.
+    Numbering,
+    /// It rewrites pages at risk; `left` are still to be written.
+    Restoring { left: u32 },
+    /// It writes the record of this start.
+    Recording,
+}
+
+/// What a drive that recovers keeps beside flash and FTL. Its fields are the parts of a cut and of the
+/// recovery, in order.
+#[derive(Debug, Clone)]
+pub(crate) struct Power {
+    pub(super) config: Persistence,
+    /// Pages that a write buffer may hold, with padding; and whether a cut does not empty it.
+    pub(super) buffered: u64,
+    pub(super) protected: bool,
+    pub(super) state: State,
+    pub(super) random: Xoshiro256,
+    pub(super) reader: Reader,
+    /// What must be there after the cut.
+    pub(super) truth: Option<Truth>,
+    /// Pages that were taken though they may not read again, and the copies before, until the start is
+    /// recorded.
+    pub(super) at_risk: BTreeMap<u64, Vec<Place>>,
+    /// Torn pages that were taken as they read, and the logical pages of which that is the newest copy.
+    pub(super) taken: Vec<Ppn>,
+    pub(super) restores: Vec<Lpn>,
+    /// Pages whose cells a torn page has harmed, until the start is recorded that writes them anew.
+    pub(super) harmed: Vec<Ppn>,
+    /// Which pages of a block share their cells, and how many there are; and what guards them.
+    pub(super) pairs: (Pairing, u32, PairingGuard),
+    /// Blocks that must be erased before they are used.
+    pub(super) erasures: Vec<Block>,
+    pub(super) trims: TrimLog,
+    pub(super) checkpoints: Checkpoints,
+    /// Pages that the drive writes for itself, by unit, in order.
+    pub(super) own_pages: BTreeMap<u32, VecDeque<Own>>,
+    /// The number of the first program after the last start that was recorded: it is in the flash, outside
+    /// of the blocks for data.
+    pub(super) first_program: u64,
+    /// When power came back.
+    pub(super) on_at: Time,
+    pub(super) report: PowerReport,
+}
+
+impl Power {
+    /// Whether it serves, as it does but after a cut.
+    pub(crate) fn serves(&self) -> bool {
+        matches!(self.state, State::Serving)
+    }
+
+    /// Nothing was cut yet; none where the drive does not recover.
+    pub(crate) fn new(config: &SsdConfig, geometry: &Geometry, seed: u64) -> Option<Box<Power>> {
+        config.persistence.recovers().then(|| {
+            Box::new(Power {
+                config: config.persistence.clone(),
+                buffered: geometry.groups.map_or(0, |groups| most_buffered(config, groups)),
+                protected: config.is_buffered() && config.buffer.power_loss_protected,
+                state: State::Serving,
+                random: Xoshiro256::new(seed, POWER_STREAM),
+                reader: Reader::new(config, geometry),
+                truth: None,
+                at_risk: BTreeMap::new(),
+                taken: Vec::new(),
+                restores: Vec::new(),
+                harmed: Vec::new(),
+                pairs: (
+                    config.cell.pairing,
+                    config.simulated_pages_per_block(),
+                    config.cell.pairing_guard,
+                ),
+                erasures: Vec::new(),
+                trims: TrimLog::new(config),
+                checkpoints: Checkpoints::new(config, geometry),
+                own_pages: BTreeMap::new(),
+                first_program: 0,
+                on_at: 0,
+                report: PowerReport::default(),
+            })
+        })
+    }
+}
+
+/// Pages that a buffer may hold: what it has room for, and the padding of a group for each die and stream.
+fn most_buffered(config: &SsdConfig, groups: crate::shape::Groups) -> u64 {
+    let buffer = &config.buffer;
+    let bytes = buffer.size.bytes() + buffer.copies.unwrap_or(buffer.size).bytes();
+    bytes / u64::from(groups.unit_bytes) + 2 * u64::from(groups.units * (groups.dies + 1))
+}
+
+/// The number of the next program, above all that the flash shows and what the last start was recorded with:
+/// what was under way at a cut may not show, so that some are left out.
+pub(super) fn next_program(
+    geometry: &Geometry,
+    flash: &Flash,
+    (recorded, buffered): (u64, u64),
+) -> u64 {
+    let unseen = 4 * u64::from(geometry.units * geometry.granule.span) + 64 + buffered;
+    let blocks = (0..geometry.blocks()).map(Block);
+    let pages = blocks.flat_map(|block| {
+        let programmed = flash.programmed(block).min(geometry.data_pages);
+        (0..programmed).map(move |page| geometry.ppn(block, page))
+    });
+    let written = pages.filter(|ppn| flash.stamp(*ppn) != Lpn::PADDING);
+    let last = written.map(|ppn| flash.full_order(ppn) + 1).max().unwrap_or(0);
+    last.max(recorded) + unseen
+}

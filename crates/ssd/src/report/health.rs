@@ -1,0 +1,116 @@
+//! The health of a drive in the words of `NVMe`'s log of health (log page 02h of the base specification).
+//!
+//! Its `media_errors` are there where data age; elsewhere flash reads without errors. What cuts the power counts the `unsafe_shutdowns`.
+
+use crate::Ssd;
+use crate::ids::Block;
+use crate::media::Media;
+
+/// The share of the spare, in percent, below which a drive warns.
+pub const SPARE_THRESHOLD: u8 = 10;
+
+/// What `percentage_used` stays at.
+const MOST_USED: u64 = 255;
+
+/// Bytes in a data unit: a thousand times 512.
+const DATA_UNIT_BYTES: u128 = 512_000;
+
+/// What a drive warns of: its bit in the log, and the word for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CriticalWarning {
+    /// Its value in the sum that the log has.
+    pub bit: u8,
+    /// The word for it.
+    pub word: &'static str,
+}
+
+/// The warnings of the log that a simulated drive can come to. The others are of parts that are not modelled.
+pub const CRITICAL_WARNINGS: [CriticalWarning; 3] = [
+    CriticalWarning { bit: 1 << 0, word: "spare below threshold" },
+    CriticalWarning { bit: 1 << 3, word: "read only" },
+    CriticalWarning { bit: 1 << 2, word: "media errors" },
+];
+
+/// The health of a drive, or of an array: that of the member which fares worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HealthReport {
+    /// Mean erasures of a block / mean rating, in percent; 255 for all above.
+    pub percentage_used: u8,
+    /// Blocks that the pool with the least spare can still lose, in percent of those at the start.
+    pub available_spare: u8,
+    /// The drive takes no more writes.
+    pub read_only: bool,
+    /// Written by the host since the drive was new, in thousands of 512 bytes, rounded up.
+    pub data_units_written: u64,
+    /// Pages that the host could not read, where data age.
+    pub media_errors: Option<u64>,
+    /// They are more than `health.rate` of what the host read.
+    pub unreliable: bool,
+    /// Scale of the simulation: each counted byte stands for `scale` bytes of the real drive.
+    pub scale: u32,
+}
+
+impl HealthReport {
+    /// The sum of the bits of what it warns of.
+    pub fn critical_warning(&self) -> u8 {
+        let spare = u8::from(self.available_spare < SPARE_THRESHOLD) * CRITICAL_WARNINGS[0].bit;
+        let media = u8::from(self.unreliable) * CRITICAL_WARNINGS[2].bit;
+        spare | (u8::from(self.read_only) * CRITICAL_WARNINGS[1].bit) | media
+    }
+
+    /// The words for what it warns of.
+    pub fn critical_warnings(&self) -> impl Iterator<Item = &'static str> {
+        let sum = self.critical_warning();
+        CRITICAL_WARNINGS.iter().filter(move |it| sum & it.bit != 0).map(|it| it.word)
+    }
+
+    /// Of two drives that are one: what was written is added, the rest is the worse of both.
+    pub fn together(self, other: HealthReport) -> HealthReport {
+        HealthReport {
+            percentage_used: self.percentage_used.max(other.percentage_used),
+            available_spare: self.available_spare.min(other.available_spare),
+            read_only: self.read_only || other.read_only,
+            data_units_written: self.data_units_written + other.data_units_written,
+            media_errors: match (self.media_errors, other.media_errors) {
+                (None, errors) | (errors, None) => errors,
+                (Some(one), Some(other)) => Some(one + other),
+            },
+            unreliable: self.unreliable || other.unreliable,
+            scale: self.scale,
+        }
+    }
+}
+
+/// Bytes as `NVMe` data units, for a drive simulated at 1/`scale`.
+pub fn data_units(bytes: u64, scale: u32) -> u64 {
+    (u128::from(bytes) * u128::from(scale)).div_ceil(DATA_UNIT_BYTES) as u64
+}
+
+impl Ssd {
+    /// The health as it is now.
+    pub(crate) fn health(&self) -> HealthReport {
+        let (ftl, flash) = (&self.ftl, &self.flash);
+        let erases: u64 = flash.erases().iter().copied().map(u64::from).sum();
+        let blocks = (0..flash.erases().len() as u32).map(Block);
+        let rated: u64 = blocks.map(|block| u64::from(flash.ratings().of(block))).sum();
+        let ageing = ftl.ageing();
+        // What the factory left.
+        let losable = u64::from(self.geometry().losable_blocks());
+        let spare = u64::from(ageing.spare.iter().copied().min().unwrap_or(0));
+        // A pool that could lose none from the start has all of that until it lacks one.
+        let available = (100 * spare).checked_div(losable).unwrap_or(100);
+        let written = ageing.bytes_before + ftl.counters.host_bytes;
+        HealthReport {
+            percentage_used: (100 * erases / rated.max(1)).min(MOST_USED) as u8,
+            available_spare: if ftl.has_ended() { 0 } else { available as u8 },
+            read_only: ftl.has_ended(),
+            data_units_written: data_units(written, self.config.scale),
+            media_errors: flash.media().map(Media::unreadable),
+            unreliable: flash.media().is_some_and(|media| {
+                let limit = self.config.health.rate.unwrap_or(f64::INFINITY);
+                media.unreadable() as f64 > limit * media.page_reads() as f64
+            }),
+            scale: self.config.scale,
+        }
+    }
+}

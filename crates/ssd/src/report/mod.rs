@@ -1,0 +1,368 @@
+//! The report of a drive after a run: counts, cleaning, wear, and utilisation of its units.
+
+mod fdp;
+mod health;
+mod lifetime;
+mod slc;
+mod wear_map;
+
+pub use crate::ftl::{EventKind, FdpEvent, SnapshotReport, SnapshotsReport};
+pub use fdp::{FdpReport, HandleReport};
+pub use health::{HealthReport, SPARE_THRESHOLD, data_units};
+pub use lifetime::{LifetimeReport, Milestone};
+pub use slc::{SlcReport, SlcStretch};
+pub use wear_map::WearMap;
+
+use crate::Ssd;
+use crate::account::{Account, Counts, Spent, UnitAccount};
+use crate::config::CleaningTime;
+use crate::device::kit::arbitration::QueueAccount;
+use crate::ftl::BadReport;
+use crate::ids::{Block, Domain};
+use crate::media::MediaReport;
+use crate::power::PowerReport;
+use crate::programmed::MediaBytes;
+use crate::thermal::ThermalReport;
+use engine::{SECTOR_BYTES, Time};
+
+/// Everything that a drive has to say: fields as there are sections of results.
+#[expect(clippy::struct_excessive_bools, reason = "each says by itself what there is")]
+#[derive(Debug, Clone, PartialEq)]
+pub struct SsdReport {
+    /// It has a write buffer.
+    pub buffered: bool,
+    /// It has log blocks.
+    pub merges: bool,
+    /// It has a block buffer, or reads ahead.
+    pub blocks: bool,
+    /// It has a map cache.
+    pub maps: bool,
+    /// What it counted.
+    pub counts: Counts,
+    /// Pages programmed / pages the host wrote, whole or in part; `None` without host writes.
+    pub write_amplification: Option<f64>,
+    /// Bytes programmed / bytes the host wrote; `None` without host writes.
+    pub write_amplification_bytes: Option<f64>,
+    /// Cleaning.
+    pub cleaning: CleaningReport,
+    /// The spare space, and what cleaning leaves of it.
+    pub spare: SpareReport,
+    /// Bytes programmed, by what for.
+    pub media: MediaBytes,
+    /// The SLC cache, of a drive that has one.
+    pub slc_cache: Option<SlcReport>,
+    /// Placement handles, of a drive that has some.
+    pub fdp: Option<FdpReport>,
+    /// Copy-on-write snapshots, of a drive that keeps some.
+    pub snapshots: Option<SnapshotsReport>,
+    /// Wear.
+    pub wear: WearReport,
+    /// Health, in the words of `NVMe`.
+    pub health: HealthReport,
+    /// Each unit, in order.
+    pub units: Vec<UnitReport>,
+    /// Each submission queue of the host, where classes tell them apart.
+    pub queues: Vec<QueueAccount>,
+    /// Share of the time in which each bus was in use.
+    pub bus_busy: Vec<f64>,
+    /// What power cuts came to, of a drive that recovers from them.
+    pub power: Option<PowerReport>,
+    /// Bytes of a flash page.
+    pub page_bytes: u64,
+    /// What its media came to, where data age.
+    pub aged: Option<MediaReport>,
+    /// Bad blocks that are not worn, where there may be some.
+    pub bad: Option<BadReport>,
+    /// Its heat, where writes wait for it.
+    pub thermal: Option<ThermalReport>,
+}
+
+impl SsdReport {
+    /// Adds the counts of another drive, and what cleaning did there; the ratios are then of both.
+    /// Wear, units and buses are left to the caller.
+    pub fn add(&mut self, other: &SsdReport) {
+        self.counts += other.counts;
+        self.media += other.media;
+        if let Some((aged, other)) = self.aged.as_mut().zip(other.aged.as_ref()) {
+            aged.add(other);
+        }
+        if let (Some(own), Some(other)) = (&mut self.fdp, &other.fdp) {
+            own.add(other);
+        }
+        if let (Some(own), Some(other)) = (&mut self.snapshots, &other.snapshots) {
+            own.add(other);
+        }
+        self.cleaning.busy_ns += other.cleaning.busy_ns;
+        self.cleaning.mean_block_ns = ratio(self.cleaning.busy_ns, self.counts.blocks_cleaned);
+        self.derive();
+    }
+
+    /// The ratios of the counts.
+    fn derive(&mut self) {
+        let counts = &self.counts;
+        self.write_amplification = ratio(counts.page_programs, counts.host_pages_written);
+        self.write_amplification_bytes = ratio(counts.bytes_programmed, counts.host_bytes_written);
+        let moved = ratio(counts.victim_pages_moved, counts.victim_pages);
+        self.cleaning.efficiency = moved.map(|moved| 1.0 - moved);
+    }
+}
+
+/// What cleaning did beside its counts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CleaningReport {
+    /// Share of the victims' data pages that were superseded; `None` when nothing was cleaned.
+    pub efficiency: Option<f64>,
+    /// Unit time per block cleaned, ns; `None` when nothing was cleaned.
+    pub mean_block_ns: Option<f64>,
+    /// Unit time spent cleaning, summed over the units, ns.
+    pub busy_ns: Time,
+}
+
+/// The spare space of a drive, and what of it can hold superseded pages.
+///
+/// Blocks that the threshold of cleaning keeps erased, and those that are open, hold none while
+/// cleaning keeps up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpareReport {
+    /// Spare space / physical space, of data pages.
+    pub nominal: f64,
+    /// The same without the blocks that are kept erased or open.
+    pub effective: f64,
+    /// Spare space, in blocks.
+    pub blocks: f64,
+    /// Blocks that the threshold of cleaning is to keep erased.
+    pub blocks_asked_erased: u64,
+    /// Those that are: cleaning that yields to requests falls behind.
+    pub blocks_kept_erased: u64,
+    /// Cleaning may fall behind its threshold, in time.
+    pub yields: bool,
+    /// Blocks open for writes.
+    pub blocks_open: u64,
+    /// The share of the blocks below which cleaning starts.
+    pub min_free: f64,
+    /// What that share is when no key states it.
+    pub default_min_free: f64,
+}
+
+/// The wear of the blocks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WearReport {
+    /// Mean erasures of a block.
+    pub mean_erases: f64,
+    /// Standard deviation of the erasures over the blocks.
+    pub std_erases: f64,
+    /// Erasures of the most erased block.
+    pub max_erases: u32,
+    /// Mean erasures left of the rated ones.
+    pub mean_remaining: f64,
+    /// Standard deviation of the erasures left over the blocks.
+    pub std_remaining: f64,
+    /// Blocks erased at least as often as they are rated for.
+    pub expired_blocks: u64,
+    /// Expired blocks that are no longer used.
+    pub retired_blocks: u32,
+    /// Blocks that the pool with the least spare space can still lose.
+    pub spare_blocks: u32,
+    /// The spare space of a pool is gone: the drive takes no more writes.
+    pub ended: bool,
+    /// Blocks by erasures left / mean erasures left, in steps of 10 %; the last also holds all above.
+    pub remaining_of_mean: [u64; REMAINING_STEPS],
+    /// Blocks by erasures left / rated erasures, in steps of 5 %; the last holds those never erased.
+    pub remaining_of_rated: [u64; REMAINING_STEPS],
+    /// How often blocks were erased, ascending, and how many blocks that often.
+    pub blocks_by_erases: Vec<(u32, u64)>,
+    /// How long the drive lasts.
+    pub lifetime: LifetimeReport,
+    /// Erasures by place.
+    pub map: WearMap,
+}
+
+/// Steps in which the distribution of remaining life is reported: 0 to 2 means, 0 to 1 ratings.
+pub const REMAINING_STEPS: usize = 21;
+
+/// What one unit did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnitReport {
+    /// Such as `package 3` or `package 3 die 1`.
+    pub name: String,
+    /// Share of the time in which it had an operation.
+    pub busy: f64,
+    /// Share of the time in which that was cleaning.
+    pub cleaning: f64,
+    /// Pages that waited for it, mean over time.
+    pub queue_mean: f64,
+    /// Pages that it read or programmed for the host.
+    pub operations: u64,
+}
+
+impl Ssd {
+    /// Erased blocks in the free list of domain `domain`.
+    pub fn free_blocks(&self, domain: u32) -> u32 {
+        self.ftl.free_blocks(Domain(domain))
+    }
+
+    /// What was counted so far.
+    pub(crate) fn counts_now(&self) -> Counts {
+        Counts::of(&self.account_now())
+    }
+
+    fn account_now(&self) -> Account {
+        let domains = 0..self.geometry().domains;
+        let free_blocks = domains.map(|domain| u64::from(self.free_blocks(domain))).sum();
+        let geometry = self.geometry();
+        Account {
+            counters: self.ftl.counters,
+            granule: geometry.granule,
+            data_pages: geometry.data_pages,
+            page_bytes: u64::from(geometry.sectors_per_flash_page) * SECTOR_BYTES,
+            map_page_bytes: self.config.map.page.bytes(),
+            copy_back: self.config.cleaning.copy_back,
+            free_blocks,
+        }
+    }
+
+    /// What is spare, and what of that is in effect.
+    fn spare(&self) -> SpareReport {
+        let geometry = self.geometry();
+        let physical = f64::from(geometry.blocks()) * f64::from(geometry.data_pages);
+        let nominal = 1.0 - geometry.exported_pages() as f64 / physical;
+        let all = |of_domain: u32| u64::from(of_domain) * u64::from(geometry.domains);
+        let (asked, open) = (all(geometry.low_blocks), all(geometry.frontiers));
+        let yields = !self.is_buffered
+            && !self.config.log_blocks.are_used()
+            && self.config.cleaning.time == CleaningTime::Interleaved;
+        let free = || (0..geometry.domains).map(|it| u64::from(self.free_blocks(it))).sum();
+        let kept = if yields { asked.min(free()) } else { asked };
+        let span = u64::from(geometry.granule.span);
+        SpareReport {
+            nominal,
+            effective: nominal - (kept + open) as f64 / f64::from(geometry.blocks()),
+            blocks: nominal * f64::from(geometry.blocks()) * span as f64,
+            blocks_asked_erased: asked * span,
+            blocks_kept_erased: kept * span,
+            yields,
+            blocks_open: open * span,
+            min_free: self.config.min_free(),
+            default_min_free: self.config.default_min_free(),
+        }
+    }
+
+    /// What units and buses did up to `end`, since the account began.
+    pub(crate) fn spent(&self, end: Time) -> Spent {
+        let mut spent =
+            Spent { time: end, units: self.unit_accounts(end), buses_ns: self.bus_busy_ns(end) };
+        if let Some(before) = &self.before {
+            spent.leave_out(before);
+        }
+        spent
+    }
+
+    /// The account at the end of a run that ended at `end`, and began at 0 or where the account did.
+    pub fn account(&self, end: Time) -> SsdReport {
+        let Spent { time, units, buses_ns } = self.spent(end);
+        let mut report = SsdReport {
+            buffered: self.geometry().groups.is_some(),
+            merges: self.config.log_blocks.are_used(),
+            blocks: self.config.block_buffer.is_used(),
+            maps: self.ftl.caches_map(),
+            counts: self.counts_now(),
+            write_amplification: None,
+            write_amplification_bytes: None,
+            cleaning: self.cleaning(&units),
+            media: self.account_now().media(),
+            slc_cache: self.slc_report(end),
+            fdp: self.placement_report(),
+            snapshots: self.ftl.snapshots.as_ref().map(|it| it.report()),
+            spare: self.spare(),
+            wear: self.wear(),
+            health: self.health(),
+            units: units.into_iter().map(|unit| unit_report(unit, time)).collect(),
+            queues: self.front.queues(),
+            bus_busy: buses_ns.into_iter().map(|ns| share(ns, time)).collect(),
+            power: self.power_report().cloned(),
+            page_bytes: u64::from(self.geometry().sectors_per_flash_page) * SECTOR_BYTES,
+            aged: self.media_report(),
+            bad: self.ftl.bad_report(),
+            thermal: self.thermal.as_ref().map(|thermal| thermal.account(end)),
+        };
+        report.derive();
+        report
+    }
+
+    fn cleaning(&self, units: &[UnitAccount]) -> CleaningReport {
+        let busy_ns = units.iter().map(|unit| unit.cleaning_ns).sum();
+        let mean_block_ns = ratio(busy_ns, self.ftl.counters.cleaned());
+        CleaningReport { efficiency: None, mean_block_ns, busy_ns }
+    }
+
+    fn wear(&self) -> WearReport {
+        let erases = self.flash.erases();
+        let ageing = self.ftl.ageing();
+        let blocks = (0..erases.len() as u32).map(Block);
+        let (mean_erases, std_erases) = moments(erases.iter().copied());
+        let (mean_remaining, std_remaining) =
+            moments(blocks.clone().map(|block| self.flash.life(block)));
+        let last = REMAINING_STEPS - 1;
+        let (mut of_mean, mut of_rated) = ([0; REMAINING_STEPS], [0; REMAINING_STEPS]);
+        let mut expired_blocks = 0;
+        for block in blocks {
+            let life = f64::from(self.flash.life(block));
+            expired_blocks += u64::from(self.flash.life(block) == 0);
+            // Without any life left, 0 / 0 becomes step 0.
+            of_mean[((10.0 * life / mean_remaining) as usize).min(last)] += 1;
+            let rated = f64::from(self.flash.ratings().of(block));
+            of_rated[(last as f64 * life / rated) as usize] += 1;
+        }
+        WearReport {
+            mean_erases,
+            std_erases,
+            max_erases: erases.iter().copied().max().unwrap_or(0),
+            mean_remaining,
+            std_remaining,
+            expired_blocks,
+            retired_blocks: ageing.retired,
+            spare_blocks: ageing.spare.iter().copied().min().unwrap_or(0),
+            ended: self.ftl.has_ended(),
+            remaining_of_mean: of_mean,
+            remaining_of_rated: of_rated,
+            blocks_by_erases: WearReport::counted(erases.iter().map(|erases| (*erases, 1))),
+            lifetime: self.lifetime(),
+            map: WearMap::new(self.geometry(), erases),
+        }
+    }
+}
+
+fn unit_report(unit: UnitAccount, time: Time) -> UnitReport {
+    UnitReport {
+        name: unit.name,
+        busy: share(unit.busy_ns, time),
+        cleaning: share(unit.cleaning_ns, time),
+        queue_mean: share(unit.waited_ns, time),
+        operations: unit.operations,
+    }
+}
+
+impl WearReport {
+    /// Blocks by erasures, ascending.
+    pub fn counted(blocks: impl Iterator<Item = (u32, u64)>) -> Vec<(u32, u64)> {
+        let mut counts = std::collections::BTreeMap::new();
+        blocks.for_each(|(erases, blocks)| *counts.entry(erases).or_insert(0) += blocks);
+        counts.into_iter().collect()
+    }
+}
+
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+fn share(part: Time, whole: Time) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Mean and standard deviation over the blocks.
+fn moments(values: impl ExactSizeIterator<Item = u32> + Clone) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.clone().map(f64::from).sum::<f64>() / count;
+    let squares = values.map(|value| (f64::from(value) - mean).powi(2)).sum::<f64>();
+    (mean, (squares / count).sqrt())
+}

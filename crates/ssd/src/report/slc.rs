@@ -1,0 +1,97 @@
+//! What the SLC cache did.
+
+use crate::Ssd;
+use crate::cache::SlcState;
+use crate::config::WhenFull;
+use engine::Time;
+
+/// The SLC cache in a run. Sizes are bytes of data of the host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SlcReport {
+    /// Bytes that the host wrote to it.
+    pub written: u64,
+    /// Those that it wrote to native blocks.
+    pub direct: u64,
+    /// What it wrote when space came from folded blocks alone.
+    pub forced: u64,
+    /// Bytes moved out of it.
+    pub folded: u64,
+    /// What the host had written when it was full for the first time; none if it never was.
+    pub cliff_at: Option<u64>,
+    /// What it holds at the end, as whole blocks.
+    pub held: u64,
+    /// Time in each state.
+    pub states: Vec<(&'static str, Time)>,
+    /// The states in order.
+    pub phases: Vec<SlcStretch>,
+}
+
+/// A stretch of time in one state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SlcStretch {
+    /// The state.
+    pub state: &'static str,
+    /// When it began, ns.
+    pub from: Time,
+    /// How long it lasted, ns.
+    pub time: Time,
+    /// Bytes that the host wrote meanwhile.
+    pub written: u64,
+    /// Bytes that the cache holds at its end, as whole blocks.
+    pub held: u64,
+}
+
+impl Ssd {
+    /// Bytes that the host wrote to the SLC cache, if there is one.
+    pub fn slc_written(&self) -> Option<u64> {
+        let groups = self.geometry().groups.as_ref()?;
+        let (_, pages, _) = self.cache.slc_account()?.account(0);
+        let states = SlcState::ALL.into_iter().filter(|state| self.writes_to_slc(*state));
+        let pages: u64 = states.map(|state| pages[state as usize]).sum();
+        Some(pages * u64::from(groups.unit_bytes))
+    }
+
+    /// Whether the host writes to the cache in a state.
+    fn writes_to_slc(&self, state: SlcState) -> bool {
+        let folds_first = self.config.slc_cache.when_full == WhenFull::Fold;
+        state == SlcState::Fast || state == SlcState::Forced && folds_first
+    }
+
+    /// What the SLC cache did up to `end`, if there is one.
+    pub(super) fn slc_report(&self, end: Time) -> Option<SlcReport> {
+        let groups = self.geometry().groups.as_ref()?;
+        let (times, pages, phases) = self.cache.slc_account()?.account(end);
+        let bytes = |pages: u64| pages * u64::from(groups.unit_bytes);
+        let of_block = bytes(u64::from(self.geometry().data_pages / groups.rows));
+        let blocks = self.ftl.slc_blocks();
+        let written = |state: SlcState| bytes(pages[state as usize]);
+        let mut stretches: Vec<SlcStretch> = memory::with_capacity(phases.len());
+        for (number, phase) in phases.iter().enumerate() {
+            let next = phases.get(number + 1);
+            let until = next.map_or(end, |next| next.from);
+            let held = next.map_or(blocks, |_| phase.blocks);
+            stretches.push(SlcStretch {
+                state: phase.state.name(),
+                from: phase.from,
+                time: until.saturating_sub(phase.from),
+                written: bytes(phase.pages),
+                held: u64::from(held) * of_block,
+            });
+        }
+        let is_slow =
+            |name| [SlcState::Direct, SlcState::Forced].iter().any(|it| it.name() == name);
+        let first = stretches.iter().position(|it| is_slow(it.state));
+        let all = written(SlcState::Fast) + written(SlcState::Direct) + written(SlcState::Forced);
+        let in_cache = self.slc_written()?;
+        Some(SlcReport {
+            written: in_cache,
+            direct: all - in_cache,
+            forced: written(SlcState::Forced),
+            folded: bytes(self.ftl.counters.folds),
+            cliff_at: first.map(|at| stretches[..at].iter().map(|it| it.written).sum()),
+            held: u64::from(blocks) * of_block,
+            states: SlcState::ALL.iter().map(|it| (it.name(), times[*it as usize])).collect(),
+            phases: stretches,
+        })
+    }
+}

@@ -1,0 +1,348 @@
+//! How logical pages are collected behind a write buffer: into *groups*, which one die programs at once,
+//! and these
+//! into *superblocks*, a block of each plane of every die.
+//!
+//! A group is planes x bits x page size; a logical page is part of a flash page, one, or several.
+//! Within a group the pages of one type come first, plane by plane: so data that was written in a row is
+//! read in one operation of all planes. The groups of a superblock go round the dies; every k-th is
+//! parity where the configuration asks for it, and the last is where a rest remains.
+
+use crate::config::{Program, Reclaim, SsdConfig};
+use crate::ids::Block;
+use engine::SECTOR_BYTES;
+use options::{Invalid, Size};
+
+/// Operations of a die mark the planes that they use as bits of a word.
+const MOST_PLANES: u32 = 32;
+/// Dies, groups and cores are numbered within events of 20 bits.
+const MOST_DIES: u32 = 4096;
+
+/// The shape of groups and of what is cleaned together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Groups {
+    /// Dies of the drive; die d is on channel d mod channels.
+    pub dies: u32,
+    /// Channels.
+    pub channels: u32,
+    /// Dies over which the groups of a block go round: all of a superblock, or one.
+    pub width: u32,
+    /// The blocks of different domains lie on different dies.
+    apart: bool,
+    /// Planes of a die.
+    pub planes: u32,
+    /// Rows of a group: pages of different type that each plane contributes.
+    pub rows: u32,
+    /// Data of a flash page, bytes.
+    pub page_bytes: u32,
+    /// Data of a logical page, bytes.
+    pub unit_bytes: u32,
+    /// Logical pages of a group.
+    pub units: u32,
+    /// Groups of a block that hold data.
+    pub per_block: u32,
+    /// Logical pages of the last of them that hold data; behind these the summary of the block begins.
+    pub last_units: u32,
+    /// Groups behind it that are summary.
+    pub summary_groups: u32,
+    /// Word lines of a block, or pages where these are programmed one by one.
+    rounds: u32,
+    /// One group in `parity_of` is parity; 0: none.
+    pub parity_of: u32,
+}
+
+/// The number and the order of the program of a logical page, in the summary of its block; and of the block its
+/// opening, its erasures and the start.
+const SUMMARY_ENTRY: u64 = 8;
+const SUMMARY_HEADER: u64 = 24;
+
+/// Bytes of the summary of a block of `units` logical pages.
+pub fn summary_bytes(units: u32) -> u64 {
+    u64::from(units) * SUMMARY_ENTRY + SUMMARY_HEADER
+}
+
+/// The groups that hold data, and the logical pages in the last of them. The rest of the block is its
+/// summary.
+fn with_summary(
+    config: &SsdConfig,
+    groups: u32,
+    units: u32,
+    unit_bytes: u64,
+) -> Result<(u32, u32), Invalid> {
+    if !config.summary_page {
+        return Ok((groups, units));
+    }
+    let all = groups.saturating_mul(units);
+    let data = summary_bytes(all).div_ceil(unit_bytes).try_into().ok();
+    let Some(data) = data.and_then(|summary: u32| all.checked_sub(summary)).filter(|it| *it > 0)
+    else {
+        let problem = "a block is all summary; use more pages or summary_page = false";
+        return Err(Invalid::new(&["device.pages_per_block", "device.summary_page"], problem));
+    };
+    Ok((data.div_ceil(units), (data - 1) % units + 1))
+}
+
+/// A group by its place among those of its block that hold data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The die.
+    pub die: u32,
+    /// A group of parity follows on this die.
+    pub parity: Option<u32>,
+}
+
+impl Groups {
+    /// Their configuration.
+    ///
+    /// # Errors
+    /// Counts and sizes that do not go together.
+    pub fn new(config: &SsdConfig) -> Result<Groups, Invalid> {
+        let cell = &config.cell;
+        let planes = config.planes_per_die;
+        if planes > MOST_PLANES {
+            let problem = format!("{planes} is too many; at most {MOST_PLANES}");
+            return Err(Invalid::new(&["device.planes_per_die"], problem));
+        }
+        let dies = config.channels * config.packages_per_channel * config.dies_per_package;
+        if dies > MOST_DIES {
+            let problem = format!("{dies} dies are too many; at most {MOST_DIES}");
+            let keys =
+                ["device.channels", "device.packages_per_channel", "device.dies_per_package"];
+            return Err(Invalid::new(&keys, problem));
+        }
+        if !config.pages_per_block.is_multiple_of(cell.bits) {
+            let problem = format!(
+                "a block of {} pages does not divide into word lines of {} pages",
+                config.pages_per_block, cell.bits
+            );
+            return Err(Invalid::new(&["device.pages_per_block", "device.cell.bits"], problem));
+        }
+        let word_lines = config.pages_per_block / cell.bits;
+        if config.scale == 0 || !word_lines.is_multiple_of(config.scale) {
+            let problem = format!(
+                "a block of {word_lines} word lines ({} pages / {} bits) has no whole number of them \
+                 in one part of {}",
+                config.pages_per_block, cell.bits, config.scale
+            );
+            let keys = ["device.scale", "device.pages_per_block", "device.cell.bits"];
+            return Err(Invalid::new(&keys, problem));
+        }
+        let word_lines = word_lines / config.scale;
+        let rows = if cell.program == Program::PerPage { 1 } else { cell.bits };
+        let rounds = word_lines * (cell.bits / rows);
+        let page = config.page_size.bytes();
+        let unit = config.logical_page.unwrap_or(config.page_size).bytes();
+        let row = page * u64::from(planes);
+        let group = row * u64::from(rows);
+        let fits = unit >= SECTOR_BYTES
+            && unit.is_multiple_of(SECTOR_BYTES)
+            && (unit.is_multiple_of(page) || page.is_multiple_of(unit))
+            && row.is_multiple_of(unit);
+        if !fits {
+            let problem = format!(
+                "{} is not possible: a logical page is a whole part of a page of {}, or several \
+                 that divide what all planes read at once, {} ({planes} planes x {})",
+                Size::from_bytes(unit),
+                config.page_size,
+                Size::from_bytes(row),
+                config.page_size
+            );
+            let keys = ["device.logical_page", "device.page_size", "device.planes_per_die"];
+            return Err(Invalid::new(&keys, problem));
+        }
+        let width = match config.cleaning.reclaim {
+            Reclaim::Block => 1,
+            Reclaim::Superblock => dies / config.fdp.reclaim_groups(),
+        };
+        let all = rounds * width;
+        let parity_of = config.parity.of;
+        if parity_of == 1 || parity_of > all {
+            let problem = format!(
+                "one of {parity_of} groups cannot be parity: 0 is none, and a block has {all} groups \
+                 ({rounds} of each of {width} dies)"
+            );
+            return Err(Invalid::new(&["device.parity.of", "device.pages_per_block"], problem));
+        }
+        let parity = if parity_of == 0 { 0 } else { all.div_ceil(parity_of) };
+        let units = (group / unit) as u32;
+        let (per_block, last_units) = with_summary(config, all - parity, units, unit)?;
+        Ok(Groups {
+            dies,
+            channels: config.channels,
+            width,
+            apart: width == 1 || config.fdp.reclaim_groups() > 1,
+            planes,
+            rows,
+            page_bytes: page as u32,
+            unit_bytes: unit as u32,
+            units,
+            per_block,
+            last_units,
+            summary_groups: all - parity - per_block,
+            rounds,
+            parity_of,
+        })
+    }
+
+    /// The same groups, of blocks on some of more dies.
+    pub fn on(self, dies: u32, channels: u32) -> Groups {
+        Groups { dies, channels, ..self }
+    }
+
+    /// Groups of one page, in lines of one block, on dies of which there are none: the units of the drive have the
+    /// pages.
+    pub fn of_pages(unit_bytes: u32, data_pages: u32, pages_per_block: u32) -> Groups {
+        Groups {
+            dies: 0,
+            channels: 0,
+            width: 1,
+            apart: true,
+            planes: 1,
+            rows: 1,
+            page_bytes: unit_bytes,
+            unit_bytes,
+            units: 1,
+            per_block: data_pages,
+            last_units: 1,
+            summary_groups: 0,
+            rounds: pages_per_block,
+            parity_of: 0,
+        }
+    }
+
+    /// Data of a group, bytes.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.units) * u64::from(self.unit_bytes)
+    }
+
+    /// Logical pages of a block.
+    pub fn units_per_block(&self) -> u32 {
+        (self.per_block - 1).saturating_mul(self.units).saturating_add(self.last_units)
+    }
+
+    /// Logical pages of a group of a block that hold data.
+    #[inline]
+    pub fn units_of(&self, group: u32) -> u32 {
+        if group + 1 == self.per_block { self.last_units } else { self.units }
+    }
+
+    /// Groups of a block that are parity.
+    pub fn parity_per_block(&self) -> u32 {
+        if self.parity_of == 0 { 0 } else { self.per_block.div_ceil(self.parity_of - 1) }
+    }
+
+    /// Logical pages that the summary of a block takes.
+    pub fn summary_units(&self) -> u32 {
+        self.summary_groups * self.units + self.units - self.last_units
+    }
+
+    /// Rows of a block that a die has: what a scan of it reads.
+    pub fn rows_of_die(&self) -> u32 {
+        self.rounds * self.rows
+    }
+
+    /// Logical pages of a row of a group: what all planes read at once.
+    pub fn units_per_row(&self) -> u32 {
+        self.units / self.rows
+    }
+
+    /// Where a group of a block lies, the block being of die `block / blocks of a die` where dies are
+    /// cleaned by themselves.
+    #[inline]
+    pub fn place(&self, first_die: u32, group: u32) -> Place {
+        let (mut at, mut parity) = (group, None);
+        if self.parity_of > 0 {
+            let data = self.parity_of - 1;
+            at += group / data;
+            if group % data == data - 1 || group + 1 == self.per_block {
+                parity = Some(first_die + (at + 1) % self.width);
+            }
+        }
+        Place { die: first_die + at % self.width, parity }
+    }
+
+    /// Rounds of a block: its word lines, or the pages of one die.
+    pub fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
+    /// The round of a group in its block: its word line, or its page of one.
+    #[inline]
+    pub fn round_of(&self, group: u32) -> u32 {
+        let parity = if self.parity_of > 0 { group / (self.parity_of - 1) } else { 0 };
+        (group + parity) / self.width
+    }
+
+    /// The die and the round of a group; of a group of parity under its number in `stripe_of`, behind those of the data.
+    #[inline]
+    pub fn die_and_round_of(&self, first_die: u32, group: u32) -> (u32, u32) {
+        let at = if group < self.per_block {
+            let parity = if self.parity_of > 0 { group / (self.parity_of - 1) } else { 0 };
+            group + parity
+        } else {
+            let data = self.parity_of - 1;
+            let last = ((group - self.per_block + 1) * data).min(self.per_block) - 1;
+            last + last / data + 1
+        };
+        (first_die + at % self.width, at / self.width)
+    }
+
+    /// The groups of the stripe of a group, its parity among them under a number behind those of the data; nothing
+    /// without parity.
+    pub fn stripe_of(&self, group: u32) -> Option<impl Iterator<Item = u32> + use<>> {
+        let data = self.parity_of.checked_sub(1)?;
+        let stripe = group / data;
+        let end = (stripe * data + data).min(self.per_block);
+        Some((stripe * data..end).chain([self.per_block + stripe]))
+    }
+
+    /// Logical pages of a block up to the end of the stripe of a group: from then on its parity is there.
+    pub fn stripe_end(&self, group: u32) -> u32 {
+        let data = self.parity_of.max(2) - 1;
+        let end = (group / data + 1) * data;
+        if end < self.per_block {
+            end * self.units
+        } else {
+            (self.per_block - 1) * self.units + self.last_units
+        }
+    }
+
+    /// The first die of the dies of a block.
+    #[inline]
+    pub fn first_die(&self, block: Block, blocks_per_domain: u32) -> u32 {
+        if self.apart { block.0 / blocks_per_domain * self.width } else { 0 }
+    }
+
+    /// Bytes of flash pages of a row that logical page `unit` of a group takes: the row, the first
+    /// plane, how many planes, and the bytes in each.
+    #[inline]
+    pub fn span(&self, unit: u32) -> Span {
+        let from = u64::from(unit) * u64::from(self.unit_bytes);
+        let page = u64::from(self.page_bytes);
+        let first = (from / page) as u32;
+        let pages = self.unit_bytes.div_ceil(self.page_bytes);
+        Span {
+            row: first / self.planes,
+            plane: first % self.planes,
+            pages,
+            bytes: self.unit_bytes.min(self.page_bytes),
+        }
+    }
+
+    /// The name of a die.
+    pub fn die_name(&self, die: u32) -> String {
+        format!("channel {} die {}", die % self.channels, die / self.channels)
+    }
+}
+
+/// Where a logical page lies in its group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The row, which is the type of the page.
+    pub row: u32,
+    /// The first plane.
+    pub plane: u32,
+    /// Flash pages that it touches.
+    pub pages: u32,
+    /// Its bytes in each.
+    pub bytes: u32,
+}

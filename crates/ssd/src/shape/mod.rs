@@ -1,0 +1,577 @@
+//! Geometry: counts of packages, dies, planes, blocks and pages, the numbering of each, and the unit, bus, pool and
+//! domain of a block.
+//!
+//! A *unit* does one operation at a time (`device.interleave`). A *pool* is how far a logical page may be placed
+//! (`device.pool`); logical pages are striped over the pools. A *domain* is the set of blocks that share open
+//! blocks (frontiers), a free list and a victim index: the smaller of unit and pool, or a plane where copy-back
+//! stays inside one or `active_blocks` asks for it. Behind a write buffer a domain is the drive, a die or a reclaim
+//! group.
+//!
+//! A logical page may be part of a flash page, or several; only `granule.rs` knows both sizes. A logical page over
+//! several packages makes a unit of several *lanes*. *Bound* units (a gang under shared control, the planes of a
+//! pair) begin operations together, and only of one kind. `queues.rs` and `die/` see only units, lanes, buses and
+//! bound sets.
+//!
+//! Contradictory configurations end here, as an [`Invalid`] that names the keys; each feature has a file of its
+//! constraints. Everything that is computed with a [`Geometry`] afterwards cannot fail.
+
+mod ageing;
+mod block_buffer;
+mod check;
+pub mod divisor;
+mod fdp;
+pub mod granule;
+pub mod groups;
+mod log_blocks;
+mod map_cache;
+mod memory;
+mod recovery;
+mod slc;
+mod snapshots;
+mod spare_in_open;
+mod today;
+
+pub use granule::Granule;
+pub use groups::Groups;
+pub use map_cache::MapShape;
+pub use spare_in_open::{MOST_TAKEN, SpareInOpen};
+
+use crate::config::{ActiveBlocks, Gang, Interleave, Pool, Reclaim, SsdConfig};
+use crate::ids::{Block, Domain, Lpn, PoolId, Ppn, Unit};
+use divisor::Divisor;
+use engine::SECTOR_BYTES;
+use options::{Invalid, Size};
+
+/// Levels of the hardware, inner to outer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Plane,
+    PlanePair,
+    Die,
+    Package,
+    Gang,
+    /// The dies of a reclaim group.
+    ReclaimGroup,
+    Ssd,
+}
+
+/// How far units, pools and domains reach.
+struct Levels {
+    unit: Level,
+    pool: Level,
+    domain: Level,
+}
+
+impl Levels {
+    fn new(config: &SsdConfig) -> Levels {
+        if config.is_buffered() {
+            // What is cleaned together shares its frontiers; pages are placed anywhere.
+            let unit = match config.cleaning.reclaim {
+                Reclaim::Block => Level::Die,
+                Reclaim::Superblock if config.fdp.reclaim_groups() > 1 => Level::ReclaimGroup,
+                Reclaim::Superblock => Level::Ssd,
+            };
+            let pool = match config.fdp.reclaim_groups() {
+                1 => Level::Ssd,
+                _ => Level::ReclaimGroup,
+            };
+            return Levels { unit, pool, domain: unit };
+        }
+        let unit = match config.interleave {
+            Interleave::None => Level::Package,
+            Interleave::Die => Level::Die,
+            Interleave::PlanePair => Level::PlanePair,
+            Interleave::Plane => Level::Plane,
+        };
+        let pool = match config.pool {
+            Pool::Plane => Level::Plane,
+            Pool::Die => Level::Die,
+            Pool::Package => Level::Package,
+            Pool::Gang => Level::Gang,
+            Pool::Ssd => Level::Ssd,
+        };
+        // Pages that never leave their plane need a frontier in each.
+        let stay = config.cleaning.copy_back || config.gang == Gang::SharedControlSync;
+        let domain = match config.active_blocks {
+            ActiveBlocks::Auto if !stay => unit.min(pool),
+            ActiveBlocks::Unit => unit.min(pool),
+            ActiveBlocks::Auto | ActiveBlocks::Plane => Level::Plane,
+        };
+        Levels { unit, pool, domain }
+    }
+}
+
+/// The shape of a drive, derived from its configuration.
+///
+/// Where a logical page is spread over several packages, these do everything together and count as
+/// one *package* here, and their blocks as one block; each of them is a *lane*. A *page* is a logical
+/// page throughout. It has many fields because what follows from the configuration is derived once, here.
+#[derive(Debug, Clone)]
+pub struct Geometry {
+    /// Channels.
+    pub channels: u32,
+    /// Packages in all; package p is on channel p mod `channels`.
+    pub packages: u32,
+    /// Planes in a package.
+    pub planes_per_package: u32,
+    /// Planes in a die.
+    planes_per_die: u32,
+    /// Planes in a unit.
+    planes_per_unit: u32,
+    /// What a logical page is on the flash.
+    pub granule: Granule,
+    /// How logical pages gather behind a write buffer, if there is one.
+    pub groups: Option<Groups>,
+    /// What the packages of a gang share, and whether they begin operations together.
+    gang: Gang,
+    binds_gang: bool,
+    /// Planes in a domain.
+    pub planes_per_domain: u32,
+    /// Logical pages of a block, with the summary page as one.
+    pub pages_per_block: u32,
+    /// Logical pages of a block.
+    pub data_pages: u32,
+    /// Blocks of a domain.
+    pub blocks_per_domain: u32,
+    /// Domains in all.
+    pub domains: u32,
+    /// Domains of a unit; they are numbered consecutively.
+    pub domains_per_unit: u32,
+    /// Units in all.
+    pub units: u32,
+    /// Units of a package.
+    pub units_per_package: u32,
+    /// Pools in all.
+    pub pools: u32,
+    /// Domains of each pool, in the order in which pools are striped.
+    pub pool_domains: Vec<Vec<Domain>>,
+    /// Pool of each domain.
+    pub domain_pool: Vec<PoolId>,
+    /// Logical pages of a pool.
+    pub pages_per_pool: u64,
+    /// There are too many pages for their numbers to have 32 bits.
+    pub wide: bool,
+    /// Logical pages in a stripe.
+    pub stripe_pages: u32,
+    /// Sectors of a logical page.
+    pub sectors_per_page: u32,
+    /// Sectors of a flash page, or of a logical page where that is smaller.
+    pub sectors_per_flash_page: u32,
+    /// A domain is cleaned when it has at most this many erased blocks; at least 1.
+    pub low_blocks: u32,
+    /// The same in idle time: `low_blocks` at least, and as many without background cleaning.
+    pub idle_blocks: u32,
+    /// Blocks of a domain that are open at a time.
+    pub frontiers: u32,
+    /// Pages of a domain that stay erased for power cuts.
+    pub kept_for_cuts: u32,
+    /// The same for what fills groups with nothing.
+    pub kept_for_padding: u32,
+    /// Blocks that are always of the SLC cache.
+    pub static_blocks: u32,
+    /// Pages of a pool that only snapshots may hold.
+    pub snapshot_pages: u64,
+    /// Reclaim groups, each of which is a pool; without any, 1.
+    pub reclaim_groups: u32,
+    /// Pages of its spare space that a reclaim group may fill with data beyond its share of what the drive exports.
+    pub group_lends: u64,
+    by_pools: Divisor,
+    by_pages_per_block: Divisor,
+    by_blocks_per_domain: Divisor,
+    by_domains_per_unit: Divisor,
+}
+
+impl Geometry {
+    /// Derives the shape, or says which keys contradict each other.
+    ///
+    /// # Errors
+    /// Counts of zero, sizes that do not divide, a drive with too many pages, and spare space that cannot
+    /// hold the blocks kept erased.
+    pub fn new(config: &SsdConfig) -> Result<Geometry, Invalid> {
+        check::counts(config)?;
+        Geometry::check_fdp(config)?;
+        today::check(config)?;
+        let groups = config.is_buffered().then(|| Groups::new(config)).transpose()?;
+        if let Some(groups) = &groups {
+            today::buffers(config, groups)?;
+        }
+        let granule = Granule::new(config)?;
+        check::parallelism(config, granule)?;
+        check::streams(config, granule)?;
+        let planes_per_package = config.dies_per_package * config.planes_per_die;
+        let packages = config.channels * config.packages_per_channel / granule.span;
+        let planes = packages * planes_per_package;
+        let Levels { unit, pool, domain } = Levels::new(config);
+        let planes_in = |level| match level {
+            Level::Plane => 1,
+            Level::PlanePair => 2,
+            Level::Die => config.planes_per_die,
+            Level::Package => planes_per_package,
+            Level::Gang if granule.span > 1 => planes_per_package,
+            Level::Gang => planes_per_package * config.packages_per_channel,
+            Level::ReclaimGroup => planes / config.fdp.reclaim_groups(),
+            Level::Ssd => planes,
+        };
+        let planes_per_domain = planes_in(domain);
+        // Behind a write buffer the planes of a domain do everything together.
+        let planes_apart = if groups.is_some() { 1 } else { planes_per_domain };
+        let blocks = planes_apart * config.blocks_per_plane;
+        let domains = planes / planes_per_domain;
+        let pools = planes / planes_in(pool);
+        let page_bytes = config.page_size.bytes() / u64::from(granule.parts);
+        let logical_bytes = page_bytes * u64::from(granule.flash_pages);
+        let stripe_pages = stripe_pages(config, logical_bytes)?;
+        let data_pages =
+            groups.map_or_else(|| granule.per_block(config), |it| it.units_per_block());
+        let pages_per_block = data_pages.saturating_add(config.summary_page.into());
+        let mut geometry = Geometry {
+            channels: config.channels,
+            packages,
+            planes_per_package,
+            planes_per_die: config.planes_per_die,
+            planes_per_unit: planes_in(unit),
+            granule,
+            groups,
+            gang: config.gang,
+            binds_gang: config.binds_gang(),
+            planes_per_domain,
+            pages_per_block,
+            data_pages,
+            blocks_per_domain: blocks,
+            domains,
+            domains_per_unit: planes_in(unit) / planes_per_domain,
+            units: planes / planes_in(unit),
+            units_per_package: planes_per_package / planes_in(unit),
+            pools,
+            pool_domains: ::memory::filled(Vec::new(), pools as usize),
+            domain_pool: Vec::new(),
+            pages_per_pool: 0,
+            wide: false,
+            stripe_pages,
+            sectors_per_page: (logical_bytes / SECTOR_BYTES) as u32,
+            sectors_per_flash_page: (page_bytes / SECTOR_BYTES) as u32,
+            low_blocks: 0,
+            frontiers: config.open_blocks()
+                + u32::from(config.gathers_cold())
+                + u32::from(config.is_buffered() && config.slc_cache.is_on()),
+            idle_blocks: 0,
+            kept_for_cuts: 0,
+            kept_for_padding: 0,
+            static_blocks: 0,
+            snapshot_pages: 0,
+            reclaim_groups: 1,
+            group_lends: 0,
+            by_pools: Divisor::new(pools),
+            by_pages_per_block: Divisor::new(pages_per_block),
+            by_blocks_per_domain: Divisor::new(blocks),
+            by_domains_per_unit: Divisor::new(planes_in(unit) / planes_per_domain),
+        };
+        geometry.check_pages()?;
+        geometry.wide = geometry.pages() >= u64::from(u32::MAX);
+        geometry.place_pools(pool);
+        let share = f64::from(geometry.blocks_per_domain) * config.min_free();
+        geometry.low_blocks = (share as u32).max(1);
+        geometry.keep_room_for_cuts(config)?;
+        geometry.static_blocks = geometry.static_slc_blocks(config)?;
+        geometry.check_log_blocks(config)?;
+        geometry.check_handles(config)?;
+        geometry.pages_per_pool = geometry.exported_per_pool(config)?;
+        geometry.reclaim_groups = config.fdp.reclaim_groups();
+        geometry.group_lends = geometry.lent_by_group(config);
+        geometry.check_block_buffer(config)?;
+        geometry.snapshot_pages = geometry.room_for_snapshots(config)?;
+        geometry.check_map_cache(config)?;
+        geometry.check_filled(config)?;
+        geometry.idle_blocks = geometry.low_blocks;
+        if config.cleaning.background {
+            let share = f64::from(geometry.blocks_per_domain) * config.cleaning.background_free;
+            geometry.idle_blocks = (share as u32).max(geometry.low_blocks);
+            geometry.check_background(config)?;
+        }
+        Ok(geometry)
+    }
+
+    /// Which domains each pool consists of.
+    fn place_pools(&mut self, pool: Level) {
+        for d in 0..self.domains {
+            let package = d * self.planes_per_domain / self.planes_per_package;
+            let inside = d * self.planes_per_domain % self.planes_per_package;
+            // Consecutive pools lie in different packages, so that striping works in parallel.
+            let p = match pool {
+                Level::Plane | Level::PlanePair => inside * self.packages + package,
+                Level::Die => inside / self.planes_per_die * self.packages + package,
+                Level::Package => package,
+                Level::Gang if self.granule.span > 1 => package,
+                Level::Gang => package % self.channels,
+                Level::ReclaimGroup => d / (self.domains / self.pools),
+                Level::Ssd => 0,
+            };
+            self.pool_domains[p as usize].push(Domain(d));
+            self.domain_pool.push(PoolId(p));
+        }
+    }
+
+    /// Logical pages of a pool: what the spare space leaves, in whole stripes.
+    fn exported_per_pool(&self, config: &SsdConfig) -> Result<u64, Invalid> {
+        let domains = self.domains / self.pools;
+        let blocks = domains * self.blocks_per_domain - self.static_blocks;
+        let physical = u64::from(blocks) * u64::from(self.data_pages);
+        let page_bytes = u64::from(self.sectors_per_page) * SECTOR_BYTES;
+        let (key, exported) =
+            check::spare(config, blocks, physical, self.data_pages, (self.pools, page_bytes))?;
+        let stripe = u64::from(self.stripe_pages);
+        if exported == 0 {
+            let problem = "no page is left to export: the spare space is the whole drive";
+            return Err(Invalid::new(&[key], problem));
+        }
+        let whole = self.exported_at_a_time(config);
+        let exported = exported / whole * whole;
+        if exported == 0 {
+            let bytes = stripe * u64::from(self.sectors_per_page) * SECTOR_BYTES;
+            let problem = format!("{} is more than a pool exports", Size::from_bytes(bytes));
+            return Err(Invalid::new(&["device.stripe", key], problem));
+        }
+        // When every domain is down to its threshold and has one block open, the closed blocks must
+        // still hold superseded pages; otherwise cleaning could not make progress.
+        let held = u64::from(domains) * u64::from(self.low_blocks + self.frontiers);
+        let held_pages = held * u64::from(self.data_pages);
+        if physical - exported <= held_pages {
+            let spare = (physical - exported) / u64::from(self.data_pages);
+            return Err(Invalid::new(
+                &[key, "device.cleaning.min_free"],
+                format!(
+                    "the spare space of a pool, {spare} of its {blocks} blocks, cannot hold the \
+                     {held} blocks that cleaning keeps erased or open ({domains} x ({} by \
+                     min_free + {})); raise the spare space or lower min_free",
+                    self.low_blocks, self.frontiers
+                ),
+            ));
+        }
+        if let Some(groups) = &self.groups {
+            let kept = u64::from(domains * self.kept_pages()).min(physical - 1);
+            today::gains(config, groups, exported as f64 / (physical - kept) as f64, key)?;
+            today::held_programs(config, groups, physical - exported, held_pages, key)?;
+        }
+        Ok(exported)
+    }
+
+    /// The threshold of background cleaning is above that of all cleaning, and spare space can
+    /// satisfy it.
+    fn check_background(&self, config: &SsdConfig) -> Result<(), Invalid> {
+        let cleaning = &config.cleaning;
+        let key = "device.cleaning.background_free";
+        let min_free = config.min_free();
+        if !(min_free..1.0).contains(&cleaning.background_free) {
+            let problem = format!(
+                "{} is not between min_free, {}, and 1: in idle time more blocks are kept erased \
+                 than under load",
+                cleaning.background_free, min_free
+            );
+            return Err(Invalid::new(&[key, "device.cleaning.min_free"], problem));
+        }
+        let domains = self.domains / self.pools;
+        let kept = u64::from(domains) * u64::from(self.idle_blocks + 1);
+        let blocks = u64::from(domains) * u64::from(self.blocks_per_domain);
+        let used = self.pages_per_pool.div_ceil(u64::from(self.data_pages));
+        if blocks - used <= kept {
+            let problem = format!(
+                "the {} spare blocks of a pool cannot hold the {kept} that it keeps erased or \
+                 open; raise the spare space or lower background_free",
+                blocks - used
+            );
+            return Err(Invalid::new(&[key, "device.spare_factor"], problem));
+        }
+        Ok(())
+    }
+
+    /// Blocks that a pool can lose before its spare space no longer holds those that cleaning keeps
+    /// erased or open, and what snapshots hold.
+    pub fn losable_blocks(&self) -> u32 {
+        let domains = u64::from(self.domains / self.pools);
+        let data_pages = u64::from(self.data_pages);
+        let blocks = domains * u64::from(self.blocks_per_domain) - u64::from(self.static_blocks);
+        let physical = blocks * data_pages;
+        let held = domains * u64::from(self.low_blocks + self.frontiers) * data_pages;
+        let used = self.pages_per_pool + self.snapshot_pages;
+        ((physical - used - held - 1) / data_pages) as u32
+    }
+
+    /// Blocks of the drive.
+    pub fn blocks(&self) -> u32 {
+        self.domains * self.blocks_per_domain
+    }
+
+    /// The pool that a logical page is striped to.
+    #[inline]
+    pub fn pool_of(&self, lpn: Lpn) -> PoolId {
+        if self.stripe_pages == 1 {
+            return PoolId(self.by_pools.remainder(lpn.0));
+        }
+        PoolId(self.by_pools.remainder(lpn.0 / u64::from(self.stripe_pages)))
+    }
+
+    /// The logical page at position `index` of a pool; positions ascend with addresses.
+    pub fn lpn_in_pool(&self, pool: PoolId, index: u64) -> Lpn {
+        let stripe = u64::from(self.stripe_pages);
+        let (row, offset) = (index / stripe, index % stripe);
+        Lpn((row * u64::from(self.pools) + u64::from(pool.0)) * stripe + offset)
+    }
+
+    /// Whether the last page of each block is kept for a summary.
+    #[inline]
+    pub fn has_summary_page(&self) -> bool {
+        self.pages_per_block > self.data_pages
+    }
+
+    /// The block that a physical page is in.
+    #[inline]
+    pub fn block_of(&self, ppn: Ppn) -> Block {
+        Block(self.by_pages_per_block.quotient(ppn.0) as u32)
+    }
+
+    /// Which page of its block a physical page is.
+    #[inline]
+    pub fn page_in_block(&self, ppn: Ppn) -> u32 {
+        self.by_pages_per_block.remainder(ppn.0)
+    }
+
+    /// Both.
+    #[inline]
+    pub fn block_and_page(&self, ppn: Ppn) -> (Block, u32) {
+        let block = self.block_of(ppn);
+        (block, (ppn.0 - u64::from(block.0) * u64::from(self.pages_per_block)) as u32)
+    }
+
+    /// Whether a page fills its block, so that the summary page follows.
+    #[inline]
+    pub fn is_last(&self, ppn: Ppn) -> bool {
+        self.page_in_block(ppn) + 1 == self.data_pages
+    }
+
+    /// Page `page` of a block.
+    #[inline]
+    pub fn ppn(&self, block: Block, page: u32) -> Ppn {
+        Ppn(u64::from(block.0) * u64::from(self.pages_per_block) + u64::from(page))
+    }
+
+    /// The domain that a block belongs to.
+    #[inline]
+    pub fn domain_of(&self, block: Block) -> Domain {
+        Domain(self.by_blocks_per_domain.quotient(block.0.into()) as u32)
+    }
+
+    /// The first block of a domain.
+    #[inline]
+    pub fn first_block(&self, domain: Domain) -> Block {
+        Block(domain.0 * self.blocks_per_domain)
+    }
+
+    /// The unit that serves a domain.
+    #[inline]
+    pub fn unit_of(&self, domain: Domain) -> Unit {
+        Unit(self.by_domains_per_unit.quotient(domain.0.into()) as u32)
+    }
+
+    /// The unit that serves a page.
+    #[inline]
+    pub fn unit_holding(&self, ppn: Ppn) -> Unit {
+        self.unit_of(self.domain_of(self.block_of(ppn)))
+    }
+
+    /// The first package of a unit's span, and the step to the next: those of a synchronous gang
+    /// are on one channel, any others next to each other.
+    fn packages_of(&self, unit: Unit) -> (u32, u32) {
+        let package = unit.0 / self.units_per_package;
+        match self.gang {
+            Gang::SharedControlSync => (package, self.channels),
+            _ => (package * self.granule.span, 1),
+        }
+    }
+
+    /// Whether two units lie in different packages on one bus.
+    pub fn share_bus(&self, one: Unit, other: Unit) -> bool {
+        let package = |unit: Unit| unit.0 / self.units_per_package;
+        package(one) != package(other)
+            && package(one) % self.channels == package(other) % self.channels
+    }
+
+    /// The bus of each lane, the lanes of unit 0 first: that of its channel, or with shared
+    /// control that of its package.
+    pub fn lane_buses(&self) -> Vec<u32> {
+        let of_unit = |unit| {
+            let (first, step) = self.packages_of(Unit(unit));
+            (0..self.granule.span).map(move |lane| first + lane * step)
+        };
+        let packages = (0..self.units).flat_map(of_unit);
+        match self.gang {
+            Gang::SharedBus => packages.map(|package| package % self.channels).collect(),
+            Gang::SharedControlAsync | Gang::SharedControlSync => packages.collect(),
+        }
+    }
+
+    /// The control pins of each lane, in the order of their buses: those of its channel.
+    pub fn lane_controls(&self) -> Vec<u32> {
+        self.lane_buses().iter().map(|package| package % self.channels).collect()
+    }
+
+    /// Whether units are planes, of which the two of a pair begin operations together: 0 and 1, 2 and 3, ...
+    pub fn has_pairs(&self) -> bool {
+        self.planes_per_unit == 1 && self.planes_per_die > 1
+    }
+
+    /// Sets of units of which those that work at a time do operations of one kind; without sets of
+    /// one.
+    pub fn bound_units(&self) -> Vec<Vec<Unit>> {
+        if self.has_pairs() {
+            return (0..self.units / 2)
+                .map(|pair| vec![Unit(2 * pair), Unit(2 * pair + 1)])
+                .collect();
+        }
+        if self.binds_gang && self.gang == Gang::SharedControlAsync && self.units > self.channels {
+            let gang = |channel| (channel..self.units).step_by(self.channels as usize).map(Unit);
+            return (0..self.channels).map(|channel| gang(channel).collect()).collect();
+        }
+        Vec::new()
+    }
+
+    /// What a unit is called in results.
+    pub fn unit_name(&self, unit: Unit) -> String {
+        if let Some(groups) = &self.groups {
+            return match groups.width {
+                _ if self.units == 1 => "all dies".to_owned(),
+                1 => groups.die_name(unit.0),
+                width => format!("dies {} to {}", unit.0 * width, (unit.0 + 1) * width - 1),
+            };
+        }
+        let (first, step) = self.packages_of(unit);
+        let packages = match self.granule.span {
+            1 => format!("package {first}"),
+            span => format!("packages {first}, {}..{}", first + step, first + (span - 1) * step),
+        };
+        let plane = unit.0 % self.units_per_package * self.planes_per_unit;
+        let (die, plane) = (plane / self.planes_per_die, plane % self.planes_per_die);
+        match self.planes_per_unit {
+            all if all == self.planes_per_package => packages,
+            all if all == self.planes_per_die => format!("{packages} die {die}"),
+            1 => format!("{packages} die {die} plane {plane}"),
+            _ => format!("{packages} die {die} planes {plane}-{}", plane + 1),
+        }
+    }
+}
+
+/// Logical pages in a stripe.
+fn stripe_pages(config: &SsdConfig, logical_bytes: u64) -> Result<u32, Invalid> {
+    let Some(stripe) = config.stripe else { return Ok(1) };
+    let bytes = stripe.bytes();
+    if bytes == 0 || bytes % logical_bytes != 0 || bytes > 1 << 40 {
+        let page = Size::from_bytes(logical_bytes);
+        let problem =
+            format!("{stripe} is not possible; a stripe is a multiple of the logical page, {page}");
+        return Err(Invalid::new(&["device.stripe", "device.logical_page"], problem));
+    }
+    Ok((bytes / logical_bytes) as u32)
+}
+
+#[cfg(test)]
+#[path = "spare_tests.rs"]
+mod spare_tests;

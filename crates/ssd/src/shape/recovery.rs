@@ -1,0 +1,63 @@
+//! The part of the shape that power cuts need.
+
+use super::{Geometry, check, groups};
+use crate::config::{Frontiers, SsdConfig};
+use options::Invalid;
+
+impl Geometry {
+    /// A cut closes the open blocks: a drive that recovers keeps as many more erased.
+    pub(super) fn keep_room_for_cuts(&mut self, config: &SsdConfig) -> Result<(), Invalid> {
+        if config.persistence.recovers() {
+            check::recovery(config)?;
+            let blocks = self.frontiers + self.least_free_after_cut() - 1;
+            self.kept_for_cuts = blocks * self.data_pages;
+            self.low_blocks = self.low_blocks.max(1 + blocks);
+        }
+        self.keep_room_for_padding(config);
+        Ok(())
+    }
+
+    /// Where pages of the host and copies share frontiers behind a write buffer, what fills the groups of the host
+    /// with nothing takes room that copies need.
+    fn keep_room_for_padding(&mut self, config: &SsdConfig) {
+        let Some(groups) = &self.groups else { return };
+        if config.frontiers() != Frontiers::SeparateMoved && !config.fdp.chooses() {
+            self.kept_for_padding = self.frontiers * groups.units;
+            self.low_blocks = self.low_blocks.max(1 + self.kept_pages().div_ceil(self.data_pages));
+        }
+    }
+
+    /// Pages of a domain that stay erased beside those for the moves of the present cleaning.
+    pub(crate) fn kept_pages(&self) -> u32 {
+        self.kept_for_cuts + self.kept_for_padding
+    }
+
+    /// Erased blocks of a domain without which a drive cannot go on after a cut: behind a write buffer what is
+    /// written anew fills a part of one, and cleaning begins with another.
+    pub(crate) fn least_free_after_cut(&self) -> u32 {
+        if self.groups.is_some() { 2 } else { 1 }
+    }
+
+    /// Pages of a domain that stay erased for the moves of the next cleaning, for cuts and for padding.
+    pub fn reserved_pages(&self) -> u32 {
+        self.data_pages + self.kept_pages()
+    }
+
+    /// Pages that the summary of a block takes.
+    pub(crate) fn summary_pages(&self) -> u64 {
+        self.groups.map_or(1, |groups| u64::from(groups.summary_units()))
+    }
+
+    /// Reads of its dies, each of all planes, that the summary of a block behind a write buffer takes.
+    pub(crate) fn summary_reads(&self) -> u64 {
+        let Some(groups) = &self.groups else { return 1 };
+        let row = u64::from(groups.planes) * u64::from(groups.page_bytes);
+        groups::summary_bytes(self.data_pages).div_ceil(row)
+    }
+
+    /// Flash pages of a lane taken by `pages` logical pages of a block.
+    pub fn flash_pages(&self, pages: u32) -> u64 {
+        let each = u64::from(self.granule.pages_per_lane());
+        (u64::from(pages) * each).div_ceil(u64::from(self.granule.parts))
+    }
+}

@@ -1,0 +1,45 @@
+//! The part of the shape that an SLC cache needs: what its blocks hold.
+
+use super::Geometry;
+use crate::config::SsdConfig;
+use options::{Invalid, Size};
+
+impl Geometry {
+    /// Bytes that a block holds with one bit a cell; of a drive without a write buffer none has.
+    fn slc_block_bytes(&self) -> u64 {
+        self.groups.as_ref().map_or(1, |groups| {
+            u64::from(self.data_pages / groups.rows) * u64::from(groups.unit_bytes)
+        })
+    }
+
+    /// Blocks for data of the SLC cache, of a drive of which a part is simulated.
+    pub fn slc_blocks_for(&self, config: &SsdConfig, size: Size) -> u64 {
+        let scale = u64::from(config.scale.max(1));
+        (size.bytes() / scale).div_ceil(self.slc_block_bytes())
+    }
+
+    /// Blocks that are always of the SLC cache.
+    ///
+    /// # Errors
+    /// When they leave too few others.
+    pub fn static_slc_blocks(&self, config: &SsdConfig) -> Result<u32, Invalid> {
+        let size = config.slc_cache.r#static;
+        if self.groups.is_none() || size.bytes() == 0 {
+            return Ok(0);
+        }
+        let wanted = self.slc_blocks_for(config, size);
+        // Half of the drive, and what cleaning needs.
+        let most = u64::from(self.blocks_per_domain / 2);
+        if wanted <= most {
+            return Ok(wanted as u32);
+        }
+        let scale = u64::from(config.scale.max(1));
+        let problem = format!(
+            "{size} takes {wanted} of the {} blocks of the drive; at most {most} of them, {}",
+            self.blocks_per_domain,
+            Size::from_bytes(most * self.slc_block_bytes() * scale)
+        );
+        let keys = ["device.slc_cache.static", "device.blocks_per_plane", "device.cell.bits"];
+        Err(Invalid::new(&keys, problem))
+    }
+}

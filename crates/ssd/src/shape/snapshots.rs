@@ -1,0 +1,129 @@
+//! The part of the shape that snapshots need.
+
+use super::{Geometry, today};
+use crate::config::SsdConfig;
+use options::{Invalid, Size};
+
+const MOST: &str = "device.snapshots.most";
+const SPACE: &str = "device.snapshots.space";
+
+/// Snapshots at most: each is looked through where a page is read.
+const MOST_KEPT: u32 = 64;
+
+impl Geometry {
+    /// Snapshots that are kept at most.
+    pub fn snapshots_kept(config: &SsdConfig) -> u32 {
+        config.snapshots.most
+    }
+
+    /// Pages of a pool that only snapshots may hold, where all that they demand is there.
+    ///
+    /// # Errors
+    /// [`Invalid`], which names the keys.
+    pub fn room_for_snapshots(&self, config: &SsdConfig) -> Result<u64, Invalid> {
+        let most = Geometry::snapshots_kept(config);
+        if most == 0 {
+            return Ok(0);
+        }
+        if most > MOST_KEPT {
+            return Err(Invalid::new(&[MOST], format!("{most} is not possible; 0 to {MOST_KEPT}")));
+        }
+        let contradictions = [
+            (
+                config.log_blocks.are_used(),
+                "device.log_blocks.scheme",
+                "a map of blocks has no second copy of a page; use \"none\"",
+            ),
+            (
+                config.block_buffer.is_used(),
+                "device.block_buffer",
+                "what waits in a block buffer is of no snapshot; leave it out",
+            ),
+            (
+                config.map.may_cost(),
+                "device.map.memory",
+                "the tables of snapshots are in memory, as all of the map must be; use \"all\"",
+            ),
+            (
+                config.fdp.is_on(),
+                "device.fdp.handles",
+                "placement handles know one copy of a page; use 0",
+            ),
+            (
+                config.persistence.recovers(),
+                "device.persistence.recovery",
+                "no recovery finds what the tables of snapshots said; use \"none\"",
+            ),
+            (
+                config.is_buffered() && config.slc_cache.is_on(),
+                "device.slc_cache",
+                "the cache takes the spare space in which snapshots lie; leave it out",
+            ),
+            (
+                config.ages(),
+                "device.media.model",
+                "what is lost of a page is known under one number of it; use \"none\"",
+            ),
+        ];
+        for (holds, key, problem) in contradictions {
+            if holds {
+                return Err(Invalid::new(&[key, MOST], problem.to_owned()));
+            }
+        }
+        let page = u64::from(self.sectors_per_page) * engine::SECTOR_BYTES;
+        if config.snapshots.every.bytes() < page {
+            let problem = format!(
+                "{} is less than a logical page, {}",
+                config.snapshots.every,
+                Size::from_bytes(page)
+            );
+            return Err(Invalid::new(&["device.snapshots.every"], problem));
+        }
+        if config.snapshots.back == 0 {
+            let problem = "0 is no snapshot; 1 is the newest".to_owned();
+            return Err(Invalid::new(&["device.snapshots.back"], problem));
+        }
+        let space = config.snapshots.space;
+        if !(space > 0.0 && space <= 1.0) {
+            return Err(Invalid::new(
+                &[SPACE],
+                format!("{space} is not a share above 0, at most 1"),
+            ));
+        }
+        // The numbers of all pages, those of snapshots too, are in tables as wide as those of the flash.
+        let numbers = self.exported_pages().saturating_mul(u64::from(most) + 1);
+        let limit = if self.wide { 1 << 40 } else { u64::from(u32::MAX) };
+        if numbers >= limit - 1 {
+            let problem = format!(
+                "{most} snapshots of this drive have more pages than can be numbered; use fewer"
+            );
+            return Err(Invalid::new(&[MOST], problem));
+        }
+        self.keeps_room_for_snapshots(config)
+    }
+
+    /// The same where nothing contradicts them: whether cleaning can go on beside what they hold.
+    fn keeps_room_for_snapshots(&self, config: &SsdConfig) -> Result<u64, Invalid> {
+        let room = (self.pages_per_pool as f64 * config.snapshots.space) as u64;
+        let domains = u64::from(self.domains / self.pools);
+        let data = u64::from(self.data_pages);
+        let blocks = domains * u64::from(self.blocks_per_domain);
+        let held = domains * u64::from(self.low_blocks + self.frontiers) * data;
+        let spare = blocks * data - self.pages_per_pool;
+        if spare <= held + room + 1 {
+            let problem = format!(
+                "of the spare space of a pool, {spare} pages, cleaning keeps {held} erased or open; {room} more for \
+                 snapshots leave it nothing; raise the spare space or lower the share"
+            );
+            return Err(Invalid::new(&[SPACE, "device.spare_factor"], problem));
+        }
+        if let Some(groups) = &self.groups {
+            // To cleaning what they hold is as valid as what the drive exports.
+            let kept = domains * u64::from(self.kept_pages());
+            let valid = (self.pages_per_pool + room) as f64 / (blocks * data - kept) as f64;
+            today::gains(config, groups, valid, SPACE)?;
+            today::held_programs(config, groups, spare - room, held, SPACE)?;
+        }
+        Ok(room)
+    }
+}

@@ -1,0 +1,163 @@
+//! The flash operations of a chosen window, one by one: what a Gantt chart of the drive shows.
+
+use crate::ids::Unit;
+use crate::shape::Geometry;
+use engine::Time;
+
+/// An operation that has ended, and where its time went; the rest of it was spent waiting for the
+/// operation before it on the same cell array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Finished {
+    /// When its lane began with it.
+    pub started: Time,
+    /// Time in the cell array, ns.
+    pub cell_ns: Time,
+    /// Time waiting for and using the bus, ns.
+    pub bus_ns: Time,
+}
+
+/// A window of simulated time, and how many operations are kept of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// When it begins.
+    pub from: Time,
+    /// When it ends.
+    pub to: Time,
+    /// Operations kept at most: those that end first.
+    pub most: usize,
+}
+
+/// Declares [`Word`] from the table of the operations.
+macro_rules! words {
+    ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
+        /// What an operation is called in a record.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Word {
+            $($(#[doc = $doc])+ $variant,)+
+        }
+
+        impl Word {
+            /// Every operation, in the order in which charts show them.
+            pub const ALL: [Word; [$($name),+].len()] = [$(Word::$variant),+];
+
+            /// The name used in results.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Word::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
+words! {
+    /// A page read for the host.
+    Read = "read",
+    /// A page programmed for the host.
+    Program = "program",
+    /// A partial write within a synchronous gang.
+    Merge = "merge",
+    /// A valid page of a victim, moved through the controller.
+    Move = "move",
+    /// One moved inside the package.
+    CopyBack = "copy-back",
+    /// One moved to level wear.
+    Migrate = "migrate",
+    /// One copied to another package.
+    Stream = "stream",
+    /// A block erased.
+    Erase = "erase",
+}
+
+/// An operation on a lane: a unit, or a package of a unit that spans several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// The lane, as a place in [`Timeline::lanes`].
+    pub lane: u32,
+    /// What it is.
+    pub word: Word,
+    /// When it began and ended.
+    pub start: Time,
+    /// When it ended.
+    pub end: Time,
+    /// Time waiting for and using the bus, ns.
+    pub bus_ns: Time,
+}
+
+/// What was recorded, in order of the operations' ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timeline {
+    /// The name of each lane.
+    pub lanes: Vec<String>,
+    /// The operations that were under way within the window and ended before the run did.
+    pub spans: Vec<Span>,
+    /// There were more than the window keeps; those that ended later are left out.
+    pub cut: bool,
+    /// The most that are kept.
+    most: usize,
+}
+
+impl Timeline {
+    /// Those of the members of an array as one.
+    pub fn together(members: Vec<Timeline>) -> Timeline {
+        let most = members.iter().map(|it| it.most).max().unwrap_or(0);
+        let mut all = Timeline { lanes: Vec::new(), spans: Vec::new(), cut: false, most };
+        for (number, member) in members.into_iter().enumerate() {
+            let first = all.lanes.len() as u32;
+            let moved = |span: Span| Span { lane: first + span.lane, ..span };
+            all.spans.extend(member.spans.into_iter().map(moved));
+            all.lanes.extend(member.lanes.iter().map(|name| format!("member {number} {name}")));
+            all.cut |= member.cut;
+        }
+        all.spans.sort_by_key(|span| (span.end, span.lane));
+        all.cut |= all.spans.len() > most;
+        all.spans.truncate(most);
+        all
+    }
+}
+
+/// Notes operations as they end.
+#[derive(Debug, Clone)]
+pub(crate) struct Recorder {
+    window: Window,
+    spans: Vec<Span>,
+    cut: bool,
+}
+
+impl Recorder {
+    pub(crate) fn new(window: Window) -> Recorder {
+        Recorder { window, spans: Vec::new(), cut: false }
+    }
+
+    /// An operation of a lane has ended.
+    pub(crate) fn record(&mut self, lane: u32, word: Word, finished: Finished, now: Time) {
+        let Finished { started: start, bus_ns, .. } = finished;
+        if now <= self.window.from || start >= self.window.to {
+            return;
+        }
+        if self.spans.len() == self.window.most {
+            self.cut = true;
+            return;
+        }
+        self.spans.push(Span { lane, word, start, end: now, bus_ns });
+    }
+
+    pub(crate) fn finish(self, geometry: &Geometry) -> Timeline {
+        if let Some(groups) = &geometry.groups {
+            let lanes = (0..groups.dies).map(|die| groups.die_name(die)).collect();
+            let Recorder { spans, cut, window } = self;
+            return Timeline { lanes, spans, cut, most: window.most };
+        }
+        let span = geometry.granule.span;
+        let name = |lane| match span {
+            1 => geometry.unit_name(Unit(lane)),
+            _ => format!("{}, part {}", geometry.unit_name(Unit(lane / span)), lane % span),
+        };
+        Timeline {
+            lanes: (0..geometry.units * span).map(name).collect(),
+            spans: self.spans,
+            cut: self.cut,
+            most: self.window.most,
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Requests of a drive whose data age: reads that take retries, pages beyond correction, and what heals them.
+
+use crate::device::kit::slots::Slot;
+use crate::die::{Batch, Place, ReadFor, Row, Rows, SLC_ROW};
+use crate::ids::{Lpn, Ppn};
+use crate::media::planted::Mistake;
+use crate::media::{FlashPage, Media, Outcome};
+use crate::page::{HeldFor, Longer, Owner, PageWork, Spent};
+use crate::{Ssd, front};
+use engine::{Op, Request, Status, Time};
+
+/// What the pages of a row that is being put together came to.
+#[derive(Debug, Clone, Copy, Default)]
+struct Worst {
+    longer: Longer,
+    /// The flash page that was looked at last: logical pages may share it.
+    last: Option<(FlashPage, Outcome)>,
+    /// It was counted as a copy of what could not be read.
+    counted: bool,
+}
+
+impl Ssd {
+    /// The controller has processed a request.
+    pub(super) fn begin_aged(&mut self, slot: Slot, request: &Request) {
+        let now = self.clock.now;
+        let is_plain = self.flash.media().is_some_and(|media| media.is_plain(now));
+        if !is_plain || self.patrol.is_some() {
+            return self.begin_watched(slot, request);
+        }
+        if request.op == Op::Write {
+            if !self.flash.loses_nothing() {
+                self.begin_over_losses(request);
+            }
+            return self.begin_buffered(slot, request);
+        }
+        self.cache.begin(&mut self.ftl, &mut self.flash);
+        self.front.expect(slot, 0);
+        let pages = front::touched(self.ftl.geometry(), request);
+        if pages.end - pages.start > 1 {
+            return self.begin_aged_reads(slot, request, Worst::default());
+        }
+        if let Err(worst) = self.begin_page_read(slot, request, Lpn(pages.start), true) {
+            self.begin_aged_reads(slot, request, worst);
+        }
+    }
+
+    /// The same where a minute has ended, something fails or is known to be lost, or a patrol may be due.
+    fn begin_watched(&mut self, slot: Slot, request: &Request) {
+        let now = self.clock.now;
+        if let Some(media) = self.flash.media_mut() {
+            media.advance(now);
+            if media.may_give_up() {
+                self.give_up_in_time();
+            }
+        }
+        if self.patrol.is_some() {
+            self.patrol_in_time();
+        }
+        if request.op == Op::Write {
+            self.begin_over_losses(request);
+            return self.begin_buffered(slot, request);
+        }
+        self.cache.begin(&mut self.ftl, &mut self.flash);
+        self.front.expect(slot, 0);
+        let pages = front::touched(self.ftl.geometry(), request);
+        let looks =
+            pages.end - pages.start > 1 || self.flash.media().is_some_and(Media::knows_losses);
+        let worst = if looks {
+            Worst::default()
+        } else {
+            let is_plain = self.flash.media().is_some_and(|media| media.is_plain(now));
+            match self.begin_page_read(slot, request, Lpn(pages.start), is_plain) {
+                Ok(()) => return,
+                Err(worst) => worst,
+            }
+        };
+        self.begin_aged_reads(slot, request, worst);
+    }
+
+    /// A read of one flash page that takes one sense begins as where data do not age; else what has been looked at.
+    #[expect(clippy::inline_always, reason = "every read of a page passes here, from two places")]
+    #[inline(always)]
+    fn begin_page_read(
+        &mut self,
+        slot: Slot,
+        request: &Request,
+        lpn: Lpn,
+        is_plain: bool,
+    ) -> Result<(), Worst> {
+        let (pages, bytes) = front::part(self.ftl.geometry(), request, lpn);
+        let Some(place) = self.place_in_flash(lpn, pages) else {
+            self.answer(slot, Status::Ok, HeldFor::default());
+            return Ok(());
+        };
+        let skipped = self.skipped(request, lpn);
+        let shape = self.dies.shape();
+        let mut plane = 0;
+        if shape.unit_bytes > shape.page_bytes {
+            plane = skipped / shape.page_bytes;
+            if plane != (skipped + bytes - 1) / shape.page_bytes {
+                return Err(Worst::default());
+            }
+        }
+        self.note_host_read(place.block);
+        let page = || {
+            let span = shape.span(place.unit);
+            let (block, group, row) = (place.block, place.group, span.row);
+            FlashPage { block, group, row, plane: span.plane + plane }
+        };
+        if !(is_plain && self.flash.reads_at_once(place.block, page)) {
+            let outcome = self.flash.look(page(), true);
+            if !outcome.is_plain() {
+                return Err(Worst { last: Some((page(), outcome)), ..Worst::default() });
+            }
+        }
+        self.read_in_flash(slot, place, pages, (skipped, bytes));
+        Ok(())
+    }
+
+    /// A read begins, as where data do not age; but a row takes as long as the worst of its pages.
+    fn begin_aged_reads(&mut self, slot: Slot, request: &Request, mut worst: Worst) {
+        let per_domain = self.ftl.geometry().blocks_per_domain;
+        let mut rows = Rows::new(self.dies.shape(), per_domain);
+        let owner = |pages| ReadFor::Request { slot, pages, reads: true };
+        let mut is_lost = false;
+        for lpn in front::touched(self.ftl.geometry(), request).map(Lpn) {
+            let page = front::page_request(self.ftl.geometry(), request, lpn, Owner::Host(slot));
+            let was_lost = self.is_known_lost(lpn);
+            let mut is_page_lost = was_lost;
+            if let Some(place) = self.place_in_flash(lpn, page.touched.1) {
+                let granule = self.ftl.geometry().granule;
+                self.ftl.counters.page_read(PageWork::Read, page.touched.1, granule);
+                let bytes = (self.skipped(request, lpn), page.bytes);
+                let (longer, lost) = self.climb(place, bytes, &mut worst);
+                if was_lost && !lost && !std::mem::replace(&mut worst.counted, true) {
+                    self.count_poisoned_read();
+                }
+                is_page_lost |= lost;
+                if let Some(row) = rows.add(place, bytes, owner, self.dies.costs()) {
+                    self.issue(slot, row, std::mem::take(&mut worst.longer));
+                }
+                worst.longer = worst.longer.or_longer(longer);
+            }
+            if is_page_lost {
+                is_lost = true;
+                if let Some(media) = self.flash.media_mut() {
+                    media.count_unreadable();
+                }
+            }
+        }
+        if let Some(row) = rows.finish(owner, self.dies.costs()) {
+            self.issue(slot, row, worst.longer);
+        }
+        self.hear_dies();
+        let is_lost = is_lost && !Mistake::FailureIsSilent.is_planted();
+        if is_lost {
+            self.front.fail(slot);
+        }
+        if self.front.expects_nothing(slot) {
+            let status = if is_lost { Status::Unreadable } else { Status::Ok };
+            self.answer(slot, status, HeldFor::default());
+        }
+    }
+
+    /// A row of a read goes to its die.
+    fn issue(&mut self, slot: Slot, row: Row, longer: Longer) {
+        self.front.expect_read(slot);
+        let row = row.retried(slot, longer);
+        self.dies.read(&row, self.sight(), &mut self.clock);
+    }
+
+    /// What a logical page takes beyond the first sense, and whether it is beyond correction.
+    fn climb(&mut self, place: Place, bytes: (u32, u32), worst: &mut Worst) -> (Longer, bool) {
+        let Some(media) = self.flash.media() else { return (Longer::default(), false) };
+        let pages = media.pages_of((place.block, place.group, place.unit), bytes);
+        let (mut longer, mut is_lost) = (Longer::default(), false);
+        for page in pages {
+            let outcome = match worst.last {
+                Some((last, outcome)) if last == page => outcome,
+                _ => {
+                    worst.counted = false;
+                    self.note_host_read(page.block);
+                    self.flash.look(page, true)
+                }
+            };
+            worst.last = Some((page, outcome));
+            is_lost |= outcome.lost;
+            longer =
+                longer.or_longer(self.time_of(if place.slc { SLC_ROW } else { page.row }, outcome));
+        }
+        (longer, is_lost)
+    }
+
+    /// The time that the outcome of reading a page takes beyond the first sense: in retries, and from parity.
+    pub(super) fn time_of(&self, row: u32, outcome: Outcome) -> Longer {
+        let Some(media) = self.flash.media().filter(|_| !outcome.is_plain()) else {
+            return Longer::default();
+        };
+        let (sense_ns, bus_ns) = self.dies.costs().row(row, 1);
+        let mut rebuild_ns = media.rebuild_time(outcome, sense_ns, bus_ns);
+        if Mistake::RebuildIsFree.is_planted() {
+            rebuild_ns = 0;
+        }
+        if Mistake::RetriesAreFree.is_planted() {
+            return Longer { retry: 0, repair: rebuild_ns };
+        }
+        Longer { retry: media.time(outcome, sense_ns, bus_ns), repair: rebuild_ns }
+    }
+
+    /// A read of the host is done at a die, which goes on before an answer takes the link.
+    pub(super) fn aged_read_ended(&mut self, slot: Slot, die: u32, spent: Spent, longer: Longer) {
+        debug_assert!(self.due.is_empty() && self.answers.is_empty(), "it is all of the event");
+        self.front.aged_read_done(slot, spent, longer);
+        let is_last = self.front.expects_nothing(slot);
+        if is_last {
+            self.front.decide(slot);
+        }
+        self.dies.run(die, self.sight(), &mut self.clock);
+        self.hear_dies();
+        if is_last {
+            self.front.answer_aged(slot, &mut self.clock);
+            self.pump_unless_at_rest();
+        }
+    }
+
+    // ---- cleaning -------------------------------------------------------------------------------
+
+    /// How much longer the next row of a batch takes to read, as long as the worst of its pages.
+    pub(super) fn retries_of_batch(&mut self, batch: &Batch) -> Time {
+        if self.flash.media().is_none() {
+            return 0;
+        }
+        let ((block, group), row) = (batch.place(), batch.row());
+        if self.flash.is_sound(block) {
+            return 0;
+        }
+        let timed = if self.ftl.is_slc(block) { SLC_ROW } else { row };
+        let mut longer = Longer::default();
+        for plane in 0..self.dies.shape().planes {
+            let outcome = self.flash.look(FlashPage { block, group, row, plane }, false);
+            longer = longer.or_longer(self.time_of(timed, outcome));
+        }
+        longer.in_all()
+    }
+
+    /// How much longer a page takes to read of which a write covers a part.
+    pub(super) fn retries_of_merge(&mut self, place: Place) -> Time {
+        let bytes = (0, self.dies.shape().unit_bytes);
+        let (longer, _) = self.climb(place, bytes, &mut Worst::default());
+        longer.in_all()
+    }
+
+    // ---- what is beyond correction -----------------------------------------------------------------
+
+    /// Whether a logical page, wherever it is now, is a copy of what could not be read.
+    fn is_known_lost(&self, lpn: Lpn) -> bool {
+        let Some(media) = self.flash.media() else { return false };
+        let poisoned = |ppn: Ppn| media.losses().is_poisoned(ppn.0);
+        media.losses().is_partial(lpn.0) || self.ftl.lookup(lpn).is_some_and(poisoned)
+    }
+
+    /// The host read such a copy from a flash page.
+    pub fn count_poisoned_read(&mut self) {
+        if let Some(media) = self.flash.media_mut() {
+            media.count_poisoned_read();
+        }
+    }
+
+    /// Whether a logical page lies in a block whose pages are all known to be read at once.
+    #[inline]
+    fn is_in_sound_block(&self, lpn: Lpn) -> bool {
+        let block = self.ftl.lookup(lpn).map(|ppn| self.ftl.geometry().block_of(ppn));
+        block.is_some_and(|block| self.flash.is_sound(block))
+    }
+
+    /// Whether a logical page cannot be read.
+    fn is_unreadable(&mut self, lpn: Lpn) -> bool {
+        if self.is_known_lost(lpn) {
+            return true;
+        }
+        let Some(ppn) = self.ftl.lookup(lpn) else { return false };
+        let (block, page) = self.ftl.geometry().block_and_page(ppn);
+        !self.cache.holds(block, page) && self.flash.is_lost(ppn)
+    }
+
+    /// A write comes to pages that cannot be read. In full it will make them as good as new; the rest of one that it
+    /// covers in part stays lost.
+    pub fn begin_over_losses(&mut self, request: &Request) {
+        for lpn in front::touched(self.ftl.geometry(), request).map(Lpn) {
+            if self.is_in_sound_block(lpn) || !self.is_unreadable(lpn) {
+                continue;
+            }
+            let covers = front::covers(self.ftl.geometry(), request, lpn);
+            let Some(media) = self.flash.media_mut() else { return };
+            if covers {
+                media.count_healed();
+            } else {
+                media.losses_mut().begin_part(lpn.0);
+            }
+        }
+    }
+
+    /// All pages of a write have come into the buffer, or without time into the flash.
+    pub fn end_over_losses(&mut self, request: &Request) {
+        if !self.flash.media().is_some_and(Media::knows_losses) {
+            return;
+        }
+        for lpn in front::touched(self.ftl.geometry(), request).map(Lpn) {
+            let at = self.ftl.lookup(lpn).map(|ppn| ppn.0);
+            let covers = front::covers(self.ftl.geometry(), request, lpn);
+            let Some(media) = self.flash.media_mut() else { return };
+            if covers {
+                media.losses_mut().heal(lpn.0, at);
+            } else if let Some(ppn) = at {
+                media.losses_mut().end_part(lpn.0, ppn);
+            }
+        }
+    }
+
+    /// What a logical page holds now is a copy of what could not be read.
+    pub fn poison(&mut self, lpn: Lpn) {
+        if Mistake::CleaningHeals.is_planted() {
+            return;
+        }
+        let at = self.ftl.lookup(lpn);
+        if let Some((media, ppn)) = self.flash.media_mut().zip(at) {
+            media.losses_mut().poison(ppn.0);
+        }
+    }
+}

@@ -1,0 +1,862 @@
+//! Pages that go through the write buffer: the host's on their way in, copies of cleaning, and the groups on
+//! their way to the dies.
+
+use crate::cache::{Asked, Class, SlcState, Turn, Waiter, Why};
+use crate::clock::DieEvent;
+use crate::device::kit::slots::Slot;
+use crate::die::{Batch, Cargo, Ended, HostRead, Job, Operation, Place, ReadFor, Row, Rows, Sight};
+use crate::due::{Answer, Due};
+use crate::ftl::{Ftl, Reason, Relocation};
+use crate::ids::{Domain, Lpn, Stream, Unit};
+use crate::page::{Feature, HeldFor, Longer, Owner, PageWork, Spent};
+use crate::timeline::{Finished, Word};
+use crate::{Ssd, front};
+use engine::{Op, Request, SECTOR_BYTES, Status};
+
+impl Ssd {
+    // ---- requests -------------------------------------------------------------------------------
+
+    /// The controller has processed a request.
+    pub(super) fn begin_buffered(&mut self, slot: Slot, request: &Request) {
+        self.cache.begin(&mut self.ftl, &mut self.flash);
+        self.front.expect(slot, 0);
+        match request.op {
+            Op::Read => self.begin_reads(slot, request),
+            _ => self.begin_write(slot, request),
+        }
+    }
+
+    /// A read of the host begins: pages in the buffer and unmapped pages are available at once, the rest
+    /// is read from the dies, pages of a row together.
+    fn begin_reads(&mut self, slot: Slot, request: &Request) {
+        let pages = front::touched(self.ftl.geometry(), request);
+        if pages.end - pages.start == 1 {
+            return self.begin_read(slot, request, Lpn(pages.start));
+        }
+        self.begin_row_reads(slot, request, |_, lpn| Some(lpn));
+    }
+
+    /// The same of pages that lie under other numbers, or were not there.
+    #[inline]
+    pub fn begin_row_reads(
+        &mut self,
+        slot: Slot,
+        request: &Request,
+        number: impl Fn(&Ftl, Lpn) -> Option<Lpn>,
+    ) {
+        let pages = front::touched(self.ftl.geometry(), request);
+        let mut rows = Rows::new(self.dies.shape(), self.ftl.geometry().blocks_per_domain);
+        let owner = |pages| ReadFor::Request { slot, pages, reads: true };
+        for lpn in pages.map(Lpn) {
+            let page = front::page_request(self.ftl.geometry(), request, lpn, Owner::Host(slot));
+            let Some(number) = number(&self.ftl, lpn) else {
+                self.ftl.counters.unmapped_reads += u64::from(page.touched.1);
+                continue;
+            };
+            let Some(place) = self.place_in_flash(number, page.touched.1) else { continue };
+            let granule = self.ftl.geometry().granule;
+            self.ftl.counters.page_read(PageWork::Read, page.touched.1, granule);
+            let bytes = (self.skipped(request, lpn), page.bytes);
+            if let Some(row) = rows.add(place, bytes, owner, self.dies.costs()) {
+                self.front.expect_read(slot);
+                self.dies.read(&row, self.sight(), &mut self.clock);
+            }
+        }
+        if let Some(row) = rows.finish(owner, self.dies.costs()) {
+            self.front.expect_read(slot);
+            self.dies.read(&row, self.sight(), &mut self.clock);
+        }
+        self.hear_dies();
+        if self.front.expects_nothing(slot) {
+            self.answer(slot, Status::Ok, HeldFor::default());
+        }
+    }
+
+    /// The same of one that touches a single page.
+    fn begin_read(&mut self, slot: Slot, request: &Request, lpn: Lpn) {
+        let (pages, bytes) = front::part(self.ftl.geometry(), request, lpn);
+        let Some(place) = self.place_in_flash(lpn, pages) else {
+            return self.answer(slot, Status::Ok, HeldFor::default());
+        };
+        self.read_in_flash(slot, place, pages, (self.skipped(request, lpn), bytes));
+    }
+
+    /// The dies read so many bytes of a page, behind others of it.
+    #[expect(clippy::inline_always, reason = "every read of a page passes here, from two places")]
+    #[inline(always)]
+    pub(super) fn read_in_flash(
+        &mut self,
+        slot: Slot,
+        place: Place,
+        pages: u32,
+        bytes: (u32, u32),
+    ) {
+        let (granule, per_domain) =
+            (self.ftl.geometry().granule, self.ftl.geometry().blocks_per_domain);
+        self.ftl.counters.page_read(PageWork::Read, pages, granule);
+        self.front.expect_read(slot);
+        let owner = |pages| ReadFor::Request { slot, pages, reads: true };
+        let sight = self.sight();
+        self.dies.read_page((place, per_domain), bytes, owner, sight, &mut self.clock);
+        self.hear_dies();
+    }
+
+    /// Bytes of a logical page before the part that a request reads.
+    #[inline]
+    pub(super) fn skipped(&self, request: &Request, lpn: Lpn) -> u32 {
+        let start = lpn.0 * u64::from(self.ftl.geometry().sectors_per_page);
+        (request.lba.0.saturating_sub(start) * SECTOR_BYTES) as u32
+    }
+
+    /// Where a logical page must be read; nothing where it is in the buffer or was never written, which is
+    /// counted.
+    #[inline]
+    pub(super) fn place_in_flash(&mut self, lpn: Lpn, pages: u32) -> Option<Place> {
+        let Some(ppn) = self.ftl.lookup(lpn) else {
+            self.ftl.counters.unmapped_reads += u64::from(pages);
+            return None;
+        };
+        let (block, page) = self.ftl.geometry().block_and_page(ppn);
+        if self.cache.holds(block, page) {
+            self.ftl.counters.buffer_hits += u64::from(pages);
+            return None;
+        }
+        let units = self.dies.shape().units;
+        Some(Place { block, group: page / units, unit: page % units, slc: self.ftl.is_slc(block) })
+    }
+
+    /// A write of the host begins: what it covers in part is read first.
+    fn begin_write(&mut self, slot: Slot, request: &Request) {
+        let pages = front::touched(self.ftl.geometry(), request);
+        let (first, last) = (pages.start, pages.end - 1);
+        self.begin_merge(slot, request, Lpn(first));
+        if last != first {
+            self.begin_merge(slot, request, Lpn(last));
+        }
+        if self.front.expects_nothing(slot) {
+            self.join(slot);
+        }
+    }
+
+    /// Reads the rest of a logical page that a write covers in part, if that is needed.
+    fn begin_merge(&mut self, slot: Slot, request: &Request, lpn: Lpn) {
+        if front::covers(self.ftl.geometry(), request, lpn) {
+            return;
+        }
+        let page = front::page_request(self.ftl.geometry(), request, lpn, Owner::Nobody);
+        let Some(place) = self.place_in_flash(lpn, 0) else { return };
+        let geometry = self.ftl.geometry();
+        let (granule, per_domain) = (geometry.granule, geometry.blocks_per_domain);
+        self.ftl.counters.page_read(PageWork::ReadForWrite, page.whole.1, granule);
+        let shape = self.dies.shape();
+        let owner = |pages| ReadFor::Request { slot, pages, reads: false };
+        let page = (place, (0, shape.unit_bytes));
+        let mut row = Row::of_page(page, owner, (&shape, per_domain), self.dies.costs());
+        if self.features.has(Feature::Ages) {
+            row = row.longer(self.retries_of_merge(place));
+        }
+        self.front.expect_read(slot);
+        self.dies.read(&row, self.sight(), &mut self.clock);
+        self.hear_dies();
+    }
+
+    /// A write waits for the buffer.
+    fn join(&mut self, slot: Slot) {
+        let request = *self.front.request(slot);
+        if self.cache.join(slot, request, self.ftl.geometry(), self.clock.now) {
+            self.take_turn();
+        }
+    }
+
+    pub(super) fn answer(&mut self, slot: Slot, status: Status, held: HeldFor) {
+        self.front.decide(slot);
+        self.answers.push(Answer::Done { slot, status, held });
+    }
+
+    // ---- what follows ---------------------------------------------------------------------------
+
+    /// These are due, in this order.
+    #[inline]
+    pub(super) fn then(&mut self, steps: &[Due]) {
+        self.due.extend(steps.iter().rev());
+    }
+
+    pub(super) fn sight(&self) -> Sight {
+        Sight {
+            holds_host: self.cache.holds_programs() && !self.mover.erasures_wait(),
+            backlog: self.cache.backlog(),
+        }
+    }
+
+    /// Whether no die does anything that would make room.
+    pub(super) fn stands_still(&self) -> bool {
+        self.mover.stands()
+            && !self.cache.waits_to_fold()
+            && self.dies.stand(self.cache.holds_programs())
+    }
+
+    /// Dies have begun to load groups, or have stopped operations for reads.
+    #[inline]
+    pub(super) fn hear_dies(&mut self) {
+        if self.dies.have_news() {
+            self.hear_news_of_dies();
+        }
+    }
+
+    #[inline(never)]
+    fn hear_news_of_dies(&mut self) {
+        while let Some(group) = self.dies.take_begun() {
+            self.cache.begins(group);
+        }
+        self.ftl.counters.suspensions += self.dies.take_suspensions();
+    }
+
+    /// Full groups have come to jobs, which dies are given.
+    pub fn give_jobs(&mut self) {
+        while let Some(Asked { die, job, cleans }) = self.cache.next_job() {
+            self.give(die, job, cleans);
+        }
+    }
+
+    fn give(&mut self, die: u32, job: Job, cleans: bool) {
+        self.dies.give(die, job, cleans, self.sight(), &mut self.clock);
+        self.hear_dies();
+    }
+
+    // ---- writes ---------------------------------------------------------------------------------
+
+    /// A turn of the writes that wait is taken, unless one is under way.
+    #[inline]
+    pub(super) fn take_turn(&mut self) {
+        if self.thermal.is_some() && self.is_too_hot() {
+            return;
+        }
+        if self.cache.begin_turn() {
+            self.cache.look();
+            self.admit();
+        }
+    }
+
+    /// The turn of the writes that wait is over.
+    #[inline]
+    pub(super) fn end_turn(&mut self) {
+        if self.cache.end_turn(self.clock.now) {
+            self.due.push(Due::PaceChanged);
+        }
+    }
+
+    /// Pages of writes come into the buffer until one has to wait.
+    pub(super) fn admit(&mut self) {
+        loop {
+            let (dies, front) = (&self.dies, &self.front);
+            let is_open = |slot, request| front.is_open(slot, request);
+            let depth = |die| dies.depth(die);
+            match self.cache.next(&mut self.ftl, depth, is_open, &mut self.clock) {
+                Turn::Over => return self.end_turn(),
+                Turn::Through { write, status } => {
+                    let refused = !status.is_ok();
+                    self.cache.hold(None, self.clock.now);
+                    if self.features.has(Feature::Ages) && !refused {
+                        self.end_over_losses(&write.request);
+                    }
+                    if !refused && self.config.is_volatile() && write.request.fua {
+                        self.due.push(Due::Look);
+                        return self.await_durable(Waiter::Write(write));
+                    }
+                    let held = self.cache.held_since(&write, self.clock.now);
+                    self.answer(write.slot, status, held);
+                    self.cache.look();
+                }
+                Turn::Held(why @ (Why::Meter | Why::Room))
+                    if why == Why::Meter || !self.cache.holds_host() =>
+                {
+                    // Nothing can be done about it.
+                    if !self.cache.hold(Some(why.reason()), self.clock.now) {
+                        return self.end_turn();
+                    }
+                    self.cache.look();
+                }
+                Turn::Held(why) => return self.hold(why),
+                Turn::Page { domain, stream, slot, lpn } => {
+                    let to = (domain, stream, Class::Host);
+                    if self.ftl.notes_writes {
+                        self.put_noted(to, lpn);
+                    } else {
+                        self.put(to, lpn);
+                    }
+                    let request = self.front.request(slot).id;
+                    let front = &self.front;
+                    let is_open = |slot, request| front.is_open(slot, request);
+                    self.cache.note_owner(&self.ftl, slot, request, lpn, is_open);
+                    let begins_burst = self.cache.pace().begins_burst(false, self.clock.now);
+                    if begins_burst {
+                        return self.then(&[Due::PaceChanged, Due::CameIn(domain), Due::Next]);
+                    }
+                    if self.cache.pace().cleans(domain.0) {
+                        return self.then(&[Due::Clean(domain), Due::Next]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The first write has to wait: what can be done about that is due.
+    fn hold(&mut self, why: Why) {
+        self.due.push(Due::Hold(why.reason()));
+        match why {
+            Why::Room | Why::Meter | Why::Cleaning => self.due.push(Due::CleanOn),
+            Why::Blocks => {
+                if self.ftl.has_room_elsewhere() {
+                    // The blocks of other handles have room, and this one needs a block.
+                    self.ask_all();
+                }
+                let begins = self.cache.pace().begins_burst(true, self.clock.now);
+                self.then(&[Due::CleanAll, Due::Stuck]);
+                if begins {
+                    self.due.push(Due::PaceChanged);
+                }
+            }
+        }
+    }
+
+    /// A victim of each domain is to be cleaned, whatever room there is.
+    fn ask_all(&mut self) {
+        for domain in 0..self.ftl.geometry().domains {
+            self.cache.pace().ask(domain, true);
+        }
+    }
+
+    /// What is superseded may lie in blocks whose programs are held: then a burst gains nothing. Or a domain has room by
+    /// the pace, but none that the host may take, and nothing is under way that would make some.
+    pub(super) fn stuck(&mut self) {
+        if !self.stands_still() {
+            return;
+        }
+        if self.cache.holds_host() {
+            self.cache.pace().settle_for_less(self.clock.now);
+            return self.then(&[Due::PaceChanged, Due::StuckAgain]);
+        }
+        let domains = (0..self.ftl.geometry().domains).map(Domain);
+        let waits = |domain: &Domain| !self.ftl.accepts(*domain) && self.ftl.may_gain(*domain);
+        let waiting: Vec<Domain> = domains.filter(waits).collect();
+        if !waiting.is_empty() {
+            for domain in waiting {
+                self.cache.pace().ask(domain.0, true);
+            }
+            self.then(&[Due::CleanAll, Due::StuckAgain]);
+        }
+    }
+
+    /// A page gets its place in the flash and in the buffer; a group that is full with it goes to its die.
+    fn put(&mut self, to: (Domain, Stream, Class), lpn: Lpn) {
+        self.cache.place(&mut self.ftl, to, lpn, &mut self.clock);
+        self.give_jobs();
+    }
+
+    /// The same of a page of the host where there are snapshots, of which the newest keeps what it shares, or an SLC
+    /// cache.
+    #[inline(never)]
+    fn put_noted(&mut self, to: (Domain, Stream, Class), lpn: Lpn) {
+        self.ftl.keep_shared(&mut self.flash, lpn);
+        self.put(to, lpn);
+        if self.ftl.has_slc() {
+            self.fold_on();
+        }
+    }
+
+    // ---- what must be durable -------------------------------------------------------------------
+
+    /// A flush comes to the buffer.
+    pub(super) fn flush(&mut self, slot: Slot) {
+        self.await_durable(Waiter::Flush(slot));
+    }
+
+    /// What is in the buffer goes to the flash, padded; this waits for it.
+    fn await_durable(&mut self, waiter: Waiter) {
+        self.cache.pad_hosts(&mut self.ftl, &mut self.clock);
+        self.give_jobs();
+        self.cache.await_durable(waiter);
+        self.then(&[Due::Settle, Due::EndIdleBurst]);
+    }
+
+    /// Answers those for which everything is durable.
+    pub(super) fn settle(&mut self) {
+        while let Some(waiter) = self.cache.next_durable() {
+            match waiter {
+                Waiter::Restores => self.answers.push(Answer::Own(Unit(0))),
+                Waiter::Flush(slot) => self.answers.push(Answer::Flushed(slot)),
+                Waiter::Write(write) => {
+                    let held = self.cache.held_since(&write, self.clock.now);
+                    self.answer(write.slot, Status::Ok, held);
+                }
+            }
+        }
+    }
+
+    /// Programs for the host are held for a burst that does nothing any more, and a flush waits for them, or for a
+    /// page of the drive's own: the burst is over.
+    pub(super) fn end_idle_burst(&mut self) {
+        let waits = || self.cache.is_awaited() || self.dies.have_own_pages();
+        if self.cache.holds_host() && self.stands_still() && waits() {
+            self.cache.pace().settle_for_less(self.clock.now);
+            self.due.push(Due::PaceChanged);
+        }
+    }
+
+    // ---- cleaning -------------------------------------------------------------------------------
+
+    /// Cleans a domain by one more group of a victim, as far as the pace asks for it and the buffer has room.
+    pub(super) fn clean(&mut self, domain: Domain) {
+        if self.ftl.has_slc() {
+            self.fold_on();
+        }
+        if self.ftl.cares() {
+            self.care_for(domain);
+        }
+        if !self.cache.pace().cleans(domain.0) || self.cache.room_for_copies() == 0 {
+            return;
+        }
+        if !self.mover.has_victim(domain) {
+            if self.mover.is_followed(domain) {
+                // Cold data moves next.
+                return;
+            }
+            let refreshes = self.ftl.may_refresh(domain);
+            if !refreshes && self.cache.gains_nothing(&self.ftl, domain) {
+                if self.cache.holds_host() {
+                    // Or the burst would come to no end.
+                    self.cache.pace().settle_for_less(self.clock.now);
+                    self.due.push(Due::PaceChanged);
+                }
+                return;
+            }
+            if !self.choose_victim(domain) {
+                self.cache.pace().ask(domain.0, false);
+                return;
+            }
+        }
+        let most = self.cache.pace().most_batches();
+        let folds = self.mover.folds(domain);
+        if folds && !self.may_fold() {
+            return;
+        }
+        let media = (&self.ftl, &self.flash);
+        let room = self.cache.room_for_copies();
+        let Some(scan) = self.mover.scan(domain, media, room, most) else { return };
+        self.cache.pace().add(domain.0, i64::from(scan.pages));
+        if let Some(slc) = self.cache.slc().filter(|_| folds) {
+            slc.folds(scan.batches().map(|(batch, _)| batch.reserved()).sum(), self.clock.now);
+        }
+        // Nothing has to be read: no event will tell the writes that wait of the room.
+        let gained = scan.is_empty() && self.cache.backlog() > 0;
+        self.due.push(Due::Clean(domain));
+        if gained {
+            self.due.push(Due::Admit);
+        }
+        self.due.push(Due::BurstOver);
+        for (batch, pages) in scan.batches() {
+            self.cache.reserve(batch.reserved());
+            let rows = Rows::new(self.dies.shape(), self.ftl.geometry().blocks_per_domain);
+            let row = rows.batch(batch, scan.die, (pages, folds), self.dies.costs());
+            let row = row.longer(self.retries_of_batch(&batch));
+            self.dies.read(&row, self.sight(), &mut self.clock);
+            self.hear_dies();
+        }
+        self.emptied(domain);
+    }
+
+    /// Asks the policy for a victim; whether there is one, and room to move what it holds.
+    fn choose_victim(&mut self, domain: Domain) -> bool {
+        let data_pages = self.ftl.geometry().data_pages;
+        let needed = u64::from(data_pages) + self.cache.padding_due(domain);
+        if self.ftl.room_for_moves(domain) < needed {
+            return false;
+        }
+        if self.ftl.may_refresh(domain)
+            && let Some(job) = self.ftl.begin_refresh(domain)
+        {
+            self.mover.begin(job);
+            return true;
+        }
+        let has_room = self.ftl.free_blocks(domain) > self.ftl.geometry().low_blocks + 1;
+        if has_room
+            && self.cache.slc().is_some_and(|slc| slc.folds_now())
+            && self.ftl.can_fold(domain)
+        {
+            return self.begin_fold(domain);
+        }
+        // One that is asked for does not wait until the last block before it is low is full.
+        let asked = u32::from(self.cache.pace().is_asked(domain.0));
+        let threshold = self.ftl.geometry().low_blocks + asked + self.ftl.other_handles();
+        let job = self.ftl.begin_cleaning_below(&self.flash, Unit(domain.0), threshold);
+        let Some(job) = job else { return false };
+        if job.reason == Reason::Fold {
+            let blocks = self.ftl.slc_blocks();
+            if let Some(slc) = self.cache.slc() {
+                slc.forces(blocks, self.clock.now);
+            }
+            // The host waits for it: it goes on to its end, whatever room there is meanwhile.
+            self.cache.pace().ask(domain.0, true);
+            self.mover.begin(job);
+            return true;
+        }
+        let valid = f64::from(self.ftl.valid(job.source)) / f64::from(data_pages);
+        self.cache.pace().note_victim(valid);
+        self.mover.begin(job);
+        true
+    }
+
+    /// When all of a victim has been read, it is due for erasure.
+    fn emptied(&mut self, domain: Domain) {
+        let Some(job) = self.mover.take_read(domain) else { return };
+        self.cache.pace().ask(domain.0, false);
+        self.ftl.release_victim(&job);
+        if job.levels_wear() {
+            self.cache.end_cold(&mut self.ftl, domain, &mut self.clock);
+            self.give_jobs();
+        }
+        let mut after = 0;
+        if self.config.is_volatile() {
+            // The buffer may be lost: what was moved, and what supersedes the rest, goes first.
+            self.cache.pad_copies(&mut self.ftl, domain, &mut self.clock);
+            self.cache.pad_hosts(&mut self.ftl, &mut self.clock);
+            self.give_jobs();
+            after = self.cache.next_number();
+        }
+        let number = self.mover.erase_after(job, after);
+        self.begin_erasure(number);
+        if self.cache.holds_host() && self.mover.erasures_wait() {
+            self.dies.run_all(self.sight(), &mut self.clock);
+            self.hear_dies();
+        }
+    }
+
+    /// Begins to erase a victim, unless copies of what it held are not programmed yet.
+    pub(super) fn begin_erasure(&mut self, number: u32) {
+        let (domain, after) = self.mover.waits_for(number);
+        if after > 0 && self.cache.is_open(after, domain, self.ftl.geometry()) {
+            return;
+        }
+        for die in self.mover.begin_erasure(number) {
+            self.give(die, Job::Erase(number), true);
+        }
+    }
+
+    /// A batch has been read: what is still valid goes into the buffer.
+    fn batch_read(&mut self, batch: &Batch, die: u32) {
+        self.cache.unreserve(batch.reserved());
+        let mut moved = 0;
+        let domain = batch.domain();
+        let levels_wear = self.mover.levels_wear(domain);
+        let (source, _) = batch.place();
+        for ppn in self.mover.batch_read(batch, die, self.ftl.geometry()) {
+            if let Some(lpn) = self.ftl.valid_at(&self.flash, ppn) {
+                moved += 1;
+                let is_lost = self.flash.is_lost(ppn);
+                if levels_wear {
+                    self.cache.place_cold(&mut self.ftl, domain, lpn, &mut self.clock);
+                    self.give_jobs();
+                } else {
+                    let stream = self.ftl.stream_of_moved(lpn, source);
+                    self.put((domain, stream, Class::Copies), lpn);
+                }
+                if is_lost {
+                    self.poison(lpn);
+                }
+                self.keep_date(lpn, source);
+                self.ftl.note_moved(lpn, source);
+                self.ftl.count_copy(lpn);
+            }
+        }
+        let counters = &mut self.ftl.counters;
+        let count = if levels_wear { &mut counters.migrations } else { &mut counters.moves };
+        *count += u64::from(moved);
+        self.ftl.count_moved(source, u64::from(moved));
+        self.mover.batch_moved(batch, moved);
+        self.emptied(domain);
+        self.then(&[Due::BurstOver, Due::Admit, Due::Clean(domain), Due::EndIdleBurst]);
+    }
+
+    /// All dies have erased their blocks of a victim.
+    fn erased(&mut self, job: Relocation) {
+        let domain = job.domain;
+        let before = self.ftl.room_of(domain.0);
+        let folds = job.reason == Reason::Fold;
+        let levelling = self.ftl.complete_erase(&mut self.flash, job);
+        // A block that is retired, or filled with cold data, does not come back.
+        let gained = self.ftl.room_of(domain.0) - before;
+        let pages = i64::from(self.ftl.geometry().data_pages);
+        self.cache.pace().add(domain.0, gained.cast_signed() - pages);
+        if let Some(job) = levelling {
+            // Whatever room there is: it takes none, and gains none.
+            self.mover.begin(job);
+            self.cache.pace().ask(domain.0, true);
+        }
+        if folds && let Some(slc) = self.cache.slc() {
+            slc.folded();
+        }
+        self.then(&[Due::Clean(domain), Due::Admit, Due::EndIdleBurst]);
+    }
+
+    // ---- the SLC cache ---------------------------------------------------------------------------
+
+    /// Has another block of the cache folded, where that is not left to when space is short.
+    fn fold_on(&mut self) {
+        let domain = Domain(0);
+        let wanted = self.cache.slc().is_some_and(|slc| slc.folds_now());
+        let cleans = self.mover.has_victim(domain);
+        // While the host rests, a victim that is half clean comes first: nothing else would go on with it.
+        let rests = || self.cache.slc_account().is_some_and(|slc| slc.state() == SlcState::Idle);
+        let next =
+            if cleans { rests() && self.ftl.slc_blocks() > 0 } else { self.ftl.can_fold(domain) };
+        if wanted && next {
+            self.cache.pace().ask(domain.0, true);
+        }
+    }
+
+    fn begin_fold(&mut self, domain: Domain) -> bool {
+        let Some(job) = self.ftl.begin_fold(domain) else { return false };
+        self.mover.begin(job);
+        true
+    }
+
+    /// Whether the pace of folding lets another group be folded now.
+    fn may_fold(&mut self) -> bool {
+        let clock = &mut self.clock;
+        self.cache.slc().is_none_or(|slc| slc.may_fold(clock))
+    }
+
+    // ---- cleaning that others have a say in ------------------------------------------------------
+
+    /// Domains that are being cleaned.
+    pub(crate) fn domains_cleaning(&self) -> u32 {
+        let erasing = self.mover.erasing();
+        let is_erased =
+            |domain| erasing.iter().any(|block| self.ftl.geometry().domain_of(*block) == domain);
+        let domains = (0..self.ftl.geometry().domains).map(Domain);
+        let is_read = |domain| self.mover.has_victim(domain) && self.cache.is_cleaning(domain);
+        domains.filter(|domain| is_read(*domain) || is_erased(*domain)).count() as u32
+    }
+
+    /// Whether a domain has less room than it should, and a victim would gain some.
+    pub(crate) fn some_domain_lacks_room(&self) -> bool {
+        let mut domains = (0..self.ftl.geometry().domains).map(Domain);
+        domains
+            .any(|it| self.cache.lacks_room(it, 0) && self.cache.is_worth_cleaning(&self.ftl, it))
+    }
+
+    /// Every domain that would be cleaned soon has a victim cleaned now; where cleaning comes in bursts, one
+    /// begins.
+    pub(crate) fn clean_domains_now(&mut self) {
+        self.cache.begin(&mut self.ftl, &mut self.flash);
+        if self.cache.pace().begins_early(self.clock.now) {
+            self.due.push(Due::PaceChanged);
+        } else {
+            let soon = self.ftl.geometry().data_pages;
+            for domain in (0..self.ftl.geometry().domains).map(Domain) {
+                if self.cache.lacks_room(domain, soon)
+                    && self.cache.is_worth_cleaning(&self.ftl, domain)
+                {
+                    self.cache.pace().ask(domain.0, true);
+                    self.due.push(Due::Clean(domain));
+                }
+            }
+        }
+        self.work_off();
+    }
+
+    // ---- what dies have done --------------------------------------------------------------------
+
+    /// A read has its data in the registers of its die.
+    #[inline]
+    pub fn read_sensed(&mut self, read: u32) {
+        self.dies.sensed(read, self.sight(), &mut self.clock);
+        self.hear_dies();
+    }
+
+    /// Something has crossed a bus; whether more may have come of that than what a read of the host does.
+    #[inline]
+    pub fn bus_crossed(&mut self, bus: u32) -> bool {
+        let sight = self.sight();
+        match self.dies.crossed(bus, &mut self.clock) {
+            Cargo::Load(die) => {
+                self.dies.page_loaded(die, sight, &mut self.clock);
+                self.hear_dies();
+                false
+            }
+            Cargo::Read(read) => {
+                if let Some(ended) = self.dies.host_read_crossed(read, sight, &mut self.clock) {
+                    self.hear_dies();
+                    self.host_read_ended(&ended);
+                    return false;
+                }
+                let ended = self.dies.read_crossed(read, sight, &mut self.clock);
+                self.hear_dies();
+                self.die_ended(Some(ended));
+                true
+            }
+        }
+    }
+
+    /// Something else happens at a die.
+    pub(super) fn die_event(&mut self, event: DieEvent) {
+        let ended = self.dies.event(event, self.sight(), &mut self.clock);
+        self.hear_dies();
+        self.die_ended(ended);
+    }
+
+    /// Something has ended at a die.
+    fn die_ended(&mut self, ended: Option<Ended>) {
+        match ended {
+            None => return,
+            Some(Ended::Row { read, owner }) => {
+                let ReadFor::Batch(batch) = owner else { unreachable!("batches have rows") };
+                let pages = self.mover.pages_of_row(&batch, &self.ftl, &self.flash);
+                let longer_ns = self.retries_of_batch(&batch);
+                let row = batch.row();
+                return self.dies.read_on(read, row, (pages, longer_ns), &mut self.clock);
+            }
+            Some(Ended::Read { die, owner, spent, operation }) => {
+                self.record(die, operation);
+                if let ReadFor::Aged { slot, retry_ns, rebuild_ns, .. } = owner {
+                    let (retry, repair) = (retry_ns.into(), rebuild_ns.into());
+                    return self.aged_read_ended(slot, die, spent, Longer { retry, repair });
+                }
+                self.due.push(Due::Run(die));
+                match owner {
+                    ReadFor::Batch(batch) => self.batch_read(&batch, die),
+                    ReadFor::Patrol => {}
+                    ReadFor::Map(page) => self.map_read(page),
+                    ReadFor::Request { slot, .. } | ReadFor::Aged { slot, .. } => {
+                        self.row_read(slot, spent);
+                    }
+                }
+            }
+            Some(Ended::Task { die, job, operation }) => {
+                self.record(die, operation);
+                self.due.push(Due::Run(die));
+                match job {
+                    Job::Program { group, .. } => self.pass_done(group, die),
+                    Job::Erase(number) => {
+                        if let Some(job) = self.mover.die_erased(number) {
+                            self.erased(job);
+                        }
+                    }
+                    // It may be the last that a burst has waited for.
+                    Job::Parity { .. } | Job::Map => {
+                        self.then(&[Due::AdmitIfStuck, Due::EndIdleBurst]);
+                    }
+                    Job::Own => self.answers.push(Answer::Own(Unit(die))),
+                }
+            }
+        }
+        self.work_off();
+    }
+
+    /// A read of the host is done at a die, which goes on before an answer takes the link.
+    #[inline]
+    fn host_read_ended(&mut self, ended: &HostRead) {
+        debug_assert!(self.due.is_empty() && self.answers.is_empty(), "it is all of the event");
+        let HostRead { die, slot, spent, started } = *ended;
+        if self.recorder.is_some() {
+            let finished = Finished { started, cell_ns: 0, bus_ns: spent.bus };
+            self.record(die, Operation { word: Word::Read, finished });
+        }
+        let is_last = self.front.last_read_done(slot, spent);
+        self.dies.run(die, self.sight(), &mut self.clock);
+        self.hear_dies();
+        if is_last {
+            self.front.answer_alone(slot, Status::Ok, HeldFor::default(), &mut self.clock);
+            self.pump_unless_at_rest();
+        }
+    }
+
+    /// A read that a write waits for is done.
+    fn row_read(&mut self, slot: Slot, spent: Spent) {
+        self.front.read_done(slot, spent);
+        if self.front.expects_nothing(slot) {
+            self.join(slot);
+        }
+    }
+
+    /// A pass of a group is done.
+    fn pass_done(&mut self, group: u32, die: u32) {
+        let done = self.cache.pass_done(group, &mut self.ftl, &mut self.flash);
+        let Some(done) = done else { return };
+        if done.has_copies {
+            self.then(&[Due::CleanAll, Due::AdmitIfStuck, Due::EndIdleBurst]);
+        }
+        if done.is_hosts {
+            self.dies.count_served(die, done.pages);
+            self.due.push(Due::Admit);
+        }
+        // An erasure may wait for what supersedes the victim's pages as well as for their copies.
+        self.due.push(Due::Erasures);
+        if self.cache.is_awaited() {
+            self.due.push(Due::Settle);
+        }
+    }
+
+    /// Notes an operation of a die, if that was asked for.
+    fn record(&mut self, die: u32, Operation { word, finished }: Operation) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(die, word, finished, self.clock.now);
+        }
+    }
+
+    // ---- other events ---------------------------------------------------------------------------
+
+    /// A group has had its time to fill.
+    pub(super) fn lingered(&mut self, group: u32) {
+        self.cache.lingered(&mut self.ftl, group, &mut self.clock);
+        self.give_jobs();
+    }
+
+    /// The write buffer may let in more.
+    pub(super) fn meter_opens(&mut self) {
+        self.cache.meter_opens();
+        self.take_turn();
+        self.work_off();
+    }
+
+    /// Writes a page of the drive's own on a die.
+    pub(super) fn write_own_on_die(&mut self, die: u32) {
+        self.give(die, Job::Own, false);
+        self.due.push(Due::EndIdleBurst);
+        self.work_off();
+    }
+
+    /// Writes pages anew that lie where a power cut may have harmed them, as far as there is room; how many.
+    /// An answer to the drive itself says that they are programmed.
+    pub(super) fn restore_buffered(&mut self, lpns: &[Lpn]) -> u32 {
+        self.cache.begin(&mut self.ftl, &mut self.flash);
+        let mut count = 0;
+        for lpn in lpns {
+            let domains = (0..self.ftl.geometry().domains).map(Domain);
+            let stream = self.ftl.stream_of_copy(*lpn);
+            let room = |domain: &Domain| {
+                // Where cleaning continues with the rest of a group.
+                let left = self.ftl.left_on(*domain, stream) > 0;
+                (left, self.ftl.free_blocks(*domain))
+            };
+            let Some(best) = domains.max_by_key(room).filter(|it| room(it) > (false, 0)) else {
+                continue;
+            };
+            let was = self.ftl.lookup(*lpn);
+            let is_lost = was.is_some_and(|ppn| self.flash.is_lost(ppn));
+            self.put((best, stream, Class::Copies), *lpn);
+            if is_lost {
+                self.poison(*lpn);
+            }
+            count += 1;
+        }
+        if count > 0 {
+            for domain in (0..self.ftl.geometry().domains).map(Domain) {
+                self.cache.pad_copies(&mut self.ftl, domain, &mut self.clock);
+                self.give_jobs();
+            }
+            self.cache.await_durable(Waiter::Restores);
+        }
+        count
+    }
+}

@@ -1,0 +1,39 @@
+//! Writes that wait because the drive is too hot.
+
+use crate::Ssd;
+use crate::cache::Reason;
+use crate::clock::Event;
+use crate::due::Due;
+
+impl Ssd {
+    /// Whether writes wait because of heat; an event then comes when they are looked at again.
+    pub fn is_too_hot(&mut self) -> bool {
+        let now = self.clock.now;
+        if self.thermal.as_ref().is_some_and(|thermal| thermal.is_due(now)) {
+            let joules = self.joules_at(now);
+            if let Some(thermal) = &mut self.thermal {
+                thermal.look(now, joules);
+            }
+        }
+        let pages = self.ftl.counters.host_programs;
+        let Some(thermal) = &mut self.thermal else { return false };
+        let Some(at) = thermal.holds(now, pages) else { return false };
+        if thermal.calls() {
+            self.clock.call(at.max(now + 1), Event::Heat);
+        }
+        self.cache.hold(Some(Reason::Room), now);
+        true
+    }
+
+    /// It is time to look again.
+    pub fn cooled(&mut self) {
+        if let Some(thermal) = &mut self.thermal {
+            thermal.was_called();
+        }
+        // Nothing waits for it, if nothing does.
+        if self.cache.backlog() > 0 {
+            self.due.push(Due::Admit);
+        }
+        self.work_off();
+    }
+}

@@ -1,0 +1,132 @@
+//! Requests on a drive whose memory does not hold all of the map: what they look up is read before anything else.
+
+use crate::Ssd;
+use crate::cache::MapReads;
+use crate::clock::Event;
+use crate::device::kit::slots::Slot;
+use crate::die::{Job, Row};
+use crate::front;
+use crate::ftl::Found;
+use crate::ftl::planted::Slip;
+use crate::ids::Unit;
+use engine::{Op, Request};
+
+impl Ssd {
+    fn map_reads(&mut self) -> &mut MapReads {
+        self.map.as_mut().expect("the drive has a map cache")
+    }
+
+    /// The controller has processed a read or write: it begins when all that it looks up in the map is there.
+    pub fn begin_mapped(&mut self, slot: Slot, request: &Request) {
+        let pages = front::touched(self.ftl.geometry(), request);
+        let reads = self.map.as_mut().expect("the drive has a map cache");
+        let (cache, counters) = self.ftl.map_cache().expect("the drive has a map cache");
+        cache.keep_time(true);
+        let mut misses = reads.lend_misses();
+        let (mut waits, mut is_far) = (0, false);
+        for page in cache.pages_of(&pages) {
+            let found = cache.look_up(page, request.op == Op::Write, counters);
+            if Slip::MissIsFree.is_planted() {
+                continue;
+            }
+            if reads.joins(page.0, slot) {
+                counters.map_joins += 1;
+                waits += 1;
+            } else if found == Found::Missing {
+                reads.ask(page.0, slot);
+                misses.push(page.0);
+                waits += 1;
+            } else {
+                is_far |= found == Found::Far;
+            }
+        }
+        let host_ns = reads.host_ns();
+        if is_far {
+            reads.delay(slot);
+            waits += 1;
+        }
+        if waits > 0 {
+            self.front.await_map(slot, waits, self.clock.now);
+        }
+        if is_far {
+            self.clock.call(self.clock.now + host_ns, Event::MapLookedUp);
+        }
+        self.do_map_work();
+        for page in &misses {
+            self.read_map(*page);
+        }
+        self.map_reads().return_misses(misses);
+        if waits == 0 {
+            self.begin_looked_up(slot, request);
+        }
+    }
+
+    /// What a request looked up is there.
+    fn begin_looked_up(&mut self, slot: Slot, request: &Request) {
+        if !self.is_buffered {
+            self.begin_on_units(slot, request);
+        } else if self.flash.media().is_some() {
+            self.begin_aged(slot, request);
+        } else {
+            self.begin_buffered(slot, request);
+        }
+    }
+
+    /// One page less is missing for a request.
+    fn map_came(&mut self, slot: Slot) {
+        if let Some(request) = self.front.map_came(slot, self.clock.now) {
+            self.begin_looked_up(slot, &request);
+        }
+    }
+
+    /// A look-up in memory of the host has ended.
+    pub fn map_looked_up(&mut self) {
+        if let Some(slot) = self.map_reads().next_delayed() {
+            self.map_came(slot);
+        }
+        self.work_off();
+    }
+
+    /// A page of the map has been read.
+    pub fn map_read(&mut self, page: u32) {
+        for slot in self.map_reads().came(page) {
+            self.map_came(slot);
+        }
+    }
+
+    /// What cleaning, trims and pages that left the cache have to do with the flash.
+    fn do_map_work(&mut self) {
+        let Some((cache, _)) = self.ftl.map_cache() else { return };
+        let work = cache.take_work();
+        for page in work.reads {
+            self.read_map(page);
+            if let Some((_, counters)) = self.ftl.map_cache() {
+                // It was counted when cleaning moved the page.
+                counters.map_reads -= 1;
+            }
+        }
+        for _ in 0..work.programs {
+            self.program_map();
+        }
+    }
+
+    fn read_map(&mut self, page: u32) {
+        self.ftl.counters.map_reads += 1;
+        let (Unit(place), plane) = self.map_reads().place(page);
+        if !self.is_buffered {
+            return self.read_map_on_unit(Unit(place), page);
+        }
+        let row = Row::of_map(page, (place, plane), self.dies.costs());
+        self.dies.read(&row, self.sight(), &mut self.clock);
+        self.hear_dies();
+    }
+
+    fn program_map(&mut self) {
+        let Unit(place) = self.map_reads().next_place();
+        if !self.is_buffered {
+            return self.program_map_on_unit(Unit(place));
+        }
+        self.dies.give(place, Job::Map, false, self.sight(), &mut self.clock);
+        self.hear_dies();
+    }
+}

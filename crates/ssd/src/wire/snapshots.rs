@@ -1,0 +1,94 @@
+//! Requests on a drive that keeps snapshots.
+//!
+//! A snapshot has what has its place in the flash at the instant at which it is made, be that programmed or not. A page
+//! of a write that waits for its unit, or for room in the write buffer, gets its place later: of it the snapshot has
+//! what was there before, and before it gets its place the page that it supersedes is kept. So of a write that is not
+//! answered yet a snapshot may have some pages and not the others; of one that is answered it has all.
+
+use crate::config::Order;
+use crate::device::kit::slots::Slot;
+use crate::ids::Lpn;
+use crate::page::{Owner, PageDone, PageRequest, Spent};
+use crate::{Ssd, front};
+use engine::{Op, Request, Status};
+
+impl Ssd {
+    /// The controller has processed a read or write: a snapshot may be due before or ordered with it, and what a queue
+    /// reads may be one.
+    pub fn begin_kept(&mut self, slot: Slot, request: &Request) {
+        self.snapshot_before(request);
+        match (self.snapshot_read_by(request), self.is_buffered) {
+            (None, false) => self.begin_on_units(slot, request),
+            (None, true) => self.begin_buffered(slot, request),
+            (Some(back), false) => self.read_snapshot_on_units(slot, request, back),
+            (Some(back), true) => {
+                self.cache.begin(&mut self.ftl, &mut self.flash);
+                self.front.expect(slot, 0);
+                self.begin_row_reads(slot, request, |ftl, lpn| ftl.page_of_snapshot(back, lpn));
+            }
+        }
+    }
+
+    fn read_snapshot_on_units(&mut self, slot: Slot, request: &Request, back: u32) {
+        let pages = front::touched(self.ftl.geometry(), request);
+        self.front.expect(slot, (pages.end - pages.start) as u32);
+        for page in pages.map(Lpn) {
+            let asked = front::page_request(self.ftl.geometry(), request, page, Owner::Host(slot));
+            let done = if let Some(lpn) = self.ftl.page_of_snapshot(back, page) {
+                self.accept(&PageRequest { lpn, ..asked })
+            } else {
+                self.ftl.counters.unmapped_reads += u64::from(asked.touched.1);
+                let spent = Some(Spent::default());
+                Some(PageDone { owner: asked.owner, status: Status::Ok, spent })
+            };
+            if let Some(done) = done {
+                self.front.page_done(&done, &mut self.clock);
+            }
+        }
+        self.serve_offered();
+    }
+
+    /// What a read or write orders, and what is due before it.
+    pub fn snapshot_before(&mut self, request: &Request) {
+        let order = self.config.snapshots.orders.of(request.handle);
+        let bytes = if request.op == Op::Write { request.bytes() } else { 0 };
+        match order {
+            Some(Order::Drop) => self.ftl.drop_oldest_snapshot(),
+            Some(Order::DropAll) => self.ftl.drop_snapshots(),
+            Some(Order::Make) | None => {}
+        }
+        self.ftl.snapshot_before(bytes, order == Some(Order::Make));
+    }
+
+    /// Which snapshot a request reads, if it reads one.
+    fn snapshot_read_by(&self, request: &Request) -> Option<u32> {
+        let keys = &self.config.snapshots;
+        let reads = request.op == Op::Read && keys.queue == Some(request.queue.into());
+        reads.then_some(keys.back)
+    }
+
+    /// Does at once what [`begin_kept`](Ssd::begin_kept) does in time.
+    pub fn serve_kept_untimed(&mut self, request: &Request) -> Status {
+        self.snapshot_before(request);
+        let back = self.snapshot_read_by(request);
+        let mut status = Status::Ok;
+        for page in front::touched(self.ftl.geometry(), request).map(Lpn) {
+            let asked = front::page_request(self.ftl.geometry(), request, page, Owner::Nobody);
+            let lpn = back.map_or(Some(page), |back| self.ftl.page_of_snapshot(back, page));
+            let Some(lpn) = lpn else {
+                self.ftl.counters.unmapped_reads += u64::from(asked.touched.1);
+                continue;
+            };
+            let asked = PageRequest { lpn, ..asked };
+            status = status.and(self.ftl.serve_untimed(&mut self.flash, &asked));
+        }
+        if request.op == Op::Write && request.fua {
+            self.ftl.flush_untimed(&mut self.flash);
+        }
+        status
+    }
+}
+
+#[cfg(test)]
+#[path = "snapshots_tests.rs"]
+mod tests;

@@ -1,0 +1,586 @@
+//! The flash under the zones: each zone is a block of each plane of its dies, programmed from its beginning to its
+//! end by groups. There is nothing to map, nothing to clean and no spare. It is told up to where a zone is to be
+//! programmed, and says what has ended.
+
+use crate::clock::{Clock, DieEvent};
+use crate::device::kit::slots::{Slot, Slots};
+use crate::die::{Dies, Ended, Job, Place, ReadFor, Rows, Sight};
+use crate::ids::Block;
+use crate::page::Spent;
+use crate::shape::Groups;
+use engine::{Random, SECTOR_BYTES, Time, Xoshiro256};
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
+
+/// Programs of padding that a die is given at a time: one in its cells, and one on its way.
+const PADS_AT_ONCE: u32 = 2;
+
+/// What a program is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Data,
+    Parity,
+    Pad,
+    /// A copy of what a group has so far, because a flush of a volatile buffer wants it in the flash.
+    Journal,
+}
+
+/// A program that a die was given.
+#[derive(Debug, Clone, Copy)]
+struct Program {
+    zone: u32,
+    /// Of the zone: it has been reset as often.
+    generation: u32,
+    group: u64,
+    /// Sectors of the buffer that it frees.
+    sectors: u64,
+    kind: Kind,
+    /// In the order of all programs.
+    number: u64,
+}
+
+/// What is programmed of a zone.
+#[derive(Debug, Clone, Default)]
+struct Stream {
+    generation: u32,
+    /// Sectors that have been taken up.
+    taken: u64,
+    /// Groups that are programmed: all before the first, and of those from there on.
+    first: u64,
+    done: VecDeque<bool>,
+    /// Programs and erases that have not ended; padding that is still to be given, by die.
+    under_way: u32,
+    pads: Vec<u32>,
+    /// It has to be erased before it is programmed; and how often it was.
+    is_used: bool,
+    erases: u32,
+    erasing: u32,
+    /// No group of it waits in the buffer to become whole.
+    is_sealed: bool,
+    /// Up to where it is in the flash for a flush.
+    durable: u64,
+}
+
+/// Something has happened to the flash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// A read is done, and where its time went.
+    Read {
+        slot: Slot,
+        spent: Spent,
+    },
+    /// The buffer has more room, or a program has ended.
+    Programmed,
+    /// Nothing is under way in a zone.
+    Quiet(u32),
+    /// A program, or an erase, of a zone has failed.
+    ProgramFailed(u32),
+    EraseFailed(u32),
+}
+
+/// What the flash has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    pub data_groups: u64,
+    pub parity_groups: u64,
+    pub pad_groups: u64,
+    pub journal_groups: u64,
+    pub erases: u64,
+    pub page_reads: u64,
+    pub suspensions: u64,
+}
+
+/// How zones lie on the flash.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout {
+    pub groups: Groups,
+    pub group_sectors: u64,
+    /// Sectors of a zone.
+    pub capacity: u64,
+    pub blocks: u32,
+    pub rated: u32,
+    pub failures: f64,
+}
+
+impl Layout {
+    /// The die of a zone that has this number among its dies.
+    fn die(&self, zone: u32, local: u32) -> u32 {
+        let width = self.groups.width;
+        let sets = self.groups.dies / width;
+        zone % sets * width + (local + zone / sets) % width
+    }
+
+    /// The die of a group, and that of the parity which follows it.
+    fn place(&self, zone: u32, group: u64) -> (u32, Option<u32>) {
+        let place = self.groups.place(0, group as u32);
+        let is_last = group + 1 == self.capacity.div_ceil(self.group_sectors);
+        let ends = is_last && self.groups.parity_of > 0;
+        let parity = place.parity.or_else(|| ends.then(|| (place.die + 1) % self.groups.width));
+        (self.die(zone, place.die), parity.map(|local| self.die(zone, local)))
+    }
+}
+
+/// The flash.
+#[derive(Debug, Clone)]
+pub(super) struct Media {
+    layout: Layout,
+    dies: Dies,
+    streams: Vec<Stream>,
+    programs: Slots<Program>,
+    /// Numbers of those that are of data or journals.
+    outstanding: BTreeSet<u64>,
+    given: u64,
+    /// Sectors of the buffer that hold data which is not programmed.
+    held: u64,
+    random: Xoshiro256,
+    work: Work,
+    told: Vec<Told>,
+}
+
+impl Media {
+    pub fn new(layout: Layout, dies: Dies, zones: u32, random: Xoshiro256) -> Media {
+        Media {
+            layout,
+            dies,
+            streams: memory::filled(Stream::default(), zones as usize),
+            programs: Slots::new(),
+            outstanding: BTreeSet::new(),
+            given: 0,
+            held: 0,
+            random,
+            work: Work::default(),
+            told: Vec::new(),
+        }
+    }
+
+    /// The first zones are full.
+    pub fn fill(&mut self, zones: u32) {
+        let Layout { capacity, group_sectors, .. } = self.layout;
+        for stream in &mut self.streams[..zones as usize] {
+            (stream.taken, stream.first) = (capacity, capacity.div_ceil(group_sectors));
+            (stream.is_used, stream.is_sealed, stream.durable) = (true, true, capacity);
+        }
+    }
+
+    // ---- asked -----------------------------------------------------------------------------------
+
+    /// Sectors that the buffer holds for the flash.
+    pub fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// Up to where a zone has been taken up, and how often it was reset.
+    pub fn taken(&self, zone: u32) -> (u64, u32) {
+        let stream = &self.streams[zone as usize];
+        (stream.taken, stream.generation)
+    }
+
+    /// Whether nothing is under way in a zone.
+    pub fn is_quiet(&self, zone: u32) -> bool {
+        let stream = &self.streams[zone as usize];
+        stream.under_way == 0 && stream.pads.iter().all(|pads| *pads == 0)
+    }
+
+    /// The number of the next program: what was given before is what a flush waits for.
+    pub fn next_program(&self) -> u64 {
+        self.given
+    }
+
+    /// Whether every program before a number has ended.
+    pub fn has_done(&self, number: u64) -> bool {
+        self.outstanding.first().is_none_or(|first| *first >= number)
+    }
+
+    /// What the flash did.
+    pub fn work(&self) -> Work {
+        self.work
+    }
+
+    /// The share of its time that each die was busy.
+    pub fn busy(&self, from: &[Time], time: Time, end: Time) -> Vec<f64> {
+        let all = self.busy_ns(end);
+        let since = |(die, busy): (usize, &Time)| busy - from.get(die).copied().unwrap_or(0);
+        let shares = all.iter().enumerate().map(since);
+        shares.map(|ns| if time > 0 { ns as f64 / time as f64 } else { 0.0 }).collect()
+    }
+
+    /// How long each die was busy up to `end`.
+    pub fn busy_ns(&self, end: Time) -> Vec<Time> {
+        self.dies.accounts(end).iter().map(|account| account.busy_ns).collect()
+    }
+
+    /// Counts begin anew.
+    pub fn reset_work(&mut self) {
+        self.work = Work::default();
+        self.dies.reset_effort();
+    }
+
+    /// What has happened since this was asked.
+    pub fn take_told(&mut self) -> Vec<Told> {
+        std::mem::take(&mut self.told)
+    }
+
+    // ---- told ------------------------------------------------------------------------------------
+
+    /// Something happens at a die.
+    pub fn event(&mut self, event: DieEvent, sight: Sight, clock: &mut Clock) {
+        match self.dies.event(event, sight, clock) {
+            None | Some(Ended::Row { .. }) => {}
+            Some(Ended::Read { die, owner, spent, .. }) => {
+                if let ReadFor::Request { slot, .. } = owner {
+                    debug_assert_eq!(spent.cleaning, 0, "nothing is cleaned");
+                    self.told.push(Told::Read { slot, spent });
+                }
+                self.dies.run(die, sight, clock);
+            }
+            Some(Ended::Task { die, job, .. }) => {
+                match job {
+                    Job::Erase(zone) => self.erased(zone),
+                    Job::Program { group, .. } => self.programmed(group, die, sight, clock),
+                    Job::Parity { .. } | Job::Own | Job::Map => unreachable!("they are not given"),
+                }
+                self.dies.run(die, sight, clock);
+            }
+        }
+        self.hear();
+    }
+
+    /// What is on its way into a die is of no interest here.
+    fn hear(&mut self) {
+        while self.dies.take_begun().is_some() {}
+        self.work.suspensions += self.dies.take_suspensions();
+    }
+
+    /// Takes up a zone further, and programs what is a whole group then; at the end of the zone the rest as well.
+    pub fn take(&mut self, zone: u32, to: u64, end: u64, sight: Sight, clock: &mut Clock) {
+        let size = self.layout.group_sectors;
+        self.erase_before_use(zone, sight, clock);
+        let stream = &mut self.streams[zone as usize];
+        let from = stream.taken;
+        stream.taken = to;
+        stream.is_sealed |= to == end;
+        self.held += to - from;
+        let whole = if to == end { to.div_ceil(size) } else { to / size };
+        for group in from / size..whole {
+            let sectors = to.min((group + 1) * size) - group * size;
+            self.program_group(zone, group, sectors, sight, clock);
+        }
+    }
+
+    /// What a zone has of a group is programmed with padding, and all that follows up to its end is padding.
+    pub fn pad(&mut self, zone: u32, end: u64, sight: Sight, clock: &mut Clock) {
+        let size = self.layout.group_sectors;
+        self.erase_before_use(zone, sight, clock);
+        let stream = &mut self.streams[zone as usize];
+        let taken = stream.taken;
+        let rest = taken % size;
+        if rest > 0 && !std::mem::replace(&mut stream.is_sealed, true) {
+            self.program_group(zone, taken / size, rest, sight, clock);
+        }
+        let mut pads = memory::zeroed(self.layout.groups.dies as usize);
+        for group in taken.div_ceil(size)..end.div_ceil(size) {
+            let (die, parity) = self.layout.place(zone, group);
+            pads[die as usize] += 1;
+            if let Some(parity) = parity {
+                pads[parity as usize] += 1;
+            }
+        }
+        self.streams[zone as usize].pads = pads;
+        for die in 0..self.layout.groups.dies {
+            for _ in 0..PADS_AT_ONCE {
+                self.pad_die(zone, die, sight, clock);
+            }
+        }
+        if self.is_quiet(zone) {
+            self.told.push(Told::Quiet(zone));
+        }
+    }
+
+    /// A zone is reset: what it has in the buffer is worthless.
+    pub fn reset(&mut self, zone: u32) {
+        let size = self.layout.group_sectors;
+        let stream = &mut self.streams[zone as usize];
+        self.held -= if stream.is_sealed { 0 } else { stream.taken % size };
+        stream.generation += 1;
+        stream.is_used |= stream.taken > 0;
+        (stream.taken, stream.first, stream.durable, stream.is_sealed) = (0, 0, 0, false);
+        stream.done.clear();
+        stream.pads.clear();
+        stream.under_way = stream.erasing;
+    }
+
+    /// A zone takes no more: what it has in the buffer cannot be programmed.
+    pub fn give_up(&mut self, zone: u32) {
+        let size = self.layout.group_sectors;
+        let stream = &mut self.streams[zone as usize];
+        if !std::mem::replace(&mut stream.is_sealed, true) {
+            self.held -= stream.taken % size;
+            stream.taken -= stream.taken % size;
+        }
+        stream.pads.clear();
+    }
+
+    /// Erases a zone if it has been programmed.
+    pub fn erase(&mut self, zone: u32, sight: Sight, clock: &mut Clock) {
+        let stream = &mut self.streams[zone as usize];
+        if !std::mem::take(&mut stream.is_used) {
+            return;
+        }
+        stream.erases += 1;
+        let count = self.layout.groups.width * self.layout.blocks;
+        stream.under_way += count;
+        stream.erasing += count;
+        self.work.erases += u64::from(count);
+        for local in 0..self.layout.groups.width {
+            let die = self.layout.die(zone, local);
+            for _ in 0..self.layout.blocks {
+                self.dies.give(die, Job::Erase(zone), false, sight, clock);
+            }
+        }
+        self.hear();
+    }
+
+    fn erase_before_use(&mut self, zone: u32, sight: Sight, clock: &mut Clock) {
+        if self.streams[zone as usize].taken == 0 {
+            self.erase(zone, sight, clock);
+        }
+    }
+
+    // ---- programs --------------------------------------------------------------------------------
+
+    fn program_group(
+        &mut self,
+        zone: u32,
+        group: u64,
+        sectors: u64,
+        sight: Sight,
+        clock: &mut Clock,
+    ) {
+        let (die, parity) = self.layout.place(zone, group);
+        self.give(die, (zone, group, sectors), Kind::Data, sight, clock);
+        if let Some(parity) = parity {
+            self.give(parity, (zone, group, 0), Kind::Parity, sight, clock);
+        }
+    }
+
+    fn give(
+        &mut self,
+        die: u32,
+        (zone, group, sectors): (u32, u64, u64),
+        kind: Kind,
+        sight: Sight,
+        clock: &mut Clock,
+    ) {
+        let number = self.given;
+        self.given += 1;
+        if kind != Kind::Pad {
+            self.outstanding.insert(number);
+        }
+        let stream = &mut self.streams[zone as usize];
+        stream.under_way += 1;
+        let generation = stream.generation;
+        let program = Program { zone, generation, group, sectors, kind, number };
+        let group = self.programs.insert(program);
+        let job = Job::Program { group, last: true, slc: false };
+        self.dies.give(die, job, false, sight, clock);
+        self.hear();
+    }
+
+    fn pad_die(&mut self, zone: u32, die: u32, sight: Sight, clock: &mut Clock) {
+        let pads = self.streams[zone as usize].pads.get_mut(die as usize);
+        let Some(left) = pads.filter(|left| **left > 0) else { return };
+        *left -= 1;
+        self.give(die, (zone, 0, 0), Kind::Pad, sight, clock);
+    }
+
+    fn programmed(&mut self, slot: u32, die: u32, sight: Sight, clock: &mut Clock) {
+        let Program { zone, generation, group, sectors, kind, number } = self.programs.remove(slot);
+        self.held -= sectors;
+        self.outstanding.remove(&number);
+        *match kind {
+            Kind::Data => &mut self.work.data_groups,
+            Kind::Parity => &mut self.work.parity_groups,
+            Kind::Pad => &mut self.work.pad_groups,
+            Kind::Journal => &mut self.work.journal_groups,
+        } += 1;
+        self.told.push(Told::Programmed);
+        let stream = &mut self.streams[zone as usize];
+        if stream.generation != generation {
+            return;
+        }
+        stream.under_way -= 1;
+        if kind == Kind::Data {
+            stream.note_done(group);
+        }
+        if kind == Kind::Pad {
+            self.pad_die(zone, die, sight, clock);
+        }
+        let failures = self.layout.failures;
+        if failures > 0.0 && self.random.unit() < failures {
+            self.told.push(Told::ProgramFailed(zone));
+        }
+        if self.is_quiet(zone) {
+            self.told.push(Told::Quiet(zone));
+        }
+    }
+
+    fn erased(&mut self, zone: u32) {
+        let stream = &mut self.streams[zone as usize];
+        stream.under_way -= 1;
+        stream.erasing -= 1;
+        if stream.erasing == 0 && stream.erases > self.layout.rated {
+            self.told.push(Told::EraseFailed(zone));
+        }
+        if self.is_quiet(zone) {
+            self.told.push(Told::Quiet(zone));
+        }
+    }
+
+    // ---- reads -----------------------------------------------------------------------------------
+
+    /// A request reads sectors of a zone: from the dies, what is programmed. How many reads that are.
+    pub fn read(
+        &mut self,
+        slot: Slot,
+        (zone, sectors): (u32, Range<u64>),
+        sight: Sight,
+        clock: &mut Clock,
+    ) -> u32 {
+        let Layout { groups, group_sectors: size, .. } = self.layout;
+        let unit_sectors = u64::from(groups.unit_bytes) / SECTOR_BYTES;
+        let owner = |pages| ReadFor::Request { slot, pages, reads: true };
+        let mut rows = Rows::new(groups, u32::MAX);
+        let mut count = 0;
+        let mut found = Vec::new();
+        let units = sectors.start / unit_sectors..sectors.end.div_ceil(unit_sectors);
+        for first in units.map(|unit| unit * unit_sectors) {
+            let group = first / size;
+            if !self.streams[zone as usize].is_done(group) {
+                continue;
+            }
+            let (from, to) = (sectors.start.max(first), sectors.end.min(first + unit_sectors));
+            let part = ((from - first) * SECTOR_BYTES, (to - from) * SECTOR_BYTES);
+            let unit = (first % size / unit_sectors) as u32;
+            let place = Place { block: Block(zone), group: group as u32, unit, slc: false };
+            let part = (part.0 as u32, part.1 as u32);
+            found.extend(rows.add(place, part, owner, self.dies.costs()));
+            self.work.page_reads += 1;
+        }
+        found.extend(rows.finish(owner, self.dies.costs()));
+        for row in found {
+            count += 1;
+            let row = row.on(|local| self.layout.die(zone, local));
+            self.dies.read(&row, sight, clock);
+        }
+        self.hear();
+        count
+    }
+
+    // ---- flushes and power cuts of a volatile buffer ---------------------------------------------
+
+    /// A flush: what zones have of a group is programmed elsewhere as well. Up to where each zone is then in the
+    /// flash, once the programs have ended.
+    pub fn journal(&mut self, sight: Sight, clock: &mut Clock) -> Vec<(u32, u32, u64)> {
+        let size = self.layout.group_sectors;
+        let mut noted = Vec::new();
+        for zone in 0..self.streams.len() as u32 {
+            let Stream { taken, durable, generation, is_sealed, .. } = self.streams[zone as usize];
+            if taken == durable {
+                continue;
+            }
+            noted.push((zone, generation, taken));
+            if taken % size > 0 && !is_sealed {
+                let (die, _) = self.layout.place(zone, taken / size);
+                self.give(die, (zone, taken / size, 0), Kind::Journal, sight, clock);
+            }
+        }
+        noted
+    }
+
+    /// A flush has ended.
+    pub fn has_flushed(&mut self, noted: &[(u32, u32, u64)]) {
+        for (zone, generation, taken) in noted {
+            let stream = &mut self.streams[*zone as usize];
+            if stream.generation == *generation {
+                stream.durable = stream.durable.max(*taken);
+            }
+        }
+    }
+
+    /// The power goes. Of each zone: up to where it has kept what was taken up to there, and whether a program of it
+    /// was torn. What is `protected` is programmed while the power goes.
+    pub fn lose_power(&mut self, protected: bool, now: Time) -> Vec<(u64, bool)> {
+        let size = self.layout.group_sectors;
+        self.dies.lose_power(now);
+        let kept = self.streams.iter_mut().map(|stream| {
+            let is_torn = !protected && stream.under_way > stream.erasing;
+            let pointer = if protected {
+                stream.taken
+            } else {
+                stream.durable.max(stream.first * size).min(stream.taken)
+            };
+            (pointer, is_torn)
+        });
+        let kept: Vec<_> = kept.collect();
+        self.programs = Slots::new();
+        self.outstanding.clear();
+        self.held = 0;
+        for (stream, (pointer, is_torn)) in self.streams.iter_mut().zip(&kept) {
+            stream.is_sealed |= is_torn;
+            (stream.taken, stream.durable) = (*pointer, *pointer);
+            stream.is_used |= stream.erasing > 0;
+            stream.first = if stream.is_sealed { pointer.div_ceil(size) } else { pointer / size };
+            self.held += if stream.is_sealed { 0 } else { pointer % size };
+            stream.done.clear();
+            stream.pads.clear();
+            (stream.under_way, stream.erasing) = (0, 0);
+        }
+        kept
+    }
+
+    /// Takes up a zone to there without time, which its protected buffer holds when the power goes.
+    pub fn take_at_once(&mut self, zone: u32, to: u64, is_whole: bool) {
+        let stream = &mut self.streams[zone as usize];
+        stream.taken = stream.taken.max(to);
+        stream.is_sealed |= is_whole && stream.taken > 0;
+    }
+
+    // ---- checked ---------------------------------------------------------------------------------
+
+    /// Checks that the buffer holds what zones have taken up and not programmed.
+    ///
+    /// # Errors
+    /// What does not hold.
+    pub fn audit(&self) -> Result<(), String> {
+        let programs: u64 =
+            self.programs.taken().into_iter().map(|slot| self.programs[slot].sectors).sum();
+        if programs > self.held {
+            return Err(format!("programs of {programs} sectors, of {} in the buffer", self.held));
+        }
+        for (zone, stream) in self.streams.iter().enumerate() {
+            if stream.first * self.layout.group_sectors > stream.taken + self.layout.group_sectors {
+                return Err(format!("zone {zone}: more is programmed than was taken up"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Stream {
+    fn note_done(&mut self, group: u64) {
+        let place = (group - self.first) as usize;
+        if place >= self.done.len() {
+            self.done.resize(place + 1, false);
+        }
+        self.done[place] = true;
+        while self.done.front() == Some(&true) {
+            self.done.pop_front();
+            self.first += 1;
+        }
+    }
+
+    fn is_done(&self, group: u64) -> bool {
+        let ahead = |place| self.done.get(place as usize).copied().unwrap_or(false);
+        group.checked_sub(self.first).is_none_or(ahead)
+    }
+}
