@@ -4,6 +4,8 @@ use super::Geometry;
 use super::check::SCALE;
 use crate::config::SsdConfig;
 use crate::device::kit::memory::MOST_MEMORY;
+use crate::ids::{Lpn, PoolId};
+use crate::numbers;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size};
 
