@@ -1,6 +1,6 @@
 //! The section `wear.lifetime` of the results: the estimate of the drive, where the run is long enough for one.
 //!
-//! The drive computes it (`devices/src/ssd/report/lifetime.rs`); here it is decided whether it may be stated. A
+//! The drive computes it (`ssd/src/report/lifetime.rs`); here it is decided whether it may be stated. A
 //! figure that depends on the length of the run is none, so it takes enough erasures, and write
 //! amplification that was the same all along: batches of the run tell its error, as does what cleaning
 //! owes at its end. And it takes a load that has gone round what it covers ([`Reached`]): blocks of addresses
