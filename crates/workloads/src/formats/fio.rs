@@ -32,6 +32,8 @@ pub const FORMAT: Format = Format {
     )
 };
 
+/// fio discards shorter waits.
+const SHORTEST_WAIT_US: u64 = 100;
 const LINE: &str = "a file, an action (add, open, close, read, write, trim, sync, datasync, wait) \
      and for requests offset and length in bytes; in version 3 a time before them";
 const LINE_V1: &str = "rw, offset, length: 0 for a read or 1 for a write, and bytes";
@@ -97,8 +99,13 @@ impl LineParser for Parser {
             b"trim" => Op::Trim,
             b"sync" | b"datasync" => Op::Flush,
             b"wait" if self.version == 2 => {
-                let wait = WAIT.u64(offset)?.checked_mul(US);
+                // As in fio, which says so in its manual.
+                let wait = WAIT.u64(offset)?;
+                if wait < SHORTEST_WAIT_US {
+                    return Ok(Line::Skip("waits_below_100_us"));
+                }
                 self.now = wait
+                    .checked_mul(US)
                     .and_then(|wait| self.now.checked_add(wait))
                     .ok_or_else(|| WAIT.fault(Fault::TooLarge, offset))?;
                 return Ok(Line::Skip("waits"));
@@ -204,9 +211,9 @@ mod tests {
             (910_000, 0, Op::Trim),
         ];
         assert_eq!(times_and_devices(&third), expected);
-        let second = b"fio version 2 iolog\na add\nb add\na open\na write 0 512\nb wait 30 0\n\
+        let second = b"fio version 2 iolog\na add\nb add\na open\na write 0 512\nb wait 300 0\nb wait 99 0\n\
                        b datasync\nb read 512 512\na close\n";
-        let expected = [(0, 0, Op::Write), (30_000, 1, Op::Flush), (30_000, 1, Op::Read)];
+        let expected = [(0, 0, Op::Write), (300_000, 1, Op::Flush), (300_000, 1, Op::Read)];
         assert_eq!(times_and_devices(&read(&FORMAT, second)), expected);
         let first = read(&FORMAT, b"0, 512, 1024\n1, 4096, 512\n");
         assert_eq!(times_and_devices(&first), [(0, 0, Op::Read), (0, 0, Op::Write)]);

@@ -22,8 +22,13 @@
 //!   whenever it is ahead (unless `io_submit_mode=offload`); that is left out.
 //! - `zonemode=zbd` writes at the write pointers of zones, reads what is written, and resets zones that are full
 //!   (`fio/zbd.rs`); each zone is reset when all requests before it are answered.
-//! - Left out and refused: verification, `zonemode=strided`, `rw=randread:8` and its like,
-//!   `trimwrite`, `zoned_abs`, several files, batching of submissions, start delays from a range.
+//! - `rw=read:8k` leaves gaps, `rw=read:-8k` goes backwards, `rw=randread:8` asks eight requests in a
+//!   row from each random place, and `trimwrite` writes what it has just trimmed.
+//! - Read over, and counted in the notices: verification, which in fio reads again what was written,
+//!   `flow`, targets of latency, steady states, `zonemode=strided`, a mix of `write_mode`, several
+//!   files, batching of submissions, keys whose variable is set nowhere. `wait_for` waits for all
+//!   jobs before it.
+//! - Refused: `zoned_abs`, start delays from a range.
 
 mod commands;
 mod job;
@@ -134,7 +139,15 @@ impl Fio {
         let (name, text) = SCRIPT.read(&self.path, &self.job, context)?;
         let fault = |fault: BadLine| fault.of(&name);
         let sections = parse::sections(&text).map_err(fault)?;
-        let jobs = sections.iter().map(Job::read).collect::<Result<Vec<_>, _>>().map_err(fault)?;
+        let jobs = sections.iter().map(Job::read).collect::<Result<Vec<_>, _>>();
+        let mut jobs = jobs.map_err(|it| fault(it))?;
+        for job in &mut jobs {
+            let of_device = context.zones.as_ref().map(|zones| zones.size * SECTOR_BYTES);
+            let bytes = job.zones.zone_bytes().or(of_device);
+            job.count_zones(bytes).map_err(|problem| {
+                fault(BadLine::new(job.line, format!("job {}: {problem}", job.name)))
+            })?;
+        }
         Ok((name, jobs))
     }
 }
@@ -284,5 +297,7 @@ impl Workload for JobFile {
 
 #[cfg(test)]
 mod compare;
+#[cfg(test)]
+mod options_tests;
 #[cfg(test)]
 mod tests;

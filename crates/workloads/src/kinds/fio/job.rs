@@ -16,7 +16,7 @@ use engine::Op;
 pub(super) const OPS: [Op; DIRECTIONS] = [Op::Read, Op::Write, Op::Trim];
 pub(super) const READ: usize = 0;
 pub(super) const WRITE: usize = 1;
-const TRIM: usize = 2;
+pub(super) const TRIM: usize = 2;
 
 /// Sizes of the requests of one direction, bytes.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +70,12 @@ pub(super) struct Job {
     /// Which directions are asked; reads and writes together are a mix.
     pub(super) directions: [bool; DIRECTIONS],
     pub(super) random: bool,
+    /// How far behind the end of a sequential request the next begins.
+    pub(super) step: i64,
+    /// Requests of which the first is at a random place, and the others follow it.
+    pub(super) run: u64,
+    /// Each trim is followed by a write of the same blocks.
+    pub(super) rewrites: bool,
     pub(super) sizes: [Sizes; DIRECTIONS],
     pub(super) align: [Option<u64>; DIRECTIONS],
     pub(super) read_percent: u64,
@@ -114,6 +120,9 @@ impl Job {
             line: section.line,
             directions: [true, false, false],
             random: false,
+            step: 0,
+            run: 1,
+            rewrites: false,
             sizes: [const { Sizes::One(4096) }; DIRECTIONS],
             align: [None; DIRECTIONS],
             read_percent: 50,
@@ -163,13 +172,37 @@ impl Job {
         Ok(job)
     }
 
+    /// Takes note of something that is not followed exactly.
+    fn note(&mut self, what: &str) {
+        self.ignored.extend(IGNORED.iter().position(|(name, _)| *name == what));
+    }
+
+    /// Sizes in zones, which are as large as those of the device.
+    pub(super) fn count_zones(&mut self, zone_bytes: Option<u64>) -> Result<(), String> {
+        let amounts = [self.size.as_mut(), Some(&mut self.offset), self.io_size.as_mut()];
+        let amounts = amounts.into_iter().chain([Some(&mut self.offset_increment)]);
+        for amount in amounts.flatten() {
+            if let Amount::Zones(zones) = *amount {
+                let bytes = zone_bytes.and_then(|bytes| bytes.checked_mul(zones));
+                let counts = || format!("{zones}z counts the zones of a device of zones");
+                *amount = Amount::Bytes(bytes.ok_or_else(counts)?);
+            }
+        }
+        Ok(())
+    }
+
     /// Sets one key.
     fn set(&mut self, key: &str, value: Option<&str>) -> Result<(), String> {
         if let Some(index) = IGNORED.iter().position(|(name, _)| *name == key) {
-            if key == "filename" && value.is_some_and(|names| names.contains(':')) {
-                return Err("several files are not supported; the file is the device".to_owned());
-            }
             self.ignored.push(index);
+            if key == "filename" && value.is_some_and(|names| names.contains(':')) {
+                self.note("several_files");
+            }
+            return Ok(());
+        }
+        if value.is_some_and(|value| value.contains('$')) {
+            // A variable that is set nowhere: the key keeps its default.
+            self.note("unset_variable");
             return Ok(());
         }
         match key {
@@ -190,7 +223,10 @@ impl Job {
 
     fn set_value(&mut self, key: &str, text: &str) -> Result<(), String> {
         match key {
-            "rw" | "readwrite" => (self.directions, self.random) = pattern(text)?,
+            "rw" | "readwrite" => self.set_pattern(text)?,
+            "wait_for" => self.stonewall = true,
+            "filesize" if self.size.is_none() => self.size = Some(file_size(text)?),
+            "filesize" => {}
             "bs" | "blocksize" => overlay(&mut self.sizes, three(text, one_size)?),
             "bsrange" | "blocksize_range" => overlay(&mut self.sizes, three(text, size_range)?),
             "bssplit" => overlay(&mut self.sizes, three(text, size_split)?),
@@ -210,9 +246,16 @@ impl Job {
             "fdp_pli_select" | "plid_select" => self.placement.select(text)?,
             "dataplacement" => self.placement.kind(text)?,
             "write_hint" => self.placement.hint(text)?,
+            "write_mode" if text.contains(['/', ':']) || text == "zone_append" => {
+                self.note("split_write_mode");
+            }
             "write_mode" => self.sent.write_mode(text)?,
             "sync" => self.sent.sync(text)?,
             "num_range" => self.sent.ranges(count(text, 1)?)?,
+            "zonemode" if text == "strided" => {
+                self.zones.stride();
+                self.note("strided_zones");
+            }
             "zonemode" => self.zones.mode(text)?,
             "zonesize"
             | "zonecapacity"
@@ -257,6 +300,25 @@ impl Job {
             "thinktime_blocks" => self.think_after = count(text, 1)?,
             "fsync" | "fdatasync" => self.flush_after = number(text)?,
             _ => unreachable!("{key} is in the list of keys"),
+        }
+        Ok(())
+    }
+
+    /// The directions, and what stands behind a colon: a distance for sequential requests, how many
+    /// follow each other for random ones.
+    fn set_pattern(&mut self, text: &str) -> Result<(), String> {
+        let (name, behind) = text.split_once(':').unwrap_or((text, ""));
+        (self.directions, self.random) = pattern(name)?;
+        self.rewrites = name.ends_with("trimwrite");
+        if behind.is_empty() {
+            return Ok(());
+        }
+        if self.random {
+            self.run = count(behind, 1)?;
+        } else {
+            let bytes = sectors_in_bytes(behind.trim_start_matches('-'))?;
+            let bytes = i64::try_from(bytes).map_err(|_| format!("\"{behind}\" is too far"))?;
+            self.step = if behind.starts_with('-') { -bytes } else { bytes };
         }
         Ok(())
     }
@@ -309,12 +371,19 @@ fn pattern(text: &str) -> Result<([bool; DIRECTIONS], bool), String> {
         "randwrite" => (of(&[WRITE]), true),
         "randtrim" => (of(&[TRIM]), true),
         "randrw" => (of(&[READ, WRITE]), true),
+        "trimwrite" => (of(&[TRIM]), false),
+        "randtrimwrite" => (of(&[TRIM]), true),
         _ => {
-            return Err("it is one of read, write, trim, rw, readwrite, randread, randwrite, \
-                        randtrim, randrw"
+            return Err("it is one of read, write, trim, rw, readwrite, trimwrite, randread, \
+                        randwrite, randtrim, randrw, randtrimwrite"
                 .to_owned());
         }
     })
+}
+
+/// The size of a file; of a range of sizes the largest.
+fn file_size(text: &str) -> Result<Amount, String> {
+    amount(text.split_once('-').map_or(text, |(_, most)| most))
 }
 
 fn one_size(text: &str) -> Result<Sizes, String> {

@@ -71,15 +71,33 @@ fn entry(line: usize, text: &str) -> Result<Entry, BadLine> {
             "include is not supported; write the lines of that file here",
         ));
     }
-    if text.contains('$') {
-        let problem = format!("\"{text}\": variables after $ are not supported; write the value");
-        return Err(BadLine::new(line, problem));
-    }
     let (key, value) = match text.split_once('=') {
         Some((key, value)) => (key.trim(), Some(value.trim().to_owned())),
         None => (text, None),
     };
+    let value = value.map(|value| substituted(&value));
     Ok(Entry { line, key: key.to_owned(), value })
+}
+
+/// A value with the variables of the environment and fio's own; where one is not set, it stays.
+fn substituted(value: &str) -> String {
+    let (mut found, mut rest) = (String::new(), value);
+    while let Some((before, behind)) = rest.split_once('$') {
+        found.push_str(before);
+        let braced = behind.strip_prefix('{').and_then(|inner| inner.split_once('}'));
+        let end = behind.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let (name, after) = braced.unwrap_or(behind.split_at(end.unwrap_or(behind.len())));
+        match (name, std::env::var(name)) {
+            ("pagesize", _) => found.push_str("4096"),
+            (_, Ok(value)) => found.push_str(&value),
+            _ => {
+                found.push('$');
+                found.push_str(&behind[..behind.len() - after.len()]);
+            }
+        }
+        rest = after;
+    }
+    found + rest
 }
 
 #[cfg(test)]
@@ -103,13 +121,20 @@ mod tests {
     }
 
     #[test]
+    fn variables_that_are_not_set_stay() {
+        for text in ["${NOT_SET_ANYWHERE}", "a$NOT_SET_ANYWHERE.b", "100$", "$", "${open", "5%"] {
+            assert_eq!(substituted(text), text);
+        }
+        assert_eq!(substituted("${pagesize}k$pagesize"), "4096k4096");
+    }
+
+    #[test]
     fn errors_name_their_line() {
         for (text, line, part) in [
             ("[global]\nbs=4k\n", 1, "there is no job"),
             ("\nbs=4k\n[a]", 2, "stands before the first section"),
             ("[a]\n[b\n", 2, "does not close it"),
             ("[a]\ninclude other.fio\n", 2, "include is not supported"),
-            ("[a]\nsize=${SIZE}\n", 2, "variables after $"),
         ] {
             let fault = sections(text).unwrap_err();
             assert_eq!(fault.line, line, "{text}");

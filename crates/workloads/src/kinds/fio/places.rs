@@ -27,6 +27,8 @@ pub(super) struct Places {
     cover: Cover,
     /// Where each direction ended.
     last: [u64; DIRECTIONS],
+    /// How far from there the next sequential request begins.
+    step: i64,
 }
 
 /// How random positions are drawn.
@@ -97,7 +99,8 @@ impl Places {
             skewed => Law::skewed(skewed, units, random),
         };
         let cover = cover(job, &law, units, least, region, random);
-        Ok(Places { start, end, units, least, law, cover, last: [start; DIRECTIONS] })
+        let last = [start; DIRECTIONS];
+        Ok(Places { start, end, units, least, law, cover, last, step: job.step })
     }
 
     /// Whether random requests do not come back to a block.
@@ -128,10 +131,31 @@ impl Places {
         sizes: &Sizes,
         random: &mut Xoshiro256,
     ) -> Option<(u64, u64)> {
-        let at = self.last[direction];
+        let at = self.stepped(self.last[direction]);
         let size = self.size(direction, at, sizes, random)?;
         self.last[direction] = at + size;
         Some((at, size))
+    }
+
+    /// Where the next sequential request begins behind one that ended at `last`: with a distance it goes
+    /// on at the other end of the region, as in fio.
+    fn stepped(&self, last: u64) -> u64 {
+        let moved = |from: u64| from.checked_add_signed(self.step).filter(|at| *at >= self.start);
+        match self.step {
+            0 => last,
+            step if step < 0 => {
+                let from = if last == self.start { self.end } else { last };
+                moved(from).or_else(|| moved(self.end)).unwrap_or(self.start)
+            }
+            _ if last == self.start => last,
+            _ => {
+                moved(last).filter(|at| at + self.least_of_all() <= self.end).unwrap_or(self.start)
+            }
+        }
+    }
+
+    fn least_of_all(&self) -> u64 {
+        self.least.into_iter().min().unwrap_or(0)
     }
 
     /// The next random request; `None` when every block was touched.

@@ -1,6 +1,6 @@
 //! One clone of a job while it runs: its next request, and the earliest time for it.
 
-use super::job::{Job, OPS, READ, WRITE};
+use super::job::{Job, OPS, READ, TRIM, WRITE};
 use super::placement::Placing;
 use super::places::Places;
 use super::units::{Amount, DIRECTIONS};
@@ -33,6 +33,10 @@ pub(super) struct Runner {
     placing: Placing,
     flushes: Flushes,
     pending: Option<Drawn>,
+    /// What was trimmed and is written next: from where, and how many bytes.
+    to_rewrite: Option<(u64, u64)>,
+    /// Requests that follow the last random place.
+    to_follow: u64,
     /// A write that follows the reset of its zone, which waits until all before it is answered, and which all waits
     /// for.
     after_reset: Option<Drawn>,
@@ -96,14 +100,14 @@ fn share(whole: u64, percent: u64) -> u64 {
 pub fn range(job: &Job, index: u64, capacity: u64) -> Result<(u64, u64), String> {
     let least = job.used().map(|direction| job.sizes[direction].least()).min().unwrap_or(1);
     let place = |amount| match amount {
-        Amount::Bytes(bytes) => bytes,
+        Amount::Bytes(bytes) | Amount::Zones(bytes) => bytes,
         Amount::Percent(percent) => share(capacity, percent).next_multiple_of(least),
     };
     let start = place(job.offset).saturating_add(place(job.offset_increment).saturating_mul(index));
     let rest = capacity.saturating_sub(start);
     let size = match job.size {
         None => rest,
-        Some(Amount::Bytes(bytes)) => bytes,
+        Some(Amount::Bytes(bytes) | Amount::Zones(bytes)) => bytes,
         Some(Amount::Percent(percent)) => share(capacity, percent) / least * least,
     };
     let largest = job.used().map(|direction| job.sizes[direction].largest()).max().unwrap_or(1);
@@ -131,7 +135,7 @@ impl Runner {
         let size = end - start;
         let budget = match job.io_size {
             None => size,
-            Some(Amount::Bytes(bytes)) => bytes,
+            Some(Amount::Bytes(bytes) | Amount::Zones(bytes)) => bytes,
             Some(Amount::Percent(percent)) => share(size, percent),
         };
         let mut random = Xoshiro256::new(seed, streams::FIO);
@@ -151,6 +155,8 @@ impl Runner {
             placing: Placing::new(&job.placement, draws),
             flushes: Flushes::default(),
             pending: None,
+            to_rewrite: None,
+            to_follow: 0,
             after_reset: None,
             resets: false,
             range: (start, end),
@@ -256,11 +262,17 @@ impl Runner {
         if (spent || self.round.bytes >= self.round.budget) && !self.again(spent) {
             return None;
         }
-        let direction = self.direction(now);
-        let (at, bytes) = match self.place(direction) {
-            Some(place) => place,
-            None if self.again(false) => self.place(direction)?,
-            None => return None,
+        let (direction, (at, bytes)) = match self.to_rewrite.take() {
+            Some(trimmed) => (WRITE, trimmed),
+            None => {
+                let direction = self.direction(now);
+                let place = match self.place(direction) {
+                    Some(place) => place,
+                    None if self.again(false) => self.place(direction)?,
+                    None => return None,
+                };
+                (direction, place)
+            }
         };
         let mut reset = None;
         let (at, bytes) = match zbd.filter(|_| self.job.zones.is_on) {
@@ -273,7 +285,9 @@ impl Runner {
             }
             _ => (at, bytes),
         };
-        self.round.bytes += bytes;
+        // As in fio, only what is written counts where each trim is followed by a write.
+        self.to_rewrite = (self.job.rewrites && direction == TRIM).then_some((at, bytes));
+        self.round.bytes += if self.to_rewrite.is_some() { 0 } else { bytes };
         self.round.requests += 1;
         if direction == WRITE {
             self.flushes.writes += 1;
@@ -331,6 +345,13 @@ impl Runner {
     fn place(&mut self, direction: usize) -> Option<(u64, u64)> {
         let sizes = &self.job.sizes[direction];
         let percent = self.job.random_percent[direction];
+        if self.to_follow > 0
+            && let Some(followed) = self.places.follow(direction, sizes, &mut self.random)
+        {
+            self.to_follow -= 1;
+            return Some(followed);
+        }
+        self.to_follow = self.job.run - 1;
         let jumps = self.job.random && (percent == 100 || self.random.below(100) < percent);
         if !jumps {
             let followed = self.places.follow(direction, sizes, &mut self.random);

@@ -8,6 +8,8 @@ pub(super) const DIRECTIONS: usize = 3;
 pub(super) enum Amount {
     Bytes(u64),
     Percent(u64),
+    /// Zones of the device.
+    Zones(u64),
 }
 
 /// A whole number with an optional unit; prefixes count in 1024, those with an `i` in 1000. That is
@@ -71,7 +73,10 @@ pub(super) fn amount(text: &str) -> Result<Amount, String> {
             percent @ 0..=100 => Ok(Amount::Percent(percent)),
             percent => Err(format!("{percent}% is more than 100%")),
         },
-        None => sectors_in_bytes(text).map(Amount::Bytes),
+        None => match text.trim().strip_suffix('z').map(str::parse) {
+            Some(Ok(zones)) => Ok(Amount::Zones(zones)),
+            _ => sectors_in_bytes(text).map(Amount::Bytes),
+        },
     }
 }
 
@@ -168,6 +173,7 @@ mod tests {
         assert!(time_ns("10 parsec", 1).is_err());
         assert_eq!(amount("20%"), Ok(Amount::Percent(20)));
         assert_eq!(amount("1g"), Ok(Amount::Bytes(1 << 30)));
+        assert_eq!(amount("8z"), Ok(Amount::Zones(8)));
         assert!(amount("101%").is_err());
         assert_eq!(amount("1000"), Err("1000 is not a multiple of 512 bytes".to_owned()));
     }

@@ -9,6 +9,8 @@ use engine::{Random, SECTOR_BYTES, Xoshiro256, ZoneShape};
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ZoneKeys {
     pub is_on: bool,
+    /// Zones are pauses in a sequence, which are read over.
+    is_strided: bool,
     size: Option<u64>,
     capacity: Option<u64>,
     most_open: u64,
@@ -25,7 +27,6 @@ impl ZoneKeys {
         self.is_on = match text {
             "none" => false,
             "zbd" => true,
-            "strided" => return Err("strided zones are not supported; zbd and none are".to_owned()),
             _ => return Err("it is none or zbd".to_owned()),
         };
         Ok(())
@@ -49,6 +50,16 @@ impl ZoneKeys {
         Ok(())
     }
 
+    /// `zonemode=strided`.
+    pub fn stride(&mut self) {
+        self.is_strided = true;
+    }
+
+    /// The bytes of a zone, as they are written.
+    pub fn zone_bytes(&self) -> Option<u64> {
+        self.size.filter(|_| self.is_on)
+    }
+
     /// `ignore_zone_limits`.
     pub fn ignore_limits(&mut self, on: bool) {
         self.ignores_limits = on;
@@ -56,7 +67,7 @@ impl ZoneKeys {
 
     /// Refuses keys of zones without the mode.
     pub fn check(&self) -> Result<(), String> {
-        if !self.is_on && *self != ZoneKeys::default() {
+        if !self.is_on && !self.is_strided && *self != ZoneKeys::default() {
             return Err("keys of zones need zonemode=zbd".to_owned());
         }
         Ok(())
