@@ -54,7 +54,6 @@ def test_mqsim_becomes_an_experiment(files, ssdlab):
     assert shown.returncode == 0, shown.stderr
     for note in (
         "ssd.xml: not modelled: Data_Cache_Capacity = 268435456",
-        "ssd.xml: timing.read: the mean of MLC's pages",
         "work.xml: flow 0: not modelled: Priority_Class = HIGH",
     ):
         assert f"# {note}" in shown.stdout
@@ -62,7 +61,8 @@ def test_mqsim_becomes_an_experiment(files, ssdlab):
     found = package.Experiment(files / "mine.toml").to_dict()
     device, flow = found["device"], found["workload"]["classes"]["flow_0"]
     assert (device["channels"], device["packages_per_channel"], device["fill"]) == (2, 2, 0.75)
-    assert (device["timing"]["read"], device["timing"]["bus_rate"]) == ("80us", "400MT/s")
+    assert (device["timing"]["read"], device["timing"]["bus_rate"]) == ("70us, 90us", "400MT/s")
+    assert (device["cell"]["bits"], device["timing"]["program"]) == (2, "400us")
     assert (device["cleaning"]["policy"], device["cleaning"]["d_choices"]["d"]) == ("d-choices", 6)
     assert device["cleaning"]["time"] == "interleaved"
     assert (flow["depth"], flow["read_share"], flow["block_size"]) == (4, 0.6, "8KiB")
@@ -72,6 +72,44 @@ def test_mqsim_becomes_an_experiment(files, ssdlab):
         for words in (["ssd.xml", "--workload", "work.xml"], ["mine.toml"])
     ]
     assert runs[0] == runs[1] and runs[0]["all"]["requests"] == 300
+
+
+CACHED = {
+    "Overprovisioning_Ratio": "0.3", "Caching_Mechanism": "ADVANCED",
+    "Data_Cache_Capacity": "4194304", "CMT_Capacity": "32768", "Ideal_Mapping_Table": "false",
+    "CMD_Suspension_Support": "PROGRAM_ERASE", "Suspend_Program_Time": "100000",
+    "Suspend_Erase_Time": "700000", "Page_Program_Latency_LSB": "500000",
+    "Page_Program_Latency_MSB": "900000", "Dynamic_Wearleveling_Enabled": "true",
+    "Static_Wearleveling_Enabled": "true", "Static_Wearleveling_Threshold": "100",
+    "Plane_Allocation_Scheme": "CWDP", "Data_Cache_DRAM_tRCD": "13",
+}  # fmt: skip
+
+
+def test_cache_map_suspension_and_levelling_of_mqsim_are_those_of_the_drive(files):
+    (files / "ssd.xml").write_text(drive(**CACHED))
+    experiment = package.Experiment(files / "ssd.xml", workload=files / "work.xml")
+    device = experiment.to_dict()["device"]
+    assert device["buffer"]["size"] == "4MiB" and device["cell"]["program"] == "per-page"
+    assert device["map"]["memory"] == "32KiB"
+    assert (device["suspend"]["program"], device["suspend"]["erase"]) == ("100us", "700us")
+    assert device["timing"]["program"] == "1.4ms", "a word line: its pages one by one"
+    assert device["free_order"] == "least-worn"
+    assert device["cleaning"]["levelling"]["rule"] == "migrate"
+    assert experiment.run().host.all.requests == 300
+
+
+def test_what_is_lost_is_ranked_by_its_effect(files):
+    (files / "ssd.xml").write_text(drive(**CACHED))
+    notes = [line for line in mqsim.converted(files / "ssd.xml").splitlines() if line[0] == "#"]
+    assert notes[0] == "# not modelled: Plane_Allocation_Scheme = CWDP"
+    assert notes[-1] == "# without effect here: Data_Cache_DRAM_tRCD"
+
+
+def test_a_block_of_broken_word_lines_has_pages_of_one_kind(files):
+    (files / "ssd.xml").write_text(drive(Flash_Technology="TLC"))  # 64 pages
+    said = mqsim.converted(files / "ssd.xml")
+    assert "the mean of TLC's pages" in said and "bits" not in said
+    package.Experiment(files / "ssd.xml", workload="random-read").to_dict()
 
 
 @pytest.mark.parametrize("width", [1, 2])
@@ -84,7 +122,8 @@ def test_every_rate_of_a_bus_is_read(files, rate, width):
     )
     experiment = package.Experiment(files / "ssd.xml", workload="random-read")
     assert experiment.to_dict()["device"]["timing"]["bus_rate"] == f"{rate * width}MT/s"
-    found = experiment.changed(set={"workload.requests": 10, "device.fill": 0.5}).run()
+    keys = {"workload.requests": 10, "workload.block_size": "8KiB", "device.fill": "full"}
+    found = experiment.changed(set=keys).run()
     # A page of 8 KiB crosses the bus, and what goes before it and after it is little.
     assert found.host.all.breakdown_us.bus >= 8192 / (rate * width)
 
@@ -216,3 +255,106 @@ def test_the_table_of_diskspd_is_of_what_it_measures(ssdlab, tmp_path):
     (tmp_path / "one.cmd").write_text("diskspd -b4K -o1 -g100i -W1 -d2 -Su a.dat")
     one = ssdlab("run", "one.cmd", "--format", "diskspd").stdout.splitlines()
     assert one[0] == "Total IO" and one[3].split(" | ")[1].strip() == "200"
+
+
+FEMU = """#!/bin/bash
+# a drive of 2 x 4 units
+nchs=2
+page_sectors=8
+export RD=50000
+size=3072
+OPTS="-device femu"
+OPTS=${OPTS}",devsz_mb=${size},namespaces=1"
+OPTS=${OPTS}",femu_mode=1,secsz=512,secs_per_pg=${page_sectors},pgs_per_blk=64,blks_per_pl=512"
+OPTS=${OPTS}",pls_per_lun=2,luns_per_ch=8,nchs=${nchs},pg_rd_lat=$RD,pg_wr_lat=300000"
+OPTS=${OPTS}",blk_er_lat=4000000,gc_thres_pcent=75,gc_thres_pcent_high=90"
+"""
+
+
+def test_a_script_of_femu_is_a_drive(tmp_path, ssdlab):
+    path = tmp_path / "run-it.sh"
+    path.write_text(FEMU)
+    device = package.Experiment(path, workload="random-read").to_dict()["device"]
+    shape = ("channels", "packages_per_channel", "planes_per_die", "blocks_per_plane")
+    assert [device[it] for it in shape] == [2, 8, 2, 512]
+    assert (device["page_size"], device["pages_per_block"]) == ("4KiB", 64)
+    assert device["capacity"] == "3GiB" and device["cleaning"]["min_free"] == 0.1
+    times = device["timing"]
+    assert [times[it] for it in ("read", "program", "erase")] == ["50us", "300us", "4ms"]
+    done = ssdlab(
+        "run", path, "--workload", "random-read", "--set", "workload.requests=50", "--quiet"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("it.sh", "#!/bin/bash\nmake\n", "names no drive of FEMU"),
+        (
+            "it.sh",
+            FEMU.replace("femu_mode=1", "femu_mode=2"),
+            "femu_mode=2: a drive without a model",
+        ),
+        ("ssd_config.h", "#define NAND_CHANNELS (8)\n", "a header of NVMeVirt is not read"),
+        ("it.cfg", "a = 1\n", "no configuration of SimpleSSD"),
+        ("it.cfg", "[x]\na = 1\n", "has a section [pal]"),
+    ],
+)
+def test_files_of_others_that_are_not_read_say_so_in_a_line(name, content, said, refused, tmp_path):
+    (tmp_path / name).write_text(content)
+    assert said in refused("run", name)
+
+
+SIMPLESSD = """
+# times in ps
+[nvme]
+PCIEGeneration = 2
+PCIELane = 4
+[pal]
+Channel = 2
+Package = 2
+Die = 1
+Plane = 2
+Block = 128
+Page = 64
+PageSize = 8192
+NANDType = 1
+LSBRead = 40000000
+MSBRead = 65000000
+LSBWrite = 500000000   # fast
+MSBWrite = 1300000000
+Erase = 3500000000
+DMASpeed = 400
+DMAWidth = 16
+PageAllocation = CWDP
+[ftl]
+OverProvisioningRatio = 0.25
+FillRatio = 0.5
+GCThreshold = 0.05
+EvictPolicy = 3
+DChoiceParam = 4
+[icl]
+EnableWriteCache = %d
+CacheSize = 4194304
+"""
+
+
+@pytest.mark.parametrize("is_cached", [0, 1])
+def test_a_configuration_of_simplessd_is_a_drive(is_cached, tmp_path, ssdlab):
+    path = tmp_path / "drive.cfg"
+    path.write_text(SIMPLESSD % is_cached)
+    device = package.Experiment(path, workload="random-read").to_dict()["device"]
+    assert (device["channels"], device["packages_per_channel"], device["fill"]) == (2, 2, 0.5)
+    assert (device["timing"]["read"], device["timing"]["program"]) == ("40us, 65us", "1.8ms")
+    assert (device["timing"]["erase"], device["timing"]["bus_rate"]) == ("3.5ms", "800MT/s")
+    assert device["spare_factor"] == 0.25 and device["cell"]["bits"] == 2
+    assert (device["cleaning"]["policy"], device["cleaning"]["d_choices"]["d"]) == ("d-choices", 4)
+    assert device["host_link"]["bandwidth"] == "3.94GB/s"
+    assert device["buffer"]["size"] == ("4MiB" if is_cached else "0B")
+    done = ssdlab(
+        "run", path, "--workload", "random-read", "--set", "workload.requests=50", "--quiet"
+    )
+    assert done.returncode == 0, done.stderr
+    shown = ssdlab("run", path, "--workload", "random-read", "--show").stdout
+    assert "drive.cfg: not modelled: pal.pageallocation = CWDP" in shown

@@ -1,4 +1,4 @@
-"""Files other than TOML that describe a run, of this program, fio, DiskSpd, MQSim and DiskSim.
+"""Files other than TOML that describe a run: of this program, of fio, DiskSpd and other simulators.
 
 Each becomes layers, as an experiment file does. What could not be converted is kept in them
 as comments, which `notes` finds again.
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ssdlab import layers
+from ssdlab._core import InputError
 from ssdlab.layers import Layer
 
 #: How a line of a converted file begins that says what was not carried over, or how.
@@ -41,6 +42,25 @@ def _mqsim(path: Path) -> list[Layer]:
     from ssdlab.foreign import mqsim
 
     return [Layer(os.fspath(path), mqsim.converted(path))]
+
+
+def _femu(path: Path) -> list[Layer]:
+    from ssdlab.foreign import femu
+
+    return [Layer(os.fspath(path), femu.converted(path))]
+
+
+def _simplessd(path: Path) -> list[Layer]:
+    from ssdlab.foreign import simplessd
+
+    return [Layer(os.fspath(path), simplessd.converted(path))]
+
+
+def _header(path: Path) -> list[Layer]:
+    raise InputError(
+        f"{path}: a header of NVMeVirt is not read: its numbers are keys of a TOML file, such as "
+        "NAND_CHANNELS device.channels; `ssdlab list devices` has drives that it emulates"
+    )
 
 
 def _disksim(path: Path, part: str = "all") -> list[Layer]:
@@ -75,13 +95,16 @@ def _has_parts(path: str | os.PathLike[str]) -> bool:
 
 READERS: dict[str, Callable[[Path], list[Layer]]] = {
     ".bat": _diskspd,
+    ".cfg": _simplessd,
     ".cmd": _diskspd,
     ".diskspd": _diskspd,
     ".fio": _fio,
+    ".h": _header,
     ".ini": _fio,
     ".job": _fio,
     ".json": _results,
     ".parv": _disksim,
+    ".sh": _femu,
     ".xml": _mqsim,
 }
 
@@ -96,7 +119,7 @@ def notes(stack: Sequence[Layer]) -> list[str]:
     return [
         f"{layer.source}: {line.removeprefix(NOTE)}"
         for layer in stack
-        if layer.source.endswith((".parv", ".xml"))
+        if layer.source.endswith(layers.CONVERTED)
         for line in layer.text.splitlines()
         if line.startswith(NOTE)
     ]

@@ -1,12 +1,12 @@
 """MQSim's two files as an experiment: the drive (`ssdconfig.xml`) and the workload.
 
 Read after MQSim's own configuration files (Tavakkol et al., FAST 2018). Every parameter is mapped,
-or named as not modelled. The drive has no write buffer: MQSim's cache is a DRAM in front of it.
+or named as not modelled, what changes results most first. MQSim's data cache, a DRAM in front of
+the drive that answers writes, is the write buffer.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 from ssdlab._core import InputError
 from ssdlab.foreign import xml
+from ssdlab.foreign.parameters import Given, toml
 
 DRIVE, WORKLOAD = "Execution_Parameter_Set", "MQSim_IO_Scenarios"
 #: What elements of a scenario are called that are flows.
@@ -28,14 +29,35 @@ POLICIES = {
 }
 #: Requests of a flow that ends by its time.
 ENDLESS = 10**9
-#: No parameter is larger: bytes, requests, nanoseconds.
-LARGEST = 1e18
 SECTOR = 512
 TIME_UNITS = {"PICOSECOND": None, "NANOSECOND": "ns", "MICROSECOND": "us", "MILLISECOND": "ms"}
 READ = ("Page_Read_Latency_LSB", "Page_Read_Latency_CSB", "Page_Read_Latency_MSB")
 PROGRAM = tuple(name.replace("Read", "Program") for name in READ)
 #: Page types of each technology.
 TYPES = {"SLC": (0,), "MLC": (0, 2), "TLC": (0, 1, 2)}
+#: Choices that are those of the drive here.
+AS_HERE = {
+    "Memory_Type": "FLASH", "Address_Mapping": "PAGE_LEVEL", "CMT_Sharing_Mode": "SHARED",
+    "Data_Cache_Sharing_Mode": "SHARED",
+}  # fmt: skip
+#: What is lost of a drive or a flow, by how much it may change results, the largest effect first.
+BY_EFFECT = (
+    "Memory_Type", "Address_Mapping", "Caching_Mechanism", "Device_Level_Data_Caching_Mode",
+    "Zoned_Flash", "Support_Zone", "Zone", "Plane_Allocation_Scheme", "Channel_IDs", "Chip_IDs",
+    "Die_IDs", "Plane_IDs", "Variance_Request_Size", "Percentage_To_Be_Executed",
+    "Transaction_Scheduling_Policy", "Priority_Class", "Preemptible_GC_Enabled",
+    "Dynamic_Wearleveling_Enabled", "Static_Wearleveling_Enabled", "Static_Wearleveling_Threshold",
+    "CMT_Sharing_Mode", "Data_Cache_Sharing_Mode", "IO_Queue_Depth", "GC_Hard_Threshold",
+)  # fmt: skip
+#: What decides how MQSim reports, or has no counterpart here that a result could show.
+WITHOUT_EFFECT = (
+    "Enable_ResponseTime_Logging", "ResponseTime_Logging_Period_Length", "Data_Cache_DRAM_Row_Size",
+    "Data_Cache_DRAM_Data_Rate", "Data_Cache_DRAM_Data_Busrt_Size", "Data_Cache_DRAM_tRCD",
+    "Data_Cache_DRAM_tCL", "Data_Cache_DRAM_tRP", "Flash_Comm_Protocol", "Intensity", "Seed",
+    "Preferred_suspend_erase_time_for_read", "Preferred_suspend_erase_time_for_write",
+    "Preferred_suspend_write_time_for_read", "Generated_Aligned_Addresses",
+    "Address_Alignment_Unit",
+)  # fmt: skip
 
 
 def converted(path: Path) -> str:
@@ -54,52 +76,9 @@ def converted(path: Path) -> str:
     )
 
 
-class _Given:
-    """Parameters, each used once; unused ones are not modelled."""
-
-    def __init__(self, path: Path, given: Mapping[str, str]) -> None:
-        self.path = path
-        self.left = dict(given)
-        self.notes: list[str] = []
-
-    def word(self, name: str, choices: Mapping[str, Any]) -> Any:
-        """What the word of a parameter means; None if it is not given."""
-        value = self.left.pop(name, None)
-        if value is None:
-            return None
-        if value.upper() not in choices:
-            raise self.wrong(name, value, f"choose from {', '.join(choices)}")
-        return choices[value.upper()]
-
-    def number(self, name: str) -> float | None:
-        """A parameter that is a number; None if it is not given."""
-        value = self.left.pop(name, None)
-        if value is None:
-            return None
-        try:
-            number = float(value)
-        except ValueError:
-            raise self.wrong(name, value, "expected a number") from None
-        if not 0 <= number <= LARGEST:
-            raise self.wrong(name, value, f"expected a number from 0 to {LARGEST:g}")
-        return number
-
-    def whole(self, name: str) -> int | None:
-        """A parameter that counts something, of which there is at least one."""
-        said = self.left.get(name, "")
-        number = self.number(name)
-        if number is not None and (number < 1 or number != int(number)):
-            raise self.wrong(name, said, "expected a whole number from 1")
-        return None if number is None else int(number)
-
-    def wrong(self, name: str, value: str, problem: str) -> InputError:
-        """The error about a parameter."""
-        return InputError(f'{self.path}: {name} = "{value}": {problem}')
-
-    def rest(self) -> list[str]:
-        """The notes, and what of the file was not used."""
-        unused = [f"not modelled: {name} = {value}" for name, value in self.left.items()]
-        return [*self.notes, *unused]
+class _Given(Given):
+    by_effect = BY_EFFECT
+    without_effect = WITHOUT_EFFECT
 
 
 class _Drive(_Given):
@@ -118,6 +97,9 @@ class _Drive(_Given):
     def text(self) -> str:
         """The drive as TOML."""
         device: dict[str, Any] = {"kind": "ssd", "summary_page": False, "interleave": "die"}
+        for name, value in AS_HERE.items():
+            if self.left.get(name, "").upper() == value:
+                del self.left[name]
         for name, key in self.WHOLE.items():
             if (count := self.whole(name)) is not None:
                 device[key] = count
@@ -126,9 +108,14 @@ class _Drive(_Given):
                 device[key] = f"{int(number)}B"
         if (share := self.number("Overprovisioning_Ratio")) is not None:
             device["spare_factor"] = share
-        device["timing"] = self._timing()
+        pages = device.get("pages_per_block", 256)
+        device["timing"], cell = self._timing(pages)
+        device |= {"cell": cell} if cell else {}
+        is_buffered = self._cache(device)
+        self._suspension(device, is_buffered)
         device["host_link"] = self._link()
-        device["cleaning"] = self._cleaning(device.get("blocks_per_plane", 2048))
+        device["cleaning"] = self._cleaning(device.get("blocks_per_plane", 2048), is_buffered)
+        self._levelling(device)
         if (cycles := self.number("Block_PE_Cycles_Limit")) is not None:
             device["wear"] = {"rated_cycles": int(cycles)}
         run: dict[str, Any] = {}
@@ -136,27 +123,85 @@ class _Drive(_Given):
             run["seed"] = int(seed)
         if self.word("Enabled_Preconditioning", self.YES_NO):
             run["precondition"] = "steady"
-        return _toml({"device": device, "run": run}, self.rest())
+        return toml({"device": device, "run": run}, self.rest())
 
-    def _timing(self) -> dict[str, Any]:
-        timing = {}
+    def _cache(self, device: dict[str, Any]) -> bool:
+        """The data cache as the write buffer, and the cached map; whether there is a buffer."""
+        capacity = self.number("Data_Cache_Capacity")
+        mechanisms = {"SIMPLE": True, "ADVANCED": True, "NONE": False, "TURNED_OFF": False}
+        is_buffered = bool(self.word("Caching_Mechanism", mechanisms) and capacity)
+        if is_buffered and capacity is not None:
+            device["buffer"] = {"size": f"{int(capacity)}B"}
+            del device["interleave"]
+            if "cell" in device:
+                device["cell"]["program"] = "per-page"
+        elif capacity:
+            self.left["Data_Cache_Capacity"] = f"{capacity:.0f}"
+        memory = self.number("CMT_Capacity")
+        if self.word("Ideal_Mapping_Table", self.YES_NO) is False and memory:
+            device["map"] = {"memory": f"{int(memory)}B"}
+        elif memory:
+            self.notes.append("CMT_Capacity: unused, the whole map is in memory")
+        return is_buffered
+
+    def _suspension(self, device: dict[str, Any], is_buffered: bool) -> None:
+        """What reads may suspend; a drive without a buffer suspends nothing here."""
+        kinds = {
+            "NONE": (), "PROGRAM": ("program",), "ERASE": ("erase",),
+            "PROGRAM_ERASE": ("program", "erase"), "ERASE_PROGRAM": ("program", "erase"),
+        }  # fmt: skip
+        suspended = self.word("CMD_Suspension_Support", kinds)
+        times = {kind: self.number(f"Suspend_{kind.title()}_Time") for kind in ("program", "erase")}
+        if not suspended:
+            return
+        if not is_buffered:
+            self.notes.append("CMD_Suspension_Support: not modelled without a data cache")
+            return
+        device["suspend"] = {kind: f"{times[kind] or 0:.10g}ns" for kind in suspended}
+
+    def _levelling(self, device: dict[str, Any]) -> None:
+        """Dynamic wear levelling opens the least worn block, static moves cold data there."""
+        if self.word("Dynamic_Wearleveling_Enabled", self.YES_NO):
+            device["free_order"] = "least-worn"
+        threshold = self.number("Static_Wearleveling_Threshold")
+        if self.word("Static_Wearleveling_Enabled", self.YES_NO):
+            device["cleaning"]["levelling"] = {"rule": "migrate"}
+            said = "" if threshold is None else f", not at a difference of {threshold:.0f} erasures"
+            self.notes.append(f"Static_Wearleveling: by the share of life that is left{said}")
+        elif threshold is not None:
+            self.notes.append("unused without static wear levelling: Static_Wearleveling_Threshold")
+
+    def _timing(self, pages: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The times, and the cells where each type of page has its own."""
+        timing: dict[str, Any] = {}
         technology = self.word("Flash_Technology", {name: name for name in TYPES}) or "SLC"
+        types = TYPES[technology]
+        # Word lines that a block has in part are none.
+        bits = len(types) if pages % len(types) == 0 else 1
         for names, key in ((READ, "read"), (PROGRAM, "program")):
             times = [self.number(name) for name in names]
-            used = [it for it in (times[place] for place in TYPES[technology]) if it is not None]
+            used = [it for it in (times[place] for place in types) if it is not None]
             if not used:
                 continue
-            timing[key] = f"{sum(used) / len(used):.10g}ns"
-            if len(set(used)) > 1:
-                kinds = f"the mean of {technology}'s pages, which are of one kind here"
+            if key == "read" and bits == len(used) and len({*used}) > 1:
+                timing[key] = ", ".join(f"{it:.10g}ns" for it in used)
+                continue
+            # A word line is programmed page by page, each in its share of the time.
+            mean = sum(used) / len(used)
+            timing[key] = f"{round(mean * (bits if key == 'program' else 1))}ns"
+            if len({*used}) > 1:
+                kinds = f"the mean of {technology}'s pages, which take the same time here"
                 self.notes.append(f"timing.{key}: {kinds}")
+        if bits > 1 and "program" not in timing:
+            # The default is that of a page.
+            timing["program"] = f"{200 * bits}us"
         if (erase := self.number("Block_Erase_Latency")) is not None:
             timing["erase"] = f"{erase:.10g}ns"
         rate, width = self.number("Channel_Transfer_Rate"), self.number("Flash_Channel_Width") or 1
         if rate:
             # As a rate: a byte takes no whole number of ps at most of those that drives have.
             timing["bus_rate"] = f"{rate * width:.10g}MT/s"
-        return timing
+        return timing, {"bits": bits} if bits > 1 else {}
 
     def _link(self) -> dict[str, Any]:
         link: dict[str, Any] = {}
@@ -169,17 +214,16 @@ class _Drive(_Given):
             link |= {"queue_depth": int(depth)} if depth else {}
             return link
         if delay is not None:
-            self.notes.append("unused with NVMe: SATA_Processing_Delay")
+            self.notes.append("without effect with NVMe: SATA_Processing_Delay")
         if rate:
             link = {"bandwidth": f"{rate * lanes * 1000:.10g}MB/s", "duplex": "full"}
         if fetched:
             link["queue_depth"] = int(fetched)
         if depth:
-            queues = "the host's queues are endless"
-            self.notes.append(f"not modelled: IO_Queue_Depth = {depth:.0f}: {queues}")
+            self.left["IO_Queue_Depth"] = f"{depth:.0f}: the host's queues are endless"
         return link
 
-    def _cleaning(self, blocks: int) -> dict[str, Any]:
+    def _cleaning(self, blocks: int, is_buffered: bool) -> dict[str, Any]:
         cleaning: dict[str, Any] = {}
         said = self.left.get("GC_Block_Selection_Policy", "")
         if policy := self.word("GC_Block_Selection_Policy", POLICIES):
@@ -190,9 +234,15 @@ class _Drive(_Given):
             self.notes.append(f"GC_Block_Selection_Policy {said}: taken as random")
         if (share := self.number("GC_Exec_Threshold")) is not None:
             cleaning["min_free"] = share
-        if (copy_back := self.word("Use_Copyback_for_GC", self.YES_NO)) is not None:
+        copy_back = self.word("Use_Copyback_for_GC", self.YES_NO)
+        if is_buffered and copy_back:
+            self.left["Use_Copyback_for_GC"] = "true: copies go through the buffer"
+        elif copy_back is not None and not is_buffered:
             cleaning["copy_back"] = copy_back
-        if (yields := self.word("Preemptible_GC_Enabled", self.YES_NO)) is not None:
+        yields = self.word("Preemptible_GC_Enabled", self.YES_NO)
+        if is_buffered and yields is not None:
+            self.notes.append("Preemptible_GC_Enabled: cleaning goes beside the writes of a buffer")
+        elif yields is not None:
             cleaning["time"] = "interleaved" if yields else "blocking"
         return cleaning
 
@@ -230,7 +280,7 @@ def _workload(path: Path, root: xml.Element) -> str:
     workload = streams[0] if len(streams) == 1 else {"kind": "mix", "streams": streams}
     run = {"until": f"{max(ends):.0f}ns"} if ends else {}
     device = {"fill": filled} if filled else {}
-    return _toml({"workload": workload, "run": run, "device": device}, notes)
+    return toml({"workload": workload, "run": run, "device": device}, notes)
 
 
 def _trace(given: _Given) -> dict[str, Any]:
@@ -249,6 +299,8 @@ def _trace(given: _Given) -> dict[str, Any]:
 def _synthetic(given: _Given) -> tuple[dict[str, Any], int, float]:
     """A class of threads, how many requests it asks (0: until its time), and that time in ns."""
     found: dict[str, Any] = {"threads": 1}
+    if given.left.get("Device_Level_Data_Caching_Mode", "").upper() == "WRITE_CACHE":
+        del given.left["Device_Level_Data_Caching_Mode"]
     sectors = given.number("Average_Request_Size") or 8
     size = max(int(sectors), 1) * SECTOR
     found["block_size"] = f"{size}B"
@@ -288,16 +340,3 @@ def _synthetic(given: _Given) -> tuple[dict[str, Any], int, float]:
     if requests and end:
         given.notes.append("unused with Total_Requests_To_Generate: Stop_Time")
     return found, requests, end
-
-
-def _toml(sections: Mapping[str, Any], notes: list[str]) -> str:
-    lines = [f"{name} = {_value(table)}" for name, table in sections.items() if table]
-    return "\n".join([*(f"# {' '.join(note.split())}" for note in notes), *lines]) + "\n"
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key} = {_value(it)}" for key, it in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    return json.dumps(value)

@@ -1,0 +1,83 @@
+"""The options of FEMU's black-box drive in a shell script, such as `run-blackbox.sh`, as a drive.
+
+FEMU collects garbage by superblocks: a block of every unit, here of one.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from ssdlab._core import InputError
+from ssdlab.foreign.parameters import Given, toml
+
+#: A script is smaller.
+LARGEST_BYTES = 1 << 18
+_ASSIGNED = re.compile(r"^\s*(?:export\s+)?(\w+)=[\"']?(\d+)\b", re.M)
+_OPTION = re.compile(r"\b([a-z_]+)=(?:(\d+)|\$\{?(\w+)\}?)")
+#: Options by the key that each becomes.
+WHOLE = {
+    "nchs": "channels", "luns_per_ch": "packages_per_channel", "pls_per_lun": "planes_per_die",
+    "blks_per_pl": "blocks_per_plane", "pgs_per_blk": "pages_per_block",
+}  # fmt: skip
+TIMES = {"pg_rd_lat": "read", "pg_wr_lat": "program", "blk_er_lat": "erase"}
+#: What else QEMU is told of the drive, and of itself.
+OTHERS = {
+    "devsz_mb", "femu_mode", "secsz", "secs_per_pg", "ch_xfer_lat", "gc_thres_pcent",
+    "gc_thres_pcent_high", "namespaces", "queues", "multipoller_enabled", "bufsz_mb",
+}  # fmt: skip
+
+
+class _Drive(Given):
+    by_effect = ("femu_mode", "gc_thres_pcent", "namespaces", "bufsz_mb")
+    without_effect = ("queues", "multipoller_enabled")
+
+
+def converted(path: Path) -> str:
+    """The drive of a script as TOML. Raises `InputError` for a script without one."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            text = file.read(LARGEST_BYTES)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    variables = dict(_ASSIGNED.findall(text))
+    known = {*WHOLE, *TIMES, *OTHERS}
+    options: dict[str, str] = {}
+    for name, number, variable in _OPTION.findall(text):
+        if name in known and (value := number or variables.get(variable, "")):
+            options[name] = value
+    if "femu" not in text or "devsz_mb" not in options:
+        raise InputError(
+            f"{path}: a shell script that names no drive of FEMU (-device femu,devsz_mb=...); "
+            "experiments are TOML"
+        )
+    return _text(_Drive(path, options))
+
+
+def _text(given: _Drive) -> str:
+    mode = given.left.pop("femu_mode", "1")
+    if mode != "1":
+        modes = {"0": "an open-channel drive", "2": "a drive without a model", "3": "zones"}
+        raise InputError(
+            f"{given.path}: femu_mode={mode}: {modes.get(mode, 'another kind of drive')}; only the "
+            "black box, femu_mode=1, is read"
+        )
+    device: dict[str, Any] = {"kind": "ssd", "summary_page": False, "dies_per_package": 1}
+    device |= {"interleave": "none", "spare_size": "0B"}
+    for name, key in WHOLE.items():
+        if (count := given.whole(name)) is not None:
+            device[key] = count
+    page = (given.whole("secsz") or 512) * (given.whole("secs_per_pg") or 8)
+    device["page_size"] = f"{page}B"
+    if (size := given.whole("devsz_mb")) is not None:
+        device["capacity"] = f"{size}MiB"
+    timing = {key: f"{ns:.0f}ns" for name, key in TIMES.items() if (ns := given.number(name))}
+    # The time of a page on its channel, which most scripts leave out: then there is no bus.
+    crossing = given.number("ch_xfer_lat") or 0
+    timing["bus_per_byte"] = f"{round(crossing * 1000 / page)}ps"
+    device["timing"] = timing
+    if (high := given.number("gc_thres_pcent_high")) is not None:
+        device["cleaning"] = {"policy": "greedy", "min_free": max(round(1 - high / 100, 4), 0)}
+    given.notes.append("superblocks: a block is cleaned by itself, not those of all units together")
+    return toml({"device": device}, given.rest())

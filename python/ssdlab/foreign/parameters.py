@@ -1,0 +1,85 @@
+"""Parameters of other simulators' files by their names, and the TOML that they become."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ssdlab._core import InputError
+
+#: No parameter is larger: bytes, requests, nanoseconds.
+LARGEST = 1e18
+
+
+class Given:
+    """Parameters, each used once; unused ones are not modelled."""
+
+    #: What is lost, by how much it may change results, the largest effect first.
+    by_effect: Sequence[str] = ()
+    #: What no result here could show.
+    without_effect: Collection[str] = ()
+
+    def __init__(self, path: Path, given: Mapping[str, str]) -> None:
+        self.path = path
+        self.left = dict(given)
+        self.notes: list[str] = []
+
+    def word(self, name: str, choices: Mapping[str, Any]) -> Any:
+        """What the word of a parameter means; None if it is not given."""
+        value = self.left.pop(name, None)
+        if value is None:
+            return None
+        if value.upper() not in choices:
+            raise self.wrong(name, value, f"choose from {', '.join(choices)}")
+        return choices[value.upper()]
+
+    def number(self, name: str) -> float | None:
+        """A parameter that is a number; None if it is not given."""
+        value = self.left.pop(name, None)
+        if value is None:
+            return None
+        try:
+            number = float(value)
+        except ValueError:
+            raise self.wrong(name, value, "expected a number") from None
+        if not 0 <= number <= LARGEST:
+            raise self.wrong(name, value, f"expected a number from 0 to {LARGEST:g}")
+        return number
+
+    def whole(self, name: str) -> int | None:
+        """A parameter that counts something, of which there is at least one."""
+        said = self.left.get(name, "")
+        number = self.number(name)
+        if number is not None and (number < 1 or number != int(number)):
+            raise self.wrong(name, said, "expected a whole number from 1")
+        return None if number is None else int(number)
+
+    def wrong(self, name: str, value: str, problem: str) -> InputError:
+        """The error about a parameter."""
+        return InputError(f'{self.path}: {name} = "{value}": {problem}')
+
+    def rest(self) -> list[str]:
+        """What of the file was not used, by its effect, and the notes."""
+        lost = [name for name in self.left if name not in self.without_effect]
+        ranks = {name: rank for rank, name in enumerate(self.by_effect)}
+        lost.sort(key=lambda name: ranks.get(name, len(ranks)))
+        unused = [f"not modelled: {name} = {self.left[name]}" for name in lost]
+        idle = [name for name in self.left if name in self.without_effect]
+        quiet = [f"without effect here: {', '.join(idle)}"] if idle else []
+        return [*unused, *self.notes, *quiet]
+
+
+def toml(sections: Mapping[str, Any], notes: list[str]) -> str:
+    """The sections as TOML, below the notes as comments."""
+    lines = [f"{name} = {_value(table)}" for name, table in sections.items() if table]
+    return "\n".join([*(f"# {' '.join(note.split())}" for note in notes), *lines]) + "\n"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {_value(it)}" for key, it in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return json.dumps(value)
