@@ -138,25 +138,36 @@ def names_load(stack: Iterable[Layer]) -> bool:
     return False
 
 
+#: Ends of names of files of other programs that are converted, which leaves notes.
+CONVERTED = (".cfg", ".parv", ".sh", ".xml")
+
 #: Keys that say how the engine itself reads the file of a trace.
-READ_AS = ("workload.format", "workload.columns")
+READ_AS = ("workload.format", "workload.columns", "workload.pattern")
 
 
 def from_trace(
-    source: str, trace: Any, columns: str | None = None, changed: Iterable[str] = ()
+    source: str,
+    trace: Any,
+    columns: str | None = None,
+    changed: Iterable[str] = (),
+    pattern: str | None = None,
 ) -> list[Layer]:
     """The layers that replay a trace: a file, a pattern of files, or a table in memory.
 
-    `columns` says which column of a table is what, by name, or by number for the engine. `changed`
-    are the keys that other layers set: where they say how a file is read, it is read so.
+    `columns` says which column of a table is what, by name or by number, and `pattern` which lines
+    of a text are requests. `changed` are the keys that other layers set: where they say how a file
+    is read, it is read so.
     """
     from ssdlab import tables
 
-    is_told = not tables.is_object(trace) and any(key in READ_AS for key in changed)
+    is_told = pattern is not None or any(key in READ_AS for key in changed)
+    is_told = is_told and not tables.is_object(trace)
     path = trace if is_told else tables.as_trace(trace, columns, source)
     keys = {"kind": "trace", "path": path}
-    if columns is not None and tables.are_numbers(columns):
+    if columns is not None and path is trace:
         keys["columns"] = columns
+    if pattern is not None:
+        keys["pattern"] = pattern
     return permitting(from_mapping(source, {"workload": keys}))
 
 

@@ -1,4 +1,4 @@
-"""`ssdlab ask` makes a load and needs of files and words, streams rows, and refuses wrong input."""
+"""What a person has becomes a load and needs, rows come one by one, and wrong input is refused."""
 
 import json
 import shlex

@@ -52,13 +52,6 @@ def test_a_trace_of_reads_wears_nothing_and_is_said_to_be_short(here):
     assert "Its p99 rests on 5 requests" in text
 
 
-def test_a_sample_of_a_wide_load_is_called_one(here):
-    wide = choose(recorded(here / "wide.parquet", requests=300, touched=60_000))
-    assert any("It is a sample: it touches " in note for note in wide.notes)
-    narrow = choose(recorded(here / "narrow.parquet", requests=300, touched=100))
-    assert not any("It is a sample" in note for note in narrow.notes)
-
-
 def test_writes_decide_by_lifetime(here):
     path = recorded(here / "writes.parquet", reads=0.0, gap_ns=100_000)
     found = choose(path, years=1000.0, most=2)

@@ -3,6 +3,7 @@
 import doctest
 import gzip
 import json
+import sys
 
 import pytest
 
@@ -155,24 +156,91 @@ def test_a_refusal_names_the_columns_and_the_option_in_three_lines(
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("2,wrte,0,4096", 'line 5: column "op" has "wrte"'),
-        ("2,write,x,4096", 'line 5: column "offset" is not all numbers'),
-        ("2,write,-1,4096", 'line 5: column "offset" has -1'),
-        ("2,write,0,9999999999", 'line 5: column "size" has 9,999,999,999'),
-        ("2,write,,4096", 'column "offset" has no value in line 5'),
-        ("2,write,0", "line 5: cannot be read as a table: "),
+        ("2,wrte,0,4096", 'line 5: bad operation "wrte"'),
+        ("2,write,x,4096", 'line 5: bad offset "x"'),
+        ("2,write,-1,4096", 'line 5: negative offset "-1"'),
+        ("2,write,0,9999999999999", 'line 5: too large a size "9999999999999"'),
+        ("2,write,,4096", 'line 5: bad offset ""'),
+        ("2,write,0", "line 5: no column 4"),
     ],
 )
 @pytest.mark.parametrize("opener", [open, gzip.open])
-def test_a_refused_value_is_in_a_line(line, problem, opener, tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "BLOCK_BYTES", 64)
+def test_a_refused_value_is_in_a_line(line, problem, opener, tmp_path):
     path = tmp_path / "it.csv"
     good = "1,read,0,4096\n"
     with opener(path, "wt") as file:
         file.write(f"time_us,op,offset,size\n{good}\n{good}{line}\n{20 * good}")
     with pytest.raises(ssdlab.InputError) as refused:
-        tables.as_trace(path)
+        trace.info(path)
     assert problem in str(refused.value).splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("head", "mapping", "problem"),
+    [
+        ("timestamp,what,at,len", None, "timestamp and at could each be the time"),
+        ("when,kind,lba", None, "no column says the time, op, offset, size"),
+        ("when,op,offset,size", "time=whne:us", 'there is no column "whne" (did you mean when?)'),
+        ("time,op,offset,size", None, 'column "time" begins at 5, which is no date in any unit'),
+    ],
+)
+def test_a_table_of_text_is_refused_with_its_columns(head, mapping, problem, tmp_path):
+    rows = ((5, "R", 0, 512)[: head.count(",") + 1] for _ in range(3))
+    text(tmp_path / "it.csv", head, rows)
+    with pytest.raises(ssdlab.InputError) as refused:
+        trace.info(tmp_path / "it.csv", columns=mapping)
+    lines = str(refused.value).splitlines()
+    assert len(lines) == 3 and problem in lines[0], lines
+    assert lines[1] == f"  its columns: {head.replace(',', ', ')}"
+    assert lines[2].startswith("  map them: --columns ")
+
+
+def test_text_is_read_without_pyarrow(tmp_path, monkeypatch):
+    """Headers with a byte order mark, ends of lines of Windows, quotes, and any separator."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    rows = [(n * 1000, f'"app; {n}"', "WR"[n % 2], 8 * n, 8) for n in range(20)]
+    lines = ["ts_ns;process name;op;first sector;sectors", *(";".join(map(str, it)) for it in rows)]
+    path = tmp_path / "it.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode())
+    found = trace.head(path, 20).requests
+    assert [(it.at_ns, it.sector, it.sectors) for it in found] == [
+        (n * 1000, 8 * n, 8) for n in range(20)
+    ]
+    assert [it.op for it in found[:2]] == ["write", "read"]
+    done = ssdlab.run(device="samsung-pm9a3", trace=path, set={"run.seed": 1})
+    assert done.host.all.requests == 20
+
+
+def test_codes_and_arithmetic_say_what_numbers_mean(tmp_path):
+    path = tmp_path / "it.csv"
+    path.write_text("ts_ns,opc,slba,nlb\n0,0x02,10,0\n100,1,20,3\n200,0,0,0\n300,9,5,1\n")
+    columns = "time=ts_ns,op=opc:1=write,2=read,0=flush,9=trim,offset=slba*4096,size=(nlb+1)*4096"
+    found = trace.head(path, columns=columns).requests
+    assert [(it.op, it.sector, it.sectors) for it in found] == [
+        ("read", 80, 8), ("write", 160, 32), ("flush", 0, 0), ("trim", 40, 16),
+    ]  # fmt: skip
+    with pytest.raises(ssdlab.InputError, match="needs parentheses"):
+        trace.head(path, columns="time=ts_ns,op=opc:1=read,offset=slba*4096,size=nlb+1*4096")
+
+
+def test_any_lines_are_a_trace_by_a_pattern(tmp_path, ssdlab):
+    path = tmp_path / "my.log"
+    path.write_text("hello\n[7 us] W 4096@8192 took 20\n[9 us] R 512@0 took 5\n")
+    pattern = (
+        r"^\[(?<time_us>\d+) us\] (?<op>\w) (?<bytes>\d+)@(?<offset>\d+) took (?<latency_us>\d+)"
+    )
+    found = trace.head(path, pattern=pattern).requests
+    assert [(it.at_ns, it.op, it.sector) for it in found] == [
+        (7000, "write", 16),
+        (9000, "read", 0),
+    ]
+    done = ssdlab("run", "--device", "samsung-pm9a3", "--trace", path, "--pattern", pattern,
+                  "--json", "-")  # fmt: skip
+    assert json.loads(done.stdout)["host"]["all"]["requests"] == 2, done.stderr
+    for wrong, said in [("(", "is no regular expression"), ("W", "names no group"),
+                        ("^(?<time_us>x)", "no line of the beginning")]:  # fmt: skip
+        with pytest.raises(package.InputError, match=said):
+            trace.head(path, pattern=wrong)
 
 
 @pytest.mark.parametrize(
@@ -318,17 +386,27 @@ FORMATS = {
 }
 
 
+def as_parquet(given, folder):
+    """What is read of a trace, as the columns of a Parquet file."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tables.as_trace(given)
+    if tables.is_object(given) or str(path).endswith(".parquet"):
+        return parquet.read_table(path).to_pydict()
+    trace.convert(path, folder / "read.parquet")
+    return parquet.read_table(folder / "read.parquet").to_pydict()
+
+
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("column", MORE)
 def test_every_column_is_kept_from_every_format(column, form, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
     table = frame(**{column: MORE[column]})
     if column == "handle":
         table["handle"] = table["handle"].astype("Int64")
-    read = parquet.read_table(tables.as_trace(FORMATS[form](tmp_path, table))).to_pydict()
+    read = as_parquet(FORMATS[form](tmp_path, table), tmp_path)
     wanted = [255 if it is None else it for it in MORE[column]]
     assert read[column] == wanted
-    assert ("fua" in read, "handle" in read) == (column == "fua", column == "handle")
+    if form in ("arrow", "parquet", "memory"):
+        assert ("fua" in read, "handle" in read) == (column == "fua", column == "handle")
 
 
 def test_a_pattern_keeps_the_columns_that_one_file_has(tmp_path, monkeypatch):
@@ -342,9 +420,8 @@ def test_a_pattern_keeps_the_columns_that_one_file_has(tmp_path, monkeypatch):
 
 
 def test_the_end_of_requests_is_kept(tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
-    frame(end_ns=[at + 5 for at in AT]).to_csv(tmp_path / "it.csv", index=False)
-    read = parquet.read_table(tables.as_trace(tmp_path / "it.csv")).to_pydict()
+    frame(end_ns=[at + 5 for at in AT]).to_feather(tmp_path / "it.arrow")
+    read = as_parquet(tmp_path / "it.arrow", tmp_path)
     assert read["end_ns"] == [at + 5 for at in AT]
 
 

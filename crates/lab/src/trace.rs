@@ -69,10 +69,11 @@ pub struct TraceProgress {
 pub type Watch<'a> = &'a mut dyn FnMut(&TraceProgress) -> ControlFlow<()>;
 
 /// The keys of the trace kind that say how a file is read, and how much of it.
-const READING: [&str; 10] = [
+const READING: [&str; 11] = [
     "format",
     "time_unit",
     "columns",
+    "pattern",
     "layout",
     "event",
     "read_share",
@@ -83,7 +84,8 @@ const READING: [&str; 10] = [
 ];
 
 /// What is counted that is no line or record left out.
-const CHANGES: [&str; 2] = ["drawn_directions", "rounded_to_sectors"];
+const CHANGES: [&str; 3] =
+    ["drawn_directions", "rounded_to_sectors", "arrived_before_the_trace"];
 
 /// Requests between two reports.
 const REPORT_REQUESTS: u64 = 4096;

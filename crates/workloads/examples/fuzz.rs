@@ -100,6 +100,7 @@ fn stated(
     let options = ReadOptions {
         time_unit: unit,
         columns: (name == "csv").then(|| columns.parse().expect("columns")),
+        pattern: None,
         layout: layout.then(|| "%D %2c %8s %5T.%9t %5p %2a %3d %S + %n [%C]".to_owned()),
         event: if of_blocks { event[random.below(3) as usize] } else { BlockEvent::Auto },
         read_share: (name == "oracle_general").then_some(0.5),

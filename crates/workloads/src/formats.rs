@@ -9,6 +9,7 @@
 //! A parser may have a fast path for plain lines (`LineParser::quick`, `read/plain.rs`). It gives up on all other
 //! lines, and must read the same as `line`; `oracle` tests and the fuzzer compare them.
 
+mod known;
 mod row;
 mod unknown;
 mod writing;
@@ -50,6 +51,12 @@ formats! {
     oracle_general,
     nexus5,
     wiscsee,
+    biosnoop,
+    iosnoop,
+    ftrace,
+    nvme_trace,
+    lttng,
+    pattern,
     csv,
     parquet,
 }
@@ -71,8 +78,21 @@ pub(crate) fn detect(head: &Head) -> Result<&'static Format, String> {
 }
 
 fn only<'a>(formats: &'a [Format], head: &Head) -> Result<&'a Format, String> {
-    let claims: Vec<&Format> =
-        formats.iter().filter(|row| row.detect.is_some_and(|detect| detect(head))).collect();
+    let mut claims: Vec<&Format> = formats.iter().filter(|row| row.claims(head)).collect();
+    if head.states("csv") {
+        // Declared columns are those of a format that takes some, or of a table.
+        let takes = |row: &&Format| row.may_state.contains(&"columns") && row.claims(head);
+        let by_pattern: Vec<&Format> = formats.iter().filter(takes).collect();
+        claims.retain(|row| by_pattern.is_empty() && row.name == "csv");
+        claims.extend(by_pattern);
+    }
+    if let Some(table) = formats.iter().find(|row| row.otherwise.is_some_and(|is| is(head)))
+        && !head.states("pattern")
+    {
+        // Of the same columns without their names, the first line would be none.
+        claims.retain(|row| row.has_header || matches!(row.reader, Reader::Known(_)));
+        claims.extend(claims.is_empty().then_some(table));
+    }
     match claims[..] {
         [format] => Ok(format),
         [] => Err(unknown::explained(formats, head)),

@@ -5,6 +5,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod block_events;
+pub(crate) mod clock;
 pub(crate) mod columns;
 pub(crate) mod decompress;
 pub(crate) mod faults;
@@ -12,8 +13,13 @@ pub(crate) mod fields;
 pub(crate) mod head;
 pub(crate) mod inputs;
 pub(crate) mod lines;
+pub(crate) mod names;
 pub(crate) mod plain;
+pub(crate) mod reading;
+pub(crate) mod resolve;
+pub(crate) mod roles;
 pub(crate) mod scsi;
 pub(crate) mod siblings;
 pub(crate) mod source;
 pub(crate) mod stated;
+pub(crate) mod words;

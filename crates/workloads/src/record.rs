@@ -46,8 +46,8 @@ pub(crate) enum Line {
     Record(Record),
     /// A flush and, once that is done, this request.
     AfterFlush(Record),
-    /// A request whose bytes do not end at sectors; the sectors that it touches.
-    Rounded(Record),
+    /// A request that is not just as the line has it, and what was changed.
+    Noted(Record, &'static str),
     /// No request, and why not.
     Skip(&'static str),
 }

@@ -11,12 +11,11 @@ mod producer;
 use crate::error::BuildError;
 use crate::formats::{FORMATS, Format, Reader, detect};
 use crate::read::batch::{Batch, Counted};
-use crate::read::columns::Columns;
 use crate::read::decompress::{Input, decompress};
 use crate::read::faults::{broken, error_at};
 use crate::read::head::{HEAD_BYTES, Head, first_lines, form_of};
 use crate::read::inputs::{Inputs, STANDARD_INPUT, reason};
-use crate::read::lines::Blocks;
+use crate::read::lines::{Blocks, ResponseOf};
 use crate::read::siblings;
 use crate::read::source::Opening;
 use crate::read::stated::{BlockEvent, ReadOptions};
@@ -38,6 +37,7 @@ pub struct Records {
     /// Nobody has said its format, and no request has been looked at yet.
     is_guessed: bool,
     states_responses: bool,
+    responses: Option<Box<ResponseOf>>,
     feeder: Feeder,
     batch: Batch,
     /// Records of the batch that were given out.
@@ -96,6 +96,9 @@ impl Records {
             Reader::Lines(parser) => {
                 Body::Lines { blocks: Blocks::new(input), parser: parser(options, &head)? }
             }
+            Reader::Known(known) => {
+                Body::Lines { blocks: Blocks::new(input), parser: known.parser(options, &head)? }
+            }
             Reader::Bytes(open) => {
                 Body::Bytes(open(Opening { name, inputs, input, head: &head, options })?)
             }
@@ -108,13 +111,19 @@ impl Records {
                 Some(Directions { read_share, random })
             }
         };
-        let tick_ns = match format.reader {
-            Reader::Lines(_) => format.tick_ns.or(options.columns.as_ref().map(Columns::time_ns)),
-            _ => format.tick_ns,
+        let (own_clock, tick_ns) = match &body {
+            Body::Lines { parser, .. } => (None, format.tick_ns.or(parser.tick_ns())),
+            Body::Bytes(source) => (source.clock(), format.tick_ns),
         };
-        let (own_clock, states_responses) = match &body {
-            Body::Lines { .. } => (None, format.response.is_some()),
-            Body::Bytes(source) => (source.clock(), source.states_responses()),
+        let responses = match &body {
+            Body::Lines { parser, .. } => parser
+                .responses()
+                .or_else(|| format.response.map(|response| Box::new(response) as Box<ResponseOf>)),
+            Body::Bytes(_) => None,
+        };
+        let states_responses = match &body {
+            Body::Lines { .. } => responses.is_some(),
+            Body::Bytes(source) => source.states_responses(),
         };
         let tolerated = options.skip_bad;
         let producer = Producer { name: name.to_owned(), body, tolerated, directions };
@@ -129,6 +138,7 @@ impl Records {
             is_text,
             is_guessed: is_guessed && is_text,
             states_responses,
+            responses,
             feeder: Feeder::new(producer, may_read_ahead),
             batch: Batch::default(),
             given: 0,
@@ -176,7 +186,7 @@ impl Records {
     /// The response time of the last record, ns, if it is stated.
     pub fn response(&self) -> Option<Time> {
         match self.raw_line() {
-            Some(line) => self.format.response?(line),
+            Some(line) => self.responses.as_ref()?(line),
             None => self.batch.responses.get(self.last()?).copied().filter(|ns| *ns > 0),
         }
     }
@@ -301,6 +311,7 @@ fn check_stated(format: &Format, options: &ReadOptions) -> Result<(), Invalid> {
     let stated = [
         ("time_unit", options.time_unit.ns().is_some()),
         ("columns", options.columns.is_some()),
+        ("pattern", options.pattern.is_some()),
         ("layout", options.layout.is_some()),
         ("read_share", options.read_share.is_some()),
         ("event", options.event != BlockEvent::Auto),

@@ -32,7 +32,7 @@ MAX_DRIVES = 8
 
 @dataclass(frozen=True)
 class Question:
-    """A load with its assumptions, the needs, and the drives to compare."""
+    """What is asked: the load with what was assumed, the needs, and the drives to compare."""
 
     asked: Asked
     needs: Mapping[str, float | str]
@@ -71,7 +71,7 @@ def question(
     volume: str | None = None,
     seed: int = 42,
 ) -> Question:
-    """The question in these words. Raises `InputError` for a piece that is not understood."""
+    """The question that these words stand for. Raises `InputError` for what is not understood."""
     needs = {} if need is None else words.need(need)
     asked = things.of(what, load, columns, volume, assignments)
     names = choosing.unique(drives) or [it.name for it in devices.to_buy()]

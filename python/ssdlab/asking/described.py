@@ -9,23 +9,23 @@ from ssdlab.asking import words
 from ssdlab.numbers import decimal_size, size
 from ssdlab.sizing.load import Load
 
-#: Assumptions where a description is silent.
+#: What is assumed where nothing is said.
 READ_SHARE, BLOCK, DEPTH = 0.7, 4096, 32
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A load, and sentences about it."""
+    """A load and what is said of it."""
 
     load: Load
     is_paced: bool
-    """True if requests come at times of their own; otherwise as fast as they are answered."""
+    """Whether requests come at times of their own; otherwise as fast as they are answered."""
     read: Sequence[str]
-    """The content of the file or text, in sentences."""
+    """What was read, a sentence each."""
     assumed: Sequence[str]
-    """The assumptions, in sentences."""
+    """What was assumed, a sentence each."""
     surer: Sequence[str]
-    """Inputs that would make the answer surer."""
+    """What would make the answer surer."""
     read_share: float | None = None
     """The share of reads, where it is known."""
 
@@ -40,7 +40,7 @@ class Stream:
 
 
 def of_words(text: str) -> Asked:
-    """The load that a text describes. Raises `InputError` for a piece that is not understood."""
+    """The load that a text describes. Raises `InputError` for what is not understood."""
     found = dict(words.load(text))
     assumed = []
     reads = found.get("read_share")

@@ -1,4 +1,4 @@
-"""The output of `ssdlab ask`: assumptions, a row for each drive, and the answer."""
+"""What `ssdlab ask` prints: what it assumed, a row for each drive, and the answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEAD += f"{'dollars':>9}  lacks"
 
 
 def head(question: Question) -> str:
-    """The load, the assumptions, and the head of the table."""
+    """What was read and assumed, and the head of the table."""
     lines = [*question.asked.read]
     lines += _several("Assumed", question.asked.assumed)
     capacity = f", {float(question.needs['gb']):,.0f} GB" if "gb" in question.needs else ""

@@ -1,4 +1,4 @@
-"""Wear and lifetime of a drive by its SMART data: smartctl -j, nvme smart-log."""
+"""What a drive has done and how long it lasts, by its own file: smartctl -j, nvme smart-log."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ APART = 1.5
 
 @dataclass(frozen=True)
 class Health:
-    """The SMART data of a drive, with the flash and the rating that were stated or assumed."""
+    """What the file of a drive says, with what was stated or assumed beside it."""
 
     name: str
     wear: smart.Wear
     flash_bytes: float | None
-    #: Bytes that the host may write by the rating; None without a rating.
+    #: Bytes that the host may write by the rating; None where nobody states one.
     rated_bytes: float | None
     #: Erasures of a block that the flash is rated for, of the preset that is named.
     rated_cycles: float | None
@@ -43,13 +43,13 @@ class Health:
 
     @property
     def daily_bytes(self) -> float | None:
-        """Bytes that the host writes in a day of operation."""
+        """What the host writes in a day of operation."""
         hourly = self.wear.bytes_per_hour
         return None if hourly is None else 24 * hourly
 
     @property
     def rating_used(self) -> float | None:
-        """The written share of the rating; None without a rating."""
+        """The share of the rating that is written; None where nobody states one."""
         return None if self.rated_bytes is None else self.wear.rating_used(self.rated_bytes)
 
     @property
@@ -64,14 +64,14 @@ class Health:
         return erases / self.rated_cycles
 
     def left_bytes(self, used: float | None) -> float | None:
-        """Bytes that the host may still write when `used` of a life is gone; 0 beyond its end."""
+        """What the host may still write when `used` of a life is gone; 0 beyond its end."""
         written = self.wear.host_written_bytes
         if not used or written is None:
             return None
         return max(written * (1 - used) / used, 0.0)
 
     def left_years(self, used: float | None) -> float | None:
-        """Years that `left_bytes` last at the rate so far."""
+        """The same in years at the rate so far."""
         left, daily = self.left_bytes(used), self.daily_bytes
         return None if left is None or not daily else left / daily / DAYS
 

@@ -18,7 +18,7 @@ SECTOR, PAGE = 512, 4096
 
 @dataclass(frozen=True)
 class Sample:
-    """A device in a report."""
+    """What a report says of a device."""
 
     reads: float
     writes: float
@@ -32,12 +32,12 @@ class Sample:
 
 
 def is_text(head: str) -> bool:
-    """True if a file begins as a report of `iostat -x`."""
+    """Whether a file begins as a report of `iostat -x`."""
     return re.search(r"^\s*Device:?\s.*\br/s\b", head, re.MULTILINE) is not None
 
 
 def is_json(found: Any) -> bool:
-    """True if `iostat -o JSON` wrote this JSON."""
+    """Whether JSON is that of `iostat -x -o JSON`."""
     return isinstance(found, Mapping) and "sysstat" in found
 
 
@@ -115,7 +115,7 @@ def _mean(samples: Sequence[Sample]) -> Sample:
     )
 
 
-#: Columns of throughput, and their units in bytes.
+#: Columns with what is moved a second, and the bytes of one.
 _MOVED = {"kB/s": 1024.0, "MB/s": 2.0**20, "sec/s": 512.0}
 
 

@@ -1,4 +1,4 @@
-"""Tells inputs apart: a trace, results or a job of fio, iostat, SMART data, or words."""
+"""What a person has, told apart: a trace, results or a job of fio, iostat, SMART, or words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ssdlab.asking import described, fio, iostat
 from ssdlab.asking.described import Asked
 from ssdlab.sizing.load import Load
 
-#: Bytes of a file by which its kind is recognised.
+#: Bytes of a file by which it is told what it is.
 HEAD = 65_536
 #: Larger texts are traces.
 MOST_TEXT = 64 * 2**20
@@ -85,7 +85,7 @@ def refuse_folder(path: Path) -> None:
 
 
 def begin(path: Path) -> str:
-    """The beginning of a file as text; the bytes that are no text are left out."""
+    """The beginning of a file as text; empty of what is compressed or binary."""
     try:
         with path.open("rb") as file:
             return file.read(HEAD).decode("utf-8", "ignore") if path.is_file() else ""

@@ -26,7 +26,7 @@ _FILL = re.compile(r"(?:[\s,;+]|\b(?:and|at|with|of|in|about|the|a|blocks?|load|
 
 @dataclass
 class Said:
-    """The pieces of a text by name, each once."""
+    """What the pieces of a text say, each once."""
 
     source: str
     found: dict[str, float | str] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Said:
         self.found[name], self.by[name] = value, piece.strip()
 
 
-#: Puts a matched piece into the text's `Said`.
+#: What a piece does with its match.
 Taken = Callable[[Said, "re.Match[str]"], None]
 
 
@@ -173,7 +173,7 @@ _NEED: list[tuple[str, Taken]] = [
 
 
 def load(text: str, source: str = "--load") -> Mapping[str, float | str]:
-    """A load in words as numbers by name: read_share, random_share, block_bytes, iops and so on.
+    """What a load in words says: read_share, random_share, block_bytes, iops and so on.
 
     >>> sorted(load("70/30 8K random, 20 K IOPS").items())[:2]
     [('block_bytes', 8192.0), ('iops', 20000.0)]
@@ -182,7 +182,7 @@ def load(text: str, source: str = "--load") -> Mapping[str, float | str]:
 
 
 def need(text: str, source: str = "--need") -> Mapping[str, float | str]:
-    """Needs in words as numbers by name: gb, years, latencies in us.
+    """What needs in words say: gb, years, latencies in us.
 
     >>> need("4TB,5y,p99=2ms")
     {'gb': 4000.0, 'years': 5.0, 'p99': 2000.0}

@@ -40,7 +40,7 @@ class Choice:
     notes: Sequence[str]
     """What the trace is too short for, or does not have."""
     is_whole: bool = True
-    """False if an interruption came before all drives were tried."""
+    """Whether all drives were tried; an interruption ends that."""
 
     @property
     def best(self) -> Offer | None:
@@ -158,7 +158,7 @@ def _need(need: str | Need | None) -> Need:
 def terms_of(
     years: float, prices: Mapping[str, float], power: float | None, drives: Sequence[str]
 ) -> Terms:
-    """The terms of the dollars. Raises `InputError` for a price of no drive of the choice."""
+    """What decides the dollars. Raises `InputError` for a price of no drive of the choice."""
     known = [*devices.DEVICES, *drives]
     for name, dollars in prices.items():
         if name not in known:

@@ -3,8 +3,8 @@
 First every drive is run briefly, the cheapest first, so that a table of the catalogue is there
 after seconds. Then more drives of a kind are tried where they could cost less than the cheapest
 that meets the goals so far, and help. Last the cheapest is confirmed with a longer preparation and
-several seeds; if it fails, the next one is confirmed. Counts decide the trials and never a clock,
-so that the answer is the same on every machine.
+several seeds; where that says otherwise, the next one is. Counts decide what is tried and never a
+clock, so that the answer is the same on every machine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ssdlab.sizing.fit import BRIEF, CONFIRMED, Effort, NoRoomError
 from ssdlab.sizing.load import Load
 from ssdlab.sizing.trial import SEEDS, Design, Goal, add_seeds, judge
 
-#: Gets each row as it comes, the number of rows so far, and the number at the end.
+#: What is told as rows come: the row, how many are there, how many there will be.
 Told = Callable[[Offer, int, int], object]
 #: More drives are not tried once twice as many have improved the worst figure by less than this.
 IMPROVES = 1.1
@@ -30,7 +30,7 @@ IMPROVES = 1.1
 
 @dataclass(frozen=True)
 class Asked:
-    """The load and the goals; the class has a field for each thing that decides the trials."""
+    """What the drives are asked for; it has a field for each thing that decides what is tried."""
 
     load: Load
     goals: Sequence[Goal]
@@ -43,7 +43,7 @@ class Asked:
 
 @dataclass
 class Hunt:
-    """The drives of the catalogue under a load; `offers` has the rows so far."""
+    """The drives of the catalogue under a load; `offers` has what is known so far."""
 
     asked: Asked
     names: Sequence[str]
@@ -61,8 +61,8 @@ class Hunt:
             self._cancelled.set()
 
     def found(self) -> list[Offer]:
-        """The drives that were tried: first all that meet the goals, by price; then the others, by
-        how much they lack.
+        """The drives that were tried: those that meet the goals first, the cheapest of them first;
+        of the others those first that lack least.
         """
         return sorted(self.offers.values(), key=self._order)
 
@@ -82,7 +82,7 @@ class Hunt:
             self._tell(offer)
 
     def _with_more_drives(self) -> None:
-        """Try twice as many drives of each kind that fails, where they could be the cheapest."""
+        """Twice as many of those that do not do, where that could be the cheapest."""
         while todo := [
             (it.drive, count)
             for it in self.found()
@@ -102,20 +102,20 @@ class Hunt:
         return reasons.miss(after, goals) * IMPROVES < reasons.miss(before, goals)
 
     def _next_count(self, offer: Offer) -> int | None:
-        """The number of drives to try after these; None where no number helps."""
+        """How many drives are tried after these; None where no number helps."""
         if offer.meets or offer.is_final or offer.trial is None or offer.drives >= self.asked.most:
             return None
         goals, most = self.asked.goals, self.asked.most
         if not reasons.may_help(offer, goals, most):
             return None
-        # Each drive gets fewer writes, and its rating is in writes.
+        # The writes of each fall with their number, and those of a drive are rated.
         count, wanted = 2 * offer.drives, offer.drives * reasons.short_of_life(offer, goals)
         while count < min(wanted, most):
             count *= 2
         return min(count, most)
 
     def _is_cheaper(self, offer: Offer, count: int) -> bool:
-        """True if that number of drives could cost less than the cheapest that meets the goals."""
+        """Whether so many of a drive could cost less than the cheapest that does."""
         best = next((it for it in self.found() if it.meets), None)
         if best is None or best.dollars is None or offer.price is None:
             return best is None
@@ -167,7 +167,7 @@ class Hunt:
                     future.cancel()
 
     def _tried(self, drive: str, count: int | None, effort: Effort) -> Offer:
-        """Run `count` drives, or the fewest that have room, under the load."""
+        """So many drives, or as few as the data take, under the load."""
         asked = self.asked
         if self._cancelled.is_set():
             raise KeyboardInterrupt

@@ -34,9 +34,9 @@ class Offer:
     #: Rated drive writes a day, over five years.
     dwpd: float | None
     command: str | None
-    #: How the load was fitted to the drive, in sentences.
+    #: What was done so that the load fits, a sentence each.
     how: Sequence[str] = ()
-    #: True if twice as many were tried, and did not help.
+    #: Whether twice as many were tried, and did not help.
     is_final: bool = False
 
     @property
@@ -58,11 +58,11 @@ class Offer:
 
     @property
     def price_of_all(self) -> float:
-        """`dollars` as a key to sort by: drives without a price come last."""
+        """The same to order by: what has no price comes last."""
         return math.inf if self.dollars is None else self.dollars
 
     def ended(self) -> Offer:
-        """A copy that says that more drives do not help."""
+        """The same, of which more drives do not help."""
         return replace(self, is_final=True)
 
     @property

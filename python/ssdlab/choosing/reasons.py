@@ -56,7 +56,7 @@ def life(trial: Trial, dwpd: float | None) -> tuple[float | None, bool]:
 
 
 def names(offer: Offer, goals: Sequence[Goal]) -> list[str]:
-    """The goals that an offer misses, a word each; with a ? where a longer run has to tell."""
+    """What the drives of an offer lack, a word each; with a ? where a longer run has to tell."""
     trial = offer.trial
     if trial is None:
         return ["room"]
@@ -72,7 +72,7 @@ def names(offer: Offer, goals: Sequence[Goal]) -> list[str]:
 
 
 def _by_flushes(trial: Trial, goal: Goal) -> bool:
-    """True if reads and writes by themselves keep the limit of a latency over all requests."""
+    """Whether reads and writes by themselves keep the limit of a latency over all requests."""
     apart = {"p99_us": "p99", "p999_us": "p99.9"}.get(goal.figure)
     if apart is None or not trial.found[0].host.flush.requests:
         return False
@@ -81,7 +81,7 @@ def _by_flushes(trial: Trial, goal: Goal) -> bool:
 
 
 def is_close(offer: Offer, goals: Sequence[Goal]) -> bool:
-    """True if a longer run could find that the drives of an offer meet the goals."""
+    """Whether a longer run could say that the drives of an offer do."""
     trial = offer.trial
     if trial is None or trial.overloaded or short_of_life(offer, goals) > 1:
         return False
@@ -102,7 +102,7 @@ def miss(offer: Offer, goals: Sequence[Goal]) -> float:
 
 
 def may_help(offer: Offer, goals: Sequence[Goal], most: int) -> bool:
-    """True if more drives, up to `most`, may meet the goals that the offer misses.
+    """Whether more drives, up to `most`, may do what those of an offer do not.
 
     Striped drives share the writes, so that their rated lifetime grows with their number; no
     request becomes faster than the fastest of one drive.

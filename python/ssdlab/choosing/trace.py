@@ -19,12 +19,10 @@ SHORT_SECONDS = 600.0
 ABOVE_P99 = 100
 #: Beyond this share, a trace is of one kind.
 ONE_KIND = 0.999
-#: A trace over so many times what it touches is a sample of its load.
-SPARSE = 2
 
 
 def facts(load: Load, assignments: Sequence[str]) -> tuple[Record, dict[str, Any]]:
-    """The statistics of a load's trace, and the keys by which it is read. Raises `InputError`."""
+    """What the trace of a load holds, and the keys by which it is read. Raises `InputError`."""
     from ssdlab import sources
 
     above = layers.from_options([*assignments])
@@ -62,13 +60,6 @@ def _said(found: Record) -> list[str]:
         )
     elif reads is not None and reads < 1 - ONE_KIND:
         lines.append("It only writes: how long reads wait behind them is not in it.")
-    is_sample = found.span_bytes > SPARSE * found.footprint_bytes
-    if is_sample and reads is not None and reads <= ONE_KIND:
-        lines.append(
-            f"It is a sample: it touches {size(found.footprint_bytes)} of a span of "
-            f"{size(found.span_bytes)}, and write amplification and lifetime rest on that part; a "
-            "load that goes on over the whole span is harder on a drive."
-        )
     if requests and found.footprint_bytes < 64 * 2**20 and reads is not None and reads <= ONE_KIND:
         lines.append(
             f"It touches {size(found.footprint_bytes)} only: much of it stays in the drives' "

@@ -17,6 +17,7 @@ TEXTS = {
     "--columns": "columns",
     "--device": "device",
     "--json": "json_path",
+    "--pattern": "pattern",
     "--threads": "threads",
     "--timeline": "timeline",
     "--workload": "workload",

@@ -97,6 +97,11 @@ from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
     help="Prepare the drive anew, and do not keep it prepared (ssdlab cache shows those kept).",
 )
 @click.option(
+    "--pattern",
+    metavar="REGEX",
+    help="The lines of --trace that are requests; groups such as (?<time_us>...) are columns.",
+)
+@click.option(
     "--why",
     is_flag=True,
     help="Then try 8 to 16 changes and rank them, as ssdlab why does: about a minute.",

@@ -51,6 +51,7 @@ def _run(
     show: bool,
     advice: bool | None = None,
     columns: str | None = None,
+    pattern: str | None = None,
     why: bool = False,
 ) -> None:
     to_stdout = json_path == "-"
@@ -68,6 +69,10 @@ def _run(
     json_file = None if json_path is None or to_stdout else _path(json_path)
     _refuse_outputs(out, json_file, requests)
 
+    if pattern is not None:
+        import json
+
+        assignments = (*assignments, f"workload.pattern={json.dumps(pattern)}")
     layered = stack.below(experiment, device, trace, workload, columns, assignments)
     layered += stack.above(assignments, seed)
     if timeline is not None:
@@ -218,7 +223,7 @@ def _has_operations(results: results_module.Results) -> bool:
 
 def _notes(layered: list[layers.Layer]) -> list[str]:
     """What files of other programs could not carry over."""
-    if not any(layer.source.endswith((".parv", ".xml")) for layer in layered):
+    if not any(layer.source.endswith(layers.CONVERTED) for layer in layered):
         return []
     from ssdlab import foreign
 

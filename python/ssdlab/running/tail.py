@@ -36,7 +36,7 @@ def of(results: Results) -> str | None:
 
 
 def _slowest(results: Results) -> str:
-    """The kind of request with the longest p99, among kinds with enough requests for one."""
+    """The kind of request with the longest p99, of those that have enough for one."""
     known = {
         kind: host.percentiles_us["99"]
         for kind, host in results.host.items()

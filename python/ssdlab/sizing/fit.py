@@ -39,7 +39,7 @@ class Effort(NamedTuple):
     requests: int
     """Requests of all loops together."""
     bytes: float
-    """Bytes that they read and write."""
+    """What they read and write."""
     repeated: int
     """Requests that preconditioning may repeat to write its fewest rounds; 0: none, and the drive
     is overwritten once at random. One takes 0.7 us."""
@@ -72,18 +72,18 @@ class Fit:
     workload: Mapping[str, Any]
     """The keys of the workload that are set."""
     scale: int | None
-    """The new `device.scale`; None where it is left alone."""
+    """What `device.scale` becomes; None where it is left alone."""
     fewest_drives: int
     """Fewer have no room for what the trace touches."""
     loops: int
     writes: bool
-    """True if the load writes anything."""
+    """Whether the load writes anything."""
     precondition: str
     """How each drive is preconditioned."""
     warm_up: str
     """Every loop before those that are measured."""
     words: Sequence[str]
-    """The steps of the fitting, in sentences."""
+    """What was done, a sentence each."""
 
 
 def read(load: Load, resolved: dict[str, Any], capacity_bytes: int) -> Record:
@@ -179,7 +179,7 @@ def fit(load: Load, stack: Sequence[Layer], most_drives: int, effort: Effort) ->
     return Fit(keys, new_scale, drives, loops, writes, precondition, warm_up, words)
 
 
-#: The preparation of a brief run.
+#: What is said of a drive that is only looked at.
 ONCE = "Preconditioned: full, then overwritten once at random."
 
 

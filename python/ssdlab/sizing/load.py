@@ -1,4 +1,4 @@
-"""A load for drives: a trace, a job file, or the keys of a workload."""
+"""What is asked of the drives: a trace, a job file, or a load described by keys."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ssdlab.results import Record
 
 
 class Facts:
-    """Statistics of a trace, which is read as seldom as possible: a large one takes long."""
+    """What a trace holds, read as seldom as its questions allow: a large one takes long."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: dict[str, list[tuple[int, Record]]] = {}
 
     def of(self, options: Mapping[str, Any], path: str, capacity_bytes: int) -> Record:
-        """The statistics, with the number of requests beyond a drive of that capacity.
+        """What it holds, with how many requests lie beyond a drive of that capacity.
 
-        The number is exact only for the capacity at which the trace was read. If no request is
-        beyond a drive, none is beyond a larger one; if some are, some are beyond a smaller one.
+        What no request exceeds none exceeds on a larger drive; where some do, they do on a smaller
+        one. How many does not matter.
         """
         with self._lock:
             known = self._known.setdefault(json.dumps([path, options]), [])
@@ -44,10 +44,10 @@ class Load:
     """A load that drives are compared under; one of `trace`, `job` and `keys` says it."""
 
     name: str
-    """Its name in messages and tables."""
+    """What messages and tables call it."""
     trace: Path | None = None
     columns: str | None = None
-    """The meaning of the columns of the trace."""
+    """What the columns of the trace are."""
     job: Path | None = None
     """A file that `ssdlab run` takes, such as a job of fio."""
     keys: Mapping[str, str] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Load:
 
     @property
     def source(self) -> str:
-        """The beginning of a message about it."""
+        """What a message about it begins with."""
         return f"--trace {self.trace}" if self.trace is not None else self.name
 
     def layers(self, changed: Sequence[str] = ()) -> list[Layer]:
@@ -78,14 +78,14 @@ class Load:
         return layers.from_options([f"{key}={value}" for key, value in self.keys.items()])
 
     def words(self) -> list[str]:
-        """The words of it in a command `ssdlab run`, beside the keys."""
+        """What `ssdlab run` is told of it, beside the keys."""
         if self.trace is not None:
             mapped = [] if self.columns is None else ["--columns", self.columns]
             return ["--trace", str(self.trace), *mapped]
         return [] if self.job is None else [str(self.job)]
 
     def facts(self, options: Mapping[str, Any], path: str, capacity_bytes: int) -> Record:
-        """Statistics of the trace; `path` is the file that is read for it. Raises `InputError`."""
+        """What the trace holds; `path` is the file that is read for it. Raises `InputError`."""
         return self._facts.of(options, path, capacity_bytes)
 
     def share(self, all_bytes: float) -> dict[str, Any]:

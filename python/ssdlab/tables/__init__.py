@@ -1,7 +1,8 @@
-"""Any table as a trace: Parquet, Arrow, text with named columns, data frames, patterns of files.
+"""Any table as a trace: Parquet, Arrow, data frames, patterns of files.
 
-What the engine reads by itself it is given as it is. Everything else is read once with pyarrow, a
-batch at a time, and kept as a Parquet file that the engine reads, in the folder of the cache.
+What the engine reads by itself it is given as it is: all text, and Parquet of its own. Everything
+else is read once with pyarrow, a batch at a time, and kept as a Parquet file that the engine reads,
+in the folder of the cache.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ssdlab import _core
 from ssdlab._core import InputError
 from ssdlab.optional import required
 from ssdlab.tables import kept, sources, values
-from ssdlab.tables.columns import SIZE_UNITS, Column, Columns, are_numbers, mapped, parse, refusal
+from ssdlab.tables.columns import SIZE_UNITS, Column, Columns, mapped, parse, refusal
 from ssdlab.tables.merge import merged
 
 #: A new way of reading makes new files.
@@ -37,7 +38,7 @@ _ENDINGS = (
 )
 KNOWN = frozenset(["", ".zst", *(f".{it}" for it in _ENDINGS.split())])
 
-__all__ = ["are_numbers", "as_trace", "is_object", "matches", "write", "written"]
+__all__ = ["as_trace", "is_object", "matches", "write", "written"]
 
 matches = sources.matches
 
@@ -53,14 +54,15 @@ def as_trace(
     """The path of a trace that the engine reads: that of `trace`, or of a file made from it.
 
     `trace` is a path, a pattern of paths, or a table in memory; `columns` maps its columns by name.
-    Raises `InputError` for a table that is no trace.
+    The engine takes them where the path is that of the trace. Raises `InputError` for a table that
+    is no trace.
     """
     if is_object(trace):
         target = _temporary() / f"{len(os.listdir(_temporary()))}.parquet"
         written(target, [sources.of_object(source, trace)], parse(columns) if columns else {})
         return target
     path: str | os.PathLike[str] = trace
-    if os.fspath(path) == "-" or (columns is not None and are_numbers(columns)):
+    if os.fspath(path) == "-":
         return path
     if (table := _of_plugin(Path(path))) is not None:
         return as_trace(table, columns, source)
@@ -68,12 +70,12 @@ def as_trace(
     files = several or [Path(path)]
     if not all(os.path.isfile(it) for it in files):
         return path  # a pipe can be read once, by the engine, which also says what is wrong with it
-    if several is None and columns is None and not sources.is_table(files[0]):
+    if several is None and not _is_mapped(files[0], columns):
         return path
-    given = parse(columns) if columns else {}
 
     def make(target: Path) -> None:
-        written(target, [_table(it, bool(given)) for it in files], given)
+        given = parse(columns) if columns else {}
+        written(target, [_table(it, columns) for it in files], given)
 
     return kept.file(_key(files, columns), os.fspath(path), make, _temporary())
 
@@ -288,12 +290,20 @@ def _refuse_missing(table: sources.Batches, roles: Columns, batch: Any, before: 
             )  # fmt: skip
 
 
-def _table(path: Path, mapped_by_name: bool) -> sources.Batches:
-    """A file as a table; one that the engine knows is converted by it first."""
-    if mapped_by_name or sources.is_table(path):
+def _is_mapped(path: Path, columns: str | None) -> bool:
+    """Whether the columns of a file are read here: those of Parquet and Arrow."""
+    if sources.is_table(path):
+        return True
+    return columns is not None and path.is_file() and sources.is_parquet(path)
+
+
+def _table(path: Path, columns: str | None) -> sources.Batches:
+    """A file as a table; one that the engine reads is converted by it first."""
+    if _is_mapped(path, columns):
         return sources.of_file(path)
     target = _temporary() / f"{len(os.listdir(_temporary()))}.parquet"
-    _core.trace_convert(os.fspath(path), str(target), "parquet", "{}", None)
+    options = json.dumps({"columns": columns} if columns else {})
+    _core.trace_convert(os.fspath(path), str(target), "parquet", options, None)
     found = sources.of_file(target)
     found.source = f"trace {path}"
     return found

@@ -80,12 +80,6 @@ def plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def are_numbers(text: str) -> bool:
-    """Whether a list of columns counts them, which needs no names: `time=1:us,op=3`."""
-    values = [part.partition("=")[2].partition(":")[0].strip() for part in text.split(",")]
-    return bool(values) and all(value.isdigit() for value in values)
-
-
 def parse(text: str) -> dict[str, Column]:
     """The columns that a list maps. Raises `InputError`, with how it is written, for another text.
 

@@ -235,7 +235,7 @@ class Devices:
         pa, pc = _compute()
         if not pa.types.is_dictionary(array.type):
             if pa.types.is_integer(array.type):
-                return array
+                return pc.cast(array, pa.int64())
             array = pc.dictionary_encode(array)
         names = array.dictionary.to_pylist()
         digits = all(it is None or str(it).strip().isdigit() for it in names)

@@ -4,9 +4,9 @@
 >>> ssdlab.trace.info("some.trace").footprint_bytes  # doctest: +SKIP
 
 A path is a file, plain or compressed, or "-" for standard input. Further arguments are keys of the
-workload kind `trace` that say how the file is read: `format`, `time_unit`, `columns`, `layout`,
-`event`, `read_share`, `skip_bad`, `devices`, `requests`, `duration`. The user's mistakes raise
-`InputError`.
+workload kind `trace` that say how the file is read: `format`, `time_unit`, `columns`, `pattern`,
+`layout`, `event`, `read_share`, `skip_bad`, `devices`, `requests`, `duration`. The user's mistakes
+raise `InputError`.
 """
 
 from __future__ import annotations
@@ -173,10 +173,10 @@ def _read_as(path: Path, options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     from ssdlab import tables
 
     columns = options.get("columns")
-    if options.get("format") is not None:  # the user says what it is
+    if any(options.get(it) is not None for it in ("format", "pattern")):  # the user says what it is
         return os.fspath(path), options
     found = os.fspath(tables.as_trace(path, columns, f"trace {os.fspath(path)}"))
-    if columns is not None and not tables.are_numbers(columns):
+    if columns is not None and found != os.fspath(path):
         options = {key: value for key, value in options.items() if key != "columns"}
     return found, options
 

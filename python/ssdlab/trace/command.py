@@ -38,6 +38,11 @@ OPTIONS = [
         help="Columns of a table, by number or name: time=1:us,op=3,offset=4:bytes,size=5 or "
         "time=ts,offset=lba*512,size=len,op=rw",
     ),
+    click.option(
+        "--pattern",
+        metavar="REGEX",
+        help="The lines that are requests; groups are columns: (?<time_us>[0-9]+) (?<op>[RW]) ...",
+    ),
     click.option("--layout", metavar="TEXT", help="The blkparse -f format string of the file."),
     click.option(
         "--event",

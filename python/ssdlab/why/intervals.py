@@ -65,12 +65,12 @@ class Gain:
 
     @property
     def is_dropped(self) -> bool:
-        """True if its first seeds, too few for an interval, showed no gain worth another."""
+        """Whether its first seeds, too few for an interval, showed no gain worth another."""
         return self.seeds < LOOKS[0][0] and self.mean <= (self.seeds > 1) * math.log(LEAST) / 2
 
     @property
     def is_hopeless(self) -> bool:
-        """True if the gain by now is so small that more seeds would hardly prove it."""
+        """Whether so little was gained by now that more seeds would hardly prove it."""
         return self.is_dropped or (self.seeds >= LOOKS[0][0] and self.mean < math.log(LEAST))
 
     @property

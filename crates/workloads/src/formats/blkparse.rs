@@ -4,17 +4,17 @@
 //! size and time. The summary at the end, and every line that begins with a word, is left out.
 
 use super::row::{Format, Reader};
-use crate::read::block_events::{EventFlags, EventRequest, Seen, left_out};
+use crate::read::block_events::{EventRequest, Seen, left_out, requested};
 use crate::read::fields::{DEVICE, Fault, Field, S, SECTOR, SECTORS};
 use crate::read::head::{Head, blank_fields, is_data, is_digits};
 use crate::read::lines::LineParser;
 use crate::read::stated::ReadOptions;
-use crate::record::{Clock, Line, LineError, Record, device_number};
-use engine::{Op, SECTOR_BYTES, Time};
+use crate::record::{Clock, Line, LineError, device_number};
+use engine::{SECTOR_BYTES, Time};
 use options::Invalid;
 
 pub const FORMAT: Format = Format {
-    detect: Some(|head: &Head| head.mostly(has_shape)),
+    detect: Some(|head: &Head| head.states("blkparse") || head.mostly(has_shape)),
     clock: Clock::Epoch,
     may_state: &["layout", "event"],
     ..Format::new(
@@ -247,40 +247,12 @@ impl<'a> Values<'a> {
         } else {
             SECTORS.u32(self.size)?
         };
-        if let Some(op) = zone_op(self.rwbs) {
-            // Commands of zones have no length, but for appends; to reset all is one of its own.
-            let sectors = if self.rwbs.starts_with(b"ZRA") { 0 } else { sectors.max(1) };
-            return Ok(Line::Record(Record { op, sector, sectors, ..Record::flush(at, device) }));
-        }
-        // An F before the operation is a flush first, one behind it forced unit access.
-        let at_op = self.rwbs.iter().position(|letter| b"RWD".contains(letter));
-        let (before, behind) = self.rwbs.split_at(at_op.unwrap_or(self.rwbs.len()));
-        let asked = EventFlags {
-            read: behind.first() == Some(&b'R'),
-            write: behind.first() == Some(&b'W'),
-            discard: behind.first() == Some(&b'D'),
-            flush: before.contains(&b'F'),
-            fua: behind.contains(&b'F'),
-        };
-        Ok(match asked.request(at, device, sector, sectors) {
+        Ok(match requested(self.rwbs, at, device, sector, sectors) {
             EventRequest::One(record) => Line::Record(record),
             EventRequest::AfterFlush(record) => Line::AfterFlush(record),
             EventRequest::Nothing => Line::Skip("without_data"),
         })
     }
-}
-
-/// The command of zones that the letters mean, as newer kernels write them (kernel/trace/blktrace.c, `fill_rwbs`).
-fn zone_op(rwbs: &[u8]) -> Option<Op> {
-    let letter = rwbs.strip_prefix(b"Z")?.first()?;
-    Some(match letter {
-        b'A' => Op::Append,
-        b'R' => Op::Reset,
-        b'F' => Op::Finish,
-        b'O' => Op::Open,
-        b'C' => Op::Close,
-        _ => return None,
-    })
 }
 
 impl LineParser for Parser {

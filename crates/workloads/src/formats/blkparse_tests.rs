@@ -3,6 +3,8 @@
 use super::super::tests::{read, read_as, read_with, refused, skipped};
 use super::*;
 use crate::read::stated::BlockEvent;
+use crate::record::Record;
+use engine::Op;
 
 const DEVICE_259_2: u32 = (259 << 20) + 2;
 

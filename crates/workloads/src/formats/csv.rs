@@ -1,216 +1,145 @@
-//! A table that no other format describes: the user declares which column says what.
+//! A table of text: its header names the columns, or the user declares which column says what.
 //!
-//! Columns are separated by tabs, commas, semicolons or blanks, whichever of these the first line
-//! has first in this order. A first line whose time is no number is a header. Without a column for
-//! the direction, the share of reads must be stated.
+//! Columns are separated by tabs, commas, semicolons, bars or blanks. A first line whose time is no number
+//! is a header. Without a column for the direction, the share of reads must be stated.
 
 use super::row::{Format, Reader};
-use crate::read::columns::{Columns, Directions};
-use crate::read::fields::{DEVICE, Extent, Fault, Field};
 use crate::read::head::Head;
-use crate::read::lines::LineParser;
+use crate::read::lines::{LineParser, ResponseOf};
+use crate::read::names;
 use crate::read::plain::{Plain, of_bytes};
+use crate::read::reading::{Plainly, Reading};
+use crate::read::resolve::{Sample, reading};
 use crate::read::stated::ReadOptions;
 use crate::record::{Clock, Line, LineError, Record};
-use engine::{Handle, Op};
+use engine::{Handle, Op, Time};
 use options::Invalid;
 
 pub const FORMAT: Format = Format {
-    detect: Some(|head: &Head| head.columns_stated),
+    detect: Some(|head: &Head| head.states("csv")),
+    otherwise: Some(|head: &Head| Table::of(head).is_some_and(|table| table.is_filled(head))),
     clock: Clock::Epoch,
     stated: &[("columns", "time=1:us,op=3,offset=4:bytes,size=5,device=2")],
     may_state: &["read_share"],
     ..Format::new(
         "csv",
-        "any table of text, with workload.columns saying which column is what",
+        "a table of text with a header, or with workload.columns saying which column is what",
         Reader::Lines(parser),
         || b"time_us,disk,kind,from,bytes\n1.5,0,R,4096,512\n2,1,write,8192,4096\n".to_vec(),
     )
 };
 
-const LINE: &str = "a line with every column that is declared";
-const TIME: Field = Field::new("time", "a time as a number in the declared unit");
-const OP: Field = Field::new(
-    "operation",
-    "r, read, w, write, trim, discard, unmap, flush, sync, a command of zones or of NVMe (zeroes, compare, copy and more), or as declared",
-);
-const SIZE: Field = Field::new("size", "a size above 0 in the declared unit");
-const HANDLE: Field = Field::new("handle", "a number of a placement handle");
-const FUA: Field = Field::new("fua", "1 for a write that is durable when it is answered, else 0");
-const OFFSET: Field = Field::new("offset", "an offset in the declared unit");
+const KEY: &str = "workload.columns";
+
+/// The header of a table.
+struct Table {
+    names: Vec<String>,
+    separator: u8,
+    /// Whether it is a line with data; a comment is none.
+    is_line: bool,
+}
+
+impl Table {
+    /// The header that the first line of a text is.
+    fn of(head: &Head) -> Option<Table> {
+        let first =
+            head.bytes.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty())?;
+        let (names, separator) = names::header(std::str::from_utf8(first).ok()?)?;
+        Some(Table { names, separator, is_line: head.lines.first()?.as_bytes() == first })
+    }
+
+    /// Whether the lines below have as many fields.
+    fn is_filled(&self, head: &Head) -> bool {
+        let below = head.lines.get(usize::from(self.is_line)..).unwrap_or_default();
+        let fits = below
+            .iter()
+            .filter(|line| cut(line.as_bytes(), Some(self.separator)).count() == self.names.len());
+        fits.count() * 2 >= below.len()
+    }
+}
+
+/// The fields of a line, of which one in quotes may have the separator inside.
+fn cut(line: &[u8], separator: Option<u8>) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(line.strip_suffix(b"\r").unwrap_or(line));
+    std::iter::from_fn(move || {
+        let mut line = rest?;
+        let is_end = |byte: &u8| match separator {
+            Some(mark) => *byte == mark,
+            None => byte.is_ascii_whitespace(),
+        };
+        if separator.is_none() {
+            line = line.trim_ascii_start();
+            if line.is_empty() {
+                return None;
+            }
+        }
+        if line.first() == Some(&b'"')
+            && let Some(end) = line[1..].iter().position(|byte| *byte == b'"')
+            && line.get(end + 2).is_none_or(is_end)
+        {
+            rest = line.get(end + 3..);
+            return Some(&line[1..=end]);
+        }
+        let end = line.iter().position(is_end).unwrap_or(line.len());
+        rest = line.get(end + 1..);
+        Some(&line[..end])
+    })
+}
 
 fn parser(options: &ReadOptions, head: &Head) -> Result<Box<dyn LineParser>, Invalid> {
-    let Some(columns) = options.columns.clone() else {
+    let table = Table::of(head);
+    let given = options.columns.as_ref();
+    if given.is_none() && table.is_none() {
         let problem = "a table needs its columns declared, such as \
                        \"time=1:us,op=3,offset=4:bytes,size=5\"";
-        return Err(Invalid::new(&["workload.columns"], problem));
-    };
-    match (columns.op, options.read_share) {
-        (None, None) => {
-            let problem = "there is no column for the operation: state the share of reads, 0 to 1, \
-                           to have it drawn, or declare the column";
-            return Err(Invalid::new(&["workload.read_share", "workload.columns"], problem));
-        }
-        (Some(_), Some(_)) => {
-            let problem = "the columns say what reads and what writes";
-            return Err(Invalid::new(&["workload.read_share", "workload.columns"], problem));
-        }
-        _ => {}
+        return Err(Invalid::new(&[KEY], problem));
     }
     let first = head.lines.first().copied().unwrap_or_default();
-    let separator = "\t,;".chars().find(|mark| first.contains(*mark)).map(|mark| mark as u8);
-    let roles = roles(&columns);
-    Ok(Box::new(Parser { columns, separator, roles, first: true }))
-}
-
-/// What a column says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
-    Nothing,
-    /// A time in units of a power of ten of ns.
-    Time(usize),
-    FileTime,
-    Word,
-    ReadIs(bool),
-    Offset(u64),
-    Size(u64),
-    Device,
-    Handle,
-    Fua,
-}
-
-fn roles(columns: &Columns) -> Vec<Role> {
-    let time = match columns.time.1 {
-        100 => Role::FileTime,
-        unit_ns => Role::Time(unit_ns.ilog10() as usize),
-    };
-    let op = columns.op.map(|(column, directions)| match directions {
-        Directions::Words => (column, Role::Word),
-        Directions::ReadIs(digit) => (column, Role::ReadIs(digit == 1)),
-    });
-    let (offset, size) = (columns.offset, columns.size);
-    let declared = [
-        Some((columns.time.0, time)),
-        Some((offset.0, Role::Offset(offset.1))),
-        Some((size.0, Role::Size(size.1))),
-        op,
-        columns.device.map(|column| (column, Role::Device)),
-        columns.handle.map(|column| (column, Role::Handle)),
-        columns.fua.map(|column| (column, Role::Fua)),
-    ];
-    let last = declared.iter().flatten().map(|(column, _)| *column).max().unwrap_or(0);
-    let mut roles = vec![Role::Nothing; last];
-    for (column, role) in declared.into_iter().flatten() {
-        if std::mem::replace(&mut roles[column - 1], role) != Role::Nothing {
-            return Vec::new();
-        }
-    }
-    roles
+    let stated = "\t,;|".chars().find(|mark| first.contains(*mark)).map(|mark| mark as u8);
+    let separator = table.as_ref().map(|table| table.separator).or(stated);
+    let names = table.as_ref().map_or(&[][..], |table| &table.names);
+    let below = usize::from(table.as_ref().is_some_and(|table| table.is_line));
+    let rows = head.lines.iter().skip(below).map(|line| cut(line.as_bytes(), separator).collect());
+    let sample = Sample { names, rows: rows.collect() };
+    let reading = reading(given, options.read_share.is_some(), &sample)?;
+    let roles = reading.plainly();
+    let time = reading.time_index();
+    Ok(Box::new(Parser { reading, separator, roles, time, first: true, has_header: below > 0 }))
 }
 
 struct Parser {
-    columns: Columns,
+    reading: Reading,
     /// What stands between columns; runs of blanks if there is none.
     separator: Option<u8>,
-    /// What each column says, up to the last that is declared; none if one says two things.
-    roles: Vec<Role>,
+    /// What each column says, up to the last that is declared; none where the quick way is none.
+    roles: Vec<Plainly>,
+    /// The column of the time.
+    time: usize,
     first: bool,
-}
-
-impl Parser {
-    /// The column of that number, from 1.
-    fn column<'a>(&self, line: &'a [u8], number: usize) -> Result<&'a [u8], LineError> {
-        let found = match self.separator {
-            Some(mark) => line.split(|byte| *byte == mark).nth(number - 1),
-            None => line
-                .split(u8::is_ascii_whitespace)
-                .filter(|field| !field.is_empty())
-                .nth(number - 1),
-        };
-        match found {
-            Some(field) => Ok(field.trim_ascii()),
-            None => Err(LineError { problem: format!("no column {number}"), expected: LINE }),
-        }
-    }
-
-    fn request(&self, line: &[u8]) -> Result<Line, LineError> {
-        let Columns { time, offset, size, op, device, handle, fua } = &self.columns;
-        let column = |number: usize| self.column(line, number);
-        let time_text = column(time.0)?;
-        // A file time's unit is no power of ten of a ns that decimals could be read in.
-        let at = if time.1 == 100 {
-            TIME.u64(time_text)?.checked_mul(100)
-        } else {
-            Some(TIME.time(time_text, time.1)?)
-        };
-        let at = at.ok_or_else(|| TIME.fault(Fault::TooLarge, time_text))?;
-        let device = device.map_or(Ok(0), |number| DEVICE.u32(column(number)?))?;
-        let op = match op {
-            None => Op::Read,
-            Some((number, directions)) => operation(column(*number)?, *directions)?,
-        };
-        if op == Op::Flush {
-            return Ok(Line::Record(Record::flush(at, device)));
-        }
-        let (start, length) = (column(offset.0)?, column(size.0)?);
-        let first = OFFSET.u64(start)?.checked_mul(offset.1);
-        let first = first.ok_or_else(|| OFFSET.fault(Fault::TooLarge, start))?;
-        let bytes = SIZE.u64(length)?.checked_mul(size.1);
-        let bytes = bytes.ok_or_else(|| SIZE.fault(Fault::TooLarge, length))?;
-        if op.is_zoned() && bytes == 0 {
-            // A command of zones without a length concerns all of them.
-            let sector = first / engine::SECTOR_BYTES;
-            return Ok(Line::Record(Record { op, sector, ..Record::flush(at, device) }));
-        }
-        let extent = Extent::of(first, bytes).map_err(|fault| SIZE.fault(fault, length))?;
-        // Reads of a table mostly have none.
-        let named = |number: usize| match column(number)? {
-            b"" | b"-" => Ok(Handle::NONE),
-            text => HANDLE.u64(text).map(Handle::new),
-        };
-        let handle = handle.map_or(Ok(Handle::NONE), named)?;
-        let fua = fua.map_or(Ok(false), |number| match column(number)? {
-            b"" | b"-" | b"0" => Ok(false),
-            b"1" => Ok(true),
-            text => Err(FUA.fault(Fault::Bad, text)),
-        })?;
-        Ok(match extent.line(at, device, op) {
-            Line::Record(record) => Line::Record(Record { fua, handle, ..record }),
-            Line::Rounded(record) => Line::Rounded(Record { fua, handle, ..record }),
-            other => other,
-        })
-    }
-}
-
-fn operation(text: &[u8], directions: Directions) -> Result<Op, LineError> {
-    if let Directions::ReadIs(read) = directions {
-        return match text {
-            [digit @ (b'0' | b'1')] if digit - b'0' == read => Ok(Op::Read),
-            b"0" | b"1" => Ok(Op::Write),
-            _ => Err(OP.fault(Fault::Bad, text)),
-        };
-    }
-    let is = |words: &[&str]| words.iter().any(|word| text.eq_ignore_ascii_case(word.as_bytes()));
-    if is(&["t", "d", "trim", "discard", "unmap"]) {
-        Ok(Op::Trim)
-    } else if is(&["f", "flush", "sync"]) {
-        Ok(Op::Flush)
-    } else if let Some(op) =
-        Op::ALL.into_iter().filter(|op| !op.is_block()).find(|op| is(&[op.name()]))
-    {
-        Ok(op)
-    } else {
-        OP.direction(text)
-    }
+    has_header: bool,
 }
 
 impl LineParser for Parser {
     fn line(&mut self, line: &[u8]) -> Result<Line, LineError> {
-        let first = std::mem::replace(&mut self.first, false);
-        if first && !self.column(line, self.columns.time.0)?.iter().any(u8::is_ascii_digit) {
-            return Ok(Line::Skip("header_lines"));
+        let separator = self.separator;
+        let field = |index: usize| cut(line, separator).nth(index);
+        if std::mem::replace(&mut self.first, false) {
+            let says_time =
+                || field(self.time).is_none_or(|text| text.iter().any(u8::is_ascii_digit));
+            if self.has_header || !says_time() {
+                return Ok(Line::Skip("header_lines"));
+            }
         }
-        self.request(line)
+        self.reading.line(field)
+    }
+
+    fn responses(&self) -> Option<Box<ResponseOf>> {
+        let (reading, separator) = (self.reading.stating_responses()?, self.separator);
+        Some(Box::new(move |line| reading.response(|index| cut(line, separator).nth(index))))
+    }
+
+    fn tick_ns(&self) -> Option<Time> {
+        self.reading.tick_ns()
     }
 
     #[inline]
@@ -230,18 +159,17 @@ impl LineParser for Parser {
                 between(&mut line)?;
             }
             match *role {
-                Role::Time(places) => at = line.decimal(places)?,
-                Role::FileTime => at = line.number()?.checked_mul(100)?,
-                Role::Word => op = line.direction()?,
-                Role::ReadIs(read) => {
+                Plainly::Time(places) => at = line.decimal(places)?,
+                Plainly::Word => op = line.direction()?,
+                Plainly::ReadIs(read) => {
                     op = if line.bit()? == read { Op::Read } else { Op::Write };
                 }
-                Role::Offset(unit) => offset = line.number()?.checked_mul(unit)?,
-                Role::Size(unit) => size = line.number()?.checked_mul(unit)?,
-                Role::Device => device = line.small()?,
-                Role::Handle => handle = Handle::new(line.number()?),
-                Role::Fua => fua = line.bit()?,
-                Role::Nothing => line.field(self.separator)?,
+                Plainly::Offset(unit) => offset = line.number()?.checked_mul(unit)?,
+                Plainly::Size(unit) => size = line.number()?.checked_mul(unit)?,
+                Plainly::Device => device = line.small()?,
+                Plainly::Handle => handle = Handle::new(line.number()?),
+                Plainly::Fua => fua = line.bit()?,
+                Plainly::Nothing => line.field(self.separator)?,
             }
         }
         let record = Record { fua, handle, ..of_bytes(at, device, op, offset, size)? };

@@ -11,6 +11,7 @@ use engine::{Op, SECTOR_BYTES};
 
 pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.starts(HEADER)),
+    has_header: true,
     clock: Clock::Epoch,
     tick_ns: Some(S),
     ..Format::new(

@@ -2,23 +2,24 @@
 //!
 //! A request arrives when it was generated. Bit 0 of the status is set for a write.
 
+use super::known::{Known, Pattern};
 use super::row::{Format, Reader};
-use crate::read::fields::{Field, S, SECTOR, SECTORS, blanks, columns};
-use crate::read::head::{Head, blank_fields, is_decimal, is_digits};
-use crate::read::lines::Each;
-use crate::read::plain::Plain;
-use crate::record::{Clock, Line, LineError, Record};
-use engine::{Op, Time};
+use crate::record::Clock;
 
 pub const FORMAT: Format = Format {
-    detect: Some(|head: &Head| head.mostly(has_shape)),
     clock: Clock::Epoch,
     disorder_ns: 60_000_000_000,
-    response: Some(response),
     ..Format::new(
         "nexus5",
         "Nexus 5: first sector, sectors, bytes, status (1 = write), four times in s",
-        Reader::Lines(|_, _| Ok(Box::new(Each(parse, quick)))),
+        Reader::Known(&Known(&[Pattern {
+            needs: "",
+            line: r"^\s*(?<sector>\d+)\s+(?<sectors>\d+)\s+\d+\s+(?<op>\d+)\s+(?<time>0|\d+\.\d+)\s+(?:0|\d+\.\d+)\s+(?:0|\d+\.\d+)\s+(?<end>0|\d+\.\d+)$",
+            columns: "time=time:s,end=end:s,offset=sector:sectors,size=sectors:sectors,\
+                      op=op:bit0=write,0=read,4=read,bit1=read,bit2=read,bit3=read",
+            every: "8 columns separated by tabs: first sector, sectors, bytes, status, times in s of \
+                    generation, processing, submission and end",
+        }])),
         || {
             b"0\t\t8\t\t4096\t\t4\t\t1.740780627\t\t1.740812815\t\t1.740851877\t\t1.741075471\n\
               8\t\t8\t\t4096\t\t5\t\t1.741165940\t\t1.741177190\t\t1.741193648\t\t1.741418961\n"
@@ -27,67 +28,15 @@ pub const FORMAT: Format = Format {
     )
 };
 
-const COLUMNS: &str = "8 columns separated by tabs: first sector, sectors, bytes, status, \
-     times in s of generation, processing, submission and end";
-const STATUS: Field = Field::new("status", "a number, odd for a write");
-const TIME: Field = Field::new("time", "a time in s such as 1.740780627");
-
-fn has_shape(line: &str) -> bool {
-    let fields = blank_fields(line);
-    fields.len() == 8
-        && fields[..4].iter().all(|field| is_digits(field))
-        && fields[4..].iter().all(|field| is_decimal(field) || *field == "0")
-}
-
-fn parse(line: &[u8]) -> Result<Line, LineError> {
-    let [sector, size, _, status, generated, _, _, _] =
-        blanks(line).map_err(|count| columns(count, COLUMNS))?;
-    let (sector, sectors) = (SECTOR.u64(sector)?, SECTORS.positive(size)?);
-    let op = if STATUS.u64(status)? & 1 == 1 { Op::Write } else { Op::Read };
-    let at = TIME.time(generated, S)?;
-    Ok(Line::Record(Record {
-        at,
-        device: 0,
-        op,
-        sector,
-        sectors,
-        fua: false,
-        handle: engine::Handle::NONE,
-    }))
-}
-
-#[inline]
-fn quick(text: &[u8]) -> Option<(Record, usize)> {
-    let mut line = Plain::new(text);
-    let sector = line.number()?;
-    line.blanks()?;
-    let sectors = line.positive()?;
-    line.blanks()?;
-    line.number()?;
-    line.blanks()?;
-    let op = if line.number()? & 1 == 1 { Op::Write } else { Op::Read };
-    line.blanks()?;
-    let at = line.decimal(9)?;
-    for _ in 0..3 {
-        line.blanks()?;
-        line.word()?;
-    }
-    Some((
-        Record { at, device: 0, op, sector, sectors, fua: false, handle: engine::Handle::NONE },
-        line.end()?,
-    ))
-}
-
-/// From generation to end.
-fn response(line: &[u8]) -> Option<Time> {
-    let [_, _, _, _, generated, _, _, end] = blanks(line).ok()?;
-    TIME.time(end, S).ok()?.checked_sub(TIME.time(generated, S).ok()?).filter(|ns| *ns > 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::{read, refused};
     use super::*;
+    use crate::read::inputs::Inputs;
+    use crate::read::stated::ReadOptions;
+    use crate::record::Record;
+    use crate::records::Records;
+    use engine::Op;
 
     #[test]
     fn requests_arrive_when_they_are_generated() {
@@ -102,7 +51,15 @@ mod tests {
             handle: engine::Handle::NONE,
         };
         assert_eq!((all[0].op, all[1]), (Op::Read, expected));
-        assert_eq!(response(b"0\t8\t4096\t4\t1.5\t1.6\t1.7\t1.500250"), Some(250_000));
-        refused(&FORMAT, "0\t8\t4096\t4\t1.7\t1.7\t1.7\n", "7 columns, expected 8 columns");
+        refused(&FORMAT, "0\t8\t4096\t4\t1.7\t1.7\t1.7\n", "expected 8 columns separated");
+    }
+
+    #[test]
+    fn the_response_is_from_generation_to_end() {
+        let inputs = Inputs::memory("t", *b"0\t8\t4096\t4\t1.5\t1.6\t1.7\t1.500250\n");
+        let mut records = Records::open(&inputs, "t", None, &ReadOptions::default()).unwrap();
+        assert!(records.states_responses() && FORMAT.states_responses());
+        assert!(records.next_record().unwrap().is_some());
+        assert_eq!(records.response(), Some(250_000));
     }
 }

@@ -1,5 +1,6 @@
 //! A row of the table of formats: its name, detection, reading and writing.
 
+use super::known::Known;
 use super::writing::Writer;
 use crate::error::BuildError;
 use crate::read::head::Head;
@@ -16,6 +17,8 @@ pub(crate) enum Reader {
     Line(fn(&[u8]) -> Result<Line, LineError>),
     /// Line by line, with something remembered or stated.
     Lines(ParserOf),
+    /// Line by line, by the pattern of a line.
+    Known(&'static Known),
     /// From bytes.
     Bytes(fn(Opening<'_>) -> Result<Box<dyn Source>, BuildError>),
 }
@@ -34,6 +37,10 @@ pub struct Format {
     pub summary: &'static str,
     /// Whether the beginning of a file looks like this format; without it, it must be named.
     pub(crate) detect: Option<fn(&Head) -> bool>,
+    /// The same, asked where no format recognises itself.
+    pub(crate) otherwise: Option<fn(&Head) -> bool>,
+    /// Its files begin with the names of columns.
+    pub(crate) has_header: bool,
     /// How it is read.
     pub(crate) reader: Reader,
     /// From when its times count.
@@ -77,6 +84,8 @@ impl Format {
             name,
             summary,
             detect: None,
+            otherwise: None,
+            has_header: false,
             reader,
             clock: Clock::Start,
             tick_ns: None,
@@ -92,7 +101,15 @@ impl Format {
 
     /// Whether its lines state the response times of their requests.
     pub fn states_responses(&self) -> bool {
-        self.response.is_some()
+        self.response.is_some() || matches!(self.reader, Reader::Known(known) if known.times_ends())
+    }
+
+    /// Whether the beginning of a file is recognised as this format.
+    pub(crate) fn claims(&self, head: &Head) -> bool {
+        match self.reader {
+            Reader::Known(known) if self.detect.is_none() => known.is_of(head),
+            _ => self.detect.is_some_and(|detect| detect(head)),
+        }
     }
 
     /// Whether it has issues and completions of requests as events of their own.
@@ -102,7 +119,7 @@ impl Format {
 
     /// Whether the beginning of a file tells the format; otherwise it must be named.
     pub fn is_recognised(&self) -> bool {
-        self.detect.is_some()
+        self.detect.is_some() || matches!(self.reader, Reader::Known(_))
     }
 
     /// The keys that must be stated to read it.

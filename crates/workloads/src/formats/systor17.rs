@@ -13,6 +13,7 @@ use engine::Time;
 
 pub const FORMAT: Format = Format {
     detect: Some(|head: &Head| head.starts(HEADER)),
+    has_header: true,
     clock: Clock::Epoch,
     disorder_ns: 60_000_000_000,
     response: Some(response),

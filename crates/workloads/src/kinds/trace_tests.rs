@@ -378,11 +378,15 @@ fn every_key_changes_what_is_asked() {
     let linux = "8,0 0 1 1.000000000 7 Q R 8 + 8 [a]\n8,0 0 2 2.000000000 0 C R 8 + 16 [0]\n";
     let columns = "columns = 'time=1:s,op=2,offset=3:sectors,size=4'";
     let drawn = "columns = 'time=1:s,offset=3:sectors,size=4'\nread_share";
+    let pattern = |first: &str| {
+        format!(r"pattern = '^{first} (?<time_us>\d) (?<op>.) (?<sector>\d) (?<sectors>\d)'")
+    };
     let rows = [
         ("path", plain, "", "path = 'other'"),
         ("format", plain, "", "format = 'flashsim'"),
         ("time_unit", "1 0 8 8 1\n", "time_unit = 'ns'", "time_unit = 's'"),
         ("columns", table, columns, "columns = 'time=1:ms,op=2,offset=3:sectors,size=4'"),
+        ("pattern", "a 1 r 0 8\nb 2 w 8 8\n", &pattern("a"), &pattern("b")),
         ("layout", linux, "", "layout = '%D %c %s %T.%t %p %a %d %S + %N'"),
         ("event", linux, "", "event = 'complete'"),
         ("read_share", table, &format!("{drawn} = 0.0"), &format!("{drawn} = 1.0")),

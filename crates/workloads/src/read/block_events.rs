@@ -101,3 +101,42 @@ impl EventFlags {
         if self.flush { EventRequest::AfterFlush(record) } else { EventRequest::One(record) }
     }
 }
+
+/// What the letters of an event ask (kernel/trace/blktrace.c, `fill_rwbs`) of `sectors` from `sector` on.
+pub(crate) fn requested(
+    letters: &[u8],
+    at: Time,
+    device: u32,
+    sector: u64,
+    sectors: u32,
+) -> EventRequest {
+    if let Some(op) = zone_op(letters) {
+        // Commands of zones have no length, but for appends; to reset all is one of its own.
+        let sectors = if letters.starts_with(b"ZRA") { 0 } else { sectors.max(1) };
+        return EventRequest::One(Record { op, sector, sectors, ..Record::flush(at, device) });
+    }
+    // An F before the operation is a flush first, one behind it forced unit access.
+    let at_op = letters.iter().position(|letter| b"RWD".contains(letter));
+    let (before, behind) = letters.split_at(at_op.unwrap_or(letters.len()));
+    let asked = EventFlags {
+        read: behind.first() == Some(&b'R'),
+        write: behind.first() == Some(&b'W'),
+        discard: behind.first() == Some(&b'D'),
+        flush: before.contains(&b'F'),
+        fua: behind.contains(&b'F'),
+    };
+    asked.request(at, device, sector, sectors)
+}
+
+/// The command of zones that the letters mean, as newer kernels write them.
+fn zone_op(letters: &[u8]) -> Option<Op> {
+    let letter = letters.strip_prefix(b"Z")?.first()?;
+    Some(match letter {
+        b'A' => Op::Append,
+        b'R' => Op::Reset,
+        b'F' => Op::Finish,
+        b'O' => Op::Open,
+        b'C' => Op::Close,
+        _ => return None,
+    })
+}

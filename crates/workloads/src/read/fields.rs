@@ -236,7 +236,7 @@ impl Extent {
         let Extent { sector, sectors, rounded } = self;
         let record =
             Record { at, device, op, sector, sectors, fua: false, handle: engine::Handle::NONE };
-        if rounded { Line::Rounded(record) } else { Line::Record(record) }
+        if rounded { Line::Noted(record, "rounded_to_sectors") } else { Line::Record(record) }
     }
 }
 

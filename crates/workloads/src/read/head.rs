@@ -21,20 +21,26 @@ pub(crate) struct Head<'a> {
     pub(crate) whole: bool,
     /// The first lines with data; none if this is no text.
     pub(crate) lines: Vec<&'a str>,
-    /// Whether a table with declared columns is read.
-    pub(crate) columns_stated: bool,
+    /// The format of which something is declared that no other has.
+    stated: Option<&'static str>,
 }
 
 impl<'a> Head<'a> {
     /// The head that `bytes` are; `whole` says that the input ends with them.
     pub(crate) fn new(bytes: &'a [u8], whole: bool, options: &ReadOptions) -> Self {
         let lines = first_lines(bytes, whole).into_iter().map(text).collect::<Option<Vec<_>>>();
-        Head {
-            bytes,
-            whole,
-            lines: lines.unwrap_or_default(),
-            columns_stated: options.columns.is_some(),
-        }
+        let stated = [
+            (options.pattern.is_some(), "pattern"),
+            (options.layout.is_some(), "blkparse"),
+            (options.columns.is_some(), "csv"),
+        ];
+        let stated = stated.into_iter().find(|(is, _)| *is).map(|(_, name)| name);
+        Head { bytes, whole, lines: lines.unwrap_or_default(), stated }
+    }
+
+    /// Whether something is declared that this format alone has.
+    pub(crate) fn states(&self, format: &str) -> bool {
+        self.stated == Some(format)
     }
 
     /// Whether at least half of the lines have a shape.

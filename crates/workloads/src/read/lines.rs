@@ -8,11 +8,15 @@ use super::batch::Batch;
 use super::decompress::Input;
 use super::head::HEAD_BYTES;
 use crate::record::{Line, LineError, Record};
+use engine::Time;
 use memchr::{memchr, memrchr};
 use std::io::{self, ErrorKind, Read};
 
 /// Bytes read at once: few system calls, and the requests of a block stay in the cache.
 const BLOCK_BYTES: usize = 64 << 10;
+
+/// Finds the response time in a line, ns, if there is one.
+pub(crate) type ResponseOf = dyn Fn(&[u8]) -> Option<Time> + Send + Sync;
 
 /// Reads the lines of one trace in turn.
 pub(crate) trait LineParser: Send {
@@ -26,6 +30,16 @@ pub(crate) trait LineParser: Send {
     /// `None` for a line that is not plain, or whose end is not there, after which nothing has changed.
     #[inline]
     fn quick(&mut self, _text: &[u8]) -> Option<(Record, usize)> {
+        None
+    }
+
+    /// Finds the response time that a line of this trace states, where the format does not say it.
+    fn responses(&self) -> Option<Box<ResponseOf>> {
+        None
+    }
+
+    /// How coarse the clock of this trace is, ns, where the format does not say it.
+    fn tick_ns(&self) -> Option<Time> {
         None
     }
 

@@ -156,6 +156,9 @@ impl<'a> Plain<'a> {
     /// A field of whatever content, before the next `mark` of the line or, without one, a word.
     #[inline]
     pub(crate) fn field(&mut self, mark: Option<u8>) -> Option<()> {
+        if self.rest.first() == Some(&b'"') {
+            return None;
+        }
         let Some(mark) = mark else { return self.word().map(|_| ()) };
         let length = self.rest.iter().position(|byte| *byte == mark || *byte == b'\n')?;
         self.rest = &self.rest[length..];

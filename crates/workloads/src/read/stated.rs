@@ -53,6 +53,8 @@ pub struct ReadOptions {
     pub time_unit: TimeUnit,
     /// The columns of a table that no other format describes.
     pub columns: Option<Columns>,
+    /// The pattern of the lines that are requests, whose groups are columns.
+    pub pattern: Option<String>,
     /// The `-f` format that blkparse printed it with.
     pub layout: Option<String>,
     /// Which event counts.
@@ -70,6 +72,7 @@ impl Default for ReadOptions {
         ReadOptions {
             time_unit: TimeUnit::Own,
             columns: None,
+            pattern: None,
             layout: None,
             event: BlockEvent::Auto,
             read_share: None,

@@ -5,8 +5,7 @@
 use super::*;
 use crate::formats::tests::stated;
 use crate::read::head::is_data;
-use crate::record::shown;
-use crate::record::{Line, LineError};
+use crate::record::{Line, LineError, shown};
 use engine::{Op, Random};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -58,8 +57,10 @@ fn oracle(text: &[u8], format: &'static Format, options: &ReadOptions) -> Told {
     let mut parser = match &format.reader {
         Reader::Line(parse) => Box::new(*parse),
         Reader::Lines(parser) => parser(options, &head).unwrap(),
+        Reader::Known(known) => known.parser(options, &head).unwrap(),
         Reader::Bytes(_) => panic!("{} is no text", format.name),
     };
+    let stating = parser.responses();
     let (mut counted, mut tolerated) = (Counted::default(), options.skip_bad);
     let mut random = Xoshiro256::new(options.seed, streams::TRACE_DIRECTIONS);
     let pieces = text.split_inclusive(|byte| *byte == b'\n');
@@ -79,8 +80,8 @@ fn oracle(text: &[u8], format: &'static Format, options: &ReadOptions) -> Told {
         let found = match parser.line(line) {
             Ok(Line::Record(record)) => vec![record],
             Ok(Line::AfterFlush(record)) => vec![Record::flush(record.at, record.device), record],
-            Ok(Line::Rounded(record)) => {
-                counted.add_many("rounded_to_sectors", 1);
+            Ok(Line::Noted(record, what)) => {
+                counted.add_many(what, 1);
                 vec![record]
             }
             Ok(Line::Skip(why)) => {
@@ -112,7 +113,10 @@ fn oracle(text: &[u8], format: &'static Format, options: &ReadOptions) -> Told {
                 counted.add_many("drawn_directions", 1);
             }
             told.counted.push(counted.all().to_vec());
-            let response = format.response.and_then(|response| response(line));
+            let response = match &stating {
+                Some(response) => response(line),
+                None => format.response.and_then(|response| response(line)),
+            };
             let number = if told.requests.len() % 17 < 2 { told.lines } else { 0 };
             told.requests.push((record, number, Some(line.to_vec()), response));
         }
@@ -320,7 +324,12 @@ proptest! {
         }
         // Properties of a whole file are read before its first line.
         let head = Head::new(&text, true, &options);
-        if let Reader::Lines(parser) = &format.reader && parser(&options, &head).is_err() {
+        let refused = match &format.reader {
+            Reader::Lines(parser) => parser(&options, &head).is_err(),
+            Reader::Known(known) => known.parser(&options, &head).is_err(),
+            _ => false,
+        };
+        if refused {
             return Ok(());
         }
         check(&text, format, &options);

@@ -139,8 +139,8 @@ impl Producer {
                 self.push(batch, Record::flush(record.at, record.device), at);
                 self.push(batch, record, at);
             }
-            Ok(Line::Rounded(record)) => {
-                batch.note("rounded_to_sectors");
+            Ok(Line::Noted(record, what)) => {
+                batch.note(what);
                 self.push(batch, record, at);
             }
             Ok(Line::Skip(why)) => batch.note(why),

@@ -56,8 +56,12 @@ options::options! {
         format: Option<String> = None,
         /// Unit of times, for formats that do not state it.
         time_unit: TimeUnit = TimeUnit::Own,
-        /// Columns of a table in no known format, such as "time=1:us,op=3,offset=4:bytes,size=5".
+        /// Columns of a table, or groups of the pattern, such as "time=1:us,op=3,offset=4:bytes,size=5" or
+        /// "time=ts,op=opcode:1=write,2=read,offset=slba*4096,size=(nlb+1)*4096".
         columns: Option<String> = None,
+        /// Regular expression of the lines that are requests, whose named groups are columns:
+        /// "(?<time_us>[0-9]+) (?<op>[RW]) (?<sector>[0-9]+) (?<sectors>[0-9]+)".
+        pattern: Option<String> = None,
         /// Line format of blkparse output, as given to its option -f.
         layout: Option<String> = None,
         /// Which event counts as the arrival, in Linux block-layer traces.
@@ -123,6 +127,7 @@ impl Trace {
             time_unit: self.time_unit,
             columns: self.columns.as_deref().map(columns).transpose()?,
             layout: self.layout.clone(),
+            pattern: self.pattern.clone(),
             event: self.event,
             read_share: self.read_share,
             seed,

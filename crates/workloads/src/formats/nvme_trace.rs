@@ -1,0 +1,52 @@
+//! Commands of NVMe as the tracepoint `nvme_setup_cmd` of Linux prints them.
+//!
+//! The length is zero-based. A block is taken as 512 B: for others, the columns say the size.
+
+use super::known::{Known, Pattern};
+use super::row::{Format, Reader};
+use crate::record::Clock;
+
+pub const FORMAT: Format = Format {
+    clock: Clock::Epoch,
+    may_state: &["columns"],
+    ..Format::new(
+        "nvme-trace",
+        "nvme_setup_cmd events of ftrace, in blocks of 512 B unless --columns say their size",
+        Reader::Known(&Known(&[Pattern {
+            needs: "nvme_setup_cmd",
+            line: r" (?<time>\d+\.\d+): +(?:nvme:)?nvme_setup_cmd: .*disk=(?<disk>[^,]+), qid=[1-9]\d*, .*cmd=\(?(?<op>nvme_cmd_(?:read|write|flush|write_zeroes))(?: (?:slba=(?<slba>\d+), len=(?<len>\d+))?| |\)|,|$)",
+            columns: "time=time:s,op=op:nvme_cmd_read=read,nvme_cmd_write=write,nvme_cmd_flush=flush,\
+                      nvme_cmd_write_zeroes=zeroes,offset=slba*512,size=(len+1)*512,device=disk",
+            every: "",
+        }])),
+        || {
+            b"  kworker/2:1H-98  [002] ....  7.000100: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=3, cmdid=64, \
+              nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_write slba=2048, len=7, ctrl=0x0, dsmgmt=0, reftag=0)\n\
+              \x20         <idle>-0   [002] d.h.  7.000150: nvme_sq: nvme0: disk=nvme0n1, qid=3, head=1, tail=1\n\
+              \x20 kworker/2:1H-98  [002] ....  7.000200: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=3, cmdid=65, \
+              nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_flush nsid=1)\n\
+              \x20 kworker/2:1H-98  [002] ....  7.000300: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=3, cmdid=66, \
+              nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_read slba=0, len=0, ctrl=0x0, dsmgmt=0, reftag=0)\n"
+                .to_vec()
+        },
+    )
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{read, read_with};
+    use super::*;
+    use crate::read::stated::ReadOptions;
+    use engine::Op;
+
+    #[test]
+    fn the_length_is_zero_based_and_the_columns_say_the_block() {
+        let all = read(&FORMAT, &(FORMAT.sample)());
+        let found: Vec<_> = all.iter().map(|it| (it.op, it.sector, it.sectors)).collect();
+        assert_eq!(found, [(Op::Write, 2048, 8), (Op::Flush, 0, 0), (Op::Read, 0, 1)]);
+        let columns = "offset=slba*4096,size=(len+1)*4096".parse().ok();
+        let options = ReadOptions { columns, ..ReadOptions::default() };
+        let all = read_with(&(FORMAT.sample)(), &options).unwrap();
+        assert_eq!((all[0].sector, all[0].sectors), (2048 * 8, 64));
+    }
+}

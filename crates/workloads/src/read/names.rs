@@ -1,0 +1,240 @@
+//! Headers: the columns of a table by their names.
+
+use super::columns::{Columns, Part};
+use super::roles::{Role, plain};
+use options::nearest;
+
+/// The roles that every request has.
+const NEEDED: [Role; 4] = [Role::Time, Role::Op, Role::Offset, Role::Size];
+
+/// How a list of columns looks.
+pub(crate) const EXAMPLE: &str = "time=ts,offset=lba*512,size=len,op=rw";
+
+/// Headers of known tables whose columns their names do not explain, and how these are read.
+const KNOWN: &[(&[&str], &str)] = &[
+    // Tencent CBS 2018, as its documentation names the columns.
+    (
+        &["timestamp", "offset", "size", "iotype", "volumeid"],
+        "time=1:s,offset=2:sectors,size=3:sectors,op=4:0=read,device=5",
+    ),
+    // io-tracer (eBPF): a line is written when the request ends, and the command is a process.
+    (
+        &["timestamp", "pid", "command", "sector", "operation", "size", "latencyms"],
+        "end=1,op=5,offset=4:sectors,size=6:bytes,latency=7:ms",
+    ),
+];
+
+/// The place of the column of that name, from 0.
+pub(crate) fn place(names: &[String], wanted: &str) -> Option<usize> {
+    let exactly = names.iter().position(|name| name == wanted);
+    exactly.or_else(|| {
+        let wanted = plain(wanted);
+        let mut fits = names.iter().enumerate().filter(|(_, name)| plain(name) == wanted);
+        let first = fits.next().filter(|_| !wanted.is_empty())?;
+        fits.next().is_none().then_some(first.0)
+    })
+}
+
+/// What is wrong with a table, the columns it has, and the option that maps them: three lines.
+pub(crate) fn refusal(names: &[String], problem: &str, example: &str) -> String {
+    const SHOWN: usize = 12;
+    let mut shown = names[..names.len().min(SHOWN)].join(", ");
+    if names.len() > SHOWN {
+        shown += &format!(" and {} more", names.len() - SHOWN);
+    }
+    format!("{problem}\n  its columns: {shown}\n  map them: --columns {example}")
+}
+
+/// There is no column of a name that is given.
+pub(crate) fn no_column(names: &[String], wanted: &str) -> String {
+    let near = nearest(wanted, names.iter().map(String::as_str));
+    let hint = near.map_or(String::new(), |near| format!(" (did you mean {near}?)"));
+    refusal(names, &format!("there is no column \"{wanted}\"{hint}"), EXAMPLE)
+}
+
+/// The columns of a table by role: those that are given, the others by their names. Where two could be
+/// meant, `is_it` says of a column whether its values are such.
+///
+/// # Errors
+/// In three lines, what is missing or could be two columns.
+pub(crate) fn mapped(
+    names: &[String],
+    given: Option<&Columns>,
+    draws_op: bool,
+    is_it: impl Fn(Role, usize) -> bool,
+) -> Result<Columns, String> {
+    if given.is_none()
+        && let Some(known) = known(names)
+    {
+        return Ok(known);
+    }
+    let mut found = given.cloned().unwrap_or_default();
+    let taken: Vec<String> = found.0.iter().map(|part| base(names, &part.value)).collect();
+    for role in Role::ALL {
+        if found.part(role).is_some() || matches!(role, Role::Event | Role::Queued) {
+            continue;
+        }
+        let is_free = |place: &usize| !taken.contains(&names[*place]);
+        let mut fits: Vec<usize> =
+            (0..names.len()).filter(|it| role.fits(&names[*it])).filter(is_free).collect();
+        if fits.len() > 1 {
+            let such: Vec<usize> = fits.iter().copied().filter(|it| is_it(role, *it)).collect();
+            fits = if such.is_empty() { fits } else { such };
+        }
+        match fits[..] {
+            [] => {}
+            [one] => {
+                let value = (one + 1).to_string();
+                found.0.push(Part { role, value, unit: String::new(), directions: None });
+            }
+            [first, second, ..] => {
+                let problem = format!(
+                    "{} and {} could each be the {}",
+                    names[first],
+                    names[second],
+                    role.name()
+                );
+                let example = format!("{}={}", role.name(), names[first]);
+                return Err(refusal(names, &problem, &example));
+            }
+        }
+    }
+    let is_there = |role: &Role| match role {
+        Role::Time => found.part(Role::Time).or(found.part(Role::End)).is_some(),
+        Role::Op => draws_op || found.part(Role::Op).is_some(),
+        role => found.part(*role).is_some(),
+    };
+    let missing: Vec<&str> =
+        NEEDED.iter().filter(|role| !is_there(role)).map(|role| role.name()).collect();
+    if missing.is_empty() {
+        return Ok(found);
+    }
+    Err(refusal(names, &format!("no column says the {}", missing.join(", ")), EXAMPLE))
+}
+
+/// The name of the column that a mapped value is made of.
+fn base(names: &[String], value: &str) -> String {
+    let of_number = super::columns::number_of(value).and_then(|number| names.get(number - 1));
+    let name = super::columns::arithmetic(value).map_or(value, |(name, _)| name);
+    of_number
+        .cloned()
+        .or_else(|| place(names, name).map(|it| names[it].clone()))
+        .unwrap_or_default()
+}
+
+/// The columns of a table that is known by its whole header, or by how that begins.
+fn known(names: &[String]) -> Option<Columns> {
+    let plain: Vec<String> = names.iter().map(|name| plain(name)).collect();
+    let (_, text) = KNOWN.iter().find(|(header, _)| {
+        plain.len() >= header.len() && plain.iter().zip(*header).all(|(name, known)| name == known)
+    })?;
+    text.parse().ok()
+}
+
+/// The names in a line that is the header of a table; none of another text.
+pub(crate) fn header(line: &str) -> Option<(Vec<String>, u8)> {
+    let line = line.trim_start_matches(['#', ' ']).trim_end();
+    let separator = ",;\t|".chars().max_by_key(|mark| line.matches(*mark).count())?;
+    let names: Vec<String> =
+        line.split(separator).map(|name| name.trim().trim_matches('"').to_owned()).collect();
+    let is_name = |name: &String| {
+        name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && !name.contains(['=', '{', '}', '<', '>', '"'])
+            && name.len() <= 80
+    };
+    (names.len() > 2 && names.iter().all(is_name)).then_some((names, separator as u8))
+}
+
+/// The unit that the name of a column says.
+pub(crate) fn unit_in(role: Role, name: &str) -> &'static str {
+    match role {
+        Role::Offset | Role::Size if plain(name).contains("sector") => "sectors",
+        Role::Time | Role::End | Role::Latency | Role::Queued => {
+            let lower = name.trim().to_ascii_lowercase();
+            let lower = lower.strip_suffix(')').unwrap_or(&lower);
+            let behind =
+                ["_", "(", " ", "-", ".", "time", "timestamp", "ts", "at", "latency", "lat"];
+            let units = [
+                ("ns", "ns"),
+                ("us", "us"),
+                ("ms", "ms"),
+                ("seconds", "s"),
+                ("sec", "s"),
+                ("s", "s"),
+            ];
+            let ends = |unit: &str| {
+                lower.strip_suffix(unit).is_some_and(|rest| {
+                    rest.is_empty() || behind.iter().any(|it| rest.ends_with(it))
+                })
+            };
+            units.iter().find(|(word, _)| ends(word)).map_or("", |(_, unit)| unit)
+        }
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        text.split(',').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn columns_are_found_by_their_names() {
+        let names = names("Device_ID,op code,Offset (bytes),length,timestamp");
+        let found = mapped(&names, None, false, |_, _| true).unwrap();
+        let value = |role| found.part(role).map(|part| part.value.clone());
+        let of = [Role::Time, Role::Op, Role::Offset, Role::Size, Role::Device];
+        assert_eq!(of.map(value), ["5", "2", "3", "4", "1"].map(|it| Some(it.to_owned())));
+        assert_eq!(found.part(Role::End), None);
+    }
+
+    #[test]
+    fn values_decide_between_two_names_and_otherwise_both_are_told() {
+        let names = names("time,command,operation,offset,size");
+        let found = mapped(&names, None, false, |_, place| place == 2).unwrap();
+        assert_eq!(found.part(Role::Op).unwrap().value, "3");
+        let both = mapped(&names, None, false, |_, _| true).unwrap_err();
+        assert!(both.starts_with("command and operation could each be the op\n"), "{both}");
+        let given = "op=command".parse().unwrap();
+        assert!(mapped(&names, Some(&given), false, |_, _| true).is_ok());
+    }
+
+    #[test]
+    fn what_is_missing_is_said_in_three_lines() {
+        let error = mapped(&names("when,kind,lba"), None, true, |_, _| true).unwrap_err();
+        let expected = "no column says the time, offset, size\n  its columns: when, kind, lba\n  \
+                        map them: --columns time=ts,offset=lba*512,size=len,op=rw";
+        assert_eq!(error, expected);
+    }
+
+    #[test]
+    fn headers_are_names_between_separators() {
+        assert_eq!(header("# ts;op;lba").unwrap(), (names("ts,op,lba"), b';'));
+        assert_eq!(header("\"a b\",c,d\r").unwrap().0, names("a b,c,d"));
+        for text in ["1,2,3", "a,b", "{ dev = 1, sector = 2, x = 3", "a b c d"] {
+            assert_eq!(header(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_say_units() {
+        let rows = [
+            (Role::Time, "ts_us", "us"),
+            (Role::Time, "time(s)", "s"),
+            (Role::Time, "timestampns", "ns"),
+            (Role::Time, "LAT (ms)", "ms"),
+            (Role::Time, "timestamp", ""),
+            (Role::Time, "begins", ""),
+            (Role::Offset, "first_sector", "sectors"),
+            (Role::Size, "bytes", ""),
+            (Role::Latency, "latency_ms", "ms"),
+            (Role::Time, "arrivals", ""),
+        ];
+        for (role, name, unit) in rows {
+            assert_eq!(unit_in(role, name), unit, "{name}");
+        }
+    }
+}

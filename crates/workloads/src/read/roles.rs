@@ -1,0 +1,62 @@
+//! What a column can say, and the names by which tables call such columns.
+
+/// Declares the roles of columns with their words and with the names that tables give them, as letters
+/// and digits alone. A "block" or an "lba" has no size that everybody agrees on.
+macro_rules! roles {
+    ($($role:ident = $word:literal: $names:literal;)*) => {
+        /// What a column says.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Role { $($role),* }
+
+        impl Role {
+            pub(crate) const ALL: [Role; 11] = [$(Role::$role),*];
+
+            /// The word of the role.
+            pub(crate) fn name(self) -> &'static str {
+                match self { $(Role::$role => $word),* }
+            }
+
+            fn names(self) -> &'static str {
+                match self { $(Role::$role => $names),* }
+            }
+        }
+    };
+}
+
+roles! {
+    Time = "time": "time timestamp ts at arrival arrivaltime start starttime issuetime datetime date \
+        begin atns arrivalns timens timeus timems times timestampns timestampus timestampms timestamps \
+        tsns tsus tsms tss seconds";
+    Op = "op": "op operation opcode optype iotype type rw rwbs direction cmd command action requesttype \
+        readwrite readorwrite iswrite isread";
+    Offset = "offset": "offset offsetbytes byteoffset offsetinbytes startoffset address addr position pos \
+        sector sectornumber startsector firstsector offsetsectors";
+    Size = "size": "size sizebytes length len lengthbytes bytes nbytes iosize requestsize sectors nrsectors \
+        nsectors numsectors sectorcount sizesectors";
+    Device = "device": "device deviceid dev disk diskid disknumber volume volumeid vol lun asu vm vmid \
+        drive driveid devicename";
+    Handle = "handle": "handle handles placementhandle ruhandle reclaimunithandle";
+    Fua = "fua": "fua forceunitaccess isfua";
+    End = "end": "end endns endus endms ends endtime timeend";
+    Latency = "latency": "latency latencyns latencyus latencyms lat latns latus latms";
+    Queued = "queued": "queued";
+    Event = "event": "event";
+}
+
+impl Role {
+    /// The role of that word.
+    pub(crate) fn named(word: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.name() == word)
+    }
+
+    /// Whether a column of that name has this role.
+    pub(crate) fn fits(self, name: &str) -> bool {
+        let name = plain(name);
+        self.names().split_ascii_whitespace().any(|known| known == name)
+    }
+}
+
+/// A name of a column, its letters and digits alone.
+pub(crate) fn plain(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
+}
