@@ -94,7 +94,8 @@ fn little(run: &Evidence<'_>) -> Option<Warning> {
         message += if requests == 1 { ", a read" } else { ", all of them reads" };
     }
     if is_sparse {
-        message += &format!(", which touch {} of a span of {}", size(touched), size(span));
+        let said = format!(", which touch {} of a span of {}", size(touched), size(span));
+        message += &said;
     }
     let mut lacks = Vec::new();
     if requests < FEW_REQUESTS {

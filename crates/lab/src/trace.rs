@@ -84,8 +84,7 @@ const READING: [&str; 11] = [
 ];
 
 /// What is counted that is no line or record left out.
-const CHANGES: [&str; 3] =
-    ["drawn_directions", "rounded_to_sectors", "arrived_before_the_trace"];
+const CHANGES: [&str; 3] = ["drawn_directions", "rounded_to_sectors", "arrived_before_the_trace"];
 
 /// Requests between two reports.
 const REPORT_REQUESTS: u64 = 4096;

@@ -46,7 +46,10 @@ pub(crate) const WARNINGS: &[(&str, &str)] = &[
     ),
     ("guessed_parameters", "parameters of the workload are guesses that no publication states"),
     ("mixed_volumes", "several volumes of a trace were mixed into one drive"),
-    ("little_evidence", "the trace is short, of reads alone, or a small sample of what it goes over"),
+    (
+        "little_evidence",
+        "the trace is short, of reads alone, or a small sample of what it goes over",
+    ),
     ("wrapped", "trace requests beyond the capacity were wrapped around"),
     ("remapped", "addresses of a trace were scaled, compacted or shifted"),
     ("clipped", "long gaps of a trace were shortened"),

@@ -212,10 +212,7 @@ fn results_of(experiment: &Experiment) -> serde_json::Value {
 #[test]
 fn mistakes_are_refused_with_their_place_their_value_and_the_choices() {
     let cases = [
-        (
-            "[device]\nchanels = 4",
-            "e.toml:2: unknown key device.chanels (did you mean channels?)",
-        ),
+        ("[device]\nchanels = 4", "e.toml:2: unknown key device.chanels (did you mean channels?)"),
         (
             "[device.timing]\n\nread = '25 parsec'",
             "e.toml:3: device.timing.read = '25 parsec': \"25 parsec\" is not a time: the unit is unknown (units: ns, us",
@@ -281,10 +278,7 @@ fn mistakes_are_refused_with_their_place_their_value_and_the_choices() {
             "e.toml:3: run.timeline = '0ms..1ms': an untimed run (run.timed) has no timeline",
         ),
         ("[run]\nuntil = 'ever'\n", "e.toml:2: run.until = 'ever': \"ever\" is not a time: "),
-        (
-            "[run]\nsede = 1\n",
-            "e.toml:2: unknown key run.sede (did you mean seed?)",
-        ),
+        ("[run]\nsede = 1\n", "e.toml:2: unknown key run.sede (did you mean seed?)"),
         (
             "[device.host_link]\nqueue_depth = 0\n",
             "e.toml:2: device.host_link.queue_depth = 0: invalid value",

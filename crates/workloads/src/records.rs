@@ -34,8 +34,7 @@ pub struct Records {
     clock: Clock,
     tick_ns: Option<Time>,
     is_text: bool,
-    /// Nobody has said its format, and no request has been looked at yet.
-    is_guessed: bool,
+    chosen: Chosen,
     states_responses: bool,
     responses: Option<Box<ResponseOf>>,
     feeder: Feeder,
@@ -46,6 +45,15 @@ pub struct Records {
     is_over: bool,
     /// What was counted in the batches before this one.
     counted: Counted,
+}
+
+/// How the format was chosen.
+#[derive(PartialEq, Eq)]
+enum Chosen {
+    /// It is stated, or confirmed by the first requests.
+    Surely,
+    /// The beginning of the text decided, and no request was looked at yet.
+    ByDetection,
 }
 
 /// What Windows programs begin a text with.
@@ -84,7 +92,7 @@ impl Records {
             Ok(_) => Box::new(Cursor::new(bytes.clone()).chain(input)),
         };
         let head = Head::new(&bytes, whole, options);
-        let is_guessed = format.is_none() && options.columns.is_none();
+        let is_detected = format.is_none() && options.columns.is_none();
         let format = recognise(&head, name, format)
             .map_err(|problem| BuildError::Input(format!("trace {name}: {problem}")))?;
         check_stated(format, options)?;
@@ -136,7 +144,7 @@ impl Records {
             clock: own_clock.unwrap_or(format.clock),
             tick_ns,
             is_text,
-            is_guessed: is_guessed && is_text,
+            chosen: if is_detected && is_text { Chosen::ByDetection } else { Chosen::Surely },
             states_responses,
             responses,
             feeder: Feeder::new(producer, may_read_ahead),
@@ -230,7 +238,7 @@ impl Records {
         self.batch.notes.count_into(&mut self.counted, usize::MAX);
         self.given = 0;
         self.feeder.next(&mut self.batch);
-        if std::mem::take(&mut self.is_guessed)
+        if std::mem::replace(&mut self.chosen, Chosen::Surely) == Chosen::ByDetection
             && let Some(doubt) = doubt::of(&self.batch.records)
         {
             return Err(self.doubted(&doubt));

@@ -177,8 +177,6 @@ impl Device for Gated {
     }
 }
 
-/// One thread drives it, so that it is not taken apart.
-
 /// Only the array that contains a device coordinates its cleaning.
 impl Cleans for Gated {}
 

@@ -140,7 +140,7 @@ impl Fio {
         let fault = |fault: BadLine| fault.of(&name);
         let sections = parse::sections(&text).map_err(fault)?;
         let jobs = sections.iter().map(Job::read).collect::<Result<Vec<_>, _>>();
-        let mut jobs = jobs.map_err(|it| fault(it))?;
+        let mut jobs = jobs.map_err(fault)?;
         for job in &mut jobs {
             let of_device = context.zones.as_ref().map(|zones| zones.size * SECTOR_BYTES);
             let bytes = job.zones.zone_bytes().or(of_device);

@@ -38,11 +38,12 @@ pub(crate) fn place(names: &[String], wanted: &str) -> Option<usize> {
 /// What is wrong with a table, the columns it has, and the option that maps them: three lines.
 pub(crate) fn refusal(names: &[String], problem: &str, example: &str) -> String {
     const SHOWN: usize = 12;
-    let mut shown = names[..names.len().min(SHOWN)].join(", ");
-    if names.len() > SHOWN {
-        shown += &format!(" and {} more", names.len() - SHOWN);
-    }
-    format!("{problem}\n  its columns: {shown}\n  map them: --columns {example}")
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    let more = match names.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{problem}\n  its columns: {shown}{more}\n  map them: --columns {example}")
 }
 
 /// There is no column of a name that is given.

@@ -25,7 +25,7 @@ pub(super) fn of(records: &[Record]) -> Option<String> {
         return Some(format!("addresses go up to {:.0} TiB, more than any drive has", tib(end)));
     }
     if mean > LARGEST_MEAN {
-        return Some(format!("a request has {} MiB in the mean", mean * SECTOR_BYTES >> 20));
+        return Some(format!("a request has {} MiB in the mean", (mean * SECTOR_BYTES) >> 20));
     }
     let all_paged = count >= ENOUGH && moved().all(is_paged) && moved().any(|it| it.sector > 0);
     all_paged.then(|| "each address and each size is a multiple of 4096".to_owned())

@@ -254,8 +254,15 @@ fn a_file_is_opened_limited_and_what_is_read_over_is_named() {
         Ok(Box::new(Cursor::new(text.to_vec())))
     };
     let inputs = Inputs::streams(open);
-    let context =
-        Context { capacity_sectors: 1 << 21, scale: 1, volumes: 1, zones: None, seed: 1, pass: 0, inputs };
+    let context = Context {
+        capacity_sectors: 1 << 21,
+        scale: 1,
+        volumes: 1,
+        zones: None,
+        seed: 1,
+        pass: 0,
+        inputs,
+    };
     let layer: toml::Table = toml::from_str("path = 'load.cmd'\nrequests = 3").unwrap();
     let config = WorkloadConfig::resolve("diskspd", [layer]).unwrap();
     let mut workload = config.build(&context).unwrap();

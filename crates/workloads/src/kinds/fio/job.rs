@@ -365,14 +365,12 @@ fn pattern(text: &str) -> Result<([bool; DIRECTIONS], bool), String> {
     Ok(match text {
         "read" => (of(&[READ]), false),
         "write" => (of(&[WRITE]), false),
-        "trim" => (of(&[TRIM]), false),
+        "trim" | "trimwrite" => (of(&[TRIM]), false),
         "rw" | "readwrite" => (of(&[READ, WRITE]), false),
         "randread" => (of(&[READ]), true),
         "randwrite" => (of(&[WRITE]), true),
-        "randtrim" => (of(&[TRIM]), true),
+        "randtrim" | "randtrimwrite" => (of(&[TRIM]), true),
         "randrw" => (of(&[READ, WRITE]), true),
-        "trimwrite" => (of(&[TRIM]), false),
-        "randtrimwrite" => (of(&[TRIM]), true),
         _ => {
             return Err("it is one of read, write, trim, rw, readwrite, trimwrite, randread, \
                         randwrite, randtrim, randrw, randtrimwrite"

@@ -262,17 +262,16 @@ impl Runner {
         if (spent || self.round.bytes >= self.round.budget) && !self.again(spent) {
             return None;
         }
-        let (direction, (at, bytes)) = match self.to_rewrite.take() {
-            Some(trimmed) => (WRITE, trimmed),
-            None => {
-                let direction = self.direction(now);
-                let place = match self.place(direction) {
-                    Some(place) => place,
-                    None if self.again(false) => self.place(direction)?,
-                    None => return None,
-                };
-                (direction, place)
-            }
+        let (direction, (at, bytes)) = if let Some(trimmed) = self.to_rewrite.take() {
+            (WRITE, trimmed)
+        } else {
+            let direction = self.direction(now);
+            let place = match self.place(direction) {
+                Some(place) => place,
+                None if self.again(false) => self.place(direction)?,
+                None => return None,
+            };
+            (direction, place)
         };
         let mut reset = None;
         let (at, bytes) = match zbd.filter(|_| self.job.zones.is_on) {

@@ -318,8 +318,15 @@ fn a_job_file_is_opened_and_limited() {
         )))
     };
     let inputs = Inputs::streams(open);
-    let context =
-        Context { capacity_sectors: 1 << 21, scale: 1, volumes: 1, zones: None, seed: 1, pass: 0, inputs };
+    let context = Context {
+        capacity_sectors: 1 << 21,
+        scale: 1,
+        volumes: 1,
+        zones: None,
+        seed: 1,
+        pass: 0,
+        inputs,
+    };
     let layer: toml::Table = toml::from_str("path = 'a.fio'\nrequests = 3").unwrap();
     let config = WorkloadConfig::resolve("fio", [layer]).unwrap();
     let mut workload = config.build(&context).unwrap();
