@@ -72,7 +72,10 @@ def test_show_follows_the_preset_from_which_another_begins(ssdlab):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["show", "nothing"], "there is no device preset or file of that name; `ssdlab list devices` "),
+        (
+            ["show", "nothing"],
+            "there is no device preset or file of that name; `ssdlab list devices` ",
+        ),
         (["check", "nothing"], 'there is no data sheet "nothing"; sheets: intel-p4800x'),
         (["from-datasheet"], "SHEET is missing; --template prints one to fill in"),
         (["from-datasheet", "none.toml"], "none.toml: cannot be read"),

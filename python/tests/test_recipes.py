@@ -135,7 +135,7 @@ def test_a_checkout_in_which_the_recipes_were_followed_works(followed):
         return run(sys.executable, "-m", "ssdlab", *words, cwd=followed / "python")
 
     assert "least-worn" in ssdlab("list", "cleaners")
-    assert "iosnoop" in ssdlab("list", "formats")
+    assert "diskmon" in ssdlab("list", "formats")
     assert "partial_writes" in ssdlab("list", "warnings")
     small = ["run", "--json", "-", "--set", "workload.requests=2000", "--set"]
     results = json.loads(ssdlab(*small, "device.blocks_per_plane=64"))

@@ -34,7 +34,7 @@ pub struct Records {
     clock: Clock,
     tick_ns: Option<Time>,
     is_text: bool,
-    chosen: Chosen,
+    certainty: Certainty,
     states_responses: bool,
     responses: Option<Box<ResponseOf>>,
     feeder: Feeder,
@@ -47,13 +47,13 @@ pub struct Records {
     counted: Counted,
 }
 
-/// How the format was chosen.
+/// How sure the format is.
 #[derive(PartialEq, Eq)]
-enum Chosen {
+enum Certainty {
     /// It is stated, or confirmed by the first requests.
-    Surely,
+    Sure,
     /// The beginning of the text decided, and no request was looked at yet.
-    ByDetection,
+    Detected,
 }
 
 /// What Windows programs begin a text with.
@@ -144,7 +144,7 @@ impl Records {
             clock: own_clock.unwrap_or(format.clock),
             tick_ns,
             is_text,
-            chosen: if is_detected && is_text { Chosen::ByDetection } else { Chosen::Surely },
+            certainty: if is_detected && is_text { Certainty::Detected } else { Certainty::Sure },
             states_responses,
             responses,
             feeder: Feeder::new(producer, may_read_ahead),
@@ -238,7 +238,7 @@ impl Records {
         self.batch.notes.count_into(&mut self.counted, usize::MAX);
         self.given = 0;
         self.feeder.next(&mut self.batch);
-        if std::mem::replace(&mut self.chosen, Chosen::Surely) == Chosen::ByDetection
+        if std::mem::replace(&mut self.certainty, Certainty::Sure) == Certainty::Detected
             && let Some(doubt) = doubt::of(&self.batch.records)
         {
             return Err(self.doubted(&doubt));

@@ -9,7 +9,7 @@ from ssdlab.asking.lines import wrapped
 from ssdlab.choosing import Choice, Offer, reasons
 from ssdlab.costing.display import dollars
 from ssdlab.numbers import decimal_size, duration
-from ssdlab.running import tail
+from ssdlab.running.facts import tail
 from ssdlab.sizing import life, life_of
 from ssdlab.sizing.display import goals_text
 
@@ -75,7 +75,7 @@ def _answer(choice: Choice) -> list[str]:
     line = f"Fits: {said}, {cost}, {by_price}."
     if not first.meets:
         line = f"No drive of these fits. Nearest: {said}: {first.why}."
-    why = tail.of(first.trial.found[0])
+    why = tail(first.trial.found[0])
     return [
         line,
         *([f"Its tail: {why}"] if why else []),

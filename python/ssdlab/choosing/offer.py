@@ -10,7 +10,7 @@ from typing import Any
 
 from ssdlab.catalogue import devices
 from ssdlab.choosing import reasons
-from ssdlab.running import tail
+from ssdlab.running.facts import tail
 from ssdlab.sizing.trial import DAYS, Trial
 
 HOURS_PER_DAY = 24
@@ -91,7 +91,7 @@ class Offer:
                 "first_p99_us": trial.values("p99_us")[0],
                 "read_p99_us": trial.mean("read.p99"),
                 "write_p99_us": trial.mean("write.p99"),
-                "tail": tail.of(trial.found[0]),
+                "tail": tail(trial.found[0]),
             }
         return {
             "drive": self.drive,

@@ -15,8 +15,7 @@ from ssdlab import readable
 from ssdlab.charts.style import part_role
 from ssdlab.numbers import plural
 from ssdlab.results import Results, part_labels
-from ssdlab.running import tail
-from ssdlab.running.facts import Facts
+from ssdlab.running.facts import Facts, tail
 
 #: A part of the mean that matters.
 MATTERS = 0.3
@@ -278,7 +277,7 @@ def _nothing(facts: Facts) -> Verdict | None:
     ratio = facts.mean / facts.fastest if facts.fastest else 0.0
     beside = f", {readable.grouped(ratio)} times the minimum" if ratio else ""
     load = f" {facts.load().capitalize()}." if facts.load() else ""
-    slowest = f"{said} " if (said := tail.of(facts.results)) else ""
+    slowest = f"{said} " if (said := tail(facts.results)) else ""
     return Verdict(
         "nothing",
         f"Below saturation: the mean latency is {readable.time(facts.mean)}{beside}.",
