@@ -34,7 +34,7 @@ demo: dist/.stamp-demo ## run a mixed load on a current drive in steady state, r
 STEP := .ci/step
 CARGO_TEST := cargo test --quiet --locked --workspace
 # Examples and documentation have no tests; clippy checks that examples compile.
-EVERY := --tests
+EVERY := --lib --tests
 # Not cargo fmt: it does not see modules that are declared in tables.
 RUSTFMT := rustfmt --edition 2024 --check $$(find crates -name '*.rs')
 PYTEST := $(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal
