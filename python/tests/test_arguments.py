@@ -112,7 +112,10 @@ def test_an_empty_path_is_not_the_current_directory(words, said, capsys, tmp_pat
         (["runn"], 'there is no command "runn"; did you mean run? (see ssdlab --help)'),
         (["Run"], "did you mean run?"),
         (["trace", "inf", "t"], "did you mean info?"),
-        (["device", "qqq"], "commands: check, from-datasheet, show (see ssdlab device --help)"),
+        (
+            ["device", "qqq"],
+            "commands: check, compare-sheets, from-datasheet, show (see ssdlab device --help)",
+        ),
     ],
 )
 def test_an_unknown_command_is_answered_with_those_that_are(words, said, capsys):

@@ -63,9 +63,15 @@ def test_results_are_the_same_and_a_state_is_shared(folder, ssdlab, tmp_path):
 
 
 def table(path, rows=2000):
+    pa = pytest.importorskip("pyarrow")
     ops = ("write", "read", "read")
-    lines = (f"{1000 * n},{ops[n % 3]},{n % 977 * 4096},4096" for n in range(rows))
-    path.write_text("\n".join(["time_us,op,offset,size", *lines]) + "\n")
+    columns = {
+        "time_us": [1000 * n for n in range(rows)],
+        "op": [ops[n % 3] for n in range(rows)],
+        "offset": [n % 977 * 4096 for n in range(rows)],
+        "size": [4096] * rows,
+    }
+    pytest.importorskip("pyarrow.feather").write_feather(pa.table(columns), path)
     return path
 
 
@@ -78,7 +84,7 @@ def replayed(path, **more):
 
 
 def test_a_converted_table_is_kept_shown_and_cleared(folder, ssdlab, tmp_path):
-    mine = table(tmp_path / "my requests.csv")
+    mine = table(tmp_path / "my requests.arrow")
     first = replayed(mine).to_dict()
     [kept] = traces(folder)
     assert kept.name.startswith("my-requests-") and kept.suffix == ".parquet"
@@ -98,13 +104,13 @@ def test_a_converted_table_is_kept_shown_and_cleared(folder, ssdlab, tmp_path):
 
 
 def test_converted_tables_are_bounded(folder, monkeypatch, tmp_path):
-    replayed(table(tmp_path / "0.csv"))
+    replayed(table(tmp_path / "0.arrow"))
     [first] = traces(folder)
     os.utime(first, (1, 1))
     size = first.stat().st_size
     monkeypatch.setenv("SSDLAB_CACHE_SIZE", f"{int(3.5 * size)}B")
     for name in range(1, 6):
-        replayed(table(tmp_path / f"{name}.csv"))
+        replayed(table(tmp_path / f"{name}.arrow"))
         os.utime(traces(folder)[-1], (1 + name, 1 + name))
     left = [it["table"] for it in cache.traces()]
     assert left == ["5", "4", "3"]
@@ -112,7 +118,7 @@ def test_converted_tables_are_bounded(folder, monkeypatch, tmp_path):
 
 
 def test_a_table_larger_than_the_cache_is_replayed_too(folder, monkeypatch, tmp_path):
-    mine = table(tmp_path / "large.csv")
+    mine = table(tmp_path / "large.arrow")
     monkeypatch.setenv("SSDLAB_CACHE_SIZE", "100B")
     small = replayed(mine).host.all.requests
     assert small == 2000 and traces(folder) == []

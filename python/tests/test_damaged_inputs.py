@@ -68,10 +68,10 @@ def of_run(**changed):
 def arrow(kind):
     pa = pytest.importorskip("pyarrow")
 
-    table = pa.csv.read_csv(pa.BufferReader(TABLE.encode()))
+    table = pytest.importorskip("pyarrow.csv").read_csv(pa.BufferReader(TABLE.encode()))
     sink = pa.BufferOutputStream()
     if kind == "parquet":
-        pa.parquet.write_table(table, sink)
+        pytest.importorskip("pyarrow.parquet").write_table(table, sink)
     else:
         with pa.ipc.new_file(sink, table.schema) as file:
             file.write_table(table)

@@ -13,6 +13,7 @@ PRESET = '[device]\npreset = "agrawal2008"\nblocks_per_plane = 64\n'
 #: Keys whose values are texts, and no paths: what they are is in the reference of keys.
 WORDS = {
     *("workload.format", "workload.columns", "workload.layout", "workload.job", "workload.command"),
+    "workload.pattern",
     *("workload.passes", "workload.objects", "workload.fan_out", "run.namespaces"),
 }
 

@@ -164,7 +164,9 @@ def test_a_replay_knows_what_was_ordered(serve, tmp_path, device):
     assert (tmp_path / "t.parquet.faults").read_text().count("\n") >= 4
     assert results["host"]["read"]["failures"]["unreadable"] > 0
     again = ssdlab.run(
-        device=device, trace=trace, set=keys | {"run.faults": f"{trace}.faults"}
+        device=device,
+        trace=trace,
+        set=keys | {"run.faults": f"{trace}.faults", "workload.beyond": "error"},
     ).to_dict()
     parts = ("host", "flash", "wear", "buses", "units", "time_series", "health")
     for part in parts:

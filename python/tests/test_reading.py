@@ -364,12 +364,15 @@ def test_a_share_of_free_blocks_that_is_no_share_is_refused(refused):
 def test_foreign_readers_are_all_looked_at():
     assert {*foreign.READERS} == {
         ".bat",
+        ".cfg",
         ".cmd",
         ".diskspd",
         ".fio",
+        ".h",
         ".ini",
         ".job",
         ".json",
         ".parv",
+        ".sh",
         ".xml",
     } and reading.LARGEST > 1e18

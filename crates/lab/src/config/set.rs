@@ -226,7 +226,7 @@ mod tests {
             "--set workload.classes.logs.dept=4: unknown key workload.classes.logs.dept (did you mean \
              depth?)"
         );
-        assert!(message("classes.logs.dept=4").contains("logs are threads, rate, rate_less, arr"));
+        assert!(message("classes.logs.zzz=4").contains("logs are threads, rate, rate_less, arr"));
         assert!(message("classes.logs=4").ends_with("write workload.classes.logs.KEY"));
         assert!(
             message("classes.*.depth=4")

@@ -268,6 +268,10 @@ fn of_workload(kind: &str, path: &str, dice: &mut Dice) -> Option<String> {
         }
         // Of a job file; its text is given instead.
         "path" | "job" => String::new(),
+        "pattern" => match dice.below(8) {
+            0 => dice.text(&["(?<time>[0-9]+) (?<sector>[0-9]+) (?<size>[0-9]+)", "("]),
+            _ => String::new(),
+        },
         "format" | "columns" | "layout" => match dice.below(8) {
             0 => dice.text(&["msr", "csv", "blkparse"]),
             _ => String::new(),

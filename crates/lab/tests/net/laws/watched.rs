@@ -7,6 +7,7 @@ use lab::Until;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use workloads::{Context, Inputs};
 
 /// More events than any experiment here has: a run that reaches it stands still.
@@ -119,7 +120,8 @@ pub fn little(case: &Case<'_>) -> Result<(), String> {
         zones: None,
         seed: experiment.run.seed,
         pass: 0,
-        inputs: Inputs::streams(open),
+        // As files are: a trace is looked through before it runs.
+        inputs: Inputs { is_repeatable: Arc::new(|_| true), ..Inputs::streams(open) },
     };
     let Ok(mut workload) = experiment.workload.build(&context) else { return Ok(()) };
     let mut counted = Counted {
