@@ -352,5 +352,7 @@ def test_pages_say_what_is_trusted():
 
 
 def test_the_help_tells_of_the_permission():
-    done = subprocess.run([sys.executable, "-m", "ssdlab", "run", "--help"], capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "ssdlab", "run", "--help-all"], capture_output=True
+    )
     assert b"--allow-code" in done.stdout

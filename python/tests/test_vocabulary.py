@@ -183,3 +183,18 @@ def test_the_help_has_every_command_in_a_group(ssdlab):
             assert f"  {command.ljust(11)}  {place.summary}\n" in said
             assert place.summary[0].islower() or place.summary.startswith("the JSON")
             assert len(place.summary) <= 64
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in COMMANDS if "commands" not in dir(COMMANDS[name])]
+)
+def test_a_help_is_a_screen_and_all_of_it_is_a_word_away(name, ssdlab):
+    short = ssdlab(*name.split(), "--help").stdout
+    every = ssdlab(*name.split(), "--help-all").stdout
+    assert len(short.splitlines()) < 45
+    assert "--help-all" in short
+    if COMMANDS[name].examples:
+        assert short.index("Examples:") < short.index("Options:")
+    for option in COMMANDS[name].params:
+        if isinstance(option, click.Option) and not option.hidden:
+            assert option.opts[-1] in every

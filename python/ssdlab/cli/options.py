@@ -53,6 +53,34 @@ def _force() -> click.Option:
     )
 
 
+#: Lines of `--help`, and its examples; the rest is behind `--help-all`.
+LINES = 44
+EXAMPLES = 3
+#: Options that `--help` shows before others where room is short.
+FRONT = (
+    "--device",
+    "--trace",
+    "--workload",
+    "--set",
+    "--out",
+    "--json",
+    "--seed",
+    "--report",
+    "--plot",
+)
+
+
+#: The key of the context for a help that shows everything.
+HELP_ALL = "ssdlab.help_all"
+
+
+def _show_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.meta[HELP_ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
 def takes_one_value(param: click.Parameter) -> TypeGuard[click.Option]:
     """Whether it is an option with a value that may be given once."""
     return isinstance(param, click.Option) and not (param.is_flag or param.count or param.multiple)
@@ -148,13 +176,62 @@ class ExamplesFirst(click.Command):
         said = super().get_short_help_str(limit)
         return f"(needs Linux) {said}" if self.is_missing else said
 
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The parameters, with `--help-all` for commands of their own."""
+        params = super().get_params(ctx)
+        if isinstance(self, click.Group):
+            return params
+        everything = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_all,
+            help="Show all options.",
+        )
+        return [*params[:-1], everything, *params[-1:]]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options: those for which `LINES` have room, or all with `--help-all`."""
+        if isinstance(self, click.Group) or ctx.meta.get(HELP_ALL):
+            super().format_options(ctx, formatter)
+            return
+        found = [(it, it.get_help_record(ctx)) for it in self.get_params(ctx)]
+        records = [(it, record) for it, record in found if record is not None]
+        ranked = sorted(
+            range(len(records)),
+            key=lambda at: (
+                not (records[at][0].required or records[at][0].opts[-1] in FRONT),
+                at,
+            ),
+        )
+        last = [at for at in ranked if records[at][0].opts[-1] in ("--help", "--help-all")]
+        ranked = [at for at in ranked if at not in last]
+        written = formatter.getvalue().count("\n") + 1
+
+        def lines(chosen: Sequence[int]) -> list[str]:
+            scratch = click.HelpFormatter(width=formatter.width)
+            with scratch.section("Options"):
+                scratch.write_dl([records[at][1] for at in sorted([*chosen, *last])])
+            return scratch.getvalue().splitlines()
+
+        shown = len(ranked)
+        while shown > 1 and written + len(lines(ranked[:shown])) > LINES - 2 * (
+            shown < len(ranked)
+        ):
+            shown -= 1
+        formatter.write("\n" + "\n".join(lines(ranked[:shown])) + "\n")
+        if more := len(ranked) - shown:
+            formatter.write(f"\n{more} more: {ctx.command_path} --help-all\n")
+
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the description and, after it, the examples."""
         super().format_help_text(ctx, formatter)
         if not self.examples:
             return
         with formatter.section("Examples"):
-            for number, (what, line) in enumerate(self.examples):
+            every = ctx.meta.get(HELP_ALL) or isinstance(self, click.Group)
+            for number, (what, line) in enumerate(self.examples[: None if every else EXAMPLES]):
                 if number:
                     formatter.write_paragraph()
                 formatter.write_text(f"# {what}")
