@@ -11,7 +11,7 @@ from ssdlab import _core, layers
 from ssdlab.rating import display
 from ssdlab.running import Experiment
 
-SMALL = {"device.blocks_per_plane": 116, "device.capacity": "125GB"}
+SMALL = {"device.blocks_per_plane": 58, "device.capacity": "62GB"}
 AGES = SMALL | {"device.media.model": "tlc-3d"}
 
 

@@ -113,7 +113,6 @@ def test_a_checkout_in_which_the_recipes_were_followed_compiles(followed):
         "check",
         "--quiet",
         "--locked",
-        "--tests",
         *packages("devices", "workloads", "lab"),
         cwd=followed,
     )

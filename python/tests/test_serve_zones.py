@@ -349,7 +349,8 @@ def test_ways_that_know_no_zones_are_refused(served, tmp_path):
 
 
 def test_zones_that_the_drive_has_changed_are_told(served):
-    keys = KEYS | {"device.wear.program_failures": 0.06}
+    # A buffer that all zones fit into would take every write before the first program has failed.
+    keys = KEYS | {"device.wear.program_failures": 0.06, "device.buffer.size": "1MiB"}
     live = served(keys)
     with Host(live.nvme) as host:
         admin = host.admin

@@ -105,7 +105,7 @@ def test_the_size_of_a_batch_changes_nothing(rows, tmp_path, monkeypatch):
 
 def test_a_table_in_memory_is_run_and_written(tmp_path):
     polars = pytest.importorskip("polars")
-    device = {"preset": "samsung-pm9a3"}
+    device = {"preset": "samsung-pm9a3", "scale": 64}
     tables_ = [
         frame(), polars.DataFrame(frame().to_dict("list")), pa.Table.from_pandas(frame()),
         polars.DataFrame(frame().to_dict("list")).lazy(),
