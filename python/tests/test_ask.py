@@ -12,9 +12,8 @@ from small_drives import FAST, SLOW, recorded
 import ssdlab as package
 from ssdlab._core import InputError
 from ssdlab.asking import what, words
-from ssdlab.asking.command import _prices
 from ssdlab.choosing.hunt import Hunt
-from ssdlab.cli import main
+from ssdlab.cli import drives, main
 
 TWO = ["--device", "fast.toml", "--device", "slow.toml", "--drives", 1]
 PRICES = ["--price", "fast.toml=300USD", "--price", "slow.toml=100USD"]
@@ -120,7 +119,7 @@ def test_needs_in_words():
         (["--load", "8K", "--need", "4TB,2TB"], '"4TB" and "2TB" contradict each other; keep one'),
         (["--load", "8K", "--need", "p99=2ms,p99.9=1ms"], "p99.9 is never less than p99"),
         (["--load", "8K", "--need", "p99=2"], "a time has a unit"),
-        (["--load", "8K", "--price", "samsung-pm9a3=140"], "the currency is missing"),
+        (["--load", "8K", "--price", "samsung-pm9a3"], "expected DRIVE=DOLLARS"),
         (["--load", "8K", "--price", "samsung-pm9a3=140EUR"], "prices here are dollars"),
         (["--load", "8K writes", "--need", "read.p99=1ms"], "8K writes has no reads; leave it"),
         (["odd.fio"], "odd.fio, line 2: unknown key nonsense"),
@@ -134,8 +133,23 @@ def test_what_cannot_be_understood_is_one_sentence(here, given, said, capsys):
     assert said in err and err.count("\n") <= 3 and not out
 
 
-def test_prices_have_a_currency():
-    assert _prices(("a=140USD", "b=$1,200", "c = 5 dollars")) == {"a": 140, "b": 1200, "c": 5}
+def test_prices_are_dollars_in_every_command():
+    said = drives.dollars(("a=140USD", "b=$1,200", "c = 5 dollars", "d=12.5"))
+    assert said == {"a": 140, "b": 1200, "c": 5, "d": 12.5}
+
+
+@pytest.mark.parametrize("command", [["ask", "--load", "8K"], ["choose", "--trace", "it.parquet"]])
+@pytest.mark.parametrize(
+    ("price", "said"),
+    [
+        ("samsung-pm9a3=140EUR", "prices here are dollars"),
+        ("samsung-pm9a3=-1", "a price is 0 or more dollars"),
+        ("samsung-pm9a3", "expected DRIVE=DOLLARS"),
+    ],
+)
+def test_a_price_is_refused_alike(here, command, price, said, capsys):
+    assert main([*command, "--price", price]) == 2
+    assert said in capsys.readouterr().err
 
 
 def test_a_trace_is_answered_by_the_cheapest_that_fits(here, ssdlab):

@@ -52,6 +52,15 @@ def test_a_trace_of_reads_wears_nothing_and_is_said_to_be_short(here):
     assert "Its p99 rests on 5 requests" in text
 
 
+def test_a_sample_of_a_wide_load_is_called_one(here):
+    wide = choose(recorded(here / "wide.parquet", requests=300, touched=60_000))
+    assert any("It is a sample: it touches " in note for note in wide.notes)
+    assert any("loop_places=moved" in word for word in wide.offers[0].command.split())
+    narrow = choose(recorded(here / "narrow.parquet", requests=300, touched=100))
+    assert not any("It is a sample" in note for note in narrow.notes)
+    assert "loop_places" not in narrow.offers[0].command
+
+
 def test_writes_decide_by_lifetime(here):
     path = recorded(here / "writes.parquet", reads=0.0, gap_ns=100_000)
     found = choose(path, years=1000.0, most=2)
@@ -190,6 +199,8 @@ def test_wear_of_a_few_blocks_says_nothing_of_a_drive_on_sale(here):
     assert reasons.life(trial, None) == (None, False)
     # A bound is shown as one, and a goal beyond it is no reason against a drive.
     bounded = dataclasses.replace(offer, dwpd=None)
-    assert display._lasts(bounded).startswith(">= ") and bounded.to_dict()["at_least_years"] > 0
+    assert (
+        display._lasts(bounded).startswith("at least ") and bounded.to_dict()["at_least_years"] > 0
+    )
     goal = Goal("years", 1e6, at_least=True)
     assert "lifetime" not in reasons.of(trial, [goal], 1e6, None)

@@ -51,8 +51,8 @@ def test_the_smallest_is_found_and_a_plain_run_confirms_it(given, ssdlab, tmp_pa
     words = ["--trace", given["trace"], "--device", given["drive"], "--years", "0.0008"]
     done = ssdlab("size", *words, "--p99", "2ms", "--json", "it.json", "--out", "best.toml")
     assert done.returncode == 0, done.stderr
-    assert "Addresses: dense; the " in done.stdout
-    assert "Looped: replayed " in done.stdout
+    assert "Addresses: scaled in chunks to drives of " in done.stdout
+    assert "A sample: it hardly comes back" in done.stdout and "Not looped: " in done.stdout
     assert "Smallest: 1 drive with " in done.stdout and "Next best: 2 drives" in done.stdout
     found = json.loads((tmp_path / "it.json").read_text())
     best = found["best"]
@@ -183,6 +183,27 @@ def test_examples_of_the_docs():
     for module in (sizing, ssdlab.numbers):
         found = doctest.testmod(module)
         assert found.attempted and not found.failed
+
+
+def test_a_sample_of_a_wide_load_is_not_taken_for_a_small_one(given, tmp_path):
+    """Five seconds of writes all over 4 TB, which touch 80 MB: cleaning is that of the load."""
+    draw, n = random.Random(2), 20_000
+    wide = tmp_path / "wide.parquet"
+    ssdlab.trace.write(
+        wide, at_ns=[i * 250_000 for i in range(n)], op=["write"] * n, sectors=[8] * n,
+        sector=[8 * draw.randrange(10**9) for _ in range(n)],
+    )  # fmt: skip
+
+    def first(*assignments):
+        asked = {"trace": wide, "drives": 1, "p99_us": 1e6, "assignments": assignments}
+        found = sizing.size(drive=given["drive"], **asked)
+        return found.trials[0].known("amplification"), " ".join(found.fit.words)
+
+    amplification, words = first()
+    assert amplification > 2 and "A sample: " in words
+    assert "touched of a span of 3.7" in words and "which are smaller" in words
+    dense, words = first("workload.beyond=dense")
+    assert dense < amplification and "workload.beyond=dense, as given" in words
 
 
 @pytest.mark.shared("traces/msr_hm_0_sample1000.csv.zst")

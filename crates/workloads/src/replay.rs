@@ -10,6 +10,7 @@ mod covered;
 mod feed;
 mod keys;
 mod limit;
+mod moves;
 mod placement;
 mod reorder;
 mod retiming;
@@ -230,6 +231,7 @@ impl TraceReader {
         self.backward_steps += self.order.backward_steps();
         self.order = Reorder::new(self.window.ns());
         self.retiming.repeat();
+        self.targets.repeat();
         self.feed.repeat()
     }
 

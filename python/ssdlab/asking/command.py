@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 
@@ -13,8 +12,9 @@ from ssdlab import asking, delivery, forms
 from ssdlab._core import InputError
 from ssdlab.asking import health as healths
 from ssdlab.choosing import InterruptedChoice, Offer
-from ssdlab.cli import completion, signals
-from ssdlab.cli.options import ExamplesFirst, no_cache
+from ssdlab.cli import drives as shared
+from ssdlab.cli import signals
+from ssdlab.cli.options import ExamplesFirst
 
 
 @click.command(
@@ -32,45 +32,15 @@ from ssdlab.cli.options import ExamplesFirst, no_cache
 @click.option(
     "--need", metavar="TEXT", help="Capacity, years, latencies: 4TB,5y,p99=2ms,read.p99.9=5ms."
 )
-@click.option(
-    "drives",
-    "--device",
-    metavar="PRESET|FILE",
-    multiple=True,
-    shell_complete=completion.names("devices", file=True),
-    help="Only these drives. [default: all that can be bought]",
-)
-@click.option(
-    "most",
-    "--drives",
-    metavar="N",
-    type=int,
-    default=asking.MAX_DRIVES,
-    show_default=True,
-    help="Maximum number of drives of a kind, striped.",
-)
-@click.option(
-    "prices",
-    "--price",
-    metavar="DRIVE=DOLLARS",
-    multiple=True,
-    help="What a drive costs, such as samsung-pm9a3=140USD.",
-)
+@shared.ONLY
+@shared.most("most", asking.MAX_DRIVES)
+@shared.PRICES
 @click.option("--rated", metavar="SIZE", help="Of a drive's SMART: its rated writes (TBW).")
 @click.option("--flash", metavar="SIZE", help="Of a drive's SMART: its flash, such as 512GiB.")
 @click.option("--columns", metavar="LIST", help="What the columns of a table are.")
 @click.option("--volume", metavar="NAME", help="The device of iostat. [default: the busiest]")
-@click.option(
-    "assignments",
-    "--set",
-    metavar="KEY=VALUE",
-    multiple=True,
-    shell_complete=completion.assignment,
-    help="Change one key of all runs; repeatable.",
-)
-@click.option("--seed", metavar="N", type=int, default=42, help="The first seed.")
-@click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")
-@no_cache
+@shared.runs
+@shared.numbers
 @click.option("--quiet", is_flag=True, help="Print nothing but what --json asks for.")
 def ask(
     what: str | None,
@@ -107,7 +77,7 @@ def ask(
         need=need,
         drives=drives,
         most=most,
-        prices=_prices(prices),
+        prices=shared.dollars(prices),
         assignments=assignments,
         columns=columns,
         volume=volume,
@@ -151,30 +121,3 @@ def _tell_health(
         click.echo(text, nl=False)
     elif not quiet:
         click.echo(str(health), nl=False)
-
-
-_PRICE = re.compile(r"([^=]+)=\s*(\$?)\s*([0-9][0-9,]*(?:\.[0-9]+)?)\s*([A-Za-z€£¥]*)")
-
-
-def _prices(texts: tuple[str, ...]) -> dict[str, float]:
-    """The prices in texts such as "samsung-pm9a3=140USD"."""
-    found: dict[str, float] = {}
-    for text in texts:
-        match = _PRICE.fullmatch(text.strip())
-        if match is None:
-            raise InputError(f"--price {text}: expected DRIVE=140USD")
-        name, sign, number, unit = match[1].strip(), match[2], match[3], match[4].upper()
-        if not sign and not unit:
-            raise InputError(
-                f"--price {text}: the currency is missing; prices here are dollars: "
-                f"{name}={number}USD"
-            )
-        if unit not in ("", "USD", "DOLLARS", "DOLLAR"):
-            raise InputError(
-                f"--price {text}: prices here are dollars, as those of the catalogue are; "
-                f"convert it: {name}=...USD"
-            )
-        if name in found:
-            raise InputError(f"--price {name}: is given twice; keep one")
-        found[name] = float(number.replace(",", ""))
-    return found

@@ -13,7 +13,7 @@ from ssdlab.running.facts import tail
 from ssdlab.sizing import life, life_of
 from ssdlab.sizing.display import goals_text
 
-HEAD = f"{'drive':<20}{'':>4}{'capacity':>10}{'read p99':>10}{'write p99':>11}{'life':>15}"
+HEAD = f"{'drive':<20}{'':>4}{'capacity':>9}{'read p99':>9}{'write p99':>10}{'life':>20}"
 HEAD += f"{'dollars':>9}  lacks"
 
 
@@ -38,9 +38,9 @@ def row(offer: Offer, question: Question) -> str:
     if len(trial.found) > 1:
         lacks += f" ({len(trial.found)} full runs)"
     return (
-        f"{offer.drive:<20}{count:>4}{decimal_size(trial.capacity_bytes):>10}"
-        f"{_time(trial.mean('read.p99')):>10}{_time(trial.mean('write.p99')):>11}"
-        f"{_lasts(offer):>15}{cost + ('*' if offer.is_assumed else ''):>9}  {lacks}\n"
+        f"{offer.drive:<20}{count:>4}{decimal_size(trial.capacity_bytes):>9}"
+        f"{_time(trial.mean('read.p99')):>9}{_time(trial.mean('write.p99')):>10}"
+        f"{_lasts(offer):>20}{cost + ('*' if offer.is_assumed else ''):>9}  {lacks}\n"
     )
 
 
@@ -57,7 +57,14 @@ def end(found: Answer) -> str:
     if all(goal.figure == "years" for goal in question.goals):
         surer.insert(0, "a latency that it must keep (--need p99=2ms): none was asked for")
     lines += _several("Surer with", surer)
-    lines.append("* an assumed street price, which ages; --price DRIVE=140USD gives yours.")
+    lines.append("* an assumed street price, which ages; --price DRIVE=DOLLARS gives yours.")
+    trials = [it for it in choice.offers if it.trial is not None]
+    if any(it.life[1] for it in trials):
+        lines.append(
+            "r: by the rated writes of its sheet; the run erased too few blocks, or always those."
+        )
+    if any("at least" in _lasts(it) for it in trials):
+        lines.append("at least: by arithmetic; the run erased too few blocks to tell more.")
     text = [part for line in lines for part in wrapped(line)]
     first = next((it for it in choice.offers if it.trial is not None), None)
     if first is not None and first.command is not None:
@@ -93,7 +100,7 @@ def _lasts(offer: Offer) -> str:
         return ""
     years, is_rated = offer.life
     lasts = life_of(offer.trial) if years is None else life(years)
-    lasts = lasts.replace("more than", ">").replace("at least", ">=")
+    lasts = lasts.replace("more than", ">")
     return f"{lasts}{' r' if is_rated else ''}"
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import click
 
 from ssdlab import choosing, delivery, forms, sizing, terminal
-from ssdlab._core import InputError
-from ssdlab.cli import completion, signals
-from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst, no_cache
+from ssdlab.cli import drives as shared
+from ssdlab.cli import signals
+from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst
 from ssdlab.costing import need as needs
 from ssdlab.device.units import TIME
 
@@ -47,53 +47,17 @@ from ssdlab.device.units import TIME
     multiple=True,
     help="Further requirements: gb, and latencies such as read.p99.9=1ms.",
 )
-@click.option(
-    "drives",
-    "--device",
-    metavar="PRESET|FILE",
-    multiple=True,
-    shell_complete=completion.names("devices", file=True),
-    help="Only these drives; repeatable. [default: all that can be bought]",
-)
-@click.option(
-    "most",
-    "--drives",
-    metavar="N",
-    type=int,
-    default=choosing.MAX_DRIVES,
-    show_default=True,
-    help="Maximum number of drives of a kind, striped.",
-)
-@click.option(
-    "prices",
-    "--price",
-    metavar="DRIVE=DOLLARS",
-    multiple=True,
-    help="What a drive costs, instead of the assumed price; repeatable.",
-)
+@shared.ONLY
+@shared.most("most", choosing.MAX_DRIVES)
+@shared.PRICES
 @click.option(
     "--power-dollars-per-kwh",
     metavar="NUMBER",
     type=float,
     help="Price of electricity per kWh; adds the power over the years to the cost.",
 )
-@click.option(
-    "assignments",
-    "--set",
-    metavar="KEY=VALUE",
-    multiple=True,
-    shell_complete=completion.assignment,
-    help="Change one key of all runs; repeatable.",
-)
-@click.option(
-    "--seed",
-    metavar="N",
-    type=int,
-    default=42,
-    help="The first seed; further runs count up from it.",
-)
-@click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")
-@no_cache
+@shared.runs
+@shared.numbers
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def choose(
     trace: Path,
@@ -130,7 +94,7 @@ def choose(
                 need=needs.parse(texts),
                 drives=drives,
                 most=most,
-                prices=_prices(prices),
+                prices=shared.dollars(prices),
                 power_dollars_per_kwh=power_dollars_per_kwh,
                 assignments=assignments,
                 columns=columns,
@@ -152,20 +116,3 @@ def choose(
         raise signals.Interrupted(interruption.said) from interruption
     if found.best is None:
         sys.exit(1)
-
-
-def _prices(texts: tuple[str, ...]) -> dict[str, float]:
-    """The prices in texts such as "samsung-pm9a3=140"."""
-    found: dict[str, float] = {}
-    for text in texts:
-        name, sign, value = (part.strip() for part in text.rpartition("="))
-        try:
-            dollars = float(value)
-        except ValueError:
-            dollars = float("nan")
-        if not (sign and name and dollars == dollars):
-            raise InputError(f"--price {text}: expected DRIVE=DOLLARS, such as samsung-pm9a3=140")
-        if name in found:
-            raise InputError(f"--price {name}: is given twice; keep one")
-        found[name] = dollars
-    return found

@@ -77,13 +77,13 @@ def _lasts(offer: Offer) -> str:
         return ""
     years, is_rated = offer.life
     lasts = life_of(offer.trial) if years is None else life(years)
-    lasts = lasts.replace("more than", ">").replace("at least", ">=")
+    lasts = lasts.replace("more than", ">")
     return f"{lasts}{' (rated)' if is_rated else ''}"
 
 
 NOTES = (
     "*: an assumed street price, which ages; --price DRIVE=DOLLARS gives yours.",
     "life: of the flash under this trace around the clock; (rated): too few erasures were seen, or "
-    "all of few blocks, so by the rated drive writes of its sheet; >=: at least, by arithmetic.",
+    "all of few blocks, so by the rated drive writes of its sheet; at least: by arithmetic.",
     "watts: between idle and active as its sheet has them, by how busy the dies are.",
 )

@@ -10,7 +10,7 @@ from ssdlab.numbers import size
 from ssdlab.results import Record
 from ssdlab.running import Experiment
 from ssdlab.sizing import DRIVE
-from ssdlab.sizing.fit import read
+from ssdlab.sizing.fit import is_sample, is_wide, read
 from ssdlab.sizing.load import Load
 
 #: Shorter traces say little of a day: ten minutes have seen a checkpoint or two of a database.
@@ -60,7 +60,19 @@ def _said(found: Record) -> list[str]:
         )
     elif reads is not None and reads < 1 - ONE_KIND:
         lines.append("It only writes: how long reads wait behind them is not in it.")
-    if requests and found.footprint_bytes < 64 * 2**20 and reads is not None and reads <= ONE_KIND:
+    if is_wide(found) and reads is not None and reads <= ONE_KIND:
+        on = (
+            "each replay goes to other places of the span, as the load itself would"
+            if is_sample(found)
+            else "it comes back to that part, on which write amplification and lifetime rest"
+        )
+        lines.append(
+            f"It is a sample: it touches {size(found.footprint_bytes)} of a span of "
+            f"{size(found.span_bytes)}; {on}. Drives that hold all of the span are asked for by "
+            "their capacity."
+        )
+    writes = reads is not None and reads <= ONE_KIND
+    if requests and writes and found.footprint_bytes < 64 * 2**20 and not is_sample(found):
         lines.append(
             f"It touches {size(found.footprint_bytes)} only: much of it stays in the drives' "
             "buffers, and cleaning finds whole blocks superseded."

@@ -269,9 +269,6 @@ class Search:
             stack = [*self._below, *layers.from_options([*self._given, _spare(0.07)])]
             self._given.pop()
         self.fit = fit(load, stack, most_drives, effort)
-        if self.fit.scale is not None:
-            self._wanted = self._wanted * int(found.get("scale", 1)) // self.fit.scale
-            self._given.append(f"device.scale={self.fit.scale}")
 
     @property
     def exported_bytes(self) -> int:

@@ -11,7 +11,8 @@ import click
 from ssdlab import delivery, forms, layers, sizing, terminal
 from ssdlab.charts import matplotlib
 from ssdlab.cli import completion
-from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst, no_cache
+from ssdlab.cli import drives as shared
+from ssdlab.cli.options import COLUMNS, PATH, ExamplesFirst
 from ssdlab.device.units import SIZE, TIME
 
 
@@ -49,35 +50,13 @@ from ssdlab.device.units import SIZE, TIME
 @click.option(
     "--capacity", metavar="SIZE", help="Exported capacity of a drive. [default: as it is]"
 )
-@click.option(
-    "--drives",
-    metavar="N",
-    type=int,
-    default=sizing.MAX_DRIVES,
-    show_default=True,
-    help="Maximum number of drives, striped.",
-)
-@click.option(
-    "assignments",
-    "--set",
-    metavar="KEY=VALUE",
-    multiple=True,
-    shell_complete=completion.assignment,
-    help="Change one key of all runs; repeatable.",
-)
-@click.option(
-    "--seed",
-    metavar="N",
-    type=int,
-    default=42,
-    help="The first seed; further runs count up from it.",
-)
+@shared.most("drives", sizing.MAX_DRIVES)
+@shared.runs
 @click.option(
     "--out", metavar="FILE.toml", type=PATH, help="Write the best design as an experiment."
 )
 @click.option("--plot", metavar="FILE.png", type=PATH, help="Draw all designs tried.")
-@click.option("--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON.")
-@no_cache
+@shared.numbers
 @click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 def size(
     trace: Path,

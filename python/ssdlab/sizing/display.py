@@ -46,7 +46,7 @@ def several(found: Sequence[Sizing], file: IO[str]) -> str:
             f"{100 * best.over_provisioning:.0f} %",
             decimal_size(flash),
             duration(best.known("p99_us")),
-            life_of(best).replace("more than", ">").replace("at least", ">="),
+            life_of(best).replace("more than", ">"),
         )
     failing = [it for it in found if it.best is None]
     sections: list[RenderableType] = [head, *([table] if order else [])]
@@ -112,7 +112,7 @@ def _table(found: Sizing) -> Columns:
             duration(trial.known("p999_us")),
             f"{trial.known('amplification'):.2f}",
             "" if written is None else decimal_size(written),
-            life_of(trial).replace("more than", ">").replace("at least", ">="),
+            life_of(trial).replace("more than", ">"),
             {True: "meets", False: "fails", None: "cannot tell"}[kept],
         )
     return table

@@ -29,6 +29,11 @@ ERASES = 150
 A_PASS = 2000
 #: Replays of a run, for the same reason: two seconds of beginnings.
 MAX_LOOPS = 10_000
+#: A wide trace spans more than this many times its footprint.
+WIDE = 2
+#: A trace returns to its pages if its parts touch this many times its footprint in sum. A uniform
+#: load has one, a skewed load (Zipf, 0.99) over a large volume less than two.
+RETURNS = 3
 #: A trace of fewer requests than these is said to be short: of its p99 ten requests are slower.
 FEW = 1000
 
@@ -71,8 +76,6 @@ class Fit:
 
     workload: Mapping[str, Any]
     """The keys of the workload that are set."""
-    scale: int | None
-    """What `device.scale` becomes; None where it is left alone."""
     fewest_drives: int
     """Fewer have no room for what the trace touches."""
     loops: int
@@ -126,44 +129,32 @@ def fit(load: Load, stack: Sequence[Layer], most_drives: int, effort: Effort) ->
             f"--trace {path}: {what}, so that it has no write rate from which a lifetime follows; "
             "take a trace of a longer time"
         )
-    scale = int(drive.get("scale", 1))
-    beyond, new_scale, drives, words = None, None, 1, []
+    words = []
     if found.requests < FEW:
         words.append(
             f"Short: the trace has {counted(found.requests, 'request')}, and the answer rests on "
             "no more than these."
         )
-    touched, room = found.footprint_bytes, capacity
-    if workload["beyond"] not in ("span", "error"):
-        words.append(f"Addresses: workload.beyond={workload['beyond']}, as given.")
-    elif not found.oddities.beyond_device:
-        beyond = "error"
-        words.append("Addresses: as recorded; all lie on the drive.")
-    else:
-        while touched > room and scale > 1:
-            scale = _next_divisor(int(drive["pages_per_block"]), scale)
-            new_scale, room = scale, capacity * int(drive.get("scale", 1)) // scale
-        drives = math.ceil(touched / room)
-        if drives > most_drives:
-            raise NoRoomError(
-                f"--trace {path}: touches {size(touched)}, and {most_drives} drives have "
-                f"{size(most_drives * room)}: --capacity {math.ceil(touched / 1e9)}GB has room "
-                "for all of it"
-            )
-        beyond = "dense"
-        words.append(
-            f"Addresses: dense; the {size(touched)} touched were moved together from a span of "
-            f"{size(found.span_bytes)}."
+    scale = int(drive.get("scale", 1))
+    whole = capacity * scale
+    drives = math.ceil(found.footprint_bytes / whole)
+    if drives > most_drives:
+        raise NoRoomError(
+            f"--trace {path}: touches {size(found.footprint_bytes)}, and {most_drives} drives have "
+            f"{size(most_drives * whole)}: --capacity {math.ceil(found.footprint_bytes / 1e9)}GB "
+            "has room for all of it"
         )
-    if scale > 1:
-        share = min(touched / room / drives, 1)
-        words.append(
-            f"Scaled: 1 part in {scale} of each block is simulated, {size(room)} of "
-            f"{size(room * scale)} a drive; the trace touches {share:.1%} of that."
-        )
-    block = room * drives / int(drive["blocks_per_plane"])
-    loops, measured = _loops(found, block * ERASES, effort)
-    keys: dict[str, Any] = {"loops": loops} | ({"beyond": beyond} if beyond else {})
+    keeps = workload["beyond"] == "span"
+    words.append(_addresses(found, workload["beyond"], scale, drives * whole))
+    keys: dict[str, Any] = {}
+    moves = keeps and is_sample(found) and workload["loop_places"] == "same"
+    if keeps and is_wide(found):
+        words.append(SAMPLE if moves else RETURNING)
+    if moves:
+        keys["loop_places"] = "moved"
+    block = capacity * drives / int(drive["blocks_per_plane"])
+    loops, measured = _loops(found, block * ERASES, effort, moves)
+    keys["loops"] = loops
     if effort.cut is not None and found.requests > effort.cut:
         keys["requests"] = effort.cut
         words.append(f"Cut: the first {effort.cut:,} of {found.requests:,} requests.")
@@ -172,11 +163,53 @@ def fit(load: Load, stack: Sequence[Layer], most_drives: int, effort: Effort) ->
         words.append(f"Looped: replayed {loops} times, the last {last} measured.")
     else:
         words.append("Not looped: long enough.")
-    precondition, said = _preconditioned(found, resolved["run"]["steady"], room * drives, effort)
+    precondition, said = _preconditioned(
+        found, resolved["run"]["steady"], capacity * drives, effort
+    )
     words.append(said)
     warm_up = f"{round((loops - measured) * found.duration_seconds * 1e9)}ns"
     writes = _written(found) > 0
-    return Fit(keys, new_scale, drives, loops, writes, precondition, warm_up, words)
+    return Fit(keys, drives, loops, writes, precondition, warm_up, words)
+
+
+#: The sentences about a wide trace.
+SAMPLE = (
+    "A sample: it hardly comes back to its pages. Each replay goes to other places of the "
+    "span (workload.loop_places=moved), as the load itself would."
+)
+RETURNING = (
+    "Returning: it comes back to its pages, so that replays go to the same places; the rest "
+    "of the drive holds data that are never written."
+)
+
+
+def is_wide(found: Record) -> bool:
+    """A trace touches less than half of its span."""
+    return bool(found.span_bytes > WIDE * found.footprint_bytes)
+
+
+def is_sample(found: Record) -> bool:
+    """A trace touches little of its span, and mostly new pages.
+
+    A longer trace of the same load would touch other pages then.
+    """
+    touched = sum(found.working_set.bytes)
+    return is_wide(found) and touched < RETURNS * found.footprint_bytes
+
+
+def _addresses(found: Record, beyond: str, scale: int, room: float) -> str:
+    """The sentence about addresses, for drives of `room` bytes together."""
+    if beyond != "span":
+        return f"Addresses: workload.beyond={beyond}, as given."
+    spans = f"{size(found.footprint_bytes)} touched of a span of {size(found.span_bytes)}"
+    if found.span_bytes > room:
+        how = f"scaled in chunks to drives of {size(room)}, which are smaller; a full volume of "
+        how += f"that span takes --capacity or more drives; {spans}"
+    elif scale > 1:
+        how = f"scaled in chunks to 1/{scale} of each block, which is simulated; {spans}"
+    else:
+        how = f"as recorded; {spans}"
+    return f"Addresses: {how}."
 
 
 #: What is said of a drive that is only looked at.
@@ -192,7 +225,7 @@ def _described(workload: Mapping[str, Any], effort: Effort) -> Fit:
     way = "random:2" if effort.repeated else "random:1"
     said = "Preconditioned: full, then overwritten twice at random." if effort.repeated else ONCE
     keys = {"requests": effort.requests}
-    return Fit(keys, None, 1, 1, writes, way, "0ns", [said])
+    return Fit(keys, 1, 1, writes, way, "0ns", [said])
 
 
 def _preconditioned(
@@ -215,20 +248,17 @@ def _preconditioned(
     )
 
 
-def _next_divisor(number: int, below: int) -> int:
-    return next(each for each in range(below - 1, 0, -1) if number % each == 0)
-
-
 def _written(found: Record) -> float:
     """The bytes that a trace writes; what neither reads nor writes has no share of reads."""
     reads = 1.0 if found.read_share is None else found.read_share
     return float(found.total_bytes * (1 - reads))
 
 
-def _loops(found: Record, enough: float, effort: Effort) -> tuple[int, int]:
+def _loops(found: Record, enough: float, effort: Effort, moves: bool) -> tuple[int, int]:
     """Replays after which the trace has overwritten its footprint, and those measured after that.
 
-    What is measured writes `enough` bytes, within the limits of a run.
+    What is measured writes `enough` bytes, within the limits of a run. With `moves`, replays go to
+    other places, and overwrite the data of the preparation from the first request.
     """
     if not found.duration_seconds:
         return 1, 1
@@ -240,6 +270,6 @@ def _loops(found: Record, enough: float, effort: Effort) -> tuple[int, int]:
     )
     if not written:
         return 1, 1
-    before = math.ceil(found.footprint_bytes / max(written, 1.0))
+    before = 0 if moves else math.ceil(found.footprint_bytes / max(written, 1.0))
     loops = max(min(before + math.ceil(enough / written), most), 1)
     return int(loops), int(max(loops - before, 1))

@@ -70,8 +70,8 @@ class Load:
         """The layers of the workload; `changed` are the assignments that lie above."""
         if self.trace is not None:
             keys = layers.keys_of(changed)
-            # On the part of a drive that its preset simulates; `fit` puts the trace there.
-            part = layers.from_mapping(self.source, {"workload": {"beyond": "error"}})
+            # Every drive is prepared, so that a part of each block is simulated.
+            part = layers.from_mapping(self.source, {"run": {"precondition": "random:1"}})
             return layers.from_trace(self.source, self.trace, self.columns, keys) + part
         if self.job is not None:
             return sources.from_experiment(self.job)

@@ -406,6 +406,7 @@ fn every_key_changes_what_is_asked() {
         ("requests", plain, "", "requests = 2"),
         ("duration", plain, "", "duration = '2ms'"),
         ("loops", plain, "", "loops = 2"),
+        ("loop_places", plain, "loops = 2", "loops = 2\nloop_places = 'moved'"),
     ];
     for (key, text, one, other) in &rows {
         let (one, other) = (asked(text, one), asked(text, other));

@@ -4,6 +4,7 @@
 //! (unit, columns, direction) has no default: without it the file is refused.
 
 use super::limit::Limit;
+use super::moves::LoopPlaces;
 use super::placement::Beyond;
 use super::selection::{Combine, Devices};
 use crate::checks;
@@ -101,6 +102,8 @@ options::options! {
         duration: Limit = Limit::NONE,
         /// Number of consecutive replays of the trace.
         loops: u64 = 1,
+        /// The places of the replays after the first, preconditioning included.
+        loop_places: LoopPlaces = LoopPlaces::Same,
     }
 }
 
@@ -137,7 +140,9 @@ impl Trace {
 
     /// Whether all addresses must be known before the first request.
     pub(super) fn needs_survey(&self) -> bool {
-        self.beyond == Beyond::Scale || self.combine != Combine::Overlay
+        self.beyond == Beyond::Scale
+            || self.combine != Combine::Overlay
+            || self.loop_places == LoopPlaces::Moved
     }
 
     /// Whether it is good to know them, where the trace can be read again.
@@ -158,6 +163,7 @@ impl Trace {
             ("workload.beyond", self.beyond == Beyond::Scale),
             ("workload.combine", self.combine != Combine::Overlay),
             ("workload.loops", self.loops > 1),
+            ("workload.loop_places", self.loop_places == LoopPlaces::Moved),
         ];
         for (key, reads_twice) in twice {
             if reads_twice && self.path == STANDARD_INPUT {
@@ -165,6 +171,11 @@ impl Trace {
                                allow: name a file";
                 return Err(Invalid::new(&[key, "workload.path"], problem));
             }
+        }
+        if self.loop_places == LoopPlaces::Moved && self.beyond == Beyond::Dense {
+            let problem = "\"dense\" renumbers the pages in the order of their first touch, so that replays at other \
+                           places would fill the device";
+            return Err(Invalid::new(&["workload.loop_places", "workload.beyond"], problem));
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Tests of how the span of a trace is kept.
 
+use super::moves::LoopPlaces;
 use super::*;
 use crate::kind::WorkloadKind;
 use crate::read::inputs::Inputs;
@@ -15,9 +16,19 @@ fn replayed(
     scale: u32,
     inputs: Inputs,
 ) -> Result<(Vec<u64>, Replayed), String> {
+    looped(capacity_sectors, scale, inputs, 0, Trace::default())
+}
+
+fn looped(
+    capacity_sectors: u64,
+    scale: u32,
+    inputs: Inputs,
+    pass: u64,
+    options: Trace,
+) -> Result<(Vec<u64>, Replayed), String> {
     let context =
-        Context { capacity_sectors, scale, volumes: 1, zones: None, seed: 1, pass: 0, inputs };
-    let options = Trace { path: "t".to_owned(), ..Trace::default() };
+        Context { capacity_sectors, scale, volumes: 1, zones: None, seed: 1, pass, inputs };
+    let options = Trace { path: "t".to_owned(), ..options };
     let mut reader = options.build(&context).map_err(|error| error.to_string())?;
     let mut sectors = Vec::new();
     while let Some(arrival) = reader.next(0).map_err(|error| error.to_string())? {
@@ -80,4 +91,36 @@ fn beyond_the_whole_drive_the_trace_itself_is_the_span() {
 
 fn replayed_at(inputs: Inputs) -> Result<Vec<u64>, String> {
     replayed(1000, 2, inputs).map(|it| it.0)
+}
+
+#[test]
+fn replays_of_a_sample_come_to_cover_its_span() {
+    // 100 pages of 8,192, and the last one.
+    let mut lines: Vec<String> = (0..100).map(|it| line(it, it as u64 * 8)).collect();
+    lines.push(line(100, 65_528));
+    let text = lines.concat();
+    let distinct = |loop_places, loops, pass| {
+        let inputs = Inputs::memory("t", text.as_bytes());
+        let options = Trace { loops, loop_places, ..Trace::default() };
+        let (sectors, replayed) = looped(65_536, 1, inputs, pass, options).unwrap();
+        assert_eq!(sectors.len() as u64, 101 * loops);
+        assert!(sectors.iter().all(|it| it + 8 <= 65_536), "{sectors:?}");
+        assert_eq!(replayed.span_bytes, 65_536 * 512, "as recorded");
+        sectors.into_iter().collect::<std::collections::BTreeSet<_>>()
+    };
+    let once = distinct(LoopPlaces::Same, 1, 0);
+    assert_eq!(distinct(LoopPlaces::Same, 400, 0), once);
+    assert_eq!(distinct(LoopPlaces::Moved, 1, 0), once, "the first stays");
+    assert!(distinct(LoopPlaces::Moved, 400, 0).len() > 8_000);
+    // A pass of preconditioning has numbers above the loops.
+    assert_ne!(distinct(LoopPlaces::Moved, 1, 1), once);
+}
+
+#[test]
+fn pages_that_are_renumbered_are_not_moved() {
+    let inputs = Inputs::memory("t", line(0, 8).as_bytes());
+    let options =
+        Trace { loop_places: LoopPlaces::Moved, beyond: Beyond::Dense, ..Trace::default() };
+    let error = looped(1000, 1, inputs, 0, options).unwrap_err();
+    assert!(error.contains("workload.loop_places"), "{error}");
 }

@@ -1,6 +1,7 @@
 //! Targets of the requests of a trace on the device: volume, address in it, and splitting.
 
 use super::keys::Trace;
+use super::moves::{LoopPlaces, Moves};
 use super::placement::{Beyond, Dense, FixedPlace, Misplaced, chunk};
 use super::selection::{Combine, Spans};
 use crate::kind::Context;
@@ -18,6 +19,8 @@ pub(super) struct Targets {
     /// Where each device goes, if not all to the start of the first volume.
     places: BTreeMap<u32, Place>,
     align_shift: u64,
+    /// The move of this repetition, for repetitions at other places.
+    moves: Option<Moves>,
     beyond: Beyond,
     /// The spans of the trace are known.
     is_surveyed: bool,
@@ -66,7 +69,10 @@ impl Targets {
         spans: Option<&Spans>,
     ) -> Result<Self, Invalid> {
         let (volumes, places) = places(options, context, spans)?;
+        let span = own_span(options, spans);
+        let moves = || Moves::new(span, context.pass.wrapping_mul(options.loops));
         Ok(Targets {
+            moves: (options.loop_places == LoopPlaces::Moved).then(moves),
             volumes,
             volume_sectors: context.capacity_sectors / u64::from(context.volumes),
             places,
@@ -79,6 +85,13 @@ impl Targets {
             moved: 0,
             split: 0,
         })
+    }
+
+    /// Begins the next repetition.
+    pub(super) fn repeat(&mut self) {
+        if let Some(moves) = &mut self.moves {
+            moves.repeat();
+        }
     }
 
     /// The pieces, as first sector and length, of the request placed last if it is not in one.
@@ -98,8 +111,9 @@ impl Targets {
         let moved = start.sector.checked_add(self.align_shift);
         let sector = moved.and_then(|by| record.sector.checked_add(by));
         let sector = sector.ok_or(Misplaced::Beyond)?;
+        let sector = self.moves.as_ref().map_or(sector, |it| it.place(sector, record.sectors));
         self.shifted += u64::from(self.align_shift > 0);
-        let misaligned = (sector | u64::from(record.sectors)) % PAGE_SECTORS != 0;
+        let misaligned = !(sector | u64::from(record.sectors)).is_multiple_of(PAGE_SECTORS);
         self.misaligned += u64::from(misaligned);
         let volume = start.volume as u64 * self.volume_sectors;
         match &mut self.volumes[start.volume] {
@@ -183,7 +197,7 @@ impl Targets {
     }
 }
 
-/// The volumes that requests go to, and where in them each device begins.
+/// The volumes for requests, and the place of each device in them.
 fn places(
     options: &Trace,
     context: &Context,
@@ -226,6 +240,15 @@ fn places(
         Beyond::Dense => Target::Dense(Dense::new(capacity), capacity),
     };
     Ok(((0..volumes).map(|_| target()).collect(), places))
+}
+
+/// The end of all requests in a volume, sectors.
+fn own_span(options: &Trace, spans: Option<&Spans>) -> u64 {
+    let of = |spans: &Spans| match options.combine {
+        Combine::Concatenate => spans.concatenated(PAGE_SECTORS).0,
+        Combine::Separate | Combine::Overlay => spans.largest(),
+    };
+    spans.map_or(0, of).saturating_add(options.align_shift)
 }
 
 #[cold]
