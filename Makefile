@@ -139,6 +139,7 @@ prove-planted:
 .PHONY: docs
 docs: dist/.stamp-tested ## build the docs as a site into site/
 	$(BIN)/zensical build --clean --strict
+	$(BIN)/python packaging/glossary.py site
 	@echo "The first page: site/index.html"
 
 .PHONY: pictures

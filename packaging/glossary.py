@@ -1,5 +1,13 @@
-"""Writes docs/glossary.md from the table of terms. A test holds the page fresh."""
+"""Writes docs/glossary.md from the table of terms, or links a site to it.
 
+Without an argument it writes the page; a test holds it fresh. With the folder of a site, as after
+`make docs`, the first use of a term on each page becomes a link to its meaning.
+"""
+
+import html
+import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from ssdlab.catalogue import glossary
@@ -13,6 +21,11 @@ them. `ssdlab show TERM` prints one; `ssdlab keys TERM` lists its keys.
 
 This page is generated from the program's own table.
 """
+#: Terms that are ordinary words too: their first use may have the ordinary meaning.
+ORDINARY = {"block", "breakdown", "domain", "erase", "map", "pace", "page", "program", "scale", "sense"}
+ORDINARY |= {"live page", "stream", "unit", "wear", "zone"}
+#: Elements within which no term becomes a link.
+PLAIN = {"a", "button", "code", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "script", "style", "svg"}
 
 
 def text() -> str:
@@ -32,5 +45,65 @@ def text() -> str:
     return "\n".join(parts)
 
 
+def words() -> dict[str, glossary.Term]:
+    """The words that become links, in small letters, with their terms."""
+    found = {}
+    for it in glossary.terms():
+        # Of the other words the abbreviations and phrases: "line" and "cliff" have other meanings.
+        also = [word for word in it.also if word.isupper() or re.search(r"[ \d-]", word)]
+        for word in [it.term, *also]:
+            if word not in ORDINARY:
+                found[word.lower()] = it
+    return found
+
+
+def linked(page: str, glossary_page: str) -> str:
+    """A page of HTML whose article links the first use of each term to `glossary_page`."""
+    left = words()
+    pattern = "|".join(re.escape(word) for word in sorted(left, key=len, reverse=True))
+    uses = re.compile(rf"\b({pattern})(?:e?s)?\b", re.IGNORECASE)
+
+    def link(found: re.Match[str]) -> str:
+        it = left.get(found[1].lower())
+        if it is None:
+            return found[0]
+        for word in [word for word, other in left.items() if other is it]:
+            del left[word]
+        place = re.sub(r"[^\w]+", "-", it.term.lower())
+        meaning = html.escape(it.meaning, quote=True)
+        return f'<a href="{glossary_page}#{place}" title="{meaning}">{found[0]}</a>'
+
+    def parts() -> Iterator[str]:
+        within: list[str] = []
+        article = False
+        for part in re.split(r"(<[^>]*>)", page):
+            tag = re.match(r"<(/?)(\w+)", part)
+            if tag is None:
+                yield uses.sub(link, part) if article and not within else part
+                continue
+            if tag[2] == "article":
+                article = not tag[1]
+            elif tag[2] in PLAIN and not tag[1]:
+                within.append(tag[2])
+            elif within and tag[1] and tag[2] == within[-1]:
+                within.pop()
+            yield part
+
+    return "".join(parts())
+
+
+def link_site(site: Path) -> None:
+    """Link the pages of a site to its glossary."""
+    target = site / "glossary.html"
+    for path in sorted(site.rglob("*.html")):
+        if path != target:
+            up = "../" * (len(path.relative_to(site).parts) - 1)
+            page = path.read_text(encoding="utf-8")
+            path.write_text(linked(page, f"{up}glossary.html"), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    TARGET.write_text(text(), encoding="utf-8")
+    if sys.argv[1:]:
+        link_site(Path(sys.argv[1]))
+    else:
+        TARGET.write_text(text(), encoding="utf-8")

@@ -36,6 +36,14 @@ def test_the_site_builds_and_is_whole(source):
         loaded = re.findall(r'<(?:script|link|img|iframe)\b[^>]*(?:src|href)="([^"]*)"', html)
         assert loaded
         assert [address for address in loaded if re.match(r"(https?:)?//", address)] == []
+    where = source / "site" / "glossary.html"
+    places = set(re.findall(r'<h2 id="([\w-]+)"', where.read_text()))
+    linking = [sys.executable, ROOT / "packaging" / "glossary.py", source / "site"]
+    subprocess.run(linking, check=True)
+    text = (source / "site" / "drives.html").read_text()
+    terms = re.findall(r'<a href="glossary.html#([\w-]+)" title', text)
+    assert {"die", "write-amplification"} <= set(terms) <= places
+    assert len(terms) == len(set(terms))
     menu = (source / "site" / "index.html").read_text()
     linked = set(re.findall(r'href="(?:\./)?([a-z-]+)\.html"', menu))
     assert set(pages) - linked == set()

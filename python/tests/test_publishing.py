@@ -42,6 +42,24 @@ def test_the_page_of_the_glossary_is_fresh():
     assert glossary.TARGET.read_text(encoding="utf-8") == glossary.text()
 
 
+def test_a_page_of_the_site_links_the_first_use_of_a_term():
+    """Not within code, headings and links, nor an ordinary word."""
+    linked = packaging("glossary").linked
+    page = (
+        "<p>GC</p><article><h1>Over-provisioning</h1><p>This page: <code>GC</code> costs "
+        "<em>WAF</em>; GC and garbage collection. Dies have planes.</p></article>"
+    )
+    found = linked(page, "glossary.html")
+    assert re.sub(r"</?a\b[^>]*>", "", found) == page
+    links = re.findall(r'<a href="glossary.html#([\w-]+)" title="[^"]+">(.*?)</a>', found)
+    assert links == [
+        ("write-amplification", "WAF"),
+        ("garbage-collection", "GC"),
+        ("die", "Dies"),
+        ("plane", "planes"),
+    ]
+
+
 def test_the_address_of_the_repository_stands_in_one_place():
     address = packaging("readme").address()
     said = subprocess.run(["git", "grep", "-lI", address], cwd=ROOT, capture_output=True, text=True)
