@@ -22,8 +22,8 @@ them. `ssdlab show TERM` prints one; `ssdlab keys TERM` lists its keys.
 This page is generated from the program's own table.
 """
 #: Terms that are ordinary words too: their first use may have the ordinary meaning.
-ORDINARY = {"block", "breakdown", "domain", "erase", "map", "pace", "page", "program", "scale", "sense"}
-ORDINARY |= {"live page", "stream", "unit", "wear", "zone"}
+ORDINARY = {"block", "breakdown", "domain", "erase", "live page", "map", "pace", "page", "program"}
+ORDINARY |= {"scale", "sense", "stream", "unit", "wear", "zone"}
 #: Elements within which no term becomes a link.
 PLAIN = {"a", "button", "code", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "script", "style", "svg"}
 
