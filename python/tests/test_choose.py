@@ -197,10 +197,12 @@ def test_wear_of_a_few_blocks_says_nothing_of_a_drive_on_sale(here):
     rated, is_rated = reasons.life(trial, 1.0)
     assert is_rated and rated != years and trial.mean("years") is None
     assert reasons.life(trial, None) == (None, False)
-    # A bound is shown as one, and a goal beyond it is no reason against a drive.
+    # A bound is shown as one, and is a reason against a drive where years beyond it are asked for.
     bounded = dataclasses.replace(offer, dwpd=None)
     assert (
         display._lasts(bounded).startswith("at least ") and bounded.to_dict()["at_least_years"] > 0
     )
     goal = Goal("years", 1e6, at_least=True)
-    assert "lifetime" not in reasons.of(trial, [goal], 1e6, None)
+    assert "lifetime is at least " in reasons.of(trial, [goal], 1e6, None)
+    assert reasons.names(bounded, [goal]) == ["life?"]
+    assert not reasons.of(trial, [dataclasses.replace(goal, if_known=True)], 1e6, None)

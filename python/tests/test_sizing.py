@@ -125,6 +125,7 @@ def test_a_trace_of_two_requests_is_answered_and_said_to_be_short(given, tmp_pat
     assert found.best is not None and found.fit.loops <= 10_000
     words = " ".join(found.fit.words)
     assert "Short: the trace has 2 requests" in words and "overwritten twice at random" in words
+    assert "Not judged: the lifetime" in words and [it.figure for it in found.goals] == ["p99_us"]
     long = sizing.size(given["trace"], drive=given["drive"], p99_us=1e6, drives=1).fit.words
     assert not any(it.startswith("Short") for it in long)
 
@@ -172,6 +173,21 @@ def test_what_cannot_be_told_is_not_said_to_be_kept():
     assert Goal("years", 5.0, at_least=True).kept([4.0, 4.0, 4.0]) is False
 
 
+def test_a_lifetime_that_is_not_told_does_not_meet_what_another_design_misses(given, monkeypatch):
+    own = sizing.Search.trial
+
+    def trial(search, design):
+        found = own(search, design)
+        found.least_evenness = 0.0 if design.over_provisioning is None else 2.0
+        return found
+
+    monkeypatch.setattr(sizing.Search, "trial", trial)
+    found = sizing.size(drives=1, **given)
+    known = {it.mean("years") is not None for it in found.trials}
+    assert known == {True, False} and found.best is None
+    assert "(1 drive with 1" in found.because() and ", not 5 years" in found.because()
+
+
 def test_the_figure_has_a_line_for_each_number_of_drives_and_the_goal(given):
     found = sizing.size(years=0.0001, p99_us=1e5, **given)
     drawn = figures.over_flash(found, "p99_us")
@@ -210,5 +226,5 @@ def test_a_sample_of_a_wide_load_is_not_taken_for_a_small_one(given, tmp_path):
 def test_a_recorded_trace(given):
     trace = Path(__file__).resolve().parents[3] / "shared/traces/msr_hm_0_sample1000.csv.zst"
     small = given["drive"]
-    found = sizing.size(trace, p99_us=20_000, drives=1, drive=small)
-    assert found.best is not None
+    found = sizing.size(trace, p99_us=20_000, years=0.1, drives=1, drive=small)
+    assert found.best is not None and found.best.mean("years") > 0.1

@@ -82,7 +82,7 @@ def question(
     # Without a pace of its own a load writes as fast as a drive lets it: no drive lasts years.
     if years is not None or asked.is_paced:
         limit = float(years or sizing.YEARS)
-        goals.append(Goal("years", limit, at_least=True, if_known=True))
+        goals.append(Goal("years", limit, at_least=True, if_known=years is None))
     terms = choosing.terms_of(float(years or sizing.YEARS), prices or {}, None, drives)
     return Question(asked, needs, goals, names, most, assignments, terms, seed)
 

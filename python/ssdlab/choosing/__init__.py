@@ -75,7 +75,7 @@ def choose(
     *,
     p99_us: float | None = None,
     p999_us: float | None = None,
-    years: float = sizing.YEARS,
+    years: float | None = None,
     need: str | Need | None = None,
     drives: Sequence[str] = (),
     most: int = MAX_DRIVES,
@@ -88,7 +88,8 @@ def choose(
 ) -> Choice:
     """Try every drive of the catalogue under a trace, and order them by what they cost.
 
-    `p99_us` and `p999_us` are limits in microseconds over all requests; `need` further ones as
+    `p99_us` and `p999_us` are limits in microseconds over all requests; `years` is the least
+    lifetime, by default 5 where a run or a rating tells it; `need` further ones as
     `ssdlab cost` has them: "gb=3000,read.p99=1ms". `drives` are presets or files instead of the
     catalogue, `most` how many of one kind may be striped, `prices` dollars by drive instead of the
     assumed ones, `power_dollars_per_kwh` adds what they draw over the years.
@@ -100,11 +101,12 @@ def choose(
     """
     load = Load.of(Path(path), columns)
     need = _need(need)
-    terms = terms_of(years, prices or {}, power_dollars_per_kwh, drives)
+    limit = sizing.YEARS if years is None else years
+    terms = terms_of(limit, prices or {}, power_dollars_per_kwh, drives)
     names = unique(drives) or [it.name for it in devices.to_buy()]
     limits = {"p99_us": p99_us, "p999_us": p999_us, **need.latencies_us}
     goals = [Goal(figure, limit) for figure, limit in limits.items() if limit is not None]
-    goals.append(Goal("years", years, at_least=True, if_known=True))
+    goals.append(Goal("years", limit, at_least=True, if_known=years is None))
     gigabytes = need.amounts.get("gb", 0.0)
     notes = trace.notes(load, assignments)
     asked = Asked(load, goals, terms, gigabytes, most, assignments, seed)

@@ -36,8 +36,7 @@ from ssdlab.device.units import TIME
     "--years",
     metavar="NUMBER",
     type=float,
-    default=sizing.YEARS,
-    show_default=True,
+    show_default=f"{sizing.YEARS:g} where a run or a rating tells it",
     help="Minimum lifetime of the flash under this trace.",
 )
 @click.option(
@@ -64,7 +63,7 @@ def choose(
     columns: str | None,
     p99: str | None,
     p999: str | None,
-    years: float,
+    years: float | None,
     texts: tuple[str, ...],
     drives: tuple[str, ...],
     most: int,

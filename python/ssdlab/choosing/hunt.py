@@ -13,7 +13,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ssdlab import portable, sizing
 from ssdlab.choosing import reasons
@@ -186,7 +186,9 @@ class Hunt:
         if effort is BRIEF:
             add_seeds(trial, asked.seed, 1, cancelled=self._cancelled)
         else:
-            judge(trial, asked.goals, asked.seed, least=SEEDS, cancelled=self._cancelled)
+            # A life that no run tells is that of the rating.
+            goals = [replace(it, if_known=it.figure == "years") for it in asked.goals]
+            judge(trial, goals, asked.seed, least=SEEDS, cancelled=self._cancelled)
         why = reasons.of(trial, asked.goals, asked.terms.years, asked.terms.dwpd(drive))
         command = search.command(design, asked.seed)
         return asked.terms.offer(drive, trial, why, command, search.fit.words)

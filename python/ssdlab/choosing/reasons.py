@@ -33,12 +33,19 @@ def of(trial: Trial, goals: Sequence[Goal], years: float, dwpd: float | None) ->
             if lasts is not None and lasts < years:
                 by = " by its rating" if is_rated else ""
                 lacking.append(f"lifetime is {life_text(lasts)}{by}, not {life_text(years)}")
+            elif is_untold(trial, goal, dwpd):
+                lacking.append(said(trial, goal))
         elif (kept := trial.kept(goal)) is False or trial.mean(goal.figure) is None:
             lacking.append(said(trial, goal))
         elif kept is None:
             mean = duration(trial.known(goal.figure))
             lacking.append(f"{goal.name} is {mean}, too close to {duration(goal.limit)} to tell")
     return "; ".join(lacking)
+
+
+def is_untold(trial: Trial, goal: Goal, dwpd: float | None) -> bool:
+    """Whether years that are asked for are neither told nor rated, nor bounded by arithmetic."""
+    return not goal.if_known and life(trial, dwpd)[0] is None and trial.kept(goal) is not True
 
 
 def life(trial: Trial, dwpd: float | None) -> tuple[float | None, bool]:
@@ -64,6 +71,7 @@ def names(offer: Offer, goals: Sequence[Goal]) -> list[str]:
     for goal in goals:
         if goal.figure == "years":
             lacking += ["life"] if short_of_life(offer, goals) > 1 else []
+            lacking += ["life?"] if is_untold(trial, goal, offer.dwpd) else []
         elif (kept := trial.kept(goal)) is not True:
             known = kept is None and trial.mean(goal.figure) is not None
             of = " of flushes" if _by_flushes(trial, goal) else ""

@@ -7,10 +7,11 @@ that a bisection finds the least.
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,11 @@ YEARS = 5.0
 #: Longer lifetimes are not stated in years.
 LONG = 100
 STRIPE = "64KiB"
+#: The sentence about a lifetime that is not asked for, and that no run tells.
+UNTOLD = (
+    f"Not judged: the lifetime, which no run tells; --years {YEARS:g} asks for it, and a longer "
+    "trace or one that writes more tells it."
+)
 
 
 @dataclass(frozen=True)
@@ -60,14 +66,15 @@ class Sizing:
         return f"at its best ({design(nearest)}) {' and '.join(lacking)}{load}"
 
     def _miss(self, trial: Trial) -> float:
-        """The worst ratio of a figure to its goal; below 1 where all are met."""
-        means = [trial.mean(goal.figure) for goal in self.goals]
-        known = [
-            (goal, mean / goal.limit)
-            for goal, mean in zip(self.goals, means, strict=True)
-            if mean is not None
-        ]
-        return max((1 / max(r, 1e-12) if goal.at_least else r for goal, r in known), default=0.0)
+        """The worst ratio of a figure to its goal; below 1 where all are met, infinite where one is
+        not known.
+        """
+        ratios = []
+        for goal in self.goals:
+            mean = trial.mean(goal.figure)
+            ratio = math.inf if mean is None else mean / goal.limit
+            ratios.append(1 / max(ratio, 1e-12) if goal.at_least and mean is not None else ratio)
+        return max(ratios, default=0.0)
 
     def to_dict(self) -> dict[str, Any]:
         """The sizing as `ssdlab size --json` has it; times in us, sizes in bytes."""
@@ -162,7 +169,7 @@ def size(
 
     `drive` is a preset or a file. `p99_us` and `p999_us` are latency limits over all requests,
     in microseconds; `years` is the lifetime of the flash at the write rate of the trace, by default
-    5 where the trace is long enough to tell it;
+    5 unless no run tells it;
     `columns` says what the columns of a table are;
     `capacity_bytes` the exported capacity of a drive, by default its own; `drives` the maximum
     number of drives.
@@ -174,8 +181,8 @@ def size(
     """
     trace = Path(trace)
     limits = (("p99_us", p99_us), ("p999_us", p999_us))
-    goals = [Goal(figure, limit) for figure, limit in limits if limit is not None]
-    goals.append(Goal("years", years or YEARS, at_least=True, if_known=years is None))
+    lasting = Goal("years", years or YEARS, at_least=True)
+    goals = [Goal(figure, limit) for figure, limit in limits if limit is not None] + [lasting]
     load = Load.of(trace, columns)
     search = Search(load, drive, capacity_bytes, assignments, drives)
     done, most = 0, 1
@@ -191,17 +198,24 @@ def size(
         return judge(trial, goals, seed, ran, least)
 
     winners: list[Trial] = []
+    words = [*search.fit.words]
     for count in counts(search.fit.fewest_drives, drives):
         # The best is repeated; of the next best one seed is enough where it is clear.
         seeds = 1 if winners else SEEDS
-        if (found := _least(search, count, judged, seeds)) is not None:
+        found = _least(search, count, judged, seeds)
+        if found is None and years is None and lasting in goals and not search.tells("years"):
+            goals.remove(lasting)
+            words.append(UNTOLD)
+            found = _least(search, count, judged, seeds)
+        if found is not None:
             winners.append(found)
         if len(winners) == 2:
             break
     best, after = (*winners, None, None)[:2]
     command = search.command(best.design, seed) if best is not None else None
     tried = sorted(search.trials.values(), key=lambda trial: trial.flash_bytes)
-    return Sizing(drive, trace, goals, years or YEARS, search.fit, tried, best, after, command)
+    told = replace(search.fit, words=words)
+    return Sizing(drive, trace, goals, years or YEARS, told, tried, best, after, command)
 
 
 def counts(fewest: int, most: int) -> list[int]:
@@ -276,6 +290,10 @@ class Search:
         stack = [*self._below, *layers.from_options(self._given)]
         drive = Experiment._from_layers(stack).to_dict()["device"]
         return _core.capacity_bytes(stack) * int(drive.get("scale", 1))
+
+    def tells(self, figure: str) -> bool:
+        """Whether a run of any trial so far tells that figure."""
+        return any(it is not None for trial in self.trials.values() for it in trial.values(figure))
 
     def designs(self, drives: int) -> list[Design]:
         """The designs with `drives` drives, from the least spare space to the most."""

@@ -61,8 +61,7 @@ def goals_text(goals: Sequence[Goal]) -> str:
     said = []
     for goal in goals:
         if goal.figure == "years":
-            where = " where that is known" if goal.if_known else ""
-            said.append(f"lasts {goal.limit:g} years{where}")
+            said.append(f"lasts {goal.limit:g} years")
         else:
             said.append(f"{goal.name} <= {duration(goal.limit)}")
     return "Goals: " + ", ".join(said)

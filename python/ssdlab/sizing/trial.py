@@ -46,7 +46,7 @@ class Goal:
     figure: str
     limit: float
     at_least: bool = False
-    #: Met where the figure is not known: a limit that was not asked for.
+    #: Left out where the figure is not known: a limit that was not asked for, or has a rating.
     if_known: bool = False
 
     @property
@@ -211,6 +211,10 @@ class Trial:
             return False
         return None if None in kept else True
 
+    def lacks(self, goals: Sequence[Goal]) -> bool:
+        """Whether a goal is of a figure that the runs do not tell: further seeds tell no more."""
+        return any(self.kept(it) is None and self.mean(it.figure) is None for it in goals)
+
     def broken(self, goals: Sequence[Goal]) -> list[Goal]:
         """The goals that are not met for certain."""
         return [goal for goal in goals if self.kept(goal) is not True]
@@ -295,6 +299,6 @@ def judge(
     for count in counts:
         add_seeds(trial, first, count, done, cancelled)
         verdict = trial.verdict(goals)
-        if verdict is False or (verdict and len(trial.found) >= least):
+        if verdict is False or (verdict and len(trial.found) >= least) or trial.lacks(goals):
             break
     return trial.verdict(goals) is True
