@@ -79,9 +79,10 @@ def sections(
 ) -> dict[str, dict[str, str]]:
     """The commands by the groups of the help, each with what it does."""
     if not words:
+        groups = {**group.GROUPS, group.SERVED: group.BELOW}
         return {
-            title: {name: place.summary for name, place in places.items()}
-            for title, places in group.GROUPS.items()
+            title: {name.replace(" ", "-"): place.summary for name, place in places.items()}
+            for title, places in groups.items()
         }
     every = {name: command.get_command(ctx, name) for name in command.list_commands(ctx)}
     return {"": {name: it.get_short_help_str(200) for name, it in every.items() if it is not None}}
@@ -95,10 +96,11 @@ def pages(day: str) -> dict[str, str]:
         found["-".join(("ssdlab", *words)) + ".1"] = page(words, command, day)
         if isinstance(command, click.Group):
             ctx = click.Context(command)
-            for name in command.list_commands(ctx):
+            names = group.COMMANDS if command is group.cli else command.list_commands(ctx)
+            for name in names:
                 inner = command.get_command(ctx, name)
                 if inner is not None:
-                    walk((*words, name), inner)
+                    walk((*words, *name.split()), inner)
 
     walk((), group.cli)
     return found

@@ -2,7 +2,7 @@
 simulator alone: `make pictures`.
 
 Each is a function with the name of its file, so that one of them can be drawn alone:
-`python packaging/pictures.py cliff keep`.
+`python packaging/pictures.py cliff retention`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import ssdlab
 from ssdlab.charts import Axis, Figure, Series, matplotlib
 from ssdlab.cliffs import figures as of_cliffs
-from ssdlab.keeping import figures as of_keeping
+from ssdlab.unpowered import figures as of_retention
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 LARGEST = 1_000_000
@@ -36,10 +36,15 @@ def cliff() -> Any:
     return [[figure]], WIDE
 
 
-def keep() -> Any:
+def retention() -> Any:
     """Losses and retries over time of a client drive."""
-    found = ssdlab.keep("tlc-client", "1y at 40C", worn=0.5)
-    return [[of_keeping.losses(found)], [of_keeping.retries(found)]], (6.4, 5.4)
+    found = ssdlab.retention("tlc-client", "1y at 40C", worn=0.5)
+    return [[of_retention.losses(found)], [of_retention.retries(found)]], (6.4, 5.4)
+
+
+def of_drive(age: str, worn: float) -> Any:
+    """Retention of the client drive, on a small part."""
+    return ssdlab.retention("tlc-client", age, worn=worn, set=SMALL)
 
 
 def read_by_age() -> Any:
@@ -47,7 +52,7 @@ def read_by_age() -> Any:
     ages = {"1d": 1, "1w": 7, "1mo": 30.4, "3mo": 91.3, "1y": 365.25, "3y": 1095.75}
     lines = []
     for worn in (0.0, 0.5, 1.0):
-        found = [ssdlab.keep("tlc-client", f"{it} at 30C", worn=worn, set=SMALL) for it in ages]
+        found = [of_drive(f"{it} at 30C", worn) for it in ages]
         rates = [it.aged.mb_per_s / 1000 for it in found]
         lines.append(Series(f"{worn:.0%} worn", [*ages.values()], rates))
     days = Axis("Days at 30 °C without power", log=10)
@@ -57,7 +62,7 @@ def read_by_age() -> Any:
 def losses_by_cycles() -> Any:
     """Pages that are lost over the cycles of the blocks, for several times."""
     cycles = [1000 + 125 * step for step in range(17)]
-    forms = [ssdlab.keep("tlc-client", "1y at 40C", worn=it / 1500, set=SMALL) for it in cycles]
+    forms = [of_drive("1y at 40C", it / 1500) for it in cycles]
     names = {0: "3 weeks", 4: "1 year", 8: "16 years"}
     lines = []
     for place, name in names.items():
@@ -71,15 +76,15 @@ def losses_by_cycles() -> Any:
             * 1e12
             for form in forms
         ]
-        lines.append(Series(name, cycles, [max(it, of_keeping.NONE) for it in lost]))
+        lines.append(Series(name, cycles, [max(it, of_retention.NONE) for it in lost]))
     title = "Pages lost of 1 TB at 40 °C, rated for 1,500 cycles"
-    lost_pages = Axis(f"Pages lost, at least {of_keeping.NONE:.0e}", log=10)
+    lost_pages = Axis(f"Pages lost, at least {of_retention.NONE:.0e}", log=10)
     return [[Figure(title, Axis("P/E cycles"), lost_pages, lines)]], WIDE
 
 
 PICTURES = {
     "cliff": cliff,
-    "keep": keep,
+    "retention": retention,
     "read-by-age": read_by_age,
     "losses-by-cycles": losses_by_cycles,
 }

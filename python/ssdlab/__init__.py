@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from ssdlab.comparison import Comparison, compare
     from ssdlab.costing.answer import Costs, cost
     from ssdlab.crashes.perform import Findings, crash
-    from ssdlab.keeping import Kept, keep
     from ssdlab.live import LiveDevice, serve
     from ssdlab.live.exports import LiveExports, serve_exports
     from ssdlab.placement import (
@@ -101,10 +100,10 @@ __all__ = [
     "cost",
     "crash",
     "endurance",
-    "keep",
     "list",
     "place",
     "report",
+    "retention",
     "run",
     "serve",
     "serve_exports",
@@ -129,7 +128,7 @@ _PLACES = {
     "Findings": "crashes.perform:Findings",
     "InputError": "_core:InputError",
     "InternalError": "_core:InternalError",
-    "Kept": "keeping:Kept",
+    "Kept": "unpowered:Kept",
     "LiveDevice": "live:LiveDevice",
     "LiveExports": "live.exports:LiveExports",
     "PolicyError": "_core:PolicyError",
@@ -157,10 +156,10 @@ _PLACES = {
     "cost": "costing.answer:cost",
     "crash": "crashes.perform:crash",
     "endurance": "rating:endurance",
-    "keep": "keeping:keep",
     "list": "catalogue:list",
     "place": "placement:place",
     "report": "reports:report",
+    "retention": "unpowered:retention",
     "run": "running:run",
     "serve": "live:serve",
     "serve_exports": "live.exports:serve_exports",

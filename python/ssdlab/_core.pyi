@@ -284,7 +284,7 @@ class LiveDevice:
         time_scale: float,
         realtime: bool,
         control: str | os.PathLike[str] | None = None,
-        floor: str | os.PathLike[str] | None = None,
+        overhead: str | os.PathLike[str] | None = None,
         read_only: bool = False,
         mount: str | os.PathLike[str] | None = None,
         vhost_user: str | os.PathLike[str] | None = None,

@@ -113,7 +113,7 @@ def test_the_drift_of_a_known_drive_is_found(aged):
     # 3.47 steps after a month at 30 C when new, with the power 0.4 of time.
     assert holds(found["drift_month"], 3.47), found["drift_month"]
     assert holds(found["power"], 0.4), found["power"]
-    assert any("ssdlab keep" in note for note in notes)
+    assert any("ssdlab retention" in note for note in notes)
 
 
 def test_the_time_of_a_retry_is_found(aged):

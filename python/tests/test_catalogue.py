@@ -143,8 +143,8 @@ def complete(ssdlab, words, shell="zsh"):
         (["ssdlab", "compare", "gree"], "greedy"),
         (["ssdlab", "endurance", "enterp"], "enterprise-ssd"),
         (["ssdlab", "serve", "--wat"], "--watch"),
-        (["ssdlab", "ctl", "/tmp/ctl", "end"], "end-of-life"),
-        (["ssdlab", "ctl", "/tmp/ctl", "latency", "a"], "add"),
+        (["ssdlab", "serve", "ctl", "/tmp/ctl", "end"], "end-of-life"),
+        (["ssdlab", "serve", "ctl", "/tmp/ctl", "latency", "a"], "add"),
     ],
 )  # fmt: skip
 def test_a_shell_completes(ssdlab, words, expected):

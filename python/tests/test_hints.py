@@ -91,7 +91,7 @@ def commands(group=cli, path=()):
     """Every command, with its words."""
     for name in COMMANDS if group is cli else group.commands:
         command = cli.get_command(None, name) if group is cli else group.commands[name]
-        yield (*path, name), command
+        yield (*path, *name.split()), command
         if hasattr(command, "commands"):
             yield from commands(command, (*path, name))
 

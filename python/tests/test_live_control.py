@@ -303,22 +303,22 @@ def test_who_comes_when_all_places_are_taken_hears_so(tmp_path):
 
 
 def test_a_floor_that_is_none_is_refused(tmp_path, refused):
-    file = tmp_path / "floor.json"
+    file = tmp_path / "overhead.json"
     for text, message in [
         ("{}", "no rows for reads"),
-        ('{"floor": {"read": [{"bytes": 1}]}}', "a row needs bytes"),
+        ('{"overhead": {"read": [{"bytes": 1}]}}', "a row needs bytes"),
         ("no", "expected"),
     ]:
         file.write_text(text)
-        assert message in refused("serve", "--socket", "s", "--floor", file), text
+        assert message in refused("serve", "--socket", "s", "--overhead", file), text
 
 
 def test_who_has_a_floor_is_answered_so_much_earlier(tmp_path):
     row = [{"bytes": 512, "outside_us": 3000, "least_us": 3000}]
-    file = tmp_path / "floor.json"
-    file.write_text(json.dumps({"floor": {"read": row, "write": row}}))
+    file = tmp_path / "overhead.json"
+    file.write_text(json.dumps({"overhead": {"read": row, "write": row}}))
     keys = {"device.random_read.fixed": "20ms", "device.random_read.per_kib": "0us"}
-    options = {"size": "1MiB", "set": keys, "floor": file, "time_scale": 5.0}
+    options = {"size": "1MiB", "set": keys, "overhead": file, "time_scale": 5.0}
     with ssdlab.serve("zeus-linear", socket=tmp_path / "s", **options) as live:
         client = Client(tmp_path / "s")
         began = time.monotonic()

@@ -20,7 +20,7 @@ ENDINGS = {
     ("compare", "--plot"): (["a", "b"], PICTURE),
     ("cost", "--plot"): (["out"], PICTURE),
     ("device from-datasheet", "--out"): (["sheet.toml"], TOML),
-    ("keep", "--plot"): (["tlc-client", "--for", "1y"], PICTURE),
+    ("retention", "--plot"): (["tlc-client", "--for", "1y"], PICTURE),
     ("paper", "--plot"): (["gray"], PICTURE),
     ("placement", "--plot"): (["--trace", "t"], PICTURE),
     ("paper", "--report"): (["gray"], PAGE),

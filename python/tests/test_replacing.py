@@ -46,8 +46,8 @@ QUICK = {
 REFUSED = {
     ("cliff", "--json"): ("cliff samsung-980pro --json FILE", "a.json"),
     ("cliff", "--plot"): ("cliff samsung-980pro --plot FILE", "a.png"),
-    ("keep", "--json"): ("keep tlc-client --for 1y --json FILE", "a.json"),
-    ("keep", "--plot"): ("keep tlc-client --for 1y --plot FILE", "a.png"),
+    ("retention", "--json"): ("retention tlc-client --for 1y --json FILE", "a.json"),
+    ("retention", "--plot"): ("retention tlc-client --for 1y --plot FILE", "a.png"),
     ("calibrate", "--json"): ("calibrate t.csv --json FILE", "a.json"),
     ("calibrate", "--out"): ("calibrate t.csv --out FILE", "a.toml"),
     ("calibrate", "--plot"): ("calibrate t.csv --plot FILE", "a.png"),
@@ -59,7 +59,7 @@ REFUSED = {
     ("device from-datasheet", "--json"): ("device from-datasheet s.toml --json FILE", "a.json"),
     ("device from-datasheet", "--out"): ("device from-datasheet s.toml --out FILE", "a.toml"),
     ("endurance", "--json"): ("endurance tlc-client --class enterprise --json FILE", "a.json"),
-    ("floor", "FILE"): ("floor FILE", "a.json"),
+    ("serve overhead", "FILE"): ("serve overhead FILE", "a.json"),
     ("paper", "--plot"): ("paper gray --plot FILE", "a.png"),
     ("placement", "--json"): ("placement --trace t.csv --json FILE", "a.json"),
     ("placement", "--plot"): ("placement --trace t.csv --plot FILE", "a.png"),
@@ -72,7 +72,7 @@ REFUSED = {
     ("why", "--json"): ("why made --json FILE", "a.json"),
     ("view", "--record"): ("view cleaning --record FILE", "a.html"),
 }
-LIVE = ("crash", "floor", "serve", "view")
+LIVE = ("crash", "serve overhead", "serve", "view")
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def words(row, *more):
 
 
 def needs(words):
-    if words[0] in LIVE and not portable.HAS_LIVE_DEVICE:
+    if words in LIVE and not portable.HAS_LIVE_DEVICE:
         pytest.skip("this build has no live device")
 
 

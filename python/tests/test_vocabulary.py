@@ -1,5 +1,7 @@
 """One vocabulary at the terminal: the same words everywhere, and answers to those of others."""
 
+import re
+
 import click
 import pytest
 from commands import EVERY
@@ -71,7 +73,7 @@ def test_every_command_that_prepares_drives_can_do_so_anew():
         "ask",
         "endurance",
         "cliff",
-        "keep",
+        "retention",
     }
     assert {name for name, it in COMMANDS.items() if "--no-cache" in options(it)} == prepares
 
@@ -176,25 +178,38 @@ def test_no_answer_for_an_option_that_is_there(word):
 
 
 def test_the_help_has_every_command_in_a_group(ssdlab):
-    said = ssdlab("--help").stdout
-    for name, places in group.GROUPS.items():
+    said = ssdlab("--help-all").stdout
+    for name, places in (group.GROUPS | {group.SERVED: group.BELOW}).items():
         assert f"\n{name}:\n" in said
         for command, place in places.items():
-            assert f"  {command.ljust(11)}  {place.summary}\n" in said
+            assert re.search(rf"^  {command} +{re.escape(place.summary)}$", said, re.M)
             assert place.summary[0].islower() or place.summary.startswith("the JSON")
             assert len(place.summary) <= 64
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in COMMANDS if "commands" not in dir(COMMANDS[name])]
-)
-def test_a_help_is_a_screen_and_all_of_it_is_a_word_away(name, ssdlab):
-    short = ssdlab(*name.split(), "--help").stdout
-    every = ssdlab(*name.split(), "--help-all").stdout
-    assert len(short.splitlines()) < 45
-    assert "--help-all" in short
-    if COMMANDS[name].examples:
+def options_shown(said):
+    """The options that a help lists, by their last spelling."""
+    return {it.split(", ")[-1] for it in re.findall(r"^  (-[-\w]+(?:, -[-\w]+)*)", said, re.M)}
+
+
+@pytest.mark.parametrize(("words", "of"), EVERY, ids=[" ".join(it) or "-" for it, _ in EVERY])
+def test_a_help_is_a_screen_and_all_of_it_is_a_word_away(words, of, ssdlab):
+    short = ssdlab(*words, "--help").stdout
+    every = ssdlab(*words, "--help-all").stdout
+    assert len(short.splitlines()) <= 44
+    if of.examples:
         assert short.index("Examples:") < short.index("Options:")
-    for option in COMMANDS[name].params:
-        if isinstance(option, click.Option) and not option.hidden:
-            assert option.opts[-1] in every
+    known = {it.opts[-1] for it in of.params if isinstance(it, click.Option) and not it.hidden}
+    always = {"--help", "--help-all"}
+    assert options_shown(every) == known | always
+    assert options_shown(short) <= known | always and options_shown(short) >= always
+    examples = " ".join(line for _, line in of.examples[:3])
+    used = known & set(re.findall(r"(?<=\s)--?[a-z][-a-z]*", examples))
+    assert used <= options_shown(short)
+
+
+@pytest.mark.parametrize(("old", "new"), group.RENAMED.items())
+def test_an_old_name_of_a_command_answers_with_the_new_one(old, new, ssdlab):
+    done = ssdlab(old, "--help")
+    assert done.stdout == ssdlab(*new.split(), "--help").stdout
+    assert done.stderr == f"ssdlab: `ssdlab {old}` is now `ssdlab {new}`\n"

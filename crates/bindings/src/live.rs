@@ -40,7 +40,7 @@ impl LiveDevice {
     /// that the device has there. Ctrl-C ends the preparations.
     #[new]
     #[pyo3(signature = (layers, *, socket, port, host, allow_remote, size, backing, record,
-                        record_data, time_scale, realtime, control=None, floor=None,
+                        record_data, time_scale, realtime, control=None, overhead=None,
                         read_only=false, mount=None, vhost_user=None, nvme=None,
                         namespaces=None, behind=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
@@ -58,7 +58,7 @@ impl LiveDevice {
         time_scale: f64,
         realtime: bool,
         control: Option<PathBuf>,
-        floor: Option<PathBuf>,
+        overhead: Option<PathBuf>,
         read_only: bool,
         mount: Option<PathBuf>,
         vhost_user: Option<PathBuf>,
@@ -82,7 +82,7 @@ impl LiveDevice {
             backing,
             record,
             control,
-            floor,
+            overhead,
             read_only,
             record_data,
             time_scale,

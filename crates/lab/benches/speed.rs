@@ -26,15 +26,13 @@ const FOLDER: &str = "SSDLAB_BENCH_STATES";
 
 const HEAD: &str = "# Speed
 
-What a request takes of one core, on devices as they ship. Drives are in steady state: full, and written twice over
-at random before the run. Reads and writes at random are of 4 KiB over the whole device, 32 outstanding
-(160 on five drives, 192 on six); sequential ones are of 128 KiB.
+A request takes these instructions and this time of one core, on devices as they ship. Drives are full, and written
+twice over at random before the run. Random requests are of 4 KiB over the whole device, 32 outstanding (160 on five
+drives, 192 on six); sequential ones are of 128 KiB.
 
-Instructions are counted by valgrind: two runs differ by less than a thousandth, whatever else the machine does. A flash
-operation is a flash page that is read or programmed, for the host or by cleaning. Requests a CPU second are the median of stretches of
-one run, and depend on the machine and on what else it does.
-
-This page is generated: `SSDLAB_UPDATE=1 cargo bench -p lab --bench speed`.
+Valgrind counts instructions to a thousandth. A flash operation is a flash page that is read or programmed, for the
+host or by cleaning. Requests a CPU second are the median of stretches of one run. `SSDLAB_UPDATE=1 cargo bench -p lab
+--bench speed` writes this page.
 ";
 
 /// What was measured of a load.
@@ -63,8 +61,7 @@ fn measure(arguments: &[String]) {
     let mut page = HEAD.to_owned();
     let _ = writeln!(page, "\n{}\n", circumstances());
     page.push_str("| device | load | instructions a request | flash operations a request |");
-    page.push_str(" instructions a flash operation | million requests a CPU second |\n");
-    page.push_str("|---|---|---|---|---|---|\n");
+    page.push_str(" million requests a CPU second |\n|---|---|---|---|---|\n");
     print!("{page}");
     let mut folder = tempfile::tempdir().expect("a folder");
     for (place, load) in LOADS.iter().enumerate() {
@@ -79,14 +76,12 @@ fn measure(arguments: &[String]) {
             Ok(row) => row,
             Err(why) => return println!("not counted: {why}"),
         };
-        let each = |operations: f64| format!("{:.0}", row.instructions / operations);
         let line = format!(
-            "| {} | {} | {:.0} | {} | {} | {:.3} |\n",
+            "| {} | {} | {:.0} | {} | {:.3} |\n",
             load.device,
             load.name,
             row.instructions,
             row.operations.map_or(String::new(), |it| format!("{it:.2}")),
-            row.operations.map_or(String::new(), each),
             row.per_second / 1e6,
         );
         print!("{line}");

@@ -1,4 +1,4 @@
-//! Whether a drive keeps its data: the closed forms of `ssdlab keep`, and those that `ssdlab paper media` compares.
+//! Whether a drive keeps its data: the closed forms of `ssdlab retention`, and those that `ssdlab paper media` compares.
 
 use crate::aged::uber;
 use crate::config::Experiment;

@@ -18,7 +18,7 @@ fn row(device: &str, name: &str) -> Vec<&'static str> {
 
 /// Requests a CPU second, in millions.
 fn rate(device: &str, name: &str) -> String {
-    let rate: f64 = row(device, name)[5].parse().expect("a number");
+    let rate: f64 = row(device, name)[4].parse().expect("a number");
     if rate < 9.5 { format!("{rate:.1}") } else { format!("{rate:.0}") }
 }
 

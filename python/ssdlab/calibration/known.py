@@ -25,14 +25,14 @@ def served(early: bool, port: int | None = None, realtime: bool = False) -> Iter
     device |= {f"device.{pattern}.per_kib": "0us" for pattern in PATTERNS}
     with tempfile.TemporaryDirectory(prefix="ssdlab-") as directory:
         zero = Path(directory, "zero.json")
-        zero.write_text(json.dumps({"floor": {"read": nothing, "write": nothing}}))
+        zero.write_text(json.dumps({"overhead": {"read": nothing, "write": nothing}}))
         live = serve(
             "zeus-linear",
             socket=Path(directory, "socket") if port is None else None,
             port=port,
             size="256MiB",
             set=device,
-            floor=None if early else zero,
+            overhead=None if early else zero,
             realtime=realtime,
         )
         with live:

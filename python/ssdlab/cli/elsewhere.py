@@ -70,6 +70,7 @@ OPTIONS: Mapping[str, Sequence[str]] = {
     "--debug": ("--show", "--check", "--json"),
     "--drive": ("--device",),
     "--dry-run": ("--show", "--check"),
+    "--floor": ("--overhead",),
     "--force-overwrite": ("--force",),
     "--html": ("--report", "`ssdlab report RESULTS --out FILE.html` writes a page"),
     "--jobs": ("--workers", "--threads"),

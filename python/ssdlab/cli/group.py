@@ -13,12 +13,12 @@ import click
 
 from ssdlab import _core, files, portable
 from ssdlab.cli import signals
-from ssdlab.cli.options import ExamplesFirstGroup
+from ssdlab.cli.options import HELP_ALL, ExamplesFirstGroup
 
 NOT_COMPLETED = 1
 WRONG_INPUT = 2
 #: The modules of the commands that a build without the live device refuses.
-NEED_LINUX = ("control", "crashes", "floor", "live")
+NEED_LINUX = ("control", "crashes", "live", "overhead")
 
 
 class Place(NamedTuple):
@@ -50,15 +50,11 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
         "endurance": Place("rating", "endurance", "write drives to their end: TBW and DWPD"),
         "placement": Place("placement", "placement", "would FDP or streams help a trace?"),
         "cliff": Place("cliffs", "cliff", "when a long copy slows down, and to what"),
-        "keep": Place("keeping", "keep", "what a drive loses of its data while it lies unused"),
+        "retention": Place("unpowered", "retention", "will an unpowered drive keep its data?"),
         "reliability": Place("reliability", "reliability", "estimate the data losses of an array"),
         "crash": Place("crashes", "crash", "cut the power at many instants of a run"),
         "paper": Place("paper", "paper", "repeat published studies"),
         "calibrate": Place("calibration", "calibrate", "fit a device to measurements"),
-    },
-    "A drive that is served": {
-        "ctl": Place("control", "ctl", "send an order to a drive that is served"),
-        "floor": Place("floor", "floor", "measure what the way to a served drive takes"),
     },
     "Reference": {
         "list": Place("catalogue", "list_command", "devices, workloads, policies and formats"),
@@ -68,16 +64,40 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
         "schema": Place("schema", "schema", "the JSON Schema of experiment files"),
     },
 }
+#: Commands of two words, which the help of the first one names, and their heading.
+SERVED = "A served drive"
+BELOW: Mapping[str, Place] = {
+    "serve ctl": Place("control", "ctl", "send an order to a served drive"),
+    "serve overhead": Place("overhead", "overhead", "measure the latency of the transport"),
+}
 #: All of them.
-COMMANDS = {name: place for group in GROUPS.values() for name, place in group.items()}
+COMMANDS = {name: it for group in (*GROUPS.values(), BELOW) for name, it in group.items()}
+#: Old names of commands.
+RENAMED: Mapping[str, str] = {
+    "ctl": "serve ctl",
+    "floor": "serve overhead",
+    "keep": "retention",
+}
 
 
 class Commands(ExamplesFirstGroup):
     """The group of `COMMANDS`, each imported when it is asked for: the others start fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every command."""
-        return sorted(COMMANDS)
+        """Every command of one word."""
+        return sorted({*COMMANDS} - {*BELOW})
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of one word or two; an old name is answered with its new one."""
+        if (name := RENAMED.get(args[0])) is not None:
+            if not ctx.resilient_parsing:
+                click.echo(f"ssdlab: `ssdlab {args[0]}` is now `ssdlab {name}`", err=True)
+            args = [*name.split(), *args[1:]]
+        if (name := " ".join(args[:2])) in BELOW:
+            return name, self.get_command(ctx, name), args[2:]
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name, imported if need be."""
@@ -90,13 +110,22 @@ class Commands(ExamplesFirstGroup):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands, by group; none of them is imported for it."""
-        widest = max(map(len, COMMANDS))  # every group's second column begins at the same place
-        for group, places in GROUPS.items():
+        """Write the list of commands, by group; none of them is imported for it.
+
+        The last group has its summaries with `--help-all`, and so has `BELOW`.
+        """
+        groups = {**GROUPS, SERVED: BELOW}
+        every = ctx.meta.get(HELP_ALL)
+        shown = groups if every else [*GROUPS][:-1]
+        widest = max(len(name) for group in shown for name in groups[group])
+        for group in shown:
             with formatter.section(group):
                 formatter.write_dl(
-                    [(name.ljust(widest), _summary(place)) for name, place in places.items()]
+                    [(name.ljust(widest), _summary(it)) for name, it in groups[group].items()]
                 )
+        if not every:
+            last = [*GROUPS][-1]
+            formatter.write(f"\n{last}: {', '.join(GROUPS[last])}\n")
 
 
 def _summary(place: Place) -> str:
@@ -113,8 +142,8 @@ def _summary(place: Place) -> str:
             "ssdlab run --device tlc-enterprise --set run.precondition=steady",
         ),
         ("your trace on a drive that is sold", "ssdlab run --device samsung-pm9a3 --trace FILE"),
-        ("which drive for it", "ssdlab ask FILE --need p99=2ms,5y"),
         ("a key, by any name for it; a term", "ssdlab keys iodepth; ssdlab show WAF"),
+        ("which drive for it", "ssdlab ask FILE --need p99=2ms,5y"),
     ],
 )
 @click.version_option(_core.version, prog_name="ssdlab", message="%(prog)s %(version)s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -177,34 +178,37 @@ class ExamplesFirst(click.Command):
         return f"(needs Linux) {said}" if self.is_missing else said
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The parameters, with `--help-all` for commands of their own."""
+        """The parameters, with `--help-all`."""
         params = super().get_params(ctx)
-        if isinstance(self, click.Group):
-            return params
         everything = click.Option(
             ["--help-all"],
             is_flag=True,
             is_eager=True,
             expose_value=False,
             callback=_show_all,
-            help="Show all options.",
+            help="Show everything.",
         )
         return [*params[:-1], everything, *params[-1:]]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options: those for which `LINES` have room, or all with `--help-all`."""
+        """Write the options: those for which `LINES` have room, or all with `--help-all`.
+
+        Required options come first, then those of the examples shown, then `FRONT`.
+        """
+        options = [it for it in self.get_params(ctx) if isinstance(it, click.Option)]
+        records = [(it, record) for it in options if (record := it.get_help_record(ctx))]
         if isinstance(self, click.Group) or ctx.meta.get(HELP_ALL):
-            super().format_options(ctx, formatter)
+            with formatter.section("Options"):
+                formatter.write_dl([record for _, record in records])
             return
-        found = [(it, it.get_help_record(ctx)) for it in self.get_params(ctx)]
-        records = [(it, record) for it, record in found if record is not None]
-        ranked = sorted(
-            range(len(records)),
-            key=lambda at: (
-                not (records[at][0].required or records[at][0].opts[-1] in FRONT),
-                at,
-            ),
-        )
+        used = {word for _, line in self.examples[:EXAMPLES] for word in re.split(r"[\s=]+", line)}
+
+        def rank(at: int) -> tuple[bool, bool, bool, int]:
+            option = records[at][0]
+            is_front = option.opts[-1] in FRONT
+            return (not option.required, used.isdisjoint(option.opts), not is_front, at)
+
+        ranked = sorted(range(len(records)), key=rank)
         last = [at for at in ranked if records[at][0].opts[-1] in ("--help", "--help-all")]
         ranked = [at for at in ranked if at not in last]
         written = formatter.getvalue().count("\n") + 1
@@ -230,9 +234,9 @@ class ExamplesFirst(click.Command):
         if not self.examples:
             return
         with formatter.section("Examples"):
-            every = ctx.meta.get(HELP_ALL) or isinstance(self, click.Group)
+            every = ctx.meta.get(HELP_ALL)
             for number, (what, line) in enumerate(self.examples[: None if every else EXAMPLES]):
-                if number:
+                if number and (every or not isinstance(self, click.Group)):
                     formatter.write_paragraph()
                 formatter.write_text(f"# {what}")
                 formatter.write_text(line)
@@ -240,6 +244,11 @@ class ExamplesFirst(click.Command):
 
 class ExamplesFirstGroup(ExamplesFirst, click.Group):
     """A group of commands whose help shows `examples` before its options."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, then the commands."""
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; without any, show the help."""

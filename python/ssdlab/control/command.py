@@ -1,4 +1,4 @@
-"""`ssdlab ctl`: orders to a live device while it is served."""
+"""`ssdlab serve ctl`: orders to a live device while it is served."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def _next_word(context: click.Context, _: click.Parameter, begun: str) -> list[C
     needs_live_device=True,
     context_settings={"ignore_unknown_options": True},
     examples=[
-        ("what it has done so far", "ssdlab ctl /tmp/ctl stats"),
+        ("what it has done so far", "ssdlab serve ctl /tmp/ctl stats"),
         (
             "every answer 2 ms later, of one in a hundred",
-            "ssdlab ctl /tmp/ctl latency add 2ms p=0.01",
+            "ssdlab serve ctl /tmp/ctl latency add 2ms p=0.01",
         ),
-        ("the next flush fails", "ssdlab ctl /tmp/ctl fail flush 1"),
-        ("an old drive", "ssdlab ctl /tmp/ctl age steady"),
-        ("no power for two seconds", "ssdlab ctl /tmp/ctl cut off 2s"),
+        ("the next flush fails", "ssdlab serve ctl /tmp/ctl fail flush 1"),
+        ("an old drive", "ssdlab serve ctl /tmp/ctl age steady"),
+        ("no power for two seconds", "ssdlab serve ctl /tmp/ctl cut off 2s"),
     ],
 )
 @click.argument("socket", type=PATH)

@@ -34,7 +34,7 @@ def serve(
     time_scale: float = 1.0,
     realtime: bool = False,
     control: str | os.PathLike[str] | None = None,
-    floor: str | os.PathLike[str] | None = None,
+    overhead: str | os.PathLike[str] | None = None,
     read_only: bool = False,
     mount: str | os.PathLike[str] | None = None,
     vhost_user: str | os.PathLike[str] | None = None,
@@ -66,7 +66,7 @@ def serve(
     - `time_scale`: 1 s of the model takes this many seconds on the clock;
     - `realtime`: run at real-time priority, where the system allows it;
     - `control`: the path of the socket at which orders are taken (`ssdlab.control.order`);
-    - `floor`: the file with what the way to the client takes, as `ssdlab floor` measures it;
+    - `overhead`: the file with the transport latency, as `ssdlab serve overhead` measures it;
     - `read_only`: whether clients may change nothing;
     - `tls_certificates`: the directory with `server-cert.pem` and `server-key.pem`, with which
       clients must use TLS; may use it with `tls` "on", and cannot with "off". With
@@ -92,7 +92,7 @@ def serve(
         "time_scale": time_scale,
         "realtime": realtime,
         "control": control,
-        "floor": floor,
+        "overhead": overhead,
         "read_only": read_only,
         "mount": mount,
         "vhost_user": vhost_user,

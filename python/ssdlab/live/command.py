@@ -87,7 +87,7 @@ STATUS_SECONDS = 1.0
     metavar="NAME=DEVICE[,KEY=VALUE]...",
     multiple=True,
     help="Serve this device under a name; may be repeated. Its keys are size, backing, record, "
-    "control, script, floor, seed, description, read-only, and those that --set takes.",
+    "control, script, overhead, seed, description, read-only, and those that --set takes.",
 )
 @click.option(
     "--size", metavar="SIZE", help="Size of the block device, such as 1GiB. [default: all]"
@@ -178,7 +178,7 @@ STATUS_SECONDS = 1.0
     "--control",
     metavar="PATH",
     type=PATH,
-    help="Control socket (Unix) for `ssdlab ctl PATH`.",
+    help="Control socket (Unix) for `ssdlab serve ctl PATH`.",
 )
 @click.option(
     "--script",
@@ -187,10 +187,10 @@ STATUS_SECONDS = 1.0
     help="Fault injection script; each line a time and an order such as `fail flush 1`.",
 )
 @click.option(
-    "--floor",
+    "--overhead",
     metavar="FILE",
     type=PATH,
-    help="Transport latency, as measured by `ssdlab floor FILE`.",
+    help="Transport latency, as measured by `ssdlab serve overhead FILE`.",
 )
 @click.option(
     "--watch",
@@ -240,7 +240,7 @@ def serve(
     realtime: bool,
     control: Path | None,
     script: Path | None,
-    floor: Path | None,
+    overhead: Path | None,
     watch: int | None,
     read_only: bool,
     run_command: str | None,
@@ -254,8 +254,10 @@ def serve(
     virtual machine (--vhost-user), or all of these at once.
 
     It ends with Ctrl-C or SIGTERM, answers all requests received and prints the results, as after a
-    simulation of the same requests, and whether they were answered in time. docs/live.md has
-    databases, file systems and swap on it, step by step.
+    simulation of the same requests, and whether they were answered in time.
+
+    `ssdlab serve ctl SOCKET ORDER` sends it an order, and `ssdlab serve overhead FILE` measures the
+    transport latency. docs/live.md has databases, file systems and swap on it, step by step.
     """
     if socket is not None and port is not None:
         raise click.UsageError("--socket and --port exclude each other")
@@ -280,7 +282,7 @@ def serve(
 
         refuse_taken(watch)
     roles.refuse_record(record)
-    named = {"backing": backing, "record": record, "control": control, "floor": floor}
+    named = {"backing": backing, "record": record, "control": control, "overhead": overhead}
     others = [("--script", script), ("--json", json_file)]
     roles.refuse_shared([*roles.of_device(named, "--"), *others])
     secure = tls_of(tls_certificates, tls, tls_verify_peer)
@@ -310,7 +312,7 @@ def serve(
         "time_scale": time_scale,
         "realtime": realtime,
         "control": control,
-        "floor": floor,
+        "overhead": overhead,
         "read_only": read_only,
         "mount": mount,
         "vhost_user": vhost_user,

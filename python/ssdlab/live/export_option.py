@@ -18,7 +18,7 @@ WORDS = (
     "record",
     "control",
     "script",
-    "floor",
+    "overhead",
     "namespaces",
     "seed",
     "description",

@@ -238,7 +238,7 @@ SETTINGS: dict[str, Any] = {
     "time_scale": 1.0,
     "realtime": False,
     "control": None,
-    "floor": None,
+    "overhead": None,
     "read_only": False,
     "mount": None,
     "vhost_user": None,

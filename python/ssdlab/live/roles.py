@@ -12,7 +12,7 @@ from ssdlab._core import InputError
 
 #: The settings of a device that name a file which is written, and what lies beside it.
 WRITTEN = {"backing": (".drive",), "record": (".faults",), "control": ()}
-READ = ("floor",)
+READ = ("overhead",)
 
 #: What a file is for, and its path.
 Role = tuple[str, "str | os.PathLike[str] | None"]

@@ -105,7 +105,7 @@ class Watch:
         said = asked.json()
         line = said.get("line") if isinstance(said, dict) else None
         if not isinstance(line, str) or "\n" in line or not 0 < len(line) <= MOST_LINE:
-            raise _core.InputError('an order is {"line": "..."}, one line as of `ssdlab ctl`')
+            raise _core.InputError('an order is {"line": "..."}, one line as of `ssdlab serve ctl`')
         return as_json(control.patiently(self._say, line))
 
 

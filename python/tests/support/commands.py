@@ -10,8 +10,9 @@ def commands(command=group.cli, words=()):
     yield words, command
     if isinstance(command, click.Group):
         context = click.Context(command)
-        for name in command.list_commands(context):
-            yield from commands(command.get_command(context, name), (*words, name))
+        names = group.COMMANDS if command is group.cli else command.list_commands(context)
+        for name in names:
+            yield from commands(command.get_command(context, name), (*words, *name.split()))
 
 
 EVERY = list(commands())

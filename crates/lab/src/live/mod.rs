@@ -5,10 +5,10 @@
 //! gives the same results.
 
 mod doors;
-mod floor;
 mod keep;
 mod looks;
 mod map;
+mod overhead;
 mod parts;
 mod place;
 mod report;
@@ -150,7 +150,7 @@ fn serve(
     let capacity = session.capacity_bytes();
     let wanted = place::wanted_bytes(settings, capacity)?;
     let mut doors = Doors::check(settings, &mut warnings)?;
-    let given_floor = settings.floor.as_deref().map(floor::read).transpose()?;
+    let given_floor = settings.overhead.as_deref().map(overhead::read).transpose()?;
     let recorder = settings.record.as_deref().map(TraceWriter::start).transpose()?;
     // Last, for it may make a file that stays.
     let (store, size_bytes) = place::storage(settings, wanted, capacity)?;

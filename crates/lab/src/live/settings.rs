@@ -83,7 +83,7 @@ pub struct LiveSettings {
     /// The socket at which orders are taken.
     pub control: Option<PathBuf>,
     /// The file with the transport latency; otherwise the server measures its own.
-    pub floor: Option<PathBuf>,
+    pub overhead: Option<PathBuf>,
     /// Whether clients may change nothing.
     pub read_only: bool,
     /// The file into which what clients change is recorded with its data.

@@ -147,7 +147,7 @@ def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Fo
     bounds = (power, min(low, power - half), max(high, power + half))
     found.add("power", bounds, "", "p of (t / month)^p")
     found.notes.append(
-        "days count as the data lay: a day at 40 C is as 3.8 at 30 C. Compare with ssdlab keep"
+        "days count as the data lay: a day at 40 C is as 3.8 at 30 C. Compare with ssdlab retention"
     )
     return found
 

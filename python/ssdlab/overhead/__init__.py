@@ -16,10 +16,10 @@ def measure(
     realtime: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]:
-    """The floor of fio as the client: of each direction and size what its requests take more.
+    """Transport latency of fio as the client, in us: `outside_us` of each direction and size.
 
     It measures a device whose requests all take 200 us, over a Unix socket or a TCP `port`. What it
-    returns is what `ssdlab.serve` takes as `floor`, once it is in a file. Raises `InputError`
+    returns is what `ssdlab.serve` takes as `overhead`, once it is in a file. Raises `InputError`
     without fio and its engine `nbd`.
     """
     from ssdlab.calibration import known
@@ -40,4 +40,4 @@ def measure(
             # Whatever else the machine does can only add to it.
             more = max(0.0, min(times) - known.SERVICE_US)
             kept.append({"bytes": size, "outside_us": more, "least_us": more})
-    return {"floor": rows, "conditions": found.conditions}
+    return {"overhead": rows, "conditions": found.conditions}

@@ -7,7 +7,7 @@ import pytest
 
 import ssdlab as ssdlab_package
 from ssdlab import InputError, run
-from ssdlab.keeping import display, figures, keep
+from ssdlab.unpowered import display, figures, retention
 
 #: A small drive, so that the whole of it is read in a moment.
 SMALL = {"device.blocks_per_plane": 96, "device.capacity": "90GB"}
@@ -15,7 +15,7 @@ SMALL = {"device.blocks_per_plane": 96, "device.capacity": "90GB"}
 
 @pytest.fixture(scope="module")
 def kept():
-    return keep("tlc-enterprise", "1y at 40C", worn=0.5, set=SMALL)
+    return retention("tlc-enterprise", "1y at 40C", worn=0.5, set=SMALL)
 
 
 def test_both_ways_agree_and_aged_data_read_more_slowly(kept):
@@ -32,14 +32,15 @@ def test_both_ways_agree_and_aged_data_read_more_slowly(kept):
 def test_more_wear_time_and_heat_never_lose_less(kept):
     lost = kept.form["kept"]["pages_lost"]
     for age, worn in [("1y at 40C", 1.0), ("5y at 40C", 0.5), ("1y at 55C", 0.5)]:
-        assert keep("tlc-enterprise", age, worn=worn, set=SMALL).form["kept"]["pages_lost"] > lost
+        more = retention("tlc-enterprise", age, worn=worn, set=SMALL).form["kept"]["pages_lost"]
+        assert more > lost
 
 
 def test_the_verdict_is_no_surer_than_the_evidence(kept):
     assert kept.verdict == "kept"
     assert kept.to_dict()["verdict"] == "kept"
     on = SMALL | {"device.media.model": "tlc-3d"}
-    assert keep("tlc-enterprise", "1y at 40C", worn=3.0, set=on).verdict == "lost"
+    assert retention("tlc-enterprise", "1y at 40C", worn=3.0, set=on).verdict == "lost"
 
 
 def test_figures_have_a_line_for_each_wear_and_ascend(kept):
@@ -54,12 +55,12 @@ def test_figures_have_a_line_for_each_wear_and_ascend(kept):
 def test_the_command_draws_a_picture(ssdlab, tmp_path):
     sets = [f"--set={key}={value}" for key, value in SMALL.items()]
     path = tmp_path / "kept.png"
-    ssdlab("keep", "tlc-enterprise", "--for", "90d", *sets, "--plot", path, "--quiet")
+    ssdlab("retention", "tlc-enterprise", "--for", "90d", *sets, "--plot", path, "--quiet")
     assert path.stat().st_size > 10_000
 
 
 def test_it_is_a_function_of_the_package():
-    assert ssdlab_package.keep is keep
+    assert ssdlab_package.retention is retention
 
 
 #: Conditions under which a small drive loses hundreds of pages, by several causes.
@@ -78,7 +79,7 @@ LOSING = {
 @pytest.mark.parametrize("name", LOSING)
 def test_losses_that_are_expected_are_seen(name):
     age, worn, keys = LOSING[name]
-    found = keep(
+    found = retention(
         "tlc-enterprise", age, worn=worn, set={**SMALL, "device.media.model": "tlc-3d", **keys}
     )
     assert found.expected_lost > 100
@@ -90,10 +91,10 @@ def test_losses_that_are_expected_are_seen(name):
 def test_few_word_lines_lose_less_than_many():
     """The closed form of the whole drive is not that of the simulated one."""
     wide = {**SMALL, "device.media.spread_errors": 0.3, "device.media.model": "tlc-3d"}
-    found = keep("tlc-enterprise", "1y at 40C", worn=0.6, set=wide)
+    found = retention("tlc-enterprise", "1y at 40C", worn=0.6, set=wide)
     form = found.form
     assert form["simulated"]["page_lost"] < 0.6 * form["kept"]["page_lost"]
-    fine = keep("tlc-enterprise", "1y at 40C", worn=0.6, set=wide | {"device.scale": 1})
+    fine = retention("tlc-enterprise", "1y at 40C", worn=0.6, set=wide | {"device.scale": 1})
     # 384 lines have a worst one too.
     few, all_lines, many = (
         it["page_lost"] for it in (form["simulated"], fine.form["simulated"], form["kept"])
@@ -103,7 +104,7 @@ def test_few_word_lines_lose_less_than_many():
 
 def test_a_wrong_closed_form_does_not_agree():
     wide = {**SMALL, "device.media.spread_errors": 0.3, "device.media.model": "tlc-3d"}
-    found = keep("tlc-enterprise", "1y at 40C", worn=1.0, set=wide)
+    found = retention("tlc-enterprise", "1y at 40C", worn=1.0, set=wide)
     for key, factor in (("page_lost", 1.5), ("page_lost", 0.6), ("mean_retries", 1.05)):
         form = dict(found.form)
         form["simulated"] = form["simulated"] | {key: factor * form["simulated"][key]}
@@ -113,7 +114,7 @@ def test_a_wrong_closed_form_does_not_agree():
 def test_parity_is_in_both_ways():
     wide = {**SMALL, "device.media.spread_errors": 0.3, "device.media.model": "tlc-3d"}
     wide |= {"device.parity.of": 8, "device.parity.stagger": True}
-    found = keep("tlc-enterprise", "1y at 40C", worn=0.95, set=wide)
+    found = retention("tlc-enterprise", "1y at 40C", worn=0.95, set=wide)
     assert found.aged.rebuilt > found.aged.lost
     assert found.agrees
 
@@ -130,7 +131,7 @@ def test_the_output_says_how_weak_the_evidence_is(kept, capsys):
 def test_the_command_prints_json(ssdlab):
     sets = [f"--set={key}={value}" for key, value in SMALL.items()]
     found = json.loads(
-        ssdlab("keep", "tlc-enterprise", "--for", "90d", "--at", "40C", "--worn", "10%", *sets,
+        ssdlab("retention", "tlc-enterprise", "--for", "90d", "--at", "40C", "--worn", "10%", *sets,
                "--json", "-", "--quiet").stdout
     )  # fmt: skip
     assert found["simulated"]["agrees"] is True
@@ -158,23 +159,23 @@ def test_the_command_prints_json(ssdlab):
     ],
 )
 def test_what_is_wrong_is_refused_with_what_is_right(refused, words, part):
-    assert part in refused("keep", "tlc-enterprise", *words)
+    assert part in refused("retention", "tlc-enterprise", *words)
 
 
 def test_the_wear_is_that_of_the_key_if_no_option_states_it():
     worn = SMALL | {"device.media.model": "tlc-3d", "device.media.cycles": 1500}
-    found = keep("tlc-enterprise", "90d", set=worn | {"run.age": "1y at 40C"})
+    found = retention("tlc-enterprise", "90d", set=worn | {"run.age": "1y at 40C"})
     assert found.cycles == 1500
     assert "device.media.cycles" in found.wear
     assert found.new.mean_retries == 0, "new data are not aged by run.age"
     for option in ({"worn": 0.5}, {"written": 1e15}):
         with pytest.raises(InputError, match=r"device.media.cycles = 1500 and --w"):
-            keep("tlc-enterprise", "90d", set=worn, **option)
+            retention("tlc-enterprise", "90d", set=worn, **option)
 
 
 def test_a_device_without_flash_is_refused():
-    with pytest.raises(InputError, match="only a device of kind"):
-        keep("sata-2008", "90d")
+    with pytest.raises(InputError, match="needs a device of kind"):
+        retention("sata-2008", "90d")
 
 
 def test_a_run_of_an_ageless_drive_is_not_aged():

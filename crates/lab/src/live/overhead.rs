@@ -1,4 +1,4 @@
-//! The transport latency of a client, as measured by that client (`ssdlab floor`).
+//! The transport latency of a client, as measured by that client (`ssdlab serve overhead`).
 
 use crate::error::RunError;
 use engine::Op;
@@ -6,19 +6,24 @@ use nbd::Floor;
 use serde_json::Value;
 use std::path::Path;
 
-/// Reads a floor from its file: of each direction and size, in us, the part outside of the server and all.
+/// Reads the file: by direction and size, the latency outside of the server and the whole one, us. The section was once
+/// called `floor`.
 #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
 pub(super) fn read(path: &Path) -> Result<Floor, RunError> {
     let name = path.display();
-    let refuse = |problem: String| RunError::Input(format!("floor {name}: {problem}"));
+    let refuse = |problem: String| RunError::Input(format!("overhead {name}: {problem}"));
     let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
     let value: Value = serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))?;
+    let section = value.get("overhead").unwrap_or(&value["floor"]);
     let mut floor = Floor::none();
     for op in [Op::Read, Op::Write] {
-        let rows = value["floor"][op.name()].as_array();
+        let rows = section[op.name()].as_array();
         let rows = rows.filter(|rows| !rows.is_empty());
         let rows = rows.ok_or_else(|| {
-            refuse(format!("no rows for {}s; create the file with `ssdlab floor`", op.name()))
+            refuse(format!(
+                "no rows for {}s; create the file with `ssdlab serve overhead`",
+                op.name()
+            ))
         })?;
         let mut before = 0;
         for row in rows {

@@ -1,4 +1,4 @@
-"""Terminal output of `ssdlab keep`."""
+"""Terminal output of `ssdlab retention`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import IO, Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from ssdlab.keeping import Kept
 from ssdlab.numbers import size
 from ssdlab.readable import throughput
 from ssdlab.terminal import console_for, fact_table, rendered
+from ssdlab.unpowered import Kept
 
 #: Losses below this are as good as none.
 FEW = 1e-6

@@ -1,4 +1,4 @@
-"""Whether a drive keeps its data while it lies unused: `ssdlab keep`.
+"""Whether a drive keeps its data while it lies unused: `ssdlab retention`.
 
 Two ways to the same numbers. The closed form is the engine's: integrals over the pages of the whole
 drive. Beside it the scaled drive is aged and read once, which is a run like any other. That drive
@@ -163,7 +163,7 @@ EVIDENCE = (
 )
 
 
-def keep(
+def retention(
     device: Part,
     age: str,
     *,
@@ -182,7 +182,7 @@ def keep(
     is that of the key `device.media.cycles`, 0 if it is not given. Raises
     `InputError` for wrong input.
 
-    >>> found = ssdlab.keep("tlc-client", "1y at 40C", worn=0.5)  # doctest: +SKIP
+    >>> found = ssdlab.retention("tlc-client", "1y at 40C", worn=0.5)  # doctest: +SKIP
     >>> found.verdict, found.form["kept"]["pages_lost"]  # doctest: +SKIP
     """
     keys: dict[str, Any] = dict(set or {})
@@ -193,7 +193,7 @@ def keep(
         others["device.media.model"] = keys["device.media.model"]
     plain = Experiment(**how, set=others).to_dict()["device"]
     if plain.get("kind") != "ssd":
-        raise InputError(f'keep: {_name(device)}: only a device of kind "ssd" keeps data that age')
+        raise InputError(f'{_name(device)}: retention needs a device of kind "ssd"')
     assumed = plain.get("media", {}).get("model", "none") == "none"
     if assumed:
         qlc = plain["cell"]["bits"] == QLC_BITS

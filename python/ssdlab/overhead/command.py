@@ -1,4 +1,4 @@
-"""`ssdlab floor`: the transport latency, measured by the client."""
+"""`ssdlab serve overhead`: the transport latency, measured by the client."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 from ssdlab import delivery, forms, terminal
 from ssdlab.cli.options import PATH, QUIET, ExamplesFirst
-from ssdlab.floor import measure
+from ssdlab.overhead import measure
 
 
 @click.command(
@@ -20,8 +20,8 @@ from ssdlab.floor import measure
     examples=[
         (
             "measure it once, then serve so that fio sees the latencies of the model",
-            "ssdlab floor fio.json\n\n"
-            "ssdlab serve --device agrawal2008 --socket /tmp/ssd --floor fio.json",
+            "ssdlab serve overhead fio.json\n\n"
+            "ssdlab serve --device agrawal2008 --socket /tmp/ssd --overhead fio.json",
         ),
     ],
 )
@@ -43,19 +43,19 @@ from ssdlab.floor import measure
     "--realtime", is_flag=True, help="Run the server at real-time priority (needs privileges)."
 )
 @QUIET
-def floor(file: Path, seconds: float, port: int | None, realtime: bool, quiet: bool) -> None:
+def overhead(file: Path, seconds: float, port: int | None, realtime: bool, quiet: bool) -> None:
     """Measure the transport latency between fio and `ssdlab serve`, and write it to FILE.
 
-    `ssdlab serve --floor FILE` then answers earlier by that latency, for each direction and size.
+    `ssdlab serve --overhead FILE` then answers earlier by it, for each direction and size.
     """
-    delivery.refuse(file, forms.FLOOR)
+    delivery.refuse(file, forms.OVERHEAD)
     with terminal.steps(sys.stderr, "measuring", quiet or sys.stderr is None) as progress:
         found = measure(seconds, port, realtime, progress)
-    delivery.write(file, json.dumps(found, indent=1) + "\n", forms.FLOOR)
+    delivery.write(file, json.dumps(found, indent=1) + "\n", forms.OVERHEAD)
     if quiet:
         return
     click.echo(f"{'bytes':>9}  {'read, us':>9}  {'write, us':>9}")
-    rows = found["floor"]
+    rows = found["overhead"]
     for read, write in zip(rows["read"], rows["write"], strict=True):
         times = f"{read['outside_us']:9.1f}  {write['outside_us']:9.1f}"
         click.echo(f"{read['bytes']:>9}  {times}")

@@ -1,9 +1,9 @@
-"""The figures of `ssdlab keep`: losses by wear, and retries, over time."""
+"""The figures of `ssdlab retention`: losses by wear, and retries, over time."""
 
 from __future__ import annotations
 
 from ssdlab.charts import Axis, Figure, Series
-from ssdlab.keeping import Kept
+from ssdlab.unpowered import Kept
 
 #: Fewer pages are drawn as this many.
 NONE = 1e-9

@@ -1,4 +1,4 @@
-"""`ssdlab keep`: whether a drive keeps its data while it lies unused."""
+"""`ssdlab retention`: whether a drive keeps its data while it lies unused."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ from ssdlab.cli.options import (
     one_device,
 )
 from ssdlab.device.units import SIZE
-from ssdlab.keeping import keep as keeping
+from ssdlab.unpowered import retention as estimated
 
 
 @click.command(
     cls=ExamplesFirst,
     examples=[
         ("a year in a warm drawer, half worn",
-         "ssdlab keep tlc-client --for 1y --at 40C --worn 50%"),
-        ("at the end of its rating", "ssdlab keep tlc-enterprise --for 3mo --at 40C --worn 100%"),
+         "ssdlab retention tlc-client --for 1y --at 40C --worn 50%"),
+        ("at the end of its rating",
+         "ssdlab retention tlc-enterprise --for 3mo --at 40C --worn 100%"),
         ("500 GB on a drive with 300 TB written",
-         "ssdlab keep tlc-client --for 1y --at 30C --written 300TB --data 500GB"),
+         "ssdlab retention tlc-client --for 1y --at 30C --written 300TB --data 500GB"),
         ("with parity over the dies",
-         "ssdlab keep tlc-client --for 1y --at 40C --worn 150% --set device.parity.of=16"),
+         "ssdlab retention tlc-client --for 1y --at 40C --worn 150% --set device.parity.of=16"),
     ],
 )  # fmt: skip
 @device_argument()
@@ -65,7 +66,7 @@ from ssdlab.keeping import keep as keeping
 @click.option("--plot", metavar="FILE.png", type=PATH, help="Draw losses and retries over time.")
 @no_cache
 @QUIET
-def keep(
+def retention(
     positional: str | None,
     named: str | None,
     long: str,
@@ -87,13 +88,13 @@ def keep(
     """
     device = one_device(positional, named)
     json_file = None if json_path in (None, "-") else Path(str(json_path))
-    for path, form in ((json_file, forms.KEEPING), (plot, forms.PICTURE)):
+    for path, form in ((json_file, forms.RETENTION), (plot, forms.PICTURE)):
         if path is not None:
             delivery.refuse(path, form)
     if plot is not None:
         matplotlib.check("--plot", plot)
     with _named(long, at), terminal.steps(sys.stderr, "reading the aged drive", quiet):
-        found = keeping(
+        found = estimated(
             device,
             f"{long} at {at}" if at else long,
             worn=None if worn is None else _share(worn),
@@ -105,16 +106,16 @@ def keep(
         )
     text = json.dumps(found.to_dict(), indent=2) + "\n"
     if json_file is not None:
-        delivery.write(json_file, text, forms.KEEPING)
+        delivery.write(json_file, text, forms.RETENTION)
     if plot is not None:
-        from ssdlab.keeping import figures
+        from ssdlab.unpowered import figures
 
         drawn = matplotlib.sheet([[figures.losses(found)], [figures.retries(found)]], "--plot")
         matplotlib.save(plot, drawn)
     if json_path == "-":
         click.echo(text, nl=False)
     elif not quiet:
-        from ssdlab.keeping import display
+        from ssdlab.unpowered import display
 
         click.echo(display.table(found, sys.stdout), nl=False)
 
