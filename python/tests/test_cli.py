@@ -348,3 +348,15 @@ def test_a_seed_is_taken_as_it_is_or_refused(ssdlab, small_options, seed):
     else:
         assert done.returncode == 2
         assert done.stderr.startswith(f"ssdlab: --seed {seed}: ")
+
+
+def test_without_arguments_a_current_drive_runs_in_steady_state(ssdlab):
+    first = ssdlab("run", "--show", "--seed", "7").stdout
+    said = {"run.precondition=steady", "device.preset=tlc-enterprise"}
+    named = ssdlab(
+        "run", "--show", "--seed", "7", *(it for key in sorted(said) for it in ("--set", key))
+    ).stdout
+    assert first == named
+    assert 'title = "tlc-enterprise under mixed"' in first
+    keys = ssdlab("run", "--show", "--set", "workload.requests=9").stdout
+    assert 'title = "agrawal2008 under mixed"' in keys

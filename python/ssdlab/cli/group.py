@@ -139,7 +139,7 @@ def _summary(place: Place) -> str:
     examples=[
         (
             "start here: a current drive in steady state",
-            "ssdlab run --device tlc-enterprise --set run.precondition=steady",
+            "ssdlab run",
         ),
         ("your trace on a drive that is sold", "ssdlab run --device samsung-pm9a3 --trace FILE"),
         ("a key, by any name for it; a term", "ssdlab keys iodepth; ssdlab show WAF"),

@@ -48,6 +48,12 @@ def below(
     return stack
 
 
+def first_run() -> list[layers.Layer]:
+    """The layers of `ssdlab run` without arguments: a current drive in steady state."""
+    what = {"device": {"preset": "tlc-enterprise"}, "run": {"precondition": "steady"}}
+    return layers.from_mapping("ssdlab run without arguments", what)
+
+
 def _refuse_preset(experiment: Path) -> None:
     """Raise `InputError` if a preset was given as the file of an experiment."""
     for section in ("device", "workload"):

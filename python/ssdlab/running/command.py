@@ -14,8 +14,8 @@ from ssdlab.running.perform import EXPERIMENT_FILE, RESULTS_FILE
 @click.command(
     cls=ExamplesFirst,
     examples=[
-        ("the default device under the default workload", "ssdlab run"),
-        ("built-in presets", "ssdlab run --device agrawal2008 --workload mixed"),
+        ("start here: a current drive in steady state", "ssdlab run"),
+        ("built-in presets", "ssdlab run --device samsung-pm9a3 --workload mixed"),
         ("change single keys", "ssdlab run --set device.channels=4 --set cleaning.policy=greedy"),
         (
             "your experiment; results.json and experiment.toml in ./out",
@@ -118,6 +118,8 @@ def run(**arguments: Any) -> None:
     EXPERIMENT is a TOML file, results of ssdlab run or their directory, a fio job (.fio), command
     lines of DiskSpd (.cmd), or a file of MQSim (.xml) or DiskSim
     (.parv), which --device and --workload take as well.
+
+    Without a device, a workload and --set, a current drive runs in steady state.
 
     Later options override earlier ones in this order: the experiment file, --device, --workload or
     --trace, all --set together, --seed, --timeline. The order of several --set does not matter;

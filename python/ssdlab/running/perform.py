@@ -74,6 +74,9 @@ def _run(
 
         assignments = (*assignments, f"workload.pattern={json.dumps(pattern)}")
     layered = stack.below(experiment, device, trace, workload, columns, assignments)
+    is_first = not layered and not assignments
+    if is_first:
+        layered += stack.first_run()
     layered += stack.above(assignments, seed)
     if timeline is not None:
         layered += layers.from_mapping(f"--timeline {timeline}", {"run": {"timeline": timeline}})
@@ -134,7 +137,9 @@ def _run(
     elif not quiet:
         from ssdlab.running import display
 
-        _show(display.results_table(results, sys.stdout) + stack.default_load(layered))
+        named = f"Note: nothing was named, so {results.experiment.title} ran in steady state\n"
+        note = named if is_first else stack.default_load(layered)
+        _show(display.results_table(results, sys.stdout) + note)
         if why:
             from ssdlab.why.command import after_run
 
