@@ -1,4 +1,4 @@
-"""How sure a mean of few values is."""
+"""Confidence of a mean of few values."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def shown(section: str, counts: Mapping[str, Any]) -> list[tuple[str, int]]:
 
 
 def meanings(section: str) -> dict[str, str]:
-    """What each counter of a section, and of those within it, says: by the words of its path."""
+    """Meaning of each counter of a section, and of those within it, by the words of its path."""
     found = {}
     for row in table():
         if row.section == section or row.section.startswith(f"{section}."):

@@ -33,7 +33,7 @@ class Command:
 
     def __init__(self, force: bool) -> None:
         self.force = force
-        """Whether files of others are replaced."""
+        """True if files of others are replaced."""
         self.status = 0
         """The exit status that the outputs ask for."""
 
@@ -53,12 +53,12 @@ def command(force: bool = False) -> Iterator[Command]:
 
 
 def is_command() -> bool:
-    """Whether a command runs, and so an output may be kept elsewhere."""
+    """True if a command runs, and so an output may be kept elsewhere."""
     return _running.get() is not None
 
 
 def is_forced() -> bool:
-    """Whether the command that runs may replace files of others."""
+    """True if the command that runs may replace files of others."""
     running = _running.get()
     return running is not None and running.force
 

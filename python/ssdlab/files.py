@@ -30,7 +30,7 @@ class NotWrittenError(OSError):
         return cls(error.errno, error.strerror or str(error), str(path))
 
 
-#: What a directory is not called, but a file that ssdlab writes or people expect of it.
+#: Endings that belong to files, not to directories.
 _OF_FILES = (".csv", ".html", ".json", ".jsonl", ".parquet", ".pdf", ".png", ".svg", ".toml")
 
 

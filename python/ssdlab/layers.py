@@ -25,7 +25,7 @@ class Layer(NamedTuple):
     text: str
     """Its content, as TOML."""
     code: bool = False
-    """Whether it may name Python code to load."""
+    """True if it may name Python code to load."""
 
 
 def permitting(stack: Iterable[Layer]) -> list[Layer]:
@@ -122,7 +122,7 @@ def keys_of(assignments: Iterable[str]) -> list[str]:
 
 
 def names_load(stack: Iterable[Layer]) -> bool:
-    """Whether a layer says what is asked of the device, and not only how many requests."""
+    """True if a layer says what is asked of the device, and not only how many requests."""
     for layer in stack:
         lines = [line for line in layer.text.splitlines() if "workload" in line]
         if all(line.startswith("workload.requests ") for line in lines):

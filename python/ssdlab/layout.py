@@ -38,7 +38,7 @@ class Part(Protocol):
     """A part of a table."""
 
     def __rich__(self) -> Any:
-        """The same for rich."""
+        """The canvas, for rich."""
 
     def lines(self, width: int) -> list[str]:
         """Its lines without colour; raises `Unfit` where rich has to draw it."""
@@ -270,7 +270,7 @@ def warnings(messages: Sequence[str]) -> Text | None:
 
 
 class Canvas:
-    """What is drawn on: `width` cells, and whether they take only ASCII."""
+    """Canvas: `width` cells, and whether they take only ASCII."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file

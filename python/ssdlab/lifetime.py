@@ -34,12 +34,12 @@ class Lifetime(NamedTuple):
 
     @property
     def known(self) -> bool:
-        """Whether there is a figure."""
+        """True if there is a figure."""
         return self.host_bytes is not None
 
     @property
     def unlimited(self) -> bool:
-        """Whether the load wrote nothing, so that it does not limit the lifetime."""
+        """True if the load wrote nothing, so that it does not limit the lifetime."""
         return self.status == "unwritten"
 
     @property

@@ -41,7 +41,7 @@ MOST_BODY_BYTES = 64 * 1024
 #: A connection is closed if the next request is not complete after this time, however its bytes
 #: come.
 IDLE_SECONDS = 20.0
-#: The same for a client that takes an answer slowly; streams may last.
+#: Time for a client that takes an answer slowly; streams may last.
 ANSWER_SECONDS = 60.0
 LOOK_SECONDS = 0.2
 
@@ -54,12 +54,12 @@ _FULL = b"HTTP/1.1 503 All places are taken\r\nContent-Length: 0\r\nConnection: 
 
 
 class Asked(NamedTuple):
-    """What was asked of a route."""
+    """Request to a route."""
 
     query: dict[str, str]
-    """What stood behind the `?`."""
+    """Query behind the `?`."""
     body: bytes
-    """What was sent along; empty for GET."""
+    """Body; empty for GET."""
 
     def json(self) -> Any:
         """The body as JSON; raises `InputError` where it is not."""
@@ -70,7 +70,7 @@ class Asked(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a route answers."""
+    """Answer of a route."""
 
     body: bytes | Iterable[bytes]
     """The whole body, or a stream of pieces, each sent as soon as it is available."""
@@ -78,7 +78,7 @@ class Answer(NamedTuple):
     """Its media type."""
     status: int = HTTPStatus.OK
     policy: str = _CLOSED
-    """What the browser may load and run for it."""
+    """Policy on content that the browser may load and run."""
 
 
 Route = Callable[[Asked], Answer]
@@ -116,7 +116,7 @@ class Loopback:
         most_body_bytes: int = MOST_BODY_BYTES,
     ) -> None:
         self.key = secrets.token_urlsafe(16)
-        """What a page must send with whatever changes something."""
+        """Key that a page must send with changes."""
         try:
             self._server = _Server(port, dict(routes), self.key, most_body_bytes)
         except OSError as error:
@@ -181,7 +181,7 @@ class _Server(HTTPServer):
         self.routes = routes
         self.key = key
         self.most_body_bytes = most_body_bytes
-        #: Whether it is being answered, and until when it may stay in that state.
+        #: True if it is being answered, and until when it may stay in that state.
         self._connections: dict[socket.socket, tuple[bool, float]] = {}
         self._lock = threading.Lock()
         super().__init__((ADDRESS, port), _Handler)
@@ -214,7 +214,7 @@ class _Server(HTTPServer):
             self._forget(request)
 
     def _turned_out(self) -> bool:
-        """Whether a connection that is not being answered made room; `_lock` is held."""
+        """True if a connection that is not being answered made room; `_lock` is held."""
         waiting = [
             (until, it) for it, (answered, until) in self._connections.items() if not answered
         ]
@@ -255,7 +255,7 @@ class _Server(HTTPServer):
         self.shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """What goes wrong with one connection is no matter of the terminal."""
+        """Errors of one connection are no matter of the terminal."""
 
     def server_close(self) -> None:
         """Close the port and all connections."""

@@ -1,4 +1,4 @@
-"""What the pages share: the document, its style, its tables and key figures."""
+"""Shared parts of pages: the document, its style, its tables and key figures."""
 
 from __future__ import annotations
 
@@ -105,12 +105,12 @@ class Section(NamedTuple):
 
     #: Its anchor, and its name among the links.
     key: str
-    #: What was found.
+    #: Finding.
     heading: str
     body: str
     #: The dim line below the heading: what is drawn.
     note: str = ""
-    #: How much of the page's width it takes where there is room: "s7", "s5", or all.
+    #: Width in the page where there is room: "s7", "s5", or all.
     width: str = ""
 
 
@@ -184,7 +184,7 @@ def warnings(messages: Sequence[str]) -> str:
 
 
 def checks(found: Sequence[tuple[str, str, str]]) -> str:
-    """What was looked at: kind ("" passed, "w" a warning, "i" to know), name, what is so."""
+    """Checks: kind ("" passed, "w" a warning, "i" to know), name, finding."""
     items = "".join(
         f"<li{f' class={kind!r}' if kind else ''}><b>{escape(name)}:</b> {escape(said)}</li>"
         for kind, name, said in found

@@ -82,7 +82,7 @@ def refuse_pace(source: str, name: str) -> None:
 
 
 def table(path: Path) -> Any:
-    """What a package reads in a file with an ending of its own; None if no package knows it."""
+    """Table of a file with an ending that a package reads; None if no package knows it."""
     entry = found("formats").get(path.suffix.removeprefix("."))
     if entry is None:
         return None

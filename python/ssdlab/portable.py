@@ -27,7 +27,7 @@ def _module(name: str) -> ModuleType | None:
         return None
 
 
-#: Whether this build has the live device, for which Linux is needed.
+#: True if this build has the live device, for which Linux is needed.
 HAS_LIVE_DEVICE = hasattr(_core, "LiveDevice")
 
 _fcntl = _module("fcntl")

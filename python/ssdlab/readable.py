@@ -159,7 +159,7 @@ def percentile(key: str) -> str:
 
 
 def same(a: float, b: float) -> bool:
-    """Whether two values are called the same."""
+    """True if two values are called the same."""
     return abs(a - b) <= SAME * max(abs(a), abs(b))
 
 
@@ -170,7 +170,7 @@ def value(number: Any, unit: str) -> str:
     return FORMS.get(unit, count if isinstance(number, int) else grouped)(number)
 
 
-#: How a number of each unit is written.
+#: Form of a number of each unit.
 FORMS = {
     "us": time,
     "s": lambda seconds: time(1e6 * seconds),

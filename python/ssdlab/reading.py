@@ -38,7 +38,7 @@ MOST_BYTES = 1 << 31
 
 
 class Broken(ValueError):
-    """What is wrong with a figure, without the name of its file."""
+    """A wrong figure, without the name of its file."""
 
 
 def opened(path: str | os.PathLike[str]) -> IO[bytes]:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 #: The schema of results that this version writes and reads.
 SCHEMA = _core.SCHEMA
-#: What `ssdlab run --out` calls its results.
+#: Name of the results of `ssdlab run --out`.
 FILE = "results.json"
 #: The parts of a latency in the order in which a request meets them: what people read, by key.
 PARTS = {row["key"]: row["label"] for row in _core.latency_parts()}
-#: What the last part is called of a device that has no flash.
+#: Name of the last part of a device that has no flash.
 HEADS, MEDIUM = "in the mechanics", "in the medium"
 #: The kinds of request in the order in which they are shown.
 KINDS = (*_core.request_kinds(), "all")
@@ -135,7 +135,7 @@ class Kind(Part):
 
 
 class Host(Part):
-    """What the host saw, by kind of request; `all` is every kind together."""
+    """Requests of the host, by kind; `all` is every kind together."""
 
     __slots__ = ()
     read: Kind
@@ -207,7 +207,7 @@ class Wear(Part):
 
 
 class Elapsed(Part):
-    """What the run took on this machine, in seconds and per second: not of the simulated time."""
+    """Time of the run on this machine, in seconds and per second: not of the simulated time."""
 
     __slots__ = ()
     wall_seconds: float
@@ -410,7 +410,7 @@ def _wrapped(value: Any, part: type[Part]) -> Any:
 
 
 def part_labels(results: Sequence[Results]) -> dict[str, str]:
-    """What the parts of a latency are called, of devices that may have no flash."""
+    """Names of the parts of a latency, of devices that may have no flash."""
     cells = {
         PARTS["cell"] if it.get("flash") else HEADS if it.get("disk") else MEDIUM for it in results
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-#: What of an experiment is no setting.
+#: Parts of an experiment that are no settings.
 NONE = ("title", "version")
 
 

@@ -1,4 +1,4 @@
-"""What a user names to be run: a preset or a file, as layers."""
+"""Presets and files that a user names to be run, as layers."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from ssdlab.asking import words
 from ssdlab.numbers import decimal_size, size
 from ssdlab.sizing.load import Load
 
-#: What is assumed where nothing is said.
+#: Assumptions where nothing is said.
 READ_SHARE, BLOCK, DEPTH = 0.7, 4096, 32
 
 
@@ -19,13 +19,13 @@ class Asked:
 
     load: Load
     is_paced: bool
-    """Whether requests come at times of their own; otherwise as fast as they are answered."""
+    """True if requests come at times of their own; otherwise as fast as they are answered."""
     read: Sequence[str]
-    """What was read, a sentence each."""
+    """Sentences on the data read."""
     assumed: Sequence[str]
-    """What was assumed, a sentence each."""
+    """Sentences on the assumptions."""
     surer: Sequence[str]
-    """What would make the answer surer."""
+    """Data that would make the answer surer."""
     read_share: float | None = None
     """The share of reads, where it is known."""
 

@@ -1,4 +1,4 @@
-"""What `ssdlab ask` prints: what it assumed, a row for each drive, and the answer."""
+"""Output of `ssdlab ask`: its assumptions, a row for each drive, and the answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEAD += f"{'dollars':>9}  lacks"
 
 
 def head(question: Question) -> str:
-    """What was read and assumed, and the head of the table."""
+    """Data and assumptions, and the head of the table."""
     lines = [*question.asked.read]
     lines += _several("Assumed", question.asked.assumed)
     capacity = f", {float(question.needs['gb']):,.0f} GB" if "gb" in question.needs else ""
@@ -95,7 +95,7 @@ def _time(us: float | None) -> str:
 
 
 def _lasts(offer: Offer) -> str:
-    """How long it lasts; of a rating, with an r."""
+    """Lifetime; of a rating, with an r."""
     if offer.trial is None:
         return ""
     years, is_rated = offer.life

@@ -1,4 +1,4 @@
-"""What a drive has done and how long it lasts, by its own file: smartctl -j, nvme smart-log."""
+"""Use and remaining life of a drive, by its own file: smartctl -j, nvme smart-log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ APART = 1.5
 
 @dataclass(frozen=True)
 class Health:
-    """What the file of a drive says, with what was stated or assumed beside it."""
+    """Content of the file of a drive, with stated or assumed values beside it."""
 
     name: str
     wear: smart.Wear

@@ -18,7 +18,7 @@ SECTOR, PAGE = 512, 4096
 
 @dataclass(frozen=True)
 class Sample:
-    """What a report says of a device."""
+    """Sample of a report on a device."""
 
     reads: float
     writes: float
@@ -32,12 +32,12 @@ class Sample:
 
 
 def is_text(head: str) -> bool:
-    """Whether a file begins as a report of `iostat -x`."""
+    """True if a file begins as a report of `iostat -x`."""
     return re.search(r"^\s*Device:?\s.*\br/s\b", head, re.MULTILINE) is not None
 
 
 def is_json(found: Any) -> bool:
-    """Whether JSON is that of `iostat -x -o JSON`."""
+    """True if JSON is that of `iostat -x -o JSON`."""
     return isinstance(found, Mapping) and "sysstat" in found
 
 

@@ -1,4 +1,4 @@
-"""What a person has, told apart: a trace, results or a job of fio, iostat, SMART, or words."""
+"""Kinds of input: a trace, results or a job of fio, iostat, SMART, or words."""
 
 from __future__ import annotations
 

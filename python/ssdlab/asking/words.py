@@ -14,7 +14,7 @@ from ssdlab._core import InputError
 from ssdlab.costing.need import is_latency
 from ssdlab.device.units import TIME
 
-#: How a load may be said, for messages.
+#: Forms of a load, for messages.
 AS_LOAD = '"70/30 8K random, 20 K IOPS" or "4K writes, sequential, QD 16, over 200 GB"'
 AS_NEED = '"4TB,5y,p99=2ms" or "read.p99.9=1ms"'
 
@@ -26,7 +26,7 @@ _FILL = re.compile(r"(?:[\s,;+]|\b(?:and|at|with|of|in|about|the|a|blocks?|load|
 
 @dataclass
 class Said:
-    """What the pieces of a text say, each once."""
+    """Values of the pieces of a text, each once."""
 
     source: str
     found: dict[str, float | str] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Said:
         self.found[name], self.by[name] = value, piece.strip()
 
 
-#: What a piece does with its match.
+#: Handler of a piece with its match.
 Taken = Callable[[Said, "re.Match[str]"], None]
 
 

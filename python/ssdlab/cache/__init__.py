@@ -43,7 +43,7 @@ def folder() -> Path | None:
 
 
 def entries() -> list[dict[str, Any]]:
-    """What is kept, the state that was used last first."""
+    """Kept entries, the last used first."""
     import json
 
     place = folder()

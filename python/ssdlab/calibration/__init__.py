@@ -21,16 +21,16 @@ from ssdlab.running import Part
 
 __all__ = ["Calibration", "calibrate"]
 
-#: What `fit` takes for the keys of a drive of today, instead of keys with bounds.
+#: Value of `fit` for the keys of a current drive, instead of keys with bounds.
 MODEL = "model"
 SOURCES = ("device", "fio", "trace")
 REMOTE = ("nbd://", "nbd+unix://")
-#: What compressed files begin with (gzip, bzip2, xz, zstd), and JSON.
+#: Magic bytes of compressed files (gzip, bzip2, xz, zstd), and JSON.
 COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 
 
 class Calibration(Record):
-    """What a calibration found: `c.patterns.rand_read.a_us`, `c.notes`, `c.points`, ..."""
+    """Result of a calibration: `c.patterns.rand_read.a_us`, `c.notes`, `c.points`, ..."""
 
     __slots__ = ()
 
@@ -228,7 +228,7 @@ def _model(
 
 
 def _is_text(head: bytes) -> bool:
-    """Whether bytes may begin a text: of any data, one file in 256 begins with a given one."""
+    """True if bytes may begin a text: of any data, one file in 256 begins with a given one."""
     return not any(byte < 32 and byte not in b"\t\n\r" for byte in head)
 
 

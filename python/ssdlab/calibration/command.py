@@ -237,7 +237,7 @@ def _fit_of_recipe(
     quiet: bool,
     options: dict[str, Any],
 ) -> None:
-    """What the scripts of a recipe measured."""
+    """Measurements of the scripts of a recipe."""
     words = options["fit"]
     if len(words) > 1:
         raise click.UsageError(f"--fit {words[0]} stands alone; give no other --fit")

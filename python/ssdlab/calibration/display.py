@@ -98,7 +98,7 @@ def _figure(name: str, value: float) -> str:
 
 
 def _recipe(found: Mapping[str, Any]) -> RenderableType:
-    """What the scripts of a recipe measured, with intervals, and the keys that follow."""
+    """Measurements of the scripts of a recipe, with intervals, and the keys that follow."""
     grid = _columns("", "from", "to")
     grid.add_column("", style="dim")
     for name, it in found["recipe"]["found"].items():

@@ -41,7 +41,7 @@ def times(found: Mapping[str, Any], name: str) -> Figure:
 
 
 def errors(found: Mapping[str, Any], name: str) -> Figure:
-    """How far the line of a pattern lies from what was measured, by size."""
+    """Distance of the line of a pattern from the measurements, by size."""
     pattern = found["patterns"][name]
     sizes = [row["bytes"] / KIB for row in pattern["sizes"]]
     values = [row["error_percent"] for row in pattern["sizes"]]

@@ -95,7 +95,7 @@ def _parsed(name: str, text: bytes) -> Any:
 
 
 def _options(name: str, job: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
-    """What a job was asked to do."""
+    """Options of a job."""
     common, own = result.get("global options", {}), job.get("job options")
     if not isinstance(own, dict) or not isinstance(common, dict):
         raise InputError(

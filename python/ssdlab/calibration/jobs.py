@@ -24,7 +24,7 @@ READS = {"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0}
 MIXED = ("rw", "readwrite", "randrw")
 #: Requests of a simulated job: for each one outstanding, and within bounds.
 EACH, FEWEST, MOST = 60, 6000, 60_000
-#: The same of jobs that write at random: fewer would only see the pages that are erased already.
+#: Fewest writes of jobs at random: fewer would only see the pages that are erased already.
 FEWEST_WRITES = 24_000
 #: Requests of a kind that a percentile needs behind it.
 BEHIND = 5
@@ -67,7 +67,7 @@ class Job:
 
     @property
     def writes_at_random(self) -> bool:
-        """Whether it leaves superseded pages all over the drive."""
+        """True if it leaves superseded pages all over the drive."""
         return bool(self.workload["random_share"] and self.workload["read_share"] < 1)
 
 
@@ -111,7 +111,7 @@ def _job(name: str, job: Mapping[str, Any], options: Mapping[str, Any]) -> Job:
 
 
 def _figures(stats: Mapping[str, Any]) -> dict[str, float]:
-    """What fio says of a direction: requests a second, and times in us."""
+    """Figures of fio for a direction: requests a second, and times in us."""
     count = int(stats.get("total_ios") or 0)
     if count < 1:
         return {}
@@ -127,14 +127,14 @@ def _figures(stats: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _told(count: int, percent: str) -> bool:
-    """Whether enough requests lie beyond a percentile."""
+    """True if enough requests lie beyond a percentile."""
     return count * (1 - float(percent) / 100) >= BEHIND
 
 
 def simulated(
     stack: Sequence[Layer], job: Job, seed: int, fewest: int = FEWEST
 ) -> dict[tuple[str, str], float]:
-    """The same figures of the job on a simulated device, with `fewest` requests or more."""
+    """Figures of the job on a simulated device, with `fewest` requests or more."""
     outstanding = job.workload["outstanding"] * job.workload["threads"]
     fewest = max(fewest, FEWEST_WRITES) if job.writes_at_random else fewest
     requests = min(max(fewest, EACH * outstanding), MOST)

@@ -49,7 +49,7 @@ STATISTICS: dict[str, Callable[[Sequence[float]], float]] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured."""
+    """Plan of a measurement."""
 
     block_bytes: Sequence[int] = tuple(512 << power for power in range(12))
     outstanding: Sequence[int] = (1, 2, 4)
@@ -279,7 +279,7 @@ class Loop:
 
 
 def overhead_us(block: int) -> float:
-    """What the loop takes for a request that no device serves: the median of reads of /dev/zero."""
+    """Time of the loop for a request that no device serves: the median of reads of /dev/zero."""
     buffers, times = [mmap.mmap(-1, block)], []
     descriptor = os.open("/dev/zero", os.O_RDONLY)
     try:

@@ -52,7 +52,7 @@ class Key:
     start: str = ""
     words: Sequence[Mapping[str, str]] = ()
     whole: bool = False
-    #: Whether few values of it differ, as of a buffer in stripes.
+    #: True if few values of it differ, as of a buffer in stripes.
     coarse: bool = False
 
     def scaled(self, factor: float) -> str:
@@ -66,7 +66,7 @@ class Key:
 
 
 def keys_of(device: Mapping[str, Any], spare: float) -> list[Key]:
-    """What is searched of a resolved device, with its spare space / exported capacity."""
+    """Searched keys of a resolved device, with its spare space / exported capacity."""
     link, timing = device["host_link"], device["timing"]
     # Words come first: a number that makes up for a wrong word is hard to find again.
     latency = device["suspend"].get("program", "none")
@@ -308,7 +308,7 @@ def _found(
 def _is_told(
     search: Search, key: Key, values: Values, now: Sequence[Mapping[tuple[str, str], float]]
 ) -> bool:
-    """Whether another value of a key changes any figure of any job."""
+    """True if another value of a key changes any figure of any job."""
     if key.words:
         others = [dict(values) | dict(word) for word in key.words]
     else:

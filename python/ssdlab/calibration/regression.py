@@ -82,7 +82,7 @@ def p_value(r2: float, degrees_of_freedom: int) -> float | None:
 
 
 def errors_percent(measured: Sequence[float], fitted: Sequence[float]) -> list[float]:
-    """How far each fitted value lies above the measured one."""
+    """Distance of each fitted value from the measured one, %."""
     return [100 * (f / m - 1) for m, f in zip(measured, fitted, strict=True)]
 
 
@@ -100,7 +100,7 @@ def interpolated(x: Sequence[float], y: Sequence[float], at: float) -> float:
 
 
 def left_out(x: Sequence[float], y: Sequence[float]) -> list[float]:
-    """What the other points say of each one: the test of a curve that goes through all of them."""
+    """Leave-one-out values of each point: the test of a curve that goes through all of them."""
     guesses = []
     for i, at in enumerate(x):
         guess = interpolated([*x[:i], *x[i + 1 :]], [*y[:i], *y[i + 1 :]], at)

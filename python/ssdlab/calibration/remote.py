@@ -22,7 +22,7 @@ from ssdlab.calibration import fio, known
 from ssdlab.calibration.measure import Plan
 from ssdlab.calibration.points import Measured, Point, Steps, size_text
 
-#: What a measurement may take beyond its own time: to start fio, to connect, the last request.
+#: Time of a measurement beyond its own: to start fio, to connect, the last request.
 PATIENCE_SECONDS = 60
 #: Turns of the target and of our own device, for each point.
 TURNS = 5
@@ -109,7 +109,7 @@ def _less_the_way(tool: str, uri: str, ours: str, cell: Cell, plan: Plan) -> tup
 
 
 def _points(tool: str, uri: str, cell: Cell, plan: Plan, seconds: float) -> list[Point]:
-    """What fio finds for a cell."""
+    """Points of a cell, measured by fio."""
     words = {pattern: word for word, (_, pattern) in fio.PATTERNS.items()}
     job = {
         "name": f"{words[cell.pattern]}-{cell.bytes}-{cell.outstanding}",

@@ -67,7 +67,7 @@ def refuse_to_write(path: Path) -> None:
 
 
 def _uses(path: Path) -> list[str]:
-    """What the system does with the target."""
+    """Uses of the target by the system."""
     real = os.path.realpath(path)
     status = os.stat(real)
     found = []

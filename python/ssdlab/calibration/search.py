@@ -291,7 +291,7 @@ def fit(
 def _notes(
     parameters: Sequence[Parameter], chosen: Mapping[str, str], sensitivity: list[list[float]]
 ) -> list[str]:
-    """What the values are worth."""
+    """Worth of the values."""
     notes = []
     numbers = [p for p in parameters if not p.words]
     told = []

@@ -25,13 +25,13 @@ TODAY, GENERIC, OLD, DISKS, LAWS, PACKAGES = (
 )
 GROUPS = (TODAY, GENERIC, OLD, DISKS, LAWS, PACKAGES)
 
-#: What a preset was compared with.
+#: Evidence for a preset.
 MEASURED, SHEET, PAPER, NONE = "measured", "sheet only", "paper", "-"
 
 
 @dataclass(frozen=True)
 class Rated:
-    """What a drive is sold with: each figure assumed unless its comment names a source."""
+    """Rating of a drive: each figure assumed unless its comment names a source."""
 
     dollars: float
     """Street price of one drive; assumed, and out of date sooner or later."""
@@ -49,7 +49,7 @@ class Device:
     group: str
     interface: str
     checked: str
-    """What its figures were compared with: measurements, a sheet only, a paper, or nothing."""
+    """Evidence for its figures: measurements, a sheet only, a paper, or none."""
     rated: Rated | None = None
     """Only for drives that can be bought."""
 

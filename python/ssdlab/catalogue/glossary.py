@@ -27,7 +27,7 @@ class Term(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """What is known of it beside its meaning, a line for each."""
+        """Facts beside its meaning, a line for each."""
         said = {
             "Unit": self.unit,
             "Keys": ", ".join(self.keys),

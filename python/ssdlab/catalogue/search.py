@@ -10,7 +10,7 @@ from ssdlab import _core, catalogue
 from ssdlab._core import InputError
 from ssdlab.catalogue import glossary
 
-#: How a name of each category is used.
+#: Use of a name of each category.
 USES: Mapping[str, str] = {
     "devices": "ssdlab run --device {}",
     "cleaners": "ssdlab run --set cleaning.policy={}",
@@ -38,11 +38,11 @@ class Synonym(NamedTuple):
     terms: Sequence[str]
     """The ends of the keys that are meant; none where there is no such key."""
     note: str
-    """What else answers it: a command, or why there is no such key."""
+    """Other answers: a command, or why there is no such key."""
 
     @property
     def said(self) -> str:
-        """What it is called here."""
+        """Name here."""
         return f"called {', '.join(self.terms)} here" if self.terms else self.note
 
 

@@ -28,7 +28,7 @@ __all__ = ["Axis", "Band", "Cells", "Figure", "Level", "Reading", "Series", "Spa
 
 
 def __getattr__(name: str) -> Any:
-    """What figures are made of, imported when it is first asked for: a table has no need of it."""
+    """Parts of figures, imported when they are first used: a table has no need of them."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from ssdlab.charts import figure

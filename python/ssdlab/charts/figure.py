@@ -18,26 +18,26 @@ CURVE = 24
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis measures, or the words that stand along it."""
+    """Quantity of an axis, or the words that stand along it."""
 
     label: str = ""
     log: int = 0
     """The base of its logarithm; 0 for a linear axis. One of base 2 is marked at the points."""
     percentile: bool = False
-    """Whether its values are shares, 0 to 1, stretched towards 1: -log10(1 - share)."""
+    """True if its values are shares, 0 to 1, stretched towards 1: -log10(1 - share)."""
     unit: str = ""
-    """What marks and values are, one of `readable.FORMS`; without, a mark is a plain number."""
+    """Unit of marks and values, one of `readable.FORMS`; without, a mark is a plain number."""
     low: float | None = None
     """Where it begins and ends, if not where the data do."""
     high: float | None = None
     zero: bool = True
-    """Whether a linear axis includes 0."""
+    """True if a linear axis includes 0."""
     words: Sequence[str] = ()
     """The places along an axis that has no numbers; from the top on one that is upright."""
     notes: Sequence[str] = ()
-    """What is said at the end of the bar of each word."""
+    """Notes at the end of the bar of each word."""
     below: Sequence[str] = ()
-    """What is said, dim, below each word."""
+    """Notes, dim, below each word."""
     ends: Sequence[tuple[str, str]] = ()
     """Least and greatest value at each word, on an axis that `Threads` cross."""
 
@@ -58,22 +58,22 @@ class Series:
     width: float = 0.0
     """Width of bars over numbers: each covers `x` to `x + width`."""
     strong: bool = False
-    """Whether dots stand out from others."""
+    """True if dots stand out from others."""
     role: str = ""
-    """What its colour means, one of `style.ROLES`, in place of a place in the palette."""
+    """Role of its colour, one of `style.ROLES`, in place of a place in the palette."""
     dash: int | None = None
     """How a line is dashed: 0 for not; by default what tells it from others of its colour."""
     says: Sequence[str] = ()
-    """What each point says when it is pointed at, in place of its numbers."""
+    """Texts of the points, in place of their numbers."""
     labels: Sequence[str] = ()
-    """What is written beside each dot."""
+    """Labels of the dots."""
     ranges: Sequence[tuple[float, float] | None] = ()
     """From where to where each dot reaches: an interval, or the values that it stands for."""
 
 
 @dataclass(frozen=True)
 class Band:
-    """What lies between two lines. None is a gap."""
+    """Area between two lines. None is a gap."""
 
     name: str
     x: Sequence[float]
@@ -101,14 +101,14 @@ class Reading:
 
 @dataclass(frozen=True)
 class Spans:
-    """What occupied the lanes of the upright axis, from when to when."""
+    """Occupants of the lanes of the upright axis, with begin and end."""
 
     name: str
     lanes: Sequence[int]
     starts: Sequence[float]
     ends: Sequence[float]
     notes: Sequence[str] = ()
-    """What each is, where so few are drawn that each can say it."""
+    """Notes on each, where few enough are drawn."""
     colour: int | None = None
     role: str = ""
 
@@ -122,14 +122,14 @@ class Cells:
     """
 
     name: str
-    """What the values are."""
+    """Quantity of the values."""
     rows: Sequence[Sequence[float | None]]
     log: bool = False
-    """Whether shades follow the logarithm."""
+    """True if shades follow the logarithm."""
     caption: str = ""
-    """What a cell stands for."""
+    """Meaning of a cell."""
     unit: str = ""
-    """What the values are, one of `readable.FORMS`; without, they are plain numbers."""
+    """Unit of the values, one of `readable.FORMS`; without, they are plain numbers."""
 
     def ends(self) -> tuple[float, float]:
         """The least and the greatest value."""
@@ -163,13 +163,13 @@ class Figure:
     y: Axis
     series: Sequence[Mark] = field(default_factory=list)
     stacked: bool = False
-    """Whether bars stand on each other instead of side by side."""
+    """True if bars stand on each other instead of side by side."""
     horizontal: bool = False
-    """Whether bars lie: then the words of `x` stand beside the picture and `y` runs below it."""
+    """True if bars lie: then the words of `x` stand beside the picture and `y` runs below it."""
     note: str = ""
     """The dim words below its title."""
     readings: Sequence[Reading] = ()
-    """What a strip says of the whole run."""
+    """Readings of a strip for the whole run."""
 
     def lines(self) -> list[Series]:
         """The series of numbers or words."""
@@ -177,7 +177,7 @@ class Figure:
 
     @property
     def bars(self) -> bool:
-        """Whether the figure compares words instead of following a number."""
+        """True if the figure compares words instead of following a number."""
         return any(isinstance(x, str) for line in self.lines() for x in line.x)
 
     def all_x(self) -> list[Any]:
@@ -215,11 +215,11 @@ class Figure:
         return [*tops.values()]
 
     def count(self) -> int:
-        """How many points, spans, rows or lines there are."""
+        """Number of points, spans, rows or lines."""
         return sum(_size(mark) for mark in self.series if not isinstance(mark, Level))
 
     def empty(self) -> bool:
-        """Whether there is nothing to draw."""
+        """True if there is nothing to draw."""
         return self.count() == 0
 
     def styles(self) -> list[tuple[int, int]]:

@@ -63,7 +63,7 @@ def flow(written: float, moved: float, valid: float | None) -> str:
 
 
 def _class(what: str, x: float, high: float) -> str:
-    """How the words at a place are set: on one line in a thin band, to the right at the end."""
+    """Class of the words at a place: on one line in a thin band, to the right at the end."""
     if x > 80:
         return "last"
     return "thin" if what == "written by the host" and high < THIN else ""

@@ -80,7 +80,7 @@ def frame(drawn: Figure, height: int = HEIGHT) -> str:
 
 
 def first_mark(drawn: Figure) -> str:
-    """How the first series is marked."""
+    """Mark of the first series."""
     return next((line.mark for line in drawn.lines()), "line")
 
 
@@ -200,7 +200,7 @@ def marked(drawn: Figure, x_scale: Scale, y_scale: Scale) -> tuple[list[str], st
 
 
 def _labels(line: Series, x_scale: Scale, y_scale: Scale) -> str:
-    """What is written beside dots, towards the middle of the figure; hidden where it is narrow."""
+    """Labels beside dots, towards the middle of the figure; hidden where it is narrow."""
     found = ""
     placed: list[tuple[float, float]] = []
     for text, x, y in zip(line.labels, line.x, line.y, strict=False):
@@ -287,7 +287,7 @@ def _band(band: Band, x_scale: Scale, y_scale: Scale) -> str:
 
 
 def _told(drawn: Figure, line: Series, x: object, y: float) -> str:
-    """What a point says when it is pointed at."""
+    """Text of a point."""
     at = x if isinstance(x, str) else axis_text(drawn.x, float(str(x)))
     value = readable.value(y, drawn.y.unit) if drawn.y.unit else mark_text(y)
     if line.mark == "dots":
@@ -296,7 +296,7 @@ def _told(drawn: Figure, line: Series, x: object, y: float) -> str:
 
 
 def _curves(drawn: Figure) -> str:
-    """What the cross-hair says of each curve, and where it stands, as JSON."""
+    """Texts of the cross-hair for each curve, and their places, as JSON."""
     x = [float(value) for value in drawn.all_x()]
     end = max(nines(x[-1]), 1.0)
     places = [end * n / READ_AT for n in range(READ_AT + 1)]
@@ -396,7 +396,7 @@ def _shaded(drawn: Figure, cells: Cells, x_scale: Scale, y_scale: Scale) -> list
 
 
 def legend(drawn: Figure) -> str:
-    """What each colour and dash is; none where one unnamed series says it all."""
+    """Meaning of each colour and dash; none where one unnamed series says it all."""
     keys = ""
     for line, (colour, dash) in zip(drawn.lines(), drawn.styles(), strict=True):
         if not line.name:

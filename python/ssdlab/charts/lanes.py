@@ -15,7 +15,7 @@ from ssdlab.charts.style import COLOURS, LANE_REM, SHADES, ZOOMS, ramp
 
 
 def spans(drawn: Figure, key: str) -> str:
-    """What occupied each lane, a path for each span; with its title where the spans have notes."""
+    """Occupants of each lane, a path for each span; with its title where the spans have notes."""
     begin, end = drawn.x.low or 0.0, drawn.x.high or 1.0
     marks = [mark for mark in drawn.series if isinstance(mark, Spans)]
     body, number = "", 0
@@ -125,7 +125,7 @@ def _shade(value: float, low: float, high: float, log: bool) -> int:
 
 
 def shades(cells: Cells) -> str:
-    """What the shades mean."""
+    """Meaning of the shades."""
     low, high = cells.ends()
     key = "".join(f'<i style="background:{ramp(shade)}"></i>' for shade in range(SHADES))
     more = f"; {cells.caption}" if cells.caption else ""

@@ -29,7 +29,7 @@ MAX_PLAIN_LEGEND = 6
 #: Lines whose legend stands beside the picture, from so many on.
 FEWEST_BESIDE = 4
 DOTS_PER_INCH = 110
-#: What a picture says of the program that drew it, from which `forms` knows it again; where.
+#: Mark of the program in a picture, by which `forms` knows it again; where.
 MADE_BY = f"{forms.DRAWN} {_core.version}"
 MAKERS = {"png": "Software", "svg": "Creator", "svgz": "Creator", "pdf": "Creator"}
 
@@ -102,7 +102,7 @@ def _png(drawn: Any) -> bytes:
 
 
 def _draw(whole: Any, axis: Any, figure: Figure, alone: bool = True) -> None:
-    """What is marked, then the axes and the legend; `alone` where nothing else is in its row."""
+    """Marks, then the axes and the legend; `alone` where nothing else is in its row."""
     axis.set_axisbelow(True)
     first = figure.series[0] if figure.series else None
     if isinstance(first, Cells):

@@ -80,7 +80,7 @@ def _reading(it: Reading) -> str:
 
 
 def _lines(figure: Figure) -> str:
-    """What the cross-hair says of each series, as JSON: where it begins, its step, its texts."""
+    """Texts of the cross-hair for each series, as JSON: where it begins, its step, its texts."""
     found = []
     several = len(figure.lines()) > 1
     for line, (colour, _) in zip(figure.lines(), figure.styles(), strict=True):

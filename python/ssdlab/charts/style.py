@@ -11,7 +11,7 @@ COLOURS = 9
 SHADES = 8
 #: Height of a lane.
 LANE_REM = 1.2
-#: How often a drawing of lanes may be as wide as the page.
+#: Widths of a drawing of lanes, in pages.
 ZOOMS = (1, 4, 16, 64)
 
 #: Colour of each role, on light and on dark paper. Parts of a latency by hue: grey is the host,
@@ -270,5 +270,5 @@ b.r-context, th.r-context, h3.r-context, h3 .r-context, .chip.r-context, .say .r
   color: var(--dim) }
 """
 
-#: What a page with figures needs; its own style uses the names of `PAPER`.
+#: Style of a page with figures; its own style uses the names of `PAPER`.
 CHARTS = PALETTE_STYLE + _MARKS + _LANES + _CLASSES + _WORDS

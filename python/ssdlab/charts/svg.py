@@ -98,7 +98,7 @@ def _styled(drawn: Figure) -> list[tuple[Series, int]]:
 
 
 def swatches(named: list[tuple[str, str]]) -> str:
-    """What the colours of bars mean."""
+    """Meaning of the colours of bars."""
     keys = "".join(
         f'<span><i class="swatch {kind}"></i>{escape(name)}</span>' for name, kind in named
     )

@@ -34,19 +34,19 @@ class Offer:
     #: Rated drive writes a day, over five years.
     dwpd: float | None
     command: str | None
-    #: What was done so that the load fits, a sentence each.
+    #: Changes so that the load fits, a sentence each.
     how: Sequence[str] = ()
-    #: Whether twice as many were tried, and did not help.
+    #: True if twice as many were tried, and did not help.
     is_final: bool = False
 
     @property
     def meets(self) -> bool:
-        """Whether it meets all goals."""
+        """True if it meets all goals."""
         return self.trial is not None and not self.why
 
     @property
     def drives(self) -> int:
-        """How many are striped."""
+        """Number of striped drives."""
         return 0 if self.trial is None else self.trial.design.drives
 
     @property
@@ -58,11 +58,11 @@ class Offer:
 
     @property
     def price_of_all(self) -> float:
-        """The same to order by: what has no price comes last."""
+        """Price to order by: offers without one come last."""
         return math.inf if self.dollars is None else self.dollars
 
     def ended(self) -> Offer:
-        """The same, of which more drives do not help."""
+        """The offer, of which more drives do not help."""
         return replace(self, is_final=True)
 
     @property
@@ -115,7 +115,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Terms:
-    """What decides the dollars: years, prices given, and what a kWh costs."""
+    """Terms of the dollars: years, prices given, and the price of a kWh."""
 
     years: float
     prices: Mapping[str, float]
@@ -158,7 +158,7 @@ class Terms:
 
 
 def _watts(trial: Trial, rated: devices.Rated | None) -> float | None:
-    """What one drive draws: by its energy model, else between idle and active by how busy it is."""
+    """Power of one drive: by its energy model, else between idle and active by utilisation."""
     results = trial.found[0]
     if (energy := results.get("energy")) and energy["mean_watts"]:
         return float(energy["mean_watts"]) / trial.design.drives

@@ -1,4 +1,4 @@
-"""What a trace does not show: whether an answer from it holds for the years to come."""
+"""Limits of a trace as evidence: whether an answer from it holds for the years to come."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ONE_KIND = 0.999
 
 
 def facts(load: Load, assignments: Sequence[str]) -> tuple[Record, dict[str, Any]]:
-    """What the trace of a load holds, and the keys by which it is read. Raises `InputError`."""
+    """Content of the trace of a load, and the keys by which it is read. Raises `InputError`."""
     from ssdlab import sources
 
     above = layers.from_options([*assignments])

@@ -16,13 +16,13 @@ class Check(NamedTuple):
     """One check of the conformance suite."""
 
     shows: str
-    """What it shows, in a few words."""
+    """Purpose, in a few words."""
     problem: str | None
     """What is wrong; None if nothing is."""
 
 
 class CheckReport(NamedTuple):
-    """What `check_cleaner` found; `print` it."""
+    """Findings of `check_cleaner`; `print` it."""
 
     policy: str
     """The policy's class."""
@@ -31,7 +31,7 @@ class CheckReport(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong."""
+        """True if nothing is wrong."""
         return all(check.problem is None for check in self.checks)
 
     def __str__(self) -> str:

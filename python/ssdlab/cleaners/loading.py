@@ -18,7 +18,7 @@ SHAPE = "expected module:Class or module:Class(parameter=value, ...), with liter
 
 
 def name_of(policy: Cleaner) -> str:
-    """What a policy handed over as an object is called in an experiment."""
+    """Name in an experiment of a policy given as an object."""
     if isinstance(policy, type):
         raise InputError(
             f"argument cleaner: {policy.__name__} is a class; make one: {policy.__name__}()"
@@ -97,7 +97,7 @@ def _parse(call: str) -> tuple[str, dict[str, Any]]:
 
 
 def _in_one_line(error: Exception) -> str:
-    """What was raised, and the innermost line of the user's own where it was."""
+    """The exception, and the innermost line of the user's own where it was raised."""
     what = traceback.format_exception_only(error)[-1].strip()
     if isinstance(error, SyntaxError):
         return f"{what} ({error.filename}, line {error.lineno})"

@@ -1,4 +1,4 @@
-"""What a cleaning policy in Python is: an object with a method `step`."""
+"""Cleaning policies in Python: objects with a method `step`."""
 
 from __future__ import annotations
 

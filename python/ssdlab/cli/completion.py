@@ -62,7 +62,7 @@ def assignment(_: click.Context, __: click.Parameter, begun: str) -> list[Comple
 
 
 def axis(_: click.Context, __: click.Parameter, begun: str) -> list[CompletionItem]:
-    """The same of KEY=A,B,C, where a key may also be device, workload or trace."""
+    """Completion of KEY=A,B,C, where a key may also be device, workload or trace."""
     return _assignments(begun, True)
 
 

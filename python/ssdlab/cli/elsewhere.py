@@ -90,7 +90,7 @@ OPTIONS: Mapping[str, Sequence[str]] = {
     "--workers": ("--threads",),
 }  # fmt: skip
 
-#: What there is to say of an option whose word is that of several keys, and meant is one.
+#: Keys of options whose word belongs to several keys.
 KEYS: Mapping[str, str] = {
     "duration": "run.until",
     "time": "run.until",
@@ -138,7 +138,7 @@ def option(word: str, asked: click.Command, ctx: click.Context) -> str | None:
 
 
 def _key(terms: Sequence[str], found: Sequence[str]) -> str:
-    """What names one key of those that were found: the first of the terms that ends one, or it."""
+    """Name of one key among several: the first of the terms that ends one, or the key."""
     for term in terms:
         ending = [key for key in found if f".{key}".endswith(f".{term}")]
         if ending:

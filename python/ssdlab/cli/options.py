@@ -1,4 +1,4 @@
-"""What the commands share: help that shows examples, and the options that say what is run."""
+"""Options shared by the commands, and help that shows examples."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def no_cache(command: COMMAND) -> COMMAND:
     return option(command)
 
 
-#: What the option of every command that writes files is called.
+#: Name of the option of every command that writes files.
 FORCE = "force"
 
 
@@ -83,7 +83,7 @@ def _show_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 
 def takes_one_value(param: click.Parameter) -> TypeGuard[click.Option]:
-    """Whether it is an option with a value that may be given once."""
+    """True if it is an option with a value that may be given once."""
     return isinstance(param, click.Option) and not (param.is_flag or param.count or param.multiple)
 
 
@@ -173,7 +173,7 @@ class ExamplesFirst(click.Command):
         return status or outputs.status
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """What the list of commands says of it."""
+        """Line of the list of commands."""
         said = super().get_short_help_str(limit)
         return f"(needs Linux) {said}" if self.is_missing else said
 
@@ -274,7 +274,7 @@ class ExamplesFirstGroup(ExamplesFirst, click.Group):
         return super().resolve_command(ctx, args)
 
 
-#: The same words in every command that prints a table or progress.
+#: Option of every command that prints a table or progress.
 QUIET = click.option("--quiet", is_flag=True, help="No progress bar and no table.")
 #: Of those that look something up: the exit status says whether it is there.
 QUIETLY = click.option(

@@ -22,13 +22,13 @@ TEXTS = {
     "--timeline": "timeline",
     "--workload": "workload",
 }
-#: Those followed by the path of a file or directory.
+#: Options followed by the path of a file or directory.
 PATHS = {"--out": "out", "--requests": "requests", "--trace": "trace"}
-#: Those followed by a whole number.
+#: Options followed by a whole number.
 NUMBERS = {"--seed": "seed"}
-#: Those that may be repeated.
+#: Options that may be repeated.
 REPEATED = {"--set": "assignments"}
-#: Those followed by nothing.
+#: Options followed by nothing.
 FLAGS = {
     "--allow-code": "allow_code",
     "--check": "check",
@@ -38,7 +38,7 @@ FLAGS = {
     "--show": "show",
     "--why": "why",
 }
-#: What is not given. `--format` and `--advice` are click's to read.
+#: Defaults of the other options. `--format` and `--advice` are click's to read.
 ABSENT = {
     "experiment": None,
     **dict.fromkeys([*TEXTS.values(), *PATHS.values(), *NUMBERS.values()]),

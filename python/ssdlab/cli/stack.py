@@ -1,4 +1,4 @@
-"""What the options that say what is run stand for: layers."""
+"""Layers of the options of an experiment."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def default_load(stack: Sequence[layers.Layer]) -> str:
 
 
 def _names_load(assignments: Sequence[str]) -> bool:
-    """Whether single keys name a load of another kind."""
+    """True if single keys name a load of another kind."""
     named = ("workload", "workload.kind", "workload.path")
     return any(key in named for key in layers.keys_of(assignments))
 

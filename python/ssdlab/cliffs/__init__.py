@@ -22,7 +22,7 @@ from ssdlab.running import Experiment, Part, run
 BLOCK, DEPTH = 128 * 1024, 32
 #: Rates that differ by less are the same.
 SAME = 0.02
-#: What each state of the cache means for the writes of the host.
+#: Meaning of each state of the cache for the writes of the host.
 WHY = {
     "fast": "into the SLC cache",
     "direct": "the cache is full",
@@ -47,7 +47,7 @@ class Phase:
 
     @property
     def why(self) -> str:
-        """What the state means."""
+        """Meaning of the state."""
         return WHY[self.state]
 
     def to_dict(self) -> dict[str, Any]:
@@ -244,7 +244,7 @@ def _phases(copied: Results, slc: Mapping[str, Any], scale: int) -> list[Phase]:
 
 
 def _recovered(paused: Results) -> float:
-    """What the cache held less after the pause than before it, in bytes of the part simulated."""
+    """Bytes that the cache lost in the pause, of the part simulated."""
     phases = paused.to_dict().get("slc_cache", {}).get("phases", [])
     rests = [at for at, it in enumerate(phases) if it["state"] == "idle" and at > 0]
     if not rests:

@@ -93,7 +93,7 @@ class Comparison:
     repeat: int
     changed: dict[str, tuple[Any, Any]]
     rows: Sequence[Row]
-    #: What the warnings of A and of B say, each once.
+    #: Warnings of A and of B, each once.
     warnings: dict[str, list[str]] = field(default_factory=dict)
     #: The first results of A and of B.
     results: Sequence[Results] = field(default=(), repr=False, compare=False)
@@ -147,7 +147,7 @@ class Comparison:
 
 
 def _is_of_class(name: str) -> bool:
-    """Whether it is one of the main metrics of a class of requests."""
+    """True if it is one of the main metrics of a class of requests."""
     parts = name.split(".")
     ends = {f"host.{'.'.join(parts[n:])}" for n in range(2, len(parts))}
     return parts[0] == "classes" and bool(ends & _shown())

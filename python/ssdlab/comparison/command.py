@@ -169,13 +169,13 @@ def compare(
 
 
 def _is_whole(named: str) -> bool:
-    """Whether a side says a device and its workload by itself, or by the options beside it."""
+    """True if a side says a device and its workload by itself, or by the options beside it."""
     is_file = os.path.exists(named) or sources.is_experiment(named)
     return is_file or _core.preset_layer("device", named) is not None
 
 
 def _default_load(sides: Sequence[Side]) -> str:
-    """What to say where both sides have run the default load, as neither names one."""
+    """Note where both sides have run the default load, as neither names one."""
     if not all(isinstance(side, Experiment) for side in sides):
         return ""
     return stack.default_load([it for side in sides for it in getattr(side, "layers", ())])
@@ -184,7 +184,7 @@ def _default_load(sides: Sequence[Side]) -> str:
 def _default_load_over(
     a: str, b: str, below: Sequence[Layer], assignments: Sequence[str], axes: Sequence[space.Axis]
 ) -> str:
-    """The same where conditions vary."""
+    """Note where conditions vary."""
     if any(space.is_of_load(axis.name) for axis in axes):
         return ""
     stacks = grid.sides(a, b, below, layers.from_options(assignments))
@@ -202,7 +202,7 @@ def _side(
     seed: int | None,
     allow_code: bool,
 ) -> Side:
-    """What an argument names: a device preset, an experiment, or results."""
+    """Side of an argument: a device preset, an experiment, or results."""
     if measured.is_fio(named):
         return named
     is_preset = _core.preset_layer("device", named) is not None

@@ -78,7 +78,7 @@ def grid_table(found: Grid, file: IO[str]) -> str:
 
 
 def _of(found: Grid, objective: Objective) -> RenderableType:
-    """What B does to one figure under each condition, and over all."""
+    """Effect of B on one figure under each condition, and over all."""
     what = "higher is better" if objective.maximize else "lower is better"
     title = Text(spoken(objective.column), style="bold").append(f"  {what}", style="dim not bold")
     table = Columns(["", "A", "B", "B - A", "B is"], keys=1)

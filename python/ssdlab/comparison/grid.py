@@ -27,7 +27,7 @@ from ssdlab.sweeps.run import probed_goals
 from ssdlab.sweeps.space import Axis, text_of
 from ssdlab.sweeps.table import Goals, Objective
 
-#: What is compared where nothing is named, as far as it is there.
+#: Default figures of a comparison, as far as they are there.
 FIGURES = ("host.all.percentiles_us.99", "flash.write_amplification_bytes")
 REPEATS = 5
 BETTER, WORSE, UNKNOWN = "better", "worse", "cannot tell"
@@ -57,7 +57,7 @@ class Cell:
 
     @property
     def verdict(self) -> str:
-        """Whether B is better than A, worse, or neither can be told."""
+        """Verdict: B is better than A, worse, or neither can be told."""
         return _verdict(self.difference_percent, self.margin_percent, self.objective.maximize)
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class Overall:
 
     @property
     def verdict(self) -> str:
-        """Whether B is better over all conditions."""
+        """True if B is better over all conditions."""
         return _verdict(self.difference_percent, self.margin_percent, self.objective.maximize)
 
 
@@ -175,7 +175,7 @@ def sides(
     if is_change and (a == AS_IS or _is_experiment(a)):
         both = [*own_a, *below]
         return [(both, list(shared)), ([*both, *shared, *own_b], peers_b)]
-    # What --set says is of both sides, and a side says no key that it has: that has two values.
+    # --set applies to both sides; a side with that key would give it two values.
     return [
         ([*own, *below], [*shared, *peers]) for own, peers in ((own_a, peers_a), (own_b, peers_b))
     ]

@@ -26,7 +26,7 @@ _ASKED = (
     "fdatasync"
 )
 ASKED = frozenset(_ASKED.split())
-#: Those that change what is asked, and are not simulated.
+#: Options that change the requests, and are not simulated.
 CHANGING = (
     "ramp_time",
     "zonemode",
@@ -39,7 +39,7 @@ CHANGING = (
 
 @dataclass(frozen=True)
 class Measured:
-    """What fio measured: figures by the names that results have, and the jobs as text."""
+    """Measurements of fio: figures by the names that results have, and the jobs as text."""
 
     path: str
     version: str

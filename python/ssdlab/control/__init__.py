@@ -14,7 +14,7 @@ from ssdlab._core import InputError
 
 __all__ = ["order", "patiently"]
 
-#: How an answer ends that may be another one soon.
+#: End of an answer that may change soon.
 LATER = "ask again when it rests"
 LOOK_SECONDS = 0.2
 
@@ -53,7 +53,7 @@ def _ask(path: str, line: str) -> str:
         with socket.socket(socket.AF_UNIX) as link:
             link.connect(path)
             with contextlib.suppress(BrokenPipeError):
-                # Who is turned away may have been told why before he has said anything.
+                # A refused client may have been told the reason before it has said anything.
                 link.sendall(line.encode() + b"\n")
             with link.makefile() as answers:
                 text = answers.readline()

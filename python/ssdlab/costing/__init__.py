@@ -71,7 +71,7 @@ class Bill:
 
     @property
     def lasts_unknown(self) -> bool:
-        """Whether drives are replaced, and it is not known how often."""
+        """True if drives are replaced, and it is not known how often."""
         asked = self.design.lifetime is not None and self.written_tb_per_day > 0
         if not asked or self.years is None or self.lifetime_years is not None:
             return False
@@ -245,7 +245,7 @@ def _lifetime(design: Design, drives: int, written: float) -> float | None:
 
 
 def _least_years(design: Design, drives: int, written: float) -> float | None:
-    """The same where only a bound is known."""
+    """Least years where only a bound is known."""
     if design.lifetime is None or design.lifetime.at_least_bytes is None or written <= 0:
         return None
     per_drive = written * 1e9 / drives

@@ -16,14 +16,14 @@ from ssdlab.costing.prices import KEYS, Prices, from_options
 from ssdlab.results import FILE, Results
 from ssdlab.sweeps.result import Sweep
 
-#: What the .jsonl file of a sweep and the tables beside it are called.
+#: Names of the .jsonl file of a sweep and of the tables beside it.
 OF_SWEEPS = (".jsonl", ".parquet", ".csv")
 Source = Results | Sweep | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What each design costs, in the order given."""
+    """Costs of each design, in the order given."""
 
     need: Need
     bills: Sequence[Bill]
@@ -93,7 +93,7 @@ def calculate(
     against: str | None,
     memory_dollars_per_gib: float | None,
 ) -> Costs:
-    """The same of values that are read; the errors name the options of the command."""
+    """Costs of parsed values; the errors name the options of the command."""
     dollars = memory_dollars_per_gib
     if dollars is not None and not 0 < dollars < float("inf"):
         raise InputError(f"--five-minute {dollars:g}: a price of memory is above 0")

@@ -57,7 +57,7 @@ def dollars(amount: float) -> str:
 
 
 def _warnings(bills: Sequence[Bill]) -> list[str]:
-    """What the results themselves warn of, each once."""
+    """Warnings of the results, each once."""
     names = dict.fromkeys(name for it in bills for name in it.design.warnings)
     said = []
     for name in names:

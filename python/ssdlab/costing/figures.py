@@ -14,7 +14,7 @@ MOST_BARS = 20
 
 
 def all_of(bills: Sequence[Bill], best: Sequence[bool], against: str) -> list[Figure]:
-    """Those that there is something to see in."""
+    """Figures with something to see in them."""
     drawn = [paid(bills)]
     if len(bills) > 1:
         drawn.append(pareto(bills, best, against))
@@ -22,7 +22,7 @@ def all_of(bills: Sequence[Bill], best: Sequence[bool], against: str) -> list[Fi
 
 
 def paid(bills: Sequence[Bill]) -> Figure:
-    """What each design costs, in its parts; the cheapest first."""
+    """Costs of each design, in parts; the cheapest first."""
     order = sorted(bills, key=lambda it: it.dollars)[:MOST_BARS]
     words = [f"{it.design.name} x {it.drives}" for it in order]
     first = [it.devices_dollars / it.times_bought for it in order]

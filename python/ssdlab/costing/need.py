@@ -24,7 +24,7 @@ _LATENCY = re.compile(r"(?:(read|write)\.)?(mean|max|p[0-9.]+)")
 
 @dataclass(frozen=True)
 class Need:
-    """What is needed: amounts by their names, and latencies in us by theirs, such as read.p99."""
+    """Needs: amounts by their names, and latencies in us by theirs, such as read.p99."""
 
     amounts: dict[str, float]
     latencies_us: dict[str, float]
@@ -62,7 +62,7 @@ def parse(texts: tuple[str, ...]) -> Need:
 
 
 def is_latency(name: str) -> bool:
-    """Whether results have a latency of that name."""
+    """True if results have a latency of that name."""
     found = _LATENCY.fullmatch(name)
     return found is not None and found[2] in LATENCIES
 

@@ -25,7 +25,7 @@ class Prices:
 
     @classmethod
     def of(cls, experiment: Mapping[str, Any]) -> Prices:
-        """Those that an experiment gives."""
+        """Prices of an experiment."""
         return cls(**(experiment.get("cost") or {}))
 
     def below(self, others: Prices) -> Prices:
@@ -37,7 +37,7 @@ class Prices:
         return Prices(**{**kept, **given})
 
     def given(self) -> dict[str, float]:
-        """Those that are given."""
+        """Given prices."""
         every = dataclasses.asdict(self)
         return {key: value for key, value in every.items() if value is not None}
 

@@ -239,7 +239,7 @@ def _damage(
     quiet: bool,
     progress: run.Progress,
 ) -> int:
-    """What the application makes of data that are lost; the exit status is 1 for silence."""
+    """Outcome of an application on lost data; the exit status is 1 for silence."""
     from ssdlab.crashes import damage, display
 
     found = damage.damage(case, share, search, work, progress)

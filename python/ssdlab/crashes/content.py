@@ -24,7 +24,7 @@ EMPTY = bytes(BLOCK)
 
 
 class Promise(NamedTuple):
-    """What a drive promises of what it answers."""
+    """Durability promised by a drive."""
 
     volatile: bool
     """Answered writes may be lost until they are flushed."""
@@ -33,7 +33,7 @@ class Promise(NamedTuple):
 
 
 def promise_of(device: dict[str, Any]) -> Promise:
-    """What the drive of a resolved `[device]` section promises."""
+    """Durability promised by the drive of a resolved `[device]` section."""
     if device["kind"] == "array":
         return promise_of(device["member"])
     if device["kind"] != "ssd":

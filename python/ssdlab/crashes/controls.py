@@ -71,7 +71,7 @@ class Outcome:
 
     @property
     def as_expected(self) -> bool:
-        """Whether all was found that must be, and nothing that must not."""
+        """True if all was found that must be, and nothing that must not."""
         if self.findings is None:
             return True
         counts = self.findings.counts

@@ -37,7 +37,7 @@ from ssdlab.crashes.record import (
 )
 from ssdlab.crashes.run import Progress, Search, demand
 
-#: What can become of a drive, in the order of the table.
+#: Outcomes of a drive, in the order of the table.
 OUTCOMES = {
     "untouched": "no page that was read is lost",
     "repaired": "reads failed, and all data are right",
@@ -75,7 +75,7 @@ class Drive:
 
 @dataclass
 class Damage:
-    """What became of an application on all drives."""
+    """Outcomes of an application on all drives."""
 
     recorded: Recorded
     share: float
@@ -90,7 +90,7 @@ class Damage:
 
     @property
     def is_silent(self) -> bool:
-        """Whether wrong data were taken for right ones."""
+        """True if wrong data were taken for right ones."""
         return bool(self.counts["silent"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def damage(case: Case, share: float, search: Search, work: Path, progress: Progr
 
 
 def _whole(recorded: Recorded, image: Path) -> None:
-    """What the drive holds when the application has ended and nothing is open."""
+    """Content of the drive when the application has ended and nothing is open."""
     content = Content(recorded.recording, recorded.directory / INITIAL, recorded.promise)
     content.advance(len(recorded.recording.events))
     content.write(image, content.above(content.open.values()))
@@ -194,7 +194,7 @@ def _age(live: Any, share: float) -> tuple[float, float]:
 
 
 def _use(case: Case, work: Path, served: Path, uri: str) -> tuple[str, str]:
-    """What the application did, and what it said last."""
+    """Outcome of the application, and its last line."""
     try:
         with Stage(case, case.run, work, served, uri) as stage:
             try:

@@ -47,7 +47,7 @@ def findings_text(found: Findings, file: IO[str]) -> str:
 
 
 def damage_text(found: Damage, file: IO[str]) -> str:
-    """What an application made of lost data, as text for `file`."""
+    """Outcome of an application on lost data, as text for `file`."""
     from ssdlab.crashes.damage import OUTCOMES
 
     console, _ = console_for(file)
@@ -75,7 +75,7 @@ def damage_text(found: Damage, file: IO[str]) -> str:
 
 
 def _again(found: Findings) -> str:
-    """How to go on with failures; not wrapped, for a command is copied from it."""
+    """Commands for failures; not wrapped, for a command is copied from it."""
     if not found.failed:
         return ""
     again = found.again(worth_keeping(found.failed)[0])

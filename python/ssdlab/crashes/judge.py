@@ -19,7 +19,7 @@ from ssdlab.crashes.record import INITIAL, RECORDING, Recorded
 
 
 class Verdict(NamedTuple):
-    """What the checker said of an image."""
+    """Verdict of the checker on an image."""
 
     image: Image
     verdict: str
@@ -108,5 +108,5 @@ def _attend(
 
 
 def failures(verdicts: list[Verdict]) -> list[Verdict]:
-    """Those that are not as they should be."""
+    """Verdicts that are not as they should be."""
     return [it for it in verdicts if it.verdict != OK]

@@ -154,7 +154,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def said_by(words: Sequence[str]) -> str:
-    """What a program of the system prints."""
+    """Output of a program of the system."""
     done = subprocess.run(words, capture_output=True, text=True, env=environment())
     if done.returncode:
         raise RuntimeError(f"{words[0]}: {done.stderr.strip()}")

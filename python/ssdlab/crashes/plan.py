@@ -12,12 +12,12 @@ from ssdlab.crashes.recording import ANSWER, FLUSH, Recording
 
 
 class Image(NamedTuple):
-    """What the drive holds after a cut: the instant, and a part of what was open."""
+    """Content of the drive after a cut: the instant, and a part of the open writes."""
 
     event: int
     choice: str
     acked: int
-    """How many lines the application had printed."""
+    """Number of lines that the application had printed."""
 
     @property
     def name(self) -> str:
@@ -62,7 +62,7 @@ def instants(recording: Recording, first: int, points: int, seed: int) -> list[i
 
 
 def acked_at(stamps: list[int], event: int) -> int:
-    """How many lines had been printed before the instant."""
+    """Number of lines printed before the instant."""
     return bisect_right(stamps, event)
 
 

@@ -63,9 +63,9 @@ class Recorded:
     last: int
     """Events when it had ended."""
     lines: list[str]
-    """What it printed."""
+    """Printed lines."""
     stamps: list[int]
-    """How many events there had been when each line was there."""
+    """Number of events when each line was there."""
     seconds: float
 
     @property
@@ -84,7 +84,7 @@ class Recorded:
 
     @classmethod
     def load(cls, directory: Path) -> Recorded:
-        """What `keep` has put there."""
+        """Recording that `keep` has put there."""
         try:
             facts = json.loads((directory / FACTS).read_text())
         except (OSError, ValueError) as error:
@@ -248,7 +248,7 @@ class Stage:
         last = events()
         if status:
             listener.join(timeout=10)
-            # What has ended so may still hold something, so the process is not waited for.
+            # An ended process may still hold something, so it is not waited for.
             problem = f"the command ended with status {status}: {self._command}"
             raise CommandFailed(f"{problem}\n{self._complaint()}", status)
         if self._process is not None:
@@ -257,7 +257,7 @@ class Stage:
         return first, last
 
     def last_line(self) -> str:
-        """What the command printed last, on its output or else its errors."""
+        """Last line of the command, on its output or else its errors."""
         return self.lines[-1] if self.lines else self._complaint().rpartition("\n")[2]
 
     def _listen(self, events: Callable[[], int]) -> None:

@@ -88,7 +88,7 @@ class Recording:
             view.release()
 
     def counts(self, first: int = 0) -> dict[str, int]:
-        """How much was asked from event `first` on, by kind."""
+        """Requested bytes from event `first` on, by kind."""
         asked = self.events[first:]
         names = {"writes": WRITE, "trims": TRIM, "zeroes": ZEROES, "flushes": FLUSH}
         found = {name: sum(it.kind == kind for it in asked) for name, kind in names.items()}

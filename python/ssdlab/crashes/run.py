@@ -220,7 +220,7 @@ def judge_one(recorded: Recorded, name: str, search: Search, work: Path) -> Verd
 
 
 def warnings(findings: Findings) -> list[str]:
-    """What may make the findings mean less than they seem to."""
+    """Reasons why the findings may mean less than they seem to."""
     found = []
     asked = findings.asked
     if not asked["flushes"] and not asked["forced"]:

@@ -84,7 +84,7 @@ class Judge:
         return verdict, reason[:MOST_REASON] if verdict != OK else ""
 
     def _listen(self, child: int, reader: int) -> tuple[bytes, bool]:
-        """What the checker prints until it ends, and whether it took too long."""
+        """Output of the checker until it ends, and whether it took too long."""
         said = b""
         until = time.monotonic() + self.task["timeout"]
         ended = os.pidfd_open(child)
@@ -134,7 +134,7 @@ class Judge:
             os._exit(status)
 
     def acked_count(self) -> int:
-        """How many lines the application had printed before the image's instant."""
+        """Number of lines that the application had printed before the image's instant."""
         return self.acked.read_text().count("\n")
 
 

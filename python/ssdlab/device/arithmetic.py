@@ -70,7 +70,7 @@ class Flash:
 
     @property
     def write_rate(self) -> float:
-        """What all dies program, their buses allowing."""
+        """Program rate of all dies, their buses allowing."""
         transfer = self.transfer(self.page) * self.group / self.page * self.dies / self.channels
         return self.dies * self.group / max(self.program, transfer)
 

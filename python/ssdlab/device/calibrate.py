@@ -21,7 +21,7 @@ from ssdlab.device.units import size_text
 CLOSE = 0.01
 #: Rounds for measurements of a new drive, and for those in steady state, which take longer.
 ROUNDS, STEADY_ROUNDS = 4, 3
-#: How far a given cell may be off: 5 %, latencies 10 %.
+#: Tolerance of a given cell: 5 %, latencies 10 %.
 TOLERANCE, LATENCY_TOLERANCE = 0.05, 0.10
 STEADY = ("rand_write_iops", "write_amplification")
 #: With one of these a sheet determines the spare space, and a rate of random writes is a bound.
@@ -89,7 +89,7 @@ def cells(given: Given) -> list[Cell]:
 
 
 def _unit(given: Given) -> str:
-    """What is written: of less than a unit the rest is read first, which a sheet does not mean."""
+    """Unit of a write: for less, the rest is read first, which a sheet does not mean."""
     return size_text(max(arithmetic.BLOCK, given["mapping_unit"]))
 
 
@@ -153,7 +153,7 @@ def _program(_: Given, drive: Drive, it: Outcome) -> None:
 
 
 def _link(given: Given, drive: Drive, it: Outcome) -> None:
-    """What the link carries; where it has no more, a quicker bus."""
+    """Rate of the link; where it has no more, a quicker bus."""
     rate, most = drive.link * it.cell.value / it.simulated, link_rate(given["interface"])
     quicker = [bus for bus in BUS_RATES if bus > drive.flash.bus]
     if rate > most and quicker:

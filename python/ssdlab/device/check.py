@@ -27,12 +27,12 @@ class Outcome:
 
     @property
     def error(self) -> float:
-        """How far the simulated figure lies above the published one, as a share."""
+        """Distance of the simulated figure from the published one, as a share."""
         return self.cell.error(self.simulated)
 
     @property
     def verdict(self) -> Verdict:
-        """Whether they agree."""
+        """True if they agree."""
         return self.cell.verdict(self.simulated)
 
     def to_dict(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ SAME_ENDURANCE = 0.10
 #: By how much the flash of a drive may differ from its round number: blocks kept in reserve and
 #: those beyond the round number, as of the Micron 7450 (1076 GiB for 1 TiB).
 NOMINAL = (0.90, 1.06)
-#: What rounding of a rate to two digits explains.
+#: Factor that rounding of a rate to two digits explains.
 ROUNDING = 1.02
 
 Found = Iterator[tuple[str, str, str]]

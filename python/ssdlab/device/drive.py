@@ -19,7 +19,7 @@ SUPERBLOCKS_FREE = 4
 
 @dataclass
 class Drive:
-    """What a data sheet was solved for; `origins` has kind and text of each key of the file."""
+    """Solution of a data sheet; `origins` has kind and text of each key of the file."""
 
     name: str
     capacity: float

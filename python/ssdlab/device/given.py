@@ -48,13 +48,13 @@ def _count(most: int) -> Reader:
     return read
 
 
-#: How sellers write PCI Express, as in "PCIe 4.0 x4", "PCI Express Gen4" or "Gen 5x4".
+#: PCI Express as sellers write it, as in "PCIe 4.0 x4", "PCI Express Gen4" or "Gen 5x4".
 _PCIE = re.compile(
     r"(?:pcie|pci express|gen)[ -]*(?:gen)?[ -]*([1-6])(?:\.[0-9])?(?:[ ,]*x ?([0-9]+))?"
 )
 #: Lanes of a drive whose sheet does not say: those of U.2, M.2 and E3.S.
 LANES = 4
-#: How they write the other links, the newest where a sheet has no number.
+#: Other links as sellers write them, the newest where a sheet has no number.
 _SERIAL = (
     (r"sata.*\b1\.5 ?gb|sata[ -]*(i|1)\b", "sata-150"),
     (r"sata.*\b3(\.0)? ?gb|sata[ -]*(ii|2)\b", "sata-300"),

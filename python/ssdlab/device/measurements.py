@@ -38,7 +38,7 @@ _FIGURE = re.compile(r"mean|p(50|90|95|99|99\.9|99\.99|99\.999)")
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a cell may say of its measurement beside the value; required without a default."""
+    """Parameter of a cell's measurement beside the value; required without a default."""
 
     read: Callable[[str, Any], Any]
     default: Any = None
@@ -49,7 +49,7 @@ class Measurement:
     """A row of the table."""
 
     title: str
-    """What it is, with the parameters in braces."""
+    """Title, with the parameters in braces."""
     unit: Unit
     tolerance: float
     """By how much a simulated figure may differ, as a share, where a cell does not say."""
@@ -361,7 +361,7 @@ MEASUREMENTS: Mapping[str, Measurement] = {
 
 
 def _has_places(device: Any) -> bool:
-    """Whether the queue of a device is limited."""
+    """True if the queue of a device is limited."""
     link = Experiment(device=device).to_dict()["device"].get("host_link", {})
     return bool(link.get("queue_depth", "unlimited") != "unlimited")
 

@@ -36,7 +36,7 @@ class Row:
     key: str
     value: Any
     origin: Kind
-    """What kind of number it is; empty where the file does not say."""
+    """Kind of number; empty where the file does not say."""
     text: str
     """The source, what it was fitted to, or why it was guessed."""
     preset: str

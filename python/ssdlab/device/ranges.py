@@ -45,7 +45,7 @@ class Load:
     read_share: float
 
     def workload(self, block: str) -> dict[str, Any]:
-        """The same as a workload."""
+        """The workload."""
         return {
             "kind": "closed",
             "outstanding": self.depth,
@@ -99,7 +99,7 @@ class Range:
 
     @property
     def is_number(self) -> bool:
-        """Whether no plausible value moves it."""
+        """True if no plausible value moves it."""
         return self.high <= NARROW * self.low
 
 
@@ -139,7 +139,7 @@ class Ranges:
 
 
 def choices(given: Given, drive: Drive) -> list[Choice]:
-    """What is assumed, then each other plausible value of each key that a sheet hides."""
+    """The assumed values, then each other plausible value of each key that a sheet hides."""
     stripe = drive.flash.dies * drive.flash.group
     found = [Choice("as assumed", "")]
 
@@ -273,5 +273,5 @@ def read(given: Given, path: Path) -> list[Job]:
 
 
 def _block(given: Given) -> int:
-    """What a request has: a unit of the map, as of less the rest is read first."""
+    """Size of a request: a unit of the map, as of less the rest is read first."""
     return int(max(4096, given["mapping_unit"]))

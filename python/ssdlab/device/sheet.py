@@ -57,12 +57,12 @@ class Cell:
 
     @property
     def measurement(self) -> Measurement:
-        """What is measured."""
+        """Measurement."""
         return MEASUREMENTS[self.measure]
 
     @property
     def name(self) -> str:
-        """What it is, for people: the measurement with its parameters."""
+        """Name, for people: the measurement with its parameters."""
         return self.measurement.label(self.parameters)
 
     @property
@@ -75,7 +75,7 @@ class Cell:
         return text_of(self.measurement.unit, value)
 
     def error(self, simulated: float) -> float:
-        """How far the simulated figure lies above the published one, as a share."""
+        """Distance of the simulated figure from the published one, as a share."""
         return simulated / self.value - 1
 
     def verdict(self, simulated: float) -> Verdict:
@@ -107,7 +107,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sheet:
-    """What is published of a drive."""
+    """Published figures of a drive."""
 
     name: str
     device: str
@@ -116,7 +116,7 @@ class Sheet:
     cells: tuple[Cell, ...]
     unknown: tuple[str, ...] = ()
     solved: bool = False
-    """Whether the preset was made from these cells, so that they predict nothing."""
+    """True if the preset was made from these cells, so that they predict nothing."""
 
     @cached_property
     def unfitted(self) -> tuple[Cell, ...]:

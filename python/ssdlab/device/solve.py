@@ -265,7 +265,7 @@ class _Solver:
         return cores, read, write, latency, sensing
 
     def _planes(self, flash: Flash) -> bool:
-        """Whether planes must sense on their own for the rate of random reads."""
+        """True if planes must sense on their own for the rate of random reads."""
         rate: float | None = self.given.get("rand_read")
         shared = flash.read_rate(independent=False)
         if rate is None:
@@ -390,7 +390,7 @@ class _Solver:
         return "" if self.given.most_slots is not None else f", {self._slots()} command slots"
 
     def _rest(self, nand: Nand) -> None:
-        """What no data sheet has."""
+        """Parameters that no data sheet has."""
         self._assume(
             "suspension of programs and erases, a buffer of two stripes, cleaning at a steady "
             f"pace{self._assumed_slots()}: no data sheet says; as of the Samsung PM9A3"

@@ -67,7 +67,7 @@ class Unit:
         return sizes.get(plain, sizes.get("K" + plain[1:]) if plain[:1] == "k" else None)
 
     def _unit_is_missing(self, said: str, number: str) -> InputError:
-        # What a hint gives the number must be the only thing that it could mean.
+        # A hint is given only where the number has one possible meaning.
         example = f"{number} {self.only}" if self.only else self.example
         words = "write" if self.only else "as in"
         return InputError(

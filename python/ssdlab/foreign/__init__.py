@@ -15,7 +15,7 @@ from ssdlab import layers
 from ssdlab._core import InputError
 from ssdlab.layers import Layer
 
-#: How a line of a converted file begins that says what was not carried over, or how.
+#: Mark of a line on a parameter that was not carried over, or differently.
 NOTE = "# "
 
 
@@ -115,7 +115,7 @@ def reader(path: str | os.PathLike[str]) -> Callable[[Path], list[Layer]] | None
 
 
 def notes(stack: Sequence[Layer]) -> list[str]:
-    """What converted files could not carry over, or carried over differently."""
+    """Notes on parameters of converted files that were not carried over, or differently."""
     return [
         f"{layer.source}: {line.removeprefix(NOTE)}"
         for layer in stack

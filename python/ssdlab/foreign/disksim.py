@@ -25,7 +25,7 @@ REDUNDANCY = {
 
 #: Kinds of block that are drives here, and those that would be and are not modelled.
 DRIVES, OTHER_DRIVES = ("ssdmodel_ssd", "disksim_disk"), ("disksim_simpledisk", "memsmodel_mems")
-#: What a driver's policy is called among the schedulers of a disk.
+#: Policies of a driver by their names among the schedulers of a disk.
 SCHEDULERS = {
     1: "fcfs", 2: "scan", 3: "c-look", 4: "sstf", 5: "scan", 6: "c-look", 7: "sstf",
 }  # fmt: skip
@@ -52,7 +52,7 @@ class _Experiment:
 
     def __init__(self, parameters: parv.Parameters) -> None:
         self.parameters, self.path = parameters, parameters.path
-        #: What changes the results, and what does so little or not at all.
+        #: Parameters that change the results, and those that hardly do.
         self.effects: list[str] = []
         self.notes: list[str] = []
 
@@ -72,7 +72,7 @@ class _Experiment:
         return "\n".join([*notes, *lines]) + "\n"
 
     def traced(self) -> dict[str, Any]:
-        """What holds for a trace: each drive of several has its own requests."""
+        """Layers for a trace: each drive of several has its own requests."""
         found: dict[str, Any] = {}
         if len(self._members()[1]) > 1 and self._is_apart():
             found["combine"] = "separate"
@@ -172,7 +172,7 @@ class _Experiment:
         del given.left["I/O Mappings"]
 
     def _is_apart(self) -> bool:
-        """Whether each drive keeps its own addresses."""
+        """True if each drive keeps its own addresses."""
         listed = self.parameters.of_type("disksim_logorg")
         return all(str(it.given.get("Distribution scheme", "Asis")) == "Asis" for it in listed)
 

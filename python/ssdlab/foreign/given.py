@@ -79,7 +79,7 @@ class Given:
         return int(number)
 
     def word(self, name: str, choices: Mapping[str, Any]) -> Any:
-        """What the word or number of a parameter means; None if it is not given."""
+        """Meaning of the word or number of a parameter; None if it is not given."""
         value = self.left.pop(name, None)
         if value is None:
             return None

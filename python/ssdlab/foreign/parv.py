@@ -19,12 +19,12 @@ from ssdlab._core import InputError
 
 #: A parameter file, with all that it reads, is smaller.
 LARGEST = 1 << 20
-#: How deep files that read files, and blocks in blocks, may lie.
+#: Depth of files that read files, and of blocks in blocks.
 DEEPEST = 8
 #: Instances that a range such as `disk0 .. disk99` may stand for.
 MOST = 4096
 
-#: What is said of a file that another one names, in place of its words.
+#: Message about a file that another one names, in place of its words.
 HIDDEN = (
     "this is not what a parameter file of DiskSim has there; what it is is not shown, because "
     "another file names this one"
@@ -56,7 +56,7 @@ class Block:
     name: str
     line: int
     given: dict[str, Value] = field(default_factory=dict)
-    #: Whether it stands in a file that another one names: nothing of it is quoted.
+    #: True if it stands in a file that another one names: nothing of it is quoted.
     is_hidden: bool = False
 
 
@@ -209,7 +209,7 @@ class _Reader:
         return [f"{begins[1]}{number}" for number in numbers]
 
     def topology(self) -> None:
-        """What stands behind what; here the organization of the devices alone decides."""
+        """Topology; here the organization of the devices alone decides."""
         deep = 0
         while self.now.text != "[":
             self.take()

@@ -37,9 +37,9 @@ _WRITTEN = re.compile(
 
 @dataclass(frozen=True)
 class Wear:
-    """What a drive has done, as far as its file states it."""
+    """Wear of a drive, as far as its file states it."""
 
-    #: How the file was made: `smartctl` or `nvme smart-log`.
+    #: Source of the file: `smartctl` or `nvme smart-log`.
     source: str
     model: str | None = None
     capacity_bytes: int | None = None

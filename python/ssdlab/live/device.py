@@ -19,7 +19,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class Status(NamedTuple):
-    """What has happened since a live device began to be served."""
+    """Counts since a live device began to be served."""
 
     requests: int
     """Requests answered."""
@@ -48,9 +48,9 @@ class LiveDevice:
         self.file: Path | None = None if core.file is None else Path(core.file)
         """The file that is the device, such as `/tmp/ssd/disk`; None if it is not mounted."""
         self.size_bytes: int = core.size_bytes
-        """How large the device is for its clients."""
+        """Size of the device for its clients."""
         self.warnings: list[str] = core.warnings
-        """What the user should know."""
+        """Warnings."""
         self.results: Results | None = None
         """The results; None until it has stopped."""
         self._door: LiveExports | None = None

@@ -36,7 +36,7 @@ class StatusLine:
 
 
 def status_text(before: Status, now: Status, seconds: float) -> str:
-    """What happened between two looks, in a line of at most 79 characters."""
+    """Counts between two looks, in a line of at most 79 characters."""
     requests = now.requests - before.requests
     rate = (now.bytes - before.bytes) / 1e6 / seconds
     parts = [f"{requests / seconds:,.0f} IOPS", f"{rate:,.1f} MB/s"]

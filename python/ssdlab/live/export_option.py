@@ -70,7 +70,7 @@ def room_of(
         else:
             settings[key] = value
     roles.refuse_record(settings["record"])
-    # What is said here replaces what is said for all, key by key.
+    # Options of an export replace those for all, key by key.
     said = {piece.partition("=")[0].strip() for piece in own}
     rest = [it for it in assignments if it.partition("=")[0].strip() not in said]
     stack = [sources.from_name("device", device), *above([*rest, *own], seed)]

@@ -29,7 +29,7 @@ class Room(NamedTuple):
     stack: list[Layer]
     """The layers of its experiment."""
     settings: dict[str, Any]
-    """How it is served, as for `ssdlab.live.serve_layers`."""
+    """Settings, as for `ssdlab.live.serve_layers`."""
 
 
 class LiveExports:
@@ -50,7 +50,7 @@ class LiveExports:
         """The devices by the names of their exports."""
         found = [it.warnings for it in (door, target) if it is not None]
         self.warnings: list[str] = list(itertools.chain.from_iterable(found))
-        """What the user should know."""
+        """Warnings."""
         for name, device in devices.items():
             prefix = f"export {name}: " if len(devices) > 1 else ""
             self.warnings += [f"{prefix}{warning}" for warning in device.warnings]

@@ -68,7 +68,7 @@ class Looker:
         if about is None:
             raise InputError("the server has ended")
         self.about: dict[str, Any] = json.loads(about)
-        """What does not change."""
+        """Constant facts."""
         self.bounds: list[int] = self.about.pop("bins", [])
         """Where the bins of the latencies end, ns."""
         self._looks: deque[Look] = deque()
@@ -77,7 +77,7 @@ class Looker:
         self._wanted = 0.0
         self._wake = threading.Event()
         self.ended = False
-        """Whether the device answers no more."""
+        """True if the device answers no more."""
         self.look()
         self._thread = threading.Thread(target=self._go_on, name="looker", daemon=True)
         self._thread.start()
@@ -170,7 +170,7 @@ class Looker:
         return found
 
     def state(self, since: float) -> dict[str, Any]:
-        """What a page shows: the points after `since`, and how things are."""
+        """State for a page: the points after `since`, and the present."""
         self._watched()
         with self._lock:
             points = [point for point in self._points if point[0] > since]  # type: ignore[operator]

@@ -61,7 +61,7 @@ class Watch:
         self.url = self._server.url
         """The address of the page, for viewing only."""
         self.url_with_key = self._server.url_with_key
-        """The same with the key, which allows orders."""
+        """Address with the key, which allows orders."""
 
     def close(self) -> None:
         """Show no more."""

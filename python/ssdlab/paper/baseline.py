@@ -17,7 +17,7 @@ DATA_PAGES = 63
 REQUESTS = {"tpcc-skewed": 1_133_333, "exchange": 6_500, "iozone": 100_000, "postmark": 62_257}
 #: Figures whose points only a picture has.
 NO_NUMBERS = "the paper's text has what they show and no numbers"
-#: How the paper calls them. Its TPC-C is the skewed one: docs/paper.md says why.
+#: Names in the paper. Its TPC-C is the skewed one: docs/paper.md says why.
 TITLES = {
     "tpcc-skewed": "TPC-C",
     "exchange": "Exchange",

@@ -31,7 +31,7 @@ def sheets() -> list[Sheet]:
 
 
 def simulate(study: Study, device: Part, cells: Sequence[Cell]) -> list[float]:
-    """What `cells` say of `device`, simulated, each in its base unit; a run for those it serves."""
+    """Simulated values of `cells` on `device`, each in its base unit; a run for those it serves."""
     found = study.measure(
         {
             number: experiment(cell.measure, cell.parameters, device, study.quick)
@@ -73,5 +73,5 @@ def _row(study: Study, prefix: str, cell: Cell, simulated: float, fitted: bool) 
 
 
 def _preconditioned(cell: Cell) -> bool:
-    """Whether it is measured in steady state, and in time."""
+    """True if it is measured in steady state, and in time."""
     return "precondition" in cell.measurement.experiment(cell.parameters)["run"]

@@ -138,14 +138,14 @@ def paper(
 
 
 def _summary(items: list[Item]) -> str:
-    """How many verdicts there are of each kind, and which items have failed."""
+    """Number of verdicts of each kind, and the failed items."""
     line = ", ".join(f"{number} {kind}" for kind, number in counts(items).items())
     failed = [item.name for item in items if any(row.verdict == "fail" for row in item.rows)]
     return f"{line} (failed in {', '.join(failed)})" if failed else line
 
 
 def _inputs(inputs: tuple[str, ...]) -> dict[str, float]:
-    """What `--input` changes of the arithmetic's inputs."""
+    """Changes of the arithmetic's inputs by `--input`."""
     fields = {field.name: type(getattr(gray.Array(), field.name)) for field in FIELDS}
     changes: dict[str, float] = {}
     for assignment in inputs:

@@ -22,7 +22,7 @@ class Derived:
     """A constant of an experiment that was found from published figures."""
 
     constant: str
-    """What it is, for people; with its preset, if one has it."""
+    """Description, for people; with its preset, if one has it."""
     figures: tuple[str, ...]
     """The figures from which it was found."""
     follows: tuple[str, ...] = ()

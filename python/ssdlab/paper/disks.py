@@ -35,7 +35,7 @@ DRIVES = (
     Drive("Barracuda", "barracuda", "barracuda.validate", 0.349),
     Drive("HP C3323A", "hp-c3323a", "hp_c3323a.validate", 0.306),
 )
-#: How much worse than DiskSim's model this one may be.
+#: Factor over DiskSim's model that is allowed.
 MOST_OF_DISKSIM = 1.5
 #: The shares of the requests at which figures show a distribution, in percent.
 PERCENTS = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 98, 99, 99.5, 99.9)

@@ -93,7 +93,7 @@ def run(study: Study) -> Item:
 
 
 def _replacing(mix_iops: float, array: Array) -> list[Row]:
-    """What replacing the array by this device saves."""
+    """Savings by this device in place of the array."""
     drives = array.disks * array.disk_iops / mix_iops
     power = array.disks * array.disk_watts - drives * array.flash_watts
     money = array.array_dollars - drives * array.flash_dollars

@@ -15,9 +15,9 @@ SUMMARY = "Agrawal et al. 2008, Figure 7: shared-control gangs, asynchronous and
 WIDTHS = (2, 4, 8)
 #: "Never beats": but for what the chance of the summary page and of the stripe's start make of it.
 LEEWAY = 1.01
-#: How much longer than without gangs a run is that could not keep up.
+#: Time against no gangs of a run that could not keep up.
 LATE = 1.05
-#: How far a gang that waits for commands alone may be from no gang: its places are others.
+#: Tolerance of a gang that waits for commands alone against no gang: its places differ.
 NEARLY = 1.15
 CLAIM = "synchronous ganging never beats asynchronous"
 FAR = "a gang that falls behind makes requests wait the longer the more of them there are"
@@ -96,7 +96,7 @@ def run(study: Study) -> Item:
 
 
 def _late(found: dict[Any, Results], kind: str) -> Row:
-    """Whether a synchronous gang of eight keeps up with IOzone."""
+    """True if a synchronous gang of eight keeps up with IOzone."""
     late = _duration(found, "iozone", kind, WIDTHS[-1])
     name = "IOzone, synchronous, 8 packages"
     if kind == "synchronous":
@@ -107,7 +107,7 @@ def _late(found: dict[Any, Results], kind: str) -> Row:
 
 
 def _duration(found: dict[Any, Results], name: str, kind: str, width: int) -> float:
-    """How long the load takes, of the time without gangs: more than once if a gang falls behind."""
+    """Time of the load, against no gangs: more than 1 if a gang falls behind."""
     return float(found[name, kind, width].simulated_seconds / found[name,].simulated_seconds)
 
 

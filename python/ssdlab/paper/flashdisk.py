@@ -35,11 +35,11 @@ SHOWN = (512, 8192, 131_072, 1_048_576)
 PLATEAU, BEYOND = 131_072, 1.08
 #: Percent by which a rate of the simulated drive may miss the article's.
 FIT = 15.0
-#: What depth gains is 5 %: by this much of it a ratio may be missed.
+#: Gain of depth is 5 %: a ratio may be missed by this much of it.
 DEPTH, ONE_AT_A_TIME = 2.0, "samsung-2007 takes one request at a time, whatever is outstanding"
 #: A buffer that is no larger than what is written over and over takes all of it.
 FITS = "4MiB"
-#: The same flash, link and firmware as `samsung-2007`, with a map of pages that survives.
+#: Flash, link and firmware of `samsung-2007`, with a map of pages that survives.
 BETTER: dict[str, Any] = {
     "preset": "agrawal2008",
     "blocks_per_plane": 1024,
@@ -90,7 +90,7 @@ def run(study: Study) -> Item:
 
 
 def _shape(drive: str, rates: Mapping[Point, float]) -> list[Row]:
-    """What the text says of the curves."""
+    """Claims of the text about the curves."""
     rows = []
     for pattern in ("sequential read", "sequential write"):
         at = {size: rates[drive, pattern, 4, size] * size for size in BLOCK_BYTES}

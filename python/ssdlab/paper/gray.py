@@ -20,7 +20,7 @@ SUMMARY = "Gray and Fitzgerald 2008: their flash disk, the array of 90 disks, po
 
 #: Requests a second that they measured, four outstanding (their Figure 2 and text).
 READS, WRITES = 2_804, 1_233
-#: What they call good engineering would give, reads and writes a second.
+#: Results of good engineering by their estimate, reads and writes a second.
 ENGINEERED = (3_000, 1_100)
 #: Outstanding per disk: "two or three" keep 90 disks busy.
 PER_DISK = 3
@@ -98,7 +98,7 @@ def run(study: Study) -> Item:
 
 
 def _flash_disk(found: Mapping[str, Results]) -> list[Row]:
-    """What was measured of the Samsung, beside the preset."""
+    """Measurements of the Samsung, beside the preset."""
     rows = []
     for published, (name, how) in zip(PUBLISHED, MEASURED.items(), strict=True):
         host = found[name].host.all

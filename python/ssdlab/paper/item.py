@@ -1,4 +1,4 @@
-"""What an item of a study consists of: rows that compare, and figures to draw."""
+"""Parts of an item of a study: rows that compare, and figures to draw."""
 
 from __future__ import annotations
 
@@ -174,6 +174,6 @@ class Item:
 
 
 def counts(items: Iterable[Item]) -> dict[str, int]:
-    """How many rows of `items` have each verdict."""
+    """Number of rows of `items` with each verdict."""
     found = Counter(row.verdict for item in items for row in item.rows)
     return {kind: found[kind] for kind in VERDICTS}

@@ -36,7 +36,7 @@ SIZES_UNSAID = "least squares miss the small sizes; which ones they averaged is 
 PICTURES = "the slides have pictures and no numbers"
 #: Percent by which a coefficient that is found again may be off.
 FOUND, FOUND_LIVE = 0.5, 3.0
-#: What stands for their drive, a Zeus: the Zeus of Table 2 of the 2008 paper.
+#: Stand-in for their drive, a Zeus: the Zeus of Table 2 of the 2008 paper.
 DRIVE = "enterprise-ssd"
 THEIRS, OURS = "least squares", "weighted by 1/time^2"
 

@@ -28,7 +28,7 @@ WEEKS = {25: 105, 35: 26, 40: 14, 45: 7, 50: 4, 55: 2}
 BAKES = {"96 h at 66 C": ("96h at 66C", "3mo at 40C"), "500 h at 52 C": ("500h at 52C", "1y")}
 #: Days until the first retry of 72-layer TLC by cycles, of the published law at a limit of 8.8e-3.
 FIRST_RETRY_DAYS = {1: 279, 500: 54, 1000: 40, 2000: 19, 3000: 3}
-#: How near that day is tried, as a share of it.
+#: Distance from that day at which it is tried, as a share.
 FIRST_SURE, FIRST_WORDS = 0.02, ("before", "after")
 #: The hottest row of the table, and a drive that does not mind.
 HOT, NO_ARRHENIUS = "1y at 55C", "1y at 55C, and no temperature matters"

@@ -95,7 +95,7 @@ def _rows(name: str, on: Mapping[str, Results]) -> list[Row]:
 
 
 def _operations(results: Results) -> float:
-    """What the program gets done."""
+    """Operations of the program."""
     counts = results.to_dict()["workload"]["notices"]
     return float(counts["paging_touches"] / results.simulated_seconds)
 

@@ -120,7 +120,7 @@ def _random(unit: int, size: int, requests: int) -> dict[str, Any]:
 
 
 def _untimed(unit: int, size: int) -> dict[str, Any]:
-    """The same without time, until the scaled drive is written over once more."""
+    """Untimed run, until the scaled drive is written over once more."""
     experiment = _random(unit, size, OVERWRITTEN * KIB // unit)
     return {**experiment, "run": {"precondition": "random:3", "timed": False}}
 

@@ -63,7 +63,7 @@ def _fails(item: Item) -> bool:
 
 
 def _counted(items: Sequence[Item], link: bool = False) -> str:
-    """How many rows have each verdict; with `link` those that fail lead to the first of them."""
+    """Number of rows with each verdict; with `link` the failed ones lead to the first of them."""
     said = []
     for kind, found in counts(items).items():
         if not found and not (link and kind == "fail"):

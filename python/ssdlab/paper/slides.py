@@ -113,7 +113,7 @@ def run(study: Study) -> Item:
 
 
 def _arithmetic(given: Arrays) -> list[Row]:
-    """What the slides reckon from their own inputs."""
+    """Arithmetic of the slides from their own inputs."""
     disks = given.disks * given.disk_dollars
     flash = given.ssds * given.ssd_dollars
     per_die = given.writes / given.dies

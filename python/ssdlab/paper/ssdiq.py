@@ -20,7 +20,7 @@ SUMMARY = "Haas et al. 2025 (SSD-iq): write amplification and write rates of cur
 
 #: The Micron 7450 MAX 800 GB: GiB written all over (50 to 100 % of it), and write amplification.
 CURVE = {372.6: 1.098, 447.1: 1.182, 521.6: 1.275, 596.0: 1.407, 670.6: 1.599, 745.0: 1.889}
-#: The same drive sold with less spare space, the 7450 PRO 960 GB, all of it.
+#: That drive sold with less spare space, the 7450 PRO 960 GB, all of it.
 PRO_GIB, PRO = 894.0, 3.19
 #: The Samsung PM9A3 960 GB, all of it; its flash is 1 TiB.
 PM9A3_GIB, PM9A3, PM9A3_RAW_GIB = 894.07, 4.20, 1024.0
@@ -31,7 +31,7 @@ SPACE_GIB = 1076.0
 ADDED = 32 / 31
 FITTED = (min(CURVE), max(CURVE))
 
-#: What was found from the published points, and the rates that follow from them by the law.
+#: Constants found from the published points, and the rates that follow from them by the law.
 DERIVED = (
     Derived(
         "the space that takes part and what is added to every page",

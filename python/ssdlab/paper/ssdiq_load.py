@@ -54,7 +54,7 @@ CURVES: Mapping[str, tuple[int, ...]] = {
 
 @dataclass(frozen=True)
 class Flash:
-    """What the law has to know of a drive: 16 dies of four planes, 4 KiB units in 16 KiB pages."""
+    """Flash of a drive for the law: 16 dies of four planes, 4 KiB units in 16 KiB pages."""
 
     sequential_bytes_s: float
     """The published rate of sequential writes: all dies program all the time."""

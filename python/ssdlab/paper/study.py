@@ -81,7 +81,7 @@ class Study:
         return found
 
     def has_trace(self, name: str) -> bool:
-        """Whether the workload `name` is replayed from a trace."""
+        """True if the workload `name` is replayed from a trace."""
         return self.traces is not None and name in TRACES
 
     def workload(self, name: str, **changes: Any) -> dict[str, Any]:

@@ -27,7 +27,7 @@ MIB = 1 << 20
 SPACE, WORKING_SET, MEMORY, SECONDS = 512 * MIB, 192 * MIB, 96 * MIB, 8.0
 #: The devices that are served.
 DEVICES = {"flash": "zeus-linear", "disk": "scsi-15k"}
-#: What a program of this much memory must hold beside its pages.
+#: Program that holds this much memory beside its pages.
 PROGRAM = f"""
 import json, mmap, random, resource, time
 pages = {WORKING_SET} // 4096
@@ -57,7 +57,7 @@ print(json.dumps({{"touches": touches, "seconds": now - began, "faults": faults(
 
 @dataclass(frozen=True)
 class Ran:
-    """What a program did: touches of pages, faults, and seconds in all and on the processor."""
+    """Outcome of a program: touches of pages, faults, and seconds in all and on the processor."""
 
     touches: int
     seconds: float
@@ -103,7 +103,7 @@ def rows() -> list[Row]:
 
 
 def shown(ran: Mapping[str, Ran]) -> list[Row]:
-    """What the programs did: by the clock of this machine, so without verdicts."""
+    """Outcomes of the programs: by the clock of this machine, so without verdicts."""
     import ssdlab
 
     found = [Row(f"live, on {name}: touches/s", None, it.rate) for name, it in ran.items()]

@@ -34,7 +34,7 @@ PUBLISHED: dict[str, tuple[float, float]] = {
 #: Percent by which they may differ: a latency whose fraction of a us is cut off, and a rate to five
 #: digits, of which the page that a block's summary takes is known to one in 63.
 CUT, ROUNDED = 100.0, 0.1
-#: The same with cleaning: other random numbers decide when it begins and what a block has left.
+#: Tolerance with cleaning: other random numbers decide its begin and the rest of a block.
 CLEANED = (1.0, 1.0)
 #: Not in the paper: uniform random writes over the whole drive in steady state, from the mean-field
 #: theory of greedy cleaning at a write amplification of 4.60.

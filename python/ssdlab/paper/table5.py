@@ -21,9 +21,9 @@ PUBLISHED = {
 }
 #: With which IOzone writes 6.37 M pages of each package after the spare ones.
 IOZONE_REQUESTS = 588_800
-#: How often the recorded trace, of 100,000 requests, is as long as the paper's.
+#: Length of the paper's trace, in recorded ones of 100,000 requests.
 LOOPS = 6
-#: What was found from the table in workloads that a trace can replace.
+#: Constants of generated workloads that a trace can replace.
 GENERATED = {"iozone": IOZONE, "postmark": POSTMARK}
 REPLAYED = f"the public trace, the first sixth of the paper's, {LOOPS} times"
 CUT = "the trace is replayed once"

@@ -15,7 +15,7 @@ PUBLISHED = {
     "+ Migration": (43.34, 5.71, 0),
 }
 
-#: How much longer a run has to be for the techniques to differ in what expires.
+#: Length of a run in which the techniques differ in expired blocks.
 LONGER = 1.5
 #: Percent by which migrations, and what they add to the latency, may be missed. Of the recorded
 #: trace there are 6.4 % fewer if any of equal victims is cleaned, by number 6.2 and 11.7 % more.
@@ -68,7 +68,7 @@ def run(study: Study) -> Item:
 
 
 def _expired(study: Study) -> list[Row]:
-    """What expires in a longer run: less with each technique that is added."""
+    """Expired blocks in a longer run: fewer with each technique that is added."""
     longer = wear.worn(study, LONGER)
     counts = [results.wear.expired_blocks for results in longer.values()]
     return [
@@ -83,7 +83,7 @@ def _expired(study: Study) -> list[Row]:
 
 
 def _latency(study: Study) -> list[Row]:
-    """What migration adds to the mean latency of the run in time."""
+    """Latency that migration adds to the mean of the timed run."""
     timed = wear.timed(study)
     transfers = "4.7 % leaves no time for transfers"
     rows = []

@@ -19,7 +19,7 @@ SUMMARY = "Two tiers by heat: reads on the fast device and their mean, beside po
 #: Pages of both devices, how unevenly they are asked for, and those of the fast device.
 PAGES, SKEW = 4_096, 0.9
 SIZES = (128, 512, 2_048)
-#: What each device takes for a page, microseconds.
+#: Time of each device for a page, microseconds.
 FAST_US, SLOW_US = 10, 1_000
 #: The share of the requests before which pages have found their places.
 WARM_UP = 0.5

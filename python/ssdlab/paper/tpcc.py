@@ -82,7 +82,7 @@ CLEANING: dict[str, dict[str, Any]] = {
 
 
 def _lives(found: Any) -> list[Row]:
-    """How much longer a drive lives that cleans than one that rewrites blocks."""
+    """Life of a drive that cleans, against one that rewrites blocks."""
     erased = {
         name: found[name].flash.block_erases / found[name].host.write.requests for name in CLEANING
     }

@@ -44,7 +44,7 @@ Levels = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Effect:
-    """What raising some techniques together changes, as a logarithm of the mean latency."""
+    """Effect of raising some techniques together, as a logarithm of the mean latency."""
 
     of: tuple[str, ...]
     log: float

@@ -35,7 +35,7 @@ TIES_AT_RANDOM = f"{TIES}, here any"
 
 
 def recorded(study: Study) -> bool:
-    """Whether the trace is replayed; a quick study keeps to the generated workload."""
+    """True if the trace is replayed; a quick study keeps to the generated workload."""
     return study.has_trace("iozone") and not study.quick
 
 
@@ -45,13 +45,13 @@ def packages(study: Study) -> int:
 
 
 def derived(study: Study) -> tuple[Derived, ...]:
-    """What was found from published figures."""
+    """Constants found from published figures."""
     generated = (WEAR_LENGTH, WEAR_FILE, WEAR_COPY_BACK)
     return (WEAR_MEAN,) if recorded(study) else (WEAR_MEAN, *generated)
 
 
 def worn(study: Study, length: float = 1.0) -> dict[str, Results]:
-    """What was worn by the run, by technique; of one `length` times as long always a package."""
+    """Wear by the run, by technique; at one `length` times as long, of a package."""
     if recorded(study) and length == 1:
         return study.measure({name: replay(study, rule, False) for name, rule in RULES.items()})
     return study.measure(

@@ -33,13 +33,13 @@ READS = {
     64: (365, 553),
     256: (437, 1679),
 }
-#: What of a zone is written when it is finished: its name, bytes, and ms.
+#: Part of a zone that is written when it is finished: its name, bytes, and ms.
 FINISHES = {
     "one page": (4 * KIB, 907.4),
     "half": (CAPACITY // 2, 456.7),
     "all but a page": (CAPACITY - 4 * KIB, 2.58),
 }
-#: What of an open zone is written when it is reset: its name, bytes, and ms.
+#: Part of an open zone that is written when it is reset: its name, bytes, and ms.
 RESETS = {
     "nothing": (0, 1.61),
     "a sixteenth": (CAPACITY // 16, 5.16),
@@ -52,7 +52,7 @@ FINISHED_AT_HALF = 8.49
 BESIDE = {0: 72.6, 100: 84.0, 500: 129.0}
 #: From how many outstanding reads on the 99th percentile is not claimed.
 P99_BELOW = 128
-#: What lets the write buffer empty before a zone is finished or reset, us.
+#: Pause in which the write buffer empties before a zone is finished or reset, us.
 PAUSE = 1_000_000
 #: Zones that reads go to, all full.
 READ_ZONES = 32

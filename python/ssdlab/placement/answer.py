@@ -1,4 +1,4 @@
-"""What was found, and what it means: gains, life, what open units cost, and one sentence."""
+"""Findings and their meaning: gains, life, costs of open units, and one sentence."""
 
 from __future__ import annotations
 
@@ -55,22 +55,22 @@ class Row:
 
     @property
     def is_gain(self) -> bool:
-        """Whether it gains for sure, as far as parts of the trace agree."""
+        """True if it gains for sure, as far as parts of the trace agree."""
         return self.gain is not None and self.gain - (self.gain_error or 0.0) > 1.0005
 
     @property
     def is_loss(self) -> bool:
-        """Whether it loses for sure."""
+        """True if it loses for sure."""
         return self.gain is not None and self.gain + (self.gain_error or 0.0) < 0.9995
 
     @property
     def said_rule(self) -> str:
-        """What decides about the handle, in words."""
+        """Rule for the handle, in words."""
         return _said(self.rule)
 
     @property
     def is_zoned(self) -> bool:
-        """Whether a host log on zones did it, instead of a drive with handles."""
+        """True if a host log on zones did it, instead of a drive with handles."""
         return self.isolation == "zones"
 
     @property
@@ -120,7 +120,7 @@ def _said(rule: Mapping[str, Any] | None) -> str:
 
 @dataclass(frozen=True)
 class Placed:
-    """What policies of placement came to on a trace."""
+    """Outcomes of policies of placement on a trace."""
 
     trace: str
     drive: Drive

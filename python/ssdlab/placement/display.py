@@ -15,7 +15,7 @@ ORDER = ("none", "address", "size", "hint", "column", "lifetime", "own", "clairv
 
 
 def placed(found: Placed, file: IO[str]) -> str:
-    """What was found as text for `file`: a table for each utilisation, and the answer last."""
+    """Findings as text for `file`: a table for each utilisation, and the answer last."""
     console, _ = console_for(file)
     sections: list[RenderableType] = [_head(found)]
     sections += [_table(found, level) for level in found.utilisations]

@@ -1,4 +1,4 @@
-"""What of a device decides about placement: its spare space, its reclaim units, its endurance."""
+"""The drive of a placement study: its spare space, its reclaim units, its endurance."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from ssdlab._core import InputError, PolicyError
 from ssdlab.cleaners.conformance import Check, CheckReport
 from ssdlab.placement.own import Placement, _tried
 
-#: How the engine asks for a zone, with the fields of `Zones`.
+#: Call of the engine for a zone, with the fields of `Zones`.
 Ask = Callable[[list[int], list[int], list[int], int, int], int]
 
 
@@ -53,7 +53,7 @@ class HostLog(Placement):
 
 
 def victims_of(policy: HostLog) -> Ask:
-    """What the engine calls; it raises `PolicyError` where the policy raises or chooses no zone."""
+    """Callback of the engine. Raises `PolicyError` where the policy raises or chooses no zone."""
 
     def ask(
         valid: list[int], full_at: list[int], full: list[int], zone_pages: int, now: int

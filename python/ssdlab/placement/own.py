@@ -14,7 +14,7 @@ from ssdlab.placement.drive import Drive
 PAGE = 4096
 #: Requests that are fetched from the engine at once.
 BATCH = 1 << 16
-#: What an expected lifetime is made of: this share of the last, the rest of those before.
+#: Weight of the last lifetime in the expected one; the rest is for earlier ones.
 LAST = 0.25
 
 
@@ -27,13 +27,13 @@ class WriteRequest(NamedTuple):
     device: int
     """The number of the device in the trace."""
     fua: bool
-    """Whether it was forced to the medium."""
+    """True if it was forced to the medium."""
     number: int
     """Its place among the writes and trims of the trace."""
 
 
 class View:
-    """What a policy may know when it is asked; `now` counts bytes written by the host so far."""
+    """View of a policy; `now` counts bytes written by the host so far."""
 
     def __init__(self, handles: int, unit_bytes: int, future: Sequence[int]) -> None:
         self.handles = handles

@@ -46,7 +46,7 @@ SHORT, SHORTEST = 4, 40
 
 @dataclass(frozen=True)
 class Class:
-    """What JESD218 asks of a class beside held capacity and few failures."""
+    """Requirements of JESD218 for a class beside held capacity and few failures."""
 
     name: str
     uber: str
@@ -84,12 +84,12 @@ class Rating:
 
     @property
     def capacity_bytes(self) -> int:
-        """What the drive exports."""
+        """Exported capacity."""
         return self.lives[0].capacity_bytes * self.subject.scale
 
     @property
     def physical_bytes(self) -> float:
-        """What its flash holds of data."""
+        """Data capacity of its flash."""
         return self.lives[0].physical_bytes * self.subject.scale
 
     @property
@@ -103,13 +103,13 @@ class Rating:
         return statistics.fmean(self._mean(it) for it in self.lives) / self.subject.rated
 
     def written(self, life: Life) -> float:
-        """What the host wrote until the end, with the rating of the device, bytes."""
+        """Bytes that the host wrote until the end, with the rating of the device."""
         return life.host_bytes * self.subject.scale * self._mean(life) / life.mean_erases
 
     def _mean(self, life: Life) -> float:
         if self.uneven is None:
             return life.mean_erases
-        # What this drive lost more or less than the first, it is taken to lose at any rating.
+        # The loss of this drive beyond that of the first is taken to hold at any rating.
         lost = self.uneven.lost(self.lives[0].mean_erases)
         more = max(life.cycles - life.mean_erases, 0.0) / lost if lost else 0.0
         own = closed_form.Uneven(self.uneven.share * more, self.uneven.by_chance * more)
@@ -132,7 +132,7 @@ class Rating:
 
     @property
     def functional_bytes_written(self) -> float:
-        """What is written, a day as much as the other, until more drives have failed than may."""
+        """Bytes written, evenly over the days, until more drives have failed than may."""
         if self.functional is None:
             return math.inf
         share = self.functional["years"] / self.subject.years
@@ -140,7 +140,7 @@ class Rating:
 
     @property
     def _limits(self) -> dict[str, float]:
-        """What may be written by what decides; of equals the first decides."""
+        """Bytes by limit; of equal limits the first decides."""
         return {
             "capacity": self.capacity_bytes_written,
             "retention": self.retention_bytes_written,
@@ -149,7 +149,7 @@ class Rating:
 
     @property
     def decided(self) -> str:
-        """What decides the TBW: held capacity, retention, or drives that fail otherwise."""
+        """Limit that decides the TBW: held capacity, retention, or drives that fail otherwise."""
         limits = self._limits
         return min(limits, key=lambda it: limits[it])
 
@@ -160,7 +160,7 @@ class Rating:
 
     @property
     def closed_form_bytes(self) -> float:
-        """The same by the closed form, of the means of the drives."""
+        """Bytes by the closed form, of the means of the drives."""
         rated, evenness = self.subject.rated, self.evenness
         return closed_form.written(self.physical_bytes, rated, evenness, self.amplification)
 
@@ -169,7 +169,7 @@ class Rating:
         return sum(self.written(life) < tbw_bytes for life in self.lives)
 
     def passes(self, tbw_bytes: float) -> bool:
-        """Whether few enough drives end before so much is written, and data are kept then."""
+        """True if few enough drives end before so much is written, and data are kept then."""
         few = self.failed(tbw_bytes) <= FAILURES * len(self.lives)
         limits = self._limits
         return few and tbw_bytes <= min(limits["retention"], limits["functional"])
@@ -180,7 +180,7 @@ class Rating:
         return closed_form.drive_writes_per_day(tbw_bytes, self.capacity_bytes, years)
 
     def left_out(self) -> list[str]:
-        """What of the standard is not tested."""
+        """Parts of the standard that are not tested."""
         others = "failures other than running out of spare space"
         found = [f"{others}, and of dies" if self.functional is not None else others]
         if self.retention is None:

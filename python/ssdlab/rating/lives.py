@@ -17,7 +17,7 @@ from ssdlab.running import Experiment, Progress, run_layers
 
 #: Requests of a workload, or repetitions of a trace, that wear out any drive.
 ENDLESS = 10**12
-#: How fast a drive is written whose data age.
+#: Write rate of a drive whose data age.
 PACE = "1 DWPD"
 #: Requests in which a workload must write something.
 PROBE = 20_000
@@ -117,7 +117,7 @@ class Life:
 
     @property
     def closed_form_bytes(self) -> float:
-        """What the host may write by the closed form."""
+        """Bytes that the host may write by the closed form."""
         return closed_form.written(
             self.physical_bytes, self.cycles, self.evenness, self.amplification
         )

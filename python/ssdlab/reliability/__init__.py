@@ -16,14 +16,14 @@ from ssdlab import _core, layers, sources
 from ssdlab._core import InputError
 from ssdlab.device.units import BANDWIDTH
 
-#: What is assumed where nothing is said: a data sheet's MTTF, and a day.
+#: Default assumptions: a data sheet's MTTF, and a day.
 LIFE, REPAIR = "1000000h", "24h"
 HOURS_OF_YEAR = 8_760
 
 
 @dataclass(frozen=True)
 class Array:
-    """What of an array decides how it loses data: groups of members that bear some failures."""
+    """An array in the study of losses: groups of members that bear some failures."""
 
     name: str
     redundancy: str
@@ -37,7 +37,7 @@ class Array:
 
     @property
     def data_bytes(self) -> int:
-        """What the hosts see of a group."""
+        """Capacity of a group for hosts."""
         return self.member_bytes * (self.members - self.tolerated)
 
 
@@ -48,7 +48,7 @@ class Times:
     life: str = LIFE
     repair: str = REPAIR
     repairs_together: bool = False
-    """Whether members that are missing together are repaired at once, or one after the other."""
+    """True if members that are missing together are repaired at once, or one after the other."""
     defects: str | None = None
     scrub: str | None = None
     defect_bytes: int = 4096
@@ -56,7 +56,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What was asked, and what the groups lost."""
+    """Question, and losses of the groups."""
 
     array: Array
     times: Times
@@ -73,7 +73,7 @@ class Outlook:
 
     @property
     def over_mttdl(self) -> float:
-        """How many times as many losses as the formula expects."""
+        """Losses, over those that the formula expects."""
         return float(self.found["losses"] / self.found["losses_by_mttdl"])
 
     def to_dict(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def outlook(
     seed: int = 42,
     progress: Callable[[int, int], object] | None = None,
 ) -> Outlook:
-    """What `groups` groups of `array` lose in `years`. Raises `InputError` for what cannot be."""
+    """Losses of `groups` groups of `array` in `years`. Raises `InputError` for what cannot be."""
     found = _core.reliability(
         members=array.members,
         tolerated=array.tolerated,

@@ -48,7 +48,7 @@ def table(found: Outlook, file: IO[str]) -> str:
 
 
 def fleet(found: Fleet, file: IO[str]) -> str:
-    """What a fleet of drives comes to, as text for `file`."""
+    """Outcome of a fleet of drives, as text for `file`."""
     console, _ = console_for(file)
     it, forms = found.found, found.found["closed_forms"]
     head = Text(f"{found.device}: {found.drives:,} drives, {found.years:g} years", style="bold")

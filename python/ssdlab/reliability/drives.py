@@ -27,7 +27,7 @@ QLC_BITS = 4
 
 @dataclass(frozen=True)
 class Fleet:
-    """What was asked, and what the drives came to."""
+    """Question, and outcome of the drives."""
 
     device: str
     drives: int
@@ -42,7 +42,7 @@ class Fleet:
 
     @property
     def agrees(self) -> bool:
-        """Whether simulated shares agree with the closed forms."""
+        """True if simulated shares agree with the closed forms."""
         forms = self.found["closed_forms"]
         pairs = [
             (self.found["with_lost_die"], forms["with_lost_die"]),
@@ -69,7 +69,7 @@ class Fleet:
 
 
 def is_drive(device: Part) -> bool:
-    """Whether a device is a single drive."""
+    """True if a device is a single drive."""
     return bool(Experiment(device=device).to_dict()["device"]["kind"] == "ssd")
 
 

@@ -10,7 +10,7 @@ from ssdlab import delivery, forms
 from ssdlab.cli.options import PATH, ExamplesFirst
 from ssdlab.reports import report as write
 
-#: What the page is called where nothing else is said.
+#: Default name of the page.
 PAGE = Path("report.html")
 
 

@@ -135,7 +135,7 @@ def _key_figures(it: Results) -> list[KeyFigure]:
 
 
 def _endurance(life: lifetime.Lifetime) -> KeyFigure:
-    """What the host may write to the drive under this load, where that is known."""
+    """Bytes that the host may write to the drive under this load, where they are known."""
     if life.host_bytes is None or life.drive_writes_per_day is None:
         if life.at_least_bytes is not None:
             least = f"≥ {readable.traffic(life.at_least_bytes)}"
@@ -244,7 +244,7 @@ def _over_time(named: figures.Named) -> Section:
 
 
 def _steady(it: Results) -> str:
-    """Whether the second half of the run was as the first."""
+    """True if the second half of the run was as the first."""
     names = it.warning_names()
     if "overloaded" in names:
         return "The queue grows until the end of the run"

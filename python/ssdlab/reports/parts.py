@@ -1,4 +1,4 @@
-"""What the pages of one run and of several share: tables, flash, wear, units, experiment."""
+"""Shared parts of the pages of one run and of several: tables, flash, wear, units, experiment."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def flash(it: Results) -> tuple[str, str]:
 
 
 def wear(name: str, it: Results) -> tuple[str, str]:
-    """How worn the blocks are: its finding, a figure where there is one, sentences, and the map."""
+    """Wear of the blocks: its finding, a figure where there is one, sentences, and the map."""
     found = it.get("wear")
     if not found or "mean_erases" not in found:
         return "", ""
@@ -174,7 +174,7 @@ def wear(name: str, it: Results) -> tuple[str, str]:
     text += f"most {found['max_erases']}, of {readable.count(round(rated))} rated."
     heading = f"Wear is {'even' if even else 'uneven'}"
     if found["mean_erases"] < FEWEST_ERASES:
-        # Whether blocks that were hardly erased wear evenly cannot be seen.
+        # Blocks that were hardly erased show no uneven wear.
         heading = f"A mean erase count of {readable.grouped(found['mean_erases'])}"
     life = lifetime.of(it)
     if life is not None and life.host_bytes is not None and life.drive_writes_per_day is not None:

@@ -154,7 +154,7 @@ def short_key(key: str) -> str:
 
 
 def names(results: Sequence[Results]) -> list[str]:
-    """What each run is called: a letter, and the keys in which it differs."""
+    """Name of each run: a letter, and the keys in which it differs."""
     changed = differing(results)
     found = []
     for n, it in enumerate(results):
@@ -238,7 +238,7 @@ def _sentence(named: figures.Named) -> str:
 
 
 def _tails(a: Results, b: Results) -> str:
-    """What to add where runs of the same mean differ in their p99."""
+    """Sentence on runs of equal mean whose p99 differ."""
     left, right = (it.host.all.percentiles_us["99"] for it in (a, b))
     if not left or not right or readable.same(left, right):
         return ""
@@ -246,7 +246,7 @@ def _tails(a: Results, b: Results) -> str:
 
 
 def _cost(a: Results, b: Results, better: bool) -> str:
-    """What else changed between the runs."""
+    """Other changes between the runs."""
     worse, found = [], 0
     for row in ROWS[2:]:
         left, right = row.value(a), row.value(b)

@@ -113,7 +113,7 @@ def _rows(sweep: Sweep) -> Rows:
 
 
 def _what_dots_are(parameters: int, seeds: int) -> str:
-    """What the dots of a figure by a parameter stand for."""
+    """Meaning of the dots of a figure by a parameter."""
     if parameters > 1:
         return "Dot: mean over the other parameters; bar: minimum to maximum."
     if seeds > 1:
@@ -122,7 +122,7 @@ def _what_dots_are(parameters: int, seeds: int) -> str:
 
 
 def _failures(sweep: Sweep) -> str:
-    """What the sentence says of the points that failed."""
+    """Sentence on the points that failed."""
     failed = len(sweep.errors)
     return f" {failed:,} of {len(sweep):,} points failed." if failed else ""
 

@@ -1,4 +1,4 @@
-"""Whether a run's figures may be trusted: its warnings, and other checks."""
+"""True if a run's figures may be trusted: its warnings, and other checks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ssdlab.results import Results
 from ssdlab.running.facts import Facts
 from ssdlab.running.figures import FEWEST_SLOWER, kinds
 
-#: What a check says: kind ("" passed, "w" a warning, "i" to know), name, sentence.
+#: A check: kind ("" passed, "w" a warning, "i" to know), name, sentence.
 Check = tuple[str, str, str]
 
 #: Blocks taken from the reserve per erased block; above this the run is not in steady state.
@@ -59,7 +59,7 @@ def checks(it: Results) -> list[Check]:
 
 
 def _endurance(life: lifetime.Lifetime) -> str:
-    """What the estimate of the lifetime rests on, or why there is none."""
+    """Basis of the estimate of the lifetime, or why there is none."""
     if life.error is None:
         return f"{life.reason_and_bound}."
     return (
@@ -83,7 +83,7 @@ def reserve(it: Results) -> str:
 
 
 def behind(it: Results) -> list[str]:
-    """The same beside the warnings of a run, which change how its figures are read."""
+    """Checks beside the warnings of a run, which change how its figures are read."""
     said = reserve(it)
     return [f"cleaning behind: {said}"] if said else []
 

@@ -33,7 +33,7 @@ PER_OVERWRITTEN_PAGE = 0.3e-6
 FEWEST = 1000
 #: The least change that counts, as a ratio.
 LEAST = 1.05
-#: What is looked at: the name, and whether more of it is better.
+#: Figures of interest: the name, and whether more of it is better.
 FIGURES = {"p99": False, "mean": False, "throughput": True}
 
 
@@ -42,7 +42,7 @@ class Advice(NamedTuple):
 
     #: The assignment.
     change: str
-    #: What it did, in a sentence.
+    #: Effect, in a sentence.
     sentence: str
     #: The requests of the trial, and by how much each figure was better, as a ratio.
     requests: int
@@ -50,7 +50,7 @@ class Advice(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """How the trials of a run are made short enough."""
+    """Shortening of the trials of a run."""
 
     #: The assignments of all of them.
     shortened: tuple[str, ...]
@@ -147,7 +147,7 @@ def preparation(
 
 
 def _is_possible(layers: Sequence[Layer], change: str) -> bool:
-    """Whether the experiment has the key and takes the value."""
+    """True if the experiment has the key and takes the value."""
     try:
         resolve([*layers, *stack.above((change,), None)])
     except InputError:
@@ -206,7 +206,7 @@ def _prepared(trial: Trial) -> str:
 
 
 def _effect(before: Results, after: Results, gains: dict[str, float]) -> str:
-    """What a change did to the figures that it changed by enough."""
+    """Effect of a change on the figures that it changed by enough."""
     said = []
     for figure, gain in gains.items():
         if LEAST > gain > 1 / LEAST:

@@ -1,4 +1,4 @@
-"""What a run shows of a cache in front of a device, of a disk that stops, and of snapshots."""
+"""Display of a cache in front of a device, of a disk that stops, and of snapshots."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ssdlab.results import Record
 
 
 def standby(disk: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How long a disk stood, and how often it came to turn again."""
+    """Standby time of a disk, and its starts."""
     found = disk.get("standby")
     if not found:
         return []
@@ -22,7 +22,7 @@ def standby(disk: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def snapshots(flash: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How many copy-on-write snapshots there are, and what only they hold."""
+    """Number of copy-on-write snapshots, and the space that only they hold."""
     found = flash.get("snapshots")
     if not found:
         return []

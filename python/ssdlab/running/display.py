@@ -101,7 +101,7 @@ def _seldom(results: Results, section: str) -> Part | None:
 
 
 def advice_lines(advice: Advice, file: IO[str], again: Again) -> str:
-    """What helped in a trial, as text for `file`; `again` says the command that does it."""
+    """Helpful change of a trial, as text for `file`; `again` says the command that does it."""
     canvas = Canvas(file)
     said = Text(advice.sentence.replace("\u202f", " "))
     return f"\n{canvas.draw([said])}{continued(again(advice.change), canvas.width)}\n"
@@ -198,7 +198,7 @@ def _failures(host: Host) -> Part | None:
 
 
 def _ended(host: Kind, status: str) -> int:
-    """How many requests of a kind ended so. Results of an older version do not say how."""
+    """Number of requests of a kind with that status. Results of an older version do not say it."""
     failures = host.get("failures", {"read_only": host.get("failed", 0)})
     return int(failures.get(status, 0))
 
@@ -289,7 +289,7 @@ def _wear(results: Results) -> Part | None:
 
 
 def _written(life: lifetime.Lifetime) -> str:
-    """What the host may write, with its error, or why that is not known."""
+    """Bytes that the host may write, with their error, or why they are not known."""
     if life.host_bytes is None:
         return life.why_not
     around = f" ± {100 * life.error:.2g}%" if life.error is not None else ""
@@ -364,7 +364,7 @@ def _units(units: list[Any], width: int, plain: bool) -> Part | None:
         if unit.get("queue_mean") is not None:
             said.append(f"queue {unit['queue_mean']:.2f}")
         rows.append((unit, percent(unit["busy"]), ", ".join(said)))
-    # What stands beside the bar, with two blanks between the columns.
+    # Text beside the bar, with two blanks between the columns.
     beside = 6 + sum(
         max(map(len, column))
         for column in zip(*((unit["name"], busy, notes) for unit, busy, notes in rows), strict=True)

@@ -102,12 +102,12 @@ class Facts:
 
     @property
     def overloaded(self) -> bool:
-        """Whether more was due than was answered, as the engine found."""
+        """True if more was due than was answered, as the engine found."""
         return "overloaded" in self.results.warning_names()
 
     @cached_property
     def unit(self) -> str:
-        """What the units are: packages, dies."""
+        """Name of the units: packages, dies."""
         if not self.units:
             return "disk" if self.results.get("disk") is not None else "unit"
         words = re.findall(r"[a-z]+", self.units[0].name)
@@ -121,7 +121,7 @@ class Facts:
 
     @property
     def buffered(self) -> bool:
-        """Whether the drive has a write buffer."""
+        """True if the drive has a write buffer."""
         size = self.setting(f"{self.drive}.buffer.size")
         return size is not None and not str(size).startswith("0")
 
@@ -151,7 +151,7 @@ class Facts:
         return f"{key}={digits}{found[2]}"
 
     def load(self) -> str:
-        """How busy what did not limit the drive was, for a sentence."""
+        """Utilisation of the parts that did not limit the drive, for a sentence."""
         said = []
         if self.busy is not None and self.units:
             said.append(

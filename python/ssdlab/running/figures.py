@@ -47,7 +47,7 @@ def kinds(results: Results) -> list[tuple[str, Kind | Record]]:
 
 
 def letter(name: str) -> str:
-    """What a result is called in few words."""
+    """Short name of a result."""
     return name.partition(" ")[0].rstrip(":")
 
 
@@ -84,7 +84,7 @@ def latency(named: Named) -> Figure:
     curves = [
         _curve(name, role, host)
         for name, role, host in shown
-        # What took no time has no place on a logarithmic axis.
+        # Parts without time have no place on a logarithmic axis.
         if host.requests >= FEWEST_REQUESTS and host.max_us > 0 and "histogram" in host
     ]
     cleaned = [_cleaned(it) for _, it in named]
@@ -170,7 +170,7 @@ BANDS = {
 
 
 def band_name(row: Record) -> str:
-    """What a band of requests by rank is called."""
+    """Name of a band of requests by rank."""
     return BANDS.get(row.from_share, f"from {row.from_share:.4g}")
 
 
@@ -278,7 +278,7 @@ def _told(lane: str, kind: str, start: int, stop: int, bus: int) -> str:
 
 
 def wear(name: str, results: Results) -> Figure:
-    """How often the blocks were erased, by place."""
+    """Erase counts of the blocks, by place."""
     rows = [row.to_dict() for row in (results.get("wear") or {}).get("map") or []]
     worn = any(mean for row in rows for mean in row["mean_erases"])
     blocks = rows[0]["blocks_per_cell"] if rows else 1

@@ -144,7 +144,7 @@ def diskspd(results: Results) -> str:
     return "\n".join(tables)
 
 
-#: How the classes of a load of DiskSpd are called that it prints.
+#: Name of the classes of a load of DiskSpd that it prints.
 MEASURED = "measured"
 
 

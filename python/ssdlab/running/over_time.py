@@ -39,7 +39,7 @@ class Followed:
         return [values[n : n + self.step] for n in range(0, len(values), self.step)]
 
     def sums(self, key: str) -> list[float]:
-        """What adds up."""
+        """Sums."""
         return [sum(group) for group in self.groups(key)]
 
     def rates(self, key: str) -> list[float | None]:

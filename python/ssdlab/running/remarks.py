@@ -1,4 +1,4 @@
-"""What a run says beside its figures: the warm-up it leaves out, notices, steady state, threads."""
+"""Remarks of a run beside its figures: warm-up, notices, steady state, threads."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def steady_state(results: Results) -> Text | None:
 
 
 def _prepared_with(seen: Record) -> list[str]:
-    """What a drive was preconditioned with."""
+    """Preconditioning of a drive."""
     if "load" not in seen:
         return []
     why = f"uniform writes ({seen['because']})" if seen["because"] else "the workload's writes"
@@ -95,7 +95,7 @@ def cache(found: Record | None) -> Facts | None:
 
 
 def standby(disk: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """How long a disk stood; only of one that may stop."""
+    """Standby time of a disk; only of one that may stop."""
     if not disk.get("standby"):
         return []
     from ssdlab.running import caches
@@ -104,7 +104,7 @@ def standby(disk: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def snapshots(flash: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What copy-on-write snapshots hold; only of a drive that keeps some."""
+    """Space of copy-on-write snapshots; only of a drive that keeps some."""
     if not flash.get("snapshots"):
         return []
     from ssdlab.running import caches

@@ -64,7 +64,7 @@ def commands(found: Record) -> Part | None:
 
 
 def power(power: Record) -> Part:
-    """What power cuts cost."""
+    """Costs of power cuts."""
     rows = [("cuts", count(power["cuts"]))]
     times = power["recovery_seconds"]
     if times["mean"] is not None:
@@ -87,7 +87,7 @@ def power(power: Record) -> Part:
 
 
 def disk(disk: Record) -> Part:
-    """What heads and buffers of hard disks did."""
+    """Work of heads and buffers of hard disks."""
     rows = [("disks", count(disk["disks"]))] if disk["disks"] > 1 else []
     if disk["hit_share"] is not None:
         rows.append(("reads served from the buffer", percent(disk["hit_share"])))
@@ -104,7 +104,7 @@ def disk(disk: Record) -> Part:
 
 
 def array(array: Record) -> Part:
-    """What redundancy did."""
+    """Work of redundancy."""
     rows = [("redundancy", array.redundancy)]
     if array.full_stripe_share is not None:
         rows.append(("full-stripe writes", percent(array.full_stripe_share)))

@@ -34,7 +34,7 @@ WAITING = ("host_queue", "buffer", "unit", "cleaning", "suspend")
 
 
 class Verdict(NamedTuple):
-    """What limits a run."""
+    """Bottleneck of a run."""
 
     #: One of the names of `RULES`.
     name: str

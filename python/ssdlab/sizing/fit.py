@@ -39,12 +39,12 @@ FEW = 1000
 
 
 class Effort(NamedTuple):
-    """How much a run of a trial may take."""
+    """Bounds on the run of a trial."""
 
     requests: int
     """Requests of all loops together."""
     bytes: float
-    """What they read and write."""
+    """Bytes read and written."""
     repeated: int
     """Requests that preconditioning may repeat to write its fewest rounds; 0: none, and the drive
     is overwritten once at random. One takes 0.7 us."""
@@ -66,13 +66,13 @@ class NoRoomError(InputError):
 
     @property
     def why(self) -> str:
-        """The same without what to do about it."""
+        """The reason without advice."""
         return str(self).partition(": ")[2].partition(": --capacity")[0]
 
 
 @dataclass(frozen=True)
 class Fit:
-    """What is changed so that the trace fits, and why."""
+    """Changes so that the trace fits, and why."""
 
     workload: Mapping[str, Any]
     """The keys of the workload that are set."""
@@ -80,13 +80,13 @@ class Fit:
     """Fewer have no room for what the trace touches."""
     loops: int
     writes: bool
-    """Whether the load writes anything."""
+    """True if the load writes anything."""
     precondition: str
-    """How each drive is preconditioned."""
+    """Preconditioning of each drive."""
     warm_up: str
     """Every loop before those that are measured."""
     words: Sequence[str]
-    """What was done, a sentence each."""
+    """Changes, a sentence each."""
 
 
 def read(load: Load, resolved: dict[str, Any], capacity_bytes: int) -> Record:
@@ -212,12 +212,12 @@ def _addresses(found: Record, beyond: str, scale: int, room: float) -> str:
     return f"Addresses: {how}."
 
 
-#: What is said of a drive that is only looked at.
+#: Sentence on a drive that is only looked at.
 ONCE = "Preconditioned: full, then overwritten once at random."
 
 
 def _described(workload: Mapping[str, Any], effort: Effort) -> Fit:
-    """How a load is run that has no end of its own, or that of its requests."""
+    """Description of a load that has no end of its own, or that of its requests."""
     streams: Sequence[Mapping[str, Any]] = workload.get("streams") or []
     classes: Mapping[str, Mapping[str, Any]] = workload.get("classes") or {}
     shares = [it.get("read_share") for it in (*streams, *classes.values()) or (workload,)]

@@ -1,4 +1,4 @@
-"""What is asked of the drives: a trace, a job file, or a load described by keys."""
+"""Load of the drives: a trace, a job file, or a load described by keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ssdlab.results import Record
 
 
 class Facts:
-    """What a trace holds, read as seldom as its questions allow: a large one takes long."""
+    """Content of a trace, read as seldom as its questions allow: a large one takes long."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -44,7 +44,7 @@ class Load:
     """A load that drives are compared under; one of `trace`, `job` and `keys` says it."""
 
     name: str
-    """What messages and tables call it."""
+    """Name in messages and tables."""
     trace: Path | None = None
     columns: str | None = None
     """What the columns of the trace are."""
@@ -63,7 +63,7 @@ class Load:
 
     @property
     def source(self) -> str:
-        """What a message about it begins with."""
+        """Begin of a message about it."""
         return f"--trace {self.trace}" if self.trace is not None else self.name
 
     def layers(self, changed: Sequence[str] = ()) -> list[Layer]:
@@ -85,7 +85,7 @@ class Load:
         return [] if self.job is None else [str(self.job)]
 
     def facts(self, options: Mapping[str, Any], path: str, capacity_bytes: int) -> Record:
-        """What the trace holds; `path` is the file that is read for it. Raises `InputError`."""
+        """Content of the trace; `path` is the file that is read for it. Raises `InputError`."""
         return self._facts.of(options, path, capacity_bytes)
 
     def share(self, all_bytes: float) -> dict[str, Any]:

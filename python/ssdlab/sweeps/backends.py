@@ -218,7 +218,7 @@ def on(executor: Any, source: str) -> Iterator[Crew]:
 @contextlib.contextmanager
 def _connected(address: str, source: str) -> Iterator[Any]:
     distributed = required("distributed", source)
-    # What goes wrong is said in our own words.
+    # Errors have messages of our own.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         client = distributed.Client(address, timeout=CONNECT_SECONDS)

@@ -188,7 +188,7 @@ def parallel(rows: Rows, best: Sequence[bool], names: Sequence[str]) -> Figure:
 
 
 def values(rows: Rows, name: str) -> list[Any]:
-    """What a column has, each once: numbers first, by size; then words."""
+    """Values of a column, each once: numbers first, by size; then words."""
     return sorted({row.get(name) for row in rows}, key=_order)
 
 

@@ -31,10 +31,10 @@ _BEGINS = b'{"key": "'
 #: Lines that are looked at to know a journal whose first ones are damaged, and bytes of each.
 _LOOKED_AT = 64
 _LOOKED_AT_BYTES = 1 << 20
-#: What is left of lines: JSON as it is written here, without controls.
+#: Text of lines: JSON as it is written here, without controls.
 _TEXT = re.compile(rb"[ -~\n]*")
 _RESULTS = b', "results": '
-#: What is before the checksum of all that is before this.
+#: Text before the checksum of all that is before this.
 _SUM = b', "crc32": "'
 
 
@@ -250,7 +250,7 @@ def _point(line: Any) -> Point:
 
 
 def _is_journal(path: Path) -> bool:
-    """Whether the file was written by a sweep, or has nothing in it."""
+    """True if the file was written by a sweep, or has nothing in it."""
     try:
         with reading.opened(path) as file:
             lines = [file.readline(_LOOKED_AT_BYTES) for _ in range(_LOOKED_AT)]

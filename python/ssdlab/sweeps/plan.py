@@ -69,7 +69,7 @@ class Point:
 
 
 def size(bases: Sequence[Base], axes: Sequence[Axis]) -> int:
-    """How many points a grid has."""
+    """Number of points of a grid."""
     return len(bases) * math.prod(len(axis.values) for axis in axes)
 
 
@@ -180,7 +180,7 @@ def _key(parts: Sequence[str]) -> str:
 
 
 def _state(path: str) -> str:
-    """What changes when a file is written."""
+    """State of a file, which changes when it is written."""
     try:
         stat = os.stat(path)
     except OSError:

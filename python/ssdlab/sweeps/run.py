@@ -250,7 +250,7 @@ def _built(points: Sequence[Point], skip: bool, option: str) -> list[Point]:
 def _repeated(
     bases: Sequence[Base], axes: Sequence[Axis], repeat: int, trials: int | None, option: str
 ) -> tuple[list[Base], list[Axis]]:
-    """The same with an axis of seeds, from the first experiment's on."""
+    """The bases and axes with an axis of seeds, from the first experiment's on."""
     if trials is not None:
         raise InputError(f"{option}repeat and {option}search exclude each other")
     if not 2 <= repeat <= MAX_REPEATS:
@@ -265,7 +265,7 @@ def _repeated(
             seed = int(json.loads(_core.resolve_json(point.layers))["run"]["seed"])
             break
     seeds = space.from_mapping({"run.seed": [seed + n for n in range(repeat)]}, False)
-    # What lies above says the first seed, and would say that of every point.
+    # Layers above give the first seed, and would give it to every point.
     return [replace(base, above=()) for base in bases], [*axes, *seeds]
 
 

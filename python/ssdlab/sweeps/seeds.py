@@ -23,7 +23,7 @@ class Mean(NamedTuple):
 
 
 class Design(NamedTuple):
-    """What a sweep found of the points that differ in their seeds alone."""
+    """Results of the points that differ in their seeds alone."""
 
     parameters: dict[str, Any]
     figures: dict[str, Mean]

@@ -19,7 +19,7 @@ from typing import Any
 from ssdlab import _core
 from ssdlab._core import InputError
 
-#: What a sweep varies beside keys: each value names a preset or a file.
+#: Axes of a sweep beside keys: each value names a preset or a file.
 NAMES = ("device", "workload", "trace")
 #: More values on one axis are taken for a typing error.
 MAX_VALUES = 1_000_000
@@ -84,7 +84,7 @@ class Axis:
         return [text_of(value) for value in self.values]
 
     def assignment(self, value: Any) -> str:
-        """How an error message calls one value of this axis."""
+        """Name of one value of this axis in error messages."""
         return f"{self.source} {self.name}={text_of(value)}"
 
 
@@ -96,7 +96,7 @@ def text_of(value: Any) -> str:
 
 
 def is_of_load(name: str) -> bool:
-    """Whether an axis says what is asked of the device, and not only how many requests."""
+    """True if an axis says what is asked of the device, and not only how many requests."""
     return name in ("workload", "trace") or (
         name.startswith("workload.") and name != "workload.requests"
     )

@@ -98,7 +98,7 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-#: How a table is written, by the extension of its file.
+#: Writer of a table, by the extension of its file.
 WRITERS = {".parquet": parquet, ".csv": comma_separated}
 
 
@@ -135,7 +135,7 @@ def find(name: str, known: Iterable[str], source: str) -> str:
 
 
 def is_time(column: str) -> bool:
-    """Whether a column is a time in microseconds."""
+    """True if a column is a time in microseconds."""
     return column.endswith("_us") or "_us." in column
 
 
@@ -189,13 +189,13 @@ class Constraint:
 
     @property
     def sign(self) -> str:
-        """How the column relates to the limit."""
+        """Relation of the column to the limit."""
         return ">=" if self.at_least else "<="
 
 
 @dataclass(frozen=True)
 class Goals:
-    """What a sweep is after: objectives, and the constraints that a point must keep."""
+    """Goals of a sweep: objectives, and the constraints that a point must keep."""
 
     objectives: Sequence[Objective] = ()
     constraints: Sequence[Constraint] = ()
@@ -209,11 +209,11 @@ class Goals:
         return [sign * float(value or 0) for sign, value in zip(signs, found, strict=True)]
 
     def kept(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row keeps every constraint."""
+        """True if a row keeps every constraint."""
         return all(constraint.excess(row) <= 0 for constraint in self.constraints)
 
     def miss(self, row: Mapping[str, Any]) -> float:
-        """How far a row is from keeping the constraints: the largest excess by its limit."""
+        """Largest excess of a row over a constraint, by its limit."""
         parts = [(c.excess(row), abs(c.limit)) for c in self.constraints]
         return max((excess / (limit or 1.0) for excess, limit in parts), default=0.0)
 

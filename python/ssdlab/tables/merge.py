@@ -35,7 +35,7 @@ def merged(pa: Any, streams: Sequence[Iterator[Any]]) -> Iterator[Any]:
 
 
 def _before(batch: Any, until: int) -> int:
-    """How many requests at the beginning of a batch are not after `until`."""
+    """Number of requests at the beginning of a batch that are not after `until`."""
     import pyarrow.compute as pc
 
     later = pc.index(pc.greater(batch.column("at_ns"), until), True).as_py()

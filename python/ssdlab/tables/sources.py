@@ -17,7 +17,7 @@ PARQUET, ARROW = b"PAR1", b"ARROW1"
 ARROW_STREAM = b"\xff\xff\xff\xff"
 #: Rows of a batch: memory is bounded by some of them.
 BATCH_ROWS = 1 << 17
-#: What the engine reads by itself: these columns are in the footer of a Parquet file.
+#: Columns in the footer of a Parquet file that the engine reads by itself.
 OWN = ((b"at_ns", b"sectors"), (b"arrival_ns", b"size_bytes"))
 
 
@@ -47,7 +47,7 @@ def matches(path: str) -> list[Path] | None:
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file is a table of Parquet or Arrow that the engine does not read by itself."""
+    """True if a file is a table of Parquet or Arrow that the engine does not read by itself."""
     try:
         with path.open("rb") as file:
             start = file.read(8)
@@ -59,13 +59,13 @@ def is_table(path: Path) -> bool:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a file is Parquet, of whatever columns."""
+    """True if a file is Parquet, of whatever columns."""
     with path.open("rb") as file:
         return file.read(4) == PARQUET
 
 
 def _is_own(file: Any) -> bool:
-    """Whether the footer of a Parquet file names the columns that the engine reads."""
+    """True if the footer of a Parquet file names the columns that the engine reads."""
     file.seek(-8, os.SEEK_END)
     length = int.from_bytes(file.read(4), "little")
     file.seek(-min(8 + length, file.tell() + 4), os.SEEK_END)
@@ -92,7 +92,7 @@ def of_file(path: Path) -> Batches:
 
 
 def broken() -> tuple[type[Exception], ...]:
-    """What libraries raise for a file that is damaged."""
+    """Exceptions of libraries for a damaged file."""
     ours = (OSError, EOFError)
     arrow = sys.modules.get("pyarrow")
     return ours if arrow is None else (arrow.ArrowException, *ours)

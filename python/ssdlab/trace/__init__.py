@@ -26,7 +26,7 @@ Path: TypeAlias = str | os.PathLike[str]
 
 
 class Progress(NamedTuple):
-    """How far a trace has been read; what `progress` is called with, about ten times a second."""
+    """Progress through a trace; `progress` is called with it, about ten times a second."""
 
     requests: int
     """Requests read."""

@@ -22,7 +22,7 @@ from ssdlab.trace import figures
 
 COMMAND = TypeVar("COMMAND", bound=Callable[..., Any])
 
-# What a file may leave open, and how much of it is read: keys of the workload kind `trace`.
+# Options that a file may leave open, and limits: keys of the workload kind `trace`.
 OPTIONS = [
     click.option(
         "--format",

@@ -25,7 +25,7 @@ READ, OTHER = text.COLOURS
 
 
 def info(name: str, found: Record, file: IO[str]) -> str:
-    """What a trace holds as text for `file`: in colour for a terminal, else plain."""
+    """Content of a trace as text for `file`: in colour for a terminal, else plain."""
     console, plain = console_for(file)
     sections = [
         _headline(name, found),

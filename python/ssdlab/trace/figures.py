@@ -8,7 +8,7 @@ from ssdlab.results import Record
 
 
 def density(found: Record) -> Figure:
-    """How many requests there were at each address over time, reads and others as layers."""
+    """Number of requests at each address over time, reads and others as layers."""
     cells, right, bottom, top = [], 1.0, 0.0, 1.0
     if (counts := found.density) is not None:
         cells = [Cells("reads", counts.reads, log=True), Cells("others", counts.others, log=True)]
@@ -24,7 +24,7 @@ def density(found: Record) -> Figure:
 
 
 def sizes(found: Record) -> Figure:
-    """How many requests there were of each size."""
+    """Number of requests of each size."""
     words = [size(row["up_to_bytes"]) for row in found.sizes]
     reads = [row["reads"] for row in found.sizes]
     others = [row["writes"] + row["trims"] for row in found.sizes]
@@ -36,7 +36,7 @@ def sizes(found: Record) -> Figure:
 
 
 def working_set(found: Record) -> Figure:
-    """What was touched within each stretch of time."""
+    """Pages touched within each stretch of time."""
     width = found.working_set.bucket_seconds
     heights = [each / 2**20 for each in found.working_set.bytes]
     at = [width * n for n in range(len(heights))]

@@ -54,13 +54,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class Kept:
-    """What was asked, the closed form, and the read of the scaled drive when new and when aged."""
+    """Question, closed form, and the read of the scaled drive when new and when aged."""
 
     device: str
     age: str
     cycles: float
     wear: str
-    """How the cycles were stated."""
+    """Origin of the cycles."""
     assumed_model: bool
     """The device names no law of ageing: the one of its kind of cells was taken."""
     scale: int
@@ -85,7 +85,7 @@ class Kept:
 
     @property
     def deviation_of_lost(self) -> float:
-        """How far the number of lost pages lies from that by chance: a standard deviation."""
+        """Standard deviation of the number of lost pages."""
         form, lost = self.form["simulated"], self.expected_lost
         blocks = max(1.0, self.aged.pages / form["pages_of_block"])
         # Pages are drawn one by one, and before them the blocks in which they lie.
@@ -94,12 +94,12 @@ class Kept:
 
     @property
     def compares_retries(self) -> bool:
-        """Whether the closed form has the retries: not of reads that begin where the last ended."""
+        """True if the closed form has the retries: not of reads that begin where the last ended."""
         return bool(self.form.get("retries_compare", True))
 
     @property
     def agrees(self) -> bool:
-        """Whether the two ways agree."""
+        """True if the two ways agree."""
         expected = self.expected_retries
         off = abs(self.aged.mean_retries - expected)
         if self.compares_retries and off > max(AGREES * expected, AGREES_AT_LEAST):
@@ -130,7 +130,7 @@ class Kept:
 
     @property
     def evidence(self) -> str:
-        """What the numbers rest on, for the terminal and for `--json`."""
+        """Evidence for the numbers, for the terminal and for `--json`."""
         retries = "" if self.compares_retries else f"{UNCOMPARED} "
         return f"{retries}{SPREADS[self.form['spread_origin']]} {EVIDENCE}"
 
@@ -140,7 +140,7 @@ UNCOMPARED = (
     "Retries depend on what was read before (device.retry.reference); those of the closed form "
     "begin at the table and are not compared."
 )
-#: How far to trust the numbers, by where the spread between pages comes from.
+#: Trust in the numbers, by where the spread between pages comes from.
 SPREADS = {
     "given": (
         "How far to trust it: the spread between pages is the one given "

@@ -24,7 +24,7 @@ SAYS = {
 
 
 def table(found: Kept, file: IO[str]) -> str:
-    """What a drive loses, as text for `file`."""
+    """Losses of a drive, as text for `file`."""
     console, _ = console_for(file)
     form, kept = found.form, found.form["kept"]
     head = Text(f"{found.device}: {found.age}", style="bold")

@@ -28,9 +28,9 @@ class Knob(NamedTuple):
     """Something that can be turned."""
 
     name: str
-    """What a page calls it when it asks."""
+    """Name in requests of a page."""
     label: str
-    """What it is, to be read."""
+    """Label."""
     of: str
     """`drive` if each drive has its own, `load` if all share it."""
     key: str
@@ -40,10 +40,10 @@ class Knob(NamedTuple):
     choices: Sequence[str] | Range
     """What it can be set to."""
     unit: str
-    """How a value is written: `percent`, `skew`, `rate`, `count` or `word`."""
+    """Form of a value: `percent`, `skew`, `rate`, `count` or `word`."""
 
     def said(self) -> dict[str, Any]:
-        """The same for a page."""
+        """The knob, for a page."""
         found: dict[str, Any] = {
             it: getattr(self, it) for it in ("name", "label", "of", "value", "unit")
         }
@@ -52,7 +52,7 @@ class Knob(NamedTuple):
         return found | {"choices": list(self.choices)}
 
     def set_to(self, value: Any) -> Any:
-        """What the key becomes; raises `InputError` for a value that the knob has not."""
+        """Value of the key; raises `InputError` for a value that the knob has not."""
         if not isinstance(self.choices, Range):
             if value not in self.choices:
                 raise InputError(f"{self.label}: {value} is not one of {', '.join(self.choices)}")
@@ -151,7 +151,7 @@ _UNBUFFERED = {"device.cleaning.time"}
 
 
 def of(base: Experiment, now: Experiment) -> list[Knob]:
-    """What can be turned of an experiment; `base` is what it was before anything was turned."""
+    """Knobs of an experiment; `base` is the experiment before anything was turned."""
     found = []
     for name, label, whose, keys, read, span, unit in SLIDERS:
         key = next((it for it in map(_spelled(base), keys) if it is not None), None)

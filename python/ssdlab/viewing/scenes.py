@@ -20,7 +20,7 @@ COLOURS = ("valid", "erases", "stream", "age")
 
 
 class Scene(NamedTuple):
-    """What is shown."""
+    """A scene."""
 
     stack: list[layers.Layer]
     """The experiment."""
@@ -33,9 +33,9 @@ class Scene(NamedTuple):
     start: float = 0.0
     """Seconds of simulated time before the first frame."""
     title: str = ""
-    """What it is, in a line."""
+    """Title, in a line."""
     questions: tuple[str, ...] = ()
-    """What to find out by looking, for a class."""
+    """Questions to answer by looking, for a class."""
 
 
 def names() -> dict[str, str]:
@@ -46,7 +46,7 @@ def names() -> dict[str, str]:
 
 
 def is_name(word: str) -> bool:
-    """Whether a scene is called that."""
+    """True if a scene is called that."""
     return word in names()
 
 

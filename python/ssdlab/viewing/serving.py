@@ -14,7 +14,7 @@ from ssdlab.loopback import Answer, Asked, Route, as_json, page
 from ssdlab.viewing.document import document
 from ssdlab.viewing.sessions import MOST_FRAMES, MOST_STEP_NS, Closed, Session, Sessions
 
-#: How long the page waits for a drive that is being prepared before it asks again.
+#: Wait of the page for a drive that is being prepared before it asks again.
 PREPARING_SECONDS = 0.1
 
 

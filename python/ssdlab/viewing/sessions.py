@@ -56,7 +56,7 @@ class Drive:
         self._run = _core.ViewedRun(self.stack)
 
     def is_ready(self, timeout_seconds: float) -> bool:
-        """Whether it is prepared; raises what was wrong with the experiment."""
+        """True if it is prepared; raises what was wrong with the experiment."""
         if self._is_ready:
             return True
         first = self._run.frames(timeout_seconds)
@@ -67,7 +67,7 @@ class Drive:
         return self._is_ready
 
     def has_begun(self) -> bool:
-        """Whether the experiment makes a drive; raises what was wrong with it."""
+        """True if the experiment makes a drive; raises what was wrong with it."""
         return self.is_ready(LOOK_SECONDS) or self._run.progress() is not None
 
     def progress(self) -> float | None:
@@ -121,7 +121,7 @@ class Drive:
 
 
 def heads(frames: bytes) -> list[dict[str, Any]]:
-    """What frames say in words."""
+    """Heads of frames in words."""
     found, at = [], 0
     while at < len(frames):
         length, head = struct.unpack_from("<II", frames, at)
@@ -131,7 +131,7 @@ def heads(frames: bytes) -> list[dict[str, Any]]:
 
 
 class Session:
-    """What a page looks at."""
+    """A session of a page."""
 
     def __init__(self, scene: Scene, turned: Sequence[Turned], load: Turned) -> None:
         self.scene = scene
@@ -168,7 +168,7 @@ class Session:
 
     @property
     def begins_at(self) -> int:
-        """How many frames come before those that are shown."""
+        """Number of frames before those that are shown."""
         return 1 if self.scene.start > 0 else 0
 
     def frames(self, step_ns: int, count: int) -> list[bytes]:

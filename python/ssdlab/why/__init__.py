@@ -37,7 +37,7 @@ __all__ = ["Row", "Why", "tried"]
 #: Figures that a change may worsen, and whether more is better.
 BESIDE = {"host.all.iops": True, "host.read.percentiles_us.99": False,
           "host.write.percentiles_us.99": False}  # fmt: skip
-#: What of results differs between runs that are equal: the experiment, and the time of the machine.
+#: Parts of results that differ between equal runs: the experiment, and the time of the machine.
 OF_THE_RUN = ("experiment", "elapsed", "steady_state")
 #: A change that worsens another figure by as much as this is a trade.
 LOSS = 1.1
@@ -80,7 +80,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Why:
-    """What was tried against what hurts; `rows` begin with what helps most."""
+    """Changes tried against the bottleneck; `rows` begin with the most helpful."""
 
     title: str
     metric: Metric
@@ -94,7 +94,7 @@ class Why:
 
     @classmethod
     def of(cls, results: Results, **arguments: Any) -> Why:
-        """What would help a run; the arguments are those of `Results.why`."""
+        """Changes that would help a run; the arguments are those of `Results.why`."""
         experiment = results.experiment.to_dict()
         return tried(layers.from_mapping("the experiment", experiment), results, **arguments)
 
@@ -109,7 +109,7 @@ class Why:
         return next(iter(self.helps), None)
 
     def to_dict(self, again: Callable[[str], str] | None = None) -> dict[str, Any]:
-        """What `ssdlab why --json` has; `again` says the command that repeats a change."""
+        """Content of `ssdlab why --json`; `again` says the command that repeats a change."""
         return {
             "title": self.title,
             "for": self.metric.name,
@@ -232,10 +232,10 @@ class _Hunt:
                 self.progress(self.done, max(self.begun, self.done))
 
     def _is_settled(self, change: Change) -> bool:
-        """Whether no further seed is needed: it is refused, hopeless, or changes not a bit."""
+        """True if no further seed is needed: it is refused, hopeless, or changes not a bit."""
         if change in self.refused or self._is_same(change):
             return True
-        # What the user named is pursued to the end.
+        # A change that the user named is pursued to the end.
         gain = self._gain(change) if change.group != proposals.OWN else None
         return gain is not None and gain.is_hopeless
 
@@ -326,7 +326,7 @@ class _Hunt:
 
 
 def _outweigh(losses: Mapping[str, float], gain: Gain) -> bool:
-    """Whether a change takes throughput, or worsens another figure by as much as it helps."""
+    """True if a change takes throughput, or worsens another figure by as much as it helps."""
     throughput = metric.spoken("host.all.iops")
     return any(
         name == throughput or abs(math.log(ratio)) >= gain.mean for name, ratio in losses.items()

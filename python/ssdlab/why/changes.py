@@ -17,7 +17,7 @@ from ssdlab.layers import Layer
 from ssdlab.running.facts import Facts
 
 SETTING, HARDWARE, LOAD, DRIVE, OWN = "settings", "hardware", "load", "drives", "yours"
-#: What `--among` chooses from, with its meaning.
+#: Groups of `--among`, with their meaning.
 GROUPS = {
     SETTING: "what firmware or an administrator sets",
     HARDWARE: "more of a part of the drive",
@@ -38,7 +38,7 @@ class Change:
     device: str | None = None
 
     def layers(self) -> list[Layer]:
-        """What lies above the experiment."""
+        """Layers above the experiment."""
         if self.device is not None:
             return [sources.from_name("device", self.device)]
         return list(stack.above(self.assignments, None))
@@ -128,7 +128,7 @@ def _pace(word: str) -> Proposal:
 
 
 def _stopping(facts: Facts) -> list[str]:
-    """What may be suspended in this design: programs, and erases that yield at all."""
+    """Operations that may be suspended in this design: programs, and erases that yield at all."""
     drive = facts.drive
     erases = facts.buffered or facts.setting(f"{drive}.cleaning.time") == "interleaved"
     return [f"{drive}.suspend.{it}" for it in ("program", *(["erase"] if erases else []))]
@@ -280,7 +280,7 @@ DRIVES = {
     "disk": ("scsi-15k", "nearline-24tb", "tlc-client"),
     "law": ("tlc-enterprise", "samsung-983zet"),
 }
-#: How many of them are tried.
+#: Number of drives that are tried.
 FEW_DRIVES = 2
 
 

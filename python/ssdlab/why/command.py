@@ -139,7 +139,7 @@ def after_run(
     assignments: tuple[str, ...],
     seed: int | None,
 ) -> None:
-    """What `ssdlab run --why` shows below its table."""
+    """Output of `ssdlab run --why` below its table."""
     from ssdlab.why import display
 
     with terminal.steps(sys.stderr, "why") as bar:

@@ -1,4 +1,4 @@
-"""What `ssdlab why` prints."""
+"""Output of `ssdlab why`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STYLES = {
 NAMES, EFFECTS = 36, 26
 #: Half of an interval above which its ends are shown.
 TIGHT = 0.3
-#: What is said of a verdict beside the numbers.
+#: Words of a verdict beside the numbers.
 WORDS = {
     intervals.HELPS: "",
     intervals.TRADES: "at a price",
@@ -44,7 +44,7 @@ WORDS = {
 
 
 def table(found: Why, file: IO[str], again: Again | None = None) -> str:
-    """What was tried, as text for `file`; `again` says the command that repeats a change."""
+    """Tried changes, as text for `file`; `again` says the command that repeats a change."""
     console, _ = console_for(file)
     sections: list[RenderableType] = [_headline(found), _sentence(found), _rows(found)]
     if found.left_out:

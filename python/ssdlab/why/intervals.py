@@ -54,7 +54,7 @@ class Gain:
 
     @property
     def verdict(self) -> str:
-        """What the interval proves, or excludes."""
+        """Verdict of the interval."""
         if self.low > 0 and self.mean >= math.log(LEAST):
             return HELPS
         if self.high < 0 and self.mean <= -math.log(LEAST):
@@ -65,17 +65,17 @@ class Gain:
 
     @property
     def is_dropped(self) -> bool:
-        """Whether its first seeds, too few for an interval, showed no gain worth another."""
+        """True if its first seeds, too few for an interval, showed no gain worth another."""
         return self.seeds < LOOKS[0][0] and self.mean <= (self.seeds > 1) * math.log(LEAST) / 2
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether so little was gained by now that more seeds would hardly prove it."""
+        """True if so little was gained by now that more seeds would hardly prove it."""
         return self.is_dropped or (self.seeds >= LOOKS[0][0] and self.mean < math.log(LEAST))
 
     @property
     def decided(self) -> bool:
-        """Whether a further seed could not change what is advised: a gain is proved or excluded."""
+        """True if a further seed could not change what is advised: a gain is proved or excluded."""
         return self.verdict == HELPS or self.high < math.log(LEAST)
 
 

@@ -1,4 +1,4 @@
-"""What is to become better: the figure that was asked for, or the one that hurts."""
+"""Figure to improve: the one that was asked for, or the one that hurts."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def slowest(base: Results) -> str:
 
 
 def tail(base: Results, kind: str) -> float:
-    """How many times as long as the fastest request of a kind its p99 is."""
+    """p99 of a kind of request, over its fastest request."""
     host = base.host[kind]
     p99 = (host.percentiles_us or {}).get("99")
     return float(p99) / max(float(host.min_us), 1e-3) if p99 and host.min_us is not None else 1.0

@@ -1,4 +1,4 @@
-"""How large the simulations are, and how they run: in parallel, each with a seed of its own."""
+"""Size of the simulations, and their runs: in parallel, each with a seed of its own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ON_AVERAGE = 3
 class Plan:
     """The size of a trial."""
 
-    #: What all simulations have set.
+    #: Settings of all simulations.
     assignments: tuple[str, ...]
     #: Requests of a simulation; None where the load itself ends them.
     requests: int | None
@@ -147,7 +147,7 @@ def crew(workers: int | None) -> Iterator[Crew]:
 def first_run(
     below: Sequence[Layer], progress: Callable[[Progress], object] | None = None
 ) -> Results:
-    """What an experiment gives that was not run yet, with `MOST_REQUESTS` requests at most."""
+    """Results of an experiment that was not run yet, with `MOST_REQUESTS` requests at most."""
     asked = json.loads(_core.resolve_json(below)).get("workload", {}).get("requests")
     is_short = isinstance(asked, int) and asked <= MOST_REQUESTS
     less = () if is_short else (f"workload.requests={MOST_REQUESTS}",)

@@ -43,7 +43,7 @@ class Quantity:
 
 @dataclass
 class Found:
-    """What a recipe found: quantities, keys of ssdlab that have these values, and notes."""
+    """Result of a recipe: quantities, keys of ssdlab that have these values, and notes."""
 
     quantities: list[Quantity] = field(default_factory=list)
     keys: dict[str, str] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Recipe:
     fit: Callable[[Path, Mapping[str, float], float], Found]
     """Given the directory, settings, and by how much the clock of the drive was slowed."""
     settings: Mapping[str, float] = field(default_factory=dict)
-    """What the fit must be told, with what it takes if it is not."""
+    """Settings of the fit, with their defaults."""
 
 
 def load(name: str) -> Recipe:
@@ -76,7 +76,7 @@ def load(name: str) -> Recipe:
 
 
 def is_fit(word: str) -> bool:
-    """Whether the value of `--fit` names a recipe."""
+    """True if the value of `--fit` names a recipe."""
     return word.partition(":")[0] in NAMES
 
 
@@ -104,7 +104,7 @@ def write(name: str, capacity_bytes: int, directory: Path) -> list[Path]:
 
 
 def fit(word: str, target: Path, time_scale: float = 1.0) -> dict[str, Any]:
-    """What the recipe of `--fit NAME[:KEY=NUMBER,...]` finds in a directory, as a calibration."""
+    """Result of the recipe of `--fit NAME[:KEY=NUMBER,...]` in a directory, as a calibration."""
     name, _, rest = word.partition(":")
     recipe = load(name)
     settings = dict(recipe.settings)

@@ -33,7 +33,7 @@ SHORTEST, LONGEST, TRIED = 0.15, 4.0, 1200
 MOST_STEPS = 60
 #: Requests in which a period is looked for.
 LOOKED_AT = 3000
-#: How far latencies agree with a period, from 0 to 1; and of the best, so that a multiple is taken.
+#: Agreement of latencies with a period, from 0 to 1; and of the best, so that a multiple is taken.
 PERIODIC, AS_GOOD = 0.3, 0.85
 #: Shares of retries that say something: near 0 and 1 they are of few pages.
 TELLING = (0.02, 0.98)
@@ -92,7 +92,7 @@ def scripts(capacity_bytes: int) -> Mapping[str, str]:
 
 
 def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Found:
-    """What the latencies at each age say of the drift."""
+    """Drift by the latencies at each age."""
     found = Found()
     ages = _ages(directory)
     all_us = {

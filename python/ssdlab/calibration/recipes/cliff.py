@@ -113,7 +113,7 @@ def scripts(capacity_bytes: int) -> Mapping[str, str]:
 
 
 def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Found:
-    """What the logs of the stages say of the cache."""
+    """The cache by the logs of the stages."""
     found = Found()
     fill = stage(directory / "fill.json")
     samples = _at_model_speed(bandwidth(directory, fill, "write"), time_scale)
@@ -167,7 +167,7 @@ def _rate(piece: Samples) -> tuple[float, float, float]:
 
 
 def _bytes_at(first: float, second: float, both: Samples) -> float:
-    """What is written at the first of two rates, given what both come to."""
+    """Bytes written at the first of two rates, given the bytes of both."""
     seconds, amount = (sum(it[place] for it in both) for place in (0, 1))
     if first <= second:
         return 0.0
@@ -175,7 +175,7 @@ def _bytes_at(first: float, second: float, both: Samples) -> float:
 
 
 def _met(one: Samples, other: Samples) -> tuple[float, float, float]:
-    """What was written at the first rate, to a part of a sample."""
+    """Bytes written at the first rate, to a part of a sample."""
     both = [*one, *other]
 
     def of(draw: random.Random | None) -> float:
@@ -206,7 +206,7 @@ def _rests(
     pieces: tuple[Samples, Samples],
     found: Found,
 ) -> None:
-    """What rests gave back, and the line through them."""
+    """Bytes recovered by rests, and the line through them."""
     rates = [rate(_inner(piece)) for piece in pieces]
     points: list[tuple[float, Samples]] = []
     taken = {}

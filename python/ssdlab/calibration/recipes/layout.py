@@ -143,7 +143,7 @@ def scripts(capacity_bytes: int) -> Mapping[str, str]:
 
 
 def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Found:
-    """What the stages say; what they do not tell is a note."""
+    """The layout by the stages; a note for each unknown."""
     found = Found()
     page = _page(directory, found)
     _channels(directory, page, found)

@@ -1,4 +1,4 @@
-"""What fio writes beside its JSON: bandwidth and latency over time, a line for each sample."""
+"""Logs of fio beside its JSON: bandwidth and latency over time, a line for each sample."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Stage:
     ended_s: float
 
     def bytes(self, op: str) -> int:
-        """What it transferred."""
+        """Bytes transferred."""
         return int(self.job[op]["io_bytes"])
 
 
@@ -93,7 +93,7 @@ def bandwidth(directory: Path, of: Stage, op: str) -> list[tuple[float, float]]:
             f"{FEWEST_SAMPLES} are needed: a shorter log_avg_msec, or more bytes"
         )
     total, known = sum(amount for _, amount in samples), of.bytes(op)
-    # What the last sample leaves out is not there; all else must be.
+    # The last sample may be incomplete; all others must be there.
     if known <= 0 or not 1 - SAME <= total / known <= 1 + SAME:
         raise InputError(
             f"{path}: its samples come to {total / 1e6:.4g} MB, and {of.name}.json has "

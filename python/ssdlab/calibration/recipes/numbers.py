@@ -47,7 +47,7 @@ def slope_interval(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def resampled(of: Callable[[random.Random], float | None]) -> list[float]:
-    """What comes of samples that are drawn anew, as often as `DRAWS` says."""
+    """Values of samples that are drawn anew, `DRAWS` times."""
     draw = random.Random(SEED)
     found = (of(draw) for _ in range(DRAWS))
     return [it for it in found if it is not None]

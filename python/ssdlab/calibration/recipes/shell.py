@@ -1,4 +1,4 @@
-"""What the scripts of all recipes have in common."""
+"""Shell code shared by the scripts of all recipes."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def scripts(capacity_bytes: int) -> Mapping[str, str]:
 
 
 def fit(directory: Path, settings: Mapping[str, float], time_scale: float) -> Found:
-    """What the mean latencies over the spans say of the memory."""
+    """Memory by the mean latencies over the spans."""
     paths = sorted(directory.glob("span-*.json"))
     points = sorted(_point(stage(path), time_scale) for path in paths)
     if len(points) < FEWEST:

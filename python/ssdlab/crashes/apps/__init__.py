@@ -40,7 +40,7 @@ class Wrong(ValueError):
 
 
 class Refused(Exception):
-    """What holds the data does not start any more, so that none of them can be read."""
+    """The data's holder does not start any more, so that none of them can be read."""
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ def setup(place: Place, settings: Settings) -> None:
 
 
 def _transfer(number: int) -> list[tuple[int, int]]:
-    """What transfer `number` adds to which accounts: nothing in sum."""
+    """Changes of transfer `number` by account: nothing in sum."""
     generator = random.Random(number)
     changes = [(generator.randrange(1, 1000), it) for it in generator.sample(range(ACCOUNTS), 8)]
     total = sum(amount for amount, _ in changes[1:])
@@ -180,7 +180,7 @@ def check(place: Place, settings: Settings, lines: Sequence[str]) -> None:
     text = "".join(
         f"COPY ({' '.join(query.split())}) TO '{out / name}'\n" for name, query in queries.items()
     )
-    # What recovery makes durable is not tested here.
+    # Data that recovery makes durable are not tested here.
     words = _as_user("postgres", "--single", "-F", "-j", "-D", str(data), "postgres")
     text = text.replace("\n", ";\n\n")
     done = subprocess.run(

@@ -40,7 +40,7 @@ def setup(place: Place, settings: Settings) -> None:
 
 
 def _transfer(number: int) -> list[tuple[int, int]]:
-    """What transfer `number` adds to which accounts: nothing in sum."""
+    """Changes of transfer `number` by account: nothing in sum."""
     generator = random.Random(number)
     changes = [(generator.randrange(1, 1000), it) for it in generator.sample(range(ACCOUNTS), 8)]
     total = sum(amount for amount, _ in changes[1:])
