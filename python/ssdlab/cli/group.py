@@ -49,6 +49,7 @@ GROUPS: Mapping[str, Mapping[str, Place]] = {
         "cost": Place("costing", "cost", "what meeting a need costs, with your prices"),
         "endurance": Place("rating", "endurance", "write drives to their end: TBW and DWPD"),
         "placement": Place("placement", "placement", "would FDP or streams help a trace?"),
+        "pts": Place("pts", "pts", "the industry's test of a drive: SNIA's PTS"),
         "cliff": Place("cliffs", "cliff", "when a long copy slows down, and to what"),
         "retention": Place("unpowered", "retention", "will an unpowered drive keep its data?"),
         "reliability": Place("reliability", "reliability", "estimate the data losses of an array"),

@@ -1,0 +1,89 @@
+"""The industry's own test of a drive: SNIA's Performance Test Specification, simulated or measured.
+
+`plan` has the tests as a table, `jobs` makes job files of fio of them, which both a simulated drive
+(`simulate`) and a real one run; `measured` reads the results of the latter. `steady` is the rule of
+the specification, `outcome` what follows from the figures, `report` the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ssdlab._core import InputError
+from ssdlab.layers import Layer
+from ssdlab.pts import simulate
+from ssdlab.pts.outcome import Outcome
+from ssdlab.pts.plan import TESTS, Test
+
+
+@dataclass
+class Report:
+    """The tests that were run on a drive, and what was measured of a real one."""
+
+    device: str
+    tests: Sequence[Test]
+    simulated: dict[str, Outcome] = field(default_factory=dict)
+    measured: Mapping[str, Outcome] = field(default_factory=dict)
+    source: str = ""
+    """Where the measurements are."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every test was run."""
+        return all(it.word in self.simulated for it in self.tests)
+
+    def pairs(self) -> Iterator[tuple[Test, Outcome, Outcome | None]]:
+        """The tests that were run, in the order of the specification, and their measurements."""
+        for test in self.tests:
+            if test.word in self.simulated:
+                yield test, self.simulated[test.word], self.measured.get(test.word)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as `ssdlab pts --json` has it."""
+        return {
+            "specification": "SNIA SSS PTS 2.0.2",
+            "device": self.device,
+            "partial": not self.is_whole,
+            "tests": {it.test.word: it.to_dict() for _, it, _ in self.pairs()},
+            "measured": {
+                word: it.to_dict() for word, it in self.measured.items() if word in self.simulated
+            },
+        }
+
+
+def chosen(words: str | None) -> list[Test]:
+    """The tests that a list of words names, in the order of the report; all without it.
+
+    Raises `InputError` for another word.
+    """
+    if words is None:
+        return [*TESTS.values()]
+    asked = [it.strip() for it in words.split(",")]
+    for word in asked:
+        if word not in TESTS:
+            raise InputError(f'--only "{word}": there is no such test; tests: {", ".join(TESTS)}')
+    return [test for word, test in TESTS.items() if word in asked]
+
+
+def run(
+    report: Report,
+    changes: Sequence[Layer] = (),
+    *,
+    minute: float | None = None,
+    most_rounds: int | None = None,
+    seed: int | None = None,
+    allow_code: bool = False,
+) -> Iterator[Outcome]:
+    """Run the tests of a report on its drive, side by side; each is given as it ends.
+
+    `changes` are layers above the drive, `minute` seconds that stand for a minute of the
+    specification, and `most_rounds` bounds the rounds of each test. Raises `InputError`.
+    """
+    with simulate.prepared(
+        report.device, changes, report.tests, seed=seed, allow_code=allow_code
+    ) as drive:
+        for outcome in simulate.Crew(drive, minute, most_rounds).run(report.tests):
+            report.simulated[outcome.test.word] = outcome
+            yield outcome

@@ -1,0 +1,180 @@
+"""`ssdlab pts`: SNIA's Performance Test Specification on a simulated drive."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from ssdlab import delivery, forms, layers, terminal
+from ssdlab.cli import signals
+from ssdlab.cli.options import (
+    ALLOW_CODE,
+    PATH,
+    QUIET,
+    ExamplesFirst,
+    device_argument,
+    no_cache,
+    one_device,
+)
+from ssdlab.device.units import TIME
+from ssdlab.pts import Report, chosen, jobs, run
+from ssdlab.pts import measured as of_drive
+from ssdlab.pts.plan import TESTS, Test
+
+
+@click.command(
+    cls=ExamplesFirst,
+    examples=[
+        ("the industry's test of a drive, as a page", "ssdlab pts samsung-pm9a3 --out pts.html"),
+        ("two of its tests", "ssdlab pts samsung-pm9a3 --only throughput,latency"),
+        ("the same tests for a real drive, and their results beside the simulated ones",
+         "ssdlab pts --jobs DIR; ssdlab pts samsung-pm9a3 --measured DIR"),
+    ],
+)  # fmt: skip
+@device_argument()
+@click.option("--only", metavar="TEST,...", help=f"Only these tests, of {', '.join(TESTS)}.")
+@click.option(
+    "--jobs",
+    metavar="DIR",
+    type=PATH,
+    help="Write the tests as fio jobs for a real drive, with a script; nothing is simulated.",
+)
+@click.option(
+    "--measured",
+    metavar="DIR",
+    type=PATH,
+    help="Compare with what that script measured in DIR, cell by cell.",
+)
+@click.option(
+    "--rounds", metavar="N", type=click.IntRange(1), help="Maximum rounds of a test. [default: 25]"
+)
+@click.option(
+    "--minute",
+    metavar="TIME",
+    help="Simulated time that stands for a minute of the specification; more is surer.",
+)
+@click.option(
+    "assignments",
+    "--set",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Change one key, such as device.scale=16; repeatable.",
+)
+@click.option("--seed", metavar="N", type=int, help="Seed of the random generator.")
+@ALLOW_CODE
+@click.option("--out", metavar="FILE.html", type=PATH, help="Write the tests as a web page.")
+@click.option(
+    "--json", "json_path", metavar="FILE|-", help="Write all numbers as JSON; - prints them."
+)
+@no_cache
+@QUIET
+def pts(
+    positional: str | None,
+    named: str | None,
+    only: str | None,
+    jobs: Path | None,
+    measured: Path | None,
+    rounds: int | None,
+    minute: str | None,
+    assignments: tuple[str, ...],
+    seed: int | None,
+    allow_code: bool,
+    out: Path | None,
+    json_path: str | None,
+    quiet: bool,
+) -> None:
+    """Run the tests of SNIA's Performance Test Specification on DEVICE (a preset or a TOML file).
+
+    Rounds of loads are repeated until they are steady by its rule. At Ctrl-C the tests that have
+    ended are kept.
+    """
+    tests = chosen(only)
+    if jobs is not None:
+        _write_jobs(jobs, tests, {"--measured": measured, "--out": out, "--json": json_path})
+        return
+    device = one_device(positional, named)
+    json_file = None if json_path in (None, "-") else Path(str(json_path))
+    for path, form in ((json_file, forms.PTS), (out, forms.PTS_PAGE)):
+        if path is not None:
+            delivery.refuse(path, form)
+    report = Report(device, tests)
+    if measured is not None:
+        report.measured, report.source = of_drive.load(measured), str(measured)
+        words = [it.word for it in tests] if only else []
+        report.tests = of_drive.only(report.measured, words, measured)
+    printed = _Printed(report, quiet or json_path == "-")
+    interrupted: KeyboardInterrupt | None = None
+    with terminal.steps(sys.stderr, "testing", quiet) as bar:
+        try:
+            outcomes = run(
+                report,
+                layers.from_options(assignments),
+                minute=None if minute is None else TIME.parse("--minute", minute),
+                most_rounds=rounds,
+                seed=seed,
+                allow_code=allow_code,
+            )
+            for _ in outcomes:
+                if bar is not None:
+                    bar(len(report.simulated), len(report.tests))
+                printed.up_to_the_first_missing()
+        except KeyboardInterrupt as error:
+            interrupted = error
+    printed.all()
+    _deliver(report, json_file, out, json_path == "-")
+    if interrupted is not None:
+        count = f"{len(report.simulated)} of {len(report.tests)} tests have ended"
+        raise signals.Interrupted(f"interrupted; {count}, the report is partial") from interrupted
+
+
+def _write_jobs(folder: Path, tests: Sequence[Test], others: Mapping[str, object]) -> None:
+    """Write the jobs, which is all that is done then."""
+    for option, value in others.items():
+        if value is not None:
+            raise click.UsageError(f"--jobs writes files and runs nothing; {option} is of a run")
+    for path in jobs.write(folder, tests):
+        click.echo(path)
+
+
+class _Printed:
+    """The tests on the terminal, in their order, each once it and those before it have ended."""
+
+    def __init__(self, report: Report, is_silent: bool) -> None:
+        self._report = report
+        self._waiting = [] if is_silent else [it.word for it in report.tests]
+
+    def up_to_the_first_missing(self) -> None:
+        """Print what is next, as far as it has ended."""
+        while self._waiting and self._waiting[0] in self._report.simulated:
+            self._print(self._waiting.pop(0))
+
+    def all(self) -> None:
+        """Print the rest of what has ended."""
+        for word in self._waiting:
+            if word in self._report.simulated:
+                self._print(word)
+
+    def _print(self, word: str) -> None:
+        from ssdlab.pts import display
+
+        beside = self._report.measured.get(word)
+        click.echo(display.test(self._report.simulated[word], beside, sys.stdout))
+
+
+def _deliver(report: Report, json_file: Path | None, out: Path | None, is_printed: bool) -> None:
+    """Write what is there."""
+    if not report.simulated:
+        return
+    text = json.dumps(report.to_dict(), indent=2) + "\n"
+    if json_file is not None:
+        delivery.write(json_file, text, forms.PTS)
+    if out is not None:
+        from ssdlab.pts.report import page
+
+        delivery.write(out, page(report), forms.PTS_PAGE)
+    if is_printed:
+        click.echo(text, nl=False)

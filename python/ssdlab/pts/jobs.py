@@ -1,0 +1,179 @@
+"""The tests as job files of fio: for a real drive as specified, and shorter for a simulated one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ssdlab import delivery, forms
+from ssdlab.pts.plan import Load, Test, places, size_word
+from ssdlab.pts.steady import WINDOW
+
+GLOBAL = """\
+[global]
+ioengine=libaio
+direct=1
+norandommap
+group_reporting
+"""
+#: Of a real drive: content that no drive compresses, and places that differ from round to round.
+OF_DRIVES = """\
+filename=${DEVICE}
+thread
+refill_buffers
+randrepeat=0
+"""
+#: Jobs of the loads that follow the rounds begin so in a simulated run.
+AFTER = "after"
+
+
+def simulated(test: Test, rounds: int, minute: float, loads: Sequence[Load]) -> str:
+    """The whole test as one job file; a minute of it takes `minute` seconds."""
+    wanted = {it.name for it in loads}
+    text = GLOBAL
+    for number in range(1, rounds + 1):
+        text += "".join(
+            _section(f"{number}.{name}", load, at, minute)
+            for load, at, name in places(test.round, test, False)
+            if load.name in wanted
+        )
+    return text + "".join(
+        _section(f"{AFTER}.{name}", load, at, minute)
+        for load, at, name in places(test.after, test, False)
+        if load.name in wanted
+    )
+
+
+def writes(blocks: Sequence[int], percent: int) -> str:
+    """Random writes of each size one after the other, each of a share of the drive."""
+    sections = [
+        f"[{size_word(it)}]\nstonewall\nrw=randwrite\nbs={size_word(it)}\nio_size={percent}%\n"
+        for it in blocks
+    ]
+    return GLOBAL + "".join(sections)
+
+
+def of_drive(test: Test, loads: tuple[Load, ...]) -> str:
+    """A round of the test, or what follows the rounds, for a real drive."""
+    head = f"; {test.title}, as SNIA's PTS 2.0.2 has it; written by ssdlab pts --jobs\n"
+    sections = [_section(name, load, at, 60.0) for load, at, name in places(loads, test, True)]
+    return head + GLOBAL + OF_DRIVES + "".join(sections)
+
+
+def _section(name: str, load: Load, at: int, minute: float) -> str:
+    """A load as a job, the one of number `at`."""
+    lines = [f"[{name}]", "stonewall", f"rw={_pattern(load)}", f"bs={size_word(load.block)}"]
+    if 0 < load.reads < 100:
+        lines.append(f"rwmixread={load.reads}")
+    lines += [f"iodepth={load.depth}", f"numjobs={load.threads}"]
+    if load.rest:
+        lines.append(f"startdelay={_time(load.rest, minute)}")
+    if load.share and load.is_random:
+        # Each thread writes its part.
+        lines += [f"io_size={load.share // load.threads}%"]
+    elif load.share:
+        # The last part is what is left: percentages are rounded to blocks.
+        offset = load.share * at % 100
+        lines += [f"offset={offset}%", *([f"size={load.share}%"] * (offset + load.share < 100))]
+    else:
+        lines += ["time_based", f"runtime={_time(load.seconds, minute)}"]
+    return "\n" + "\n".join(lines) + "\n"
+
+
+def _pattern(load: Load) -> str:
+    word = "read" if load.reads == 100 else "write" if load.reads == 0 else "rw"
+    return f"rand{word}" if load.is_random else word
+
+
+def _time(seconds: float, minute: float) -> str:
+    microseconds = max(1, math.ceil(seconds * minute / 60 * 1e6))
+    return f"{microseconds // 10**6}s" if microseconds % 10**6 == 0 else f"{microseconds}us"
+
+
+#: Prepares a real drive, runs rounds and keeps what fio measures.
+SCRIPT = """\
+#!/bin/sh
+# SNIA's PTS 2.0.2 on a real drive; written by ssdlab pts --jobs.
+# All data on the drive are LOST. As root:  DEVICE=/dev/nvme1n1 sh run.sh [TEST...]
+# Started again, a test goes on with its next round, until the report says that it is steady.
+# ROUNDS is how many are run, in place of five, or of the four drive writes of wsat.
+set -eu
+: "${DEVICE:?the drive that is overwritten, such as /dev/nvme1n1}"
+export DEVICE
+cd "$(dirname "$0")"
+
+purge() { # a drive of NVMe; for others, a secure erase of their own
+    nvme format "$DEVICE" --ses=1 --force
+}
+
+fill() { # twice, in sequence: independent of the load
+    fio --name=fill --filename="$DEVICE" --ioengine=libaio --direct=1 --thread \\
+        --refill_buffers --rw=write --bs=128k --iodepth=32 --loops=2
+}
+
+rounds() { # TEST ROUNDS: so many more, after those that are there
+    test=$1
+    [ -e "$test.fio" ] || return 0
+    number=1
+    while [ -e "$test-$(printf %02d $number).json" ]; do number=$((number + 1)); done
+    last=$((number + ${ROUNDS:-$2} - 1))
+    while [ $number -le $last ]; do
+        json=$test-$(printf %02d $number).json
+        fio --output-format=json --output="$json.part" "$test.fio"
+        mv "$json.part" "$json"
+        number=$((number + 1))
+    done
+}
+
+run() { # TEST STATE ROUNDS LOAD...: prepares the drive, runs rounds, and what follows them
+    test=$1 state=$2 number=$3
+    shift 3
+    if ! ls "$test"-*.json > /dev/null 2>&1; then
+        purge
+        [ "$state" = purged ] || fill
+    fi
+    rounds "$test" "$number"
+    for load in "$@"; do
+        fio --output-format=json --output="$test-$load.json.part" "$test-$load.fio"
+        mv "$test-$load.json.part" "$test-$load.json"
+    done
+}
+
+"""
+
+
+def write(folder: Path, tests: Sequence[Test]) -> list[Path]:
+    """Write the job files and the script that runs them; what was written.
+
+    Raises `InputError` where a file is there that is not of this command.
+    """
+    texts = dict(_texts(tests))
+    paths = {folder / name: text for name, text in texts.items()}
+    if not folder.is_dir():
+        delivery.refuse(folder)
+        folder.mkdir()
+    for path in paths:
+        delivery.refuse(path, forms.PTS_JOBS)
+    for path, text in paths.items():
+        delivery.write(path, text, forms.PTS_JOBS)
+    return [*paths]
+
+
+def _texts(tests: Sequence[Test]) -> Iterator[tuple[str, str]]:
+    for test in tests:
+        if test.round:
+            yield f"{test.word}.fio", of_drive(test, test.round)
+        for load in test.after:
+            yield f"{test.word}-{load.name}.fio", of_drive(test, (load,))
+    words = " ".join(it.word for it in tests)
+    cases = "".join(
+        f"    {it.word}) run {it.word} {'purged' if it.start == 'purged' else 'filled'} "
+        f"{' '.join([str(max(WINDOW, 4 * it.skipped)), *(load.name for load in it.after)])} ;;\n"
+        for it in tests
+    )
+    yield (
+        "run.sh",
+        f"{SCRIPT}for test in ${{*:-{words}}}; do\n    case $test in\n{cases}"
+        '    *) echo "run.sh: no test $test" >&2; exit 2 ;;\n    esac\ndone\n',
+    )

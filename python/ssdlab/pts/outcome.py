@@ -1,0 +1,191 @@
+"""What a test has found, on a simulated drive or a real one: figures of every load, by round."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+from ssdlab.pts.plan import Load, Test
+from ssdlab.pts.steady import WINDOW, Window, windows
+
+#: The operating point of most IOPS answers in this time; the specification leaves it to the tester.
+RESPONSE_US = 5000.0
+#: The knee is where demand brings this share of the most IOPS.
+KNEE = 0.9
+#: A load has recovered when it is this near to the last quarter of its writes.
+RECOVERED = 0.1
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Figures of a load: reads and writes together, times in microseconds."""
+
+    requests: int
+    iops: float
+    mb_per_s: float
+    mean_us: float
+    max_us: float
+    written_bytes: float
+
+
+#: What was measured of the loads of a round, by name, each as often as it was repeated.
+Round = Mapping[str, Sequence[Measure]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A test that was run, as far as it came."""
+
+    test: Test
+    rounds: Sequence[Round]
+    after: Round = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """The loads that the drive cannot do, by name, and why."""
+    minute_seconds: float = 60.0
+    """How long a minute of the specification was."""
+    scale: int = 1
+    """The drive as a multiple of the part that was simulated."""
+    capacity_bytes: float | None = None
+    """The whole drive; None where fio does not say."""
+
+    @cached_property
+    def windows(self) -> dict[str, Window]:
+        """The measurement window of each figure that must settle."""
+        names = [it for it in self.test.tracked if it not in self.refused]
+        series = {name: self.series(name) for name in names}
+        return windows(series, self.test.skipped)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether every figure that must settle has."""
+        return bool(self.windows) and all(it.is_steady for it in self.windows.values())
+
+    def series(self, name: str) -> list[float]:
+        """The figure that must settle, of a load, round by round."""
+        return [
+            statistics.fmean(getattr(it, self.test.figure) for it in each[name])
+            for each in self.rounds
+            if each.get(name)
+        ]
+
+    @property
+    def window(self) -> Sequence[Round]:
+        """The rounds that count: those of the measurement window."""
+        found = next(iter(self.windows.values()), None)
+        if found is None:
+            return self.rounds[-WINDOW:]
+        return self.rounds[found.first - 1 : found.last]
+
+    def mean(self, name: str, figure: str) -> float | None:
+        """The mean of a figure of a load over the window; of `max_us` the most."""
+        values = [getattr(it, figure) for each in self.window for it in each.get(name, ())]
+        if not values:
+            return None
+        return float(max(values) if figure == "max_us" else statistics.fmean(values))
+
+    def cells(self) -> list[tuple[Load, str]]:
+        """Each load with each figure that the test reports of it."""
+        return [(load, figure) for load in self.test.round for figure in self.figures()]
+
+    def figures(self) -> tuple[str, ...]:
+        """The figures that the test reports."""
+        return {
+            "throughput": ("mb_per_s",),
+            "latency": ("mean_us", "max_us"),
+            "dirth": ("iops", "mean_us"),
+        }.get(self.test.word, ("iops",))
+
+    # Write saturation
+
+    def curve(self) -> list[tuple[float, float]]:
+        """Bytes that the whole drive was sent, and IOPS, write by write of a share."""
+        points, written = [], 0.0
+        for each in self.rounds:
+            for it in each.get("write", ()):
+                written += it.written_bytes * self.scale
+                points.append((written, it.iops))
+        return points
+
+    # Demand intensity
+
+    def points(self) -> dict[str, Load]:
+        """The operating points: most IOPS in time, the middle, least, and the knee."""
+        loads = [it for it in self.test.round if it.reads]
+        iops = {it.name: value for it in loads if (value := self.mean(it.name, "iops"))}
+        inside = {
+            name: value
+            for name, value in iops.items()
+            if (self.mean(name, "mean_us") or 0.0) < RESPONSE_US
+        }
+        if not inside:
+            return {}
+        most, least = max(inside.values()), min(inside.values())
+        by_name = {it.name: it for it in loads}
+        middle = min(inside, key=lambda it: abs(inside[it] - (most + least) / 2))
+        enough = [by_name[it] for it, value in inside.items() if value >= KNEE * most]
+        return {
+            "most": by_name[max(inside, key=lambda it: inside[it])],
+            "middle": by_name[middle],
+            "least": by_name[min(inside, key=lambda it: inside[it])],
+            "knee": min(enough, key=lambda it: it.outstanding),
+        }
+
+    # Recovery
+
+    def recovery(self, name: str) -> tuple[float, float, float] | None:
+        """The first and the last MB/s of a load, and after how many drive writes they are alike."""
+        values = [it.mb_per_s for it in self.after.get(name, ())]
+        if not values:
+            return None
+        last = statistics.fmean(values[-max(1, len(values) // 4) :])
+        far = [n + 1 for n, it in enumerate(values) if abs(it - last) > RECOVERED * last]
+        return values[0], last, max(far, default=0) * self.test.load(name).share / 100
+
+    def rested(self) -> list[tuple[float, float, float]]:
+        """Each rest, IOPS of the bursts that follow it, and of the writes without rest then."""
+        found = []
+        for load in self.test.after:
+            name = load.name.replace("rest", "after")
+            if load.rest and self.after.get(load.name) and self.after.get(name):
+                both = (self.after[load.name], self.after[name])
+                bursts, later = (statistics.fmean(m.iops for m in it) for it in both)
+                found.append((load.rest, bursts, later))
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, as `--json` has it."""
+        return {
+            "title": self.test.title,
+            "steady": self.is_steady if self.test.tracked else None,
+            "minute_seconds": self.minute_seconds,
+            "scale": self.scale,
+            "windows": {
+                name: {
+                    "first_round": it.first,
+                    "last_round": it.last,
+                    self.test.figure: list(it.values),
+                    "mean": it.mean,
+                    "excursion": it.excursion,
+                    "slope": it.slope,
+                    "steady": it.is_steady,
+                }
+                for name, it in self.windows.items()
+            },
+            "results": {
+                load.name: {figure: self.mean(load.name, figure) for figure in self.figures()}
+                for load in self.test.round
+            },
+            "points": {name: it.name for name, it in self.points().items()}
+            if self.test.word == "dirth"
+            else None,
+            "refused": dict(self.refused),
+            "rounds": [_measures(it) for it in self.rounds],
+            "after": _measures(self.after),
+        }
+
+
+def _measures(found: Round) -> dict[str, list[dict[str, Any]]]:
+    return {name: [asdict(it) for it in each] for name, each in found.items()}

@@ -1,0 +1,191 @@
+"""Runs the tests on a simulated drive, each as one job file of fio from a drive that was prepared.
+
+A state of the drive (filled in sequence, overwritten at random) is made once, saved, and loaded by
+every test that begins with it. Rounds follow each other within one run.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssdlab import layers, portable, running, sources
+from ssdlab._core import InputError
+from ssdlab.layers import Layer
+from ssdlab.pts import jobs
+from ssdlab.pts.outcome import Measure, Outcome, Round
+from ssdlab.pts.plan import BLOCKS, Load, Test
+from ssdlab.pts.steady import WINDOW
+from ssdlab.results import Results
+from ssdlab.running import Progress
+
+#: The writes of the test of IOPS without time: as many bytes of each size, the drive's share each.
+MIXED = 4
+#: A minute of the whole drive is this long on a part of it, at its least.
+LEAST_MINUTE = 0.02
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A simulated drive: its layers, the part of it that is simulated, and its states."""
+
+    name: str
+    stack: Sequence[Layer]
+    scale: int
+    capacity_bytes: int
+    states: Mapping[str, Path]
+
+    def run(self, test: Test, text: str, told: Callable[[Progress], object]) -> Results:
+        """The results of a job file from the state in which the test begins."""
+        run: dict[str, Any] = {}
+        if test.start in self.states:
+            run["load_drive"] = str(self.states[test.start])
+        table = {"workload": {"kind": "fio", "job": text}, "run": run}
+        stack = [*self.stack, *layers.from_mapping(f"the test {test.word}", table)]
+        return running.run_layers(stack, progress=told)
+
+
+class Crew:
+    """Tests side by side, and what ends them."""
+
+    def __init__(self, drive: Drive, minute: float | None, most_rounds: int | None) -> None:
+        self.drive = drive
+        self._minute = minute
+        self._most_rounds = most_rounds
+        self._cancelled = threading.Event()
+
+    def run(self, tests: Sequence[Test]) -> Iterator[Outcome]:
+        """Each test, as it ends."""
+        with ThreadPoolExecutor(min(portable.cores(), max(1, len(tests)))) as pool:
+            futures = [pool.submit(self.test, it) for it in tests]
+            try:
+                for future in as_completed(futures):
+                    yield future.result()
+            except BaseException:
+                self._cancelled.set()
+                raise
+            finally:
+                for future in futures:
+                    future.cancel()
+
+    def _go_on(self, _: Progress) -> None:
+        if self._cancelled.is_set():
+            raise KeyboardInterrupt
+
+    def test(self, test: Test) -> Outcome:
+        """A test: five rounds, and more of them until it is steady."""
+        drive, most = self.drive, min(test.most_rounds, self._most_rounds or test.most_rounds)
+        minute = self.minute(test)
+        loads = [*test.round, *test.after]
+        refused = {it.name: why for it in loads if (why := self._refusal(it)) is not None}
+        able = [it for it in loads if it.name not in refused]
+        rounds = min(test.skipped + WINDOW, most) if test.round else 0
+        while True:
+            text = jobs.simulated(test, rounds, minute, able)
+            found = drive.run(test, text, self._go_on)
+            measured, after = _split(found, rounds)
+            outcome = Outcome(
+                test,
+                measured,
+                after,
+                refused,
+                minute,
+                drive.scale,
+                drive.capacity_bytes * drive.scale,
+            )
+            if rounds >= most or not test.round or outcome.is_steady:
+                return outcome
+            # What was run is run again, with as many rounds more.
+            rounds = min(most, 2 * rounds)
+
+    def minute(self, test: Test) -> float:
+        """How long a minute of the specification takes on the part that is simulated."""
+        if self._minute is not None:
+            return self._minute
+        return max(60.0 / self.drive.scale / test.shortened, LEAST_MINUTE)
+
+    def _refusal(self, load: Load) -> str | None:
+        return None
+
+
+@contextmanager
+def prepared(
+    device: str,
+    changes: Sequence[Layer],
+    tests: Sequence[Test],
+    *,
+    allow_code: bool = False,
+    seed: int | None = None,
+) -> Iterator[Drive]:
+    """The drive in the states that the tests begin with, saved until the context ends.
+
+    Raises `InputError` for wrong input, and for a device on which no place can be written at will.
+    """
+    stack = [sources.from_name("device", device, "DEVICE"), *changes]
+    if seed is not None:
+        stack += layers.from_seed("--seed", seed)
+    if allow_code:
+        stack = layers.permitting(stack)
+    keys = running.Experiment._from_layers(stack).to_dict()["device"]
+    if keys.get("kind") == "zoned":
+        raise InputError(
+            f"{device}: writes of the tests lie at random, and zones are written in order; "
+            "PTS has no test of zoned drives"
+        )
+    with tempfile.TemporaryDirectory(prefix="ssdlab-pts-") as folder:
+        states = {}
+        for state in dict.fromkeys(it.start for it in tests):
+            if state == "purged":
+                continue
+            path = Path(folder) / f"{state}.drive"
+            table = _preparing(state)
+            table["run"]["save_drive"] = os.fspath(path)
+            running.run_layers([*stack, *layers.from_mapping(f"a {state} drive", table)])
+            states[state] = path
+        capacity = running.run_layers(
+            [*stack, *layers.from_mapping("its size", {"workload": {"requests": 1}})]
+        ).capacity_bytes
+        yield Drive(device, stack, int(keys.get("scale", 1)), capacity, states)
+
+
+def _preparing(state: str) -> dict[str, dict[str, Any]]:
+    """A run that ends when the drive is in a state, which is reached in no simulated time."""
+    one = {"kind": "closed", "requests": 1, "read_share": 1.0}
+    if state == "sequential":
+        return {"workload": one, "run": {"precondition": "sequential"}}
+    if state == "random":
+        return {"workload": one, "run": {"precondition": "random:2"}}
+    # The writes of a round, repeated until write amplification has settled. Those below a page of
+    # the drive would be a third of all and change nothing else than those of a page.
+    load = {"kind": "fio", "job": jobs.writes(BLOCKS[:-1], MIXED)}
+    return {"workload": load, "run": {"precondition": "steady", "until": "1ns"}}
+
+
+def _split(found: Results, rounds: int) -> tuple[list[Round], Round]:
+    """What was measured in each round, and after them."""
+    parts: dict[str, dict[str, list[Measure]]] = {}
+    classes = found.to_dict()["classes"]
+    for name in sorted(classes, key=lambda it: int(f"0{it.partition('.')[2].partition('.')[2]}")):
+        part, _, job = name.partition(".")
+        load = job.partition(".")[0]
+        parts.setdefault(part, {}).setdefault(load, []).append(_measure(classes[name]))
+    return [parts.get(str(it + 1), {}) for it in range(rounds)], parts.get(jobs.AFTER, {})
+
+
+def _measure(of: Mapping[str, Any]) -> Measure:
+    every = of["all"]
+    return Measure(
+        requests=every["requests"],
+        iops=every["iops"] or 0.0,
+        mb_per_s=every["mb_per_s"] or 0.0,
+        mean_us=every["mean_us"] or 0.0,
+        max_us=every["max_us"] or 0.0,
+        written_bytes=float(of["write"]["bytes"]),
+    )
