@@ -141,6 +141,17 @@ def test_a_longer_minute_has_more_requests(found):
         assert next(both) > 1.5 * next(both)
 
 
+def test_blocks_below_the_logical_block_are_named_and_not_run():
+    found = Report("samsung-pm9a3", chosen("latency"))
+    changes = layers.from_assignments(SMALL | {"run.namespaces": "100% lba 4KiB"})
+    for outcome in run_tests(found, changes, minute=MINUTE, most_rounds=5):
+        assert [*outcome.refused] == ["rw100-bs512", "rw65-bs512", "rw0-bs512"]
+        assert "rw0-bs512 (the drive's logical block is 4 KiB)" in sentences.refused(outcome)
+        assert outcome.mean("rw0-bs512", "iops") is None
+        assert outcome.mean("rw0-bs4k", "iops") > 0
+        assert "not run" in report.page(found)
+
+
 def test_rounds_are_bounded_and_go_on_until_they_are_steady():
     few = report_of("throughput", most_rounds=3).simulated["throughput"]
     assert (len(few.rounds), few.is_steady) == (3, False)
@@ -252,7 +263,10 @@ def test_what_fio_measured_is_read_back_cell_by_cell(tmp_path, ssdlab):
         (("samsung-pm9a3", "--minute", "5"), "unit"),
         (("samsung-pm9a3", "--measured", "."), "no result of a test"),
         (("samsung-pm9a3", "--measured", "absent"), "is no folder"),
-        (("--jobs", "it", "--out", "it.html"), "runs nothing"),
+        (("--jobs", "it", "--out", "it.html"), "takes --only alone"),
+        (("--jobs", "it", "--set", "device.scale=8"), "takes --only alone"),
+        (("scsi-15k",), "the tests are of solid-state drives"),
+        (("null",), "the tests are of solid-state drives"),
         (("samsung-pm9a3", "--set", "device.no_key=1"), "no_key"),
         ((), "missing DEVICE"),
     ],

@@ -31,7 +31,7 @@ class Report:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every test was run."""
+        """True if every test was run."""
         return all(it.word in self.simulated for it in self.tests)
 
     def pairs(self) -> Iterator[tuple[Test, Outcome, Outcome | None]]:
@@ -41,7 +41,7 @@ class Report:
                 yield test, self.simulated[test.word], self.measured.get(test.word)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as `ssdlab pts --json` has it."""
+        """The report as `ssdlab pts --json` has it."""
         return {
             "specification": "SNIA SSS PTS 2.0.2",
             "device": self.device,

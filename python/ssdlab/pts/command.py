@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -21,9 +20,10 @@ from ssdlab.cli.options import (
     one_device,
 )
 from ssdlab.device.units import TIME
-from ssdlab.pts import Report, chosen, jobs, run
+from ssdlab.pts import Report, chosen, run
+from ssdlab.pts import jobs as of_fio
 from ssdlab.pts import measured as of_drive
-from ssdlab.pts.plan import TESTS, Test
+from ssdlab.pts.plan import TESTS
 
 
 @click.command(
@@ -94,7 +94,19 @@ def pts(
     """
     tests = chosen(only)
     if jobs is not None:
-        _write_jobs(jobs, tests, {"--measured": measured, "--out": out, "--json": json_path})
+        of_a_run = (
+            positional or named,
+            measured,
+            rounds,
+            minute,
+            *assignments,
+            seed,
+            out,
+            json_path,
+        )
+        if any(it is not None for it in of_a_run):
+            raise click.UsageError("--jobs writes the tests of any drive; it takes --only alone")
+        click.echo("\n".join(map(str, of_fio.write(jobs, tests))))
         return
     device = one_device(positional, named)
     json_file = None if json_path in (None, "-") else Path(str(json_path))
@@ -131,15 +143,6 @@ def pts(
         raise signals.Interrupted(f"interrupted; {count}, the report is partial") from interrupted
 
 
-def _write_jobs(folder: Path, tests: Sequence[Test], others: Mapping[str, object]) -> None:
-    """Write the jobs, which is all that is done then."""
-    for option, value in others.items():
-        if value is not None:
-            raise click.UsageError(f"--jobs writes files and runs nothing; {option} is of a run")
-    for path in jobs.write(folder, tests):
-        click.echo(path)
-
-
 class _Printed:
     """The tests on the terminal, in their order, each once it and those before it have ended."""
 
@@ -148,7 +151,7 @@ class _Printed:
         self._waiting = [] if is_silent else [it.word for it in report.tests]
 
     def up_to_the_first_missing(self) -> None:
-        """Print what is next, as far as it has ended."""
+        """Print the next ones that have ended."""
         while self._waiting and self._waiting[0] in self._report.simulated:
             self._print(self._waiting.pop(0))
 
@@ -166,7 +169,7 @@ class _Printed:
 
 
 def _deliver(report: Report, json_file: Path | None, out: Path | None, is_printed: bool) -> None:
-    """Write what is there."""
+    """Write the outputs, if a test has ended."""
     if not report.simulated:
         return
     text = json.dumps(report.to_dict(), indent=2) + "\n"

@@ -29,7 +29,7 @@ AFTER = "after"
 
 
 def simulated(test: Test, rounds: int, minute: float, loads: Sequence[Load]) -> str:
-    """The whole test as one job file; a minute of it takes `minute` seconds."""
+    """The whole test as one job file, in which a minute takes `minute` seconds."""
     wanted = {it.name for it in loads}
     text = GLOBAL
     for number in range(1, rounds + 1):
@@ -73,7 +73,7 @@ def _section(name: str, load: Load, at: int, minute: float) -> str:
         # Each thread writes its part.
         lines += [f"io_size={load.share // load.threads}%"]
     elif load.share:
-        # The last part is what is left: percentages are rounded to blocks.
+        # The last part is the rest of the drive: percentages are rounded to blocks.
         offset = load.share * at % 100
         lines += [f"offset={offset}%", *([f"size={load.share}%"] * (offset + load.share < 100))]
     else:
@@ -96,7 +96,8 @@ SCRIPT = """\
 #!/bin/sh
 # SNIA's PTS 2.0.2 on a real drive; written by ssdlab pts --jobs.
 # All data on the drive are LOST. As root:  DEVICE=/dev/nvme1n1 sh run.sh [TEST...]
-# Started again, a test goes on with its next round, until the report says that it is steady.
+# Started again, a test continues with its next round; do so until the report says "steady".
+# On a drive whose logical block is 4 KiB, the sections of 512 B are to be removed first.
 # ROUNDS is how many are run, in place of five, or of the four drive writes of wsat.
 set -eu
 : "${DEVICE:?the drive that is overwritten, such as /dev/nvme1n1}"
@@ -112,7 +113,7 @@ fill() { # twice, in sequence: independent of the load
         --refill_buffers --rw=write --bs=128k --iodepth=32 --loops=2
 }
 
-rounds() { # TEST ROUNDS: so many more, after those that are there
+rounds() { # TEST ROUNDS: that number more, after the ones measured
     test=$1
     [ -e "$test.fio" ] || return 0
     number=1

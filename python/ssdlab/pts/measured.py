@@ -1,4 +1,4 @@
-"""What fio measured of a real drive, as the script of `ssdlab pts --jobs` keeps it."""
+"""Figures that fio measured of a real drive, in the files of the script of `ssdlab pts --jobs`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def load(folder: Path) -> dict[str, Outcome]:
     """The tests that were measured, by their words. Raises `InputError`."""
     if not folder.is_dir():
         raise InputError(
-            f"--measured {folder}: is no folder; it takes that of --jobs, with results"
+            f"--measured {folder}: is no folder; expected the one of --jobs, with results"
         )
     rounds: dict[str, dict[int, Round]] = {}
     after: dict[str, dict[str, Sequence[Measure]]] = {}
@@ -95,5 +95,7 @@ def only(found: Mapping[str, Outcome], words: Sequence[str], folder: Path) -> li
     for word in words:
         if word not in found:
             there = ", ".join(found)
-            raise InputError(f"--only {word}: {folder} has no result of it; there are {there}")
+            raise InputError(
+                f"--only {word}: {folder} has no result of this test; there are {there}"
+            )
     return [TESTS[it] for it in words or found]

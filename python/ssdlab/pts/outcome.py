@@ -1,4 +1,4 @@
-"""What a test has found, on a simulated drive or a real one: figures of every load, by round."""
+"""Findings of a test, on a simulated drive or a real one: figures of every load, by round."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Measure:
     written_bytes: float
 
 
-#: What was measured of the loads of a round, by name, each as often as it was repeated.
+#: Measures of the loads of a round, by name, each as often as it was repeated.
 Round = Mapping[str, Sequence[Measure]]
 
 
@@ -60,7 +60,7 @@ class Outcome:
 
     @property
     def is_steady(self) -> bool:
-        """Whether every figure that must settle has."""
+        """True if every figure that must settle has."""
         return bool(self.windows) and all(it.is_steady for it in self.windows.values())
 
     def series(self, name: str) -> list[float]:
@@ -73,7 +73,7 @@ class Outcome:
 
     @property
     def window(self) -> Sequence[Round]:
-        """The rounds that count: those of the measurement window."""
+        """The rounds that count, in the measurement window."""
         found = next(iter(self.windows.values()), None)
         if found is None:
             return self.rounds[-WINDOW:]
@@ -87,7 +87,7 @@ class Outcome:
         return float(max(values) if figure == "max_us" else statistics.fmean(values))
 
     def cells(self) -> list[tuple[Load, str]]:
-        """Each load with each figure that the test reports of it."""
+        """Each load with each figure that the test reports."""
         return [(load, figure) for load in self.test.round for figure in self.figures()]
 
     def figures(self) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ class Outcome:
         return found
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, as `--json` has it."""
+        """The outcome as `--json` has it."""
         return {
             "title": self.test.title,
             "steady": self.is_steady if self.test.tracked else None,

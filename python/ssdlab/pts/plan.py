@@ -1,6 +1,6 @@
 """The tests as a table: the loads of a round, the figure that must settle, and loads after that.
 
-Numbers are those of SNIA's Solid State Storage Performance Test Specification 2.0.2 for enterprise
+Numbers follow SNIA's Solid State Storage Performance Test Specification 2.0.2 for enterprise
 drives (PTS-E). Times are the specification's, on a whole drive; `shortened` and `fewer` say how
 much less of each is simulated.
 """
@@ -61,7 +61,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Test:
-    """A test: how the drive is prepared, the loads of a round, and those that follow the rounds."""
+    """A test: how the drive is prepared, the loads of a round, and loads that follow the rounds."""
 
     __test__ = False  # not one of pytest's
 

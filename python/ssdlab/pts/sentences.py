@@ -1,4 +1,4 @@
-"""What each test has found, in sentences, for the terminal and the page."""
+"""The findings of each test in sentences, for the terminal and the page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ssdlab.pts.plan import Load
 
 
 def of(found: Outcome) -> list[str]:
-    """The sentences of a test: its steady state, what is special to it, what was refused."""
+    """The sentences of a test: its own findings, its steady state, and loads that were refused."""
     own = {"wsat": _saturation, "dirth": _demand, "xsr": _stimulus, "hir": _rests}
     said = [it for it in (steady(found), refused(found)) if it]
     if found.test.word in own:
@@ -17,7 +17,7 @@ def of(found: Outcome) -> list[str]:
 
 
 def steady(found: Outcome) -> str:
-    """Whether the rounds were steady, in which window, and how far from the limits."""
+    """The steady state: in which window, and how far from the limits; or that there is none."""
     if not found.windows:
         return "" if not found.test.tracked else "No figure that must settle was measured."
     some = next(iter(found.windows.values()))

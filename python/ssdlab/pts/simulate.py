@@ -7,6 +7,7 @@ every test that begins with it. Rounds follow each other within one run.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,25 +22,29 @@ from ssdlab._core import InputError
 from ssdlab.layers import Layer
 from ssdlab.pts import jobs
 from ssdlab.pts.outcome import Measure, Outcome, Round
-from ssdlab.pts.plan import BLOCKS, Load, Test
+from ssdlab.pts.plan import BLOCKS, Load, Test, size_text
 from ssdlab.pts.steady import WINDOW
 from ssdlab.results import Results
 from ssdlab.running import Progress
 
 #: The writes of the test of IOPS without time: as many bytes of each size, the drive's share each.
 MIXED = 4
-#: A minute of the whole drive is this long on a part of it, at its least.
+#: Kinds of devices that cannot be prepared: nothing that was written changes them.
+WITHOUT_FLASH = ("disk", "law")
+#: A minute of the whole drive lasts at least this long on the simulated part.
 LEAST_MINUTE = 0.02
 
 
 @dataclass(frozen=True)
 class Drive:
-    """A simulated drive: its layers, the part of it that is simulated, and its states."""
+    """A simulated drive: its layers, scale and states."""
 
     name: str
     stack: Sequence[Layer]
     scale: int
     capacity_bytes: int
+    logical_block: int
+    """The least that a request reads or writes, bytes."""
     states: Mapping[str, Path]
 
     def run(self, test: Test, text: str, told: Callable[[Progress], object]) -> Results:
@@ -102,7 +107,7 @@ class Crew:
             )
             if rounds >= most or not test.round or outcome.is_steady:
                 return outcome
-            # What was run is run again, with as many rounds more.
+            # The same rounds are run again, and as many after them.
             rounds = min(most, 2 * rounds)
 
     def minute(self, test: Test) -> float:
@@ -112,7 +117,10 @@ class Crew:
         return max(60.0 / self.drive.scale / test.shortened, LEAST_MINUTE)
 
     def _refusal(self, load: Load) -> str | None:
-        return None
+        """Why the drive cannot do a load, or None."""
+        if load.block >= self.drive.logical_block:
+            return None
+        return f"the drive's logical block is {size_text(self.drive.logical_block)}"
 
 
 @contextmanager
@@ -133,7 +141,15 @@ def prepared(
         stack += layers.from_seed("--seed", seed)
     if allow_code:
         stack = layers.permitting(stack)
-    keys = running.Experiment._from_layers(stack).to_dict()["device"]
+    experiment = running.Experiment._from_layers(stack).to_dict()
+    keys = experiment["device"]
+    # Of several namespaces the largest block counts: the tests go through all of them.
+    namespaces = str(experiment["run"].get("namespaces", ""))
+    logical_block = 4096 if re.search(r"lba\s+4\s*KiB", namespaces) else 512
+    if keys.get("kind") in WITHOUT_FLASH:
+        raise InputError(
+            f'{device}: the tests are of solid-state drives, not of kind "{keys["kind"]}"'
+        )
     if keys.get("kind") == "zoned":
         raise InputError(
             f"{device}: writes of the tests lie at random, and zones are written in order; "
@@ -152,7 +168,8 @@ def prepared(
         capacity = running.run_layers(
             [*stack, *layers.from_mapping("its size", {"workload": {"requests": 1}})]
         ).capacity_bytes
-        yield Drive(device, stack, int(keys.get("scale", 1)), capacity, states)
+        scale = int(keys.get("scale", 1))
+        yield Drive(device, stack, scale, capacity, logical_block, states)
 
 
 def _preparing(state: str) -> dict[str, dict[str, Any]]:
@@ -162,14 +179,14 @@ def _preparing(state: str) -> dict[str, dict[str, Any]]:
         return {"workload": one, "run": {"precondition": "sequential"}}
     if state == "random":
         return {"workload": one, "run": {"precondition": "random:2"}}
-    # The writes of a round, repeated until write amplification has settled. Those below a page of
-    # the drive would be a third of all and change nothing else than those of a page.
+    # The writes of a round, repeated until write amplification has settled. Writes below a page of
+    # the drive would be a third of all, and leave the drive as writes of a page do.
     load = {"kind": "fio", "job": jobs.writes(BLOCKS[:-1], MIXED)}
     return {"workload": load, "run": {"precondition": "steady", "until": "1ns"}}
 
 
 def _split(found: Results, rounds: int) -> tuple[list[Round], Round]:
-    """What was measured in each round, and after them."""
+    """The measures of each round, and of the loads after them."""
     parts: dict[str, dict[str, list[Measure]]] = {}
     classes = found.to_dict()["classes"]
     for name in sorted(classes, key=lambda it: int(f"0{it.partition('.')[2].partition('.')[2]}")):

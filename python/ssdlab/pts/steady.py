@@ -54,7 +54,7 @@ class Window:
 
     @property
     def is_steady(self) -> bool:
-        """Whether it is a whole window that keeps both limits."""
+        """True for a whole window that keeps both limits."""
         is_whole = len(self.values) == WINDOW
         return is_whole and self.excursion <= EXCURSION and self.slope <= SLOPE
 
