@@ -23,7 +23,7 @@ This page is generated from the program's own table.
 """
 #: Terms that are ordinary words too: their first use may have the ordinary meaning.
 ORDINARY = {"block", "breakdown", "domain", "erase", "live page", "map", "pace", "page", "program"}
-ORDINARY |= {"scale", "sense", "stream", "unit", "wear", "zone"}
+ORDINARY |= {"scale", "sense", "spare area", "stream", "unit", "wear", "zone"}
 #: Elements within which no term becomes a link.
 PLAIN = {"a", "button", "code", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "script", "style", "svg"}
 
@@ -46,25 +46,27 @@ def text() -> str:
 
 
 def words() -> dict[str, glossary.Term]:
-    """The words that become links, in small letters, with their terms."""
+    """The words that become links, in small letters but for abbreviations, with their terms."""
     found = {}
     for it in glossary.terms():
         # Of the other words the abbreviations and phrases: "line" and "cliff" have other meanings.
         also = [word for word in it.also if word.isupper() or re.search(r"[ \d-]", word)]
         for word in [it.term, *also]:
             if word not in ORDINARY:
-                found[word.lower()] = it
+                found[word if word.isupper() else word.lower()] = it
     return found
 
 
 def linked(page: str, glossary_page: str) -> str:
     """A page of HTML whose article links the first use of each term to `glossary_page`."""
     left = words()
-    pattern = "|".join(re.escape(word) for word in sorted(left, key=len, reverse=True))
-    uses = re.compile(rf"\b({pattern})(?:e?s)?\b", re.IGNORECASE)
+    longest = sorted(left, key=len, reverse=True)
+    # "WA" is an abbreviation, "was" is none.
+    each = (word if word.isupper() else f"(?i:{re.escape(word)})" for word in longest)
+    uses = re.compile(rf"\b({'|'.join(each)})(?:e?s)?\b")
 
     def link(found: re.Match[str]) -> str:
-        it = left.get(found[1].lower())
+        it = left.get(found[1]) or left.get(found[1].lower())
         if it is None:
             return found[0]
         for word in [word for word, other in left.items() if other is it]:

@@ -9,6 +9,7 @@ A page runs in a directory of its own that holds `examples/`. Comments before a 
     <!-- nightly: REASON -->          it is run by `make nightly`, at full size
     <!-- after: python -->            after the Python that stands before it in the page
     <!-- printed by: COMMAND -->      each line of the block is printed by this command at full size
+    <!-- printed by: python -->       by the Python of the page
     <!-- not printed: REASON -->      no command of the page prints it
 
 A block without a language says one of the last two. In a block of `console` each line that begins
@@ -42,6 +43,8 @@ BLOCK = re.compile(r"((?:^<!-- .* -->\n)*)^```(\w*)\n((?:.*\n)*?)^```$", re.MULT
 COMMENT = re.compile(
     r"<!-- (run first|needs|not run|nightly|after|printed by|not printed)(?: \((.*?)\))?: (.*?) -->"
 )
+#: What prints a block in place of a command.
+PYTHON = "python"
 # Requests of each run: enough for every figure to exist.
 REQUESTS = 2000
 
@@ -144,6 +147,8 @@ def test_the_python_of_a_page_runs(page, environment):
     done = run([sys.executable, "page.py"], environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") >= len(parts)
+    for block in blocks(page):
+        assert PYTHON not in block.printed or not missing(block, done.stdout), page
 
 
 @pytest.mark.parametrize("page", written_in("sh"))
@@ -189,7 +194,7 @@ def printed_by_commands(nightly):
         pytest.param(page, block, id=f"{page}-{number}")
         for page in PAGES
         for number, block in enumerate(blocks(page))
-        if block.printed and block.nightly == nightly
+        if block.printed and PYTHON not in block.printed and block.nightly == nightly
     ]
 
 

@@ -6,7 +6,7 @@ import re
 import subprocess
 
 import pytest
-from house import ROOT
+from house import key_reference
 
 pytestmark = [
     pytest.mark.usefixtures("processes"),
@@ -24,9 +24,9 @@ DEVICES = {
     "cache": ["--set", "device.kind=cache"],
 }
 VALUES = {
-    "a number": ["0", "1000000", "4294967295", "18446744073709551615"],
-    "a size": ["1GiB", "1TiB", "16000000TiB"],
-    "a share": ["1e-12", "1"],
+    "number": ["0", "1000000", "4294967295", "18446744073709551615"],
+    "size": ["1GiB", "1TiB", "16000000TiB"],
+    "share": ["1e-12", "1"],
 }
 LIMITED = 24
 
@@ -96,8 +96,8 @@ def test_a_cache_takes_memory_for_what_it_holds(command, tmp_path):
 
 def sized():
     """The keys of devices that take a number, a size or a share, in the reference."""
-    text = ROOT.joinpath("docs/configuration.md").read_text()
-    rows = re.findall(r"^\| `(device\.[a-z_.]+)` \|.*\| (a [a-z]+)[^|]*\|[^|]*\|$", text, re.M)
+    row = r"^\| `(device\.[a-z_.]+)` \|.*\| (\w+)[^|]*\|[^|]*\|$"
+    rows = re.findall(row, key_reference(), re.M)
     found = sorted({(key, kind) for key, kind in rows if kind in VALUES})
     assert len(found) > 60, len(found)
     return found
@@ -128,12 +128,11 @@ def test_many_extreme_values_are_refused_or_run(command):
 
 def sized_of_loads():
     """The keys of each kind of workload that take a number, a size or a share."""
-    text = ROOT.joinpath("docs/configuration.md").read_text()
+    text = key_reference()
     for kind, rows in re.findall(r"^## workload, kind (\w+)$(.*?)(?=^## |\Z)", text, re.M | re.S):
-        for key, what in re.findall(
-            r"^\| `(workload\.[a-z_.]+)` \|.*\| (a [a-z]+)[^|]*\|[^|]*\|$", rows, re.M
-        ):
-            of = "a number" if what == "a whole" else what
+        row = r"^\| `(workload\.[a-z_.]+)` \|.*\| (\w+)[^|]*\|[^|]*\|$"
+        for key, what in re.findall(row, rows, re.M):
+            of = "number" if what == "integer" else what
             if of in VALUES and key != "workload.requests":
                 yield kind, key, of
 

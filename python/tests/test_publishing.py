@@ -47,7 +47,7 @@ def test_a_page_of_the_site_links_the_first_use_of_a_term():
     linked = packaging("glossary").linked
     page = (
         "<p>GC</p><article><h1>Over-provisioning</h1><p>This page: <code>GC</code> costs "
-        "<em>WAF</em>; GC and garbage collection. Dies have planes.</p></article>"
+        "<em>WAF</em> and was; GC and garbage collection. Dies have planes.</p></article>"
     )
     found = linked(page, "glossary.html")
     assert re.sub(r"</?a\b[^>]*>", "", found) == page

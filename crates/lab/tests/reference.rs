@@ -1,53 +1,306 @@
-//! Is `docs/configuration.md` what the program reads, and `docs/counters.md` what it counts? They are
-//! generated from the tables of keys and of counters; `SSDLAB_UPDATE=1 cargo test -p lab reference::`
-//! writes them anew.
+//! Are `docs/configuration.md` and the pages below it what the program reads, and `docs/counters.md`
+//! what it counts? They are generated from the tables of keys and of counters;
+//! `SSDLAB_UPDATE=1 cargo test -p lab reference::` writes them anew.
 
+use lab::SectionKeys;
+use options::KeyInfo;
 use std::fmt::Write;
 
 const HEAD: &str = "# Configuration
 
-An experiment is a TOML file of three sections. Every key has a default; a file needs only what it
-changes. `device.preset` and `workload.preset` begin from a built-in one (`ssdlab list devices`,
-`ssdlab list workloads`); without either, and without a `kind`, the keys refine the presets
-`agrawal2008` and `mixed`. `--set KEY=VALUE` sets a key from the command line and may abbreviate it to
-an unambiguous end (`--set cleaning.min_free=0.1`). Quantities carry their unit: `\"25us\"`, `\"4KiB\"`,
-`\"300MB/s\"`.
+An experiment is a TOML file of the sections `[device]`, `[workload]`, `[run]` and `[cost]`. Every key has
+a default; a file needs only its changes:
 
-Later layers override earlier ones: presets, the file, `--device`, `--workload` or `--trace`, then all
-`--set` together, whose order does not matter. A layer that names a `kind` or a `preset` resets the
-section before its other keys apply. Within a layer a key has one value, a section a kind or a preset,
-and the spare space one definition; contradictions are errors, as is a key that the kind does not have.
-In a sweep, `--vary` and `--set` are one layer.
+| page | keys |
+|---|---|
+";
 
-A key says where it applies. Setting a key that has no effect on this drive, in a file, `--set` or `--vary`, is an
-error. Later layers override earlier ones: `--set suspend.program=none` switches the suspension of programs off,
-whatever a preset or a file has of it. `ssdlab run --show` and the
-`experiment.toml` of `--out` list the keys in force.
+const LAYERS: &str = "
+`ssdlab keys WORD` finds a key, and `ssdlab run --show` lists those in force. `--set KEY=VALUE` sets a key
+from the command line and may abbreviate it to an unambiguous end (`--set cleaning.min_free=0.1`). These
+pages are generated from the program's own tables, as is the schema for [editors](editor.md).
+
+## Layers
+
+Later layers override earlier ones: presets, the file, `--device`, `--workload` or `--trace`, then all `--set`
+together, whose order does not matter. `device.preset` and `workload.preset` begin from a built-in one; without
+either, and without a `kind`, the keys refine the presets `agrawal2008` and `mixed`. A layer that names a `kind`
+or a `preset` resets the section before its other keys apply. In a sweep, `--vary` and `--set` are one layer.
+
+Within a layer a key has one value, a section a kind or a preset, and the spare space one definition;
+contradictions are errors. Setting a key that the kind does not have, or that has no effect on this drive,
+is an error. `--set suspend.program=none` switches the suspension of programs off, whatever a preset or a file says.
 
 A file is data: a policy in Python that it names is loaded only with `--allow-code`
 ([what is trusted](security.md)).
 
-This page is generated from the program's own tables, as is the schema with which an editor completes
-and checks experiment files: [Write experiments in an editor](editor.md).
+## Values
+
+| value | examples |
+|---|---|
 ";
+
+const COMMON_HEAD: &str = "
+## The keys that people change
+
+The examples, the docs and the recipes change these forty most; they are **bold** in the reference.
+
+| key | meaning |
+|---|---|
+";
+
+/// The keys that people change: most used in the examples, the docs and the recipes.
+const COMMON: [&str; 40] = [
+    "device.preset",
+    "device.channels",
+    "device.dies_per_package",
+    "device.blocks_per_plane",
+    "device.interleave",
+    "device.logical_page",
+    "device.spare_factor",
+    "device.over_provisioning",
+    "device.capacity",
+    "device.scale",
+    "device.timing.read",
+    "device.timing.program",
+    "device.host_link.queue_depth",
+    "device.suspend.program",
+    "device.buffer.size",
+    "device.buffer.power_loss_protected",
+    "device.cleaning.policy",
+    "device.cleaning.pace",
+    "device.cleaning.min_free",
+    "device.fdp.handles",
+    "device.map.memory",
+    "device.media.model",
+    "device.wear.rated_cycles",
+    "device.persistence.recovery",
+    "device.members",
+    "device.redundancy",
+    "workload.preset",
+    "workload.requests",
+    "workload.outstanding",
+    "workload.read_share",
+    "workload.block_size",
+    "workload.locality",
+    "workload.footprint",
+    "workload.beyond",
+    "workload.gaps",
+    "workload.time_scale",
+    "run.precondition",
+    "run.seed",
+    "run.timed",
+    "run.save_drive",
+];
+
+/// A page of the reference.
+struct Page {
+    name: &'static str,
+    title: &'static str,
+    /// Such as `device`.
+    sections: &'static [&'static str],
+    /// The kind whose keys it has; all kinds if none.
+    kind: Option<&'static str>,
+}
+
+const fn of_device(name: &'static str, title: &'static str) -> Page {
+    Page { name, title, sections: &["device"], kind: Some(name) }
+}
+
+const PAGES: [Page; 8] = [
+    of_device("ssd", "Keys of an SSD"),
+    of_device("zoned", "Keys of a zoned drive"),
+    of_device("law", "Keys of a law of service times"),
+    of_device("array", "Keys of an array"),
+    of_device("disk", "Keys of a hard disk"),
+    of_device("cache", "Keys of a cache in front of a device"),
+    Page { name: "workload", title: "Keys of workloads", sections: &["workload"], kind: None },
+    Page { name: "run", title: "Keys of runs and costs", sections: &["run", "cost"], kind: None },
+];
+
+/// The names that stand for long descriptions of values in the tables.
+const VALUES: [(&str, &str); 17] = [
+    ("integer", "a whole number"),
+    ("number", "a number"),
+    ("boolean", "true or false"),
+    ("name", "a name that `ssdlab list` shows"),
+    ("share", "a share, such as 0.28 or \"28%\""),
+    ("size", "a size with its unit, such as \"4KiB\" or \"128B\""),
+    (
+        "share or size",
+        "a share of the device above 0 and up to 1, such as 0.5, or a size such as \"1GiB\"",
+    ),
+    ("time", "a time with its unit, such as \"25us\" or \"1.5ms\""),
+    ("time or none", "a time with its unit, such as \"35us\", or \"none\""),
+    ("power", "a power with its unit, such as \"0.9W\""),
+    ("current", "a current with its unit, such as \"25mA\""),
+    ("energy", "an energy with its unit, such as \"16.5uJ\""),
+    ("temperature", "a temperature with its unit, such as \"40C\""),
+    (
+        "link",
+        "a rate with its unit, such as \"300MB/s\"; a link by name, such as \"sata-300\"; or \"unlimited\"",
+    ),
+    (
+        "law",
+        "a law: a line such as \"230us + 4us/KiB\", times by size such as \"512B: 240us, 4KiB: 250us, 1MiB: \
+         4.3ms\", or either by number outstanding, such as \"1: 230us + 4us/KiB, 4: 400us + 9us/KiB\"",
+    ),
+    (
+        "locality",
+        "\"uniform\"; \"hot-cold(R, F)\", share R of the requests to share F of the blocks; \"zipf(THETA)\"; \
+         or \"zones(R/F, R/F, ...)\" with as many zones as needed, in the order of addresses",
+    ),
+    (
+        "distribution",
+        "a distribution: \"constant(value)\", \"uniform(low, high)\", \"exponential(base, mean)\", \
+         \"normal(mean, deviation)\" or \"poisson(base, mean)\"",
+    ),
+];
+
+/// The table in which a key stands, such as `device.timing`.
+fn table_of(path: &str) -> &str {
+    path.rsplit_once('.').map_or(path, |(table, _)| table)
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The sentences that say where a key applies.
+fn conditions(doc: &str) -> impl Iterator<Item = &str> {
+    doc.split_inclusive(". ").map(str::trim).filter(|sentence| sentence.starts_with("Applies "))
+}
+
+/// The conditions of all keys but the one that a condition names, to be said once.
+fn shared_conditions(keys: &[&KeyInfo]) -> Vec<String> {
+    let docs: Vec<String> = keys.iter().map(|key| one_line(&key.doc)).collect();
+    let mut found: Vec<String> = Vec::new();
+    for condition in docs.iter().flat_map(|doc| conditions(doc)) {
+        let has = |doc: &str| conditions(doc).any(|it| it == condition);
+        let others = keys.iter().zip(&docs).filter(|(_, doc)| !has(doc));
+        let many = docs.iter().filter(|doc| has(doc)).count() > 1;
+        if many
+            && others.clone().count() < 2
+            && others.clone().all(|(key, _)| condition.contains(&key.path))
+            && !found.iter().any(|it| it == condition)
+        {
+            found.push(condition.to_owned());
+        }
+    }
+    found
+}
+
+/// A row of a table of keys, without the conditions that stand above it.
+fn row(key: &KeyInfo, shared: &[String]) -> String {
+    let mut doc = one_line(&key.doc);
+    for condition in shared {
+        doc = one_line(&doc.replace(condition.as_str(), ""));
+    }
+    let named = VALUES.iter().find(|(_, long)| *long == key.expected);
+    let expected = named.map_or(key.expected.as_str(), |(name, _)| *name).replace('|', "\\|");
+    let default = match key.default.as_str() {
+        "" => String::new(),
+        default => format!("`{default}`"),
+    };
+    let mark = if COMMON.contains(&key.path.as_str()) { "**" } else { "" };
+    format!("| {mark}`{}`{mark} | {doc} | {expected} | {default} |\n", key.path)
+}
+
+/// The tables of some keys, by the table in which they stand.
+fn tables(page: &mut String, keys: &[&KeyInfo], level: &str) {
+    let mut names: Vec<&str> = Vec::new();
+    for name in keys.iter().map(|key| table_of(&key.path)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    for name in &names {
+        let below: Vec<&KeyInfo> =
+            keys.iter().filter(|key| table_of(&key.path) == *name).copied().collect();
+        if names.len() > 1 {
+            let _ = write!(page, "\n{level} {name}\n");
+        }
+        let shared = shared_conditions(&below);
+        for condition in &shared {
+            let _ = write!(page, "\n{condition}\n");
+        }
+        page.push_str("\n| key | meaning | value | default |\n|---|---|---|---|\n");
+        for key in below {
+            page.push_str(&row(key, &shared));
+        }
+    }
+}
+
+/// The keys that all of several sections have alike.
+fn of_all<'a>(sections: &[&'a SectionKeys]) -> Vec<&'a KeyInfo> {
+    let [first, others @ ..] = sections else { return Vec::new() };
+    let has = |key: &&KeyInfo| others.iter().all(|it| it.keys.contains(key));
+    first.keys.iter().filter(|key| !others.is_empty() && has(key)).collect()
+}
+
+fn text_of(it: &Page, all: &[SectionKeys]) -> String {
+    let has = |section: &&SectionKeys| {
+        it.sections.contains(&section.section) && (it.kind.is_none() || section.kind == it.kind)
+    };
+    let sections: Vec<&SectionKeys> = all.iter().filter(has).collect();
+    let mut page = format!(
+        "# {}\n\n[Configuration](../configuration.md) explains values and layers; **bold** keys are changed most.\n",
+        it.title
+    );
+    let all_have = of_all(&sections);
+    if !all_have.is_empty() {
+        page.push_str("\n## Keys of all kinds\n");
+        tables(&mut page, &all_have, "");
+    }
+    for section in &sections {
+        if sections.len() > 1 {
+            let _ = write!(page, "\n## {}\n", section.title);
+        }
+        let own = |key: &&KeyInfo| !all_have.contains(key);
+        let keys: Vec<&KeyInfo> = section.keys.iter().filter(own).collect();
+        tables(&mut page, &keys, if sections.len() > 1 { "###" } else { "##" });
+    }
+    page
+}
 
 #[test]
 fn the_key_reference_is_fresh() {
-    let mut page = HEAD.to_owned();
-    for section in lab::keys() {
-        let _ = write!(page, "\n## {}\n\n| key | meaning | value | default |\n", section.title);
-        page.push_str("|---|---|---|---|\n");
-        for key in section.keys {
-            let doc = key.doc.split_whitespace().collect::<Vec<_>>().join(" ");
-            let expected = key.expected.replace('|', "\\|");
-            let default = match key.default.as_str() {
-                "" => String::new(),
-                default => format!("`{default}`"),
-            };
-            let _ = writeln!(page, "| `{}` | {doc} | {expected} | {default} |", key.path);
-        }
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+    let all = lab::keys();
+    let mut index = HEAD.to_owned();
+    for page in &PAGES {
+        let of = match page.kind {
+            Some(kind) => format!("`[device]` with `kind = \"{kind}\"`"),
+            None => {
+                page.sections.iter().map(|it| format!("`[{it}]`")).collect::<Vec<_>>().join(", ")
+            }
+        };
+        let _ = writeln!(index, "| [{}](configuration/{}.md) | {of} |", page.title, page.name);
+        is_fresh(&format!("{docs}/configuration/{}.md", page.name), &text_of(page, &all));
     }
-    is_fresh(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md"), &page);
+    index.push_str(LAYERS);
+    for (name, long) in &VALUES {
+        let _ = writeln!(index, "| {name} | {long} |");
+    }
+    index.push_str(COMMON_HEAD);
+    for path in &COMMON {
+        let (page, key) = PAGES
+            .iter()
+            .find_map(|page| {
+                let mut sections = all.iter().filter(|it| {
+                    page.sections.contains(&it.section)
+                        && (page.kind.is_none() || it.kind == page.kind)
+                });
+                let key = sections.find_map(|it| it.keys.iter().find(|key| key.path == *path))?;
+                Some((page, key))
+            })
+            .unwrap_or_else(|| panic!("no key {path}"));
+        let doc = one_line(&key.doc);
+        let sentence = doc.split(". ").next().unwrap_or(&doc).trim_end_matches('.');
+        let first = sentence.split("; ").next().unwrap_or(sentence);
+        let _ = writeln!(index, "| [`{path}`](configuration/{}.md) | {first} |", page.name);
+    }
+    is_fresh(&format!("{docs}/configuration.md"), &index);
 }
 
 const COUNTERS_HEAD: &str = "# Counters

@@ -30,6 +30,12 @@ def text_of(path):
 
 
 @cache
+def key_reference():
+    """The pages of the reference of keys, as one text without marks."""
+    pages = sorted(ROOT.joinpath("docs/configuration").glob("*.md"))
+    return "".join(page.read_text(encoding="utf-8").replace("**", "") for page in pages)
+
+
 def package():
     """The modules of the Python package, by name."""
     modules = {"ssdlab._core": ""}
