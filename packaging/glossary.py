@@ -35,13 +35,13 @@ def text() -> str:
         facts = {
             "Unit": it.unit,
             "Keys": ", ".join(f"`{key}`" for key in it.keys),
-            "In results": ", ".join(f"`{name}`" for name in it.results),
-            "Also called": ", ".join(it.also),
+            "Results": ", ".join(f"`{name}`" for name in it.results),
+            "Also": ", ".join(it.also),
         }
-        lines = [f"- {name}: {said}\n" for name, said in facts.items() if said]
         title = it.term[0].upper() + it.term[1:]
         parts.append(f"## {title}\n\n{it.meaning} [More]({it.page}).\n")
-        parts += ["".join(lines)] if lines else []
+        said = " ".join(f"{name}: {said}." for name, said in facts.items() if said)
+        parts += [f"{said}\n"] if said else []
     return "\n".join(parts)
 
 
