@@ -35,6 +35,8 @@ STEP := .ci/step
 CARGO_TEST := cargo test --quiet --locked --workspace
 # Examples and documentation have no tests; clippy checks that examples compile.
 EVERY := --lib --tests
+# At a commit without tests, which are compiled anyhow: to look at them too takes as long again.
+CLIPPY := cargo clippy --quiet --locked --workspace
 # Not cargo fmt: it does not see modules that are declared in tables.
 RUSTFMT := rustfmt --edition 2024 --check $$(find crates -name '*.rs')
 PYTEST := $(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal
@@ -48,7 +50,7 @@ test: check-tools ## run every check and test: Rust, the wheel, Python
 	@rm -f .cache/steps
 	$(RUSTFMT)
 	@$(TOGETHER) test-build .venv/.stamp-dev
-	$(STEP) "build: clippy" cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	$(STEP) "build: clippy" $(CLIPPY) --lib --examples --benches -- -D warnings
 	$(STEP) "build: the wheel" $(MAKE) dist/.stamp-tested
 	@$(TOGETHER) test-rust test-python
 	@$(STEP)
@@ -117,6 +119,7 @@ test-valgrind:
 .PHONY: nightly
 nightly: ## the tests, and all of them again that search or repeat, at full size: hours
 	@$(MAKE) test
+	$(STEP) "clippy of the tests" $(CLIPPY) --all-targets -- -D warnings
 	SSDLAB_DEPTH=nightly $(STEP) "tests of Rust at full size" $(CARGO_TEST) $(EVERY)
 	SSDLAB_DEPTH=nightly $(STEP) "budgets of all loads" $(MAKE) test-valgrind
 	$(STEP) "pools and drives at full size" $(CARGO_TEST) --test tests -- --ignored pools:: large::

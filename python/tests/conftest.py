@@ -10,12 +10,15 @@ import shutil
 import signal
 import subprocess
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import inside
 import pytest
 
 PROGRAM = [sys.executable, "-m", "ssdlab"]
+# Tests that run at night alone, with what a commit runs in their place.
+NIGHTLY = Path(__file__).parent / "nightly.tsv"
 BESIDE = Path(__file__).resolve().parents[3] / "shared"
 
 # 512 blocks of 64 pages of 4 KiB in each of 8 packages, and a few thousand requests.
@@ -51,6 +54,23 @@ def pytest_configure():
     # What a shell starts in the background ignores Ctrl-C, and so does all that it starts.
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Marks the tests of `nightly.tsv`; a row without a test is an error where all are collected."""
+    rows = [line.split("\t") for line in NIGHTLY.read_text().splitlines()[1:]]
+    used = set()
+    for item in items:
+        name = item.nodeid.removeprefix("python/tests/")
+        # Brackets hold parameters here; to fnmatch they are choices of letters.
+        for pattern, *_ in rows:
+            if fnmatchcase(name, pattern.replace("[", "[[]")):
+                used.add(pattern)
+                item.add_marker("nightly")
+    unused = [pattern for pattern, *_ in rows if pattern not in used]
+    if unused and config.args == config.getini("testpaths"):
+        raise pytest.UsageError(f"{NIGHTLY.name}: no test is named {', '.join(unused)}")
 
 
 def pytest_runtest_setup(item):
