@@ -26,6 +26,7 @@ pub(crate) struct Error {
 
 impl Error {
     /// The same about those bytes, unless it is about some within already.
+    #[cold]
     fn at(mut self, span: Range<usize>) -> Self {
         self.span.get_or_insert(span);
         self
@@ -46,23 +47,46 @@ impl de::Error for Error {
     }
 }
 
-impl<'de> Value<'de> {
-    /// Shows a visitor what it is.
-    fn show<V: Visitor<'de>>(value: DeValue<'de>, visitor: V) -> Result<V::Value, Error> {
-        match value {
-            DeValue::String(DeString::Borrowed(text)) => visitor.visit_borrowed_str(text),
-            DeValue::String(DeString::Owned(text)) => visitor.visit_string(text),
-            DeValue::Integer(number) => match whole(number.as_str(), number.radix())? {
-                Whole::Signed(number) => visitor.visit_i64(number),
-                Whole::Unsigned(number) => visitor.visit_u64(number),
-            },
+/// A value as a visitor takes it. It is made apart from the visitors: the compiler makes a copy of what is generic for
+/// each of some hundred types.
+enum Shown<'de> {
+    Borrowed(&'de str),
+    Owned(String),
+    Signed(i64),
+    Unsigned(u64),
+    Float(f64),
+    Boolean(bool),
+    Items(Items<'de>),
+    Entries(Entries<'de>),
+}
+
+impl<'de> Shown<'de> {
+    #[inline(never)]
+    fn new(value: DeValue<'de>) -> Result<Self, Error> {
+        Ok(match value {
+            DeValue::String(DeString::Borrowed(text)) => Self::Borrowed(text),
+            DeValue::String(DeString::Owned(text)) => Self::Owned(text),
+            DeValue::Integer(number) => whole(number.as_str(), number.radix())?,
             DeValue::Float(number) => {
-                visitor.visit_f64(number.as_str().parse().map_err(de::Error::custom)?)
+                Self::Float(number.as_str().parse().map_err(de::Error::custom)?)
             }
-            DeValue::Boolean(is_true) => visitor.visit_bool(is_true),
-            DeValue::Datetime(date) => visitor.visit_string(date.to_string()),
-            DeValue::Array(array) => visitor.visit_seq(Items(array.into_iter())),
-            DeValue::Table(table) => visitor.visit_map(Entries::new(table)),
+            DeValue::Boolean(is_true) => Self::Boolean(is_true),
+            DeValue::Datetime(date) => Self::Owned(date.to_string()),
+            DeValue::Array(array) => Self::Items(Items(array.into_iter())),
+            DeValue::Table(table) => Self::Entries(Entries::new(table)),
+        })
+    }
+
+    fn to<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
+        match self {
+            Self::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Self::Owned(text) => visitor.visit_string(text),
+            Self::Signed(number) => visitor.visit_i64(number),
+            Self::Unsigned(number) => visitor.visit_u64(number),
+            Self::Float(number) => visitor.visit_f64(number),
+            Self::Boolean(is_true) => visitor.visit_bool(is_true),
+            Self::Items(items) => visitor.visit_seq(items),
+            Self::Entries(entries) => visitor.visit_map(entries),
         }
     }
 }
@@ -72,7 +96,9 @@ impl<'de> Deserializer<'de> for Value<'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         let span = self.0.span();
-        Self::show(self.0.into_inner(), visitor).map_err(|error| error.at(span))
+        Shown::new(self.0.into_inner())
+            .and_then(|shown| shown.to(visitor))
+            .map_err(|error| error.at(span))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -101,7 +127,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
             DeValue::Table(table) => {
                 visitor.visit_enum(MapAccessDeserializer::new(Entries::new(table)))
             }
-            other => Self::show(other, visitor),
+            other => Shown::new(other).and_then(|shown| shown.to(visitor)),
         };
         shown.map_err(|error| error.at(span))
     }
@@ -112,15 +138,10 @@ impl<'de> Deserializer<'de> for Value<'de> {
     }
 }
 
-enum Whole {
-    Signed(i64),
-    Unsigned(u64),
-}
-
 /// A whole number out of its digits.
-fn whole(digits: &str, radix: u32) -> Result<Whole, Error> {
-    let signed = i64::from_str_radix(digits, radix).map(Whole::Signed);
-    signed.or_else(|_| u64::from_str_radix(digits, radix).map(Whole::Unsigned)).map_err(|_| {
+fn whole<'de>(digits: &str, radix: u32) -> Result<Shown<'de>, Error> {
+    let signed = i64::from_str_radix(digits, radix).map(Shown::Signed);
+    signed.or_else(|_| u64::from_str_radix(digits, radix).map(Shown::Unsigned)).map_err(|_| {
         de::Error::custom(format_args!("{digits} is beyond all whole numbers that a key takes"))
     })
 }
