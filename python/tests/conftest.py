@@ -58,7 +58,7 @@ def pytest_configure():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Marks the tests of `nightly.tsv`; a row without a test is an error where all are collected."""
+    """Marks the tests of `nightly.tsv`; a row must name a test where all are collected."""
     rows = [line.split("\t") for line in NIGHTLY.read_text().splitlines()[1:]]
     used = set()
     for item in items:
