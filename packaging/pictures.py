@@ -1,5 +1,5 @@
-"""Draws the pictures of docs/media.md, docs/retention.md and docs/calibrate.md that come from the
-simulator alone: `make pictures`.
+"""Draws the pictures of docs/media.md, docs/retention.md, docs/calibrate.md and docs/pts.md that
+come from the simulator alone: `make pictures`.
 
 Each is a function with the name of its file, so that one of them can be drawn alone:
 `python packaging/pictures.py cliff retention`.
@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import ssdlab
+from ssdlab import pts as of_pts
 from ssdlab.charts import Axis, Figure, Series, matplotlib
 from ssdlab.cliffs import figures as of_cliffs
+from ssdlab.pts import figures as of_pts_figures
 from ssdlab.unpowered import figures as of_retention
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -82,8 +84,17 @@ def losses_by_cycles() -> Any:
     return [[Figure(title, Axis("P/E cycles"), lost_pages, lines)]], WIDE
 
 
+def pts() -> Any:
+    """Write saturation and demand intensity of an enterprise drive."""
+    report = of_pts.Report("samsung-pm9a3", of_pts.chosen("wsat,dirth"))
+    found = {it.test.word: it for it in of_pts.run(report)}
+    saturation = of_pts_figures.saturation([("simulated", found["wsat"])])
+    return [[saturation], [of_pts_figures.demand(found["dirth"])]], (6.4, 5.4)
+
+
 PICTURES = {
     "cliff": cliff,
+    "pts": pts,
     "retention": retention,
     "read-by-age": read_by_age,
     "losses-by-cycles": losses_by_cycles,

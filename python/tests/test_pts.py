@@ -9,6 +9,7 @@ import time
 import pytest
 
 from ssdlab import InputError, layers, run
+from ssdlab.charts import matplotlib
 from ssdlab.pts import Report, chosen, figures, jobs, measured, plan, report, sentences, simulate
 from ssdlab.pts import run as run_tests
 from ssdlab.pts.outcome import Measure, Outcome
@@ -176,7 +177,9 @@ def test_every_figure_and_the_page_can_be_drawn(found):
         figures.stimulus(outcomes["xsr"]),
         figures.rest(outcomes["hir"]),
     ]
-    assert not any(it.empty() for it in drawn)
+    for it in drawn:
+        assert not it.empty(), it.title
+        assert matplotlib.sheet([[it]], "a chart")._repr_png_()
 
 
 def test_the_command_prints_tables_and_writes_numbers(ssdlab, tmp_path):
@@ -186,6 +189,18 @@ def test_the_command_prints_tables_and_writes_numbers(ssdlab, tmp_path):
     kept = json.loads((tmp_path / "it.json").read_text())
     assert kept["partial"] is False and [*kept["tests"]] == ["throughput"]
     assert (tmp_path / "it.html").read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.nightly
+def test_the_whole_test_of_a_current_drive_is_steady_and_meets_its_sheet():
+    found = Report("samsung-pm9a3", chosen(None))
+    outcomes = {it.test.word: it for it in run_tests(found)}
+    assert all(it.is_steady for it in outcomes.values() if it.test.tracked)
+    iops = outcomes["iops"]
+    assert iops.mean("rw100-bs4k", "iops") == pytest.approx(580e3, rel=0.05)
+    # SSD-iq measured 76.5 K/s beside reads.
+    assert iops.mean("rw0-bs4k", "iops") == pytest.approx(76.5e3, rel=0.05)
+    assert outcomes["throughput"].mean("read-bs128k", "mb_per_s") == pytest.approx(6500, rel=0.02)
 
 
 @pytest.fixture(scope="module")

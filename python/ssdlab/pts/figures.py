@@ -8,6 +8,8 @@ from ssdlab.charts import Axis, Cells, Figure, Level, Series
 from ssdlab.pts.outcome import Outcome
 from ssdlab.pts.plan import BLOCKS, DEMANDS, MIXES, size_text, size_word
 
+#: Threads with a line of their own, as many as there are colours.
+DRAWN = (1, 2, 4, 8, 16, 32)
 #: Axes of the figures that must settle.
 AXES = {
     "iops": Axis("IOPS", unit="rate", low=0),
@@ -23,7 +25,7 @@ def convergence(found: Outcome) -> Figure:
         for name in found.windows
         if (values := found.series(name))
     ]
-    return Figure("Convergence", Axis("round"), AXES[found.test.figure], series)
+    return Figure("Convergence", Axis("round", zero=False), AXES[found.test.figure], series)
 
 
 def spoken(found: Outcome, name: str) -> str:
@@ -36,13 +38,19 @@ def spoken(found: Outcome, name: str) -> str:
 def cells(found: Outcome) -> Figure:
     """IOPS of every mix and block size, as a table of shades."""
     rows = [
-        [found.mean(f"rw{mix}-bs{size_word(block)}", "iops") for mix in MIXES] for block in BLOCKS
-    ]
+        [
+            None if (iops := found.mean(f"rw{mix}-bs{size_word(block)}", "iops")) is None
+            else round(iops)
+            for mix in MIXES
+        ]
+        for block in BLOCKS
+    ]  # fmt: skip
     return Figure(
         "",
         Axis("read/write mix", words=[f"{it}/{100 - it}" for it in MIXES]),
-        Axis("block size", words=[size_text(it) for it in BLOCKS]),
-        [Cells("IOPS", rows, unit="rate")],
+        # Words that stay in one line on a narrow page.
+        Axis("block size", words=[size_text(it).replace(" ", "\u00a0") for it in BLOCKS]),
+        [Cells("IOPS", rows, unit="count")],
     )
 
 
@@ -62,14 +70,15 @@ def by_size(found: Outcome) -> Figure:
 
 
 def saturation(found: Sequence[tuple[str, Outcome]]) -> Figure:
-    """IOPS of random writes over the bytes written to a purged drive."""
+    """IOPS of random writes over drive writes; the first of the outcomes is simulated."""
+    capacity = found[0][1].capacity_bytes or 1.0
     series = []
     for name, it in found:
         points = it.curve()
-        series.append(Series(name, [x / 1e12 for x, _ in points], [y for _, y in points]))
+        series.append(Series(name, [x / capacity for x, _ in points], [y for _, y in points]))
     return Figure(
         "Random writes of 4 KiB to a purged drive",
-        Axis("TB written"),
+        Axis("drive writes"),
         Axis("IOPS", unit="rate", low=0),
         series,
     )
@@ -78,7 +87,7 @@ def saturation(found: Sequence[tuple[str, Outcome]]) -> Figure:
 def demand(found: Outcome) -> Figure:
     """Mean response over IOPS as requests under way grow, a line for each number of threads."""
     series = []
-    for threads in sorted(DEMANDS):
+    for threads in DRAWN:
         points = [
             (iops, response)
             for depth in sorted(DEMANDS)

@@ -57,8 +57,10 @@ def _key_figures(report: Report) -> list[KeyFigure]:
 def _section(test: Test, found: Outcome, measured: Outcome | None) -> Section:
     said = sentences.of(found)
     texts = "".join(f"<p>{escape(it)}</p>" for it in said)
-    drawn = "".join(svg.figure(it, key=test.word) for it in _drawn(found, measured))
-    body = texts + _BODIES.get(test.word, _tables)(found, measured) + drawn
+    drawn = _drawn(found, measured)
+    figures = "".join(svg.figure(it, f"{test.word}{n}", 200) for n, it in enumerate(drawn))
+    body = texts + _BODIES.get(test.word, _tables)(found, measured)
+    body += f'<div class="multiples" style="margin-top:18px">{figures}</div>' if figures else ""
     return Section(test.word, test.title, body, sentences.how(found))
 
 
@@ -87,7 +89,7 @@ def _tables(found: Outcome, measured: Outcome | None) -> str:
         for size in dict.fromkeys(it.size for it in loads):
             names = {it.mix: it.name for it in loads if it.size == size}
             rows.append([size, *(_value(found, names[mix], figure) for mix in mixes)])
-        text += pages.table([TITLES[figure], *mixes], rows)
+        text += _apart(pages.table(["", *mixes], rows, TITLES[figure]))
     return text + _compared(found, measured)
 
 
@@ -103,8 +105,35 @@ def _demand(found: Outcome, measured: Outcome | None) -> str:
             load = points[name]
             values = [_value(found, load.name, it) for it in ("iops", "mean_us", "max_us")]
             rows.append([words, f"{load.threads}", f"{load.depth}", *values])
-    head = ["operating point", "threads", "QD", "IOPS", "mean response", "most"]
+    head = ["operating point", "threads", "QD", "IOPS", "mean response", "largest"]
     return (pages.table(head, rows) if rows else "") + _compared(found, measured)
+
+
+def _saturation(found: Outcome, measured: Outcome | None) -> str:
+    """A row for each of the measured rounds beside the simulated one."""
+    if measured is None:
+        return ""
+    here, there = found.series("write"), measured.series("write")
+    share = sum(it.share * it.repeat for it in found.test.round) / 100
+    rows = [
+        [f"{share * (n + 1):.1f} drive writes", readable.rate(a), readable.rate(b), f"{a / b:.2f}"]
+        for n, (a, b) in enumerate(zip(here, there, strict=False))
+    ]
+    return pages.table(["written", "simulated", "measured", "simulated / measured"], rows)
+
+
+def _stimulus(found: Outcome, measured: Outcome | None) -> str:
+    rows = []
+    for load in found.test.after:
+        row = [f"{'random' if load.is_random else 'sequential'} {load.size}"]
+        for it in (found, measured):
+            if it is not None and (recovered := it.recovery(load.name)) is not None:
+                first, last, writes = recovered
+                rates = [readable.throughput(first), readable.throughput(last)]
+                row += [*rates, f"{writes:.1f} drive writes"]
+        rows.append(row)
+    heads = ["measured first", "measured last", "measured alike"] if measured else []
+    return pages.table(["writes", "first", "last", "alike after", *heads], rows)
 
 
 def _rests(found: Outcome, measured: Outcome | None) -> str:
@@ -131,7 +160,12 @@ def _compared(found: Outcome, measured: Outcome | None) -> str:
             [f"{load.name}, {TITLES[figure]}", text(here), text(there), f"{here / there:.2f}"]
         )
     head = ["cell", "simulated", "measured", "simulated / measured"]
-    return pages.table(head, rows, "Simulated and measured, cell by cell") if rows else ""
+    return _apart(pages.table(head, rows, "Simulated and measured, cell by cell")) if rows else ""
+
+
+def _apart(table: str) -> str:
+    """A table with room above it."""
+    return f'<div style="margin-top:14px">{table}</div>'
 
 
 def _value(found: Outcome, name: str, figure: str) -> str:
@@ -141,7 +175,12 @@ def _value(found: Outcome, name: str, figure: str) -> str:
     return TEXTS[figure](value)
 
 
-TITLES = {"iops": "IOPS", "mb_per_s": "MB/s", "mean_us": "mean", "max_us": "most"}
+TITLES = {
+    "iops": "IOPS",
+    "mb_per_s": "throughput",
+    "mean_us": "mean response",
+    "max_us": "largest response",
+}
 TEXTS: dict[str, Callable[[float | None], str]] = {
     "iops": readable.rate,
     "mb_per_s": readable.throughput,
@@ -153,6 +192,6 @@ _BODIES: dict[str, Callable[[Outcome, Outcome | None], str]] = {
     "iops": _iops,
     "dirth": _demand,
     "hir": _rests,
-    "wsat": lambda found, measured: "",
-    "xsr": lambda found, measured: "",
+    "wsat": _saturation,
+    "xsr": _stimulus,
 }

@@ -41,11 +41,16 @@ def refused(found: Outcome) -> str:
 
 def how(found: Outcome) -> str:
     """How much shorter than specified the test was."""
-    if found.minute_seconds == 60 and found.scale == 1:
-        return "As specified."
-    said = f"1/{found.scale} of each block of the drive" if found.scale > 1 else "The whole drive"
-    fewer = f", and of {found.test.fewer} repetitions one is run" if found.test.fewer > 1 else ""
-    return f"{said}; a minute is {duration(found.minute_seconds * 1e6)}{fewer}."
+    said = []
+    if found.scale > 1:
+        said.append(f"simulated at 1/{found.scale} scale (device.scale)")
+    loads = [*found.test.round, *found.test.after]
+    if any(not it.share for it in loads):
+        said.append(f"a minute of the specification takes {duration(found.minute_seconds * 1e6)}")
+    if found.test.fewer > 1:
+        said.append(f"one of {found.test.fewer} repetitions is run")
+    text = "; ".join(said)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _saturation(found: Outcome) -> list[str]:
