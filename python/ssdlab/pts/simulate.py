@@ -107,7 +107,7 @@ class Crew:
             )
             if rounds >= most or not test.round or outcome.is_steady:
                 return outcome
-            # The same rounds are run again, and as many after them.
+            # Rounds are run again from the first, twice as many.
             rounds = min(most, 2 * rounds)
 
     def minute(self, test: Test) -> float:
