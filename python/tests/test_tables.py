@@ -132,7 +132,8 @@ def test_a_pattern_is_one_trace_or_the_values_of_an_axis(tmp_path, monkeypatch, 
         (frame(ts=AT), None, "timestamp and ts could each be the time"),
         (frame(timestamp=range(N)), None, "begins at 0, which is no date in any unit"),
         (frame(op=["X"] * N), None, 'has "X", which is no read, write, trim or flush'),
-        (frame(op=[0] * N), None, "has the number 0, which is a read or a write"),
+        (frame(op=[0] * N), None, 'has "0", which is no read, write, trim or flush'),
+        (frame(op=[7] * N), "op=op:1=write,2=read", 'has "7", which is no code that op maps'),
         (frame(offset=[None, *range(N - 1)]), None, 'column "offset" has no value in row 1'),
         (frame(offset=[-4096] * N), None, "has -4,096, which is no offset of a request"),
         (frame(offset=["a"] * N), None, "is not all numbers"),
@@ -223,6 +224,28 @@ def test_codes_and_arithmetic_say_what_numbers_mean(tmp_path):
         trace.head(path, columns="time=ts_ns,op=opc:1=read,offset=slba*4096,size=nlb+1*4096")
 
 
+def test_codes_of_parquet_and_arrow_are_those_of_text(tmp_path):
+    codes = [2, 1, 0, 9, 8, 5, 1, 2]
+    table = pd.DataFrame({"ts_ns": range(8), "opc": codes, "slba": range(8), "nlb": [0, 3] * 4})
+    mapping = "time=ts_ns,op=opc:1=write,0x02=read;0=skip,9=trim,bit3=flush,*=skip," \
+              "offset=slba*4096,size=(nlb+1)*4096"  # fmt: skip
+    table.to_csv(tmp_path / "it.csv", index=False)
+    table.to_parquet(tmp_path / "it.parquet")
+    table.to_feather(tmp_path / "it.arrow")
+    table.astype({"opc": float}).to_parquet(tmp_path / "floats.parquet")
+    table.astype({"opc": str}).to_feather(tmp_path / "texts.arrow")
+    expected = [("read", 0, 8), ("write", 8, 32), ("trim", 24, 32), ("flush", 0, 0),
+                ("write", 48, 8), ("read", 56, 32)]  # fmt: skip
+    for path in sorted(tmp_path.iterdir()):
+        if path.is_file():
+            found = trace.head(path, columns=mapping).requests
+            it = [(it.op, *((0, 0) if it.op == "flush" else (it.sector, it.sectors)))
+                  for it in found]  # fmt: skip
+            assert it == expected, path
+    with pytest.raises(ssdlab.InputError, match=r"no code, such as 1=write \(did you mean read"):
+        trace.write(tmp_path / "no.parquet", table, columns="op=opc:1=raed")
+
+
 def test_any_lines_are_a_trace_by_a_pattern(tmp_path, ssdlab):
     path = tmp_path / "my.log"
     path.write_text("hello\n[7 us] W 4096@8192 took 20\n[9 us] R 512@0 took 5\n")
@@ -251,6 +274,7 @@ def test_any_lines_are_a_trace_by_a_pattern(tmp_path, ssdlab):
         ("time=a,time=b", "time is given twice"),
         ("time", '"time" maps no column'),
         ("offset=lba*0", "a factor of 0"),
+        ("size=nlb+1*4096", "it needs parentheses, as in (nlb+1)*4096"),
     ],
 )
 def test_a_wrong_mapping_is_refused(mapping, problem):
@@ -261,17 +285,14 @@ def test_a_wrong_mapping_is_refused(mapping, problem):
 
 @pytest.mark.parametrize(
     ("mapping", "sector"),
-    [("offset=lba*512", 24), ("offset=lba*4096", 192), ("offset=lba*1024/2", None),
+    [("offset=lba*512", 24), ("offset=lba*4096", 192), ("offset=lba*1024/2", 24),
      ("offset=lba:sectors", 24), ("offset=lba:KiB", 48), ("offset=lba+488", 1),
-     ("offset=lba/0.001", 46)],
+     ("offset=lba/0.001", 46), ("offset=(lba-20)*512", 4), ("offset=(lba+1)/2:sectors", 12),
+     ("offset=a-1:sectors", 7)],
 )  # fmt: skip
-def test_expressions_are_a_column_and_a_number(mapping, sector, tmp_path):
-    table = frame().rename(columns={"offset": "lba"}).assign(lba=24)
+def test_expressions_are_a_column_and_numbers(mapping, sector, tmp_path):
+    table = frame().rename(columns={"offset": "lba"}).assign(lba=24, **{"a-1": 7})
     path = tmp_path / "it.parquet"
-    if sector is None:
-        with pytest.raises(ssdlab.InputError, match=r'no column "lba\*1024"'):
-            trace.write(path, table, columns=mapping)
-        return
     trace.write(path, table, columns=mapping)
     assert trace.head(path, 1).requests[0].sector == sector
 

@@ -27,7 +27,7 @@ from ssdlab.tables.columns import SIZE_UNITS, Column, Columns, mapped, parse, re
 from ssdlab.tables.merge import merged
 
 #: A new way of reading makes new files.
-VERSION = 2
+VERSION = 3
 #: Rows of a group of the file that is written.
 GROUP_ROWS = 1 << 17
 #: What a table may say beside the others, by what the engine calls it.
@@ -159,7 +159,8 @@ def _requests(
             except (InputError, pa.ArrowException):
                 _refuse_row(pa, table, roles, more, batch, before - batch.num_rows)
                 raise
-            yield found
+            if found is not None:
+                yield found
 
 
 def _refuse_doubled(table: sources.Batches, roles: Columns) -> None:
@@ -216,12 +217,17 @@ def _converted(
     batch: Any,
     devices: values.Devices,
 ) -> tuple[Any, dict[str, Column]]:
-    """A batch as requests, and the columns with the unit of the times."""
+    """A batch as requests, if it has any, and the columns with the unit of the times."""
 
     def refuse(name: str, problem: str, example: str | None = None) -> InputError:
         words = (f'column "{name}" {problem}', *([example] if example else []))
         return refusal(table.source, table.names, *words)
 
+    op = values.operations(batch.column(roles["op"].name), roles["op"], refuse)
+    if op.null_count:  # what the codes leave out
+        batch, op = batch.filter(op.is_valid()), op.drop_null()
+    if not len(op):
+        return None, roles
     at, time = values.times(batch.column(roles["time"].name), roles["time"], refuse)
     bytes_of = {
         role: values.whole(
@@ -233,7 +239,6 @@ def _converted(
         for role in ("offset", "size")
     }
     sector, sectors = values.sectors(bytes_of["offset"], bytes_of["size"])
-    op = values.operations(batch.column(roles["op"].name), roles["op"], refuse)
     if "device" in roles:
         device = devices.of(batch.column(roles["device"].name), roles["device"], refuse)
     else:
@@ -268,7 +273,7 @@ def _refuse_negative(pa: Any, roles: Columns, arrays: dict[str, Any], refuse: An
         ("offset", "offset"),
         ("size", "size"),
     ):
-        if role not in roles:
+        if role not in roles or not len(arrays[key]):
             continue
         bounds = pc.min_max(arrays[key]).as_py()
         if bounds["min"] < 0 or bounds["max"] > most[role]:

@@ -1,9 +1,9 @@
 """Which columns of a table say what: by their names, or as the user maps them.
 
-    time=ts:us,offset=lba*512,size=len,op=rw,device=vm
+    time=ts:us,offset=lba*512,size=(nlb+1)*4096,op=code:1=write,2=read,device=vm
 
-A role, and a column of the table; with it `*`, `/` or `+` and a number, and a unit. Nothing else is
-read, and nothing is evaluated.
+A role, and a column of the table; with it arithmetic with numbers, a unit, or what the codes of
+operations mean. Nothing else is read, and nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from ssdlab import _core
 from ssdlab._core import InputError
 
 ROLES = ("time", "op", "offset", "size", "device", "handle", "fua", "end")
@@ -22,8 +23,8 @@ NEEDED = ("time", "op", "offset", "size")
 TIME_UNITS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "filetime": 100}
 #: Bytes of the units of offsets and sizes.
 SIZE_UNITS = {"bytes": 1, "B": 1, "sectors": 512, "KiB": 1024}
-#: How numbers tell reads from writes.
-DIRECTIONS = ("0=read", "1=read")
+#: The meaning of a code that is no request.
+SKIP = "skip"
 EXAMPLE = "time=ts,offset=lba*512,size=len,op=rw"
 
 #: Names of columns by role, as letters and digits alone. What is counted in sectors stands apart:
@@ -54,18 +55,25 @@ KNOWN: Mapping[frozenset[str], str] = {
     ),
 }
 _TIME_NAME = re.compile(r"(?:_|\b|time|timestamp|ts|at)\(?(ns|us|ms|s|sec|seconds)\)?$", re.I)
-_EXPRESSION = re.compile(r"(?P<name>.+?)(?:(?P<sign>[*/+])(?P<number>[0-9]+(?:\.[0-9]+)?))?")
+_STEP = re.compile(r"\s*([*/+-])\s*([0-9]+(?:\.[0-9]+)?)\s*")
+_STEPS = f"(?P<steps>(?:{_STEP.pattern})*)"
+#: A column with steps behind it, or an expression in parentheses with such.
+_PLAIN, _INSIDE = re.compile(f"(?P<name>.+?){_STEPS}"), re.compile(rf"\((?P<name>.+)\){_STEPS}")
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column in a role: its name, what its numbers are multiplied with, and its unit."""
+    """A column in a role: its name, what its numbers become, and its unit."""
 
     name: str
     factor: Fraction = Fraction(1)
     plus: Fraction = Fraction(0)
-    #: A key of `TIME_UNITS`, `SIZE_UNITS` or `DIRECTIONS`; empty where it was not said.
+    #: A key of `TIME_UNITS` or `SIZE_UNITS`; empty where it was not said.
     unit: str = ""
+    #: Codes of operations and their meanings; the first that fits counts.
+    marks: tuple[tuple[str, str], ...] = ()
+    #: The name and its arithmetic as one text, which may be a name itself.
+    written: str = ""
 
 
 Columns = Mapping[str, Column]
@@ -83,47 +91,86 @@ def plain(name: str) -> str:
 def parse(text: str) -> dict[str, Column]:
     """The columns that a list maps. Raises `InputError`, with how it is written, for another text.
 
-    >>> parse("offset=lba*512")["offset"]
-    Column(name='lba', factor=Fraction(512, 1), plus=Fraction(0, 1), unit='')
+    >>> parse("size=(nlb+1)*4096:bytes")["size"].plus
+    Fraction(4096, 1)
+    >>> parse("op=code:1=write,2=read,size=len")["op"].marks
+    (('1', 'write'), ('2', 'read'))
     """
-    found: dict[str, Column] = {}
+    values: dict[str, str] = {}
     for part in text.split(","):
         role, sign, value = (it.strip() for it in part.partition("="))
         if not sign or not value:
             raise _wrong(f'"{part.strip()}" maps no column')
-        if role not in ROLES:
+        if role in values:
+            raise _wrong(f"{role} is given twice")
+        if role in ROLES:
+            values[role] = value
+        elif next(reversed(values), "") == "op" and "=" in values["op"]:
+            values["op"] += f",{part}"  # the codes of an operation
+        else:
             near = difflib.get_close_matches(role, ROLES, n=1)
             hint = f" (did you mean {near[0]}?)" if near else ""
             raise _wrong(f'"{role}" is no role of a column; roles: {", ".join(ROLES)}{hint}')
-        if role in found:
-            raise _wrong(f"{role} is given twice")
-        found[role] = _column(role, value)
-    return found
+    return {role: _column(role, value) for role, value in values.items()}
 
 
 def _column(role: str, value: str) -> Column:
+    if role == "op":
+        name, _, codes = value.partition(":")
+        return Column(name.strip(), marks=_marks(codes) if codes else ())
     by_role = {"time": TIME_UNITS, "end": TIME_UNITS, "offset": SIZE_UNITS, "size": SIZE_UNITS}
-    units = by_role.get(role, {})
-    choices = [*units] if units else [*DIRECTIONS] if role == "op" else []
-    unit = next((it for it in choices if value.endswith(f":{it}")), "")
-    value = value.removesuffix(f":{unit}") if unit else value
-    match = _EXPRESSION.fullmatch(value)
-    assert match is not None, value
-    name, sign, number = match["name"].strip(), match["sign"], match["number"]
-    if not sign or role in ("op", "device", "handle", "fua"):
-        return Column(value.strip(), unit=unit)
-    amount = Fraction(number)
-    if sign == "+":
-        return Column(name, plus=amount, unit=unit)
-    if amount == 0:
-        raise _wrong(f"{role}={value}: a factor of 0")
-    return Column(name, factor=amount if sign == "*" else 1 / amount, unit=unit)
+    unit = next((it for it in by_role.get(role, {}) if value.endswith(f":{it}")), "")
+    value = value.removesuffix(f":{unit}").strip() if unit else value
+    if role not in by_role:
+        return Column(value)
+    name, factor, plus = _arithmetic(role, value)
+    return Column(name, factor, plus, unit, written=value)
+
+
+def _marks(codes: str) -> tuple[tuple[str, str], ...]:
+    """The meanings of codes, of `1=write,2=read`; of 0 and 1, the other is the other direction."""
+    words = [*_core.request_kinds(), SKIP]
+    found = []
+    for entry in re.split("[,;]", codes):
+        mark, _, word = (it.strip() for it in entry.partition("="))
+        if word not in words:
+            near = difflib.get_close_matches(word, words, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise _wrong(f'"{entry.strip()}" of op is no code, such as 1=write{hint}')
+        found.append((mark.lower(), word))
+    match found:
+        case [("0" | "1" as mark, "read" | "write" as word)]:
+            other = {"read": "write", "write": "read"}[word]
+            found.append((str(1 - int(mark)), other))
+    return tuple(found)
+
+
+def _arithmetic(role: str, value: str) -> tuple[str, Fraction, Fraction]:
+    """A column, its factor, and what is added after that."""
+    if match := _INSIDE.fullmatch(value):
+        name, factor, plus = _arithmetic(role, match["name"].strip())
+    else:
+        match = _PLAIN.fullmatch(value)
+        assert match is not None, value
+        name, factor, plus = match["name"].strip(), Fraction(1), Fraction(0)
+        if re.search(r"[+-].*[*/]", match["steps"]):
+            raise _wrong(f"{role}={value}: it needs parentheses, as in (nlb+1)*4096")
+    for sign, number in _STEP.findall(match["steps"]):
+        amount = Fraction(number)
+        if sign in "+-":
+            plus += amount if sign == "+" else -amount
+            continue
+        if amount == 0:
+            raise _wrong(f"{role}={value}: a factor of 0")
+        by = amount if sign == "*" else 1 / amount
+        factor, plus = factor * by, plus * by
+    return name, factor, plus
 
 
 def _wrong(problem: str) -> InputError:
     return InputError(
-        f"--columns: {problem}; expected columns by name such as {EXAMPLE}: a column, or a column "
-        "with *, / or + and a number, and perhaps :unit"
+        f"--columns: {problem}; expected columns by name such as {EXAMPLE}: a column, or one with "
+        "arithmetic such as (nlb+1)*4096, and perhaps :unit, or :1=write,2=read for op"
     )
 
 
@@ -171,11 +218,13 @@ def _known(names: Sequence[str]) -> dict[str, Column] | None:
 
 def _named(source: str, names: Sequence[str], role: str, column: Column) -> Column:
     """The column as the table writes its name."""
+    if column.written in names:
+        return _with_unit(role, Column(column.written, unit=column.unit))
     if column.name in names:
         return column if column.unit else _with_unit(role, column)
     fits = [name for name in names if plain(name) == plain(column.name)]
     if len(fits) == 1:
-        return _with_unit(role, Column(fits[0], column.factor, column.plus, column.unit))
+        return _with_unit(role, replace(column, name=fits[0]))
     near = difflib.get_close_matches(column.name, names, n=1)
     hint = f" (did you mean {near[0]}?)" if near else ""
     raise refusal(source, names, f'there is no column "{column.name}"{hint}')
@@ -185,7 +234,7 @@ def _with_unit(role: str, column: Column) -> Column:
     """The column with the unit of its name, unless an expression has made another of it."""
     if column.unit or column.factor != 1:
         return column
-    return Column(column.name, column.factor, column.plus, _unit(role, column.name))
+    return replace(column, unit=_unit(role, column.name))
 
 
 def _unit(role: str, name: str) -> str:

@@ -6,13 +6,16 @@ a float. Only columns that are floats in the file are rounded, to the nearest na
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from ssdlab import _core
 from ssdlab.optional import required
-from ssdlab.tables.columns import TIME_UNITS, Column, plain
+from ssdlab.tables.columns import SKIP, TIME_UNITS, Column, plain
 
 SECTOR = 512
 NS_DIGITS = {"s": 9, "ms": 6, "us": 3, "ns": 0}
@@ -48,7 +51,7 @@ def whole(array: Any, column: Column, refuse: Refuse, unit: int = 1) -> Any:
     pa, pc = _compute()
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    factor = column.factor * unit
+    factor, plus = column.factor * unit, column.plus * unit
     if _is_text(pa, array.type):
         array = pc.utf8_trim_whitespace(pc.cast(array, pa.string()))
         try:
@@ -64,18 +67,19 @@ def whole(array: Any, column: Column, refuse: Refuse, unit: int = 1) -> Any:
             raise refuse(column.name, "has numbers that are not whole")
         array = pc.multiply(pc.cast(array, pa.float64()), float(factor))
         try:
-            return pc.add_checked(pc.cast(pc.round(array), pa.int64()), round(column.plus * unit))
+            return pc.add_checked(pc.cast(pc.round(array), pa.int64()), round(plus))
         except pa.ArrowInvalid as error:
             raise refuse(column.name, f"has numbers out of range ({_first(error)})") from None
     if not pa.types.is_integer(array.type):
         raise refuse(column.name, f"is {array.type}, not numbers")
     try:
         array = pc.cast(array, pa.int64())
-        if factor != 1:
-            array = pc.multiply_checked(array, factor.numerator)
-        if factor.denominator != 1:
-            array = pc.divide(array, factor.denominator)
-        return pc.add_checked(array, round(column.plus * unit)) if column.plus else array
+        divisor = math.lcm(factor.denominator, plus.denominator)
+        if factor * divisor != 1:
+            array = pc.multiply_checked(array, int(factor * divisor))
+        if plus:
+            array = pc.add_checked(array, int(plus * divisor))
+        return pc.divide(array, divisor) if divisor != 1 else array
     except pa.ArrowInvalid as error:
         raise refuse(column.name, f"has numbers out of range ({_first(error)})") from None
 
@@ -150,16 +154,16 @@ def _known_unit(number: Any, column: Column, refuse: Refuse) -> Column:
     value = int(Fraction(pc.min(number).as_py() or 0) * column.factor + column.plus)
     for unit, per_second in (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)):
         if _FIRST * per_second <= value < _LAST * per_second:
-            return Column(column.name, column.factor, column.plus, unit)
+            return replace(column, unit=unit)
     if _FIRST + _SINCE_1601 <= value / 1e7 < _LAST + _SINCE_1601:
-        return Column(column.name, column.factor, column.plus, "filetime")
+        return replace(column, unit="filetime")
     raise refuse(
         column.name, f"begins at {value:,}, which is no date in any unit", f"time={column.name}:us"
     )
 
 
 def operations(array: Any, column: Column, refuse: Refuse) -> Any:
-    """read, write, trim or flush."""
+    """read, write, trim and so on; null for what is to be left out."""
     pa, pc = _compute()
     if not pa.types.is_dictionary(array.type):
         array = pc.dictionary_encode(array)
@@ -168,23 +172,37 @@ def operations(array: Any, column: Column, refuse: Refuse) -> Any:
 
 
 def _operation(value: Any, column: Column, refuse: Refuse) -> str | None:
-    text = str(value).strip().lower()
     if value is None:
         return None
-    numbers = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
-    if text in numbers:
-        read = {"0=read": 0, "1=read": 1}.get(column.unit)
-        if read is None and plain(column.name) in ("iswrite", "isread"):
-            read = int(plain(column.name) == "isread")
-        if read is None:
-            raise refuse(
-                column.name, f"has the number {text}, which is a read or a write",
-                f"op={column.name}:0=read",
-            )  # fmt: skip
-        return "read" if numbers[text] == read else "write"
-    if text not in OPS:
-        raise refuse(column.name, f'has "{value}", which is no read, write, trim or flush')
+    text = str(value).strip().lower()
+    text = {"false": "0", "true": "1"}.get(text, text)
+    number = _number(text)
+    marks = column.marks
+    if not marks and plain(column.name) in ("iswrite", "isread"):
+        is_read = plain(column.name) == "isread"
+        marks = (("1", "read"), ("0", "write")) if is_read else (("1", "write"), ("0", "read"))
+    for mark, op in marks:
+        if mark in ("*", text) or (number is not None and _is_marked(number, mark)):
+            return None if op == SKIP else op
+    if marks or text not in OPS:
+        known = "is no code that op maps" if marks else "is no read, write, trim or flush"
+        is_code = marks or number is not None
+        example = (f"op={column.name}:1=write,2=read",) if is_code else ()
+        raise refuse(column.name, f'has "{value}", which {known}', *example)
     return OPS[text]
+
+
+def _number(text: str) -> int | None:
+    """A whole number, in hex after `0x`, as a column of floats has it too."""
+    match = re.fullmatch(r"(?:0x([0-9a-f]{1,16})|([0-9]{1,20})(?:\.0+)?)", text)
+    return None if match is None else int(match[1], 16) if match[1] else int(match[2])
+
+
+def _is_marked(number: int, mark: str) -> bool:
+    """A code has a mark: its number, in hex too, or `bit3`, a bit of the code."""
+    if bit := re.fullmatch("bit([0-9]{1,2})", mark):
+        return bool(number >> int(bit[1]) & 1)
+    return number == _number(mark)
 
 
 def handles(array: Any, column: Column, refuse: Refuse) -> Any:
