@@ -54,7 +54,7 @@ def test_mqsim_becomes_an_experiment(files, ssdlab):
     assert shown.returncode == 0, shown.stderr
     for note in (
         "ssd.xml: not modelled: Data_Cache_Capacity = 268435456",
-        "work.xml: flow 0: not modelled: Priority_Class = HIGH",
+        "work.xml: flow 0: without effect here: Priority_Class",
     ):
         assert f"# {note}" in shown.stdout
     (files / "mine.toml").write_text(shown.stdout)
@@ -140,6 +140,57 @@ def test_what_is_no_flow_of_a_scenario_is_named(files):
     assert found["workload"]["requests"] == 300
 
 
+ZONED = CACHED | {
+    "Support_Zone": "true", "Address_Mapping": "ZONE_LEVEL", "Zone_Size": "8",
+    "Channel_No_Per_Zone": "2", "Chip_No_Per_Zone": "2", "Die_No_Per_Zone": "2",
+    "Plane_No_Per_Zone": "2", "Zone_Allocation_Scheme": "CDPW",
+}  # fmt: skip
+
+
+def test_zones_of_a_fork_of_mqsim_are_those_of_a_zoned_drive(files, monkeypatch):
+    monkeypatch.chdir(files)
+    (files / "ssd.xml").write_text(drive(**ZONED))
+    (files / "w.trace").write_text("".join(f"{1000 * n} 0 {16 * n} 16 0\n" for n in range(2000)))
+    trace = {"File_Path": "w.trace", "Time_Unit": "NANOSECOND"}
+    (files / "work.xml").write_text(work(("IO_Flow_Parameter_Set_Trace_Based", trace)))
+    experiment = package.Experiment(files / "ssd.xml", workload=files / "work.xml")
+    device = experiment.to_dict()["device"]
+    assert (device["kind"], device["channels"], device["dies_per_channel"]) == ("zoned", 2, 4)
+    zones = device["zones"]
+    assert [zones[it] for it in ("size", "count", "width", "open")] == ["8MiB", 64, 8, 64]
+    assert device["link"]["page"] == "1.024us" and device["link"]["queue_depth"] == 512
+    said = mqsim.converted(files / "ssd.xml").splitlines()
+    assert said[0] == "# not modelled: CMD_Suspension_Support = PROGRAM_ERASE"
+    assert "GC_Exec_Threshold" in next(it for it in said if "without effect here" in it)
+    host = experiment.run().host
+    assert host.all.requests == 2000
+    (files / "ssd.xml").write_text(drive(**ZONED | {"Die_No_Per_Zone": "1"}))
+    narrow = package.Experiment(files / "ssd.xml", workload=files / "work.xml").run().host
+    assert narrow.all.mean_us > host.all.mean_us, "fewer dies take its writes"
+
+
+def test_flows_that_keep_to_a_part_and_classes_that_differ_are_named(files):
+    whole = {"Channel_IDs": "0,1,2,3", "Die_IDs": "0-1", "Priority_Class": "HIGH"}
+    part = whole | {"Channel_IDs": "4,5,6,7", "Priority_Class": "LOW"}
+    (files / "work.xml").write_text(work(*((SYNTHETIC, FLOW | it) for it in (whole, part))))
+    said = mqsim.converted(files / "work.xml")
+    assert "# flow 0: taken as all of the drive: 4 of Channel_IDs, 2 of Die_IDs\n" in said
+    assert "# flow 1: not modelled: Channel_IDs = 4,5,6,7\n" in said
+    assert "# flow 1: not modelled: Priority_Class = LOW\n" in said
+
+
+def test_files_are_read_as_mqsim_and_its_forks_have_them(files):
+    """Their reader looks at no name that closes an element, and forks have names of their own."""
+    plain = mqsim.converted(files / "ssd.xml"), mqsim.converted(files / "work.xml")
+    text = (files / "ssd.xml").read_text().replace("</Seed>", "</<Sed>").replace(
+        "</Queue_Fetch_Size>", "</Queue_Fech_Size>"
+    )  # fmt: skip
+    (files / "ssd.xml").write_text(text.replace(mqsim.DRIVE, "ExecParameterSet"))
+    work_ = (files / "work.xml").read_text().replace(mqsim.WORKLOAD, "Workload_Definition")
+    (files / "work.xml").write_text(work_.replace(SYNTHETIC, "SyntheticFlowParamSet"))
+    assert (mqsim.converted(files / "ssd.xml"), mqsim.converted(files / "work.xml")) == plain
+
+
 def test_every_parameter_is_mapped_or_named(files):
     changed = {name: f"{float(value) * 2:g}" for name, value in GIVEN.items() if _number(value)}
     plain = (files / "ssd.xml").read_text()
@@ -165,7 +216,7 @@ def test_flows_of_other_kinds(files):
     paced = FLOW | {"Synthetic_Generator_Type": "BANDWIDTH", "Bandwidth": "819200"}
     found, said = converted((SYNTHETIC, paced))
     assert found["classes"]["flow_0"]["rate"] == 100
-    assert "unused with BANDWIDTH: Average_No_of_Reqs_in_Queue" in said
+    assert "without effect here: Priority_Class, Average_No_of_Reqs_in_Queue" in said
     streaming = FLOW | {"Address_Distribution": "STREAMING", "Total_Requests_To_Generate": "0"}
     found, said = converted((SYNTHETIC, streaming | {"Stop_Time": "5000000"}))
     assert found["classes"]["flow_0"]["random_share"] == 0
@@ -183,6 +234,7 @@ def test_flows_of_other_kinds(files):
     [
         ("<a", "not XML"),
         ("<a/>", "<a> is neither MQSim's"),
+        ("<MQSim_Results><Host/></MQSim_Results>", "results of MQSim; `ssdlab run` takes the"),
         ('<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>', "document types and entities are not read"),
         (drive(Seed="many"), 'Seed = "many": expected a number'),
         (drive(Flash_Technology="PLC"), 'Flash_Technology = "PLC": choose from SLC, MLC, TLC'),
@@ -294,6 +346,11 @@ def test_a_script_of_femu_is_a_drive(tmp_path, ssdlab):
         (
             "it.sh",
             FEMU.replace("femu_mode=1", "femu_mode=2"),
+            "femu_mode=2: a drive without a model",
+        ),
+        (
+            "it.sh",
+            'SIZE=64\nqemu -device femu,devsz_mb="$SIZE",id=nvme0\n',
             "femu_mode=2: a drive without a model",
         ),
         ("ssd_config.h", "#define NAND_CHANNELS (8)\n", "a header of NVMeVirt is not read"),

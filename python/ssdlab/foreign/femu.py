@@ -15,7 +15,7 @@ from ssdlab.foreign.parameters import Given, toml
 #: A script is smaller.
 LARGEST_BYTES = 1 << 18
 _ASSIGNED = re.compile(r"^\s*(?:export\s+)?(\w+)=[\"']?(\d+)\b", re.M)
-_OPTION = re.compile(r"\b([a-z_]+)=(?:(\d+)|\$\{?(\w+)\}?)")
+_OPTION = re.compile(r"\b([a-z_]+)=[\"']?(?:(\d+)|\$\{?(\w+)\}?)")
 #: Options by the key that each becomes.
 WHOLE = {
     "nchs": "channels", "luns_per_ch": "packages_per_channel", "pls_per_lun": "planes_per_die",
@@ -26,6 +26,13 @@ TIMES = {"pg_rd_lat": "read", "pg_wr_lat": "program", "blk_er_lat": "erase"}
 OTHERS = {
     "devsz_mb", "femu_mode", "secsz", "secs_per_pg", "ch_xfer_lat", "gc_thres_pcent",
     "gc_thres_pcent_high", "namespaces", "queues", "multipoller_enabled", "bufsz_mb",
+}  # fmt: skip
+
+
+#: FEMU's other modes.
+MODES = {
+    "0": "an open-channel drive", "2": "a drive without a model", "3": "zones",
+    "4": "a drive that computes", "5": "a store of keys and values",
 }  # fmt: skip
 
 
@@ -56,12 +63,12 @@ def converted(path: Path) -> str:
 
 
 def _text(given: _Drive) -> str:
-    mode = given.left.pop("femu_mode", "1")
+    # FEMU's own default is a drive without a model.
+    mode = given.left.pop("femu_mode", "2")
     if mode != "1":
-        modes = {"0": "an open-channel drive", "2": "a drive without a model", "3": "zones"}
+        said = MODES.get(mode, "another kind of drive")
         raise InputError(
-            f"{given.path}: femu_mode={mode}: {modes.get(mode, 'another kind of drive')}; only the "
-            "black box, femu_mode=1, is read"
+            f"{given.path}: femu_mode={mode}: {said}; only the black box, femu_mode=1, is read"
         )
     device: dict[str, Any] = {"kind": "ssd", "summary_page": False, "dies_per_package": 1}
     device |= {"interleave": "none", "spare_size": "0B"}

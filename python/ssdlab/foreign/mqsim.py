@@ -8,6 +8,7 @@ the drive that answers writes, is the write buffer.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,18 @@ from ssdlab.foreign import xml
 from ssdlab.foreign.parameters import Given, toml
 
 DRIVE, WORKLOAD = "Execution_Parameter_Set", "MQSim_IO_Scenarios"
-#: What elements of a scenario are called that are flows.
-FLOW = "IO_Flow_Parameter_Set"
+#: Names of the two, of MQSim and of forks.
+DRIVES, WORKLOADS = (DRIVE, "ExecParameterSet"), (WORKLOAD, "Workload_Definition")
+RESULTS = "MQSim_Results"
+#: How elements of a scenario begin that are flows.
+FLOWS = ("IO_Flow_Parameter_Set", "SyntheticFlowParam", "TraceFlowParam")
+#: Parameters that forks call otherwise.
+ALIASES = {
+    "Trace_File_Path": "File_Path", "Percentage_To_Be_Simulated": "Percentage_To_Be_Executed",
+    "Replay_Count": "Relay_Count", "Page_Metadata_Capacity": "Page_Metadat_Capacity",
+    "ResponseTime_Logging_Period": "ResponseTime_Logging_Period_Length",
+    "Die_No_per_Zone": "Die_No_Per_Zone",
+}  # fmt: skip
 POLICIES = {
     "GREEDY": "greedy",
     "RGA": "d-choices",
@@ -43,17 +54,21 @@ AS_HERE = {
 #: What is lost of a drive or a flow, by how much it may change results, the largest effect first.
 BY_EFFECT = (
     "Memory_Type", "Address_Mapping", "Caching_Mechanism", "Device_Level_Data_Caching_Mode",
-    "Zoned_Flash", "Support_Zone", "Zone", "Plane_Allocation_Scheme", "Channel_IDs", "Chip_IDs",
-    "Die_IDs", "Plane_IDs", "Variance_Request_Size", "Percentage_To_Be_Executed",
-    "Transaction_Scheduling_Policy", "Priority_Class", "Preemptible_GC_Enabled",
+    "SLC_Program_Latency", "SLC_Read_Latency", "TLC_Program_Latency", "TLC_Read_Latency",
+    "Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs", "CMD_Suspension_Support",
+    "Plane_Allocation_Scheme", "Zone_Allocation_Scheme", "SubZone_Allocation_Scheme",
+    "Plane_No_Per_Zone", "Variance_Request_Size", "Percentage_To_Be_Executed",
+    "Transaction_Scheduling_Policy", "Priority_Class", "Read_Reclaim_Threshold",
+    "ECC_Correction_Capability", "Preemptible_GC_Enabled",
     "Dynamic_Wearleveling_Enabled", "Static_Wearleveling_Enabled", "Static_Wearleveling_Threshold",
-    "CMT_Sharing_Mode", "Data_Cache_Sharing_Mode", "IO_Queue_Depth", "GC_Hard_Threshold",
+    "CMT_Sharing_Mode", "Data_Cache_Sharing_Mode", "GC_Hard_Threshold",
 )  # fmt: skip
 #: What decides how MQSim reports, or has no counterpart here that a result could show.
 WITHOUT_EFFECT = (
     "Enable_ResponseTime_Logging", "ResponseTime_Logging_Period_Length", "Data_Cache_DRAM_Row_Size",
     "Data_Cache_DRAM_Data_Rate", "Data_Cache_DRAM_Data_Busrt_Size", "Data_Cache_DRAM_tRCD",
     "Data_Cache_DRAM_tCL", "Data_Cache_DRAM_tRP", "Flash_Comm_Protocol", "Intensity", "Seed",
+    "IO_Queue_Depth",  # what does not fit there waits in the host, and its latency counts
     "Preferred_suspend_erase_time_for_read", "Preferred_suspend_erase_time_for_write",
     "Preferred_suspend_write_time_for_read", "Generated_Aligned_Addresses",
     "Address_Alignment_Unit",
@@ -66,10 +81,15 @@ def converted(path: Path) -> str:
     Raises `InputError` for a file that is neither of the two.
     """
     root = xml.read(path)
-    if root.name == DRIVE:
+    if root.name in DRIVES:
         return _Drive(path, root.leaves()).text()
-    if root.name == WORKLOAD:
+    if root.name in WORKLOADS:
         return _workload(path, root)
+    if root.name == RESULTS:
+        raise InputError(
+            f"{path}: results of MQSim; `ssdlab run` takes the ssdconfig.xml and workload.xml "
+            "that made them"
+        )
     raise InputError(
         f"{path}: <{root.name}> is neither MQSim's <{DRIVE}> nor its <{WORKLOAD}>; other "
         "experiments are TOML"
@@ -79,6 +99,9 @@ def converted(path: Path) -> str:
 class _Given(Given):
     by_effect = BY_EFFECT
     without_effect = WITHOUT_EFFECT
+
+    def __init__(self, path: Path, given: Mapping[str, str]) -> None:
+        super().__init__(path, {ALIASES.get(name, name): it for name, it in given.items()})
 
 
 class _Drive(_Given):
@@ -96,10 +119,14 @@ class _Drive(_Given):
 
     def text(self) -> str:
         """The drive as TOML."""
-        device: dict[str, Any] = {"kind": "ssd", "summary_page": False, "interleave": "die"}
         for name, value in AS_HERE.items():
             if self.left.get(name, "").upper() == value:
                 del self.left[name]
+        by_zones = self.left.get("Address_Mapping", "").upper() == "ZONE_LEVEL"
+        if self.word("Support_Zone", self.YES_NO) or by_zones:
+            return self._zoned()
+        self.ignore(*(name for name in self.left if "Zone" in name))
+        device: dict[str, Any] = {"kind": "ssd", "summary_page": False, "interleave": "die"}
         for name, key in self.WHOLE.items():
             if (count := self.whole(name)) is not None:
                 device[key] = count
@@ -116,14 +143,69 @@ class _Drive(_Given):
         device["host_link"] = self._link()
         device["cleaning"] = self._cleaning(device.get("blocks_per_plane", 2048), is_buffered)
         self._levelling(device)
+        self._life(device)
+        return toml({"device": device, "run": self._run()}, self.rest())
+
+    def _zoned(self) -> str:
+        """The drive of zones as TOML, which the host cleans and whose map is of zones."""
+        self.left.pop("Address_Mapping", None)
+        count = {key: self.whole(name) or 1 for name, key in self.WHOLE.items()}
+        page = int(self.number("Page_Capacity") or 8192)
+        dies = count["packages_per_channel"] * count["dies_per_package"]
+        size = int((self.number("Zone_Size") or 256) * (1 << 20))
+        of_die = count["planes_per_die"] * count["blocks_per_plane"] * count["pages_per_block"]
+        zones = count["channels"] * dies * of_die * page // max(size, 1)
+        parts = ("Channel_No_Per_Zone", "Chip_No_Per_Zone", "Die_No_Per_Zone")
+        width = math.prod(self.whole(name) or 1 for name in parts)
+        timing, cell = self._timing(count["pages_per_block"])
+        link = self._link()
+        # A zone has no limits of its own there, and commands take the controller no time.
+        device: dict[str, Any] = {
+            "kind": "zoned",
+            "channels": count["channels"],
+            "dies_per_channel": dies,
+            "planes_per_die": count["planes_per_die"],
+            "pages_per_block": count["pages_per_block"],
+            "page_size": f"{page}B",
+            "bits": cell.get("bits", 1),
+            "zones": {
+                "count": zones, "size": f"{size}B", "width": width, "open": zones, "active": zones,
+                "reset": "0ns",
+            },
+            "timing": timing,
+            "firmware": {"write": "0ns", "append": "0ns", "manage": "0ns"},
+        }  # fmt: skip
+        if "bandwidth" in link:
+            rate = float(link["bandwidth"].removesuffix("MB/s"))
+            device["link"] = {"page": f"{4096 / rate * 1000:.0f}ns"}
+        if "queue_depth" in link:
+            device.setdefault("link", {})["queue_depth"] = link["queue_depth"]
+        if (capacity := self.number("Data_Cache_Capacity")) and "Caching_Mechanism" in self.left:
+            del self.left["Caching_Mechanism"]
+            device["buffer"] = {"size": f"{int(capacity)}B"}
+        if self.left.get("Plane_No_Per_Zone") == str(count["planes_per_die"]):
+            del self.left["Plane_No_Per_Zone"]
+        self.ignore(
+            "Page_Metadat_Capacity", "Overprovisioning_Ratio", "Ideal_Mapping_Table",
+            "CMT_Capacity", "GC_Exec_Threshold", "GC_Hard_Threshold", "GC_Block_Selection_Policy",
+            "Use_Copyback_for_GC", "Preemptible_GC_Enabled", "Dynamic_Wearleveling_Enabled",
+            "Static_Wearleveling_Enabled", "Static_Wearleveling_Threshold",
+            "Suspend_Program_Time", "Suspend_Erase_Time",
+        )  # fmt: skip
+        self._life(device)
+        return toml({"device": device, "run": self._run()}, self.rest())
+
+    def _life(self, device: dict[str, Any]) -> None:
         if (cycles := self.number("Block_PE_Cycles_Limit")) is not None:
             device["wear"] = {"rated_cycles": int(cycles)}
+
+    def _run(self) -> dict[str, Any]:
         run: dict[str, Any] = {}
         if (seed := self.number("Seed")) is not None:
             run["seed"] = int(seed)
         if self.word("Enabled_Preconditioning", self.YES_NO):
             run["precondition"] = "steady"
-        return toml({"device": device, "run": run}, self.rest())
+        return run
 
     def _cache(self, device: dict[str, Any]) -> bool:
         """The data cache as the write buffer, and the cached map; whether there is a buffer."""
@@ -137,11 +219,10 @@ class _Drive(_Given):
                 device["cell"]["program"] = "per-page"
         elif capacity:
             self.left["Data_Cache_Capacity"] = f"{capacity:.0f}"
-        memory = self.number("CMT_Capacity")
-        if self.word("Ideal_Mapping_Table", self.YES_NO) is False and memory:
+        if self.word("Ideal_Mapping_Table", self.YES_NO) is not False:
+            self.ignore("CMT_Capacity")  # the whole map is in memory
+        elif memory := self.number("CMT_Capacity"):
             device["map"] = {"memory": f"{int(memory)}B"}
-        elif memory:
-            self.notes.append("CMT_Capacity: unused, the whole map is in memory")
         return is_buffered
 
     def _suspension(self, device: dict[str, Any], is_buffered: bool) -> None:
@@ -163,13 +244,13 @@ class _Drive(_Given):
         """Dynamic wear levelling opens the least worn block, static moves cold data there."""
         if self.word("Dynamic_Wearleveling_Enabled", self.YES_NO):
             device["free_order"] = "least-worn"
+        if not self.word("Static_Wearleveling_Enabled", self.YES_NO):
+            self.ignore("Static_Wearleveling_Threshold")
+            return
+        device["cleaning"]["levelling"] = {"rule": "migrate"}
         threshold = self.number("Static_Wearleveling_Threshold")
-        if self.word("Static_Wearleveling_Enabled", self.YES_NO):
-            device["cleaning"]["levelling"] = {"rule": "migrate"}
-            said = "" if threshold is None else f", not at a difference of {threshold:.0f} erasures"
-            self.notes.append(f"Static_Wearleveling: by the share of life that is left{said}")
-        elif threshold is not None:
-            self.notes.append("unused without static wear levelling: Static_Wearleveling_Threshold")
+        said = "" if threshold is None else f", not at a difference of {threshold:.0f} erasures"
+        self.notes.append(f"Static_Wearleveling: by the share of life that is left{said}")
 
     def _timing(self, pages: int) -> tuple[dict[str, Any], dict[str, Any]]:
         """The times, and the cells where each type of page has its own."""
@@ -206,21 +287,18 @@ class _Drive(_Given):
     def _link(self) -> dict[str, Any]:
         link: dict[str, Any] = {}
         rate, lanes = self.number("PCIe_Lane_Bandwidth"), self.number("PCIe_Lane_Count") or 1
-        delay = self.number("SATA_Processing_Delay")
-        depth, fetched = self.number("IO_Queue_Depth"), self.number("Queue_Fetch_Size")
+        fetched = self.number("Queue_Fetch_Size")
         if self.word("HostInterface_Type", {"NVME": False, "SATA": True}):
+            delay, depth = self.number("SATA_Processing_Delay"), self.number("IO_Queue_Depth")
             link = {"bandwidth": "sata-300", "duplex": "half"}
             link |= {"latency": f"{delay:.10g}ns"} if delay else {}
             link |= {"queue_depth": int(depth)} if depth else {}
             return link
-        if delay is not None:
-            self.notes.append("without effect with NVMe: SATA_Processing_Delay")
+        self.ignore("SATA_Processing_Delay")
         if rate:
             link = {"bandwidth": f"{rate * lanes * 1000:.10g}MB/s", "duplex": "full"}
         if fetched:
             link["queue_depth"] = int(fetched)
-        if depth:
-            self.left["IO_Queue_Depth"] = f"{depth:.0f}: the host's queues are endless"
         return link
 
     def _cleaning(self, blocks: int, is_buffered: bool) -> dict[str, Any]:
@@ -258,11 +336,17 @@ def _workload(path: Path, root: xml.Element) -> str:
     traces: list[dict[str, Any]] = []
     ends: list[float] = []
     requests, filled = 0, 0.0
-    flows = [it for it in scenarios[0].inside if it.name.startswith(FLOW)]
+    flows = [it for it in scenarios[0].inside if it.name.startswith(FLOWS)]
     others = [it.name for it in scenarios[0].inside if it not in flows]
     notes += [f"not modelled: {name}" for name in others]
+    same_class = len({flow.leaves().get("Priority_Class") for flow in flows}) < 2
     for number, flow in enumerate(flows):
         given = _Given(path, flow.leaves())
+        _everywhere(given)
+        if same_class:
+            given.ignore("Priority_Class")
+        if given.left.get("Device_Level_Data_Caching_Mode", "").upper() == "WRITE_CACHE":
+            del given.left["Device_Level_Data_Caching_Mode"]
         if (share := given.number("Initial_Occupancy_Percentage")) is not None:
             filled = max(filled, min(share / 100, 1.0))
         if "Trace" in flow.name:
@@ -283,6 +367,19 @@ def _workload(path: Path, root: xml.Element) -> str:
     return toml({"workload": workload, "run": run, "device": device}, notes)
 
 
+def _everywhere(given: _Given) -> None:
+    """Lists of parts that begin at the first one are taken as the whole drive, in one note."""
+    names = ("Channel_IDs", "Chip_IDs", "Die_IDs", "Plane_IDs")
+    said = {name: given.left[name] for name in names if name in given.left}
+    first = [re.fullmatch(r"0(?:-(\d+)|(?:,\d+)*)", it.replace(" ", "")) for it in said.values()]
+    counts = [int(it[1]) + 1 if it and it[1] else it[0].count(",") + 1 if it else 0 for it in first]
+    if said and all(counts):
+        listed = ", ".join(f"{count} of {name}" for name, count in zip(said, counts, strict=True))
+        given.notes.append(f"taken as all of the drive: {listed}")
+        for name in said:
+            del given.left[name]
+
+
 def _trace(given: _Given) -> dict[str, Any]:
     name = given.left.pop("File_Path", "")
     if not name:
@@ -299,8 +396,6 @@ def _trace(given: _Given) -> dict[str, Any]:
 def _synthetic(given: _Given) -> tuple[dict[str, Any], int, float]:
     """A class of threads, how many requests it asks (0: until its time), and that time in ns."""
     found: dict[str, Any] = {"threads": 1}
-    if given.left.get("Device_Level_Data_Caching_Mode", "").upper() == "WRITE_CACHE":
-        del given.left["Device_Level_Data_Caching_Mode"]
     sectors = given.number("Average_Request_Size") or 8
     size = max(int(sectors), 1) * SECTOR
     found["block_size"] = f"{size}B"
@@ -317,7 +412,7 @@ def _synthetic(given: _Given) -> tuple[dict[str, Any], int, float]:
     kind = given.word("Address_Distribution", kinds)
     found["random_share"] = 0 if kind == 2 else 1
     if kind != 1 and hot:
-        given.notes.append("unused without RANDOM_HOTCOLD: Percentage_of_Hot_Region")
+        given.idle.append("Percentage_of_Hot_Region")
     if kind == 1 and 0 < hot < 100:
         found["locality"] = f"hot-cold({1 - hot / 100:g}, {hot / 100:g})"
     depth = given.number("Average_No_of_Reqs_in_Queue")
@@ -328,15 +423,15 @@ def _synthetic(given: _Given) -> tuple[dict[str, Any], int, float]:
             raise InputError(f"{given.path}: a flow of type BANDWIDTH without <Bandwidth>")
         found |= {"rate": bandwidth / size, "arrivals": "poisson", "depth": 65536}
         if depth:
-            given.notes.append("unused with BANDWIDTH: Average_No_of_Reqs_in_Queue")
+            given.idle.append("Average_No_of_Reqs_in_Queue")
     else:
         if bandwidth:
-            given.notes.append("unused with QUEUE_DEPTH: Bandwidth")
+            given.idle.append("Bandwidth")
         found["depth"] = max(int(depth or 1), 1)
     requests = int(given.number("Total_Requests_To_Generate") or 0)
     end = given.number("Stop_Time") or 0.0
     if not requests and not end:
         raise InputError(f"{given.path}: a flow needs Total_Requests_To_Generate or Stop_Time")
     if requests and end:
-        given.notes.append("unused with Total_Requests_To_Generate: Stop_Time")
+        given.idle.append("Stop_Time")
     return found, requests, end

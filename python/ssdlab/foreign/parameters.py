@@ -25,6 +25,7 @@ class Given:
         self.path = path
         self.left = dict(given)
         self.notes: list[str] = []
+        self.idle: list[str] = []
 
     def word(self, name: str, choices: Mapping[str, Any]) -> Any:
         """What the word of a parameter means; None if it is not given."""
@@ -56,6 +57,10 @@ class Given:
             raise self.wrong(name, said, "expected a whole number from 1")
         return None if number is None else int(number)
 
+    def ignore(self, *names: str) -> None:
+        """Name parameters, if they are given, that change nothing beside the others."""
+        self.idle += [name for name in names if self.left.pop(name, None) is not None]
+
     def wrong(self, name: str, value: str, problem: str) -> InputError:
         """The error about a parameter."""
         return InputError(f'{self.path}: {name} = "{value}": {problem}')
@@ -66,7 +71,7 @@ class Given:
         ranks = {name: rank for rank, name in enumerate(self.by_effect)}
         lost.sort(key=lambda name: ranks.get(name, len(ranks)))
         unused = [f"not modelled: {name} = {self.left[name]}" for name in lost]
-        idle = [name for name in self.left if name in self.without_effect]
+        idle = [*self.idle, *(name for name in self.left if name in self.without_effect)]
         quiet = [f"without effect here: {', '.join(idle)}"] if idle else []
         return [*unused, *self.notes, *quiet]
 

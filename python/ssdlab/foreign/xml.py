@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,10 @@ from ssdlab._core import InputError
 
 #: A configuration is smaller, and its elements do not lie so deep in each other.
 LARGEST, DEEPEST = 1 << 20, 64
+#: Comments, instructions and tags.
+_MARKUP = re.compile(
+    rb"<!--.*?-->|<\?.*?\?>|<(?P<end>/?)(?P<name><?[^<>/!?\s][^<>/\s]*)[^<>]*>", re.S
+)
 
 
 @dataclass
@@ -42,6 +47,7 @@ def read(path: Path) -> Element:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if len(content) > LARGEST:
         raise InputError(f"{path}: more than {LARGEST:,} bytes are too many for a configuration")
+    content = _closed(content)
     top = Element("")
     open_ = [top]
     parser = expat.ParserCreate()
@@ -75,3 +81,18 @@ def read(path: Path) -> Element:
             raise
         raise InputError(f"{path}: not XML: {error}") from None
     return top.inside[0]
+
+
+def _closed(content: bytes) -> bytes:
+    """The same, where what an element is closed by has its name: MQSim's reader looks at none."""
+    open_: list[bytes] = []
+
+    def tag(found: re.Match[bytes]) -> bytes:
+        if not found["name"] or found[0].endswith(b"/>"):
+            return found[0]
+        if not found["end"]:
+            open_.append(found["name"])
+            return found[0]
+        return b"</%s>" % open_.pop() if open_ else found[0]
+
+    return _MARKUP.sub(tag, content)
