@@ -23,12 +23,16 @@
 //! - `zonemode=zbd` writes at the write pointers of zones, reads what is written, and resets zones that are full
 //!   (`fio/zbd.rs`); each zone is reset when all requests before it are answered.
 //! - `rw=read:8k` leaves gaps, `rw=read:-8k` goes backwards, `rw=randread:8` asks eight requests in a
-//!   row from each random place, and `trimwrite` writes what it has just trimmed.
+//!   row from each random place (with `rw_sequencer=identical` at that place), and `trimwrite` writes what it has
+//!   just trimmed.
+//! - A size of blocks with protection behind them, such as `bs=4160`, is that of their data. `time_based` without
+//!   a runtime is none.
+//! - Left out, and counted in the notices: jobs whose engine reads and writes no device, such as `cpuio`.
 //! - Read over, and counted in the notices: verification, which in fio reads again what was written,
 //!   `flow`, targets of latency, steady states, `zonemode=strided`, a mix of `write_mode`, several
 //!   files, batching of submissions, keys whose variable is set nowhere. `wait_for` waits for all
 //!   jobs before it.
-//! - Refused: `zoned_abs`, start delays from a range.
+//! - Refused: `zoned_abs`, start delays from a range, `read_iolog`.
 
 mod commands;
 mod job;
@@ -66,6 +70,7 @@ options::options! {
     }
 }
 
+const WHOLE: &str = "; a part of it is simulated: device.scale=1 simulates the whole";
 /// The most clones of all jobs.
 const MOST_CLONES: u64 = 4096;
 
@@ -75,7 +80,7 @@ impl WorkloadKind for Fio {
 
     fn reach(&self, context: &Context) -> Option<u64> {
         let capacity = context.capacity_sectors.saturating_mul(SECTOR_BYTES);
-        let (_, jobs) = self.jobs(context).ok()?;
+        let (_, jobs, _) = self.jobs(context).ok()?;
         let clones = jobs.iter().flat_map(|job| (0..job.clones).map(move |index| (job, index)));
         let mut ends = clones.map(|(job, index)| run::range(job, index, capacity).ok());
         let end = ends.try_fold(0, |most, range| Some(most.max(range?.1)))?;
@@ -84,7 +89,7 @@ impl WorkloadKind for Fio {
 
     fn build(&self, context: &Context) -> Result<Box<dyn Workload>, BuildError> {
         let limit = checks::limit(self.requests)?;
-        let (name, jobs) = self.jobs(context)?;
+        let (name, jobs, left_out) = self.jobs(context)?;
         let fault = |fault: BadLine| fault.of(&name);
         if jobs.iter().map(|job| job.clones).fold(0, u64::saturating_add) > MOST_CLONES {
             let problem = format!("{name}: the jobs have more than {MOST_CLONES} clones");
@@ -111,7 +116,10 @@ impl WorkloadKind for Fio {
                 clones += 1;
                 let runner =
                     Runner::new(job, index, capacity, (seed, draws)).map_err(|problem| {
-                        fault(BadLine::new(job.line, format!("job {}: {problem}", job.name)))
+                        let is_beyond = problem.contains("beyond the device");
+                        let whole = is_beyond && context.scale > 1;
+                        let hint = if whole { WHOLE } else { "" };
+                        fault(BadLine::new(job.line, format!("job {}: {problem}{hint}", job.name)))
                     })?;
                 phases.last_mut().expect("it was pushed").push(runner);
             }
@@ -123,7 +131,7 @@ impl WorkloadKind for Fio {
             names,
             given: None,
             in_flight: InFlight::new(limit),
-            notices: notices(&jobs),
+            notices: notices(&jobs, left_out),
             named: 0,
             has_rate: jobs.iter().any(Job::has_rate),
             needs_time: jobs.iter().any(Job::needs_time),
@@ -134,11 +142,20 @@ impl WorkloadKind for Fio {
 }
 
 impl Fio {
-    /// The jobs of its file, and what that is called.
-    fn jobs(&self, context: &Context) -> Result<(String, Vec<Job>), BuildError> {
+    /// The name of its file, its jobs, and the number of jobs left out.
+    fn jobs(&self, context: &Context) -> Result<(String, Vec<Job>, usize), BuildError> {
         let (name, text) = SCRIPT.read(&self.path, &self.job, context)?;
         let fault = |fault: BadLine| fault.of(&name);
-        let sections = parse::sections(&text).map_err(fault)?;
+        let mut sections = parse::sections(&text).map_err(fault)?;
+        let count = sections.len();
+        let engine = sections[0].value("ioengine").unwrap_or_default();
+        let none = format!("ioengine={engine}: no job of this file reads or writes a device");
+        let none = BadLine::new(sections[0].line, none);
+        sections.retain(|it| it.value("ioengine").is_none_or(|name| !keys::without_device(name)));
+        if sections.is_empty() {
+            return Err(fault(none));
+        }
+        let left_out = count - sections.len();
         let jobs = sections.iter().map(Job::read).collect::<Result<Vec<_>, _>>();
         let mut jobs = jobs.map_err(fault)?;
         for job in &mut jobs {
@@ -148,7 +165,7 @@ impl Fio {
                 fault(BadLine::new(job.line, format!("job {}: {problem}", job.name)))
             })?;
         }
-        Ok((name, jobs))
+        Ok((name, jobs, left_out))
     }
 }
 
@@ -162,7 +179,7 @@ const SCRIPT: Script = Script {
 };
 
 /// Options of the jobs that are not followed exactly, and in how many jobs.
-fn notices(jobs: &[Job]) -> Vec<(&'static str, u64)> {
+fn notices(jobs: &[Job], left_out: usize) -> Vec<(&'static str, u64)> {
     let mut notices = Vec::new();
     for (index, (_, notice)) in IGNORED.iter().enumerate() {
         let count = jobs.iter().filter(|job| job.ignored.contains(&index)).count();
@@ -170,6 +187,7 @@ fn notices(jobs: &[Job]) -> Vec<(&'static str, u64)> {
     }
     let capped = jobs.iter().filter(|job| job.synchronous && job.depth > 1).count();
     notices.push(("fio_iodepth_1_by_synchronous_ioengine", capped as u64));
+    notices.push(("fio_jobs_without_device", left_out as u64));
     notices.retain(|(_, count)| *count > 0);
     notices
 }

@@ -57,6 +57,8 @@ pub(super) enum RandomPlaces {
     Normal(f64, Option<f64>),
     /// Percentages of requests and blocks as shares, by direction.
     Zoned([Vec<Zone>; DIRECTIONS]),
+    /// These blocks, again and again.
+    Sequence(Vec<u64>),
 }
 
 /// A job as it is written, with fio's defaults.
@@ -72,8 +74,9 @@ pub(super) struct Job {
     pub(super) random: bool,
     /// How far behind the end of a sequential request the next begins.
     pub(super) step: i64,
-    /// Requests of which the first is at a random place, and the others follow it.
+    /// Requests of which the first is at a random place, and the others follow it, or repeat it.
     pub(super) run: u64,
+    pub(super) repeats: bool,
     /// Each trim is followed by a write of the same blocks.
     pub(super) rewrites: bool,
     pub(super) sizes: [Sizes; DIRECTIONS],
@@ -96,6 +99,8 @@ pub(super) struct Job {
     pub(super) rate_iops: [Option<u64>; DIRECTIONS],
     pub(super) poisson: bool,
     pub(super) distribution: RandomPlaces,
+    /// A sequence of places moves on by its length each time.
+    pub(super) moves_on: bool,
     pub(super) random_percent: [u64; DIRECTIONS],
     pub(super) map: bool,
     pub(super) think_ns: u64,
@@ -122,6 +127,7 @@ impl Job {
             random: false,
             step: 0,
             run: 1,
+            repeats: false,
             rewrites: false,
             sizes: [const { Sizes::One(4096) }; DIRECTIONS],
             align: [None; DIRECTIONS],
@@ -142,6 +148,7 @@ impl Job {
             rate_iops: [None; DIRECTIONS],
             poisson: false,
             distribution: RandomPlaces::Uniform,
+            moves_on: false,
             random_percent: [100; DIRECTIONS],
             map: true,
             think_ns: 0,
@@ -166,8 +173,9 @@ impl Job {
         checked
             .map_err(|problem| BadLine::new(job.line, format!("job {}: {problem}", job.name)))?;
         if job.time_based && job.runtime_ns.is_none() {
-            let problem = format!("job {}: time_based needs a runtime", job.name);
-            return Err(BadLine::new(job.line, problem));
+            // As in fio, which warns.
+            job.time_based = false;
+            job.note("time_based_without_runtime");
         }
         Ok(job)
     }
@@ -212,6 +220,11 @@ impl Job {
             "writefua" => self.sent.writefua(flag(value)?),
             "ignore_zone_limits" => self.zones.ignore_limits(flag(value)?),
             "stonewall" | "wait_for_previous" => self.stonewall = flag(value)?,
+            "random_sequence_stride" => self.moves_on = flag(value)?,
+            "read_iolog" => {
+                let problem = "a trace replaces a job: `ssdlab run --trace FILE` replays it";
+                return Err(format!("read_iolog: {problem}"));
+            }
             _ if !HONOURED.contains(&key) => return Err(unknown(key)),
             _ => {
                 let text = value.ok_or_else(|| format!("{key} needs a value: {key}=..."))?;
@@ -225,9 +238,21 @@ impl Job {
         match key {
             "rw" | "readwrite" => self.set_pattern(text)?,
             "wait_for" => self.stonewall = true,
+            "rw_sequencer" => {
+                self.repeats = match text {
+                    "sequential" => false,
+                    "identical" => true,
+                    _ => return Err("it is sequential or identical".to_owned()),
+                }
+            }
             "filesize" if self.size.is_none() => self.size = Some(file_size(text)?),
             "filesize" => {}
-            "bs" | "blocksize" => overlay(&mut self.sizes, three(text, one_size)?),
+            "bs" | "blocksize" => {
+                if text.split(',').any(|it| with_protection(it).is_some()) {
+                    self.note("extended_blocks");
+                }
+                overlay(&mut self.sizes, three(text, one_size)?);
+            }
             "bsrange" | "blocksize_range" => overlay(&mut self.sizes, three(text, size_range)?),
             "bssplit" => overlay(&mut self.sizes, three(text, size_split)?),
             "ba" | "blockalign" => {
@@ -239,12 +264,12 @@ impl Job {
             "random_distribution" => self.distribution = distribution(text)?,
             "percentage_random" => overlay(&mut self.random_percent, three(text, percentage)?),
             "size" => self.size = Some(amount(text)?),
-            "offset" => self.offset = amount(text)?,
+            "offset" | "fileoffset" => self.offset = amount(text)?,
             "offset_increment" => self.offset_increment = amount(text)?,
             "io_size" | "io_limit" => self.io_size = Some(total(text)?),
             "fdp_pli" | "plids" => self.placement.list(text)?,
             "fdp_pli_select" | "plid_select" => self.placement.select(text)?,
-            "dataplacement" => self.placement.kind(text)?,
+            "dataplacement" | "data_placement" => self.placement.kind(text)?,
             "write_hint" => self.placement.hint(text)?,
             "write_mode" if text.contains(['/', ':']) || text == "zone_append" => {
                 self.note("split_write_mode");
@@ -385,7 +410,17 @@ fn file_size(text: &str) -> Result<Amount, String> {
 }
 
 fn one_size(text: &str) -> Result<Sizes, String> {
-    block(text).map(Sizes::One)
+    with_protection(text).map_or_else(|| block(text), Ok).map(Sizes::One)
+}
+
+/// The data of a request whose blocks have protection behind them (extended LBA): 8 or 16 bytes behind 512,
+/// 8 or 64 behind 4096.
+fn with_protection(text: &str) -> Option<u64> {
+    let bytes =
+        number(text).ok().filter(|bytes| *bytes > 0 && bytes % engine::SECTOR_BYTES != 0)?;
+    let kinds = [(4096, 8), (4096, 64), (512, 8), (512, 16)];
+    let fits = kinds.iter().find(|(data, more)| bytes.is_multiple_of(data + more));
+    fits.map(|(data, more)| bytes / (data + more) * data)
 }
 
 fn size_range(text: &str) -> Result<Sizes, String> {
@@ -447,6 +482,11 @@ fn distribution(text: &str) -> Result<RandomPlaces, String> {
     if name == "zoned_abs" {
         return Err("zoned_abs is not supported; zoned takes percentages".to_owned());
     }
+    if name == "sequence" {
+        let blocks: Result<Vec<u64>, String> =
+            rest.split(',').map(|it| number(it.trim())).collect();
+        return blocks.map(RandomPlaces::Sequence);
+    }
     let mut numbers = Vec::new();
     for part in rest.split(':').filter(|part| !part.is_empty()) {
         match part.parse::<f64>() {
@@ -470,9 +510,11 @@ fn distribution(text: &str) -> Result<RandomPlaces, String> {
             Ok(RandomPlaces::Normal(deviation, centre))
         }
         ("normal", _) => Err("normal:DEVIATION, from 0 to 100".to_owned()),
-        _ => Err("it is random, zipf:THETA, pareto:H, normal:DEVIATION or \
+        _ => Err(
+            "it is random, zipf:THETA, pareto:H, normal:DEVIATION, sequence:BLOCK,BLOCK,... or \
                   zoned:PERCENT/PERCENT:..."
-            .to_owned()),
+                .to_owned(),
+        ),
     }
 }
 

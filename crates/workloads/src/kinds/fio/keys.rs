@@ -13,7 +13,8 @@ pub(super) const HONOURED: &[&str] = &[
     "wait_for_previous", "fsync", "fdatasync", "fdp", "fdp_pli", "plids", "fdp_pli_select", "plid_select",
     "dataplacement", "write_hint", "zonemode", "zonesize", "zonecapacity", "max_open_zones",
     "job_max_open_zones", "zone_reset_frequency", "zone_reset_threshold", "ignore_zone_limits",
-    "write_mode", "writefua", "sync", "num_range", "filesize", "wait_for",
+    "write_mode", "writefua", "sync", "num_range", "filesize", "wait_for", "fileoffset",
+    "data_placement", "rw_sequencer", "random_sequence_stride",
 ];
 
 /// Declares the keys that are read over, each with the notice that counts it.
@@ -27,46 +28,60 @@ macro_rules! ignored {
 /// asked when. `randrepeat` and its like choose fio's randomness, which here comes from the run's
 /// seed; `filename` and its like choose the target, which here is the device. With a few of them fio
 /// asks something else: what is read again to verify it, more or less depth for a target of latency,
-/// shares of jobs by `flow`, pauses of strided zones, an earlier end in a steady state. The notices
+/// shares of jobs by `flow`, pauses of strided zones, an earlier end in a steady state, requests off
+/// their alignment (`bs_unaligned`), thinking that is counted otherwise. The notices
 /// say so. Those at the end are no keys of fio: values that are taken as simpler ones.
 pub(super) const IGNORED: &[(&str, &str)] = ignored! {
     "allow_file_create", "allow_mounted_write", "allrandrepeat", "apptag", "apptag_mask", "atomic",
-    "block_error_percentiles", "buffer_compress_chunk", "buffer_compress_percentage", "buffer_pattern",
-    "buffered", "busy_poll", "bwavgtime", "clat_percentiles", "clientname", "clocksource", "cmd_type",
-    "cmdprio", "cmdprio_bssplit", "cmdprio_class", "cmdprio_hint", "cmdprio_percentage",
-    "continue_on_error", "cpumask", "cpus_allowed", "cpus_allowed_policy", "create_fsync", "create_on_open",
-    "create_serialize", "cuda_io", "dedupe_global", "dedupe_mode", "dedupe_percentage",
-    "dedupe_working_set_percentage", "description", "direct", "directory", "disable_bw_measurement",
-    "disable_clat", "disable_lat", "disable_slat", "disk_util", "do_verify", "dontcache", "end_fsync",
-    "error_dump", "exit_what", "exitall", "exitall_on_error", "experimental_verify", "fadvise_hint",
-    "fallocate", "file_append", "file_service_type", "filename", "filename_format", "fill_device",
-    "fill_fs", "fixedbufs", "flow", "flow_id", "flow_sleep", "fsync_on_close", "gid", "gpu_dev_id",
-    "gpu_dev_ids", "group_reporting", "gtod_reduce", "hipri", "hugepage-size", "ignore_error", "invalidate",
-    "io_submit_mode", "iodepth_batch", "iodepth_batch_complete", "iodepth_batch_complete_max",
-    "iodepth_batch_complete_min", "iodepth_batch_submit", "iodepth_low", "iomem", "iopsavgtime", "kb_base",
-    "lat_percentiles", "latency_percentile", "latency_run", "latency_target", "latency_window",
-    "libblkio_driver", "libblkio_force_enable_completion_eventfd", "libblkio_num_entries", "libblkio_path",
-    "libblkio_pre_start_props", "libblkio_queue_size", "libblkio_vectored", "libblkio_wait_mode", "lockmem",
-    "log_alternate_epoch", "log_avg_msec", "log_compression", "log_entries", "log_hist_msec",
-    "log_max_value", "log_offset", "log_prio", "log_store_compressed", "log_unix_epoch", "md_per_io_size",
-    "mem", "name", "new_group", "nice", "nonvectored", "nr_files", "nrfiles", "numa_cpu_nodes",
-    "numa_mem_policy", "opendir", "openfiles", "overwrite", "per_job_logs", "percentile_list", "pi_act",
-    "pi_chk", "pool", "pre_read", "prio", "prio_class", "prioclass", "ramp_time", "random_generator",
-    "randrepeat", "randseed", "rate_cycle", "rate_ignore_thinktime", "rate_iops_min", "rate_min", "ratemin",
-    "rbdname", "read_beyond_wp", "readfua", "readonly", "recover_zbd_write_error", "refill_buffers",
-    "registerfiles", "replay_no_stall", "rocm_io", "scramble_buffers", "sg_write_mode",
-    "significant_figures", "skip_bad", "slat_percentiles", "softrandommap", "spr_num_regions", "spr_op",
-    "sprandom", "sqthread_poll", "sqthread_poll_cpu", "ss", "ss_dur", "ss_interval", "ss_limit", "ss_ramp",
-    "stats", "status-interval", "steadystate", "steadystate_check_interval", "steadystate_duration",
-    "steadystate_limit", "steadystate_ramp_time", "thinktime_spin", "thread", "threads", "trim_backlog",
-    "trim_backlog_batch", "trim_percentage", "trim_verify_zero", "uid", "uncached", "unified_rw_reporting",
-    "unit_base", "unlink", "uri", "verify", "verify_async", "verify_async_cpus", "verify_backlog",
-    "verify_backlog_batch", "verify_dump", "verify_fatal", "verify_header_seed", "verify_interval",
-    "verify_offset", "verify_only", "verify_pattern", "verify_pattern_interval", "verify_state_load",
-    "verify_state_save", "verify_write_sequence", "write_barrier", "write_bw_log", "write_hist_log",
-    "write_iolog", "write_iops_log", "write_lat_log", "xnvme_admin", "xnvme_async", "xnvme_dev_nsid",
-    "xnvme_iovec", "xnvme_mem", "xnvme_sync", "zero_buffers", "zonerange", "zoneskip",
-    "split_write_mode", "several_files", "unset_variable", "strided_zones",
+    "block_error_percentiles", "blocksize_unaligned", "bs_is_seq_rand", "bs_unaligned",
+    "buffer_compress_chunk", "buffer_compress_percentage", "buffer_pattern", "buffered", "busy_poll",
+    "bwavgtime", "cgroup", "cgroup_nodelete", "cgroup_weight", "clat_percentiles", "clientname",
+    "clocksource", "cmd_type", "cmdprio", "cmdprio_bssplit", "cmdprio_class", "cmdprio_hint",
+    "cmdprio_percentage", "comm", "continue_on_error", "cpumask", "cpus_allowed", "cpus_allowed_policy",
+    "create_fsync", "create_on_open", "create_only", "create_serialize", "cuda_io", "dedupe_global",
+    "dedupe_mode", "dedupe_percentage", "dedupe_working_set_percentage", "description", "direct",
+    "directory", "disable_bw", "disable_bw_measurement", "disable_clat", "disable_lat", "disable_slat",
+    "disk_util", "do_verify", "dontcache", "end_fsync", "end_syncfs", "error_dump", "exec_postrun",
+    "exec_prerun", "exit_what", "exitall", "exitall_on_error", "experimental_verify", "fadvise_hint",
+    "fallocate", "file_append", "file_service_type", "filename", "filename_format", "filetype",
+    "fill_device", "fill_fs", "fixedbufs", "flow", "flow_id", "flow_sleep", "flow_watermark",
+    "fsync_on_close", "gid", "gpu_dev_id", "gpu_dev_ids", "group_reporting", "gtod_cpu", "gtod_reduce",
+    "hipri", "hugepage-size", "ignore_error", "invalidate", "io_submit_mode", "iodepth_batch",
+    "iodepth_batch_complete", "iodepth_batch_complete_max", "iodepth_batch_complete_min",
+    "iodepth_batch_submit", "iodepth_low", "iomem", "iomem_align", "iopsavgtime", "ioscheduler",
+    "job_start_clock_id", "kb_base", "lat_percentiles", "latency_percentile", "latency_run",
+    "latency_target", "latency_window", "libblkio_driver", "libblkio_force_enable_completion_eventfd",
+    "libblkio_num_entries", "libblkio_path", "libblkio_pre_start_props", "libblkio_queue_size",
+    "libblkio_vectored", "libblkio_wait_mode", "lockfile", "lockmem", "log_alternate_epoch",
+    "log_alternate_epoch_clock_id", "log_avg_msec", "log_compression", "log_compression_cpus",
+    "log_entries", "log_hist_coarseness", "log_hist_msec", "log_issue_time", "log_max_value",
+    "log_offset", "log_prio", "log_store_compressed", "log_unix_epoch", "log_window_value",
+    "max_latency", "md_per_io_size", "mem", "mem_align", "merge_blktrace_file", "merge_blktrace_iters",
+    "merge_blktrace_scalars", "name", "new_group", "nice", "nonvectored", "nr_files", "nrfiles",
+    "numa_cpu_nodes", "numa_mem_policy", "offset_align", "opendir", "openfiles", "overwrite",
+    "per_job_logs", "percentage_sequential", "percentile_list", "pi_act", "pi_chk", "pool", "pre_read",
+    "prio", "prio_class", "prioclass", "priohint", "ramp_size", "ramp_time", "random_generator",
+    "randrepeat", "randseed", "rate_cycle", "rate_ignore_thinktime", "rate_iops_min", "rate_min",
+    "ratecycle", "ratemin", "rbdname", "read_beyond_wp", "read_iolog_chunked", "readfua", "readonly",
+    "recover_zbd_write_error", "refill_buffers", "registerfiles", "replay_align", "replay_no_stall",
+    "replay_redirect", "replay_scale", "replay_skip", "replay_time_scale", "rocm_io", "rwmixcycle",
+    "scramble_buffers", "serialize_overlap", "sg_write_mode", "significant_figures", "skip_bad",
+    "slat_percentiles", "softrandommap", "spr_cs", "spr_num_regions", "spr_op", "sprandom",
+    "sqthread_poll", "sqthread_poll_cpu", "ss", "ss_dur", "ss_interval", "ss_limit", "ss_ramp", "stats",
+    "status-interval", "steadystate", "steadystate_check_interval", "steadystate_duration",
+    "steadystate_limit", "steadystate_ramp_time", "sync_file_range", "thinkcycles",
+    "thinktime_blocks_type", "thinktime_iotime", "thinktime_spin", "thread", "threads", "trim_backlog",
+    "trim_backlog_batch", "trim_percentage", "trim_verify_zero", "uid", "uncached",
+    "unified_rw_reporting", "unique_filename", "unit_base", "unlink", "unlink_each_loop", "uri",
+    "verify", "verify_async", "verify_async_cpus", "verify_backlog", "verify_backlog_batch",
+    "verify_dump", "verify_fatal", "verify_header_seed", "verify_interval", "verify_offset",
+    "verify_only", "verify_pattern", "verify_pattern_interval", "verify_policy", "verify_state_load",
+    "verify_state_save", "verify_write_sequence", "verifysort", "verifysort_nr", "write_barrier",
+    "write_bw_log", "write_hist_log", "write_iolog", "write_iops_log", "write_lat_log",
+    "write_zone_remainder", "xnvme_admin", "xnvme_async", "xnvme_dev_nsid", "xnvme_iovec", "xnvme_mem",
+    "xnvme_sync", "zero_buffers", "zonerange", "zoneskip",
+    "split_write_mode", "several_files", "unset_variable", "strided_zones", "time_based_without_runtime",
+    "extended_blocks",
 };
 
 /// Engines that have one request outstanding whatever `iodepth` says.
@@ -104,6 +119,32 @@ const ASYNCHRONOUS: &[&str] = &[
     "libiscsi",
 ];
 
+/// Engines that read and write no device: what they do takes processors, networks, or file systems.
+const WITHOUT_DEVICE: &[&str] = &[
+    "cpuio",
+    "exec",
+    "e4defrag",
+    "falloc",
+    "fileoperations",
+    "filecreate",
+    "filestat",
+    "filedelete",
+    "dircreate",
+    "dirstat",
+    "dirdelete",
+    "ftruncate",
+    "http",
+    "net",
+    "netsplice",
+    "page_fault",
+    "rdma",
+];
+
+/// True of an engine that reads and writes no device.
+pub(super) fn without_device(engine: &str) -> bool {
+    WITHOUT_DEVICE.contains(&engine)
+}
+
 /// Whether an engine has one request outstanding whatever `iodepth` says.
 pub(super) fn synchronous(text: &str) -> Result<bool, String> {
     if SYNCHRONOUS.contains(&text) {
@@ -112,8 +153,10 @@ pub(super) fn synchronous(text: &str) -> Result<bool, String> {
     if ASYNCHRONOUS.contains(&text) {
         return Ok(false);
     }
-    let list = [ASYNCHRONOUS, SYNCHRONOUS].concat().join(", ");
-    Err(format!("the engines that read and write a device are {list}"))
+    let list = [ASYNCHRONOUS, SYNCHRONOUS].concat();
+    let near = nearest(text, list.iter().copied());
+    let near = near.map_or(String::new(), |it| format!(" (did you mean {it}?)"));
+    Err(format!("the engines that read and write a device are {}{near}", list.join(", ")))
 }
 
 /// The message for a key that is neither honoured nor read over.

@@ -77,3 +77,31 @@ fn what_is_checked_and_reported_is_read_over_with_a_note() {
     }
     assert_eq!(run(job, 0).len(), 256);
 }
+
+#[test]
+fn random_places_may_be_a_sequence_or_be_repeated() {
+    let of = |job: &str| places(job).into_iter().map(|(_, block)| block).collect::<Vec<_>>();
+    let sequence = "[j]\nrw=randread\nsize=48k\nio_size=24k\nrandom_distribution=sequence:2,0,1";
+    assert_eq!(of(sequence), [2, 0, 1, 2, 0, 1]);
+    assert_eq!(of(&format!("{sequence}\nrandom_sequence_stride=1")), [2, 0, 1, 5, 3, 4]);
+    let repeated = of("[j]\nrw=randread:4\nrw_sequencer=identical\nsize=400k\nnorandommap");
+    assert_eq!(repeated.len(), 100);
+    assert!(repeated.chunks(4).all(|four| four.iter().all(|it| *it == four[0])), "{repeated:?}");
+    assert!(repeated.chunks(4).any(|four| four[0] != repeated[0]));
+}
+
+#[test]
+fn jobs_without_a_device_are_left_out_and_protection_is_no_data() {
+    let jobs =
+        "[global]\nsize=8k\nrw=write\n[load]\nioengine=cpuio\ncpuload=50\n[j]\nioengine=libaio";
+    assert_eq!(places(jobs), [(Op::Write, 0), (Op::Write, 1)]);
+    assert_eq!(noted(jobs), [("fio_jobs_without_device", 1)]);
+    for (bs, sectors) in [(4160, 8), (8320, 16), (520, 1), (4104, 8), (528, 1)] {
+        let job = format!("[j]\nrw=write\nsize=64k\nnumber_ios=1\nbs={bs}");
+        assert_eq!(run(&job, 0)[0].request.sectors, sectors, "{bs}");
+        assert_eq!(noted(&job), [("fio_ignored_extended_blocks", 1)], "{bs}");
+    }
+    let endless = "[j]\nrw=write\nsize=8k\ntime_based";
+    assert_eq!(noted(endless), [("fio_ignored_time_based_without_runtime", 1)]);
+    assert_eq!(places(endless).len(), 2);
+}

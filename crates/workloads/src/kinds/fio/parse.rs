@@ -18,6 +18,13 @@ pub(super) struct JobSection {
     pub(super) entries: Vec<Entry>,
 }
 
+impl JobSection {
+    /// The value that a key is given last.
+    pub(super) fn value(&self, key: &str) -> Option<&str> {
+        self.entries.iter().rev().find(|entry| entry.key == key)?.value.as_deref()
+    }
+}
+
 /// The jobs of a file.
 pub(super) fn sections(text: &str) -> Result<Vec<JobSection>, BadLine> {
     let mut globals: Vec<Entry> = Vec::new();

@@ -35,7 +35,16 @@ pub(super) struct Places {
 enum Law {
     Uniform,
     Zoned([Vec<Band>; DIRECTIONS]),
-    Hashed { rank: [Rank; DIRECTIONS], centre: Centre },
+    Hashed {
+        rank: [Rank; DIRECTIONS],
+        centre: Centre,
+    },
+    /// In a fixed order, each direction by itself; how far it moves on each time.
+    Sequence {
+        blocks: Vec<u64>,
+        step: u64,
+        asked: [u64; DIRECTIONS],
+    },
 }
 
 /// Ranks, by popularity, of the blocks of one direction.
@@ -95,6 +104,16 @@ impl Places {
                     by_direction[direction] = bands(KEY, &zones[direction], units[direction].1)?;
                 }
                 Law::Zoned(by_direction)
+            }
+            RandomPlaces::Sequence(blocks) => {
+                let few = job.used().map(|direction| units[direction].1).min().unwrap_or(0);
+                if let Some(beyond) = blocks.iter().find(|block| **block >= few) {
+                    let problem =
+                        format!("block {beyond} of the sequence is none of the {few} of the job");
+                    return Err(Invalid::new(&[KEY], problem));
+                }
+                let step = if job.moves_on { blocks.len() as u64 } else { 0 };
+                Law::Sequence { blocks: blocks.clone(), step, asked: [0; DIRECTIONS] }
             }
             skewed => Law::skewed(skewed, units, random),
         };
@@ -277,16 +296,22 @@ impl Law {
         Law::Hashed { rank, centre }
     }
 
-    fn block(&self, direction: usize, count: u64, random: &mut Xoshiro256) -> u64 {
+    fn block(&mut self, direction: usize, count: u64, random: &mut Xoshiro256) -> u64 {
         match self {
+            Law::Sequence { blocks, step, asked } => {
+                let number = asked[direction];
+                asked[direction] += 1;
+                let length = blocks.len() as u64;
+                (number / length * *step).saturating_add(blocks[(number % length) as usize])
+            }
             Law::Uniform => random.below(count),
             Law::Zoned(bands) => band_block(&bands[direction], random),
             Law::Hashed { rank, centre } => {
                 let hash = rank[direction].draw(random).wrapping_mul(GOLDEN_RATIO);
                 let shift = match centre {
                     Centre::Shift(blocks) => *blocks,
-                    Centre::Share(share) => (count as f64 * share) as u64,
-                    Centre::Middle(share) => (count as f64 * (share - 0.5)) as i64 as u64,
+                    Centre::Share(share) => (count as f64 * *share) as u64,
+                    Centre::Middle(share) => (count as f64 * (*share - 0.5)) as i64 as u64,
                 };
                 hash.wrapping_add(shift) % count
             }
@@ -313,7 +338,9 @@ impl Rank {
                 let deviation = (libm::ceil(n * percent / 100.0) as u64).min(count / 2);
                 Rank::Normal { n: count, deviation }
             }
-            RandomPlaces::Uniform | RandomPlaces::Zoned(_) => unreachable!("they have no ranks"),
+            RandomPlaces::Uniform | RandomPlaces::Zoned(_) | RandomPlaces::Sequence(_) => {
+                unreachable!("they have no ranks")
+            }
         }
     }
 

@@ -35,8 +35,9 @@ pub(super) struct Runner {
     pending: Option<Drawn>,
     /// What was trimmed and is written next: from where, and how many bytes.
     to_rewrite: Option<(u64, u64)>,
-    /// Requests that follow the last random place.
+    /// Requests that follow the last random place, or repeat it.
     to_follow: u64,
+    repeated: (u64, u64),
     /// A write that follows the reset of its zone, which waits until all before it is answered, and which all waits
     /// for.
     after_reset: Option<Drawn>,
@@ -116,6 +117,9 @@ pub fn range(job: &Job, index: u64, capacity: u64) -> Result<(u64, u64), String>
             "{size} bytes from byte {start} end beyond the device of {capacity} bytes"
         ));
     }
+    if start >= capacity {
+        return Err(format!("byte {start}, its first, lies beyond the device of {capacity} bytes"));
+    }
     if size < largest {
         return Err(format!("{size} bytes from byte {start} hold no request of {largest}"));
     }
@@ -157,6 +161,7 @@ impl Runner {
             pending: None,
             to_rewrite: None,
             to_follow: 0,
+            repeated: (0, 0),
             after_reset: None,
             resets: false,
             range: (start, end),
@@ -344,6 +349,10 @@ impl Runner {
     fn place(&mut self, direction: usize) -> Option<(u64, u64)> {
         let sizes = &self.job.sizes[direction];
         let percent = self.job.random_percent[direction];
+        if self.to_follow > 0 && self.job.repeats {
+            self.to_follow -= 1;
+            return Some(self.repeated);
+        }
         if self.to_follow > 0
             && let Some(followed) = self.places.follow(direction, sizes, &mut self.random)
         {
@@ -358,7 +367,9 @@ impl Runner {
                 return followed;
             }
         }
-        self.places.jump(direction, sizes, &mut self.random)
+        let jumped = self.places.jump(direction, sizes, &mut self.random);
+        self.repeated = jumped.unwrap_or(self.repeated);
+        jumped
     }
 
     /// When the rate allows this request; counts it.
