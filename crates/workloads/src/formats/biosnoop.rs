@@ -11,21 +11,15 @@ pub const FORMAT: Format = Format {
     ..Format::new(
         "biosnoop",
         "biosnoop of bcc: time of the end in s, process, pid, disk, type, sector, bytes, latencies",
-        Reader::Known(&Known(&[
-            Pattern {
-                needs: "QUE(ms)",
-                line: r"^ *(?<end>\d+\.\d+) .* \d+ +(?<disk>\S+) +(?<op>[A-Za-z]+) +(?<sector>\d+) +(?<bytes>\d+) +(?<queued>\d+\.\d+) +(?<latency>\d+\.\d+)",
-                columns: "end=end:s,op=op,offset=sector*512,size=bytes,device=disk,queued=queued:ms,\
-                          latency=latency:ms",
-                every: "",
-            },
-            Pattern {
-                needs: "LAT(ms)",
-                line: r"^ *(?<end>\d+\.\d+) .* \d+ +(?<disk>\S+) +(?<op>[A-Za-z]+) +(?<sector>\d+) +(?<bytes>\d+) +(?<latency>\d+\.\d+)",
-                columns: "end=end:s,op=op,offset=sector*512,size=bytes,device=disk,latency=latency:ms",
-                every: "",
-            },
-        ])),
+        Reader::Known(&Known(&[Pattern {
+            needs: "LAT(ms)",
+            // The disk may be unknown, a pattern (bcc, -P) and the time in queues may be there, and
+            // -1 is a time in queues that nobody saw; libbpf-tools have times of day too (-t).
+            line: r"^ *(?<end_s>\d[\d:]*\.\d+) .* \d+ +(?:(?<disk>\S+) +)?(?<op>[A-Za-z]+) +(?<sector>\d+) +(?<bytes>\d+) +(?:[SR?] +)?(?:(?:(?<queued>\d+\.\d+)|-1\.0+) +)?(?<latency>\d+\.\d+)\s*$",
+            columns: "end=end_s,op=op,offset=sector*512,size=bytes,device=disk,queued=queued:ms,\
+                      latency=latency:ms",
+            every: "",
+        }])),
         || {
             b"TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n\
               0.000300    my job         12     sda     W 2048       4096      0.10\n\
@@ -37,7 +31,7 @@ pub const FORMAT: Format = Format {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{read, read_with};
+    use super::super::tests::{read, read_with, skipped};
     use super::*;
     use crate::read::stated::ReadOptions;
     use engine::Op;
@@ -57,6 +51,32 @@ mod tests {
             found,
             [(700_000, Op::Read), (0, Op::Write)],
             "what began before the trace is at 0"
+        );
+    }
+
+    #[test]
+    fn lines_of_every_option_are_read() {
+        // After print_event of tools/biosnoop.py and handle_event of libbpf-tools/biosnoop.c (bcc).
+        let patterns = b"TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  P QUE(ms) LAT(ms)\n\
+            0.001000    kworker/23:1   9126              R 18446744073709551615 0      ?    0.00    0.61\n\
+            0.001000    dd             77      nvme0n1   R 64         4096   S    0.10    0.20\n\
+            0.002000    a              78      <unknown> W 128        4096   ?    0.10    0.20\n";
+        let all = read(&FORMAT, patterns);
+        let found: Vec<_> = all.iter().map(|it| (it.at, it.op, it.sector)).collect();
+        assert_eq!(found, [(700_000, Op::Read, 64), (1_700_000, Op::Write, 128)]);
+        assert_eq!(skipped(&FORMAT, patterns), [("other_lines", 1), ("without_data", 1)]);
+        let times = b"TIMESTAMP    COMM           PID     DISK    T    SECTOR     BYTES   QUE(ms) LAT(ms)\n\
+            10:15:01.500 jbd2/sda1-8    99      sda     FF   0          0        -1.000   0.400\n\
+            10:15:01.500 jbd2/sda1-8    99      Unknown WFS  8          4096     -1.000   0.500\n";
+        let found: Vec<_> =
+            read(&FORMAT, times).iter().map(|it| (it.at, it.op, it.fua, it.device)).collect();
+        let second = 36_901_000_000_000;
+        assert_eq!(
+            found,
+            [
+                (second + 499_600_000, Op::Flush, false, 0),
+                (second + 499_500_000, Op::Write, true, 1)
+            ]
         );
     }
 }

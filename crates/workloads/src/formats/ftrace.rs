@@ -10,12 +10,21 @@ pub const FORMAT: Format = Format {
     ..Format::new(
         "ftrace",
         "block_rq_* and block_bio_* events of ftrace, trace-cmd or perf script",
-        Reader::Known(&Known(&[Pattern {
-            needs: "block_",
-            line: r" (?<time>\d+\.\d+): +(?:block:)?(?<event>block_(?:rq|bio|getrq|split)\w*): +(?<device>\d+,\d+) (?<op>[A-Z]+) (?:\d+ )?(?:\([^)]*\) )?(?<sector>\d+) \+ (?<sectors>\d+)",
-            columns: "time=time:s,event=event,op=op,offset=sector*512,size=sectors*512,device=device",
-            every: "",
-        }])),
+        Reader::Known(&Known(&[
+            Pattern {
+                needs: "block_",
+                line: r" (?<time>\d+\.\d+): +(?:block:)?(?<event>block_(?:rq|bio|getrq|split)\w*): +(?<device>\d+,\d+) (?<op>[A-Za-z]+) (?:\d+ )?(?:\([^)]*\) )?(?<sector>\d+) \+ (?<sectors>\d+)",
+                columns: "time=time:s,event=event,op=op,offset=sector*512,size=sectors*512,device=device",
+                every: "",
+            },
+            // The tracer "blk" of ftrace (kernel/trace/blktrace.c, blk_log_action and blk_log_generic).
+            Pattern {
+                needs: " + ",
+                line: r" (?<time>\d+\.\d+): +(?<device>\d+,\d+) +(?<event>[A-Za-z]+) +(?<op>[A-Za-z]+) (?<sector>\d+) \+ (?<sectors>\d+) ",
+                columns: "time=time:s,event=event,op=op,offset=sector*512,size=sectors*512,device=device",
+                every: "",
+            },
+        ])),
         || {
             b"# tracer: nop\n\
               \x20    fio-12      [000] .....  10.000001: block_rq_insert: 8,0 WS 4096 () 64 + 8 [fio]\n\
@@ -59,5 +68,20 @@ mod tests {
         assert_eq!(found, [Op::Flush, Op::Flush, Op::Write]);
         let queued = read_with(text, &ReadOptions::default()).unwrap();
         assert_eq!((queued.len(), queued[0].fua), (1, true));
+    }
+
+    #[test]
+    fn the_tracer_of_the_block_layer_is_read_and_atomic_writes_have_a_letter() {
+        let text = b"# tracer: blk\n#\n\
+            dd-2345  [001] .....   12.000001:   8,0    Q   R 1234 + 8 [dd]\n\
+            dd-2345  [001] .....   12.000002:   8,0    G   R 1234 + 8 [dd]\n\
+            dd-2345  [001] .....   12.000003:   8,0    P   N [dd]\n\
+            dd-2345  [001] .....   12.000004:   8,0    A  WS 1300 + 8 <- (8,1) 276\n\
+            dd-2345  [001] .....   12.000005:   8,0    Q WSU 1300 + 8 [dd]\n";
+        let found: Vec<_> =
+            read(&FORMAT, text).iter().map(|it| (it.at, it.op, it.sector)).collect();
+        assert_eq!(found, [(12_000_001_000, Op::Read, 1234), (12_000_005_000, Op::Write, 1300)]);
+        let counted = skipped(&FORMAT, text);
+        assert_eq!(counted, [("get_events", 1), ("other_lines", 1), ("remap_events", 1)]);
     }
 }

@@ -84,7 +84,11 @@ impl Known {
         let own: Columns =
             pattern.columns.parse().map_err(|it: String| Invalid::new(&[KEY], it))?;
         let columns = own.under(options.columns.as_ref());
-        Ok(Box::new(Parser { every: pattern.every, ..Parser::new(line, &columns, options, head)? }))
+        let mut parser = Parser::new(line, &columns, options, head)?;
+        if pattern.every.is_empty() {
+            parser.reading.capture();
+        }
+        Ok(Box::new(Parser { every: pattern.every, ..parser }))
     }
 
     fn first_strict(&self) -> Option<(&Pattern, Regex)> {

@@ -12,7 +12,7 @@ pub const FORMAT: Format = Format {
         "block_rq_* and block_bio_* events of LTTng, as babeltrace prints them",
         Reader::Known(&Known(&[Pattern {
             needs: "nr_sector = ",
-            line: r"^\[(?<time>[^\]]+)\] .*?(?<event>block_\w+): .*\bdev = (?<device>\d+), sector = (?<sector>\d+), nr_sector = (?<sectors>\d+),.*\brwbs = (?<op>\d+)",
+            line: r"^\[(?<time>[^\]]+)\] .*?(?<event>block_\w+):.*\bdev = (?<device>\d+), sector = (?<sector>\d+), nr_sector = (?<sectors>\d+),.*\brwbs = (?<op>\d+)",
             // The bits of lttng-modules: write, discard, read, read ahead, flush; a flush comes first.
             columns: "time=time,event=event,op=op:bit1=trim,bit0=write,bit2=read,bit3=read,bit8=flush,bit10=flush,0=skip,\
                       offset=sector*512,size=sectors*512,device=device",
@@ -46,6 +46,9 @@ mod tests {
         assert_eq!((found, all[0].device), (expected.to_vec(), 8_388_608));
         assert_eq!(skipped(&FORMAT, &sample), [("complete_events", 1)]);
         let text = String::from_utf8(sample).unwrap();
+        // Older versions print no context, nor a blank before the fields.
+        let older = text.replace(" { cpu_id = 2 }, {", "{");
+        assert_eq!(read(&FORMAT, older.as_bytes()), all);
         let late = text.replacen("10:15:01", "23:59:59", 1).replace("10:15:01", "00:00:00");
         let all = read(&FORMAT, late.as_bytes());
         assert!(all[1].at - all[0].at < 1_001_000_000);

@@ -14,9 +14,11 @@ pub const FORMAT: Format = Format {
         "nvme_setup_cmd events of ftrace, in blocks of 512 B unless --columns say their size",
         Reader::Known(&Known(&[Pattern {
             needs: "nvme_setup_cmd",
-            line: r" (?<time>\d+\.\d+): +(?:nvme:)?nvme_setup_cmd: .*disk=(?<disk>[^,]+), qid=[1-9]\d*, .*cmd=\(?(?<op>nvme_cmd_(?:read|write|flush|write_zeroes))(?: (?:slba=(?<slba>\d+), len=(?<len>\d+))?| |\)|,|$)",
+            // The file of the disk is printed since Linux 4.18, when the event lost its second name.
+            line: r" (?<time>\d+\.\d+): +(?:nvme:)?nvme_setup_(?:nvm_)?cmd: (?:[^=]*disk=(?<disk>[^,]+), |.*)qid=[1-9]\d*, .*cmd=\(?(?<op>nvme_cmd_\w+)(?:,? slba=(?<slba>\d+), len=(?<len>\d+))?",
             columns: "time=time:s,op=op:nvme_cmd_read=read,nvme_cmd_write=write,nvme_cmd_flush=flush,\
-                      nvme_cmd_write_zeroes=zeroes,offset=slba*512,size=(len+1)*512,device=disk",
+                      nvme_cmd_write_zeroes=zeroes,nvme_cmd_compare=compare,nvme_cmd_zone_append=append,*=skip,\
+                      offset=slba*512,size=(len+1)*512,device=disk",
             every: "",
         }])),
         || {
@@ -34,7 +36,7 @@ pub const FORMAT: Format = Format {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{read, read_with};
+    use super::super::tests::{read, read_with, skipped};
     use super::*;
     use crate::read::stated::ReadOptions;
     use engine::Op;
@@ -48,5 +50,24 @@ mod tests {
         let options = ReadOptions { columns, ..ReadOptions::default() };
         let all = read_with(&(FORMAT.sample)(), &options).unwrap();
         assert_eq!((all[0].sector, all[0].sectors), (2048 * 8, 64));
+    }
+
+    #[test]
+    fn commands_of_zones_are_read_and_ranges_that_are_not_printed_are_left_out() {
+        // After drivers/nvme/host/trace.h of Linux, and that of 4.17.
+        let line = |command: &str| {
+            format!(
+                " a-1 [001] ..... 1.000001: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=2, cmdid=3, nsid=1, \
+                 flags=0x0, meta=0x0, cmd=({command})\n"
+            )
+        };
+        let text = line("nvme_cmd_zone_append slba=8, len=3, ctrl=0x0, dsmgmt=0, reftag=0")
+            + &line("nvme_cmd_dsm nr=0, attributes=4")
+            + " a-1 [001] .... 1.000002: nvme_setup_nvm_cmd: qid=2, nsid=1, cmdid=3, flags=0x0, meta=0x0, \
+               cmd=(nvme_cmd_read slba=16, len=0, ctrl=0x0, dsmgmt=0, reftag=0)\n";
+        let all = read(&FORMAT, text.as_bytes());
+        let found: Vec<_> = all.iter().map(|it| (it.op, it.sector, it.sectors)).collect();
+        assert_eq!(found, [(Op::Append, 8, 4), (Op::Read, 16, 1)]);
+        assert_eq!(skipped(&FORMAT, text.as_bytes()), [("other_commands", 1)]);
     }
 }

@@ -7,7 +7,7 @@ use crate::read::head::{Head, first_lines, form_of};
 const NEAREST: usize = 3;
 
 /// What begins a file that is no trace, or stands in its beginning, and what to do with such a file.
-const OTHERS: [(&[&str], &str); 5] = [
+const OTHERS: [(&[&str], &str); 10] = [
     (
         &["{", "\"fio version\""],
         "results of fio, which no trace can be made of: `ssdlab ask FILE` reads them, and `fio --write_iolog=TRACE` records a trace",
@@ -18,10 +18,24 @@ const OTHERS: [(&[&str], &str); 5] = [
     ),
     (&["{", "percentage_used"], "what a drive says of its wear: `ssdlab ask FILE` reads it"),
     (&["[global]"], "a job file of fio: `ssdlab run FILE` runs it"),
+    (&["Tracing block I/O", "LATms"], WITHOUT_TIMES),
+    (&["COMM ", "LATms"], WITHOUT_TIMES),
+    (&["TIME(ms)", "DISK"], WITHOUT_SECTORS),
+    (&["Attach", "TIME(ms)", "DISK"], WITHOUT_SECTORS),
+    (&["@"], "maps of bpftrace, which are no requests: biosnoop of bcc prints one a line"),
     (
         &["{"],
         "JSON, and no trace is: one request a line, with --columns to say which column is what",
     ),
+];
+const WITHOUT_TIMES: &str = "output of iosnoop without times: iosnoop -ts prints them";
+const WITHOUT_SECTORS: &str =
+    "output of biosnoop.bt of bpftrace, which prints no sectors: biosnoop of bcc does";
+/// Beginnings of recordings that another program prints as text.
+const RECORDINGS: [(&[u8], &str); 3] = [
+    (b"PERFILE2", "a recording of perf: `perf script -i FILE` prints it"),
+    (b"\x17\x08Dtracing", "a recording of trace-cmd: `trace-cmd report FILE` prints it"),
+    (b"\xc1\x1f\xfc\xc1", "a stream of LTTng: `babeltrace DIRECTORY` prints it"),
 ];
 /// What begins an experiment.
 const SECTIONS: [&str; 3] = ["[device", "[workload", "[run"];
@@ -31,6 +45,9 @@ pub fn explained(formats: &[Format], head: &Head) -> String {
     let rows = |binary: bool| {
         formats.iter().filter(move |row| matches!(row.reader, Reader::Bytes(_)) == binary)
     };
+    if let Some((_, what)) = RECORDINGS.iter().find(|(magic, _)| head.bytes.starts_with(magic)) {
+        return format!("this is {what}");
+    }
     let Some(first) = head.lines.first() else {
         let names: Vec<&str> = rows(true).map(|row| row.name).collect();
         return format!(

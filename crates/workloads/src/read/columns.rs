@@ -43,6 +43,8 @@ pub(crate) enum Mark {
     /// A bit of a number.
     Bit(u32),
     Text(String),
+    /// Any other.
+    Other,
 }
 
 /// A step of arithmetic, on numbers of nine decimals.
@@ -101,6 +103,9 @@ pub(crate) fn size_unit(unit: &str) -> Option<u64> {
 }
 
 fn mark(text: &str) -> Mark {
+    if text == "*" {
+        return Mark::Other;
+    }
     if let Some(bit) = text.strip_prefix("bit").and_then(|digits| digits.parse().ok()) {
         return Mark::Bit(bit);
     }
@@ -311,8 +316,9 @@ mod tests {
             (Mark::Number(2), Some(Op::Read)),
             (Mark::Text("Fl".to_owned()), Some(Op::Flush)),
             (Mark::Bit(3), None),
+            (Mark::Other, Some(Op::Trim)),
         ];
-        let text = "time=a b:us,op=opc:1=write,0x02=read;Fl=flush,bit3=skip,size=x";
+        let text = "time=a b:us,op=opc:1=write,0x02=read;Fl=flush,bit3=skip,*=trim,size=x";
         assert_eq!(map(text), Directions::Marks(expected));
         assert_eq!(part(text, Role::Time).value, "a b");
     }

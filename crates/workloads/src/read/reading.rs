@@ -52,6 +52,8 @@ pub(crate) struct Reading {
     pub(crate) fua: Option<usize>,
     /// The column of the event, and the letter of the one that counts.
     pub(crate) event: Option<(usize, u8)>,
+    /// Lines of a capture say what was seen: a time or a disk may be missing, and requests may have no data.
+    pub(super) is_capture: bool,
     /// What the lines before have shown.
     pub(crate) seen: Seen,
 }
@@ -102,6 +104,11 @@ impl Reading {
     /// The letter of the event of a line, where lines are events.
     pub(crate) fn event<'a>(&self, field: impl Fn(usize) -> Option<&'a [u8]>) -> Option<u8> {
         self.event.map(|(index, _)| words::event(field(index).unwrap_or_default()))
+    }
+
+    /// Takes note that lines are of a capture.
+    pub(crate) fn capture(&mut self) {
+        self.is_capture = true;
     }
 
     /// Takes note of the event that counts.
@@ -180,14 +187,15 @@ impl Reading {
             return Ok((stated, false));
         }
         let mut took = self.latency.as_ref().map_or(Ok(0), ns)?;
-        if self.latency.is_some() {
-            took = took.saturating_add(self.queued.as_ref().map_or(Ok(0), ns)?);
+        if let Some(queued) = self.queued.as_ref().filter(|_| self.latency.is_some()) {
+            let is_unseen = self.is_capture && field(queued.index)?.is_empty();
+            took = took.saturating_add(if is_unseen { 0 } else { ns(queued)? });
         }
         Ok((stated.saturating_sub(took), stated < took))
     }
 
     fn device(&mut self, text: &[u8]) -> Result<u32, LineError> {
-        if text.iter().all(u8::is_ascii_digit) {
+        if text.iter().all(u8::is_ascii_digit) && !(self.is_capture && text.is_empty()) {
             return DEVICE.u32(text);
         }
         let mut pair = text.splitn(2, |byte| matches!(byte, b',' | b':'));
@@ -232,6 +240,10 @@ impl Reading {
                 });
             }
         };
+        // Of a request without data, a capture has no place that is one.
+        if self.is_capture && !op.is_zoned() && whole(&self.size, SIZE)?.0 == 0 {
+            return Ok(Line::Skip("without_data"));
+        }
         let (first, (bytes, length)) = (whole(&self.offset, OFFSET)?.0, whole(&self.size, SIZE)?);
         if op.is_zoned() && bytes == 0 {
             // A command of zones without a length concerns all of them.
@@ -350,6 +362,7 @@ fn operation(text: &[u8], directions: &Directions) -> Result<Asked, LineError> {
                     number.is_some_and(|it| it.checked_shr(*bit).unwrap_or(0) & 1 == 1)
                 }
                 Mark::Text(known) => text.eq_ignore_ascii_case(known.as_bytes()),
+                Mark::Other => true,
             };
             match marks.iter().find(|(mark, _)| fits(mark)) {
                 Some((_, op)) => Ok(op.map_or(Asked::Nothing, Asked::Op)),

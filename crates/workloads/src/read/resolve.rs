@@ -123,6 +123,7 @@ fn resolved(columns: &Columns, sample: &Sample<'_>) -> Result<Reading, String> {
         handle,
         fua,
         event,
+        is_capture: false,
         seen: Seen::default(),
     })
 }

@@ -27,7 +27,7 @@ pub(crate) fn operation(text: &[u8]) -> Option<Said> {
     if let Some(op) = Op::ALL.into_iter().find(|op| is(&op.name())) {
         return Some(Said::Op(op));
     }
-    let letters = text.iter().all(|byte| b"RWDFNSAMBEPZCOU".contains(byte));
+    let letters = text.iter().all(|byte| b"RWDFNSAMBEPZCOUa".contains(byte));
     (letters && (1..=8).contains(&text.len())).then_some(Said::Letters)
 }
 
