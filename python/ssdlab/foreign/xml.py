@@ -84,7 +84,7 @@ def read(path: Path) -> Element:
 
 
 def _closed(content: bytes) -> bytes:
-    """The same, where what an element is closed by has its name: MQSim's reader looks at none."""
+    """A text whose elements are closed by their names: MQSim's reader looks at none."""
     open_: list[bytes] = []
 
     def tag(found: re.Match[bytes]) -> bytes:

@@ -146,7 +146,7 @@ def _marks(codes: str) -> tuple[tuple[str, str], ...]:
 
 
 def _arithmetic(role: str, value: str) -> tuple[str, Fraction, Fraction]:
-    """A column, its factor, and what is added after that."""
+    """A column, its factor, and a number to be added to the product."""
     if match := _INSIDE.fullmatch(value):
         name, factor, plus = _arithmetic(role, match["name"].strip())
     else:

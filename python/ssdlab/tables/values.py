@@ -163,7 +163,7 @@ def _known_unit(number: Any, column: Column, refuse: Refuse) -> Column:
 
 
 def operations(array: Any, column: Column, refuse: Refuse) -> Any:
-    """read, write, trim and so on; null for what is to be left out."""
+    """read, write, trim and so on; null for requests to be left out."""
     pa, pc = _compute()
     if not pa.types.is_dictionary(array.type):
         array = pc.dictionary_encode(array)

@@ -14,7 +14,7 @@ pub const FORMAT: Format = Format {
         Reader::Known(&Known(&[Pattern {
             needs: "LAT(ms)",
             // The disk may be unknown, a pattern (bcc, -P) and the time in queues may be there, and
-            // -1 is a time in queues that nobody saw; libbpf-tools have times of day too (-t).
+            // -1 stands for a time in queues that was not seen; libbpf-tools have times of day too (-t).
             line: r"^ *(?<end_s>\d[\d:]*\.\d+) .* \d+ +(?:(?<disk>\S+) +)?(?<op>[A-Za-z]+) +(?<sector>\d+) +(?<bytes>\d+) +(?:[SR?] +)?(?:(?:(?<queued>\d+\.\d+)|-1\.0+) +)?(?<latency>\d+\.\d+)\s*$",
             columns: "end=end_s,op=op,offset=sector*512,size=bytes,device=disk,queued=queued:ms,\
                       latency=latency:ms",

@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn commands_of_zones_are_read_and_ranges_that_are_not_printed_are_left_out() {
-        // After drivers/nvme/host/trace.h of Linux, and that of 4.17.
+        // After drivers/nvme/host/trace.h of Linux, today and at 4.17.
         let line = |command: &str| {
             format!(
                 " a-1 [001] ..... 1.000001: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=2, cmdid=3, nsid=1, \

@@ -25,7 +25,7 @@
 //! - `rw=read:8k` leaves gaps, `rw=read:-8k` goes backwards, `rw=randread:8` asks eight requests in a
 //!   row from each random place (with `rw_sequencer=identical` at that place), and `trimwrite` writes what it has
 //!   just trimmed.
-//! - A size of blocks with protection behind them, such as `bs=4160`, is that of their data. `time_based` without
+//! - A size of blocks with protection behind them, such as `bs=4160`, counts their data. `time_based` without
 //!   a runtime is none.
 //! - Left out, and counted in the notices: jobs whose engine reads and writes no device, such as `cpuio`.
 //! - Read over, and counted in the notices: verification, which in fio reads again what was written,
