@@ -298,7 +298,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing on the terminal."""
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse, in the form that pages read, and close, for a body may be unread."""
+        """Answer with an error as JSON, and close the connection: its body may be unread."""
         self.close_connection = True
         self._send(as_json({"error": message or HTTPStatus(code).phrase}, code))
 

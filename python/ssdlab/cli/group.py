@@ -207,7 +207,7 @@ def told(failure: BaseException) -> int:
 
 
 def _no_option(error: click.NoSuchOption) -> str:
-    """What is said of an option that the command does not have."""
+    """Message about an option that the command does not have."""
     from ssdlab.cli import elsewhere
 
     said, ctx = f"there is no option {error.option_name}", error.ctx

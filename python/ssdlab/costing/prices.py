@@ -42,7 +42,7 @@ class Prices:
         return {key: value for key, value in every.items() if value is not None}
 
     def device(self, gigabytes: float) -> float:
-        """The price of a device that exports so much."""
+        """Price of a device of that capacity, dollars."""
         if self.device_dollars is not None:
             return self.device_dollars
         if self.capacity_dollars_per_gb is None:

@@ -96,8 +96,9 @@ class LiveDevice:
     def stop(self) -> Results:
         """Answer what was asked, end, and return the `Results`.
 
-        They are as of a simulation, with a section `live` about the timing. Raises `OSError` if
-        the recorded trace or the drive cannot be written; its attribute `results` has them.
+        They have the form of a simulation's, and a section `live` about the timing. Raises
+        `OSError` if the recorded trace or the drive cannot be written; its attribute `results` has
+        the results.
         """
         if self._door is not None:
             door, self._door = self._door, None

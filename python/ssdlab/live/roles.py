@@ -10,7 +10,7 @@ from typing import Any
 from ssdlab import delivery, forms
 from ssdlab._core import InputError
 
-#: The settings of a device that name a file which is written, and what lies beside it.
+#: Settings that name a written file, and the endings of files beside it.
 WRITTEN = {"backing": (".drive",), "record": (".faults",), "control": ()}
 READ = ("overhead",)
 

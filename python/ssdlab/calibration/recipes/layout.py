@@ -290,7 +290,7 @@ def _spare(directory: Path, found: Found) -> None:
 
 
 def _thinned(writes: list[Latency]) -> list[tuple[float, float]]:
-    """Seconds and bytes of as many samples of equal size as are needed."""
+    """Seconds and bytes of the needed number of samples of equal size."""
     each = max(FEWEST_WRITES, len(writes) // MOST_SAMPLES)
     found, before = [], 0.0
     for start in range(0, len(writes) - each + 1, each):
