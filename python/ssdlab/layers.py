@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -169,6 +170,12 @@ def from_trace(
     if pattern is not None:
         keys["pattern"] = pattern
     return permitting(from_mapping(source, {"workload": keys}))
+
+
+def named(message: str) -> str:
+    """A message of the engine about the user's table, where a trace was made from one."""
+    tables = sys.modules.get("ssdlab.tables")
+    return message if tables is None else str(tables.named(message))
 
 
 def from_seed(source: str, seed: int) -> list[Layer]:

@@ -310,7 +310,7 @@ def test_what_rounding_explains_is_no_contradiction(changes: dict[str, object]) 
         ({"capacity": "1,92TB"}, 'capacity = "1,92TB": expected a size such as "960GB"'),
         ({"read_latency": "80MB"}, 'expected a time such as "80us"; units: us, ns, ms, s'),
         ({"seq_read": None}, "my.toml: seq_read is missing; ssdlab device from-datasheet"),
-        ({"seq_raed": "1MB/s"}, 'there is no key "seq_raed"; keys: name, capacity'),
+        ({"seq_raed": "1MB/s"}, 'there is no key "seq_raed" (did you mean seq_read?)'),
         ({"interface": "pcie9"}, 'expected a host link such as "PCIe 4.0 x4" or "SATA 6Gb/s"'),
         ({"interface": "PCIe"}, "as ssdlab list links names it"),
         ({"dwpd": "1 DPWD"}, "expected a number such as 4.2"),

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import click
 
-from ssdlab import _core, files, portable
+from ssdlab import _core, files, layers, portable
 from ssdlab.cli import signals
 from ssdlab.cli.options import HELP_ALL, ExamplesFirstGroup
 
@@ -177,7 +177,7 @@ def told(failure: BaseException) -> int:
         status = signals.status_of(error) or NOT_COMPLETED
         return _complain(error.format_message(), status)
     except _core.InputError as error:
-        return _complain(str(error), WRONG_INPUT)
+        return _complain(layers.named(str(error)), WRONG_INPUT)
     except UnicodeEncodeError as error:
         return _complain(f"{error.object!r}: not UTF-8 text", WRONG_INPUT)
     except MemoryError:

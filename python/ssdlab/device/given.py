@@ -5,6 +5,7 @@ Every key is a row of `KEYS`; the template and the messages are made of the rows
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -240,7 +241,12 @@ def parse(source: str, text: str) -> Given:
     table = toml.parse(source, text)
     for key in table:
         if key not in KEYS:
-            raise InputError(f'{source}: there is no key "{key}"; keys: {", ".join(KEYS)}')
+            near = difflib.get_close_matches(key, KEYS, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise InputError(
+                f'{source}: there is no key "{key}"{hint}; '
+                "ssdlab device from-datasheet --template shows all keys"
+            )
     missing = [key for key, row in KEYS.items() if row.needed and key not in table]
     if missing:
         raise InputError(

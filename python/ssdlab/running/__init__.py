@@ -144,6 +144,8 @@ def run_layers(
     count = _threads(threads)
     try:
         return Results.from_json(_core.run(stack, check, report, record, cleaner, count))
+    except _core.InputError as error:
+        raise _core.InputError(layers.named(str(error))) from None
     except OSError as error:
         # Of a record or a saved drive that could not be written: the run itself is done.
         if isinstance(text := getattr(error, "results", None), str):

@@ -38,7 +38,7 @@ _ENDINGS = (
 )
 KNOWN = frozenset(["", ".zst", *(f".{it}" for it in _ENDINGS.split())])
 
-__all__ = ["as_trace", "is_object", "matches", "write", "written"]
+__all__ = ["as_trace", "is_object", "matches", "named", "write", "written"]
 
 matches = sources.matches
 
@@ -60,6 +60,7 @@ def as_trace(
     if is_object(trace):
         target = _temporary() / f"{len(os.listdir(_temporary()))}.parquet"
         written(target, [sources.of_object(source, trace)], parse(columns) if columns else {})
+        _names[os.fspath(target)] = source
         return target
     path: str | os.PathLike[str] = trace
     if os.fspath(path) == "-":
@@ -77,7 +78,16 @@ def as_trace(
         given = parse(columns) if columns else {}
         written(target, [_table(it, columns) for it in files], given)
 
-    return kept.file(_key(files, columns), os.fspath(path), make, _temporary())
+    found = kept.file(_key(files, columns), os.fspath(path), make, _temporary())
+    _names[os.fspath(found)] = f"trace {os.fspath(path)}"
+    return found
+
+
+def named(message: str) -> str:
+    """A message of the engine with the user's tables in place of the files made from them."""
+    for made, name in _names.items():
+        message = message.replace(f"trace {made}", name).replace(made, name.removeprefix("trace "))
+    return message
 
 
 def _of_plugin(path: Path) -> Any:
@@ -321,6 +331,8 @@ def _key(files: Sequence[Path], columns: str | None) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
+#: What a message calls the table of a file that was made from it.
+_names: dict[str, str] = {}
 _made: list[Path] = []
 
 

@@ -196,7 +196,8 @@ def mapped(source: str, names: Sequence[str], given: Columns) -> dict[str, Colum
     if "end" in found and not found["end"].unit and "time" in found:
         found["end"] = replace(found["end"], unit=found["time"].unit)
     if missing := [role for role in NEEDED if role not in found]:
-        raise refusal(source, names, f"no column says the {', '.join(missing)}")
+        parts = [it for it in EXAMPLE.split(",") if it.partition("=")[0] in missing]
+        raise refusal(source, names, f"no column says the {', '.join(missing)}", ",".join(parts))
     return found
 
 
