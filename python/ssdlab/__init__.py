@@ -11,9 +11,10 @@ from; `trace` looks at traces and converts them; `calibrate` makes a device from
 `size` finds the smallest drive for a trace, `choose` the cheapest that can be bought, `ask` that
 for whatever you have, `cost` what meeting a need costs, `endurance` how much may be written,
 `place` what placement (FDP) would gain;
-`view` shows a run as it happens; `serve` makes a simulated device a block device, and `crash` cuts
-its power under an application; `check_cleaner` checks a cleaning policy of your own, for which
-`cleaners` has the parts, `check_placement` one that places writes (`Placement`), and
+`view` shows a run as it happens; `Drive` is a drive that your program steps; `serve` makes a
+simulated device a block device, and `crash` cuts its power under an application;
+`check_cleaner` checks a cleaning policy of your own, for which `cleaners` has the parts,
+`check_placement` one that places writes (`Placement`), and
 `check_host_log` a log on zones (`HostLog`).
 
 The user's mistakes raise `InputError`, whose message names the source, the key and the valid
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from ssdlab.results import Record, Results
     from ssdlab.running import Experiment, Progress, run
     from ssdlab.sizing import Sizing, size
+    from ssdlab.stepping import Drive
     from ssdlab.sweeps import Sweep, sweep
     from ssdlab.viewing.answer import View, view
     from ssdlab.why import Why
@@ -67,6 +69,7 @@ __all__ = [
     "Cliff",
     "Comparison",
     "Costs",
+    "Drive",
     "Experiment",
     "Findings",
     "HostLog",
@@ -123,6 +126,7 @@ _PLACES = {
     "Cliff": "cliffs:Cliff",
     "Comparison": "comparison:Comparison",
     "Costs": "costing.answer:Costs",
+    "Drive": "stepping:Drive",
     "Experiment": "running:Experiment",
     "HostLog": "placement:HostLog",
     "Findings": "crashes.perform:Findings",

@@ -15,6 +15,7 @@ mod live;
 mod placement;
 mod reliability;
 mod run;
+mod stepped;
 mod tables;
 mod traces;
 mod view;
@@ -55,6 +56,8 @@ mod _core {
     use super::reliability::{fleet, reliability};
     #[pymodule_export]
     use super::run::{check_cleaner, run};
+    #[pymodule_export]
+    use super::stepped::{DriveAnswer, DriveHandle};
     #[pymodule_export]
     use super::tables::{counters, latency_parts, operations, request_kinds, synonym, synonyms};
     #[pymodule_export]

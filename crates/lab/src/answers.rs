@@ -57,7 +57,7 @@ impl Met {
 }
 
 /// Statistics of requests by operation.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Answers {
     by_op: [LatencyStats; Op::ALL.len()],
     /// What requests that succeeded waited for.
@@ -160,7 +160,7 @@ impl Answers {
 }
 
 /// Statistics of each class of a workload.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Classes {
     each: Vec<(Class, Answers)>,
     /// From the first request of each class to its last answer, ns.

@@ -6,7 +6,7 @@ use crate::namespaces;
 use devices::Model;
 use devices::commands::{Commands, CommandsReport};
 use engine::{
-    Device, Driven, NamespaceWish, Observer, PowerCuts, SECTOR_BYTES, Time, Workload,
+    Device, Driven, NamespaceWish, Observer, Op, PowerCuts, SECTOR_BYTES, Time, Workload,
     WorkloadError, drive, drive_with,
 };
 use options::Invalid;
@@ -22,6 +22,11 @@ pub struct RunCommands {
 /// Why a run asks a device through them, if it does.
 pub fn are_asked(experiment: &Experiment, workload: &dyn Workload) -> bool {
     workload.has_commands() || experiment.run.namespaces.is_some()
+}
+
+/// A device of zones does this operation.
+pub fn knows(device: &dyn Model, op: Op) -> bool {
+    op.is_zoned() && device.zones().is_some()
 }
 
 /// The commands of a run, if it has any.

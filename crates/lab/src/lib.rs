@@ -47,6 +47,7 @@ mod results;
 mod session;
 mod snapshot;
 mod steady;
+mod stepped;
 mod table;
 mod threads;
 mod trace;
@@ -66,6 +67,8 @@ pub use config::{
     Experiment, Layer, Precondition, RunConfig, SYNONYMS, SectionKeys, Synonym, Until, keys, peers,
     preset_layer, preset_text, schema, set_layer, set_layers, synonym, unknown_preset,
 };
+pub use devices::Supplied;
+pub use engine::{Completion, Op, SECTOR_BYTES, Status, Time};
 pub use error::{InputError, RunError};
 pub use fits::no_memory;
 pub use inputs::read_decompressed;
@@ -80,6 +83,7 @@ pub use placement::{PlacementLoad, PlacementSettings, PlacementWatch};
 pub use reliability::{FleetSettings, Reliability, ReliabilitySettings, fleet, reliability};
 pub use results::SCHEMA;
 pub use session::{Progress, RunSettings, run, run_with};
+pub use stepped::{HostRequest, StepError, SteppedDrive};
 pub use table::{Column, to_parquet};
 pub use trace::{
     TraceError, TraceProgress, Watch, trace_convert, trace_head, trace_info, trace_response_times,

@@ -40,7 +40,7 @@ struct Part {
 }
 
 /// Where the writes of a run fell.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Reach {
     part_sectors: u64,
     parts: Vec<Part>,

@@ -30,7 +30,7 @@ use serde_json::{Map, Value, json};
 pub const SCHEMA: u32 = 1;
 
 /// Statistics of a run, collected completion by completion.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Collected {
     answers: Answers,
     /// Statistics of the classes of the workload, if it has any.
@@ -244,8 +244,6 @@ pub(crate) struct Results {
     pub(crate) array: Option<ArrayReport>,
     pub cache: Option<CacheReport>,
     pub(crate) energy: Option<EnergyReport>,
-    /// What was recorded of the flash operations.
-    pub(crate) timeline: Option<Value>,
     pub(crate) threads: Threads,
 }
 
@@ -322,9 +320,6 @@ impl Results {
             results["energy"] = energy::section(report, &answered, simulated_ns);
         }
         results["time_series"] = ran.collected.time_series(self, simulated_ns);
-        if let Some(timeline) = &self.timeline {
-            results["timeline"] = timeline.clone();
-        }
         results
     }
 

@@ -12,6 +12,7 @@ use crate::own_load::{build, context};
 use crate::preparation::{PhaseTick, Preparation};
 use crate::requests::RequestLog;
 use crate::results::{Collected, Ran, Results};
+pub(crate) use crate::snapshot::{check_place, save as write_state};
 use crate::steady::{Prepared, Rounds, Settling, SteadyState};
 use crate::threads::Threads;
 use crate::untimed::Untimed;
@@ -156,30 +157,55 @@ impl<'a> Session<'a> {
 
     /// The results as JSON, keys in the order of the schema.
     /// The device is as it is now, or was as `figures` say.
-    pub(crate) fn results(&mut self, mut ran: Ran, figures: Option<Figures>) -> Value {
+    pub(crate) fn results(&mut self, ran: Ran, figures: Option<Figures>) -> Value {
         let timed = self.experiment.run.timed;
         let figures = figures.unwrap_or_else(|| Figures::of(&*self.device, ran.last, timed));
-        ran.collected.sample_end(figures.followed);
         let window = self.experiment.run.timeline.window();
         let recorded = window.zip(self.device.take_operations());
-        let results = Results {
-            experiment: self.experiment.to_json(),
-            capacity_bytes: self.capacity_bytes(),
-            scale: self.experiment.device.scale(),
-            was_prepared: self.experiment.run.prepares(),
-            prepared: self.prepared.clone(),
-            flash: figures.flash,
-            disk: figures.disk,
-            zones: figures.zones,
-            array: figures.array,
-            cache: figures.cache,
-            energy: figures.energy,
-            timeline: recorded.map(|(window, it)| operations::section(window, &it)),
-            threads: self.threads,
+        let mut results = results_of(
+            self.experiment,
+            &*self.device,
+            (self.prepared.clone(), self.threads),
             ran,
-        };
-        results.to_json()
+            figures,
+        );
+        if let Some((window, it)) = recorded {
+            results["timeline"] = operations::section(window, &it);
+        }
+        results
     }
+
+    /// The device, how it settled, and the threads that prepared it.
+    pub(crate) fn into_parts(self) -> (Box<dyn Model>, Option<Prepared>, Threads) {
+        (self.device, self.prepared, self.threads)
+    }
+}
+
+/// The results of what was done with a device of an experiment, keys in the order of the schema.
+pub(crate) fn results_of(
+    experiment: &Experiment,
+    device: &dyn Model,
+    (prepared, threads): (Option<Prepared>, Threads),
+    mut ran: Ran,
+    figures: Figures,
+) -> Value {
+    ran.collected.sample_end(figures.followed);
+    let results = Results {
+        experiment: experiment.to_json(),
+        capacity_bytes: device.capacity_sectors() * SECTOR_BYTES,
+        scale: experiment.device.scale(),
+        was_prepared: experiment.run.prepares(),
+        prepared,
+        flash: figures.flash,
+        disk: figures.disk,
+        zones: figures.zones,
+        array: figures.array,
+        cache: figures.cache,
+        energy: figures.energy,
+        threads,
+        ran,
+    };
+    results.to_json()
 }
 
 /// Collects statistics and passes progress on.

@@ -59,9 +59,18 @@ fn noting<'a>(tick: Tick<'a>, ended: &'a mut bool) -> impl FnMut() -> ControlFlo
 }
 
 /// Refuses a file in the place of the drive that is to be saved, unless it is such a drive itself.
-#[expect(clippy::disallowed_methods, reason = "the lab opens files")]
 fn refuse_foreign(run: &RunConfig) -> Result<(), RunError> {
     let Some(path) = &run.save_drive else { return Ok(()) };
+    check_place(Path::new(path))
+        .map_err(|problem| RunError::Input(format!("run.save_drive = \"{path}\": {problem}")))
+}
+
+/// A drive may be saved there: at a place without a file, or over another drive.
+///
+/// # Errors
+/// Why not.
+#[expect(clippy::disallowed_methods, reason = "the lab opens files")]
+pub(crate) fn check_place(path: &Path) -> Result<(), &'static str> {
     let Ok(facts) = std::fs::metadata(path) else { return Ok(()) };
     if !facts.is_file() || facts.len() == 0 {
         return Ok(());
@@ -71,10 +80,9 @@ fn refuse_foreign(run: &RunConfig) -> Result<(), RunError> {
     if read.is_ok() && head == *MAGIC {
         return Ok(());
     }
-    Err(RunError::Input(format!(
-        "run.save_drive = \"{path}\": this file is there already, and is no drive that ssdlab saved; \
-         choose another name, or remove it"
-    )))
+    Err(
+        "this file is there already, and is no drive that ssdlab saved; choose another name, or remove it",
+    )
 }
 
 /// Saves the drive, if the experiment says where; a message if it could not be saved there.

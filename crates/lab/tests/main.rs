@@ -31,6 +31,7 @@ mod scale;
 mod snapshot;
 mod speed;
 mod steady;
+mod stepped;
 mod streams;
 mod threads;
 mod traces;

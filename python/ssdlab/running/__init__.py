@@ -141,7 +141,7 @@ def run_layers(
             f'set={{"workload.requests": {requests}}} instead'
         )
     record = None if requests is None else os.fspath(requests)
-    count = _threads(threads)
+    count = thread_count(threads)
     try:
         return Results.from_json(_core.run(stack, check, report, record, cleaner, count))
     except _core.InputError as error:
@@ -153,7 +153,7 @@ def run_layers(
         raise
 
 
-def _threads(threads: int | str) -> int:
+def thread_count(threads: int | str) -> int:
     """The number of threads that `threads` stands for."""
     if threads == "auto":
         from ssdlab import portable

@@ -1,0 +1,323 @@
+//! A drive that a program in Python steps.
+
+use crate::cleaner::Raised;
+use crate::errors::{InputError, detached, plain_error};
+use crate::layers::{PyLayer, experiment};
+use crate::run::hand_in;
+use crate::visits::Visits;
+use devices::latency::LATENCY_PARTS;
+use lab::{CacheSettings, Completion, HostRequest, Op, RunError, Status, StepError};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+/// A drive that waits for orders of one owner.
+#[pyclass(frozen)]
+pub(crate) struct DriveHandle {
+    drive: Mutex<lab::SteppedDrive>,
+    #[pyo3(get)]
+    capacity_bytes: u64,
+}
+
+/// The answer to a request.
+#[pyclass(frozen)]
+pub(crate) struct DriveAnswer(Completion);
+
+impl DriveHandle {
+    fn of(drive: lab::SteppedDrive) -> DriveHandle {
+        DriveHandle { capacity_bytes: drive.capacity_bytes(), drive: Mutex::new(drive) }
+    }
+
+    /// Never waits: who holds it may wait for the interpreter.
+    fn drive(&self) -> PyResult<MutexGuard<'_, lab::SteppedDrive>> {
+        match self.drive.try_lock() {
+            Ok(drive) => Ok(drive),
+            Err(TryLockError::Poisoned(_)) => {
+                Err(InputError::new_err("the drive has failed before: make another"))
+            }
+            Err(TryLockError::WouldBlock) => {
+                Err(InputError::new_err("the drive is at work in another thread: it has one owner"))
+            }
+        }
+    }
+
+    /// Lets the drive work without the interpreter's lock, and gives what it returns to `give`.
+    fn work<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(
+            &mut lab::SteppedDrive,
+            &mut dyn FnMut() -> ControlFlow<()>,
+        ) -> Result<T, StepError>
+        + Send,
+    ) -> PyResult<T> {
+        let mut raised = None;
+        let done = detached(py, || {
+            let mut drive = self.drive()?;
+            let mut visits = Visits::new();
+            let done = work(&mut drive, &mut || match visits.visit(|_| Ok(())) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    raised = Some(error);
+                    ControlFlow::Break(())
+                }
+            });
+            Ok::<_, PyErr>(done)
+        })??;
+        done.map_err(|error| match error {
+            StepError::Interrupted => raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())),
+            other => step_error(other),
+        })
+    }
+
+    fn step(&self, py: Python<'_>, to_ns: Option<u64>) -> PyResult<Vec<Completion>> {
+        self.work(py, |drive, tick| match to_ns {
+            Some(to) => drive.advance(to, tick).map(<[_]>::to_vec),
+            None => drive.answer_all(tick).map(<[_]>::to_vec),
+        })
+    }
+}
+
+#[pymethods]
+impl DriveHandle {
+    /// Prepares the device of the experiment made of `layers`.
+    #[new]
+    fn new(py: Python<'_>, layers: Vec<PyLayer>, threads: u32, history: bool) -> PyResult<Self> {
+        let mut raised = None;
+        let made = detached(py, || {
+            let experiment = experiment(layers).map_err(RunError::Input)?;
+            let supplied =
+                experiment.load_policy(|name| hand_in(name, None, &Raised::default()))?;
+            let mut visits = Visits::new();
+            let cache = CacheSettings::of_user()?;
+            lab::SteppedDrive::new(experiment, supplied, threads, cache.as_ref(), &mut |_, _, _| {
+                match visits.visit(|_| Ok(())) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(error) => {
+                        raised = Some(error);
+                        ControlFlow::Break(())
+                    }
+                }
+            })
+        })?;
+        let mut drive = made.map_err(|error| raised.unwrap_or_else(|| plain_error(error)))?;
+        if history {
+            drive.keep_history().map_err(step_error)?;
+        }
+        Ok(DriveHandle::of(drive))
+    }
+
+    /// The present, ns.
+    #[getter]
+    fn now_ns(&self) -> PyResult<u64> {
+        Ok(self.drive()?.now())
+    }
+
+    /// Requests without an answer.
+    #[getter]
+    fn outstanding(&self) -> PyResult<u64> {
+        Ok(self.drive()?.outstanding())
+    }
+
+    /// Hands over a request; now, without a time. Returns its tag.
+    #[expect(clippy::too_many_arguments, reason = "the fields of a request")]
+    fn submit(
+        &self,
+        at_ns: Option<u64>,
+        op: &str,
+        offset: u64,
+        bytes: u64,
+        handle: Option<u8>,
+        queue: u16,
+        fua: bool,
+    ) -> PyResult<u64> {
+        let mut drive = self.drive()?;
+        let at = at_ns.unwrap_or_else(|| drive.now());
+        let op = drive.op(op).map_err(step_error)?;
+        drive.submit(at, HostRequest { op, offset, bytes, handle, queue, fua }).map_err(step_error)
+    }
+
+    /// Hands over many, whose columns are bytes of numbers in the order of this machine: times, offsets, lengths of
+    /// 64 bits, handles (255 being none) and places in `ops` of 8 bits, queues of 16. Returns the tag of the first.
+    #[expect(clippy::too_many_arguments, reason = "the fields of requests")]
+    fn submit_many(
+        &self,
+        at_ns: &[u8],
+        ops: Vec<String>,
+        op: &[u8],
+        offset: &[u8],
+        bytes: &[u8],
+        handle: &[u8],
+        queue: &[u8],
+    ) -> PyResult<u64> {
+        let mut drive = self.drive()?;
+        let ops = ops.iter().map(|op| drive.op(op)).collect::<Result<Vec<_>, _>>();
+        let ops = ops.map_err(step_error)?;
+        let words = |column: &[u8]| {
+            column.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect::<Vec<_>>()
+        };
+        let (at_ns, offset, bytes) = (words(at_ns), words(offset), words(bytes));
+        let queue = queue.as_chunks().0.iter().map(|word| u16::from_ne_bytes(*word));
+        let rows = at_ns.into_iter().zip(op).zip(offset).zip(bytes).zip(handle).zip(queue);
+        let asked = rows.map(|(((((at, op), offset), bytes), handle), queue)| {
+            let op = ops.get(usize::from(*op)).copied().unwrap_or(Op::Flush);
+            let handle = Some(*handle).filter(|it| *it != u8::MAX);
+            (at, HostRequest { op, offset, bytes, handle, queue, fua: false })
+        });
+        drive
+            .submit_many(asked)
+            .map_err(|(row, error)| InputError::new_err(format!("request {row}: {error}")))
+    }
+
+    /// When something happens next, ns.
+    fn next_event(&self) -> PyResult<Option<u64>> {
+        Ok(self.drive()?.next_event())
+    }
+
+    /// Lets time pass to an instant, or without one until all is answered; the answers.
+    fn advance(&self, py: Python<'_>, to_ns: Option<u64>) -> PyResult<Vec<DriveAnswer>> {
+        Ok(self.step(py, to_ns)?.into_iter().map(DriveAnswer).collect())
+    }
+
+    /// Lets time pass and returns columns: for each its name, its values as bytes of numbers in the order of this machine, and
+    /// the words of which they are places, of 8 bits, or None where they are numbers of 64 bits.
+    fn advance_columns<'py>(
+        &self,
+        py: Python<'py>,
+        to_ns: Option<u64>,
+    ) -> PyResult<Vec<ColumnOf<'py>>> {
+        let answers = self.step(py, to_ns)?;
+        let numbers = |of: &dyn Fn(&Completion) -> u64| {
+            PyBytes::new_with(py, answers.len() * 8, |room| {
+                let rows = room.as_chunks_mut().0.iter_mut().zip(&answers);
+                rows.for_each(|(word, answer)| *word = of(answer).to_ne_bytes());
+                Ok(())
+            })
+        };
+        let places = |of: &dyn Fn(&Completion) -> u8| {
+            PyBytes::new(py, &answers.iter().map(of).collect::<Vec<_>>())
+        };
+        let ops = Op::ALL.map(Op::name).to_vec();
+        let statuses = Status::ALL.map(Status::name).to_vec();
+        // As in the record of a run's requests.
+        let mut columns = vec![
+            ("tag".to_owned(), numbers(&|it| it.request.id)?, None),
+            ("arrival_ns".to_owned(), numbers(&|it| it.submitted)?, None),
+            ("op".to_owned(), places(&|it| it.request.op as u8), Some(ops)),
+            ("offset_bytes".to_owned(), numbers(&|it| it.request.lba.0 * lab::SECTOR_BYTES)?, None),
+            ("size_bytes".to_owned(), numbers(&|it| it.request.bytes())?, None),
+            ("end_ns".to_owned(), numbers(&|it| it.at)?, None),
+        ];
+        for row in LATENCY_PARTS {
+            columns.push((format!("{}_ns", row.key), numbers(&|it| it.breakdown[row.part])?, None));
+        }
+        columns.push(("status".to_owned(), places(&|it| it.status as u8), Some(statuses)));
+        Ok(columns)
+    }
+
+    /// The results so far, as JSON text.
+    fn report(&self, py: Python<'_>) -> PyResult<String> {
+        self.work(py, |drive, _| Ok(drive.report().to_string()))
+    }
+
+    /// Writes the state of the drive, which rests, to a file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        self.work(py, |drive, tick| drive.save(&path, tick))
+    }
+
+    /// Another drive in the state of this one, which rests.
+    #[pyo3(name = "clone")]
+    fn cloned(&self, py: Python<'_>) -> PyResult<DriveHandle> {
+        self.work(py, |drive, tick| drive.try_clone(tick)).map(DriveHandle::of)
+    }
+}
+
+/// A column: its name, the bytes of its values, and the words that they stand for.
+type ColumnOf<'py> = (String, Bound<'py, PyBytes>, Option<Vec<&'static str>>);
+
+#[pymethods]
+impl DriveAnswer {
+    /// The tag of the request.
+    #[getter]
+    fn tag(&self) -> u64 {
+        self.0.request.id
+    }
+
+    /// When it was answered, s.
+    #[getter]
+    fn at(&self) -> f64 {
+        self.0.at as f64 / 1e9
+    }
+
+    /// When it was answered, ns.
+    #[getter]
+    fn at_ns(&self) -> u64 {
+        self.0.at
+    }
+
+    /// From request to answer, s.
+    #[getter]
+    fn latency(&self) -> f64 {
+        self.0.latency() as f64 / 1e9
+    }
+
+    /// From request to answer, ns.
+    #[getter]
+    fn latency_ns(&self) -> u64 {
+        self.0.latency()
+    }
+
+    /// How the request ended: "ok", or why not.
+    #[getter]
+    fn status(&self) -> &'static str {
+        self.0.status.name()
+    }
+
+    /// The operation.
+    #[getter]
+    fn op(&self) -> &'static str {
+        self.0.request.op.name()
+    }
+
+    /// Where it begins, bytes; of an append where it was written.
+    #[getter]
+    fn offset(&self) -> u64 {
+        self.0.request.lba.0 * lab::SECTOR_BYTES
+    }
+
+    /// Its length, bytes.
+    #[getter]
+    fn bytes(&self) -> u64 {
+        self.0.request.bytes()
+    }
+
+    /// Where the latency went, ns by the name of the part; parts without time are left out.
+    #[getter]
+    fn parts_ns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let parts = PyDict::new(py);
+        for row in LATENCY_PARTS {
+            let time = self.0.breakdown[row.part];
+            if time > 0 {
+                parts.set_item(row.key, time)?;
+            }
+        }
+        Ok(parts)
+    }
+
+    fn __repr__(&self) -> String {
+        let Completion { request, at, status, .. } = &self.0;
+        let (op, latency) = (request.op.name(), self.0.latency());
+        let (tag, status) = (request.id, status.name());
+        format!("<{op} {tag}: {status} at {at} ns after {latency} ns>")
+    }
+}
+
+fn step_error(error: StepError) -> PyErr {
+    match error {
+        StepError::Run(error) => plain_error(error),
+        other => InputError::new_err(other.to_string()),
+    }
+}

@@ -1,0 +1,629 @@
+//! A drive that another program steps: it hands over requests with their times, asks when something happens
+//! next, and lets time pass as far as it likes.
+//!
+//! The steps change no result: they are cut from the loop of a run (`engine::drive`), which goes from event to
+//! event and from arrival to arrival. A request waits here until its time has come, so it may be handed over
+//! early. Every mistake of the caller is a [`StepError`] and leaves the drive as it was.
+
+use crate::cache::CacheSettings;
+use crate::commands;
+use crate::config::{Experiment, RunConfig};
+use crate::error::{RunError, reason};
+use crate::figures::Figures;
+use crate::preparation::PhaseTick;
+use crate::results::{Collected, Ran};
+use crate::session::{Session, check_place, results_of, write_state};
+use crate::steady::Prepared;
+use crate::threads::Threads;
+use devices::{Model, Supplied};
+use engine::{Arrival, Completion, Handle, Lba, Load, Op, Request, SECTOR_BYTES, Time};
+use options::Invalid;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+use std::{fmt, mem};
+
+/// Events between two questions whether to go on.
+const TICK: u32 = 1 << 13;
+/// No request comes later: 500 years, as in a run.
+const LATEST: Time = 500 * 31_557_600 * 1_000_000_000;
+
+/// A request of a program to a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostRequest {
+    /// The operation.
+    pub op: Op,
+    /// Where it begins, bytes; a multiple of 512.
+    pub offset: u64,
+    /// Its length, bytes; a multiple of 512, and 0 only where the operation has none.
+    pub bytes: u64,
+    /// The placement handle of a write; 255 is none.
+    pub handle: Option<u8>,
+    /// The submission queue.
+    pub queue: u16,
+    /// A write that is durable when it is answered.
+    pub fua: bool,
+}
+
+impl HostRequest {
+    /// A request on queue 0, without a handle.
+    pub fn new(op: Op, offset: u64, bytes: u64) -> HostRequest {
+        HostRequest { op, offset, bytes, handle: None, queue: 0, fua: false }
+    }
+}
+
+/// Why a drive does not do what it was asked; it is as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepError {
+    /// The time lies before the present of the drive: both, ns.
+    Past(Time, Time),
+    /// The time lies after the last that a drive reaches, ns.
+    Late(Time),
+    /// A place or a length is no multiple of a sector: its name, and its bytes.
+    Unaligned(&'static str, u64),
+    /// The request has no length.
+    Empty(Op),
+    /// The range goes beyond the end: its first byte, its length, and the capacity.
+    Beyond(u64, u64, u64),
+    /// The drive does not know the operation: its name, and those that there are.
+    Unknown(String, String),
+    /// The drive is at work, and only one at rest can be saved or cloned.
+    AtWork,
+    /// This device has no state that could be saved or cloned, and why.
+    Stateless(&'static str),
+    /// The caller has ended the step; what was answered is still there.
+    Interrupted,
+    /// The file or the policy of the user has failed, or the system.
+    Run(RunError),
+}
+
+impl fmt::Display for StepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StepError::Past(at, now) => {
+                write!(f, "{at} ns is in the past: the drive has come to {now} ns")
+            }
+            StepError::Late(at) => {
+                write!(f, "{at} ns is too late: a drive is used for 500 years, {LATEST} ns")
+            }
+            StepError::Unaligned(what, bytes) => {
+                write!(f, "{what} {bytes}: expected a multiple of {SECTOR_BYTES} bytes")
+            }
+            StepError::Empty(op) => {
+                write!(f, "bytes 0: a {} has a length, at least {SECTOR_BYTES}", op.name())
+            }
+            StepError::Beyond(offset, bytes, capacity) => write!(
+                f,
+                "offset {offset}, bytes {bytes}: beyond the end of the drive, which has {capacity} bytes"
+            ),
+            StepError::Unknown(op, known) => write!(f, "op \"{op}\": expected one of {known}"),
+            StepError::AtWork => f.write_str(
+                "the drive is at work, or its write buffer holds pages: send a flush and let time pass until it has no \
+                 next event; with a history a drive is cloned at any time",
+            ),
+            StepError::Stateless(why) => f.write_str(why),
+            StepError::Interrupted => f.write_str("interrupted"),
+            StepError::Run(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for StepError {}
+
+impl From<RunError> for StepError {
+    fn from(error: RunError) -> StepError {
+        match error {
+            RunError::Interrupted { .. } => StepError::Interrupted,
+            other => StepError::Run(other),
+        }
+    }
+}
+
+/// The drive of an experiment, prepared as its section `run` says, and stepped by its owner.
+///
+/// ```
+/// use lab::{Experiment, HostRequest, Op, SteppedDrive, set_layer};
+/// let layers = ["device.preset=tlc-client", "run.precondition=sequential"];
+/// let layers = layers.map(|it| set_layer(it).unwrap());
+/// let experiment = Experiment::from_layers(&layers).unwrap();
+/// let mut drive = SteppedDrive::new(experiment, Default::default(), 1, None, &mut |_, _, _| {
+///     std::ops::ControlFlow::Continue(())
+/// })
+/// .unwrap();
+/// let tag = drive.submit(1_000, HostRequest::new(Op::Read, 4096, 4096)).unwrap();
+/// let answers = drive.answer_all(&mut || std::ops::ControlFlow::Continue(())).unwrap();
+/// assert_eq!(answers[0].request.id, tag);
+/// assert_eq!(answers[0].at, 1_000 + answers[0].breakdown.total());
+/// ```
+pub struct SteppedDrive {
+    experiment: Arc<Experiment>,
+    supplied: Supplied,
+    device: Box<dyn Model>,
+    prepared: Option<Prepared>,
+    threads: Threads,
+    /// Requests whose time has not come, by that and then in the order in which they were handed over.
+    coming: VecDeque<Arrival>,
+    /// The present: all before it has happened.
+    now: Time,
+    /// When the clock of the device began, by that of the caller.
+    began: Time,
+    next_tag: u64,
+    /// Requests that the device has had, and those of them that it has not answered.
+    asked: u64,
+    outstanding: u64,
+    first: Option<Time>,
+    sample_at: Time,
+    collected: Collected,
+    /// All requests that the device has had, where they are kept.
+    history: Option<Vec<Arrival>>,
+    /// Where prepared states are kept.
+    cache: Option<CacheSettings>,
+    answers: Vec<Completion>,
+    /// The answers are of a step that was ended, and its caller has not seen them.
+    are_unseen: bool,
+    started: Instant,
+}
+
+impl SteppedDrive {
+    /// Builds and prepares the device of an experiment: `run.precondition`, `run.load_drive`, `run.age`; with as many
+    /// threads, 0 being as good as 1. Of the workload nothing is used. `tick` gets the phase, the writes done and those
+    /// to do, and may end this.
+    ///
+    /// # Errors
+    /// A contradiction, a file that cannot be read, an interruption, or a key of a run that has no effect here.
+    pub fn new(
+        experiment: Experiment,
+        supplied: Supplied,
+        threads: u32,
+        cache: Option<&CacheSettings>,
+        tick: PhaseTick<'_>,
+    ) -> Result<SteppedDrive, RunError> {
+        refuse_keys(&experiment)?;
+        let mut session = Session::new(&experiment, &supplied, threads, cache, &mut || {
+            tick("building", 0, None)
+        })?;
+        session.is_served();
+        session.prepare(tick)?;
+        let (device, prepared, threads) = session.into_parts();
+        let made = (prepared, threads);
+        let drive = SteppedDrive::of(Arc::new(experiment), supplied, device, made, 0);
+        Ok(SteppedDrive { cache: cache.cloned(), ..drive })
+    }
+
+    fn of(
+        experiment: Arc<Experiment>,
+        supplied: Supplied,
+        device: Box<dyn Model>,
+        (prepared, threads): (Option<Prepared>, Threads),
+        now: Time,
+    ) -> SteppedDrive {
+        #[expect(clippy::disallowed_methods, reason = "reports the speed; no result depends on it")]
+        let started = Instant::now();
+        SteppedDrive {
+            collected: Collected::of(Vec::new(), 0, device.capacity_sectors()),
+            experiment,
+            supplied,
+            device,
+            prepared,
+            threads,
+            coming: VecDeque::new(),
+            now,
+            began: now,
+            next_tag: 0,
+            asked: 0,
+            outstanding: 0,
+            first: None,
+            sample_at: 0,
+            history: None,
+            cache: None,
+            answers: Vec::new(),
+            are_unseen: false,
+            started,
+        }
+    }
+
+    /// The bytes that it offers.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.device.capacity_sectors() * SECTOR_BYTES
+    }
+
+    /// The present, ns: all before it has happened.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Requests without an answer yet, those included whose time has not come.
+    pub fn outstanding(&self) -> u64 {
+        self.outstanding + self.coming.len() as u64
+    }
+
+    /// The operation of that name, as results call it.
+    ///
+    /// # Errors
+    /// When the drive does not know it.
+    pub fn op(&self, name: &str) -> Result<Op, StepError> {
+        let found = Op::ALL.into_iter().find(|op| op.name() == name);
+        found.filter(|op| self.knows(*op)).ok_or_else(|| self.unknown(name))
+    }
+
+    fn knows(&self, op: Op) -> bool {
+        op.is_block() || commands::knows(&*self.device, op)
+    }
+
+    fn unknown(&self, name: &str) -> StepError {
+        let known = Op::ALL.into_iter().filter(|op| self.knows(*op)).map(Op::name);
+        StepError::Unknown(name.to_owned(), known.collect::<Vec<_>>().join(", "))
+    }
+
+    /// Hands over a request that comes at an instant, ns, which may lie ahead. Returns its tag: 0, 1, ... in the order
+    /// of the calls. Requests of one instant come in that order too.
+    ///
+    /// # Errors
+    /// A time in the past, an operation that the drive does not know, or a range that it does not have.
+    pub fn submit(&mut self, at: Time, asked: HostRequest) -> Result<u64, StepError> {
+        let arrival = self.arrival(at, asked)?;
+        if self.coming.back().is_none_or(|last| last.at <= at) {
+            self.coming.push_back(arrival);
+        } else {
+            let place = self.coming.partition_point(|other| other.at <= at);
+            self.coming.insert(place, arrival);
+        }
+        self.next_tag += 1;
+        Ok(arrival.request.id)
+    }
+
+    /// Hands over many, in any order of time, all of them or none. Returns the tag of the first; the others follow.
+    ///
+    /// # Errors
+    /// As of [`submit`](Self::submit), with the number of the request, from 0.
+    pub fn submit_many(
+        &mut self,
+        asked: impl IntoIterator<Item = (Time, HostRequest)>,
+    ) -> Result<u64, (usize, StepError)> {
+        let (first, before) = (self.next_tag, self.coming.len());
+        let mut latest = self.coming.back().map_or(0, |last| last.at);
+        let mut in_order = true;
+        for (number, (at, asked)) in asked.into_iter().enumerate() {
+            match self.arrival(at, asked) {
+                Ok(arrival) => self.coming.push_back(arrival),
+                Err(error) => {
+                    self.coming.truncate(before);
+                    self.next_tag = first;
+                    return Err((number, error));
+                }
+            }
+            in_order &= latest <= at;
+            latest = latest.max(at);
+            self.next_tag += 1;
+        }
+        if !in_order {
+            self.coming.make_contiguous().sort_by_key(|arrival| arrival.at);
+        }
+        Ok(first)
+    }
+
+    /// The request with the next tag, if the drive can have it.
+    fn arrival(&self, at: Time, asked: HostRequest) -> Result<Arrival, StepError> {
+        let HostRequest { op, offset, bytes, handle, queue, fua } = asked;
+        if at < self.now {
+            return Err(StepError::Past(at, self.now));
+        }
+        if at > LATEST {
+            return Err(StepError::Late(at));
+        }
+        if !op.is_block() && !self.knows(op) {
+            return Err(self.unknown(op.name()));
+        }
+        if !offset.is_multiple_of(SECTOR_BYTES) {
+            return Err(StepError::Unaligned("offset", offset));
+        }
+        if !bytes.is_multiple_of(SECTOR_BYTES) {
+            return Err(StepError::Unaligned("bytes", bytes));
+        }
+        if bytes == 0 && matches!(op, Op::Read | Op::Write | Op::Trim | Op::Append) {
+            return Err(StepError::Empty(op));
+        }
+        let (first, length) = (offset / SECTOR_BYTES, bytes / SECTOR_BYTES);
+        let capacity = self.device.capacity_sectors();
+        let is_within = first < capacity && length <= capacity - first;
+        let Some(sectors) = u32::try_from(length).ok().filter(|_| is_within) else {
+            return Err(StepError::Beyond(offset, bytes, self.capacity_bytes()));
+        };
+        let handle = handle.map_or(Handle::NONE, |it| Handle::new(it.into()));
+        let request =
+            Request { id: self.next_tag, op, lba: Lba(first), sectors, queue, fua, handle };
+        Ok(Arrival { at, request })
+    }
+
+    /// When something happens next, ns: a request comes, or the drive has an event of its own, which need not be an
+    /// answer. `None` while it waits for requests only.
+    pub fn next_event(&self) -> Option<Time> {
+        let own = self.device.next_event().map(|at| at + self.began);
+        let coming = self.coming.front().map(|arrival| arrival.at);
+        own.into_iter().chain(coming).min()
+    }
+
+    /// Lets time pass to an instant, ns, and returns what is answered by then, in order of the answers. `tick` is asked
+    /// now and then, and may end this before; the answers so far are then those of the next step.
+    ///
+    /// # Errors
+    /// A time in the past, an interruption, or the failure of a cleaning policy from outside.
+    pub fn advance(
+        &mut self,
+        to: Time,
+        tick: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<&[Completion], StepError> {
+        if to < self.now {
+            return Err(StepError::Past(to, self.now));
+        }
+        if to > LATEST {
+            return Err(StepError::Late(to));
+        }
+        self.step(to, false, tick)?;
+        self.now = to;
+        Ok(&self.answers)
+    }
+
+    /// Lets time pass until everything is answered that was handed over, as a run ends.
+    ///
+    /// # Errors
+    /// As of [`advance`](Self::advance).
+    pub fn answer_all(
+        &mut self,
+        tick: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<&[Completion], StepError> {
+        self.step(Time::MAX, true, tick)?;
+        Ok(&self.answers)
+    }
+
+    /// Lets happen all up to `to`, or until everything is answered: the loop of a run whose answers change no request.
+    fn step(
+        &mut self,
+        to: Time,
+        until_answered: bool,
+        tick: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<(), StepError> {
+        if !mem::take(&mut self.are_unseen) {
+            self.answers.clear();
+        }
+        let began = self.began;
+        let mut left = TICK;
+        loop {
+            let event = self.device.next_event().map_or(Time::MAX, |at| at + began);
+            let arrival = self.coming.front().map_or(Time::MAX, |next| next.at);
+            if arrival < event {
+                if arrival > to {
+                    break;
+                }
+                let Some(Arrival { at, request }) = self.coming.pop_front() else { break };
+                self.sample(at);
+                if let Some(history) = &mut self.history {
+                    history.push(Arrival { at, request });
+                }
+                self.now = at;
+                self.asked += 1;
+                self.outstanding += 1;
+                self.device.submit(at - began, request);
+                continue;
+            }
+            let is_over = until_answered && self.outstanding == 0 && arrival == Time::MAX;
+            if is_over || event > to || event == Time::MAX {
+                break;
+            }
+            self.sample(event);
+            // On to where something else may happen: an arrival, a look at the device, or the end of the step.
+            let limit = arrival.min(self.sample_at.saturating_sub(1)).min(to).max(event);
+            let known = self.answers.len();
+            let Some(at) = self.device.advance_to_answer(limit - began, &mut self.answers) else {
+                break;
+            };
+            self.now = at + began;
+            for answer in &mut self.answers[known..] {
+                answer.submitted += began;
+                answer.at += began;
+                let first = self.first.get_or_insert(answer.submitted);
+                *first = (*first).min(answer.submitted);
+                self.outstanding -= 1;
+                self.collected.record(answer);
+            }
+            left -= 1;
+            if left == 0 {
+                left = TICK;
+                self.check_supplied()?;
+                if tick().is_break() {
+                    self.are_unseen = true;
+                    return Err(StepError::Interrupted);
+                }
+            }
+        }
+        self.check_supplied()
+    }
+
+    /// Notes how the device is before what happens at `now`, if it is time for that.
+    #[inline]
+    fn sample(&mut self, now: Time) {
+        if now >= self.sample_at {
+            let load = Load { due: self.asked, answered: self.asked - self.outstanding };
+            self.sample_at = self.collected.sample(now, self.device.followed(), load);
+        }
+    }
+
+    /// Fails when the policy from outside has failed: the drive continues with another then.
+    fn check_supplied(&self) -> Result<(), StepError> {
+        let Some(problem) = self.supplied.failure() else { return Ok(()) };
+        let name = self.experiment.device.policy_name().map_or("", |it| it.as_str());
+        let problem = format!("the cleaning policy {name} failed: {problem}");
+        let requests = self.asked - self.outstanding;
+        Err(StepError::Run(RunError::Policy { problem, requests }))
+    }
+
+    /// The results up to the present, as JSON in the schema of a run: its experiment has no workload.
+    pub fn report(&self) -> Value {
+        let end = self.now - self.began;
+        let figures = Figures::of(&*self.device, end, true);
+        let ran = Ran {
+            collected: self.collected.clone(),
+            first: self.first,
+            last: self.now,
+            notices: Vec::new(),
+            replayed: None,
+            guessed: Vec::new(),
+            offered: None,
+            asked: self.asked,
+            unanswered: self.outstanding,
+            settled: None,
+            wall_seconds: self.started.elapsed().as_secs_f64(),
+            cuts: None,
+            commands: None,
+        };
+        let (prepared, threads) = (self.prepared.clone(), self.threads);
+        let mut results =
+            results_of(&self.experiment, &*self.device, (prepared, threads), ran, figures);
+        if let Some(experiment) = results["experiment"].as_object_mut() {
+            experiment.remove("workload");
+            let title = self.experiment.title.split(" under ").next().unwrap_or_default();
+            experiment.insert("title".to_owned(), json!(format!("{title} in another program")));
+        }
+        results
+    }
+
+    /// Writes the drive to a file, whole or not at all; any experiment of such a drive begins with it
+    /// (`run.load_drive`). As with `run.save_drive`, its SLC cache is folded.
+    ///
+    /// # Errors
+    /// When the drive is at work or has no state, or the file cannot be written.
+    pub fn save(
+        &self,
+        path: &Path,
+        tick: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<(), StepError> {
+        self.check_rest()?;
+        let state = self.device.save().ok_or(STATELESS)?;
+        let named = |problem: &str| format!("{}: {problem}", path.display());
+        check_place(path).map_err(|problem| StepError::Run(RunError::Input(named(problem))))?;
+        let mut ended = false;
+        let saved = write_state(&state, path, &[], &mut || {
+            let flow = tick();
+            ended |= flow.is_break();
+            flow
+        });
+        if ended {
+            return Err(StepError::Interrupted);
+        }
+        let problem = match saved {
+            Ok(None) => return Ok(()),
+            Ok(Some(moved)) => named(&moved),
+            Err(error) => named(&format!("cannot be written: {}", reason(&error))),
+        };
+        Err(StepError::Run(RunError::System(problem)))
+    }
+
+    /// Keeps all requests from now on, so that the drive can be [cloned](Self::try_clone) whatever it is doing, with its
+    /// report and whatever its kind; 40 bytes a request.
+    ///
+    /// # Errors
+    /// When requests came before.
+    pub fn keep_history(&mut self) -> Result<(), StepError> {
+        if self.asked > 0 || self.began > 0 {
+            return Err(StepError::Stateless(
+                "the history of a drive begins before its first request",
+            ));
+        }
+        self.history.get_or_insert_default();
+        Ok(())
+    }
+
+    /// Another drive in the state of this one, at the same time, which continues by itself.
+    ///
+    /// With a [history](Self::keep_history) it is made anew, and asked again what this one was asked. Else it has the
+    /// state that is [saved](Self::save), without what a saved drive loses, and its report begins now.
+    ///
+    /// # Errors
+    /// When a drive without a history is at work or has no state, or the machine has no memory for another.
+    pub fn try_clone(
+        &self,
+        tick: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<SteppedDrive, StepError> {
+        if self.supplied.policy.is_some() {
+            return Err(StepError::Stateless(
+                "a drive with a cleaning policy of your own has one owner: save it, and begin another with the file",
+            ));
+        }
+        let mut clone = match &self.history {
+            Some(history) => self.again(history, tick)?,
+            None => self.at_rest(tick)?,
+        };
+        clone.coming.clone_from(&self.coming);
+        clone.next_tag = self.next_tag;
+        Ok(clone)
+    }
+
+    fn again(
+        &self,
+        history: &[Arrival],
+        tick: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<SteppedDrive, StepError> {
+        let (experiment, supplied) = (Experiment::clone(&self.experiment), self.supplied.clone());
+        let cache = self.cache.as_ref();
+        let mut clone =
+            SteppedDrive::new(experiment, supplied, self.threads.asked, cache, &mut |_, _, _| {
+                tick()
+            })?;
+        clone.history = Some(Vec::with_capacity(history.len()));
+        clone.coming = history.iter().copied().collect();
+        clone.step(self.now, false, tick)?;
+        clone.now = self.now;
+        Ok(clone)
+    }
+
+    fn at_rest(
+        &self,
+        tick: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<SteppedDrive, StepError> {
+        self.check_rest()?;
+        let state = self.device.save().ok_or(STATELESS)?;
+        let mut device = self.experiment.build_unfilled(&self.supplied, tick)?;
+        device.take_up(state).map_err(|problem| StepError::Run(RunError::Check(problem)))?;
+        device.reset_counts();
+        device.begin_load();
+        let (experiment, supplied) = (Arc::clone(&self.experiment), self.supplied.clone());
+        let made = (self.prepared.clone(), self.threads);
+        Ok(SteppedDrive::of(experiment, supplied, device, made, self.now))
+    }
+
+    fn check_rest(&self) -> Result<(), StepError> {
+        let has_begun = self.asked > 0 || self.now > self.began;
+        let is_idle = self.coming.is_empty() && self.outstanding == 0;
+        if !is_idle || has_begun && !self.device.rests() {
+            return Err(StepError::AtWork);
+        }
+        Ok(())
+    }
+}
+
+const STATELESS: StepError =
+    StepError::Stateless("this device has no state that could be saved or cloned");
+
+/// Refuses keys of a run that have no effect on a drive that is stepped.
+fn refuse_keys(experiment: &Experiment) -> Result<(), RunError> {
+    let (run, default) = (&experiment.run, RunConfig::default());
+    let stated = [
+        ("run.timed", !run.timed),
+        ("run.until", run.until != default.until),
+        ("run.warm_up", run.warm_up != default.warm_up),
+        ("run.timeline", run.timeline != default.timeline),
+        ("run.power_cut", run.power_cut != default.power_cut),
+        ("run.faults", run.faults.is_some()),
+        ("run.namespaces", run.namespaces.is_some()),
+        ("run.save_drive", run.save_drive.is_some()),
+    ];
+    let Some((key, _)) = stated.into_iter().find(|(_, is_stated)| *is_stated) else {
+        return Ok(());
+    };
+    let problem =
+        "a drive that another program steps does not have this; remove the key".to_owned();
+    Err(experiment.blame(&Invalid::new(&[key], problem)).into())
+}

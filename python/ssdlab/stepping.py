@@ -1,0 +1,284 @@
+"""A drive that another program steps: `Drive` hands over requests with their times and lets time
+pass.
+
+The simulation runs in the engine; this module puts arguments in order. Times are seconds by
+themselves and nanoseconds where a name ends in `_ns`: the engine counts whole nanoseconds, and
+seconds are rounded to them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ssdlab import _core, layers
+from ssdlab._core import InputError
+from ssdlab.optional import required
+from ssdlab.results import Results
+from ssdlab.running import Part, layers_of, thread_count
+
+#: The words of a preparation; another text is the path of a saved drive.
+PREPARED = ("none", "sequential", "steady")
+
+
+class Drive:
+    """A simulated drive that your program steps.
+
+    - `device`, `seed`, `set`, `allow_code`, `threads`: as for `ssdlab.run`;
+    - `prepared`: the state before the first request: "steady" (random writes until write
+      amplification has settled), "sequential", "random:N" (N overwrites of the drive), or the path
+      of a drive that `save` or `run.save_drive` has written;
+    - `history`: keep all requests, 40 bytes each, so that `clone` works at any time.
+
+    The drive begins at time 0. Steps of any length give the answers of `ssdlab.run` with the same
+    requests, bit for bit.
+
+    >>> import ssdlab
+    >>> drive = ssdlab.Drive("tlc-client", prepared="sequential")
+    >>> tag = drive.submit(op="read", offset=4096, bytes=4096)
+    >>> [(done.tag == tag, done.status) for done in drive.advance()]
+    [(True, 'ok')]
+
+    Raises `InputError` for wrong input, and for every request or time that cannot be; the drive is
+    then as it was. A drive has one owner: use by two threads at a time is an `InputError` too.
+    """
+
+    __slots__ = ("_drive",)
+
+    def __init__(
+        self,
+        device: Part | None = None,
+        *,
+        prepared: str | os.PathLike[str] | None = None,
+        seed: int | None = None,
+        set: Mapping[str, Any] | None = None,
+        allow_code: bool = False,
+        threads: int | str = 1,
+        history: bool = False,
+    ) -> None:
+        stack = layers_of(device=device, seed=seed, set=set, allow_code=allow_code)
+        if prepared is not None:
+            stack += layers.from_assignments(_preparation(prepared))
+        self._drive = _core.DriveHandle(stack, thread_count(threads), history)
+
+    @property
+    def capacity_bytes(self) -> int:
+        """The bytes that it offers."""
+        return self._drive.capacity_bytes
+
+    @property
+    def now(self) -> float:
+        """The present, s: everything before has happened."""
+        return self._drive.now_ns / 1e9
+
+    @property
+    def now_ns(self) -> int:
+        """The present, ns."""
+        return self._drive.now_ns
+
+    @property
+    def outstanding(self) -> int:
+        """The number of requests without an answer."""
+        return self._drive.outstanding
+
+    def submit(
+        self,
+        at: float | None = None,
+        op: str = "read",
+        offset: int = 0,
+        bytes: int = 4096,
+        handle: int | None = None,
+        queue: int = 0,
+        *,
+        fua: bool = False,
+        at_ns: int | None = None,
+    ) -> int:
+        """Hand over a request and return its tag: 0, 1, ... in the order of the calls.
+
+        - `at`: when it comes, s, or `at_ns`, ns; by default now. It may lie ahead, not in the past;
+        - `op`: "read", "write", "trim" or "flush"; on a drive of zones also "append", "open",
+          "close", "finish", "reset" and the other operations of `Results`;
+        - `offset`, `bytes`: the range, in multiples of 512;
+        - `handle`: the placement handle of a write, 0 to 254;
+        - `queue`: the submission queue, 0 to 65,535;
+        - `fua`: a write that is durable when it is answered.
+
+        Raises `InputError` for a time in the past, a range that the drive does not have, or an
+        unknown operation.
+        """
+        if at is not None:
+            at_ns = _ns("at", at)
+        try:
+            return self._drive.submit(at_ns, op, offset, bytes, handle, queue, fua)
+        except OverflowError:
+            raise _out_of_range(
+                at_ns=at_ns, offset=offset, bytes=bytes, handle=handle, queue=queue
+            ) from None
+
+    def submit_many(
+        self,
+        at: Any = None,
+        op: Any = "read",
+        offset: Any = 0,
+        bytes: Any = 4096,
+        handle: Any = None,
+        queue: Any = 0,
+        *,
+        at_ns: Any = None,
+    ) -> range:
+        """Hand over many requests, all or none, and return their tags.
+
+        Each argument is as for `submit`, or an array of such values (NumPy, Arrow, a list); in
+        `handle` 255 is none. The arrays have one length, and their times may be in any order.
+
+        Raises `InputError` as `submit` does, with the number of the request, and without NumPy.
+        """
+        numpy = required("numpy", "Drive.submit_many")
+        given = {"at": at, "at_ns": at_ns, "op": op, "offset": offset, "bytes": bytes}
+        given |= {"handle": handle, "queue": queue}
+        columns = {name: numpy.asarray(it) for name, it in given.items() if it is not None}
+        lengths = {name: len(it) for name, it in columns.items() if it.ndim}
+        if len(frozenset(lengths.values())) > 1 or any(it.ndim > 1 for it in columns.values()):
+            raise InputError(f"submit_many: the columns have other lengths: {lengths}")
+        count = max(lengths.values(), default=1)
+        if "at" in columns:
+            with numpy.errstate(invalid="ignore"):
+                columns["at_ns"] = numpy.rint(columns["at"] * 1e9)
+        ops, places = numpy.unique(columns["op"], return_inverse=True)
+        if len(ops) > 255:
+            raise InputError(f"submit_many: {len(ops)} names of operations are too many")
+        columns["op"] = places.reshape(columns["op"].shape)
+
+        def column(name: str, kind: str, default: int) -> Any:
+            values = columns.get(name, numpy.asarray(default))
+            wanted = numpy.iinfo(kind)
+            if values.dtype.kind not in "iuf" or values.dtype.kind == "f" and name != "at_ns":
+                raise InputError(f"submit_many: {name} has {values.dtype}, not whole numbers")
+            if values.size and not (values.min() >= 0 and values.max() <= wanted.max):
+                raise InputError(f"submit_many: {name} has values beyond 0 to {wanted.max}")
+            return numpy.ascontiguousarray(numpy.broadcast_to(values.astype(kind), count)).tobytes()
+
+        first = self._drive.submit_many(
+            column("at_ns", "uint64", self._drive.now_ns),
+            [str(it) for it in ops],
+            column("op", "uint8", 0),
+            column("offset", "uint64", 0),
+            column("bytes", "uint64", 0),
+            column("handle", "uint8", 255),
+            column("queue", "uint16", 0),
+        )
+        return range(first, first + count)
+
+    def next_event(self) -> float | None:
+        """When something happens next, s: a request comes, or the drive has an event of its own.
+
+        An event need not be an answer: the drive also cleans. None while it waits for requests
+        only.
+        """
+        at = self._drive.next_event()
+        return None if at is None else at / 1e9
+
+    def next_event_ns(self) -> int | None:
+        """When something happens next, ns, as `next_event`."""
+        return self._drive.next_event()
+
+    def advance(
+        self, to: float | None = None, *, to_ns: int | None = None
+    ) -> list[_core.DriveAnswer]:
+        """Let time pass to `to`, s, or `to_ns`, and return the answers by then, in their order.
+
+        Without either, time passes until everything is answered. An answer has `tag`, `at` and
+        `latency` (s), `at_ns` and `latency_ns`, `status` ("ok" or why not), `op`, `offset` and
+        `bytes`, and `parts_ns`, where the latency went.
+
+        Raises `InputError` for a time in the past. Ctrl-C ends the step: the answers so far come
+        with the next.
+        """
+        if to is not None:
+            to_ns = _ns("to", to)
+        try:
+            return self._drive.advance(to_ns)
+        except OverflowError:
+            raise _out_of_range(to_ns=to_ns) from None
+
+    def advance_table(self, to: float | None = None, *, to_ns: int | None = None) -> Any:
+        """`advance` with the answers as a `pyarrow.Table`, a row each.
+
+        The columns are `tag`, `arrival_ns`, `op`, `offset_bytes`, `size_bytes`, `end_ns`, for each
+        part of a latency its name and `_ns`, and `status`: those of the record of a run's requests.
+        Raises `InputError` also without pyarrow.
+        """
+        pa = required("pyarrow", "Drive.advance_table")
+        if to is not None:
+            to_ns = _ns("to", to)
+        try:
+            columns = self._drive.advance_columns(to_ns)
+        except OverflowError:
+            raise _out_of_range(to_ns=to_ns) from None
+
+        def array(values: Any, words: list[str] | None) -> Any:
+            kind = pa.uint64() if words is None else pa.uint8()
+            count = len(values) * 8 // kind.bit_width
+            numbers = pa.Array.from_buffers(kind, count, [None, pa.py_buffer(values)])
+            return numbers if words is None else pa.DictionaryArray.from_arrays(numbers, words)
+
+        return pa.table({name: array(values, words) for name, values, words in columns})
+
+    def report(self) -> Results:
+        """The `Results` up to now, as those of a run; their experiment has no workload."""
+        return Results.from_json(self._drive.report())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the drive to the file `path`, whole or not at all.
+
+        Any drive of these options begins with it (`prepared=path`, `run.load_drive`). An SLC cache
+        is folded. Raises `InputError` while the drive is at work, its write buffer holds pages, or
+        it has no state, and `OSError` for an error of the system.
+        """
+        self._drive.save(os.fspath(path))
+
+    def clone(self) -> Drive:
+        """Another drive in the state of this one and at the same time, which continues by itself.
+
+        With `history` it is made anew and asked again, whatever the drive is doing, and has the
+        same report. Without, the drive must be one that `save` accepts, and the report begins now.
+        Raises `InputError` as `save` does, and for a drive with a cleaning policy of your own.
+        """
+        other = Drive.__new__(Drive)
+        other._drive = self._drive.clone()
+        return other
+
+    def __copy__(self) -> Drive:
+        return self.clone()
+
+    def __deepcopy__(self, memo: object) -> Drive:
+        return self.clone()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Drive: {self.capacity_bytes} bytes, {self.outstanding} outstanding at {self.now} s>"
+        )
+
+
+def _preparation(prepared: str | os.PathLike[str]) -> dict[str, str]:
+    """The key that stands for `prepared`."""
+    named = os.fspath(prepared)
+    is_word = isinstance(prepared, str) and (named in PREPARED or named.startswith("random:"))
+    return {"run.precondition" if is_word else "run.load_drive": named}
+
+
+def _ns(name: str, seconds: float) -> int:
+    """The nanoseconds of an argument that is seconds."""
+    try:
+        return round(seconds * 1e9)
+    except (OverflowError, ValueError):  # infinite, or no number
+        raise InputError(f"argument {name}: {seconds} s is no time") from None
+
+
+def _out_of_range(**given: int | None) -> InputError:
+    """The error for a number that no field of the engine has room for."""
+    shown = ", ".join(f"{name} {it}" for name, it in given.items() if it is not None)
+    return InputError(
+        f"{shown}: numbers from 0 on are expected; handle up to 254, queue up to 65535"
+    )

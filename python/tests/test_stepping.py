@@ -1,0 +1,197 @@
+"""`ssdlab.Drive`: steps of any length give the answers of a run, and mistakes are errors."""
+
+import copy
+import random
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import ssdlab
+from ssdlab import InputError, _core
+
+DEVICES = list(dict(_core.list("devices")))
+#: Drives with a buffer, without, a disk, and an array of drives.
+FEW = ["samsung-pm9a3", "agrawal2008", "barracuda", "agrawal2008-array-6"]
+#: Smaller than they come.
+SCALED = {"samsung-pm9a3": {"device.scale": 128}}
+REQUESTS = 300
+
+
+def trace_of(device, settings, seed):
+    """Requests in bunches, as a table; a drive in parts gets them at other places."""
+    draw = np.random.default_rng(seed)
+    sectors = min(ssdlab.Drive(device, set=settings).capacity_bytes // 512, 1 << 26)
+    gaps = draw.choice([0, 2_000, 300_000], REQUESTS)
+    gaps[0] = 0
+    columns = {
+        "at_ns": np.cumsum(gaps).astype(np.uint64),
+        "op": draw.choice(["read", "write"], REQUESTS),
+        "sector": draw.integers(0, sectors // 8 - 16, REQUESTS) * 8,
+        "sectors": draw.integers(1, 9, REQUESTS) * 8,
+    }
+    return pa.table(columns)
+
+
+def parts_of(draw, count):
+    """A list of ranges that cut `count` into parts."""
+    cuts = sorted({0, count, *(draw.randrange(count) for _ in range(draw.randrange(30)))})
+    return list(zip(cuts[:-1], cuts[1:], strict=True))
+
+
+def stepped(drive, rows, seed):
+    """The answers of requests that are handed over in parts, in steps of any length."""
+    draw = random.Random(seed)
+    tables = []
+    for begin, end in parts_of(draw, REQUESTS):
+        part = rows.slice(begin, end - begin)
+        drive.submit_many(
+            at_ns=part["arrival_ns"],
+            op=part["op"],
+            offset=part["offset_bytes"],
+            bytes=part["size_bytes"],
+        )
+        latest = rows["arrival_ns"][end].as_py() if end < REQUESTS else drive.now_ns
+        for _ in range(draw.randrange(4)):
+            event = drive.next_event_ns()
+            to = draw.choice([drive.now_ns, latest, event or 0, draw.randint(drive.now_ns, latest)])
+            to = min(max(to, drive.now_ns), latest)
+            tables.append(drive.advance_table(to_ns=to))
+    tables.append(drive.advance_table())
+    return pa.concat_tables(tables).sort_by("tag")
+
+
+def check(device, folder, partitions):
+    """Holds the answers and the report of a drive in steps to those of a run."""
+    settings = SCALED.get(device, {})
+    trace = trace_of(device, settings, 1)
+    record = folder / f"{device}.parquet"
+    told = ssdlab.run(device=device, trace=trace, set=settings, requests=record).to_dict()
+    rows = pq.read_table(record)
+    for seed in range(partitions):
+        drive = ssdlab.Drive(device, set=settings)
+        answers = stepped(drive, rows, seed)
+        for column in set(rows.column_names) & set(answers.column_names):
+            assert rows[column].to_pylist() == answers[column].to_pylist(), (device, seed, column)
+        report = drive.report().to_dict()
+        for section in told.keys() - {"experiment", "elapsed", "workload", "warnings"}:
+            assert report[section] == told[section], (device, seed, section)
+
+
+@pytest.mark.parametrize("device", FEW)
+def test_steps_give_the_bits_of_a_run(device, tmp_path):
+    check(device, tmp_path, 2)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("device", [name for name in DEVICES if name != "wd-zn540"])
+def test_a_thousand_partitions_of_all_drives(device, tmp_path):
+    check(device, tmp_path, 25)
+
+
+@pytest.fixture
+def drive():
+    return ssdlab.Drive("agrawal2008", set={"device.blocks_per_plane": 32})
+
+
+def test_one_by_one_and_many_are_the_same(drive):
+    other = ssdlab.Drive("agrawal2008", set={"device.blocks_per_plane": 32})
+    at = [0.003, 0.001, 0.002]
+    tags = [drive.submit(at=t, op="write", offset=4096 * n, bytes=4096) for n, t in enumerate(at)]
+    assert tags == list(other.submit_many(pa.array(at), "write", [0, 4096, 8192], 4096))
+    assert drive.outstanding == 3 and drive.next_event() == 0.001
+    one, many = drive.advance(), other.advance_table()
+    assert [it.tag for it in one] == many["tag"].to_pylist() == [1, 2, 0]
+    assert [it.at_ns for it in one] == many["end_ns"].to_pylist()
+    assert [it.status for it in one] == many["status"].to_pylist() == ["ok"] * 3
+    for row, it in zip(many.to_pylist(), one, strict=True):
+        assert it.latency_ns == sum(it.parts_ns.values()) == row["end_ns"] - row["arrival_ns"]
+        assert it.at == pytest.approx(at[it.tag] + it.latency) and it.latency == it.latency_ns / 1e9
+        assert {f"{part}_ns": ns for part, ns in it.parts_ns.items()}.items() <= row.items()
+        assert (it.op, it.offset, it.bytes) == (row["op"], row["offset_bytes"], row["size_bytes"])
+    assert repr(one[0]) == f"<write 1: ok at {one[0].at_ns} ns after {one[0].latency_ns} ns>"
+    assert drive.now_ns == one[-1].at_ns and drive.outstanding == 0
+    assert drive.report().host.write.requests == 3
+
+
+REFUSED = [
+    (
+        lambda d: d.submit(at=0.5),
+        "500000000 ns is in the past: the drive has come to 1000000000 ns",
+    ),
+    (lambda d: d.submit(at_ns=-1), "at_ns -1"),
+    (lambda d: d.submit(at=float("nan")), "nan s is no time"),
+    (lambda d: d.submit(offset=1), "offset 1: expected a multiple of 512 bytes"),
+    (lambda d: d.submit(bytes=0), "a read has a length, at least 512"),
+    (lambda d: d.submit(offset=1 << 60), "beyond the end of the drive, which has"),
+    (lambda d: d.submit(op="raed"), 'op "raed": expected one of read, write, trim, flush'),
+    (lambda d: d.submit(handle=256), "handle up to 254"),
+    (lambda d: d.submit(queue=-1), "queue up to 65535"),
+    (lambda d: d.advance(to=0.5), "in the past"),
+    (lambda d: d.advance(to=1.7e10), "a drive is used for 500 years"),
+    (lambda d: d.submit_many(at=[2, 0.5]), "request 1: 500000000 ns is in the past"),
+    (lambda d: d.submit_many(op=["read", "raed"]), 'op "raed"'),
+    (lambda d: d.submit_many(offset=[0, 512], queue=[1, 2, 3]), "other lengths"),
+    (lambda d: d.submit_many(offset=[0.5]), "offset has float64, not whole numbers"),
+    (lambda d: d.submit_many(offset=[-512]), "offset has values beyond 0"),
+]
+
+
+@pytest.mark.parametrize(("mistake", "message"), REFUSED)
+def test_a_mistake_is_an_error_and_changes_nothing(drive, mistake, message):
+    drive.advance(to=1)
+    with pytest.raises(InputError) as said:
+        mistake(drive)
+    assert message in str(said.value)
+    assert (drive.outstanding, drive.now_ns, drive.next_event()) == (0, 10**9, None)
+
+
+def test_saved_and_cloned_drives_go_on(drive, tmp_path):
+    drive.submit_many(op="write", offset=np.arange(200) % 50 * 4096)
+    with pytest.raises(InputError, match="the drive is at work"):
+        drive.clone()
+    with pytest.raises(InputError, match="the drive is at work"):
+        drive.save(tmp_path / "it.drive")
+    drive.advance()
+    while (event := drive.next_event()) is not None:
+        drive.advance(to=event)
+    drive.save(tmp_path / "it.drive")
+    small = {"device.blocks_per_plane": 32}
+    saved = ssdlab.Drive("agrawal2008", set=small, prepared=tmp_path / "it.drive")
+    now = drive.now_ns
+    others = [drive.clone(), copy.copy(drive), copy.deepcopy(drive)]
+    assert [it.now_ns for it in others] == [now] * 3 and saved.now_ns == 0
+    for it in [drive, *others, saved]:
+        it.submit_many(
+            at_ns=it.now_ns + np.arange(100) * 1000, op="write", offset=np.arange(100) * 4096
+        )
+    tables = [it.advance_table() for it in [drive, *others, saved]]
+    ends = [np.subtract(it["end_ns"], it["arrival_ns"]).tolist() for it in tables]
+    assert all(ends[0] == it for it in ends)
+    (tmp_path / "mine").write_text("mine")
+    with pytest.raises(InputError, match="is no drive that ssdlab saved"):
+        ssdlab.Drive("agrawal2008", set=small).save(tmp_path / "mine")
+    with pytest.raises(OSError, match="cannot be written"):
+        ssdlab.Drive("agrawal2008", set=small).save(tmp_path / "none" / "it.drive")
+
+
+def test_states_before_the_first_request(tmp_path):
+    small = {"device.blocks_per_plane": 64, "device.channels": 1}
+    for prepared in ("none", "sequential", "random:1", "steady"):
+        drive = ssdlab.Drive("agrawal2008", set=small, prepared=prepared)
+        told = drive.report().to_dict()["experiment"]["run"]["precondition"]
+        assert told == prepared
+    assert drive.report().to_dict()["steady_state"]["preconditioning"]["load"] == "uniform"
+    with pytest.raises(InputError, match="cannot be opened"):
+        ssdlab.Drive("agrawal2008", prepared=str(tmp_path / "none.drive"))
+    with pytest.raises(InputError, match="another program steps"):
+        ssdlab.Drive(set={"run.until": "1s"})
+
+
+def test_zones_are_asked_for_as_they_are():
+    drive = ssdlab.Drive("wd-zn540")
+    drive.submit(op="append", offset=0, bytes=65536)
+    drive.submit(op="write", offset=0, bytes=4096)
+    drive.submit(at=1, op="reset", offset=0, bytes=0)
+    assert [it.status for it in drive.advance()] == ["ok", "invalid_write", "ok"]
