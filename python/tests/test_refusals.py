@@ -70,6 +70,8 @@ def test_bytes_that_were_taken_for_sectors_are_doubted(refused, ssdlab, file):
         ('{"a": 1}\n', ["this is JSON"]),
         ("[global]\nrw=read\n", ["a job file of fio", "ssdlab run FILE"]),
         ("[device]\nkind = 'ssd'\n", ["an experiment", "ssdlab run FILE"]),
+        ('{"sysstat": {}}\n', ["a report of iostat", "ssdlab ask FILE"]),
+        ("Device r/s w/s\nsda 1 2\n", ["a report of iostat", "ssdlab ask FILE"]),
     ],
 )
 def test_a_file_that_is_no_trace_is_told_what_it_is(text, parts, refused, file):
@@ -80,7 +82,7 @@ def test_a_file_that_is_no_trace_is_told_what_it_is(text, parts, refused, file):
 
 def test_the_nearest_formats_are_those_with_such_lines(refused, file):
     said = refused("run", "--trace", file("x.log", "12.5 0 88 8 write\n13.5 0 99 8 read\n"))
-    assert "disksim (" in said and "oracle" not in said
+    assert "nearest are disksim" in said.replace("iosnoop, ", "") and "oracle" not in said
 
 
 @pytest.mark.parametrize(
@@ -131,10 +133,24 @@ SHEET = ("device", "from-datasheet", "FILE")
 #: Inputs of every kind that are wrong, and the commands that read them.
 WRONG = {
     "an empty trace": ("t.csv", "", REPLAY, INFO, ASK),
+    "prose": ("t.txt", "dear sir, this is\nno trace at all.\n", REPLAY, INFO, ASK),
+    "numbers": ("t.txt", "1;2;3;4;5;6;7;8;9\n" * 9, REPLAY, INFO, ASK),
+    "a long line": ("t.txt", "x" * 300 + " y" * 9, REPLAY),
+    "a program": ("t.bin", b"\x7fELF" + bytes(200), REPLAY, INFO),
+    "no such columns": ("t.csv", "when,kind,lba,n\n1,read,8,8\n", REPLAY, INFO, ASK),
+    "two candidates": ("t.csv", "time,start,op,offset,size\n1,2,read,0,4096\n", REPLAY, INFO),
+    "no unit": ("t.csv", "time,op,offset,size\n0.5,read,0,4096\n", REPLAY, INFO),
     "no operation": ("t.csv", TABLE + "20,sing,0,4096\n", REPLAY, INFO, ASK),
     "a short row": ("t.csv", TABLE + "20,read\n", REPLAY),
-    "columns": ("t.csv", TABLE, (*REPLAY, "--columns", "offset=lba")),
-    "another format": ("t.csv", TABLE, (*INFO, "--format", "msr")),
+    "columns": (
+        *("t.csv", TABLE, (*REPLAY, "--columns", "offset=lba")),
+        *((*REPLAY, "--columns", it) for it in ("sise=size", "time=time_us:parsec", "time")),
+    ),
+    "another format": ("t.csv", TABLE, (*INFO, "--format", "msr"), (*INFO, "--pattern", "(")),
+    "beyond the device": (
+        *("t.csv", "time_us,op,offset,size\n0,read,900000000000000,4096\n"),
+        (*REPLAY, "--set", "workload.beyond=error"),
+    ),
     "steps back": ("t.csv", "time_s,op,offset,size\n900,read,0,4096\n0,read,0,4096\n", REPLAY),
     "cut short": ("t.csv.gz", gzip.compress(TABLE.encode() * 500)[:60], REPLAY, INFO, ASK),
     "a line of blkparse": (
@@ -145,7 +161,8 @@ WRONG = {
     "damaged Parquet": ("t.parquet", b"PAR1" + bytes(80) + b"PAR1", REPLAY, INFO, ASK),
     "a key of fio": ("j.fio", "[a]\nrw=randread\nnosuch=3\n", JOB, ASK),
     "a job for a trace": ("j.txt", "[global]\nrw=randread\n[a]\nbs=4k\n", REPLAY, INFO, ASK),
-    "a value of MQSim": ("m.xml", MQSIM, RUN),
+    "an option of DiskSpd": ("d.cmd", "diskspd.exe -b4K -q9 a.dat\n", JOB, ASK),
+    "a value of MQSim": ("m.xml", MQSIM, RUN, REPLAY),
     "cut XML": ("m.xml", MQSIM[:50], RUN, ASK),
     "a value of DiskSim": ("m.parv", PARV, (*RUN, "--workload", "random-read")),
     "words of DiskSim": ("m.parv", "hello world\n", RUN, ASK),
@@ -159,8 +176,9 @@ WRONG = {
     "other JSON": ("s.json", '{"a": 1}', ASK, REPLAY, RUN),
     "cut JSON": ("s.json", '{"a": [1, 2', ASK, REPLAY, RUN),
     "results of fio": ("f.json", '{"fio version": "fio-3.36", "jobs": []}', ASK, REPLAY, RUN),
-    "columns of iostat": ("i.txt", "Device r/s w/s rkB/s wkB/s\nsda 1 2\n", ASK),
+    "columns of iostat": ("i.txt", "Device r/s w/s rkB/s wkB/s\nsda 1 2\n", ASK, REPLAY),
     "JSON of iostat": ("i.json", '{"sysstat": {"hosts": [{"statistics": [{}]}]}}', ASK, REPLAY),
+    "a script of faults": ("x.txt", "0ms sloow 2\n", (*SET, "run.faults=FILE")),
     "a saved drive": ("x.drive", "nothing", (*SET, "run.load_drive=FILE")),
     "no such file": (None, "", REPLAY, INFO, ASK, RUN, SHEET),
 }  # fmt: skip

@@ -5,7 +5,7 @@ use crate::config::Experiment;
 use crate::error::RunError;
 
 /// What stands in place of the words of a file.
-const HIDDEN: &str = "this is not what is expected there; what it is is not shown, because another file names this one";
+const HIDDEN: &str = "this is not what is expected there; its words are shown where --trace, --set, trace= or set= names the file";
 
 /// The message about a file, which quotes it where the user has named it.
 pub fn said(experiment: &Experiment, message: String) -> String {

@@ -80,17 +80,27 @@ pub(crate) fn block_sectors(size: Size, footprint_sectors: u64) -> Result<u32, I
         .map_err(|_| Invalid::new(&[KEY], format!("{size} is too large (it must stay below 2TiB)")))
 }
 
+/// Of more words the one that was probably meant is shown alone.
+const FEW_WORDS: usize = 20;
+
 /// The error for a word that is not one of `words`, with the one that was probably meant.
 pub(crate) fn unknown_word<'a>(
     key: &str,
     word: &str,
-    words: impl Iterator<Item = &'a str> + Clone,
+    words: impl Iterator<Item = &'a str>,
 ) -> Invalid {
-    let hint = options::nearest(word, words.clone())
-        .map(|near| format!(" (did you mean \"{near}\"?)"))
-        .unwrap_or_default();
-    let list = words.collect::<Vec<_>>().join(", ");
-    Invalid::new(&[key], format!("\"{word}\" is not one of {list}{hint}"))
+    let list: Vec<&str> = words.collect();
+    let near = options::nearest(word, list.iter().copied());
+    let problem = match near {
+        Some(near) if list.len() > FEW_WORDS => {
+            format!("\"{word}\" is none of its {} words (did you mean \"{near}\"?)", list.len())
+        }
+        _ => {
+            let hint = near.map_or(String::new(), |near| format!(" (did you mean \"{near}\"?)"));
+            format!("\"{word}\" is not one of {}{hint}", list.join(", "))
+        }
+    };
+    Invalid::new(&[key], problem)
 }
 
 /// The notice of writes that named a placement handle.

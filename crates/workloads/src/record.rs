@@ -80,8 +80,14 @@ pub(crate) fn device_number(major: u32, minor: u32) -> u32 {
 
 /// Bytes as a message shows them: escaped and shortened.
 pub(crate) fn shown(bytes: &[u8]) -> String {
-    const SHOWN_BYTES: usize = 60;
-    let bytes = bytes.trim_ascii_end();
-    let cut = if bytes.len() > SHOWN_BYTES { "..." } else { "" };
-    format!("{}{cut}", bytes[..bytes.len().min(SHOWN_BYTES)].escape_ascii())
+    const SHOWN: usize = 60;
+    let mut text = String::new();
+    for byte in bytes.trim_ascii_end() {
+        let letters = byte.escape_ascii().to_string();
+        if text.len() + letters.len() > SHOWN {
+            return text + "...";
+        }
+        text += &letters;
+    }
+    text
 }

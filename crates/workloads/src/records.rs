@@ -18,7 +18,7 @@ use crate::read::inputs::{Inputs, STANDARD_INPUT, reason};
 use crate::read::lines::{Blocks, ResponseOf};
 use crate::read::siblings;
 use crate::read::source::Opening;
-use crate::read::stated::{BlockEvent, ReadOptions};
+use crate::read::stated::ReadOptions;
 use crate::record::{Clock, Record};
 use crate::{checks, streams};
 use ahead::Feeder;
@@ -309,22 +309,14 @@ fn recognise(
     detect(head).map_err(|problem| {
         let beginning =
             if head.lines.is_empty() { "it begins like" } else { "the first line is like" };
-        format!("{problem}; {beginning} \"{form}\" (a word is a, a number 9)")
+        format!("{problem}; {beginning} \"{form}\" (a: a word, 9: a number)")
     })
 }
 
 /// Refuses statements that the format has no use for.
 fn check_stated(format: &Format, options: &ReadOptions) -> Result<(), Invalid> {
     let used = |key: &str| format.stated.iter().any(|(known, _)| *known == key);
-    let stated = [
-        ("time_unit", options.time_unit.ns().is_some()),
-        ("columns", options.columns.is_some()),
-        ("pattern", options.pattern.is_some()),
-        ("layout", options.layout.is_some()),
-        ("read_share", options.read_share.is_some()),
-        ("event", options.event != BlockEvent::Auto),
-    ];
-    for (key, is_stated) in stated {
+    for (key, is_stated) in options.stated() {
         if is_stated && !used(key) && !format.may_state.contains(&key) {
             let problem = format!("traces in format {} say this themselves", format.name);
             return Err(Invalid::new(&[&format!("workload.{key}"), "workload.format"], problem));

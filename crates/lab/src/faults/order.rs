@@ -104,8 +104,19 @@ impl FromStr for Order {
                 Err(_) => Err(format!("next-unit {handle}: the number of a placement handle")),
             },
             ["reset"] => Ok(Order::Reset),
-            _ => Err(format!("\"{line}\" is not an order; the orders are: {FORMS}")),
+            _ => Err(unknown(line)),
         }
+    }
+}
+
+/// What is said of a line that is no order: the one that was probably meant, or all of them.
+fn unknown(line: &str) -> String {
+    let word = |form: &'static str| form.split(' ').next().unwrap_or_default();
+    let near =
+        options::nearest(line.split(' ').next().unwrap_or_default(), FORMS.split("; ").map(word));
+    match near.and_then(|near| FORMS.split("; ").find(|form| word(form) == near)) {
+        Some(form) => format!("\"{line}\" is not an order (did you mean {form}?)"),
+        None => format!("\"{line}\" is not an order; the orders are: {FORMS}"),
     }
 }
 

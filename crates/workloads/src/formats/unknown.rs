@@ -17,6 +17,11 @@ const OTHERS: [(&[&str], &str); 10] = [
         "results of ssdlab: `ssdlab run FILE` repeats the experiment",
     ),
     (&["{", "percentage_used"], "what a drive says of its wear: `ssdlab ask FILE` reads it"),
+    (&["{", "ata_smart_attributes"], "what a drive says of its wear: `ssdlab ask FILE` reads it"),
+    (&["{", "\"sysstat\""], "a report of iostat: `ssdlab ask FILE` reads it"),
+    (&["Linux ", "Device", "r/s"], "a report of iostat: `ssdlab ask FILE` reads it"),
+    (&["Device", "r/s"], "a report of iostat: `ssdlab ask FILE` reads it"),
+    (&["<", "MQSim_IO_Scenarios"], "a scenario of MQSim: `ssdlab run --workload FILE` runs it"),
     (&["[global]"], "a job file of fio: `ssdlab run FILE` runs it"),
     (&["Tracing block I/O", "LATms"], WITHOUT_TIMES),
     (&["COMM ", "LATms"], WITHOUT_TIMES),
@@ -51,8 +56,7 @@ pub fn explained(formats: &[Format], head: &Head) -> String {
     let Some(first) = head.lines.first() else {
         let names: Vec<&str> = rows(true).map(|row| row.name).collect();
         return format!(
-            "looks like binary data, which is in no known format; the binary ones are {}: name one with \
-             workload.format",
+            "looks like binary data, which is in no known format: name one of {} by workload.format",
             names.join(", ")
         );
     };
@@ -72,14 +76,10 @@ pub fn explained(formats: &[Format], head: &Head) -> String {
     };
     let mut near: Vec<_> = rows(false).map(|row| (likeness(row), row)).collect();
     near.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let near: Vec<_> = near
-        .iter()
-        .take(NEAREST)
-        .map(|(_, row)| format!("{} ({})", row.name, row.summary))
-        .collect();
+    let near: Vec<_> = near.iter().take(NEAREST).map(|(_, row)| row.name).collect();
     format!(
-        "the lines are in no known format; the nearest are {}; name the format (workload.format), or the columns \
-         (--columns)",
+        "the lines are in no known format; the nearest are {} (`ssdlab list formats`): name one by workload.format, \
+         or the columns by --columns",
         near.join(", ")
     )
 }

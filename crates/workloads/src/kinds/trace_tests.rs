@@ -71,7 +71,9 @@ fn options_change_the_requests() {
     let integers = "1 0 100 8 1\n";
     let named = Trace { format: Some("disksim".to_owned()), ..Trace::default() };
     assert_eq!(sectors(&replay(integers, &named, 1000).0), [100]);
-    assert!(fails(integers, &Trace::default(), 1000).starts_with("workload.time_unit: MQSim"));
+    assert!(
+        fails(integers, &Trace::default(), 1000).starts_with("trace t: workload.time_unit: MQSim")
+    );
 }
 
 #[test]
@@ -97,9 +99,8 @@ fn beyond_the_device_there_are_three_choices() {
     assert_eq!(
         fails(text, &with(Beyond::Error), 1600),
         "trace t, line 2: the request of 4 sectors from sector 1996 ends beyond the device's \
-         1600 sectors (0.00 GiB); workload.beyond = \"span\" keeps the share of the drive that the trace \
-         goes over, \"scale\" shrinks all addresses to the device, \"wrap\" takes them modulo its capacity, \
-         \"dense\" renumbers the pages touched"
+         1600 sectors (0.00 GiB); workload.beyond = \"span\" scales its addresses to the device, \"wrap\" \
+         takes them modulo the capacity, \"dense\" renumbers the pages touched"
     );
     let (all, reader) = replay(text, &with(Beyond::Wrap), 1600);
     assert_eq!(sectors(&all), [0, 396, 1000, 796]);

@@ -61,10 +61,7 @@ pub(crate) const ONE: i128 = 1_000_000_000;
 impl Columns {
     /// What a config value of this type must look like.
     pub const EXPECTED: &'static str = "columns such as \"time=1:us,op=3,offset=4:bytes,size=5\" or \
-        \"time=ts,op=rw,offset=lba*512,size=(nlb+1)*512\": numbers or names of columns, with units of \
-        time (ns, us, ms, s, filetime) and of offset and size (bytes, sectors, KiB); also end, latency, \
-        queued, device, handle (of placement) and fua (0 or 1); op in words, or :0=read, or \
-        :1=write,2=read";
+        \"time=ts,op=rw,offset=lba*512,size=(nlb+1)*512\"";
 
     /// The part of a role.
     pub(crate) fn part(&self, role: Role) -> Option<&Part> {

@@ -10,6 +10,12 @@ const NEEDED: [Role; 4] = [Role::Time, Role::Op, Role::Offset, Role::Size];
 /// How a list of columns looks.
 pub(crate) const EXAMPLE: &str = "time=ts,offset=lba*512,size=len,op=rw";
 
+/// The part of the example that a role has.
+fn example(role: Role) -> &'static str {
+    let of_role = |part: &&str| part.split_once('=').is_some_and(|(name, _)| name == role.name());
+    EXAMPLE.split(',').find(of_role).unwrap_or(EXAMPLE)
+}
+
 /// Headers of known tables whose columns their names do not explain, and how these are read.
 const KNOWN: &[(&[&str], &str)] = &[
     // Tencent CBS 2018, as its documentation names the columns.
@@ -105,12 +111,14 @@ pub(crate) fn mapped(
         Role::Op => draws_op || found.part(Role::Op).is_some(),
         role => found.part(*role).is_some(),
     };
-    let missing: Vec<&str> =
-        NEEDED.iter().filter(|role| !is_there(role)).map(|role| role.name()).collect();
+    let missing: Vec<Role> = NEEDED.into_iter().filter(|role| !is_there(role)).collect();
     if missing.is_empty() {
         return Ok(found);
     }
-    Err(refusal(names, &format!("no column says the {}", missing.join(", ")), EXAMPLE))
+    let of =
+        |word: fn(Role) -> &'static str| missing.iter().map(|role| word(*role)).collect::<Vec<_>>();
+    let problem = format!("no column says the {}", of(|role| role.name()).join(", "));
+    Err(refusal(names, &problem, &of(example).join(",")))
 }
 
 /// The name of the column that a mapped value is made of.
@@ -207,7 +215,7 @@ mod tests {
     fn what_is_missing_is_said_in_three_lines() {
         let error = mapped(&names("when,kind,lba"), None, true, |_, _| true).unwrap_err();
         let expected = "no column says the time, offset, size\n  its columns: when, kind, lba\n  \
-                        map them: --columns time=ts,offset=lba*512,size=len,op=rw";
+                        map them: --columns time=ts,offset=lba*512,size=len";
         assert_eq!(error, expected);
     }
 

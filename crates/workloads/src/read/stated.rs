@@ -67,6 +67,26 @@ pub struct ReadOptions {
     pub skip_bad: u64,
 }
 
+impl ReadOptions {
+    /// The keys that say how a trace is read, and whether each is stated.
+    pub(crate) fn stated(&self) -> [(&'static str, bool); 6] {
+        [
+            ("time_unit", self.time_unit.ns().is_some()),
+            ("columns", self.columns.is_some()),
+            ("pattern", self.pattern.is_some()),
+            ("layout", self.layout.is_some()),
+            ("read_share", self.read_share.is_some()),
+            ("event", self.event != BlockEvent::Auto),
+        ]
+    }
+
+    /// Whether a key, with its section, is stated; a key that may not be left out always is.
+    pub(crate) fn states(&self, path: &str) -> bool {
+        let key = path.trim_start_matches("workload.");
+        self.stated().into_iter().find(|(it, _)| *it == key).is_none_or(|(_, is)| is)
+    }
+}
+
 impl Default for ReadOptions {
     fn default() -> Self {
         ReadOptions {

@@ -47,7 +47,14 @@ impl TraceFile {
     /// # Errors
     /// When it cannot be opened, or is no trace.
     pub(super) fn open(&self) -> Result<Records, BuildError> {
-        Records::open(&self.inputs, &self.path, self.format, &self.read_options)
+        let found = Records::open(&self.inputs, &self.path, self.format, &self.read_options);
+        found.map_err(|error| match error {
+            // What the file leaves open has no place in the experiment, so that the file is named.
+            BuildError::Invalid(invalid) if !self.read_options.states(&invalid.keys[0]) => {
+                BuildError::Input(format!("trace {}: {invalid}", self.path))
+            }
+            other => other,
+        })
     }
 }
 

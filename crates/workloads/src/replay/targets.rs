@@ -152,9 +152,8 @@ impl Targets {
                     "what is read only once is not looked through first: give a file, and its addresses are \
                      scaled to the device"
                 } else {
-                    "workload.beyond = \"span\" keeps the share of the drive that the trace goes over, \
-                     \"scale\" shrinks all addresses to the device, \"wrap\" takes them modulo its capacity, \
-                     \"dense\" renumbers the pages touched"
+                    "workload.beyond = \"span\" scales its addresses to the device, \"wrap\" takes them modulo \
+                     the capacity, \"dense\" renumbers the pages touched"
                 }
             ),
             Misplaced::TooLarge => format!("the request of {sectors} sectors exceeds {device}"),

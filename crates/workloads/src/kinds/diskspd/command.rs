@@ -478,8 +478,8 @@ fn unknown(option: &str) -> String {
     let near = near.filter(|_| option.len() > 1);
     let hint = near.map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
     format!(
-        "unknown option{hint}; requests are decided by {}; read over are {}, -R and -ys",
-        HONOURED.join(" "),
-        also.join(", ")
+        "unknown option{hint}; requests are decided by {}; read over are {} -R -ys",
+        letters.join(" "),
+        also.join(" ")
     )
 }

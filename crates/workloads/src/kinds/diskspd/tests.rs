@@ -282,7 +282,7 @@ fn a_file_is_opened_limited_and_what_is_read_over_is_named() {
 #[test]
 fn impossible_command_lines_are_refused_with_their_line() {
     for (options, message) in [
-        ("-q a", "workload.command, line 2: -q: unknown option; requests are decided by -b<size>"),
+        ("-q a", "workload.command, line 2: -q: unknown option; requests are decided by -b -B "),
         ("-H a", "-H: unknown option (did you mean -h?)"),
         ("-b4X a", "-b4X: \"4X\" is not a size such as 4096, 4K"),
         ("-b 4K a", "-b: its size stands right behind it, such as 4K"),
