@@ -35,6 +35,7 @@
 //! - Refused: `zoned_abs`, start delays from a range, `read_iolog`.
 
 mod commands;
+mod distribution;
 mod job;
 mod keys;
 mod map;

@@ -96,6 +96,9 @@ fn jobs_without_a_device_are_left_out_and_protection_is_no_data() {
         "[global]\nsize=8k\nrw=write\n[load]\nioengine=cpuio\ncpuload=50\n[j]\nioengine=libaio";
     assert_eq!(places(jobs), [(Op::Write, 0), (Op::Write, 1)]);
     assert_eq!(noted(jobs), [("fio_jobs_without_device", 1)]);
+    let replaced =
+        "[global]\nioengine=e4defrag\ndonorname=d\nsize=8k\nrw=write\n[load]\n[j]\nioengine=libaio";
+    assert_eq!(places(replaced).len(), 2);
     for (bs, sectors) in [(4160, 8), (8320, 16), (520, 1), (4104, 8), (528, 1)] {
         let job = format!("[j]\nrw=write\nsize=64k\nnumber_ios=1\nbs={bs}");
         assert_eq!(run(&job, 0)[0].request.sectors, sectors, "{bs}");
