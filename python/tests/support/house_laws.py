@@ -333,6 +333,7 @@ ROOMS = {
     "placement": "crates/placement/src",
     "options": "crates/options/src",
     "bindings": "crates/bindings/src",
+    "library for C": "crates/capi/src",
     "tests of Rust": "crates",
     "studies": "python/ssdlab/paper",
     "Python": "python/ssdlab",

@@ -1,0 +1,267 @@
+//! A drive as C holds it: with its last message, and the answers and texts that it has lent out.
+
+use devices::latency::LATENCY_PARTS;
+use lab::{
+    CacheSettings, Completion, Experiment, HostRequest, Layer, Op, RunError, StepError,
+    SteppedDrive, Supplied,
+};
+use memory::NoMemory;
+use std::ffi::CString;
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+/// How a call ended: 0, or the kind of the mistake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub enum CCode {
+    /// It is done.
+    Ok = 0,
+    /// A device, a setting or a file is wrong.
+    Input = 1,
+    /// A time lies in the past, or after 500 years.
+    Time = 2,
+    /// A place or a length is no multiple of 512 bytes, or lies beyond the end.
+    Range = 3,
+    /// The drive does not know the operation.
+    Operation = 4,
+    /// Only a drive at rest can be saved or cloned.
+    AtWork = 5,
+    /// This device has no state that could be saved or cloned.
+    Stateless = 6,
+    /// The system refuses: memory, or writing a file.
+    System = 7,
+    /// The library has failed, and the drive is of no more use.
+    Internal = 8,
+    /// A pointer is null, or a text is not UTF-8.
+    Argument = 9,
+}
+
+/// A mistake: its kind and its message.
+pub type CRefusal = (CCode, String);
+
+/// Parts of a latency that an answer has room for.
+pub const PARTS: usize = 16;
+
+/// A request. Its fields are in the order of the header.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct CRequest {
+    /// Its first byte, a multiple of 512.
+    pub offset: u64,
+    /// Its length in bytes, a multiple of 512.
+    pub bytes: u64,
+    /// The operation.
+    pub op: u8,
+    /// The placement handle, 255 for none.
+    pub handle: u8,
+    /// The submission queue.
+    pub queue: u16,
+    /// 1 for a write that is durable when it is answered.
+    pub fua: u8,
+    /// Nothing.
+    pub reserved: [u8; 3],
+}
+
+/// An answer. Its fields are in the order of the header.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct CAnswer {
+    /// The tag of the request.
+    pub tag: u64,
+    /// When it was answered, ns.
+    pub at_ns: u64,
+    /// From request to answer, ns.
+    pub latency_ns: u64,
+    /// 0, or the number of the status.
+    pub status: u32,
+    /// Nothing.
+    pub reserved: u32,
+    /// Where the latency went, ns.
+    pub parts_ns: [u64; PARTS],
+}
+
+const _: () = assert!(LATENCY_PARTS.len() <= PARTS);
+
+impl From<&Completion> for CAnswer {
+    fn from(it: &Completion) -> CAnswer {
+        let mut parts_ns = [0; PARTS];
+        parts_ns[..LATENCY_PARTS.len()].copy_from_slice(it.breakdown.parts());
+        CAnswer {
+            tag: it.request.id,
+            at_ns: it.at,
+            latency_ns: it.latency(),
+            status: it.status as u32,
+            reserved: 0,
+            parts_ns,
+        }
+    }
+}
+
+/// A drive, or where it has failed only its message.
+#[derive(Default)]
+pub struct CDrive {
+    drive: Option<SteppedDrive>,
+    message: CString,
+    report: CString,
+    answers: Vec<CAnswer>,
+}
+
+fn further() -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// A text that C can read: without zeroes.
+pub fn text(words: &str) -> CString {
+    CString::new(words.replace('\0', " ")).unwrap_or_default()
+}
+
+fn run_refusal(error: &RunError) -> CRefusal {
+    let code = match error {
+        RunError::Check(_) => CCode::Internal,
+        RunError::System(_) | RunError::Unwritten { .. } => CCode::System,
+        RunError::Input(_) | RunError::Policy { .. } | RunError::Interrupted { .. } => CCode::Input,
+    };
+    (code, error.to_string())
+}
+
+fn refusal(error: &StepError) -> CRefusal {
+    let code = match error {
+        StepError::Past(..) | StepError::Late(_) => CCode::Time,
+        StepError::Unaligned(..) | StepError::Empty(_) | StepError::Beyond(..) => CCode::Range,
+        StepError::Unknown(..) => CCode::Operation,
+        StepError::AtWork => CCode::AtWork,
+        StepError::Stateless(_) => CCode::Stateless,
+        StepError::Interrupted => CCode::Internal,
+        StepError::Run(error) => return run_refusal(error),
+    };
+    (code, error.to_string())
+}
+
+/// Does `work`, of which a panic is a refusal.
+pub fn guarded<T>(work: impl FnOnce() -> Result<T, CRefusal>) -> Result<T, CRefusal> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        if let Some(none) = panic.downcast_ref::<NoMemory>() {
+            return Err((CCode::System, lab::no_memory(none)));
+        }
+        let words = panic.downcast_ref::<String>().map(String::as_str);
+        let words = words.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+        let version = env!("CARGO_PKG_VERSION");
+        let problem = format!(
+            "internal error: {words}. This is a defect of ssdlab {version}: please report it"
+        );
+        Err((CCode::Internal, problem))
+    })
+}
+
+/// The device of that name, or in a file of TOML, with settings above it.
+fn experiment(device: Option<&str>, settings: &[&str]) -> Result<Experiment, CRefusal> {
+    let input = |problem: String| (CCode::Input, problem);
+    let mut layers = Vec::new();
+    if let Some(device) = device {
+        let layer = lab::preset_layer("device", device).map_or_else(
+            || {
+                let is_file = Path::new(device).is_file();
+                let unknown = || lab::unknown_preset("device", device).to_string();
+                #[expect(clippy::disallowed_methods, reason = "the caller names a file")]
+                let read = || std::fs::read_to_string(device).map_err(|e| format!("{device}: {e}"));
+                let text = if is_file { read() } else { Err(unknown()) };
+                text.map(|text| Layer::new(device, text))
+            },
+            Ok,
+        );
+        layers.push(layer.map_err(input)?);
+    }
+    // The last of a key counts.
+    for setting in settings {
+        layers.push(lab::set_layer(setting).map_err(|error| input(error.to_string()))?);
+    }
+    Experiment::from_layers(&layers).map_err(|error| input(error.to_string()))
+}
+
+impl CDrive {
+    /// The prepared drive.
+    pub fn open(device: Option<&str>, settings: &[&str]) -> Result<CDrive, CRefusal> {
+        let experiment = experiment(device, settings)?;
+        let cache = CacheSettings::of_user().map_err(|error| (CCode::Input, error.to_string()))?;
+        let (none, cache) = (Supplied::default(), cache.as_ref());
+        let drive = SteppedDrive::new(experiment, none, 1, cache, &mut |_, _, _| further());
+        let drive = drive.map_err(|error| run_refusal(&error))?;
+        Ok(CDrive { drive: Some(drive), ..CDrive::default() })
+    }
+
+    /// The drive, if it has not failed.
+    pub fn drive(&self) -> Option<&SteppedDrive> {
+        self.drive.as_ref()
+    }
+
+    /// Does `work` with the drive, and notes its message; after a failure of the library there is no drive any more.
+    pub fn work<T>(
+        &mut self,
+        work: impl FnOnce(&mut SteppedDrive) -> Result<T, StepError>,
+    ) -> Result<T, CCode> {
+        let drive = &mut self.drive;
+        let done = guarded(|| match drive {
+            Some(drive) => work(drive).map_err(|error| refusal(&error)),
+            None => Err((CCode::Internal, "the drive has failed before: close it".to_owned())),
+        });
+        done.map_err(|(code, problem)| {
+            if code == CCode::Internal {
+                self.drive = None;
+            }
+            self.message = text(&problem);
+            code
+        })
+    }
+
+    /// The last message.
+    pub fn message(&self) -> &CString {
+        &self.message
+    }
+
+    /// Hands over a request.
+    pub fn submit(&mut self, at: u64, asked: &CRequest) -> Result<u64, CCode> {
+        let CRequest { offset, bytes, op, handle, queue, fua, .. } = *asked;
+        self.work(|drive| {
+            let op = match Op::ALL.get(usize::from(op)) {
+                Some(op) => *op,
+                None => drive.op(&op.to_string())?,
+            };
+            let (handle, fua) = (Some(handle), fua != 0);
+            drive.submit(at, HostRequest { op, offset, bytes, handle, queue, fua })
+        })
+    }
+
+    /// Lets time pass to an instant, or without one until all is answered.
+    pub fn advance(&mut self, to: Option<u64>) -> Result<&[CAnswer], CCode> {
+        let mut answers = std::mem::take(&mut self.answers);
+        answers.clear();
+        self.work(|drive| {
+            let done = match to {
+                Some(to) => drive.advance(to, &mut further)?,
+                None => drive.answer_all(&mut further)?,
+            };
+            answers.extend(done.iter().map(CAnswer::from));
+            Ok(())
+        })?;
+        self.answers = answers;
+        Ok(&self.answers)
+    }
+
+    /// The results so far, as JSON.
+    pub fn report(&mut self) -> Result<&CString, CCode> {
+        self.report = text(&self.work(|drive| Ok(drive.report().to_string()))?);
+        Ok(&self.report)
+    }
+
+    /// Writes the drive to a file.
+    pub fn save(&mut self, path: &str) -> Result<(), CCode> {
+        self.work(|drive| drive.save(Path::new(path), &mut further))
+    }
+
+    /// Another drive in the state of this one.
+    pub fn cloned(&mut self) -> Result<CDrive, CCode> {
+        let drive = self.work(|drive| drive.try_clone(&mut further))?;
+        Ok(CDrive { drive: Some(drive), ..CDrive::default() })
+    }
+}
