@@ -87,7 +87,7 @@ def test_scripts_that_go_wrong_late_are_not_shown_either(refused, tmp_path):
         f"{PRESET}[workload]\nkind = 'trace'\nformat = 'msr'\npath = 't.csv'\n"
     )
     message = hidden(refused("run", tmp_path / "it.toml"))
-    assert "t.csv, line 4: " in message and "another file names this one" in message
+    assert "t.csv, line 4: " in message and "its words are shown where --trace" in message
     faults = tmp_path / "f.txt"
     faults.write_text(f"1ms slow 2\n{SECRET}\n")
     (tmp_path / "it.toml").write_text(f"{PRESET}[run]\nfaults = '{faults}'\n")
