@@ -66,7 +66,7 @@ fn files_that_are_no_traces_are_refused_with_what_they_are() {
         (b"\n# x\n", "trace t: there are no requests, only blank lines and comments in"),
         (
             b"\x7fELF\x02\0\0",
-            "looks like binary data, which is in no known format; the binary ones are blktrace, ",
+            "looks like binary data, which is in no known format: name one of blktrace, ",
         ),
         (b"1.5 0 \xff 8 1\n", "it begins like \"9.9 9 a 9 9\""),
         (b"hello world\n", "in no known format; the nearest are "),

@@ -118,7 +118,7 @@ fn wrong_options_are_named() {
     let rows = [
         (r#"{"time_unit": "fortnights"}"#, "workload.time_unit: \"fortnights\" is not one of own"),
         (r#"{"time_unit": "us"}"#, "traces in format disksim say this themselves"),
-        (r#"{"format": "disksin"}"#, "workload.format: \"disksin\" is not one of disksim"),
+        (r#"{"format": "disksin"}"#, "workload.format: \"disksin\" is none of its "),
         (r#"{"beyond": "wrap"}"#, "workload.beyond does not affect how a trace is read"),
         (r#"{"skip_bd": 3}"#, "(did you mean workload.skip_bad?)"),
         (r#"{"skip_bad": -1}"#, "workload.skip_bad: invalid value"),
