@@ -128,7 +128,7 @@ def test_the_time_of_a_retry_is_found(aged):
     # A closed form: mean = fresh + step x mean retries, which the engine knows.
     small = {"device.blocks_per_plane": 96, "device.capacity": "90GB"}
     on = small | {"device.media.model": "tlc-3d"}
-    form = package.keep("tlc-client", "365d at 30C", set=on).form
+    form = package.retention("tlc-client", "365d at 30C", set=on).form
     mean = sum(latencies) / len(latencies)
     expected = found["fresh"]["value"] + step * form["kept"]["mean_retries"]
     assert mean == pytest.approx(expected, rel=0.1)

@@ -191,10 +191,10 @@ def test_a_script_is_kept_to(tmp_path, refused):
 
 def test_ctl_is_a_command(serve, ssdlab, tmp_path, refused):
     serve()
-    done = ssdlab("ctl", tmp_path / "c0", "latency", "add", "2ms", "p=0.5")
+    done = ssdlab("serve", "ctl", tmp_path / "c0", "latency", "add", "2ms", "p=0.5")
     assert json.loads(done.stdout)["done"] == "latency add 2ms p=0.5", done.stderr
-    assert "not an order" in refused("ctl", tmp_path / "c0", "jump")
-    assert "no live device listens" in refused("ctl", tmp_path / "none", "stats")
+    assert "not an order" in refused("serve", "ctl", tmp_path / "c0", "jump")
+    assert "no live device listens" in refused("serve", "ctl", tmp_path / "none", "stats")
 
 
 # A drive and its data

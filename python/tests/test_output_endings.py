@@ -24,6 +24,7 @@ ENDINGS = {
     ("paper", "--plot"): (["gray"], PICTURE),
     ("placement", "--plot"): (["--trace", "t"], PICTURE),
     ("paper", "--report"): (["gray"], PAGE),
+    ("pts", "--out"): (["samsung-pm9a3"], PAGE),
     ("report", "--out"): (["out"], PAGE),
     ("run", "--requests"): ([], "must end in .parquet"),
     ("serve", "--record"): (["--socket", "s"], TRACE),
@@ -34,7 +35,7 @@ ENDINGS = {
     ("view", "--record"): (["cleaning"], PAGE),
 }
 #: Options whose file is JSON whatever it is called, and those of directories.
-FREE = {"--json", "--keep"}
+FREE = {"--json", "--keep", "--jobs"}
 
 
 def test_every_option_that_writes_a_file_is_looked_at():

@@ -7,7 +7,7 @@ use crate::read::head::{Head, first_lines, form_of};
 const NEAREST: usize = 3;
 
 /// What begins a file that is no trace, or stands in its beginning, and what to do with such a file.
-const OTHERS: [(&[&str], &str); 10] = [
+const OTHERS: [(&[&str], &str); 15] = [
     (
         &["{", "\"fio version\""],
         "results of fio, which no trace can be made of: `ssdlab ask FILE` reads them, and `fio --write_iolog=TRACE` records a trace",
