@@ -196,7 +196,6 @@ impl Ssd {
             thermal: Thermal::new(config, geometry.groups.as_ref()),
             map,
             puts_off: false,
-            due: Vec::new(),
             answers: Vec::new(),
             recorder: None,
             clock: Clock::default(),

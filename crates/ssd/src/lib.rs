@@ -19,8 +19,8 @@ pub mod clean;
 mod clock;
 pub mod config;
 mod conformance;
+mod controller;
 pub mod die;
-mod due;
 mod energy;
 pub mod flash;
 mod front;
@@ -88,9 +88,8 @@ pub struct Ssd {
     patrol: Option<Box<patrol::Patrol>>,
     thermal: Option<Box<thermal::Thermal>>,
     pace_ns: Option<f64>,
-    /// What is still to be done at this instant, and the answers of it; empty between events.
-    due: Vec<due::Due>,
-    answers: Vec<due::Answer>,
+    /// The answers of an event that are not given yet; empty between events.
+    answers: Vec<controller::Answer>,
     recorder: Option<Box<Recorder>>,
     /// What units and buses had done when the account began, where that was in the middle of a run.
     before: Option<Box<account::Spent>>,

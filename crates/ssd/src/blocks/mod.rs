@@ -85,9 +85,10 @@ pub struct BlockBuffer {
     misses: Vec<PageRequest>,
     /// What is in it was written without time since it was empty.
     is_untimed: bool,
-    /// It is being looked after, and a block has left meanwhile.
-    in_turn: bool,
+    /// Something has come, or left, since it was looked after.
     has_news: bool,
+    /// Page requests that have ended and were not dealt with; empty between events.
+    ended: Vec<u32>,
 }
 
 impl BlockBuffer {
@@ -126,8 +127,8 @@ impl BlockBuffer {
                 ahead,
                 misses: Vec::new(),
                 is_untimed: false,
-                in_turn: false,
                 has_news: false,
+                ended: Vec::new(),
             })
         })
     }
@@ -402,16 +403,14 @@ impl BlockBuffer {
 
     // ---- turns -----------------------------------------------------------------------------------
 
-    /// It is to be looked after; not if that is under way.
-    pub fn begin_turn(&mut self) -> bool {
+    /// It is to be looked after.
+    pub fn note_news(&mut self) {
         self.has_news = true;
-        !std::mem::replace(&mut self.in_turn, true)
     }
 
-    /// Whether something has happened since this was asked; if not, the turn is over.
-    pub fn goes_on(&mut self) -> bool {
-        self.in_turn = std::mem::take(&mut self.has_news);
-        self.in_turn
+    /// Says once that something has come, or left.
+    pub fn has_news(&mut self) -> bool {
+        std::mem::take(&mut self.has_news)
     }
 
     // ---- its page requests -----------------------------------------------------------------------
@@ -419,6 +418,16 @@ impl BlockBuffer {
     /// A page request of the buffer: its number.
     pub fn add_job(&mut self, job: Job) -> u32 {
         self.jobs.insert(job)
+    }
+
+    /// A page request has ended.
+    pub fn note_ended(&mut self, number: u32) {
+        self.ended.push(number);
+    }
+
+    /// One that has ended.
+    pub fn next_ended(&mut self) -> Option<u32> {
+        self.ended.pop()
     }
 
     /// It is done.
@@ -494,7 +503,8 @@ impl BlockBuffer {
         self.jobs = Slots::new();
         self.ahead.clear();
         self.table.lose_power(self.keys.power_loss_protected);
-        (self.in_turn, self.has_news) = (false, false);
+        self.has_news = false;
+        self.ended.clear();
     }
 }
 

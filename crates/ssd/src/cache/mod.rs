@@ -74,6 +74,17 @@ impl Why {
     }
 }
 
+/// When the first of the writes that wait is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// Not before something changes.
+    Later,
+    /// A turn of them has been asked for.
+    Asked,
+    /// Its next page comes next, in the same turn.
+    Next,
+}
+
 /// A job that a group has come to: the die, and whether cleaning wants it.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked {
@@ -103,9 +114,11 @@ pub struct Cache {
     /// Writes that wait for the buffer, in order, and why the first does.
     writes: VecDeque<Write>,
     held: Held,
-    /// A turn of the writes is being taken; another was asked for meanwhile, and follows.
-    in_turn: bool,
-    again: bool,
+    look: Look,
+    /// The first has to wait, and what can be done about that was not asked for yet.
+    stopped: Option<Why>,
+    /// What a burst of cleaning waits for may have ended.
+    has_ended: bool,
     /// The group that fills, by domain and stream.
     filling: Vec<u32>,
     streams: u32,
@@ -115,6 +128,8 @@ pub struct Cache {
     apart: bool,
     /// What waits until all groups begun before a number are programmed.
     durable: Vec<(u64, Waiter)>,
+    /// Some of that may have come since it was asked for.
+    may_be_durable: bool,
     /// The domain at which the next choice begins.
     turn: u32,
     /// Whose the pages in the buffer are, where power cuts ask for that.
@@ -135,13 +150,15 @@ impl Cache {
             shape,
             writes: VecDeque::new(),
             held: Held::default(),
-            in_turn: false,
-            again: false,
+            look: Look::Later,
+            stopped: None,
+            has_ended: false,
             filling: memory::filled(NONE, (geometry.domains * streams) as usize),
             streams,
             cold: Stream(config.open_blocks()),
             apart: config.frontiers() == Frontiers::SeparateMoved || config.fdp.chooses(),
             durable: Vec::new(),
+            may_be_durable: false,
             turn: 0,
             owned: config.persistence.recovers().then(Owned::default),
             jobs: Vec::new(),
@@ -189,8 +206,8 @@ impl Cache {
 
     // ---- writes --------------------------------------------------------------------------------
 
-    /// A write waits for the buffer; whether it is the first, so that a turn is to be taken.
-    pub fn join(&mut self, slot: Slot, request: Request, geometry: &Geometry, now: Time) -> bool {
+    /// A write waits for the buffer. If it is the first, a turn is asked for.
+    pub fn join(&mut self, slot: Slot, request: Request, geometry: &Geometry, now: Time) {
         let pages = front::touched(geometry, &request);
         let (next, end) = (pages.start, pages.end);
         let marks = self.held.totals(now);
@@ -203,7 +220,9 @@ impl Cache {
             waited: false,
             marks,
         });
-        self.writes.len() == 1
+        if self.writes.len() == 1 {
+            self.ask();
+        }
     }
 
     /// Writes that wait.
@@ -218,37 +237,70 @@ impl Cache {
         HeldFor { cleaning, room: held.room - write.marks.room }
     }
 
-    /// A turn is asked for; whether it begins now. One that is asked for in the middle of another follows it.
-    pub fn begin_turn(&mut self) -> bool {
-        self.again = self.in_turn;
-        !std::mem::replace(&mut self.in_turn, true)
+    /// A turn of the writes that wait is asked for, unless one is under way.
+    #[inline]
+    pub fn ask(&mut self) {
+        if self.look == Look::Later {
+            self.look = Look::Asked;
+        }
     }
 
-    /// The first write is looked at, which was not or has to be again.
-    pub fn look(&mut self) {
-        self.again = false;
-    }
-
-    /// The first write is to be looked at once more in this turn.
+    /// The first write is looked at once more in this turn.
     pub fn look_again(&mut self) {
-        self.again = true;
+        self.look = Look::Next;
     }
 
-    /// Asked again, it may begin another burst; more often at an instant would come to the same.
-    pub fn ask_again_once(&mut self, now: Time) {
-        self.again = self.held.asked_again.replace(now) != Some(now);
+    /// The same, but once at an instant: a write that finds no block may begin another burst.
+    pub fn look_again_once(&mut self, now: Time) {
+        let is_first = self.held.asked_again.replace(now) != Some(now);
+        self.look = if is_first { Look::Next } else { Look::Later };
     }
 
-    /// The turn is over; whether that changes the pace.
-    pub fn end_turn(&mut self, now: Time) -> bool {
-        self.in_turn = false;
-        self.writes.is_empty() && self.pace.backlog_is_over(now)
+    /// What a burst of cleaning waits for may have ended: writes that wait may be stuck.
+    pub fn note_end(&mut self) {
+        self.has_ended = true;
     }
 
-    /// The first write is held from now on, or none is; whether it is to be looked at again at once.
-    pub fn hold(&mut self, reason: Option<Reason>, now: Time) -> bool {
-        self.held.set(reason, now);
-        self.again
+    /// Says once that something has ended.
+    #[inline]
+    pub fn has_ended(&mut self) -> bool {
+        std::mem::take(&mut self.has_ended)
+    }
+
+    /// Says that the first write is to be looked at.
+    #[inline]
+    pub fn is_asked(&self) -> bool {
+        self.look != Look::Later
+    }
+
+    /// The first write is looked at. Returns whether a turn begins with that.
+    #[inline]
+    pub fn begins_turn(&mut self) -> bool {
+        std::mem::replace(&mut self.look, Look::Next) == Look::Asked
+    }
+
+    /// No write waits: the turn is over.
+    pub fn end_turn(&mut self, now: Time) {
+        self.look = Look::Later;
+        self.pace.end_backlog(now);
+    }
+
+    /// The first write has to wait, and what can be done about that is to be asked for.
+    pub fn stop(&mut self, why: Why, now: Time) {
+        self.hold(why.reason(), now);
+        self.stopped = Some(why);
+    }
+
+    /// Why the first write has to wait, if what can be done about that was not asked for yet.
+    #[inline]
+    pub fn take_stopped(&mut self) -> Option<Why> {
+        self.stopped.take()
+    }
+
+    /// The first write is held until something changes: the turn is over.
+    pub fn hold(&mut self, reason: Reason, now: Time) {
+        self.look = Look::Later;
+        self.held.set(Some(reason), now);
     }
 
     /// What comes next of the writes that wait. `depth` has the jobs of each die.
@@ -265,6 +317,7 @@ impl Cache {
             if write.next == write.end {
                 let write = *write;
                 self.writes.pop_front();
+                self.held.set(None, clock.now);
                 return Turn::Through { write, status };
             }
             let (slot, lpn, handle) = (write.slot, Lpn(write.next), write.request.handle);
@@ -686,6 +739,7 @@ impl Cache {
             has_copies: kept.has(Class::Copies),
             pages: kept.counted(),
         };
+        self.may_be_durable = !self.durable.is_empty();
         let owned = &mut self.owned;
         self.gather.programmed(group, |group| {
             for programming in &group.pages {
@@ -714,6 +768,7 @@ impl Cache {
     /// What is in the buffer goes to the flash, padded; this waits for it.
     pub fn await_durable(&mut self, waiter: Waiter) {
         self.durable.push((self.gather.next_number(), waiter));
+        self.may_be_durable = true;
     }
 
     /// Whether anything waits for that.
@@ -722,14 +777,20 @@ impl Cache {
     }
 
     /// The next of those for which everything is durable.
+    #[inline]
     pub fn next_durable(&mut self) -> Option<Waiter> {
+        if self.may_be_durable { self.find_durable() } else { None }
+    }
+
+    fn find_durable(&mut self) -> Option<Waiter> {
         let is_durable = |(number, waiter): &(u64, Waiter)| {
             let mut open = self.gather.unfinished(*number);
             let all = matches!(waiter, Waiter::Restores);
             !open.any(|group| all || self.gather.group(group).is_hosts())
         };
-        let place = self.durable.iter().position(is_durable)?;
-        Some(self.durable.remove(place).1)
+        let place = self.durable.iter().position(is_durable);
+        self.may_be_durable = place.is_some();
+        Some(self.durable.remove(place?).1)
     }
 
     /// The number that the next group will have.

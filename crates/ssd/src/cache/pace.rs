@@ -93,6 +93,8 @@ pub struct Pace {
     /// Writes are as if the rule were `token`.
     metered: bool,
     bursting: bool,
+    /// Host and cleaning share the flash otherwise, which was not asked for yet.
+    has_changed: bool,
     /// Pages that the host may still write during the burst.
     host_left: i64,
     /// When the last burst began; how long the last one took that has ended, and when that was; and how
@@ -125,6 +127,7 @@ impl Pace {
             valid: 0.0,
             metered: config.pace == Rule::Token,
             bursting: false,
+            has_changed: false,
             host_left: 0,
             began: 0,
             last: (0, 0),
@@ -225,6 +228,12 @@ impl Pace {
         self.bursting
     }
 
+    /// Says once that host and cleaning share the flash otherwise than before.
+    #[inline]
+    pub fn has_changed(&mut self) -> bool {
+        std::mem::take(&mut self.has_changed)
+    }
+
     /// A burst begins when what is owed fills a quantum, or when the host finds no room; whether it did.
     pub fn begins_burst(&mut self, is_stuck: bool, now: Time) -> bool {
         if self.metered || self.bursting {
@@ -263,6 +272,7 @@ impl Pace {
         self.began = now;
         self.metered = self.config.pace == Rule::Adaptive && self.close >= LASTING_BURSTS;
         self.bursting = !self.metered;
+        self.has_changed = true;
         self.host_left = i64::from(self.config.host_room);
     }
 
@@ -271,6 +281,7 @@ impl Pace {
     pub fn settle_for_less(&mut self, now: Time) {
         self.wanted_in_all = self.wanted_in_all.min(self.total);
         self.ends_burst(now);
+        self.has_changed = true;
     }
 
     /// A burst ends when nothing is missing; whether it did.
@@ -278,21 +289,22 @@ impl Pace {
         let over = self.bursting && self.missing() <= 0;
         if over {
             self.bursting = false;
+            self.has_changed = true;
             self.last = (now - self.began, now);
         }
         over
     }
 
     /// No write waits. If the host writes so little that the meter would be open, the backlog that made
-    /// the rule `adaptive` metered is over; whether that changes anything.
-    pub(super) fn backlog_is_over(&mut self, now: Time) -> bool {
+    /// the rule `adaptive` metered is over.
+    pub(super) fn end_backlog(&mut self, now: Time) {
         let was_metered =
             self.config.pace == Rule::Adaptive && self.metered && self.is_open(self.page_ns, now);
         if was_metered {
             self.metered = false;
+            self.has_changed = true;
             self.close = 0;
         }
-        was_metered
     }
 
     /// Whether the next page of the host may be written. `begins` is the number of pages of its command

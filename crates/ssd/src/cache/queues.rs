@@ -140,14 +140,6 @@ struct Queue {
     served: u64,
 }
 
-/// A set of bound units.
-#[derive(Debug, Clone)]
-struct Set {
-    units: Vec<Unit>,
-    /// They are being given their operations.
-    in_turn: bool,
-}
-
 /// All queues.
 #[derive(Debug, Clone)]
 pub struct Queues {
@@ -155,11 +147,14 @@ pub struct Queues {
     /// What waits in them, and what is under way.
     pages: Slots<PageOp>,
     granule: Granule,
-    sets: Vec<Set>,
+    /// The sets of bound units.
+    sets: Vec<Vec<Unit>>,
     /// The set of each unit, or `NONE`; empty when there are no sets.
     set_of: Vec<u32>,
     /// Sets with pages that were queued at this instant and not yet looked at.
     offered: Vec<u32>,
+    /// Units that have handed a page to another, or got one, and are to be asked for that, the last first.
+    called: Vec<Unit>,
     /// A busy unit may be able to begin another operation.
     overlaps: bool,
     /// Units are one lane each that does one operation at a time, whatever others do.
@@ -188,9 +183,10 @@ impl Queues {
             ),
             pages: Slots::new(),
             granule: geometry.granule,
-            sets: sets.into_iter().map(|units| Set { units, in_turn: false }).collect(),
+            sets,
             set_of,
             offered: Vec::new(),
+            called: Vec::new(),
             overlaps: config.cache_commands || geometry.granule.span > 1,
             is_simple,
             refused: Vec::new(),
@@ -250,12 +246,7 @@ impl Queues {
     /// The units of a set.
     #[inline]
     pub fn units_of(&self, set: u32) -> &[Unit] {
-        &self.sets[set as usize].units
-    }
-
-    /// Whether a set is being given its operations.
-    pub fn is_in_turn(&self, set: u32) -> bool {
-        self.sets[set as usize].in_turn
+        &self.sets[set as usize]
     }
 
     /// The kinds of operation of page requests that bound units are asked for, in turn: that of the page which has
@@ -271,11 +262,6 @@ impl Queues {
     }
 
     // ---- told ------------------------------------------------------------------------------------
-
-    /// A set is being given its operations, or not any more.
-    pub fn set_turn(&mut self, set: u32, in_turn: bool) {
-        self.sets[set as usize].in_turn = in_turn;
-    }
 
     /// A page has come that needs an operation.
     #[inline]
@@ -302,6 +288,17 @@ impl Queues {
     #[inline]
     pub fn next_offered(&mut self) -> Option<u32> {
         self.offered.pop()
+    }
+
+    /// A unit is to be asked for its next operation, before those that are to be asked already.
+    pub fn call(&mut self, unit: Unit) {
+        self.called.push(unit);
+    }
+
+    /// The next of these units.
+    #[inline]
+    pub fn next_called(&mut self) -> Option<Unit> {
+        self.called.pop()
     }
 
     /// The first of the writes that found no room, if a unit can begin it now; it is none of them any more. `Err`
@@ -407,8 +404,8 @@ impl Queues {
         queue.served += 1;
     }
 
-    /// Moves a waiting page to another unit's queue; what it waited so far stays on its account. Both units
-    /// have cleaned for so long by now.
+    /// Moves a waiting page to another unit's queue; the wait so far stays on the page's account. Both units have
+    /// cleaned for so long by now.
     pub fn hand_over(
         &mut self,
         id: PageId,
@@ -473,6 +470,7 @@ impl Queues {
         }
         self.pages = Slots::new();
         self.offered.clear();
+        self.called.clear();
         self.refused.clear();
     }
 }

@@ -102,14 +102,18 @@ fn a_group_that_is_programmed_makes_room_and_what_waited_for_it_is_durable() {
     assert!(matches!(drive.turn(), Turn::Through { .. }), "there is room again");
 }
 
-/// In the middle of a turn another one is asked for: it follows, and does not begin within the first.
+/// A turn that is asked for in the middle of another is that one; when the first write has stopped, it is another.
 #[test]
-fn a_turn_that_is_asked_for_in_the_middle_of_another_follows_it() {
+fn a_turn_begins_once_until_the_first_write_has_stopped() {
     let mut drive = drive();
-    assert!(drive.cache.begin_turn());
-    drive.cache.look();
-    assert!(!drive.cache.begin_turn());
-    assert!(drive.cache.hold(None, 0), "the first write is looked at again");
-    drive.cache.end_turn(0);
-    assert!(drive.cache.begin_turn());
+    assert!(!drive.cache.is_asked());
+    drive.cache.ask();
+    assert!(drive.cache.begins_turn());
+    drive.cache.ask();
+    assert!(drive.cache.is_asked() && !drive.cache.begins_turn());
+    drive.cache.stop(Why::Room, 0);
+    assert!(!drive.cache.is_asked());
+    drive.cache.ask();
+    assert!(drive.cache.begins_turn());
+    assert_eq!((drive.cache.take_stopped(), drive.cache.take_stopped()), (Some(Why::Room), None));
 }

@@ -461,8 +461,7 @@ impl Front {
     fn leave_flash(&mut self, slot: Slot, clock: &mut Clock) {
         let active = &mut self.active[slot];
         active.done = clock.now;
-        // A flush is in nobody's way: it waits for what was written before anyway.
-        if self.in_order.is_some() && active.request.op != Op::Flush {
+        if self.in_order.is_some() {
             return self.leave_in_order(slot, clock);
         }
         self.leave(slot, clock);
@@ -487,13 +486,19 @@ impl Front {
     #[inline]
     fn leave(&mut self, slot: Slot, clock: &mut Clock) {
         let Active { request, epoch, .. } = self.active[slot];
+        self.go_out(slot, if request.op == Op::Read { request.bytes() } else { 0 }, clock);
+        if request.op == Op::Write && self.epochs.write_done(epoch) {
+            self.release_flushes(clock);
+        }
+    }
+
+    /// An answer of `bytes` goes to the link, or past it.
+    #[inline]
+    fn go_out(&mut self, slot: Slot, bytes: u64, clock: &mut Clock) {
         if self.link.is_clear() {
             self.complete(slot, clock);
         } else {
-            self.link.answer(slot, if request.op == Op::Read { request.bytes() } else { 0 });
-        }
-        if request.op == Op::Write && self.epochs.write_done(epoch) {
-            self.release_flushes(clock);
+            self.link.answer(slot, bytes);
         }
     }
 
@@ -524,7 +529,9 @@ impl Front {
         let active = &mut self.active[slot];
         let part = &mut active.breakdown;
         part[UNIT_WAIT] = clock.now - active.at_flash - part[FIRMWARE];
-        self.leave_flash(slot, clock);
+        active.done = clock.now;
+        // It is in nobody's way, whatever order answers have.
+        self.go_out(slot, 0, clock);
     }
 
     /// All of a request is done, and what it waited for on its way into the buffer, for cleaning and for room.

@@ -65,6 +65,10 @@ pub struct Mover {
     erasing: Slots<Erasing>,
     /// Batches that each die is asked for.
     collecting: Vec<u32>,
+    /// Domains that are to be cleaned, the last first; and something was programmed for which erasures may have
+    /// waited. Empty between events.
+    asked: Vec<Domain>,
+    has_programmed: bool,
 }
 
 impl Mover {
@@ -77,6 +81,8 @@ impl Mover {
             victims: memory::filled(None, geometry.domains as usize),
             erasing: Slots::new(),
             collecting: memory::zeroed(shape.dies as usize),
+            asked: Vec::new(),
+            has_programmed: false,
         }
     }
 
@@ -85,6 +91,31 @@ impl Mover {
         self.victims.fill(None);
         self.erasing = Slots::new();
         self.collecting.fill(0);
+        self.ask_for_nothing();
+        self.has_programmed = false;
+    }
+
+    // ---- domains that are to be cleaned ----------------------------------------------------------
+
+    /// A domain is to be cleaned as far as it is asked for.
+    pub fn ask(&mut self, domain: Domain) {
+        self.asked.push(domain);
+    }
+
+    /// Every domain is, in order.
+    pub fn ask_for_all(&mut self) {
+        self.asked.extend((0..self.victims.len() as u32).rev().map(Domain));
+    }
+
+    /// None is any more.
+    pub fn ask_for_nothing(&mut self) {
+        self.asked.clear();
+    }
+
+    /// The next of them.
+    #[inline]
+    pub fn next_asked(&mut self) -> Option<Domain> {
+        self.asked.pop()
     }
 
     // ---- victims ---------------------------------------------------------------------------------
@@ -268,6 +299,17 @@ impl Mover {
         let all = if self.protected { 0 } else { self.erasing.len() as u32 };
         let waits = |number: &u32| self.erasing[*number].there && !self.erasing[*number].begun;
         (0..all).filter(waits).collect::<Vec<u32>>().into_iter()
+    }
+
+    /// Something was programmed for which erasures may have waited.
+    pub fn note_programmed(&mut self) {
+        self.has_programmed = true;
+    }
+
+    /// Says once that something was.
+    #[inline]
+    pub fn has_programmed(&mut self) -> bool {
+        std::mem::take(&mut self.has_programmed)
     }
 
     /// Whether an erasure waits for programs, of the host among others.

@@ -10,9 +10,9 @@ use super::planted::Bug;
 use crate::config::{Recovery, SsdConfig};
 use crate::flash::Flash;
 use crate::ftl::{Ftl, PageMap, Programming};
-use crate::ids::{Block, Lpn};
+use crate::ids::{Block, Lpn, Unit};
 use crate::shape::Geometry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The event at which a checkpoint is due.
 pub(super) const DUE: u32 = 1;
@@ -61,6 +61,8 @@ pub(super) struct Writing {
     /// Pages that are left, by unit, and in all.
     pub(super) by_unit: Vec<u64>,
     pub(super) left: u64,
+    /// Units that have pages left and write none.
+    pub(super) free: VecDeque<Unit>,
 }
 
 /// The checkpoints of a drive.

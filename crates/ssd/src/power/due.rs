@@ -1,7 +1,7 @@
 //! Checkpoints while a drive serves: when one is due, its content, and how it is written.
 
 use super::checkpoint::{Checkpoint, DUE, Writing};
-use super::state::{Own, State};
+use super::state::{Own, Power, State};
 use super::truth::durable;
 use crate::Ssd;
 use crate::clock::Event;
@@ -47,39 +47,45 @@ impl Ssd {
         let left = checkpoints.pages.div_ceil(checkpoints.at_a_time).max(1);
         let mut by_unit = memory::filled(left / units, units as usize);
         by_unit[..(left % units) as usize].iter_mut().for_each(|pages| *pages += 1);
-        let busy: Vec<u32> = (0..units as u32).filter(|unit| by_unit[*unit as usize] > 0).collect();
-        checkpoints.writing = Some(Writing { checkpoint, by_unit, left });
-        for unit in busy {
-            self.write_checkpoint_page(Unit(unit));
+        let free = (0..units as u32).map(Unit).filter(|unit| by_unit[unit.at()] > 0).collect();
+        checkpoints.writing = Some(Writing { checkpoint, by_unit, free, left });
+        self.write_checkpoint();
+    }
+
+    /// Units that are free for a page of a checkpoint write it.
+    pub(super) fn write_checkpoint(&mut self) {
+        while let Some(unit) = self.power.as_mut().and_then(|power| power.next_checkpoint_page()) {
+            self.write_own(unit);
         }
     }
+}
 
-    fn write_checkpoint_page(&mut self, unit: Unit) {
-        let power = self.power.as_mut().expect("it has checkpoints");
-        power.own_pages.entry(unit.0).or_default().push_back(Own::Checkpoint);
-        self.write_own(unit);
+impl Power {
+    /// The next unit that writes a page of a checkpoint.
+    fn next_checkpoint_page(&mut self) -> Option<Unit> {
+        let unit = self.checkpoints.writing.as_mut()?.free.pop_front()?;
+        self.own_pages.entry(unit.0).or_default().push_back(Own::Checkpoint);
+        Some(unit)
     }
 
-    /// A page of a checkpoint is written.
+    /// A unit has written its page of a checkpoint.
     pub(super) fn checkpoint_page_written(&mut self, unit: Unit) {
-        let power = self.power.as_mut().expect("it has checkpoints");
-        let checkpoints = &mut power.checkpoints;
-        power.report.checkpoint_programs += checkpoints.at_a_time;
+        let checkpoints = &mut self.checkpoints;
+        self.report.checkpoint_programs += checkpoints.at_a_time;
         let Some(writing) = &mut checkpoints.writing else { return };
         writing.left -= 1;
         let pages = &mut writing.by_unit[unit.at()];
         *pages -= 1;
         if *pages > 0 {
-            return self.write_checkpoint_page(unit);
+            writing.free.push_back(unit);
         }
         if writing.left > 0 {
             return;
         }
         let written = checkpoints.writing.take().expect("it was there").checkpoint;
-        power.trims.covered(written.horizon);
+        self.trims.covered(written.horizon);
         checkpoints.last = 1 - checkpoints.last;
         checkpoints.places[checkpoints.last] = Some(written);
-        self.await_checkpoint();
     }
 }
 

@@ -70,7 +70,11 @@ impl Ssd {
                     }
                 }
             }
-            Some(Own::Checkpoint) => self.checkpoint_page_written(unit),
+            Some(Own::Checkpoint) => {
+                power.checkpoint_page_written(unit);
+                self.write_checkpoint();
+                self.await_checkpoint();
+            }
             None => {}
         }
     }

@@ -21,7 +21,7 @@ struct Worst {
 
 impl Ssd {
     /// The controller has processed a request.
-    pub(super) fn begin_aged(&mut self, slot: Slot, request: &Request) {
+    pub(crate) fn begin_aged(&mut self, slot: Slot, request: &Request) {
         let now = self.clock.now;
         let is_plain = self.flash.media().is_some_and(|media| media.is_plain(now));
         if !is_plain || self.patrol.is_some() {
@@ -192,7 +192,7 @@ impl Ssd {
     }
 
     /// The time that the outcome of reading a page takes beyond the first sense: in retries, and from parity.
-    pub(super) fn time_of(&self, row: u32, outcome: Outcome) -> Longer {
+    pub(crate) fn time_of(&self, row: u32, outcome: Outcome) -> Longer {
         let Some(media) = self.flash.media().filter(|_| !outcome.is_plain()) else {
             return Longer::default();
         };
@@ -208,8 +208,8 @@ impl Ssd {
     }
 
     /// A read of the host is done at a die, which goes on before an answer takes the link.
-    pub(super) fn aged_read_ended(&mut self, slot: Slot, die: u32, spent: Spent, longer: Longer) {
-        debug_assert!(self.due.is_empty() && self.answers.is_empty(), "it is all of the event");
+    pub(crate) fn aged_read_ended(&mut self, slot: Slot, die: u32, spent: Spent, longer: Longer) {
+        debug_assert!(self.answers.is_empty(), "it is all of the event");
         self.front.aged_read_done(slot, spent, longer);
         let is_last = self.front.expects_nothing(slot);
         if is_last {
@@ -226,7 +226,7 @@ impl Ssd {
     // ---- cleaning -------------------------------------------------------------------------------
 
     /// How much longer the next row of a batch takes to read, as long as the worst of its pages.
-    pub(super) fn retries_of_batch(&mut self, batch: &Batch) -> Time {
+    pub(crate) fn retries_of_batch(&mut self, batch: &Batch) -> Time {
         if self.flash.media().is_none() {
             return 0;
         }
@@ -244,7 +244,7 @@ impl Ssd {
     }
 
     /// How much longer a page takes to read of which a write covers a part.
-    pub(super) fn retries_of_merge(&mut self, place: Place) -> Time {
+    pub(crate) fn retries_of_merge(&mut self, place: Place) -> Time {
         let bytes = (0, self.dies.shape().unit_bytes);
         let (longer, _) = self.climb(place, bytes, &mut Worst::default());
         longer.in_all()

@@ -68,16 +68,15 @@ impl Ssd {
             let (lpn, at) = self.block_buffer().logical(page);
             self.accept_of_blocks(Job::Ahead(page), read(lpn, (at, 1)));
         }
+        self.end_jobs_of_blocks();
     }
 
     // ---- writes and trims ------------------------------------------------------------------------
 
     /// What waits goes on as far as it can, and blocks leave, until nothing changes.
     fn look_after_blocks(&mut self) {
-        if !self.block_buffer().begin_turn() {
-            return;
-        }
-        while self.block_buffer().goes_on() {
+        self.block_buffer().note_news();
+        while self.block_buffer().has_news() {
             while let Some(first) = self.block_buffer().first_waiting()
                 && self.take_into_blocks(first)
             {}
@@ -173,6 +172,13 @@ impl Ssd {
         let number = self.block_buffer().add_job(job);
         let request = PageRequest { owner: Owner::Blocks(number), ..request };
         if self.accept(&request).is_some() {
+            self.block_buffer().note_ended(number);
+        }
+    }
+
+    /// Page requests of the block buffer have ended: what follows.
+    fn end_jobs_of_blocks(&mut self) {
+        while let Some(number) = self.block_buffer().next_ended() {
             self.page_of_blocks_done(number);
         }
     }
@@ -186,6 +192,7 @@ impl Ssd {
             self.accept_of_blocks(Job::FillUp(place, request.touched.1), request);
         }
         self.block_is_filled_up(place);
+        self.end_jobs_of_blocks();
     }
 
     /// One page less is to be read for a block that leaves: behind the last it is written, in order.
@@ -231,7 +238,8 @@ impl Ssd {
         match page.owner {
             Owner::Host(_) => self.front.page_done(page, &mut self.clock),
             Owner::Blocks(number) => {
-                self.page_of_blocks_done(number);
+                self.block_buffer().note_ended(number);
+                self.end_jobs_of_blocks();
                 if self.gathers_blocks() {
                     self.look_after_blocks();
                 }

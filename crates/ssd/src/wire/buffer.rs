@@ -1,11 +1,11 @@
 //! Pages that go through the write buffer: the host's on their way in, copies of cleaning, and the groups on
 //! their way to the dies.
 
-use crate::cache::{Asked, Class, SlcState, Turn, Waiter, Why};
+use crate::cache::{Asked, Class, Reason as Wait, SlcState, Turn, Waiter, Why};
 use crate::clock::DieEvent;
+use crate::controller::Answer;
 use crate::device::kit::slots::Slot;
 use crate::die::{Batch, Cargo, Ended, HostRead, Job, Operation, Place, ReadFor, Row, Rows, Sight};
-use crate::due::{Answer, Due};
 use crate::ftl::{Ftl, Reason, Relocation};
 use crate::ids::{Domain, Lpn, Stream, Unit};
 use crate::page::{Feature, HeldFor, Longer, Owner, PageWork, Spent};
@@ -17,7 +17,7 @@ impl Ssd {
     // ---- requests -------------------------------------------------------------------------------
 
     /// The controller has processed a request.
-    pub(super) fn begin_buffered(&mut self, slot: Slot, request: &Request) {
+    pub(crate) fn begin_buffered(&mut self, slot: Slot, request: &Request) {
         self.cache.begin(&mut self.ftl, &mut self.flash);
         self.front.expect(slot, 0);
         match request.op {
@@ -84,7 +84,7 @@ impl Ssd {
     /// The dies read so many bytes of a page, behind others of it.
     #[expect(clippy::inline_always, reason = "every read of a page passes here, from two places")]
     #[inline(always)]
-    pub(super) fn read_in_flash(
+    pub(crate) fn read_in_flash(
         &mut self,
         slot: Slot,
         place: Place,
@@ -103,7 +103,7 @@ impl Ssd {
 
     /// Bytes of a logical page before the part that a request reads.
     #[inline]
-    pub(super) fn skipped(&self, request: &Request, lpn: Lpn) -> u32 {
+    pub(crate) fn skipped(&self, request: &Request, lpn: Lpn) -> u32 {
         let start = lpn.0 * u64::from(self.ftl.geometry().sectors_per_page);
         (request.lba.0.saturating_sub(start) * SECTOR_BYTES) as u32
     }
@@ -111,7 +111,7 @@ impl Ssd {
     /// Where a logical page must be read; nothing where it is in the buffer or was never written, which is
     /// counted.
     #[inline]
-    pub(super) fn place_in_flash(&mut self, lpn: Lpn, pages: u32) -> Option<Place> {
+    pub(crate) fn place_in_flash(&mut self, lpn: Lpn, pages: u32) -> Option<Place> {
         let Some(ppn) = self.ftl.lookup(lpn) else {
             self.ftl.counters.unmapped_reads += u64::from(pages);
             return None;
@@ -163,25 +163,17 @@ impl Ssd {
     /// A write waits for the buffer.
     fn join(&mut self, slot: Slot) {
         let request = *self.front.request(slot);
-        if self.cache.join(slot, request, self.ftl.geometry(), self.clock.now) {
-            self.take_turn();
-        }
+        self.cache.join(slot, request, self.ftl.geometry(), self.clock.now);
     }
 
-    pub(super) fn answer(&mut self, slot: Slot, status: Status, held: HeldFor) {
+    pub(crate) fn answer(&mut self, slot: Slot, status: Status, held: HeldFor) {
         self.front.decide(slot);
         self.answers.push(Answer::Done { slot, status, held });
     }
 
     // ---- what follows ---------------------------------------------------------------------------
 
-    /// These are due, in this order.
-    #[inline]
-    pub(super) fn then(&mut self, steps: &[Due]) {
-        self.due.extend(steps.iter().rev());
-    }
-
-    pub(super) fn sight(&self) -> Sight {
+    pub(crate) fn sight(&self) -> Sight {
         Sight {
             holds_host: self.cache.holds_programs() && !self.mover.erasures_wait(),
             backlog: self.cache.backlog(),
@@ -189,7 +181,7 @@ impl Ssd {
     }
 
     /// Whether no die does anything that would make room.
-    pub(super) fn stands_still(&self) -> bool {
+    fn stands_still(&self) -> bool {
         self.mover.stands()
             && !self.cache.waits_to_fold()
             && self.dies.stand(self.cache.holds_programs())
@@ -197,7 +189,7 @@ impl Ssd {
 
     /// Dies have begun to load groups, or have stopped operations for reads.
     #[inline]
-    pub(super) fn hear_dies(&mut self) {
+    pub(crate) fn hear_dies(&mut self) {
         if self.dies.have_news() {
             self.hear_news_of_dies();
         }
@@ -225,58 +217,35 @@ impl Ssd {
 
     // ---- writes ---------------------------------------------------------------------------------
 
-    /// A turn of the writes that wait is taken, unless one is under way.
-    #[inline]
-    pub(super) fn take_turn(&mut self) {
-        if self.thermal.is_some() && self.is_too_hot() {
-            return;
+    /// Pages of writes come into the buffer until one has to wait, or something else comes first.
+    pub(crate) fn admit(&mut self) {
+        if self.cache.begins_turn() && self.thermal.is_some() && self.is_too_hot() {
+            return self.cache.hold(Wait::Room, self.clock.now);
         }
-        if self.cache.begin_turn() {
-            self.cache.look();
-            self.admit();
-        }
-    }
-
-    /// The turn of the writes that wait is over.
-    #[inline]
-    pub(super) fn end_turn(&mut self) {
-        if self.cache.end_turn(self.clock.now) {
-            self.due.push(Due::PaceChanged);
-        }
-    }
-
-    /// Pages of writes come into the buffer until one has to wait.
-    pub(super) fn admit(&mut self) {
         loop {
             let (dies, front) = (&self.dies, &self.front);
             let is_open = |slot, request| front.is_open(slot, request);
             let depth = |die| dies.depth(die);
             match self.cache.next(&mut self.ftl, depth, is_open, &mut self.clock) {
-                Turn::Over => return self.end_turn(),
+                Turn::Over => return self.cache.end_turn(self.clock.now),
                 Turn::Through { write, status } => {
                     let refused = !status.is_ok();
-                    self.cache.hold(None, self.clock.now);
                     if self.features.has(Feature::Ages) && !refused {
                         self.end_over_losses(&write.request);
                     }
                     if !refused && self.config.is_volatile() && write.request.fua {
-                        self.due.push(Due::Look);
                         return self.await_durable(Waiter::Write(write));
                     }
                     let held = self.cache.held_since(&write, self.clock.now);
                     self.answer(write.slot, status, held);
-                    self.cache.look();
                 }
                 Turn::Held(why @ (Why::Meter | Why::Room))
                     if why == Why::Meter || !self.cache.holds_host() =>
                 {
                     // Nothing can be done about it.
-                    if !self.cache.hold(Some(why.reason()), self.clock.now) {
-                        return self.end_turn();
-                    }
-                    self.cache.look();
+                    return self.cache.hold(why.reason(), self.clock.now);
                 }
-                Turn::Held(why) => return self.hold(why),
+                Turn::Held(why) => return self.stop(why),
                 Turn::Page { domain, stream, slot, lpn } => {
                     let to = (domain, stream, Class::Host);
                     if self.ftl.notes_writes {
@@ -288,35 +257,31 @@ impl Ssd {
                     let front = &self.front;
                     let is_open = |slot, request| front.is_open(slot, request);
                     self.cache.note_owner(&self.ftl, slot, request, lpn, is_open);
-                    let begins_burst = self.cache.pace().begins_burst(false, self.clock.now);
-                    if begins_burst {
-                        return self.then(&[Due::PaceChanged, Due::CameIn(domain), Due::Next]);
+                    if self.cache.pace().begins_burst(false, self.clock.now) {
+                        return;
                     }
                     if self.cache.pace().cleans(domain.0) {
-                        return self.then(&[Due::Clean(domain), Due::Next]);
+                        return self.clean_on(domain);
                     }
                 }
             }
         }
     }
 
-    /// The first write has to wait: what can be done about that is due.
-    fn hold(&mut self, why: Why) {
-        self.due.push(Due::Hold(why.reason()));
-        match why {
-            Why::Room | Why::Meter | Why::Cleaning => self.due.push(Due::CleanOn),
-            Why::Blocks => {
-                if self.ftl.has_room_elsewhere() {
-                    // The blocks of other handles have room, and this one needs a block.
-                    self.ask_all();
-                }
-                let begins = self.cache.pace().begins_burst(true, self.clock.now);
-                self.then(&[Due::CleanAll, Due::Stuck]);
-                if begins {
-                    self.due.push(Due::PaceChanged);
-                }
+    /// The first write has to wait: domains are cleaned as far as they are asked for. If that does not help, the drive
+    /// [gets by](Ssd::get_by).
+    fn stop(&mut self, why: Why) {
+        self.cache.stop(why, self.clock.now);
+        if why == Why::Blocks {
+            if self.ftl.has_room_elsewhere() {
+                // The blocks of other handles have room, and this one needs a block.
+                self.ask_all();
+            }
+            if self.cache.pace().begins_burst(true, self.clock.now) {
+                return;
             }
         }
+        self.clean_all();
     }
 
     /// A victim of each domain is to be cleaned, whatever room there is.
@@ -326,15 +291,21 @@ impl Ssd {
         }
     }
 
-    /// What is superseded may lie in blocks whose programs are held: then a burst gains nothing. Or a domain has room by
-    /// the pace, but none that the host may take, and nothing is under way that would make some.
-    pub(super) fn stuck(&mut self) {
+    /// The first write still waits when domains have been cleaned as far as they are asked for. If nothing is under way
+    /// that would make room, the host gets by with less: what is superseded may lie in blocks whose programs are held,
+    /// and then a burst gains nothing. Or a domain has room by the pace, but none that the host may take.
+    pub(crate) fn get_by(&mut self, why: Why) {
         if !self.stands_still() {
             return;
         }
+        let now = self.clock.now;
+        if why != Why::Blocks {
+            self.cache.pace().settle_for_less(now);
+            return self.cache.look_again();
+        }
         if self.cache.holds_host() {
-            self.cache.pace().settle_for_less(self.clock.now);
-            return self.then(&[Due::PaceChanged, Due::StuckAgain]);
+            self.cache.pace().settle_for_less(now);
+            return self.cache.look_again_once(now);
         }
         let domains = (0..self.ftl.geometry().domains).map(Domain);
         let waits = |domain: &Domain| !self.ftl.accepts(*domain) && self.ftl.may_gain(*domain);
@@ -343,7 +314,8 @@ impl Ssd {
             for domain in waiting {
                 self.cache.pace().ask(domain.0, true);
             }
-            self.then(&[Due::CleanAll, Due::StuckAgain]);
+            self.clean_all();
+            self.cache.look_again_once(now);
         }
     }
 
@@ -367,7 +339,7 @@ impl Ssd {
     // ---- what must be durable -------------------------------------------------------------------
 
     /// A flush comes to the buffer.
-    pub(super) fn flush(&mut self, slot: Slot) {
+    pub(crate) fn flush(&mut self, slot: Slot) {
         self.await_durable(Waiter::Flush(slot));
     }
 
@@ -376,37 +348,64 @@ impl Ssd {
         self.cache.pad_hosts(&mut self.ftl, &mut self.clock);
         self.give_jobs();
         self.cache.await_durable(waiter);
-        self.then(&[Due::Settle, Due::EndIdleBurst]);
     }
 
-    /// Answers those for which everything is durable.
-    pub(super) fn settle(&mut self) {
-        while let Some(waiter) = self.cache.next_durable() {
-            match waiter {
-                Waiter::Restores => self.answers.push(Answer::Own(Unit(0))),
-                Waiter::Flush(slot) => self.answers.push(Answer::Flushed(slot)),
-                Waiter::Write(write) => {
-                    let held = self.cache.held_since(&write, self.clock.now);
-                    self.answer(write.slot, Status::Ok, held);
-                }
+    /// All is durable that this has waited for.
+    pub(crate) fn is_durable(&mut self, waiter: Waiter) {
+        match waiter {
+            Waiter::Restores => self.answers.push(Answer::Own(Unit(0))),
+            Waiter::Flush(slot) => self.answers.push(Answer::Flushed(slot)),
+            Waiter::Write(write) => {
+                let held = self.cache.held_since(&write, self.clock.now);
+                self.answer(write.slot, Status::Ok, held);
             }
         }
     }
 
-    /// Programs for the host are held for a burst that does nothing any more, and a flush waits for them, or for a
-    /// page of the drive's own: the burst is over.
-    pub(super) fn end_idle_burst(&mut self) {
-        let waits = || self.cache.is_awaited() || self.dies.have_own_pages();
-        if self.cache.holds_host() && self.stands_still() && waits() {
-            self.cache.pace().settle_for_less(self.clock.now);
-            self.due.push(Due::PaceChanged);
+    /// Programs for the host are held for a burst that does nothing any more. A write that waits is looked at; where
+    /// a flush waits, or a page of the drive's own, the burst is over. Returns whether it was so.
+    pub(crate) fn end_idle_burst(&mut self) -> bool {
+        let has_ended = self.cache.has_ended();
+        if !self.cache.holds_host() || !self.stands_still() {
+            return false;
         }
+        if has_ended && self.cache.backlog() > 0 {
+            self.cache.ask();
+            return true;
+        }
+        let waits = self.cache.is_awaited() || self.dies.have_own_pages();
+        if waits {
+            self.cache.pace().settle_for_less(self.clock.now);
+        }
+        waits
+    }
+
+    /// Host and cleaning share the flash otherwise: domains are cleaned, and dies that held programs of the host run.
+    pub(crate) fn change_pace(&mut self) {
+        self.clean_all();
+        self.run_all();
+    }
+
+    fn run_all(&mut self) {
+        self.dies.run_all(self.sight(), &mut self.clock);
+        self.hear_dies();
     }
 
     // ---- cleaning -------------------------------------------------------------------------------
 
-    /// Cleans a domain by one more group of a victim, as far as the pace asks for it and the buffer has room.
-    pub(super) fn clean(&mut self, domain: Domain) {
+    /// Cleans every domain as far as it is asked for.
+    fn clean_all(&mut self) {
+        (0..self.ftl.geometry().domains).for_each(|domain| self.clean_on(Domain(domain)));
+    }
+
+    /// Cleans a domain as far as it is asked for.
+    fn clean_on(&mut self, domain: Domain) {
+        while self.clean(domain) {}
+    }
+
+    /// Cleans a domain by one more group of a victim, as far as the pace asks for it and the buffer has room. Returns
+    /// whether there was one.
+    pub(crate) fn clean(&mut self, domain: Domain) -> bool {
         if self.ftl.has_slc() {
             self.fold_on();
         }
@@ -414,46 +413,38 @@ impl Ssd {
             self.care_for(domain);
         }
         if !self.cache.pace().cleans(domain.0) || self.cache.room_for_copies() == 0 {
-            return;
+            return false;
         }
         if !self.mover.has_victim(domain) {
             if self.mover.is_followed(domain) {
                 // Cold data moves next.
-                return;
+                return false;
             }
             let refreshes = self.ftl.may_refresh(domain);
             if !refreshes && self.cache.gains_nothing(&self.ftl, domain) {
                 if self.cache.holds_host() {
                     // Or the burst would come to no end.
                     self.cache.pace().settle_for_less(self.clock.now);
-                    self.due.push(Due::PaceChanged);
                 }
-                return;
+                return false;
             }
             if !self.choose_victim(domain) {
                 self.cache.pace().ask(domain.0, false);
-                return;
+                return false;
             }
         }
         let most = self.cache.pace().most_batches();
         let folds = self.mover.folds(domain);
         if folds && !self.may_fold() {
-            return;
+            return false;
         }
         let media = (&self.ftl, &self.flash);
         let room = self.cache.room_for_copies();
-        let Some(scan) = self.mover.scan(domain, media, room, most) else { return };
+        let Some(scan) = self.mover.scan(domain, media, room, most) else { return false };
         self.cache.pace().add(domain.0, i64::from(scan.pages));
         if let Some(slc) = self.cache.slc().filter(|_| folds) {
             slc.folds(scan.batches().map(|(batch, _)| batch.reserved()).sum(), self.clock.now);
         }
-        // Nothing has to be read: no event will tell the writes that wait of the room.
-        let gained = scan.is_empty() && self.cache.backlog() > 0;
-        self.due.push(Due::Clean(domain));
-        if gained {
-            self.due.push(Due::Admit);
-        }
-        self.due.push(Due::BurstOver);
         for (batch, pages) in scan.batches() {
             self.cache.reserve(batch.reserved());
             let rows = Rows::new(self.dies.shape(), self.ftl.geometry().blocks_per_domain);
@@ -463,6 +454,12 @@ impl Ssd {
             self.hear_dies();
         }
         self.emptied(domain);
+        let ends = self.cache.pace().ends_burst(self.clock.now);
+        // Where nothing has to be read, no event will tell the writes that wait of the room.
+        if ends || scan.is_empty() && self.cache.backlog() > 0 {
+            self.cache.ask();
+        }
+        true
     }
 
     /// Asks the policy for a victim; whether there is one, and room to move what it holds.
@@ -526,13 +523,19 @@ impl Ssd {
         let number = self.mover.erase_after(job, after);
         self.begin_erasure(number);
         if self.cache.holds_host() && self.mover.erasures_wait() {
-            self.dies.run_all(self.sight(), &mut self.clock);
-            self.hear_dies();
+            self.run_all();
+        }
+    }
+
+    /// Erasures that waited for programs begin, if they may.
+    pub(crate) fn retry_erasures(&mut self) {
+        for number in self.mover.waiting_erasures() {
+            self.begin_erasure(number);
         }
     }
 
     /// Begins to erase a victim, unless copies of what it held are not programmed yet.
-    pub(super) fn begin_erasure(&mut self, number: u32) {
+    fn begin_erasure(&mut self, number: u32) {
         let (domain, after) = self.mover.waits_for(number);
         if after > 0 && self.cache.is_open(after, domain, self.ftl.geometry()) {
             return;
@@ -574,7 +577,9 @@ impl Ssd {
         self.ftl.count_moved(source, u64::from(moved));
         self.mover.batch_moved(batch, moved);
         self.emptied(domain);
-        self.then(&[Due::BurstOver, Due::Admit, Due::Clean(domain), Due::EndIdleBurst]);
+        self.cache.pace().ends_burst(self.clock.now);
+        self.cache.ask();
+        self.mover.ask(domain);
     }
 
     /// All dies have erased their blocks of a victim.
@@ -595,7 +600,15 @@ impl Ssd {
         if folds && let Some(slc) = self.cache.slc() {
             slc.folded();
         }
-        self.then(&[Due::Clean(domain), Due::Admit, Due::EndIdleBurst]);
+        // Writes that wait come first where a group has nothing to be read.
+        let mut goes_on = true;
+        while goes_on && !self.cache.is_asked() {
+            goes_on = self.clean(domain);
+        }
+        if goes_on {
+            self.mover.ask(domain);
+        }
+        self.cache.ask();
     }
 
     // ---- the SLC cache ---------------------------------------------------------------------------
@@ -649,20 +662,18 @@ impl Ssd {
     /// begins.
     pub(crate) fn clean_domains_now(&mut self) {
         self.cache.begin(&mut self.ftl, &mut self.flash);
-        if self.cache.pace().begins_early(self.clock.now) {
-            self.due.push(Due::PaceChanged);
-        } else {
+        if !self.cache.pace().begins_early(self.clock.now) {
             let soon = self.ftl.geometry().data_pages;
             for domain in (0..self.ftl.geometry().domains).map(Domain) {
                 if self.cache.lacks_room(domain, soon)
                     && self.cache.is_worth_cleaning(&self.ftl, domain)
                 {
                     self.cache.pace().ask(domain.0, true);
-                    self.due.push(Due::Clean(domain));
+                    self.mover.ask(domain);
                 }
             }
         }
-        self.work_off();
+        self.ask_machines();
     }
 
     // ---- what dies have done --------------------------------------------------------------------
@@ -699,15 +710,15 @@ impl Ssd {
     }
 
     /// Something else happens at a die.
-    pub(super) fn die_event(&mut self, event: DieEvent) {
+    pub(crate) fn die_event(&mut self, event: DieEvent) {
         let ended = self.dies.event(event, self.sight(), &mut self.clock);
         self.hear_dies();
         self.die_ended(ended);
     }
 
-    /// Something has ended at a die.
+    /// Something has ended at a die, which runs when all machines have been asked.
     fn die_ended(&mut self, ended: Option<Ended>) {
-        match ended {
+        let free = match ended {
             None => return,
             Some(Ended::Row { read, owner }) => {
                 let ReadFor::Batch(batch) = owner else { unreachable!("batches have rows") };
@@ -722,7 +733,6 @@ impl Ssd {
                     let (retry, repair) = (retry_ns.into(), rebuild_ns.into());
                     return self.aged_read_ended(slot, die, spent, Longer { retry, repair });
                 }
-                self.due.push(Due::Run(die));
                 match owner {
                     ReadFor::Batch(batch) => self.batch_read(&batch, die),
                     ReadFor::Patrol => {}
@@ -731,10 +741,10 @@ impl Ssd {
                         self.row_read(slot, spent);
                     }
                 }
+                die
             }
             Some(Ended::Task { die, job, operation }) => {
                 self.record(die, operation);
-                self.due.push(Due::Run(die));
                 match job {
                     Job::Program { group, .. } => self.pass_done(group, die),
                     Job::Erase(number) => {
@@ -743,20 +753,21 @@ impl Ssd {
                         }
                     }
                     // It may be the last that a burst has waited for.
-                    Job::Parity { .. } | Job::Map => {
-                        self.then(&[Due::AdmitIfStuck, Due::EndIdleBurst]);
-                    }
+                    Job::Parity { .. } | Job::Map => self.cache.note_end(),
                     Job::Own => self.answers.push(Answer::Own(Unit(die))),
                 }
+                die
             }
-        }
-        self.work_off();
+        };
+        self.ask_machines();
+        self.dies.run(free, self.sight(), &mut self.clock);
+        self.hear_dies();
     }
 
     /// A read of the host is done at a die, which goes on before an answer takes the link.
     #[inline]
     fn host_read_ended(&mut self, ended: &HostRead) {
-        debug_assert!(self.due.is_empty() && self.answers.is_empty(), "it is all of the event");
+        debug_assert!(self.answers.is_empty(), "it is all of the event");
         let HostRead { die, slot, spent, started } = *ended;
         if self.recorder.is_some() {
             let finished = Finished { started, cell_ns: 0, bus_ns: spent.bus };
@@ -784,17 +795,15 @@ impl Ssd {
         let done = self.cache.pass_done(group, &mut self.ftl, &mut self.flash);
         let Some(done) = done else { return };
         if done.has_copies {
-            self.then(&[Due::CleanAll, Due::AdmitIfStuck, Due::EndIdleBurst]);
+            self.mover.ask_for_all();
+            self.cache.note_end();
         }
         if done.is_hosts {
             self.dies.count_served(die, done.pages);
-            self.due.push(Due::Admit);
+            self.cache.ask();
         }
         // An erasure may wait for what supersedes the victim's pages as well as for their copies.
-        self.due.push(Due::Erasures);
-        if self.cache.is_awaited() {
-            self.due.push(Due::Settle);
-        }
+        self.mover.note_programmed();
     }
 
     /// Notes an operation of a die, if that was asked for.
@@ -807,28 +816,26 @@ impl Ssd {
     // ---- other events ---------------------------------------------------------------------------
 
     /// A group has had its time to fill.
-    pub(super) fn lingered(&mut self, group: u32) {
+    pub(crate) fn lingered(&mut self, group: u32) {
         self.cache.lingered(&mut self.ftl, group, &mut self.clock);
         self.give_jobs();
     }
 
     /// The write buffer may let in more.
-    pub(super) fn meter_opens(&mut self) {
+    pub(crate) fn meter_opens(&mut self) {
         self.cache.meter_opens();
-        self.take_turn();
-        self.work_off();
+        self.cache.ask();
+        self.ask_machines();
     }
 
     /// Writes a page of the drive's own on a die.
-    pub(super) fn write_own_on_die(&mut self, die: u32) {
+    pub(crate) fn write_own_on_die(&mut self, die: u32) {
         self.give(die, Job::Own, false);
-        self.due.push(Due::EndIdleBurst);
-        self.work_off();
     }
 
     /// Writes pages anew that lie where a power cut may have harmed them, as far as there is room; how many.
     /// An answer to the drive itself says that they are programmed.
-    pub(super) fn restore_buffered(&mut self, lpns: &[Lpn]) -> u32 {
+    pub(crate) fn restore_buffered(&mut self, lpns: &[Lpn]) -> u32 {
         self.cache.begin(&mut self.ftl, &mut self.flash);
         let mut count = 0;
         for lpn in lpns {

@@ -2,7 +2,6 @@
 
 use crate::Ssd;
 use crate::die::{Rows, SLC_ROW};
-use crate::due::Due;
 use crate::ftl::Care;
 use crate::ids::{Block, Domain, Lpn};
 use crate::media::Age;
@@ -59,7 +58,7 @@ impl Ssd {
     fn move_soon(&mut self, block: Block, care: Care) {
         self.ftl.mark(block, care);
         let domain = self.ftl.geometry().domain_of(block);
-        self.due.push(Due::Clean(domain));
+        self.mover.ask(domain);
     }
 
     /// The host reads a page of a block.
@@ -123,13 +122,13 @@ impl Ssd {
                 self.judge(block);
             }
         }
-        self.due.clear();
+        self.mover.ask_for_nothing();
     }
 
     /// What is to be moved is.
     pub fn refresh_at_once(&mut self) {
         if self.ftl.cares() {
-            self.due.clear();
+            self.mover.ask_for_nothing();
             self.ftl.refresh_untimed(&mut self.flash);
         }
     }

@@ -1,9 +1,7 @@
 //! Writes that wait because the drive is too hot.
 
 use crate::Ssd;
-use crate::cache::Reason;
 use crate::clock::Event;
-use crate::due::Due;
 
 impl Ssd {
     /// Whether writes wait because of heat; an event then comes when they are looked at again.
@@ -21,7 +19,6 @@ impl Ssd {
         if thermal.calls() {
             self.clock.call(at.max(now + 1), Event::Heat);
         }
-        self.cache.hold(Some(Reason::Room), now);
         true
     }
 
@@ -32,8 +29,8 @@ impl Ssd {
         }
         // Nothing waits for it, if nothing does.
         if self.cache.backlog() > 0 {
-            self.due.push(Due::Admit);
+            self.cache.ask();
         }
-        self.work_off();
+        self.ask_machines();
     }
 }

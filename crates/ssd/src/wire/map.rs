@@ -84,7 +84,7 @@ impl Ssd {
         if let Some(slot) = self.map_reads().next_delayed() {
             self.map_came(slot);
         }
-        self.work_off();
+        self.ask_machines();
     }
 
     /// A page of the map has been read.

@@ -88,7 +88,6 @@ impl Ssd {
         self.cache.lose_power(self.ftl.geometry(), self.dies.costs());
         self.dies.lose_power(now);
         self.mover.lose_power();
-        self.due.clear();
         self.answers.clear();
     }
 

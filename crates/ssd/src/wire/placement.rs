@@ -55,7 +55,7 @@ impl Ssd {
             }
         }
         if self.is_buffered {
-            self.work_off();
+            self.ask_machines();
         }
     }
 }

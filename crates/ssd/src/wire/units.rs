@@ -8,22 +8,12 @@ use crate::Ssd;
 use crate::cache::{PageId, PageOp, Phase};
 use crate::config::PairCommands;
 use crate::die::{OpKind, UnitEnd, Work, op};
-use crate::due::{Due, SetTurn};
 use crate::ftl::{Programming, Relocation, Step};
 use crate::ids::{Lpn, PoolId, Ppn, Unit};
 use crate::page::{Access, Need, Owner, PageDone, PageRequest, PageWork, Spent};
 use crate::power::planted::Bug;
 use crate::timeline::{Finished, Word};
 use engine::{Handle, Status};
-
-/// A class of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
-    /// Page requests, in the order in which they came.
-    Requests,
-    /// Moves out of a victim, and its erasure.
-    Cleaning,
-}
 
 /// What cleaning does about the next page of a victim.
 enum Target {
@@ -42,7 +32,7 @@ impl Ssd {
     /// [`serve_offered`](Ssd::serve_offered) lets bound units begin.
     #[expect(clippy::inline_always, reason = "every page passes here, from two places")]
     #[inline(always)]
-    pub(super) fn accept(&mut self, request: &PageRequest) -> Option<PageDone> {
+    pub(crate) fn accept(&mut self, request: &PageRequest) -> Option<PageDone> {
         let status = match self.ftl.need(request) {
             Need::Page(work, range) => {
                 let page = self.queues.insert(request, work, range);
@@ -72,7 +62,7 @@ impl Ssd {
         }
         let unit = match self.ftl.geometry().pool_of(lpn) {
             pool if !spans => self.ftl.only_unit_of(pool),
-            pool if work.writes() => self.choose_unit(pool),
+            pool if work.writes() => self.choose_unit(pool, None),
             _ => self.ftl.geometry().unit_holding(at),
         };
         if work.writes() {
@@ -91,7 +81,7 @@ impl Ssd {
             self.queues.offer(set);
         } else {
             self.serve_unit(unit, None);
-            self.work_off();
+            self.serve_called();
         }
     }
 
@@ -114,10 +104,10 @@ impl Ssd {
         if self.units.lets_pass(unit)
             && let Some(id) = self.queues.take_read(unit)
         {
-            return match self.new_holder(id, unit) {
-                Some(other) => self.hand_over(id, unit, other, Due::Serve(unit)),
-                None => self.start(unit, id, None),
+            let Some(other) = self.new_holder(id, unit) else {
+                return self.start(unit, id, None);
             };
+            return self.hand_over(id, unit, other);
         }
         let resumed = self.units.resume(unit, &mut self.clock);
         if matches!(resumed, Some(Work::Move(_) | Work::Erase(_))) {
@@ -128,10 +118,10 @@ impl Ssd {
     /// Gives bound units what was queued at this instant: the pages of a request begin together, not
     /// the first of them alone.
     #[inline]
-    pub(super) fn serve_offered(&mut self) {
+    pub(crate) fn serve_offered(&mut self) {
         while let Some(set) = self.queues.next_offered() {
-            self.begin_set_turn(set);
-            self.work_off();
+            self.serve_set(set);
+            self.serve_called();
         }
     }
 
@@ -141,14 +131,14 @@ impl Ssd {
     /// those the one with the shortest queue, then the fewest valid pages.
     ///
     /// A unit that is bound to a busy one counts as busy: it would look free while it must wait for the
-    /// other's cleaning, and take all writes.
-    fn choose_unit(&self, pool: PoolId) -> Unit {
+    /// other's cleaning, and take all writes. Not so in the set that is being asked: there each unit counts for itself.
+    fn choose_unit(&self, pool: PoolId, asked: Option<u32>) -> Unit {
         if !self.ftl.pools_span_units() {
             return self.ftl.only_unit_of(pool);
         }
         let units = self.ftl.units_of(pool);
         let rank = |unit: &Unit| {
-            let busy = usize::from(!self.could_begin(*unit));
+            let busy = usize::from(!self.could_begin(*unit, asked));
             let (hopeless, full, reclaimable) = self.ftl.standing(pool, *unit);
             let length = self.queues.length(*unit) + busy;
             (full, hopeless && !self.jobs.has_job(*unit), length, reclaimable)
@@ -156,12 +146,10 @@ impl Ssd {
         units.min_by_key(rank).expect("a pool has a unit")
     }
 
-    /// Whether a unit and those bound to it are idle.
-    fn could_begin(&self, unit: Unit) -> bool {
+    /// An idle unit can begin, if those bound to it are idle, or their set is the one that is being asked.
+    fn could_begin(&self, unit: Unit, asked: Option<u32>) -> bool {
         match self.queues.set_of(unit) {
-            Some(set) if !self.queues.is_in_turn(set) => {
-                self.queues.units_of(set).iter().all(|unit| self.is_idle(*unit))
-            }
+            Some(set) if asked != Some(set) => self.is_set_idle(set),
             _ => self.is_idle(unit),
         }
     }
@@ -190,7 +178,7 @@ impl Ssd {
             return None;
         }
         let pool = self.ftl.geometry().pool_of(lpn);
-        let other = self.choose_unit(pool);
+        let other = self.choose_unit(pool, self.queues.set_of(unit));
         // From one that can do nothing about it the write would only come back.
         let (hopeless, ..) = self.ftl.standing(pool, other);
         (other != unit && !hopeless).then_some(other)
@@ -198,34 +186,34 @@ impl Ssd {
 
     // ---- what a unit does next -------------------------------------------------------------------
 
-    /// Gives a unit its next operation, if it can begin one and there is one, and others what follows.
+    /// Asks a unit for its next operation, if it can begin one, and then those to which it has handed pages.
     #[inline]
-    pub(super) fn serve(&mut self, unit: Unit) {
-        self.serve_or_bound(unit);
-        self.work_off();
+    pub(crate) fn serve(&mut self, unit: Unit) {
+        self.ask(unit);
+        self.serve_called();
+    }
+
+    /// Asks the units that are to be asked, until there is none.
+    #[inline]
+    fn serve_called(&mut self) {
+        while let Some(unit) = self.queues.next_called() {
+            self.ask(unit);
+        }
     }
 
     #[inline]
-    pub(super) fn serve_or_bound(&mut self, unit: Unit) {
+    fn ask(&mut self, unit: Unit) {
         match self.queues.set_of(unit) {
-            Some(set) => self.begin_set_turn(set),
+            Some(set) => self.serve_set(set),
             None => self.serve_unit(unit, None),
         }
     }
 
-    /// Bound units that are idle are given operations of one kind. Cleaning that does not yield comes
-    /// first, then the kind of the page that has waited longest, then the other, then the rest.
-    fn begin_set_turn(&mut self, set: u32) {
-        if !self.queues.is_in_turn(set) {
-            self.queues.set_turn(set, true);
-            self.begin_round(set, 0);
-        }
-    }
-
-    /// Pages that a unit hands to another of the set may come too late for the first round.
-    fn begin_round(&mut self, set: u32, round: u32) {
-        if round as usize == self.queues.units_of(set).len() || !self.is_set_idle(set) {
-            return self.queues.set_turn(set, false);
+    /// Bound units that are idle are asked for operations of one kind after another, until one begins. Cleaning that
+    /// does not yield comes first, then the kind of the page that has waited longest, then the other, then the rest.
+    fn serve_set(&mut self, set: u32) {
+        if !self.is_set_idle(set) {
+            return;
         }
         let [first, second] = self.queues.first_phases(set);
         let phases = if self.jobs.block() {
@@ -233,36 +221,23 @@ impl Ssd {
         } else {
             [first, second, Phase::Move, Phase::Erase]
         };
-        self.due.push(Due::SetPhase(SetTurn { set, round, phases, phase: 0 }));
-    }
-
-    /// Bound units are asked for operations of a kind.
-    pub(super) fn serve_phase(&mut self, turn: SetTurn) {
-        self.due.push(Due::SetPhaseOver(turn));
-        let only = Some(turn.phases[usize::from(turn.phase)]);
-        let units = self.queues.units_of(turn.set).iter().rev();
-        self.due.extend(units.map(|unit| Due::Unit(*unit, only)));
-    }
-
-    /// They were: where none has begun one, they are asked for another kind.
-    pub(super) fn end_phase(&mut self, turn: SetTurn) {
-        if !self.is_set_idle(turn.set) {
-            return self.queues.set_turn(turn.set, false);
+        for phase in phases {
+            for place in 0..self.queues.units_of(set).len() {
+                self.serve_unit(self.queues.units_of(set)[place], Some(phase));
+            }
+            if !self.is_set_idle(set) {
+                return;
+            }
         }
-        let phase = turn.phase + 1;
-        if usize::from(phase) == turn.phases.len() {
-            return self.begin_round(turn.set, turn.round + 1);
-        }
-        self.due.push(Due::SetPhase(SetTurn { phase, ..turn }));
     }
 
     fn is_set_idle(&self, set: u32) -> bool {
         self.queues.units_of(set).iter().all(|unit| self.is_idle(*unit))
     }
 
-    /// Gives a unit its next operation, of kind `only` if one is given. What follows for others is due.
+    /// Gives a unit its next operation, of kind `only` if one is given.
     #[inline]
-    pub(super) fn serve_unit(&mut self, unit: Unit, only: Option<Phase>) {
+    fn serve_unit(&mut self, unit: Unit, only: Option<Phase>) {
         if !(self.queues.overlaps() || self.is_idle(unit)) {
             return;
         }
@@ -286,69 +261,48 @@ impl Ssd {
             }
         }
         if !self.jobs.has_job(unit) {
-            if waiting {
-                self.serve_pages(unit, only);
-            }
-            if self.ftl.keeps_logs() {
+            if (!waiting || self.serve_pages(unit, only)) && self.ftl.keeps_logs() {
                 self.merge_for_stalled(unit, only);
             }
             return;
         }
-        self.serve_class(unit, only, 0);
+        self.serve_classes(unit, only);
     }
 
-    /// The classes of work that a unit is asked for, from this one on.
+    /// The classes of work that a unit with a victim is asked for.
     #[inline]
-    pub(super) fn serve_class(&mut self, unit: Unit, only: Option<Phase>, from: u8) {
-        let classes = if self.jobs.block() {
-            [Class::Cleaning, Class::Requests]
-        } else {
-            [Class::Requests, Class::Cleaning]
-        };
-        for (number, class) in classes.into_iter().enumerate().skip(usize::from(from)) {
-            match class {
-                Class::Cleaning => self.serve_cleaning(unit, only),
-                Class::Requests if self.queues.has_waiting(unit) => {
-                    let before = self.due.len();
-                    self.serve_pages(unit, only);
-                    if self.due.len() > before {
-                        // What has been handed over is served first.
-                        return self.due.insert(before, Due::Class(unit, only, number as u8 + 1));
-                    }
-                }
-                Class::Requests => {}
-            }
+    fn serve_classes(&mut self, unit: Unit, only: Option<Phase>) {
+        let cleans_first = self.jobs.block();
+        if cleans_first {
+            self.serve_cleaning(unit, only);
+        }
+        let goes_on = !self.queues.has_waiting(unit) || self.serve_pages(unit, only);
+        if goes_on && !cleans_first {
+            self.serve_cleaning(unit, only);
         }
     }
 
     // ---- page requests ---------------------------------------------------------------------------
 
     /// Starts the waiting pages that can start, the first first; writes without room step aside, in
-    /// order. Where one is handed to another unit, that goes first and the rest is due.
+    /// order. Where one is handed to another unit, both are asked anew, the other first: then `false`.
     #[inline]
-    fn serve_pages(&mut self, unit: Unit, only: Option<Phase>) {
+    fn serve_pages(&mut self, unit: Unit, only: Option<Phase>) -> bool {
         let held = self.jobs.has_job(unit) && self.jobs.block();
         if held || self.jobs.is_busy(unit) {
-            return;
+            return true;
         }
         if self.queues.has_stalled(unit)
             && only.is_none_or(|only| only == Phase::Write)
-            && !self.serve_stalled(unit, only)
+            && let Some(goes_on) = self.serve_stalled(unit)
         {
-            return;
+            return goes_on;
         }
-        self.serve_waiting(unit, only);
+        self.serve_waiting(unit, only)
     }
 
-    /// The same from those on that had found no room.
-    pub(super) fn serve_from_stalled(&mut self, unit: Unit, only: Option<Phase>) {
-        if self.serve_stalled(unit, only) {
-            self.serve_waiting(unit, only);
-        }
-    }
-
-    /// Those of them that had found no room; whether others may follow now.
-    fn serve_stalled(&mut self, unit: Unit, only: Option<Phase>) -> bool {
+    /// Those of them that had found no room; nothing where others may follow now, and `false` where one was handed over.
+    fn serve_stalled(&mut self, unit: Unit) -> Option<bool> {
         while let Some(first) = self.queues.take_stalled(unit, &self.units) {
             let id = match first {
                 Ok(id) => id,
@@ -357,14 +311,14 @@ impl Ssd {
                     let PageOp { lpn, handle, .. } = *self.queues.page(id);
                     let pool = self.ftl.geometry().pool_of(lpn);
                     self.ftl.write_with(handle);
-                    return self.ftl.room_for(pool, unit) == 0;
+                    return (self.ftl.room_for(pool, unit) > 0).then_some(true);
                 }
             };
             match self.start_write(unit, id) {
                 Started::Here => {}
                 Started::At(other) => {
-                    self.hand_over(id, unit, other, Due::Stalled(unit, only));
-                    return false;
+                    self.hand_over(id, unit, other);
+                    return Some(false);
                 }
                 Started::Not => {
                     self.queues.stall(unit, id, true);
@@ -372,12 +326,12 @@ impl Ssd {
                 }
             }
         }
-        true
+        None
     }
 
-    /// Those that wait.
+    /// Those that wait; `false` where one was handed over.
     #[inline]
-    pub(super) fn serve_waiting(&mut self, unit: Unit, only: Option<Phase>) {
+    fn serve_waiting(&mut self, unit: Unit, only: Option<Phase>) -> bool {
         while let Some(id) = self.queues.take_next(unit, only, &self.units) {
             if self.queues.page(id).work.writes() {
                 let first = !self.queues.has_stalled(unit);
@@ -386,18 +340,21 @@ impl Ssd {
                     Started::Here => {}
                     Started::Not => self.queues.stall(unit, id, false),
                     Started::At(other) => {
-                        return self.hand_over(id, unit, other, Due::Waiting(unit, only));
+                        self.hand_over(id, unit, other);
+                        return false;
                     }
                 }
             } else if let Some(other) = self.new_holder(id, unit) {
-                return self.hand_over(id, unit, other, Due::Waiting(unit, only));
+                self.hand_over(id, unit, other);
+                return false;
             } else {
                 self.start(unit, id, None);
                 if !self.queues.overlaps() {
-                    return;
+                    return true;
                 }
             }
         }
+        true
     }
 
     /// Begins what a simple unit without other duties does most: the read that has waited longest. Whether
@@ -454,13 +411,13 @@ impl Ssd {
         Started::Here
     }
 
-    /// Moves a waiting page to another unit, which is served first; then comes the `rest`.
-    fn hand_over(&mut self, id: PageId, from: Unit, to: Unit, rest: Due) {
+    /// Moves a waiting page to another unit, which is asked next, and then this one again.
+    fn hand_over(&mut self, id: PageId, from: Unit, to: Unit) {
         let now = self.clock.now;
         let cleaning = [from, to].map(|unit| self.jobs.cleaning_ns(unit, now));
         self.queues.hand_over(id, (from, to), cleaning, now);
-        self.due.push(rest);
-        self.due.push(Due::Serve(to));
+        self.queues.call(from);
+        self.queues.call(to);
     }
 
     /// A unit begins with a page.
@@ -584,7 +541,7 @@ impl Ssd {
         let job = *job;
         if step == Step::Over {
             *self.jobs.job_mut(unit) = None;
-            return self.due.push(Due::Serve(unit));
+            return self.queues.call(unit);
         }
         if step == Step::Erase && self.is_barred(job) {
             return self.jobs.bar(unit, self.clock.now);
@@ -742,7 +699,7 @@ impl Ssd {
 
     /// A stage of the operation of a lane has ended.
     #[inline]
-    pub(super) fn lane_event(&mut self, lane: u32) {
+    pub(crate) fn lane_event(&mut self, lane: u32) {
         match self.units.stage_ended(lane, &mut self.clock) {
             UnitEnd::Nothing => {}
             UnitEnd::Accepts(unit) => self.serve(unit),
@@ -903,7 +860,7 @@ impl Ssd {
 
     /// Looks again at writes that found no room: trimmed pages may be what cleaning was short of, or
     /// another unit of their pool may have room now.
-    pub(super) fn wake_stalled(&mut self) {
+    pub(crate) fn wake_stalled(&mut self) {
         for unit in (0..self.ftl.geometry().units).map(Unit) {
             if self.queues.has_stalled(unit) {
                 self.serve(unit);
@@ -914,12 +871,12 @@ impl Ssd {
     // ---- pages of the drive's own ----------------------------------------------------------------
 
     /// Writes a metadata page on a unit; the drive is notified of its end.
-    pub(super) fn write_own_on_unit(&mut self, unit: Unit) {
+    pub(crate) fn write_own_on_unit(&mut self, unit: Unit) {
         self.queue_for((unit, Owner::Drive), PageWork::System, Lpn(0));
     }
 
     /// Writes a page anew that lies where a power cut may have harmed it, if there is room.
-    pub(super) fn restore_on_unit(&mut self, lpn: Lpn) -> bool {
+    pub(crate) fn restore_on_unit(&mut self, lpn: Lpn) -> bool {
         let pool = self.ftl.geometry().pool_of(lpn);
         let Some(domain) = self.ftl.roomiest(pool) else { return false };
         let unit = self.ftl.geometry().unit_of(domain);

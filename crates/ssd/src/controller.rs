@@ -1,13 +1,24 @@
-//! Requests between the host and the flash, and what happens at an instant.
+//! The controller: an event goes to the machine that it is about; then the machines behind the write buffer are asked in
+//! a fixed order until none has anything to do, answers are given, and the host link takes its turns.
 
 use crate::clock::{DieEvent, Event};
 use crate::device::kit::slots::Slot;
-use crate::due::{Answer, Due};
-use crate::ids::{Domain, Lpn};
+use crate::ids::{Domain, Lpn, Unit};
 use crate::page::{Feature, HeldFor, Owner};
 use crate::{Ssd, front};
-use engine::{Completion, Op, Request, Time};
+use engine::{Completion, Op, Request, Status, Time};
 use std::ops::Range;
+
+/// An answer to the host, or to the drive itself, which is given when all that belongs to an event is done.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Answer {
+    /// A request is done; how long it was held for cleaning, and for room.
+    Done { slot: Slot, status: Status, held: HeldFor },
+    /// All that was written before a flush is durable.
+    Flushed(Slot),
+    /// A page of the drive's own is written on a die.
+    Own(Unit),
+}
 
 impl Ssd {
     /// Goes from event to event, up to an instant; where `stops`, until something is answered or the drive is at its
@@ -81,10 +92,39 @@ impl Ssd {
                 self.front.request_arrives();
                 return self.pump();
             }
-            Event::Power(_) | Event::PowerLane(_) => return self.power_event(event),
+            Event::Power(_) | Event::PowerLane(_) => {
+                self.power_event(event);
+                return self.ask_machines();
+            }
         }
         if self.give_answers() {
             self.pump_unless_at_rest();
+        }
+    }
+
+    /// Asks the machines behind the write buffer until none has anything to do: what is durable, erasures that waited for
+    /// programs, the pace, the first of the writes that wait, domains to be cleaned, and at last the burst of cleaning.
+    ///
+    /// An admission cleans the domain of its page, and a write that has to wait has all cleaned, before the next one.
+    pub(crate) fn ask_machines(&mut self) {
+        loop {
+            if let Some(waiter) = self.cache.next_durable() {
+                self.is_durable(waiter);
+            } else if self.mover.has_programmed() {
+                self.retry_erasures();
+            } else if self.cache.pace().has_changed() {
+                self.change_pace();
+            } else if let Some(why) = self.cache.take_stopped() {
+                self.get_by(why);
+            } else if self.cache.is_asked() {
+                self.admit();
+            } else if let Some(domain) = self.mover.next_asked() {
+                if self.clean(domain) {
+                    self.mover.ask(domain);
+                }
+            } else if !self.end_idle_burst() {
+                return;
+            }
         }
     }
 
@@ -99,20 +139,22 @@ impl Ssd {
     /// Lets the host link take its turns until it is busy or idle, and hands what has crossed it to the
     /// flash.
     pub(crate) fn pump(&mut self) {
-        self.await_checkpoint();
-        while let Some((slot, request)) = self.front.turn(&mut self.clock) {
-            self.reach_flash(slot, &request);
+        loop {
+            self.await_checkpoint();
+            while let Some((slot, request)) = self.front.turn(&mut self.clock) {
+                self.reach_flash(slot, &request);
+            }
+            if !self.ask_for_flushes() {
+                return;
+            }
         }
-        self.ask_for_flushes();
     }
 
     /// A request that the host has just submitted is at the flash.
     #[inline]
     pub(crate) fn arrive_at_once(&mut self, slot: Slot, request: &Request) {
         self.reach_flash(slot, request);
-        if self.front.is_link_idle(self.clock.now) {
-            self.ask_for_flushes();
-        } else {
+        if !self.front.is_link_idle(self.clock.now) || self.ask_for_flushes() {
             self.pump();
         }
     }
@@ -138,7 +180,9 @@ impl Ssd {
     #[inline]
     fn begin_request(&mut self, slot: Slot, request: &Request) {
         if request.op == Op::Trim {
-            return self.trim(slot, request);
+            self.trim(slot, request);
+            // The record of trims may be a page that waits for a burst.
+            return self.ask_machines();
         }
         let features = self.features;
         if !features.is_empty() {
@@ -151,7 +195,7 @@ impl Ssd {
             } else {
                 self.begin_buffered(slot, request);
             }
-            return self.work_off();
+            return self.ask_machines();
         }
         if self.blocks.is_some() && self.begin_at_blocks(slot, request) {
             return;
@@ -223,6 +267,7 @@ impl Ssd {
                     Answer::Own(unit) => self.own_page_written(unit),
                 }
             }
+            self.ask_machines();
             if self.answers.is_empty() {
                 // Its room is kept.
                 self.answers = answers;
@@ -230,16 +275,14 @@ impl Ssd {
         }
     }
 
-    /// Asks for the flushes that have come.
+    /// Asks for the flushes that have come; whether the link is to take its turns again.
     #[inline]
-    fn ask_for_flushes(&mut self) {
-        if self.front.has_flushes() {
-            self.ask_for_those();
-        }
+    fn ask_for_flushes(&mut self) -> bool {
+        self.front.has_flushes() && self.ask_for_those()
     }
 
     /// A volatile write buffer is asked for them; other drives wait for records of trims, if for anything.
-    fn ask_for_those(&mut self) {
+    fn ask_for_those(&mut self) -> bool {
         let volatile = self.config.is_volatile();
         let mut any = false;
         while let Some(slot) = self.front.next_flush() {
@@ -248,16 +291,14 @@ impl Ssd {
                 any = true;
             } else if volatile {
                 self.flush(slot);
-                self.work_off();
+                self.ask_machines();
                 any = true;
             } else if !self.flush_trims(slot) {
                 self.front.flushed(slot, &mut self.clock);
                 any = true;
             }
         }
-        if any && (!(volatile && self.is_buffered) || self.give_answers()) {
-            self.pump();
-        }
+        any && (!(volatile && self.is_buffered) || self.give_answers())
     }
 
     /// A timer of the SLC cache has ended.
@@ -266,7 +307,7 @@ impl Ssd {
         if let Some(slc) = self.cache.slc() {
             slc.timer_ended(timer, waits, blocks, &mut self.clock);
         }
-        self.due.push(Due::Clean(Domain(0)));
-        self.work_off();
+        self.mover.ask(Domain(0));
+        self.ask_machines();
     }
 }
