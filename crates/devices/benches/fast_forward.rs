@@ -65,7 +65,7 @@ fn overwrite(ssd: &mut Ssd, random: &mut Xoshiro256, pages: u64, writes: u64) {
 
 /// Logical pages that were programmed for a number of writes.
 fn programs(ssd: &Ssd, writes: u64) -> u64 {
-    let amplification = ssd.report(0).and_then(|report| report.write_amplification);
+    let amplification = ssd.account(0).write_amplification;
     (writes as f64 * amplification.expect("it was written to")) as u64
 }
 

@@ -3,9 +3,9 @@
 
 use crate::common;
 use crate::raid::{array, build};
-use devices::DeviceConfig;
 use devices::array::{ArrayConfig, Redundancy};
 use devices::ssd::SsdConfig;
+use devices::{DeviceConfig, Field};
 use engine::{Random, Xoshiro256};
 use options::Size;
 
@@ -26,9 +26,10 @@ fn aged(share: &str) -> Vec<f64> {
     let mut erases = |overwrites: u64| -> Vec<f64> {
         let all: Vec<u64> = (0..overwrites * pages).map(|_| random.below(pages)).collect();
         device.overwrite_untimed(&all);
-        let rows = device.report(0).unwrap().wear.map.rows;
+        let report = device.report(0);
+        let Some(Field::Map(map)) = report.field("wear.map") else { panic!("no map") };
         let of_member = |member: usize| -> f64 {
-            let own = rows.iter().filter(|it| it.0.starts_with(&format!("member {member} ")));
+            let own = map.rows.iter().filter(|it| it.0.starts_with(&format!("member {member} ")));
             own.flat_map(|(_, cells)| cells).map(|cell| cell.erases as f64).sum()
         };
         (0..5).map(of_member).collect()

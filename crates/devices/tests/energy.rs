@@ -88,7 +88,8 @@ fn with_one_current_power_is_that_of_the_busy_packages() {
         let (end, _) = random(device.as_mut(), op, 200, 20_000);
         let end = drained(device.as_mut(), end);
         let report = energy(device.as_ref(), end);
-        let busy: f64 = device.report(end).unwrap().units.iter().map(|unit| unit.busy).sum();
+        let busy: f64 =
+            device.report(end).list("units").iter().filter_map(|unit| unit.number("busy")).sum();
         assert!(busy > 7.0, "{busy} packages are busy");
         let seconds = end as f64 / 1e9;
         close(report.joules() / seconds, busy * WATTS, 1e-9);
@@ -110,8 +111,7 @@ fn a_steady_random_write_takes_165_microjoules() {
     let (end, _) = random(device.as_mut(), Op::Write, 64, requests);
     let end = drained(device.as_mut(), end);
     let report = energy(device.as_ref(), end);
-    let found = device.report(end).unwrap();
-    let amplification = found.write_amplification.unwrap();
+    let amplification = device.report(end).number("flash.write_amplification").unwrap();
     // The write, moves of what was valid and the share of an erase of 63 pages, all with a summary page
     // for each 63; a move crosses the bus twice.
     let (sense, cross, program, erase) = (25e-6, 105.6e-6, 200e-6, 1.5e-3 / 63.0);
@@ -133,12 +133,12 @@ fn measured_energies_take_the_place_of_current_and_time() {
     let mut device = baseline(&measured);
     let (end, _) = random(device.as_mut(), Op::Write, 8, 30_000);
     let end = drained(device.as_mut(), end);
-    let counts = device.report(end).unwrap().counts;
-    assert!(counts.block_erases > 0);
-    let programs = counts.page_programs + counts.summary_programs;
-    let expected = 3e-6 * counts.page_reads as f64
+    let counts = device.report(end);
+    assert!(counts.count("flash.block_erases") > 0);
+    let programs = counts.count("flash.page_programs") + counts.count("flash.summary_programs");
+    let expected = 3e-6 * counts.count("flash.page_reads") as f64
         + 30e-6 * programs as f64
-        + 100e-6 * counts.block_erases as f64;
+        + 100e-6 * counts.count("flash.block_erases") as f64;
     close(energy(device.as_ref(), end).joules(), expected, 1e-9);
 }
 
@@ -171,22 +171,26 @@ fn the_energy_of_a_group_is_that_of_its_dies() {
         let (end, _) = random(device.as_mut(), op, 32, 30_000);
         let end = drained(device.as_mut(), end);
         let report = energy(device.as_ref(), end);
-        (device.report(end).unwrap().counts, report)
+        (device.report(end), report)
     };
     let (counts, report) = run(json!({ "program": "20mA" }), Op::Write);
-    assert!(counts.block_erases > 0);
-    close(report.flash, 3.3 * 0.02 * 1800e-6 * counts.groups_programmed as f64, 1e-9);
+    assert!(counts.count("flash.block_erases") > 0);
+    close(
+        report.flash,
+        3.3 * 0.02 * 1800e-6 * counts.count("buffer.groups_programmed") as f64,
+        1e-9,
+    );
     let (counts, report) = run(json!({ "page_program": "10uJ" }), Op::Write);
-    close(report.flash, 10e-6 * 6.0 * counts.groups_programmed as f64, 1e-9);
+    close(report.flash, 10e-6 * 6.0 * counts.count("buffer.groups_programmed") as f64, 1e-9);
     let (counts, report) = run(json!({ "erase": "20mA" }), Op::Write);
     // A superblock of four dies is erased at once, and counted once.
-    let dies = 4.0 * counts.block_erases as f64;
+    let dies = 4.0 * counts.count("flash.block_erases") as f64;
     close(report.flash, 3.3 * 0.02 * 3e-3 * dies, 1e-9);
     let (counts, report) = run(json!({ "read": "20mA" }), Op::Read);
-    close(report.flash, 3.3 * 0.02 * 50e-6 * counts.page_reads as f64, 0.02);
+    close(report.flash, 3.3 * 0.02 * 50e-6 * counts.count("flash.page_reads") as f64, 0.02);
     assert_eq!(report.reads, Some(report.flash));
     let (counts, report) = run(json!({ "bus": "20mA" }), Op::Read);
-    close(report.bus, 3.3 * 0.02 * 25e-9 * 4224.0 * counts.page_reads as f64, 0.02);
+    close(report.bus, 3.3 * 0.02 * 25e-9 * 4224.0 * counts.count("flash.page_reads") as f64, 0.02);
 }
 
 #[test]
@@ -195,9 +199,11 @@ fn a_disk_draws_idle_seek_and_transfer_power() {
     let mut device = built("disk", keys);
     let (end, _) = random(device.as_mut(), Op::Read, 1, 2_000);
     let report = energy(device.as_ref(), end);
-    let disk = device.disk_report(end).unwrap();
+    let disk = device.report(end);
     let share = |ns: Time| ns as f64 / end as f64;
-    let watts = 8.0 + 4.0 * share(disk.seek_ns) + 2.0 * share(disk.transfer_ns);
+    let watts = 8.0
+        + 4.0 * share(disk.count("disk.mean_us.seek"))
+        + 2.0 * share(disk.count("disk.mean_us.transfer"));
     close(report.joules() / (end as f64 / 1e9), watts, 1e-9);
     assert!(watts > 10.0, "seeks take most of the time: {watts} W");
     assert_eq!(report.reads, Some(report.mechanics));

@@ -29,7 +29,7 @@ fn buffered(reclaim: &str) -> SsdConfig {
 }
 
 fn health(device: &dyn Model) -> HealthReport {
-    device.report(0).unwrap().health
+    HealthReport::of(device.report(0).section("health").unwrap())
 }
 
 /// A life from new to the end, asked for its health again and again.
@@ -68,13 +68,12 @@ fn the_health_of_a_drive_falls_from_new_to_end_of_life() {
             assert_eq!(it.critical_warning() & 1 == 1, it.available_spare < SPARE_THRESHOLD);
             assert_eq!(it.critical_warning() & 8 == 8, it.read_only);
         }
-        let words: Vec<_> = end.critical_warnings().collect();
         assert_eq!(
-            (end.critical_warning(), words),
+            (end.critical_warning(), end.critical_warnings()),
             (9, vec!["spare below threshold", "read only"])
         );
         assert!((30..=100).contains(&end.percentage_used), "{name}: {}", end.percentage_used);
-        let report = ssd.report(0).unwrap();
+        let report = ssd.account(0);
         let written = report.wear.lifetime.spare_gone.unwrap();
         let units = data_units(written.host_bytes as u64, 1);
         assert!(end.data_units_written.abs_diff(units) <= 1, "{name}: {units} {end:?}");
@@ -119,10 +118,10 @@ fn an_array_is_as_healthy_as_its_worst_member() {
     }
     let health = health(&*array);
     assert_eq!((health.available_spare, health.critical_warning()), (0, 9));
-    let report = array.report(0).unwrap();
-    let both = 100.0 * report.wear.mean_erases / 4.0;
+    let report = array.report(0);
+    let both = 100.0 * report.number("wear.mean_erases").unwrap() / 4.0;
     assert!(f64::from(health.percentage_used) > 1.9 * both - 1.0, "{health:?} {both}");
-    let bytes = report.counts.host_bytes_written;
+    let bytes = report.count("flash.host_bytes_written");
     assert_eq!(health.data_units_written, data_units(bytes, 1));
 }
 

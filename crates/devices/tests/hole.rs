@@ -4,7 +4,7 @@
 
 use crate::common::{self, Closed, run_closed, run_cut};
 use crate::raid::{array, build};
-use devices::HoleReport;
+use devices::Report;
 use devices::array::{ArrayConfig, CleaningTogether, HoleRule, Redundancy};
 use devices::ssd::SsdConfig;
 use devices::ssd::config::{Buffer, Persistence, Recovery};
@@ -21,9 +21,9 @@ fn one_write(config: &ArrayConfig) -> (u64, Time) {
     let mut device = build(config);
     let mut load = Closed::new(1, 1, |id| Request::new(id, Op::Write, Lba(1000), 8));
     let (end, completions) = run_closed(&mut *device, &mut load);
-    let report = device.array_report(end).unwrap();
-    assert_eq!(report.hole, None, "no power cut, no word of it");
-    (report.member_requests.iter().sum(), completions[0].latency())
+    let report = device.report(end);
+    assert_eq!(report.section("array.hole"), None, "no power cut, no word of it");
+    (crate::raid::requests_of(&report).iter().sum(), completions[0].latency())
 }
 
 #[test]
@@ -55,15 +55,15 @@ fn ssds(redundancy: Redundancy, hole: HoleRule) -> ArrayConfig {
 const CUT: Time = 20_000_000;
 
 /// What small random writes came to whose power went once.
-fn cut(config: &ArrayConfig, requests: u64) -> (HoleReport, Vec<Completion>, u64) {
+fn cut(config: &ArrayConfig, requests: u64) -> (Report, Vec<Completion>, u64) {
     let mut device = build(config);
     let most = device.capacity_sectors() / 8;
     let mut random = Xoshiro256::new(5, 0);
     let mut load =
         Closed::new(16, requests, |id| Request::new(id, Op::Write, Lba(random.below(most) * 8), 8));
     let (end, completions) = run_cut(&mut *device, &mut load, CUT);
-    let power = device.report(end).unwrap().power.unwrap();
-    assert_eq!((power.cuts, power.durable_lost), (1, 0));
+    let power = device.report(end).section("power").unwrap().clone();
+    assert_eq!((power.count("cuts"), power.count("durable_lost")), (1, 0));
     assert_eq!(completions.len() as u64, requests);
     // The recovery continues when the load is over.
     let (mut now, mut done) = (end, Vec::new());
@@ -73,7 +73,11 @@ fn cut(config: &ArrayConfig, requests: u64) -> (HoleReport, Vec<Completion>, u64
     }
     device.audit().unwrap();
     let stripes = device.capacity_sectors() / (3 * 32);
-    (device.array_report(now).unwrap().hole.unwrap(), completions, stripes)
+    (device.report(now).section("array.hole").unwrap().clone(), completions, stripes)
+}
+
+fn seconds(hole: &Report) -> f64 {
+    hole.number("resync_seconds").unwrap()
 }
 
 #[test]
@@ -82,21 +86,28 @@ fn an_array_resyncs_its_stripes_after_a_power_cut() {
         let (report, completions, _) = cut(&ssds(redundancy, HoleRule::Resync), 2000);
         let lost = completions.iter().filter(|it| it.status == Status::PowerLost).count();
         assert_eq!(lost, 16, "{redundancy}: all that was outstanding");
-        assert!(report.stripes_dirty > 0, "{redundancy} {report:?}");
-        assert!(report.resync_seconds > 0.0 && report.chunks_wrong == 0, "{redundancy} {report:?}");
+        assert!(report.count("stripes_dirty") > 0, "{redundancy} {report:?}");
+        assert!(
+            seconds(&report) > 0.0 && report.count("chunks_wrong") == 0,
+            "{redundancy} {report:?}"
+        );
     }
     let parity = ssds(Redundancy::Parity, HoleRule::Resync);
     let (all, _, stripes) = cut(&parity, 2000);
-    assert_eq!(all.stripes_resynced, stripes, "every one");
+    assert_eq!(all.count("stripes_resynced"), stripes, "every one");
     let mut slow = parity.clone();
     slow.rebuild.rate = "1MB/s".parse().unwrap();
     let (slow, ..) = cut(&slow, 2000);
-    assert!(slow.resync_seconds > 2.0 * all.resync_seconds, "{slow:?} {all:?}");
+    assert!(seconds(&slow) > 2.0 * seconds(&all), "{slow:?} {all:?}");
     // What a log has is all that is gone through.
     for hole in [HoleRule::PartialParity, HoleRule::Journal] {
         let (few, ..) = cut(&ssds(Redundancy::Parity, hole), 2000);
-        assert!(few.stripes_dirty > 0 && few.stripes_resynced == few.stripes_dirty, "{few:?}");
-        assert!(few.resync_seconds < all.resync_seconds / 10.0, "{hole} {few:?} {all:?}");
+        assert!(
+            few.count("stripes_dirty") > 0
+                && few.count("stripes_resynced") == few.count("stripes_dirty"),
+            "{few:?}"
+        );
+        assert!(seconds(&few) < seconds(&all) / 10.0, "{hole} {few:?} {all:?}");
     }
 }
 
@@ -109,7 +120,7 @@ fn the_write_hole_is_found_and_logs_close_it() {
             // The power is away for 1 ms, and members are not ready at once.
             let failed = format!("{member} at 21001us").parse().unwrap();
             let config = ArrayConfig { failed, ..ssds(Redundancy::Parity, hole) };
-            all += cut(&config, 500).0.chunks_wrong;
+            all += cut(&config, 500).0.count("chunks_wrong");
         }
         all
     };

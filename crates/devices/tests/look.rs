@@ -47,7 +47,7 @@ fn valid_pages_are_the_mapped_ones_and_erasures_those_of_the_report() {
     for config in [paged(), buffered()] {
         let (ssd, mapped) = used(&config);
         let looks = seen(&ssd);
-        let report = ssd.report(1).unwrap();
+        let report = ssd.account(1);
         assert_eq!(sum(&looks, |it| it.valid), mapped);
         let mean = sum(&looks, |it| it.erases) as f64 / looks.blocks.len() as f64;
         assert!((mean - report.wear.mean_erases).abs() < 1e-9 && mean > 0.5);

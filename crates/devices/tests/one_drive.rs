@@ -2,9 +2,9 @@
 //! the bus, and programs and erases that reads stop.
 
 use crate::common::{Script, Step, US, run, run_on, small};
+use devices::latency;
 use devices::ssd::config::Interleave;
 use devices::ssd::{Ssd, SsdConfig};
-use devices::{Examine, latency};
 use engine::{Completion, Device, Op, Random, Time, Xoshiro256};
 use options::{Duration, PageTimes};
 
@@ -66,7 +66,7 @@ fn a_part_of_each_block_stands_for_the_whole_with_its_share_of_capacity_and_eras
         let (mut random, mut steps) = (Xoshiro256::new(2, 2), Vec::<Step>::new());
         (0..4 * pages).for_each(|n| steps.push((n * 300 * US, Op::Write, random.below(pages), 1)));
         run_on(&mut ssd, Script::pages(&steps));
-        let report = ssd.report(pages * 300 * US * 4).unwrap();
+        let report = ssd.account(pages * 300 * US * 4);
         (pages, report.counts.page_programs as f64 / report.counts.host_pages_written as f64)
     };
     let ((pages, a), (fewer, b)) = (of(&whole), of(&part));
@@ -121,7 +121,7 @@ fn mixed(config: &SsdConfig) -> (f64, u64, u64) {
     let done = run_on(&mut ssd, Script::pages(&steps));
     let reads: Vec<&Completion> = done.iter().filter(|it| it.request.op == Op::Read).collect();
     let mean = reads.iter().map(|it| it.latency() as f64).sum::<f64>() / reads.len() as f64;
-    let counts = ssd.report(0).unwrap().counts;
+    let counts = ssd.account(0).counts;
     (mean, counts.host_pages_written, counts.suspensions)
 }
 

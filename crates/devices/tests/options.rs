@@ -5,10 +5,10 @@
 
 use crate::common::{Closed, configured, reference, run_closed, run_cut};
 use Direction::{Different, Less, More};
-use devices::latency;
-use devices::ssd::SsdReport;
 use devices::ssd::power::PowerReport;
-use engine::{Completion, Handle, Lba, Op, Random, Request, Time, Xoshiro256};
+use devices::ssd::{Ssd, SsdReport};
+use devices::{DeviceConfig, Examine, Persist, Prepare, latency};
+use engine::{Completion, Device, Handle, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
 
 /// What a run gave.
@@ -438,7 +438,8 @@ fn outcome(
     requests: u64,
     (cut, age): (Option<Time>, Option<&str>),
 ) -> Outcome {
-    let mut device = configured(keys).build(9).unwrap_or_else(|refusal| panic!("{refusal}"));
+    let DeviceConfig::Ssd(config) = configured(keys) else { panic!("an SSD reports") };
+    let mut device = Ssd::new(&config, 9).unwrap_or_else(|refusal| panic!("{refusal}"));
     if let Some(age) = age {
         device.age(age.parse().unwrap()).unwrap();
     }
@@ -453,12 +454,11 @@ fn outcome(
         Request { queue, handle, ..Request::new(id, op, Lba(page * 8), pages as u32 * 8) }
     });
     let (end, completions) = match cut {
-        Some(at) => run_cut(device.as_mut(), &mut closed, at),
-        None => run_closed(device.as_mut(), &mut closed),
+        Some(at) => run_cut(&mut device, &mut closed, at),
+        None => run_closed(&mut device, &mut closed),
     };
-    let report = device.report(end).expect("an SSD reports");
     let joules = device.energy_report(end).map_or(0.0, |it| it.joules());
-    Outcome { end, capacity, kept, completions, report, joules }
+    Outcome { end, capacity, kept, completions, report: device.account(end), joules }
 }
 
 fn verdict(row: &Row) -> Result<(), String> {

@@ -36,7 +36,7 @@ fn untimed(keys: &[(&str, Value)], load: Load, requests: u64) -> Option<f64> {
         let lba = if op == Op::Flush { 0 } else { page * 4096 / SECTOR_BYTES };
         device.serve_untimed(&Request::new(id, op, Lba(lba), pages as u32 * 8));
     }
-    device.report(0)?.write_amplification
+    device.report(0).number("flash.write_amplification")
 }
 
 fn timed(keys: &[(&str, Value)], load: Load, requests: u64) -> Option<f64> {

@@ -8,7 +8,7 @@ use crate::common::{self, Closed, run_closed};
 use devices::array::{ArrayConfig, HoleRule, Redundancy, WriteRule};
 use devices::law::LawConfig;
 use devices::ssd::SsdConfig;
-use devices::{ArrayReport, DeviceConfig, DeviceKind, Model};
+use devices::{DeviceConfig, DeviceKind, Model, Report};
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use options::Size;
 
@@ -25,12 +25,18 @@ pub fn build(config: &ArrayConfig) -> Box<dyn Model> {
 const READ: Time = 230_600 + 4 * 3_987;
 const WRITE: Time = 770_000 + 4 * 5_382;
 
+/// Requests that each member was asked.
+pub fn requests_of(report: &Report) -> Vec<u64> {
+    let each = report.value("array.member_requests");
+    each.as_array().unwrap().iter().filter_map(serde_json::Value::as_u64).collect()
+}
+
 /// The answer to a single request, and what the array counted up to then.
-fn alone(config: &ArrayConfig, op: Op, lba: u64, sectors: u32) -> (Completion, ArrayReport) {
+fn alone(config: &ArrayConfig, op: Op, lba: u64, sectors: u32) -> (Completion, Report) {
     let mut device = build(config);
     let mut load = Closed::new(1, 1, |id| Request::new(id, op, Lba(lba), sectors));
     let (end, completions) = run_closed(&mut *device, &mut load);
-    (completions[0], device.array_report(end).unwrap())
+    (completions[0], device.report(end))
 }
 
 #[test]
@@ -40,8 +46,8 @@ fn small_requests_take_their_closed_forms() {
         let (write, report) = alone(&array(kind, 6), Op::Write, 1000, 8);
         assert_eq!(write.latency(), READ + WRITE, "{kind}: reads side by side, then writes");
         let parts = if kind == Redundancy::DoubleParity { 6 } else { 4 };
-        assert_eq!(report.member_requests.iter().sum::<u64>(), parts, "{kind}");
-        assert_eq!(report.stripe_writes.read_modify_write, 1);
+        assert_eq!(requests_of(&report).iter().sum::<u64>(), parts, "{kind}");
+        assert_eq!(report.count("array.stripe_writes.read_modify_write"), 1);
         let (read, _) = alone(&array(kind, 6), Op::Read, 1000, 8);
         assert_eq!(read.latency(), READ);
         // The one that has what is asked is missing: the others are read instead.
@@ -51,21 +57,21 @@ fn small_requests_take_their_closed_forms() {
             let config = ArrayConfig { failed, ..array(kind, 6) };
             let (read, report) = alone(&config, Op::Read, 1000, 8);
             assert_eq!(read.latency(), READ);
-            if report.degraded_reads > 0 {
+            if report.count("array.degraded_reads") > 0 {
                 degraded += 1;
                 let others = if kind == Redundancy::DoubleParity { 4 } else { 5 };
-                assert_eq!(report.member_requests.iter().sum::<u64>(), others);
+                assert_eq!(requests_of(&report).iter().sum::<u64>(), others);
                 let (write, report) = alone(&config, Op::Write, 1000, 8);
                 assert_eq!(write.latency(), READ + WRITE);
-                assert_eq!(report.stripe_writes.reconstruct, 1);
+                assert_eq!(report.count("array.stripe_writes.reconstruct"), 1);
             }
         }
         assert_eq!(degraded, 1);
     }
     let (write, report) = alone(&array(Redundancy::Mirror, 6), Op::Write, 1000, 8);
-    assert_eq!((write.latency(), report.member_requests.iter().sum()), (WRITE, 2));
+    assert_eq!((write.latency(), requests_of(&report).iter().sum::<u64>()), (WRITE, 2));
     let (read, report) = alone(&array(Redundancy::Mirror, 6), Op::Read, 1000, 8);
-    assert_eq!((read.latency(), report.member_requests.iter().sum()), (READ, 1));
+    assert_eq!((read.latency(), requests_of(&report).iter().sum::<u64>()), (READ, 1));
 }
 
 /// m + P reads, D - m, or none, and m + P writes; auto takes what reads less.
@@ -86,15 +92,18 @@ fn a_write_reads_what_its_rule_says() {
     for (write, chunks, reads) in rows {
         let config = ArrayConfig { write, ..array(Redundancy::Parity, 7) };
         let (_, report) = alone(&config, Op::Write, 0, chunks * 128);
-        let parts: u64 = report.member_requests.iter().sum();
+        let parts: u64 = requests_of(&report).iter().sum::<u64>();
         assert_eq!(parts, u64::from(chunks) + 1 + reads, "{write} {chunks}");
-        assert_eq!(report.full_stripe_share, Some(f64::from(u8::from(chunks == 6))));
+        assert_eq!(
+            report.number("array.full_stripe_share"),
+            Some(f64::from(u8::from(chunks == 6)))
+        );
     }
     // Two chunks in part: the rest of them is read as well.
     let config = ArrayConfig { write: WriteRule::Reconstruct, ..array(Redundancy::Parity, 7) };
     let (_, report) = alone(&config, Op::Write, 100, 100);
-    assert_eq!(report.member_requests.iter().sum::<u64>(), 6 + 3);
-    assert_eq!((report.parity_reads, report.parity_writes), (0, 1));
+    assert_eq!(requests_of(&report).iter().sum::<u64>(), 6 + 3);
+    assert_eq!((report.count("array.parity_reads"), report.count("array.parity_writes")), (0, 1));
 }
 
 /// Requests a second in the middle of a closed load of random 4 KiB requests.
@@ -157,10 +166,12 @@ fn a_rebuild_takes_the_capacity_over_its_rate() {
         change(&mut config);
         let mut device = build(&config);
         let end = idle(&mut *device);
-        let rebuild = device.array_report(end).unwrap().rebuild.unwrap();
-        assert_eq!((rebuild.progress, rebuild.finished, rebuild.bytes), (1.0, 1, 16 << 20));
-        assert!((rebuild.seconds - end as f64 / 1e9).abs() < 1e-9);
-        rebuild.seconds
+        let rebuild = device.report(end).section("array.rebuild").unwrap().clone();
+        assert_eq!((rebuild.count("finished"), rebuild.count("bytes")), (1, 16 << 20));
+        assert_eq!(rebuild.number("progress"), Some(1.0));
+        let seconds = rebuild.number("seconds").unwrap();
+        assert!((seconds - end as f64 / 1e9).abs() < 1e-9);
+        seconds
     };
     let slow = seconds(|it| it.rebuild.rate = "4MB/s".parse().unwrap());
     let at_rate = f64::from(16 << 20) / 4e6;
@@ -188,9 +199,12 @@ fn a_failure_in_the_middle_of_a_load_loses_no_request() {
         let (end, completions) = run_closed(&mut *device, &mut load);
         assert_eq!(completions.len(), 60_000);
         assert!(completions.iter().all(|it| it.status.is_ok()));
-        let report = device.array_report(end).unwrap();
-        assert_eq!((report.member_failures, report.data_loss_sectors), (2, 0));
-        assert_eq!(report.rebuild.unwrap().finished, 1);
+        let report = device.report(end);
+        assert_eq!(
+            (report.count("array.member_failures"), report.count("array.data_loss_sectors")),
+            (2, 0)
+        );
+        assert_eq!(report.count("array.rebuild.finished"), 1);
     }
 }
 
@@ -229,8 +243,7 @@ fn a_saved_array_with_redundancy_continues_bit_identically() {
                 Request::new(id, Op::Write, Lba(random.below(pages) * 8), 8)
             });
             let (end, completions) = run_closed(device, &mut load);
-            let report = device.report(end).unwrap();
-            (completions, (report.counts, report.wear.std_erases.to_bits()))
+            (completions, device.report(end))
         };
         let (one, other) = (run(&mut *first), run(&mut *second));
         assert!(one == other, "{kind}");
@@ -272,8 +285,8 @@ fn timed_and_untimed_runs_program_the_same_pages() {
             assert!(untimed.serve_untimed(request).is_ok());
         }
         let counts = |device: &dyn Model| {
-            let counts = device.report(end).unwrap().counts;
-            (counts.host_pages_written, counts.host_bytes_written)
+            let report = device.report(end);
+            (report.count("flash.host_pages_written"), report.count("flash.host_bytes_written"))
         };
         assert_eq!(counts(&*timed), counts(&*untimed), "{kind} {hole}");
         assert_eq!(counts(&*timed).0, copies * 3000, "{kind} {hole}");

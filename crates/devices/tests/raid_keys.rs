@@ -119,7 +119,7 @@ fn sequential(config: &ArrayConfig) -> f64 {
 fn rebuilt(config: &ArrayConfig) -> f64 {
     let mut device = build(config);
     let end = idle(&mut *device);
-    device.array_report(end).unwrap().rebuild.map_or(0.0, |it| it.bytes as f64)
+    device.report(end).count("array.rebuild.bytes") as f64
 }
 
 fn rebuild_seconds(config: &ArrayConfig) -> f64 {
@@ -220,11 +220,12 @@ fn a_stripe_cache_makes_large_writes_of_small_ones() {
         let mut load = Closed::new(256, 8192, |id| Request::new(id, Op::Write, Lba(id * 8), 8));
         let (end, completions) = run_closed(&mut *device, &mut load);
         assert_eq!(completions.len(), 8192);
-        let report = device.array_report(end).unwrap();
-        let writes = report.stripe_writes;
-        let all = writes.full + writes.read_modify_write + writes.reconstruct;
-        assert_eq!(all + report.stripe_joins, 8192);
-        (report.stripe_joins, end)
+        let report = device.report(end);
+        let writes = ["full", "read_modify_write", "reconstruct"];
+        let all = writes.map(|it| report.count(&format!("array.stripe_writes.{it}")));
+        let joins = report.count("array.stripe_joins");
+        assert_eq!(all.iter().sum::<u64>() + joins, 8192);
+        (joins, end)
     };
     let (without, with) = (joins(0), joins(64));
     assert_eq!(without.0, 0);
@@ -244,7 +245,7 @@ fn copies_are_chosen_as_their_words_say() {
                 Request::new(id, Op::Read, Lba((id % 2) * 20_000 + id / 2 * 8), 8)
             });
             let (end, _) = run_closed(&mut *device, &mut load);
-            device.array_report(end).unwrap().member_requests
+            crate::raid::requests_of(&device.report(end))
         })
         .collect();
     assert_eq!(found[0], [1000, 0]);

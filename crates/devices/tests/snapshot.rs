@@ -203,12 +203,12 @@ fn an_idle_drive_is_saved_after_its_run() {
             ssd.advance(at, &mut answered);
         }
         assert!(ssd.rests(), "{frontiers}");
-        let erased = ssd.report(now).expect("it has flash").wear.mean_erases;
+        let erased = ssd.account(now).wear.mean_erases;
         assert!(erased > 0.0);
         let mut other = Ssd::new(&config, 2).expect("it is valid");
         other.restore(ssd.save().expect("it has a state")).expect("it has the same shape");
         other.audit().expect("it is sound");
-        let kept = other.report(0).expect("it has flash").wear.mean_erases;
+        let kept = other.account(0).wear.mean_erases;
         assert_eq!(kept.to_bits(), erased.to_bits());
     }
 }

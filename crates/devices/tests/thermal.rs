@@ -37,7 +37,7 @@ fn write(config: &SsdConfig) -> (Time, f64, Vec<Completion>, Option<ThermalRepor
     let (end, done) = run_closed(&mut ssd, &mut load);
     ssd.check().unwrap();
     let energy = ssd.energy_report(end).unwrap();
-    let report = ssd.report(end).unwrap();
+    let report = ssd.account(end);
     (end, energy.flash + energy.bus, done, report.thermal)
 }
 

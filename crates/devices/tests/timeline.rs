@@ -70,7 +70,7 @@ fn the_record_has_every_operation_that_the_drive_counts_and_no_lane_does_two_at_
         let mut load = Closed::new(4, 4000, write);
         let end = drive(&mut ssd, &mut load, Time::MAX, &mut Keep::default()).unwrap().last;
         let timeline = ssd.take_operations().unwrap();
-        let report = ssd.report(end).unwrap();
+        let report = ssd.account(end);
         let count =
             |word: &str| timeline.spans.iter().filter(|it| it.word.name() == word).count() as u64;
         let moves = if copy_back { "copy-back" } else { "move" };

@@ -5,13 +5,13 @@ use super::config::{DiskConfig, OverheadOptions, WriteCache};
 use super::dirty::{Dirties, Dirty};
 use super::mechanics::Mechanics;
 use super::queue::{Queue, Waiting};
+use super::report::Counts;
 use super::spots::{From, Order};
 use engine::{Breakdown, Completion, Device, Followed, Op, Request, Status, Time};
 use options::Invalid;
-use ssd::device::DiskReport;
 use ssd::device::energy::EnergyReport;
 use ssd::device::latency::{BUS, CELL, FIRMWARE, UNIT_WAIT};
-use ssd::device::{Cleans, Examine, Persist, Prepare};
+use ssd::device::{Cleans, Examine, Persist, Prepare, Report};
 
 /// The request that is served.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +56,7 @@ pub struct Disk {
     pub(super) heads_free: Time,
     /// What was served last was a write.
     pub(super) after_write: bool,
-    pub(super) counts: DiskReport,
+    pub(super) counts: Counts,
     /// When counting began.
     since: Time,
 }
@@ -98,7 +98,7 @@ impl Disk {
             destage: None,
             heads_free: 0,
             after_write: false,
-            counts: DiskReport::default(),
+            counts: Counts::default(),
             since: 0,
         })
     }
@@ -286,7 +286,7 @@ impl Persist for Disk {}
 
 impl Examine for Disk {
     fn reset_counts(&mut self) {
-        self.counts = DiskReport::default();
+        self.counts = Counts::default();
         self.mechanics.standby.reset(self.since);
         self.buffer.sectors_ahead = 0;
     }
@@ -313,10 +313,10 @@ impl Examine for Disk {
         self.energy(end.saturating_sub(self.since), self.mechanics.standby.times(end))
     }
 
-    fn disk_report(&self, end: Time) -> Option<DiskReport> {
-        let sectors_ahead = self.buffer.sectors_ahead;
+    fn report(&self, end: Time) -> Report {
         let time_ns = end.saturating_sub(self.since);
-        let counts = self.mechanics.standby.report(end, self.counts);
-        Some(DiskReport { disks: 1, time_ns, sectors_ahead, ..counts })
+        let section = self.counts.section(time_ns, self.buffer.sectors_ahead);
+        let standby = self.mechanics.standby.section(end, time_ns);
+        ssd::section! { "disk": section.with_some("standby", standby) }
     }
 }

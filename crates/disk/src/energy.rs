@@ -2,8 +2,8 @@
 
 use super::config::DiskEnergy;
 use super::device::Disk;
+use super::report::Counts;
 use engine::{Followed, Time};
-use ssd::device::DiskReport;
 use ssd::device::energy::{self, EnergyReport};
 
 impl DiskEnergy {
@@ -13,7 +13,7 @@ impl DiskEnergy {
     }
 
     /// What heads and media took, joules.
-    fn mechanics(&self, counts: &DiskReport) -> f64 {
+    fn mechanics(&self, counts: &Counts) -> f64 {
         self.of(counts.seek_ns, counts.transfer_ns)
     }
 

@@ -19,6 +19,7 @@ mod kind;
 mod mechanics;
 mod near;
 mod queue;
+mod report;
 mod seek;
 mod segments;
 mod service;
@@ -34,4 +35,3 @@ pub use config::{
 pub use device::Disk;
 pub use geometry::{Zone, Zones};
 pub use seek::SeekTable;
-pub use ssd::device::DiskReport;

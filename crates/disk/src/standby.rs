@@ -3,7 +3,7 @@
 
 use super::config::DiskConfig;
 use engine::Time;
-use ssd::device::DiskReport;
+use ssd::device::{Field, Report};
 
 /// Whether the spindle turns.
 #[derive(Debug, Clone)]
@@ -68,14 +68,16 @@ impl Standby {
         (self.standby + now, self.spin_ups * self.spin_up)
     }
 
-    /// Puts it into a report.
-    pub fn report(&self, end: Time, report: DiskReport) -> DiskReport {
-        DiskReport {
-            stops: self.after.is_some(),
-            standby_ns: self.times(end).0,
-            spin_ups: self.spin_ups,
-            ..report
-        }
+    /// The section `standby` of a run of `time_ns`, of a disk that stops when it is idle.
+    pub fn section(&self, end: Time, time_ns: Time) -> Option<Report> {
+        let standby_ns = self.times(end).0;
+        self.after.map(|_| {
+            ssd::section! {
+                "share": Field::share(standby_ns, time_ns),
+                "hours": Field::Time(standby_ns, 3.6e12),
+                "spin_ups": self.spin_ups,
+            }
+        })
     }
 }
 

@@ -1,11 +1,10 @@
 //! Whether a drive keeps its data: the closed forms of `ssdlab retention`, and those that `ssdlab paper media` compares.
 
-use crate::aged::uber;
 use crate::config::Experiment;
 use crate::error::InputError;
 use devices::DeviceConfig;
 use devices::ssd::config::SsdConfig;
-use devices::ssd::media::{Age, Aged, Forecast, MONTH, YEAR, days_at_fixed_references};
+use devices::ssd::media::{Age, Aged, Forecast, MONTH, YEAR, days_at_fixed_references, uber};
 use options::Invalid;
 use serde_json::{Value, json};
 

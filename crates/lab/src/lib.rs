@@ -8,7 +8,6 @@
 // What only the live device asks for is compiled without it too.
 #![cfg_attr(not(all(feature = "live", target_os = "linux")), allow(dead_code))]
 
-mod aged;
 mod answers;
 mod cache;
 mod catalogue;
@@ -22,13 +21,11 @@ mod figures;
 mod fits;
 mod folder;
 mod guessed;
-mod health;
 mod inputs;
 mod keep;
 mod lifetime;
 #[cfg(all(feature = "live", target_os = "linux"))]
 mod live;
-mod media;
 mod namespaces;
 mod operations;
 mod overload;
@@ -55,7 +52,6 @@ mod untimed;
 mod view;
 mod warm_up;
 mod warnings;
-mod wear;
 mod zones;
 
 pub use cache::{

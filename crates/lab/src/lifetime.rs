@@ -8,7 +8,7 @@
 
 use crate::reach::Reached;
 use crate::warnings::Piece;
-use devices::ssd::{LifetimeReport, Milestone};
+use devices::Report;
 use serde_json::{Value, json};
 
 /// Erasures in the measured interval: of fewer, a block that is being cleaned at either end is 1 % each.
@@ -24,66 +24,74 @@ const STUDENT: f64 = 2.262;
 /// What to do where a lifetime is not known.
 const ADVICE: &str = "`ssdlab endurance DEVICE --class CLASS --workload NAME` measures it";
 
-/// The section, of a run that went in these pieces, whose writes reached so far.
-pub(crate) fn section(it: &LifetimeReport, pieces: &[Piece], reached: Reached) -> Value {
-    let it = &if reached == Reached::InTurns && !it.ended { in_turns(it) } else { it.clone() };
-    let milestone = |it: &Milestone| {
-        json!({
-            "host_bytes": it.host_bytes,
-            "terabytes_written": it.host_bytes / 1e12,
-            "drive_writes": it.drive_writes,
-            "drive_writes_per_day": it.drive_writes_per_day,
-        })
+/// The section that says how long a drive lasts, of a run that went in these pieces, whose writes reached so far.
+pub(crate) fn section(it: &Report, pieces: &[Piece], reached: Reached) -> Value {
+    let takes_turns = reached == Reached::InTurns && !it.is("ended");
+    // Under such a load blocks take turns, and what differs between them does not last.
+    let (evenness, unsure, more) = if takes_turns {
+        let evenness = number(it, "evenness_in_turns");
+        (evenness, number(it, "unsure_in_turns"), evenness / number(it, "evenness"))
+    } else {
+        (number(it, "evenness"), number(it, "evenness_unsure"), 1.0)
     };
-    let (status, reason, error) = judged(it, pieces, reached);
-    let known = it.estimate.filter(|_| matches!(status, "measured" | "estimated"));
-    let factor = |value: f64| known.map(|_| value);
-    json!({
-        "service_years": it.service_years,
+    let milestone = |name: &str, more: f64| {
+        let it = it.section(name)?;
+        let host_bytes = number(it, "host_bytes") * more;
+        Some(json!({
+            "host_bytes": host_bytes,
+            "terabytes_written": host_bytes / 1e12,
+            "drive_writes": number(it, "drive_writes") * more,
+            "drive_writes_per_day": number(it, "drive_writes_per_day") * more,
+        }))
+    };
+    let (status, reason, error) = judged(it, unsure, pieces, reached);
+    let is_known = matches!(status, "measured" | "estimated");
+    let known = milestone("estimate", more).filter(|_| is_known);
+    let mut section = json!({
+        "service_years": it.value("service_years"),
         "status": status,
-        "host_bytes": known.map(|it| it.host_bytes),
-        "terabytes_written": known.map(|it| it.host_bytes / 1e12),
-        "drive_writes": known.map(|it| it.drive_writes),
-        "drive_writes_per_day": known.map(|it| it.drive_writes_per_day),
-        "error": known.and(error),
+        "host_bytes": null,
+        "terabytes_written": null,
+        "drive_writes": null,
+        "drive_writes_per_day": null,
+        "error": error.filter(|_| known.is_some()),
         "reason": reason,
-        "erases": it.erases,
-        "physical_bytes": it.physical_bytes,
-        "rated_cycles": it.rated_cycles,
-        "evenness": factor(it.evenness),
-        "amplification": known.and(it.amplification),
-        "first_expiry": it.first_expiry.as_ref().map(milestone),
-        "spare_gone": it.spare_gone.as_ref().map(milestone),
-    })
+        "erases": it.value("erases"),
+        "physical_bytes": it.value("physical_bytes"),
+        "rated_cycles": it.value("rated_cycles"),
+        "evenness": known.as_ref().map(|_| evenness),
+        "amplification": known.as_ref().map(|_| it.value("amplification")),
+        "first_expiry": milestone("first_expiry", 1.0),
+        "spare_gone": milestone("spare_gone", 1.0),
+    });
+    if let (Some(section), Some(Value::Object(known))) = (section.as_object_mut(), known) {
+        section.extend(known);
+    }
+    section
 }
 
-/// The report of a load under which blocks take turns.
-fn in_turns(it: &LifetimeReport) -> LifetimeReport {
-    let [evenness, evenness_unsure] = it.in_turns;
-    let more = evenness / it.evenness;
-    let estimate = it.estimate.map(|it| Milestone {
-        host_bytes: it.host_bytes * more,
-        drive_writes: it.drive_writes * more,
-        drive_writes_per_day: it.drive_writes_per_day * more,
-    });
-    LifetimeReport { estimate, evenness, evenness_unsure, ..it.clone() }
+/// A figure that is always known.
+fn number(of: &Report, name: &str) -> f64 {
+    of.number(name).unwrap_or(f64::NAN)
 }
 
 /// Whether the lifetime is known, why not, and its error as a share of it.
 fn judged(
-    it: &LifetimeReport,
+    it: &Report,
+    evenness_unsure: f64,
     pieces: &[Piece],
     reached: Reached,
 ) -> (&'static str, Option<String>, Option<f64>) {
-    if it.estimate.is_none() {
+    if it.section("estimate").is_none() {
         let reason = "the run wrote nothing, so this load does not limit the lifetime";
         return ("unwritten", Some(reason.to_owned()), None);
     }
-    if it.ended {
+    if it.is("ended") {
         return ("measured", None, None);
     }
+    let erases = it.count("erases");
     let unknown = |because: String| {
-        let reason = format!("not known from this run ({} erasures{because}); {ADVICE}", it.erases);
+        let reason = format!("not known from this run ({erases} erasures{because}); {ADVICE}");
         ("unknown", Some(reason), None)
     };
     if let Reached::StillNew { more_requests } = reached {
@@ -92,26 +100,26 @@ fn judged(
              (workload.requests) take it round the drive"
         ));
     }
-    if it.erases < LEAST_ERASES {
+    if erases < LEAST_ERASES {
         return unknown(String::new());
     }
-    let Some(error) = amplification_error(pieces).zip(it.out_of_balance) else {
+    let Some(error) = amplification_error(pieces).zip(it.number("out_of_balance")) else {
         return unknown(String::new());
     };
     // A block more or less at the ends of the interval.
-    let amplification = error.0 + error.1.abs() + 1.0 / it.erases as f64;
+    let amplification = error.0 + error.1.abs() + 1.0 / erases as f64;
     if amplification > MOST_ERROR {
         let percent = 100.0 * amplification;
         return unknown(format!(", write amplification known within {percent:.0} %"));
     }
-    if it.evenness_unsure >= 1.0 {
+    if evenness_unsure >= 1.0 {
         return unknown(", which do not tell how even wear will be".to_owned());
     }
-    if amplification + it.evenness_unsure > MOST_ERROR_OF_LIFE {
-        let percent = 100.0 * it.evenness_unsure;
+    if amplification + evenness_unsure > MOST_ERROR_OF_LIFE {
+        let percent = 100.0 * evenness_unsure;
         return unknown(format!(", evenness of wear known within {percent:.0} %"));
     }
-    ("estimated", None, Some(amplification + it.evenness_unsure))
+    ("estimated", None, Some(amplification + evenness_unsure))
 }
 
 /// Half of the 95 % interval of the write amplification, as a share of it: from batches of the run, of equally

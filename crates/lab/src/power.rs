@@ -3,10 +3,8 @@
 
 use crate::config::{Experiment, PowerCut};
 use crate::error::{InputError, RunError};
-use devices::ssd::power::PowerReport;
 use engine::{Completion, Driven, Observer, PowerCuts, Random, Time, Xoshiro256};
 use options::{Duration, Invalid};
-use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
 /// Stream of randomness: when the power goes.
@@ -74,25 +72,4 @@ pub(crate) fn check_made(
         Duration::from_ns(last)
     );
     Err(experiment.blame(&Invalid::new(&["run.power_cut"], problem)))
-}
-
-/// The section `power`; nothing where there is nothing to tell.
-pub(crate) fn section(report: &PowerReport, cuts: Option<&PowerCuts>) -> Option<Value> {
-    if report.cuts == 0 && report.checkpoint_programs == 0 {
-        return None;
-    }
-    let seconds = |ns: Time| ns as f64 / 1e9;
-    let all = &report.recoveries_ns;
-    let mean = (!all.is_empty()).then(|| seconds(all.iter().sum::<Time>()) / all.len() as f64);
-    let mut section = json!({
-        "cuts": report.cuts,
-        "cut_at_seconds": cuts.map_or(Vec::new(), |it| it.made.iter().copied().map(seconds).collect()),
-        "recovery_seconds": { "mean": mean, "max": all.iter().max().copied().map(seconds) },
-    });
-    let counts = serde_json::to_value(report).unwrap_or_default();
-    if let (Some(section), Value::Object(mut counts)) = (section.as_object_mut(), counts) {
-        counts.remove("cuts");
-        section.append(&mut counts);
-    }
-    Some(section)
 }

@@ -161,7 +161,7 @@ fn at_random(
                 write.device.reset_counts();
                 write.pages(round, round * u64::from(run.steady.rounds), true)?;
                 let amplification =
-                    write.device.report(0).and_then(|it| it.write_amplification_bytes);
+                    write.device.report(0).number("flash.write_amplification_bytes");
                 // Only a drive that takes no more writes has none.
                 let Some(amplification) = amplification else { break };
                 rounds.add(amplification);

@@ -8,20 +8,16 @@
 //! `workload.asked = workload.warm_up + host.all.requests + host.all.failed + workload.unanswered`,
 //! where the first are those answered requests that came before the warm-up was over.
 
-mod parts;
-
 use crate::answers::{Answers, Classes};
 use crate::overload::{Backlog, Offered};
 use crate::reach::{Reach, Reached};
 use crate::steady::{Prepared, SteadyState};
 use crate::threads::Threads;
 use crate::warnings::{self, Piece};
-use crate::{energy, guessed, health, media, placed, replayed, zones};
-use devices::cache::CacheReport;
-use devices::disk::DiskReport;
-use devices::ssd::account::{Counter, Counts, FlashCounts, Section};
-use devices::ssd::{SsdReport, zoned::ZonesReport};
-use devices::{ArrayReport, EnergyReport};
+use crate::{energy, guessed, lifetime, placed, replayed};
+use devices::ssd::account::{Counter, FlashCounts};
+use devices::ssd::data_units;
+use devices::{EnergyReport, Report};
 use engine::{Class, Completion, Followed, Load, Op, PowerCuts, Replayed, Time, TimeSeries};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -177,7 +173,7 @@ impl Collected {
         let Some(((before, _), ends)) = self.followed.zip(self.followed_at_ends()) else {
             return series;
         };
-        if of.flash.is_some() {
+        if of.has_flash() {
             for (counter, place, name) in Counter::over_time() {
                 let begins = std::iter::once(&before).chain(&ends).map(|it| it.0[place]);
                 let each = ends.iter().map(|it| it.0[place]).zip(begins);
@@ -238,11 +234,7 @@ pub(crate) struct Results {
     pub(crate) was_prepared: bool,
     pub(crate) prepared: Option<Prepared>,
     pub(crate) ran: Ran,
-    pub(crate) flash: Option<SsdReport>,
-    pub(crate) disk: Option<DiskReport>,
-    pub zones: Option<ZonesReport>,
-    pub(crate) array: Option<ArrayReport>,
-    pub cache: Option<CacheReport>,
+    pub(crate) report: Report,
     pub(crate) energy: Option<EnergyReport>,
     pub(crate) threads: Threads,
 }
@@ -253,16 +245,18 @@ impl Results {
         let ran = &self.ran;
         let began = ran.first.map_or(ran.last, |first| first.max(ran.collected.warm_up));
         let simulated_ns = ran.last - began;
-        let operations = self.flash.as_ref().map_or(0, |flash| page_operations(&flash.counts));
+        // Flash pages sensed and programmed.
+        let operations = ["page_reads", "page_programs", "summary_programs"]
+            .map(|name| self.report.count(&format!("flash.{name}")));
         let per_second = |count: u64| count as f64 / ran.wall_seconds.max(1e-9);
         let elapsed = Elapsed {
             wall_seconds: ran.wall_seconds,
             requests_per_second: per_second(ran.collected.answered()),
-            page_operations_per_second: per_second(operations),
+            page_operations_per_second: per_second(operations.iter().sum()),
             threads: Some(self.threads).filter(|threads| threads.asked > 1),
         };
         // With placement handles it is nothing to notice that they are named.
-        let places = self.flash.as_ref().is_some_and(|flash| flash.fdp.is_some());
+        let places = self.report.section("fdp").is_some();
         let noticed =
             ran.notices.iter().filter(|(name, _)| !places || *name != placed::NAMED_HANDLES);
         let notices: Map<String, Value> =
@@ -293,23 +287,12 @@ impl Results {
             results["classes"] = classes;
         }
         results["warnings"] = json!(self.warnings(simulated_ns));
-        if let (Some(flash), Some(object)) = (&self.flash, results.as_object_mut()) {
-            let pieces = ran.collected.pieces(true);
-            object.append(&mut flash_sections(flash, &pieces, self.reached()));
-            let read = ran.collected.answers.bytes(Op::Read);
-            let cuts = ran.cuts.as_ref().map_or(0, |it| it.made.len());
-            object.insert("health".to_owned(), health::section(&flash.health, read, cuts));
+        if let (Value::Object(own), Some(all)) = (self.report.to_json(), results.as_object_mut()) {
+            all.extend(own);
         }
-        self.flash.iter().for_each(|it| media::sections(it, ran.cuts.as_ref(), &mut results));
-        let others = [
-            ("disk", self.disk.as_ref().map(disk_section)),
-            ("zones", self.zones.as_ref().map(zones::section)),
-            ("commands", ran.commands.clone()),
-            ("array", self.array.as_ref().map(|it| json!(it))),
-            ("cache", self.cache.as_ref().map(|it| json!(it))),
-        ];
-        for (name, section) in others.into_iter().filter_map(|(name, it)| Some((name, it?))) {
-            results[name] = section;
+        self.complete(&mut results);
+        if let Some(commands) = &ran.commands {
+            results["commands"] = commands.clone();
         }
         if self.prepared.is_some() || ran.settled.is_some() {
             results["steady_state"] =
@@ -321,6 +304,30 @@ impl Results {
         }
         results["time_series"] = ran.collected.time_series(self, simulated_ns);
         results
+    }
+
+    fn has_flash(&self) -> bool {
+        self.report.section("flash").is_some()
+    }
+
+    /// Completes the sections of the device with what only the run knows: reads, power cuts, and how sure a figure is.
+    fn complete(&self, results: &mut Value) {
+        let ran = &self.ran;
+        let cuts = ran.cuts.as_ref().map_or(&[][..], |it| &it.made);
+        if let Some(lifetime) = self.report.section("wear.lifetime") {
+            let pieces = ran.collected.pieces(true);
+            results["wear"]["lifetime"] = lifetime::section(lifetime, &pieces, self.reached());
+        }
+        if let Some(health) = self.report.section("health") {
+            let read = ran.collected.answers.bytes(Op::Read);
+            let units = data_units(read, health.count("scale") as u32);
+            results["health"]["data_units_read"] = json!(units);
+            results["health"]["unsafe_shutdowns"] = json!(cuts.len());
+        }
+        if self.report.section("power").is_some() {
+            let seconds = cuts.iter().map(|at| *at as f64 / 1e9);
+            results["power"]["cut_at_seconds"] = seconds.collect();
+        }
     }
 
     /// How far its writes came. A trace is repeated as it is, other loads are samples of longer ones.
@@ -345,20 +352,20 @@ impl Results {
             collected.backlog.overload(last)
         });
         // Of a cache the flash is that in front: it has neither the capacity nor the writes of the device.
-        let flash = self.flash.as_ref().filter(|_| self.cache.is_none());
+        let is_all = self.has_flash() && self.report.section("cache").is_none();
         let mut found = warnings::warnings(&warnings::Facts {
             capacity_bytes: self.capacity_bytes,
             written_bytes: collected.answers.bytes(Op::Write),
-            pieces: &collected.pieces(self.flash.is_some()),
+            pieces: &collected.pieces(self.has_flash()),
             is_untimed: !collected.untimed.is_empty(),
             overload,
-            flash,
+            device: is_all.then_some(&self.report),
             notices: &self.ran.notices,
             prepared: self.prepared.as_ref(),
             was_prepared: self.was_prepared,
         });
-        let of_handles = self.flash.iter().flat_map(placed::warnings);
-        found.extend(of_handles.chain(guessed::warning(&self.ran.guessed)));
+        found.extend(warnings::of_device(&self.report));
+        found.extend(guessed::warning(&self.ran.guessed));
         found.extend(self.ran.replayed.iter().flat_map(|replayed| {
             replayed::warnings(&replayed::Evidence {
                 replayed,
@@ -368,114 +375,7 @@ impl Results {
                 is_overlaid: self.experiment["workload"]["combine"] == "overlay",
             })
         }));
-        found.extend(placed::ignored(self.flash.as_ref(), self.cache.as_ref(), &self.ran.notices));
+        found.extend(placed::ignored(&self.report, &self.ran.notices));
         found
     }
-}
-
-/// Flash pages sensed and programmed.
-fn page_operations(counts: &Counts) -> u64 {
-    counts.page_reads + counts.page_programs + counts.summary_programs
-}
-
-/// The sections `flash`, `wear`, `units` and `buses`.
-fn flash_sections(report: &SsdReport, pieces: &[Piece], reached: Reached) -> Map<String, Value> {
-    let cleaning = &report.cleaning;
-    let wear = &report.wear;
-    let units: Vec<Value> = report
-        .units
-        .iter()
-        .map(|unit| {
-            json!({
-                "name": unit.name,
-                "busy": unit.busy,
-                "cleaning": unit.cleaning,
-                "queue_mean": unit.queue_mean,
-                "operations": unit.operations,
-            })
-        })
-        .collect();
-    let flash = parts::with_counts(
-        Section::Flash,
-        &report.counts,
-        json!({
-            "write_amplification": report.write_amplification,
-            "write_amplification_bytes": report.write_amplification_bytes,
-            "media_bytes": media::bytes(report),
-            "cleaning": parts::with_counts(Section::Cleaning, &report.counts, json!({
-                "efficiency": cleaning.efficiency,
-                "mean_block_us": cleaning.mean_block_ns.map(|ns| ns / 1e3),
-                "busy_us": cleaning.busy_ns as f64 / 1e3,
-            })),
-            "spare": {
-                "nominal": report.spare.nominal,
-                "effective": report.spare.effective,
-                "blocks_kept_erased": report.spare.blocks_kept_erased,
-                "blocks_open": report.spare.blocks_open,
-                "min_free": report.spare.min_free,
-            },
-        }),
-    );
-    let mut sections = json!({
-        "flash": flash,
-        "wear": parts::wear_of(wear, &report.counts, pieces, reached),
-        "units": units,
-        "buses": { "busy": report.bus_busy },
-    });
-    parts::add_own(report, &mut sections["flash"]);
-    if report.buffered {
-        let counts = &report.counts;
-        let programmed = counts.bytes_programmed as f64;
-        let padding = counts.padding_pages as f64 / counts.page_programs.max(1) as f64;
-        let fill = (programmed > 0.0).then_some(1.0 - padding);
-        sections["buffer"] =
-            parts::with_counts(Section::Buffer, counts, json!({ "group_fill": fill }));
-    }
-    match sections {
-        Value::Object(sections) => sections,
-        _ => Map::new(),
-    }
-}
-
-/// The section `disk`: what the heads did, and where the time went.
-fn disk_section(report: &DiskReport) -> Value {
-    let media = report.media_reads + report.media_writes;
-    let mean = |ns: Time| (media > 0).then(|| ns as f64 / 1e3 / media as f64);
-    let time = report.time_ns as f64 * f64::from(report.disks);
-    let share = |ns: Time| (time > 0.0).then_some(ns as f64 / time);
-    let busy = report.seek_ns + report.rotation_ns + report.transfer_ns;
-    let reads = report.read_hits + report.read_partial_hits + report.read_misses;
-    let hits = (reads > 0).then(|| report.read_hits as f64 / reads as f64);
-    let mut section = json!({
-        "disks": report.disks,
-        "read_hits": report.read_hits,
-        "read_partial_hits": report.read_partial_hits,
-        "read_misses": report.read_misses,
-        "hit_share": hits,
-        "writes_cached": report.writes_cached,
-        "media_reads": report.media_reads,
-        "media_writes": report.media_writes,
-        "sectors_read_ahead": report.sectors_ahead,
-        "mean_us": {
-            "seek": mean(report.seek_ns),
-            "rotation": mean(report.rotation_ns),
-            "transfer": mean(report.transfer_ns),
-        },
-        "mean_seek_cylinders":
-            (media > 0).then(|| report.seek_cylinders as f64 / media as f64),
-        "busy": share(busy),
-        "busy_parts": {
-            "seek": share(report.seek_ns),
-            "rotation": share(report.rotation_ns),
-            "transfer": share(report.transfer_ns),
-        },
-    });
-    if report.stops {
-        section["standby"] = json!({
-            "share": share(report.standby_ns),
-            "hours": report.standby_ns as f64 / 3.6e12,
-            "spin_ups": report.spin_ups,
-        });
-    }
-    section
 }

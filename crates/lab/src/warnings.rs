@@ -7,16 +7,16 @@
 
 mod spare;
 
-pub use spare::percent;
-
 use crate::overload::Overload;
 use crate::steady::Prepared;
-use devices::ssd::SsdReport;
+use devices::Report;
 use devices::ssd::account::FlashCounts;
+pub use devices::ssd::percent;
 use engine::Bin;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use spare::{RunKind, cleaning_behind, effective_spare};
+use std::borrow::Cow;
 
 /// The name of every warning, and what it says. `docs/warnings.md` has a section for each.
 pub(crate) const WARNINGS: &[(&str, &str)] = &[
@@ -68,10 +68,10 @@ const COUNTS: [(&str, &str, &str); 7] = [
 ];
 
 /// A warning in the results.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Warning {
     /// One of [`WARNINGS`].
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     /// What is so, what that means and what to do, in a sentence or two.
     pub(crate) message: String,
     /// The figures that it rests on.
@@ -82,7 +82,7 @@ impl Warning {
     pub fn new(name: &'static str, message: String, figures: Value) -> Warning {
         debug_assert!(WARNINGS.iter().any(|(known, _)| *known == name), "{name}");
         let Value::Object(figures) = figures else { unreachable!("figures are named") };
-        Warning { name, message, figures }
+        Warning { name: name.into(), message, figures }
     }
 }
 
@@ -123,7 +123,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) is_untimed: bool,
     /// A load that exceeded what was served.
     pub(crate) overload: Option<Overload>,
-    pub(crate) flash: Option<&'a SsdReport>,
+    /// The report of a device whose flash takes all writes.
+    pub(crate) device: Option<&'a Report>,
     pub(crate) notices: &'a [(&'static str, u64)],
     /// How the drive settled while it was preconditioned, if that decided when to stop.
     pub(crate) prepared: Option<&'a Prepared>,
@@ -133,27 +134,33 @@ pub(crate) struct Facts<'a> {
 
 /// Every warning that applies, in the order of [`WARNINGS`].
 pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
-    let uncleaned = run.flash.and_then(|flash| nothing_cleaned(run, flash));
+    let uncleaned = run.device.and_then(|flash| nothing_cleaned(run, flash));
     let overload = run.overload.as_ref().map(overloaded);
     // A drive that cleaned nothing was changing too, and so are latencies while a queue grows.
-    let changing = run.flash.filter(|_| uncleaned.is_none());
+    let changing = run.device.filter(|_| uncleaned.is_none());
     let changing = changing.and_then(|flash| transient(run, flash, overload.is_some()));
-    let spare = run.flash.and_then(|flash| effective_spare(&flash.spare));
+    let spare = run.device.and_then(|it| effective_spare(it.section("flash.spare")?));
     let spare = spare.map(|(message, figures)| Warning::new("effective_spare", message, figures));
     let unsettled = run.prepared.and_then(unsettled);
-    let scaled = run.flash.and_then(scaled_buffer);
-    let untimed = run.flash.filter(|_| run.is_untimed).and_then(buffer_untimed);
+    let scaled = run.device.and_then(scaled_buffer);
+    let untimed = run.device.filter(|_| run.is_untimed).and_then(buffer_untimed);
     let kind = match (run.is_untimed, run.was_prepared) {
         (true, _) => RunKind::Untimed,
         (false, true) => RunKind::TimedBehindUntimed,
         (false, false) => RunKind::Timed,
     };
-    let behind = run.flash.filter(|flash| flash.counts.block_erases > 0);
-    let behind = behind.and_then(|flash| cleaning_behind(&flash.spare, kind));
+    let behind = run.device.filter(|it| it.count("flash.block_erases") > 0);
+    let behind = behind.and_then(|it| cleaning_behind(it.section("flash.spare")?, kind));
     let behind = behind.map(|(message, figures)| Warning::new("cleaning_behind", message, figures));
     let found = [uncleaned, unsettled, changing, overload, scaled, spare, untimed, behind];
     let found = found.into_iter().flatten();
     found.chain(of_trace(run.notices)).collect()
+}
+
+/// The warnings that the sections of a device have of their own.
+pub(crate) fn of_device(report: &Report) -> Vec<Warning> {
+    let found = report.all().into_iter().map(|section| section.value("warnings"));
+    found.flat_map(|all| serde_json::from_value::<Vec<Warning>>(all).unwrap_or_default()).collect()
 }
 
 /// What to do about a drive that was not measured in steady state.
@@ -166,12 +173,13 @@ fn settle(was_prepared: bool) -> &'static str {
 }
 
 /// The run wrote, and no block was cleaned: the drive had room for all of it.
-fn nothing_cleaned(run: &Facts<'_>, flash: &SsdReport) -> Option<Warning> {
-    if run.written_bytes == 0 || flash.counts.block_erases > 0 {
+fn nothing_cleaned(run: &Facts<'_>, device: &Report) -> Option<Warning> {
+    let erases = device.count("flash.block_erases");
+    if run.written_bytes == 0 || erases > 0 {
         return None;
     }
     let capacity = run.written_bytes as f64 / run.capacity_bytes as f64;
-    let nominal = flash.spare.nominal;
+    let nominal = device.number("flash.spare.nominal")?;
     let spare = capacity * (1.0 - nominal) / nominal;
     let message = format!(
         "no block was cleaned: the run wrote {} of the capacity, or {} of the spare space; write \
@@ -183,7 +191,7 @@ fn nothing_cleaned(run: &Facts<'_>, flash: &SsdReport) -> Option<Warning> {
     let figures = json!({
         "written_share_of_capacity": capacity,
         "written_share_of_spare": spare,
-        "blocks_erased": flash.counts.block_erases,
+        "blocks_erased": erases,
     });
     Some(Warning::new("nothing_cleaned", message, figures))
 }
@@ -310,7 +318,7 @@ fn mean_us(pieces: &[Piece]) -> Option<f64> {
 }
 
 /// The state of the drive moved during the run.
-fn transient(run: &Facts<'_>, flash: &SsdReport, is_overloaded: bool) -> Option<Warning> {
+fn transient(run: &Facts<'_>, device: &Report, is_overloaded: bool) -> Option<Warning> {
     let batches = batches(run.pieces)?;
     let least = LEAST_IN_BATCH * batches.len() as f64;
     let has_writes = sum(run.pieces, |it| it.host_pages as f64) >= least;
@@ -330,8 +338,9 @@ fn transient(run: &Facts<'_>, flash: &SsdReport, is_overloaded: bool) -> Option<
             it.first, it.last
         ));
     }
-    if let Some(it) = changed(has_writes, free_blocks)
-        .filter(|it| by(it, LEAST_CHANGE_OF_BLOCKS * flash.spare.blocks))
+    let spare = device.number("flash.spare.blocks").unwrap_or(0.0);
+    if let Some(it) =
+        changed(has_writes, free_blocks).filter(|it| by(it, LEAST_CHANGE_OF_BLOCKS * spare))
     {
         figures.insert("free_blocks".to_owned(), json!([it.first, it.last]));
         said.push(format!("erased blocks from {:.0} to {:.0}", it.first, it.last));
@@ -388,15 +397,19 @@ const LEAST_ABSORBED: f64 = 0.01;
 
 /// The buffer of a scaled drive is that of the whole one, for the dies need it: of a skewed load it holds more of
 /// the hot pages than it would.
-fn scaled_buffer(flash: &SsdReport) -> Option<Warning> {
-    let (counts, scale) = (&flash.counts, flash.health.scale);
-    let share = |part: u64, of: u64| if of == 0 { 0.0 } else { part as f64 / of as f64 };
-    let replaced = share(counts.replaced_pages, counts.host_pages_written);
-    let hits = share(counts.read_hits, counts.host_pages_read);
+fn scaled_buffer(device: &Report) -> Option<Warning> {
+    let share = |part: &str, of: &str| match device.count(of) {
+        0 => 0.0,
+        of => device.count(part) as f64 / of as f64,
+    };
+    let scale = device.count("health.scale");
+    let replaced = share("buffer.replaced_pages", "flash.host_pages_written");
+    let hits = share("buffer.read_hits", "flash.host_pages_read");
     if scale == 1 || replaced.max(hits) < LEAST_ABSORBED {
         return None;
     }
-    let programmed = flash.write_amplification.map(|it| it / (1.0 - replaced).max(f64::EPSILON));
+    let amplification = device.number("flash.write_amplification");
+    let programmed = amplification.map(|it| it / (1.0 - replaced).max(f64::EPSILON));
     let of_the_rest = programmed
         .map(|it| format!("; write amplification of the pages that were not replaced is {it:.2}"));
     let message = format!(
@@ -421,9 +434,9 @@ fn scaled_buffer(flash: &SsdReport) -> Option<Warning> {
 const LEAST_REPLACED: f64 = 0.02;
 
 /// Without time the buffer is as full as at saturation.
-fn buffer_untimed(flash: &SsdReport) -> Option<Warning> {
-    let counts = &flash.counts;
-    let share = counts.replaced_pages as f64 / counts.host_pages_written.max(1) as f64;
+fn buffer_untimed(device: &Report) -> Option<Warning> {
+    let written = device.count("flash.host_pages_written").max(1);
+    let share = device.count("buffer.replaced_pages") as f64 / written as f64;
     if share < LEAST_REPLACED {
         return None;
     }

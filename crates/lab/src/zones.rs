@@ -1,69 +1,10 @@
 //! Zones in the results, and a workload that knows none on a drive of zones.
 
-use devices::ssd::zoned::{Times, Zones, ZonesReport};
+use devices::ssd::zoned::Zones;
 use engine::{
     Arrival, Class, Completion, Op, SECTOR_BYTES, Status, Time, Workload, WorkloadError, ZoneState,
 };
-use serde_json::{Map, Value, json};
-
-/// The section `zones`: their states, and what opened, closed, filled and emptied them.
-pub fn section(report: &ZonesReport) -> Value {
-    let states: Map<String, Value> =
-        report.states.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
-    let refused: Map<String, Value> = report
-        .refused
-        .iter()
-        .map(|(status, count)| (status.name().to_owned(), json!(count)))
-        .collect();
-    let statuses: Map<String, Value> = report
-        .refused
-        .iter()
-        .filter_map(|(status, count)| {
-            let (kind, code) = status.nvme()?;
-            Some((format!("{kind}/{code:02X}h"), json!(count)))
-        })
-        .collect();
-    let busy = &report.dies_busy;
-    let mean = (!busy.is_empty()).then(|| busy.iter().sum::<f64>() / busy.len() as f64);
-    let mut section = json!({
-        "states": states,
-        "opened_implicitly": report.opened_implicitly,
-        "opened_explicitly": report.opened_explicitly,
-        "closed_by_controller": report.closed_by_controller,
-        "resets": report.resets,
-        "reset_us": times(report.reset),
-        "finishes": report.finish.count,
-        "finish_us": times(report.finish),
-        "appends": report.appends,
-        "host_bytes": report.host_bytes,
-        "data_bytes": report.data_bytes,
-        "parity_bytes": report.parity_bytes,
-        "padded_bytes": report.padded_bytes,
-        "journal_bytes": report.journal_bytes,
-        "padding_bytes": report.padding_bytes,
-        "windows": { "absorbed_bytes": report.absorbed_bytes, "commits": report.commits },
-        "erases": report.erases,
-        "page_reads": report.page_reads,
-        "suspensions": report.suspensions,
-        "program_failures": report.program_failures,
-        "erase_failures": report.erase_failures,
-        "dies_busy": mean,
-        "refused": refused,
-        "statuses": statuses,
-    });
-    if let Some(log) = &report.log {
-        let written = log.user_bytes + log.moved_bytes;
-        let amplification = (log.user_bytes > 0).then(|| written as f64 / log.user_bytes as f64);
-        section["host_log"] = json!({
-            "user_bytes": log.user_bytes,
-            "moved_bytes": log.moved_bytes,
-            "write_amplification": amplification,
-            "cleaned_zones": log.cleaned,
-            "free_zones": log.free,
-        });
-    }
-    section
-}
+use serde_json::{Value, json};
 
 /// The zones of a drive at an instant: what they are like, and each that is not empty.
 pub fn listed(zones: &Zones) -> Value {
@@ -145,15 +86,6 @@ pub fn altered(zones: &Zones, since: u64) -> nbd::ZonesAltered {
     let (count, found) = zones.altered(since);
     let starts = found.map(|all| all.iter().map(|zone| u64::from(*zone) * size).collect());
     nbd::ZonesAltered { count, starts }
-}
-
-fn times(times: Times) -> Value {
-    let us = |ns: f64| (times.count > 0).then_some(ns / 1e3);
-    json!({
-        "count": times.count,
-        "mean": us(times.sum_ns as f64 / times.count.max(1) as f64),
-        "max": us(times.max_ns as f64),
-    })
 }
 
 /// A workload on a drive of zones: one that knows none is refused where it first writes elsewhere than at a write

@@ -6,9 +6,9 @@ use super::media::Age;
 use super::page::{Feature, Owner};
 use super::parts::Parts;
 use super::timeline::{Timeline, Window};
-use super::{FdpReport, PageTable, Room, Snapshot, Ssd, SsdReport, front};
+use super::{PageTable, Room, Snapshot, Ssd, front};
 use crate::device::energy::EnergyReport;
-use crate::device::{Cleans, Examine, Looks, Persist, Prepare, Run, Writes};
+use crate::device::{Cleans, Examine, Looks, Persist, Prepare, Report, Run, Writes};
 use engine::{Op, Request, Status, Time};
 
 impl Prepare for Ssd {
@@ -222,12 +222,8 @@ impl Examine for Ssd {
         self.take_record()
     }
 
-    fn report(&self, end: Time) -> Option<SsdReport> {
-        Some(self.account(end))
-    }
-
-    fn fdp_report(&self) -> Option<FdpReport> {
-        self.placement_report()
+    fn report(&self, end: Time) -> Report {
+        self.account(end).sections()
     }
 
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {

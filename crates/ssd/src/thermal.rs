@@ -5,7 +5,9 @@
 
 use super::config::{SsdConfig, ThermalAction};
 use super::shape::Groups;
+use crate::device::{Field, Report};
 use engine::Time;
+use serde_json::{Value, json};
 
 /// Time between two looks, ns, and how many of them a time constant has at least.
 const STEP_NS: Time = 100_000_000;
@@ -26,6 +28,20 @@ pub struct ThermalReport {
     pub throttled_ns: Time,
     /// Instants and temperatures.
     pub series: Vec<(Time, f64)>,
+}
+
+impl ThermalReport {
+    /// The section `thermal`: temperatures, and what writes waited for them.
+    pub(crate) fn section(&self) -> Report {
+        let series = self.series.iter().map(|(at, celsius)| json!([*at as f64 / 1e9, celsius]));
+        section! {
+            "highest_celsius": Field::most(self.highest),
+            "last_celsius": Field::most(self.last),
+            "limit_reached": self.times,
+            "throttled_seconds": Field::seconds(self.throttled_ns),
+            "celsius_over_seconds": Field::same(series.collect::<Vec<Value>>()),
+        }
+    }
 }
 
 /// The temperature of a drive.

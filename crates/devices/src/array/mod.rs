@@ -20,7 +20,6 @@ mod members;
 mod model;
 mod raid;
 mod redundancy;
-mod report;
 mod side_by_side;
 mod spread;
 mod steering;

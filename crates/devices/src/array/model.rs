@@ -2,16 +2,14 @@
 
 use super::config::in_member;
 use super::kind::NOT_RECONSTRUCTED;
-use super::{Array, Body, Layout, report};
-use crate::ArrayReport;
-use crate::{Examine, Looks, Model, Persist, Prepare, Run, Writes};
-use disk::DiskReport;
+use super::{Array, Body, Layout};
+use crate::{Examine, Field, Looks, Model, Persist, Prepare, Report, Run, Writes};
 use engine::{Device, Op, Request, Status, Time};
 use ssd::device::energy::EnergyReport;
 use ssd::media::Age;
 use ssd::snapshot::{ARRAY_KEY, compare};
 use ssd::timeline::{Timeline, Window};
-use ssd::{PageTable, Room, Snapshot, SsdReport};
+use ssd::{PageTable, Room, Snapshot};
 
 impl Prepare for Array {
     fn preparable_pages(&self) -> u64 {
@@ -274,10 +272,6 @@ impl Examine for Array {
         all.map(Timeline::together)
     }
 
-    fn disk_report(&self, end: Time) -> Option<DiskReport> {
-        DiskReport::together(self.members.drives().iter().map(|drive| drive.disk_report(end)))
-    }
-
     /// Of parity, reads and writes of members are not those of the host.
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         let drives = self.members.drives().iter();
@@ -286,14 +280,13 @@ impl Examine for Array {
         Some(EnergyReport { reads: all.reads.filter(|_| !has_parity), ..all })
     }
 
-    fn report(&self, end: Time) -> Option<SsdReport> {
-        report::together(self.members.ever_used().map(|drive| drive.report(end)).collect())
-    }
-
-    fn array_report(&self, end: Time) -> Option<ArrayReport> {
-        let Body::Raid(raid) = &self.body else { return None };
-        let programmed = self.report(end).map(|it| it.counts.bytes_programmed);
-        Some(raid.account(&self.members, programmed, end))
+    fn report(&self, end: Time) -> Report {
+        let members = self.members.ever_used().map(|drive| drive.report(end)).enumerate();
+        let all = Report::together(&members.collect::<Vec<_>>());
+        let Body::Raid(raid) = &self.body else { return all };
+        let has_flash = all.section("flash").is_some();
+        let programmed = has_flash.then(|| all.count("flash.bytes_programmed"));
+        all.with("array", Field::own(raid.account(&self.members, programmed, end)))
     }
 }
 

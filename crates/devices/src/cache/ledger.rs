@@ -3,10 +3,30 @@
 //! nothing. It is kept where the power of a cache may go.
 
 use super::Side;
-use crate::CachePower;
+use crate::Report;
 use engine::{Random, Xoshiro256};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+
+/// What power cuts came to, as far as it concerns both devices together. Lines are counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct CachePower {
+    /// Power cuts.
+    cuts: u64,
+    /// Durable lines that were not there.
+    durable_lost: u64,
+    /// Answered lines that were lost: no flush had come.
+    acknowledged_lost: u64,
+    /// Writes without an answer that were there.
+    unacknowledged_kept: u64,
+    /// Those that were not.
+    unacknowledged_lost: u64,
+    /// Lines of which a copy in the cache was not what the backing device had.
+    stale: u64,
+    /// Lines that were in the cache after the last cut.
+    lines_kept: u64,
+}
 
 /// Stream of randomness: what is left of writes that were under way.
 const CUT_STREAM: u64 = 50;
@@ -104,8 +124,9 @@ impl Ledger {
         }
     }
 
-    pub fn report(&self) -> CachePower {
-        self.report
+    /// The section `cache.power`; none where the power did not go.
+    pub fn report(&self) -> Option<Report> {
+        (self.report.cuts > 0).then(|| Report::of(&self.report))
     }
 
     pub fn reset(&mut self) {

@@ -61,7 +61,6 @@ mod tiers;
 mod tiers_model;
 mod untimed;
 
-pub use crate::{CachePower, CacheReport, Latencies, Means};
 pub use config::{
     CacheConfig, CachePartial, Destage, DestagePartial, Mode, Policy, Recovery, Tier, TierPartial,
 };

@@ -7,12 +7,11 @@ use super::lists::NONE;
 use super::replacement::Replacement;
 use super::report;
 use super::table::State;
-use crate::{ArrayReport, CacheReport, Cleans, Examine, Looks, Model, Persist, Prepare};
-use disk::DiskReport;
+use crate::{Cleans, Examine, Field, Looks, Model, Persist, Prepare, Report};
 use engine::{Device, Lba, Op, Request, SECTOR_BYTES, Status, Time};
 use ssd::device::energy::EnergyReport;
 use ssd::timeline::{Timeline, Window};
-use ssd::{PageTable, Room, Snapshot, SsdReport};
+use ssd::{PageTable, Room, Snapshot};
 
 impl Cleans for Cache {}
 
@@ -214,55 +213,27 @@ impl Examine for Cache {
         all.map(Timeline::together)
     }
 
-    /// That of the fast device, or of the backing one where the fast one has no flash.
-    fn report(&self, end: Time) -> Option<SsdReport> {
-        self.pair.each().iter().find_map(|device| device.report(end))
-    }
-
-    fn disk_report(&self, end: Time) -> Option<DiskReport> {
-        DiskReport::together(self.pair.each().iter().map(|device| device.disk_report(end)))
-    }
-
     /// Reads of the devices are not those of the host.
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         let devices = self.pair.each().iter().map(|device| device.energy_report(end));
         EnergyReport::together(devices).map(|all| EnergyReport { reads: None, ..all })
     }
 
-    fn array_report(&self, end: Time) -> Option<ArrayReport> {
-        self.pair.each().iter().find_map(|device| device.array_report(end))
-    }
-
-    fn cache_report(&self, _end: Time) -> Option<CacheReport> {
-        let counts = &self.counts;
+    fn report(&self, end: Time) -> Report {
         let (lines_used, lines_dirty) = self.places.table().counts();
-        Some(CacheReport {
-            policy: self.places.policy().word().to_owned(),
-            hit_share: report::share(counts.read_hits, counts.read_misses),
-            write_hit_share: report::share(counts.write_hits, counts.write_misses),
-            read_hits: counts.read_hits,
-            read_misses: counts.read_misses,
-            write_hits: counts.write_hits,
-            write_misses: counts.write_misses,
-            bypassed_bytes: counts.bypassed_bytes,
-            filled_bytes: counts.filled_bytes,
-            destaged_bytes: counts.destaged_bytes,
-            destage_writes: counts.destage_writes,
-            evictions: self.places.evictions(),
-            remembered: self.places.policy().remembered(),
-            merges: counts.merges,
-            stalls: counts.stalls,
-            lines: u64::from(self.shape.slots),
-            lines_used,
-            lines_dirty,
-            hints: self.has_hints().then(|| crate::HintsReport {
-                lines_pinned: self.places.held_lines(),
-                pinned: counts.pinned,
-                unpinned: counts.unpinned,
-                not_pinned: counts.not_pinned,
-            }),
-            latency_us: report::latencies(counts),
-            power: self.pair.ledger().map(|ledger| ledger.report()).filter(|it| it.cuts > 0),
-        })
+        let policy = self.places.policy();
+        let section = self.counts.section(policy.word()).and(ssd::section! {
+            "evictions": self.places.evictions(),
+            "remembered": policy.remembered(),
+            "lines": u64::from(self.shape.slots),
+            "lines_used": lines_used,
+            "lines_dirty": lines_dirty,
+        });
+        let hints = self.has_hints().then(|| self.counts.hints(self.places.held_lines()));
+        let power = self.pair.ledger().and_then(|ledger| ledger.report());
+        let section = section.with_some("hints", hints).with_some("power", power);
+        let inside = report::inside(self.pair.each(), end).with("cache", Field::own(section));
+        let takes_handles = inside.is("takes_handles") || self.has_hints();
+        inside.with("takes_handles", Field::fact(takes_handles))
     }
 }

@@ -1,6 +1,6 @@
 //! What a cache has to say after a run.
 
-use crate::{Latencies, Means};
+use crate::{Field, Model, Report};
 use engine::Time;
 
 /// For what requests of the host were served.
@@ -19,15 +19,15 @@ impl Kind {
 
 /// Where the time of requests of a kind went, summed up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Account {
+struct Account {
     /// Requests.
-    pub requests: u64,
+    requests: u64,
     /// Waiting for room, or for other requests of the same lines, ns.
-    pub wait_ns: Time,
+    wait_ns: Time,
     /// On the fast device, ns.
-    pub fast_ns: Time,
+    fast_ns: Time,
     /// On the backing device, ns.
-    pub backing_ns: Time,
+    backing_ns: Time,
 }
 
 /// What a cache counts; lines and bytes are those of the host unless it says otherwise.
@@ -126,31 +126,65 @@ impl Counts {
         account.fast_ns += fast_ns;
         account.backing_ns += backing_ns;
     }
-}
 
-fn means(account: Account) -> Means {
-    let mean = |ns: Time| (account.requests > 0).then(|| ns as f64 / 1e3 / account.requests as f64);
-    Means {
-        requests: account.requests,
-        wait: mean(account.wait_ns),
-        fast: mean(account.fast_ns),
-        backing: mean(account.backing_ns),
+    /// The section `cache` under a policy, without what its lines are.
+    pub fn section(&self, policy: &str) -> Report {
+        let of = |kind: Kind| self.accounts[kind as usize].section();
+        ssd::section! {
+            "policy": Field::same(policy),
+            "hit_share": Field::share(self.read_hits, self.read_hits + self.read_misses),
+            "write_hit_share": Field::share(self.write_hits, self.write_hits + self.write_misses),
+            "read_hits": self.read_hits,
+            "read_misses": self.read_misses,
+            "write_hits": self.write_hits,
+            "write_misses": self.write_misses,
+            "bypassed_bytes": self.bypassed_bytes,
+            "filled_bytes": self.filled_bytes,
+            "destaged_bytes": self.destaged_bytes,
+            "destage_writes": self.destage_writes,
+            "merges": self.merges,
+            "stalls": self.stalls,
+            "latency_us": ssd::section! {
+                "read_hit": of(Kind::ReadHit),
+                "read_miss": of(Kind::ReadMiss),
+                "read_passed": of(Kind::ReadPassed),
+                "write": of(Kind::Write),
+                "write_passed": of(Kind::WritePassed),
+            },
+        }
+    }
+
+    /// The section `cache.hints`, by the number of lines that are pinned at the end.
+    pub fn hints(&self, lines_pinned: u64) -> Report {
+        ssd::section! {
+            "lines_pinned": lines_pinned,
+            "pinned": self.pinned,
+            "unpinned": self.unpinned,
+            "not_pinned": self.not_pinned,
+        }
     }
 }
 
-/// Where the time of a run went, by what served it.
-pub fn latencies(counts: &Counts) -> Latencies {
-    let of = |kind: Kind| means(counts.accounts[kind as usize]);
-    Latencies {
-        read_hit: of(Kind::ReadHit),
-        read_miss: of(Kind::ReadMiss),
-        read_passed: of(Kind::ReadPassed),
-        write: of(Kind::Write),
-        write_passed: of(Kind::WritePassed),
+impl Account {
+    /// Requests, and the mean of what each took.
+    fn section(&self) -> Report {
+        ssd::section! {
+            "requests": self.requests,
+            "wait": Field::mean_us(self.wait_ns, self.requests),
+            "fast": Field::mean_us(self.fast_ns, self.requests),
+            "backing": Field::mean_us(self.backing_ns, self.requests),
+        }
     }
 }
 
-/// A share of a whole, if there is one.
-pub fn share(part: u64, rest: u64) -> Option<f64> {
-    (part + rest > 0).then(|| part as f64 / (part + rest) as f64)
+/// The report of the devices behind a cache: the flash is that of the first one with some, disks are summed, and an
+/// array tells of itself wherever it is.
+pub fn inside(devices: &[Box<dyn Model>; 2], end: Time) -> Report {
+    let reports = devices.each_ref().map(|device| device.report(end));
+    let has_flash = |it: &Report| it.section("flash").is_some();
+    let others = reports.iter().enumerate().filter(|(_, it)| !has_flash(it));
+    let others: Vec<_> = others.map(|(number, it)| (number, it.clone())).collect();
+    let array = reports.iter().find_map(|it| it.field("array").cloned());
+    let flash = reports.into_iter().find(has_flash).unwrap_or_default();
+    Report::together(&others).and(flash).with_some("array", array.map(Field::own))
 }

@@ -11,8 +11,7 @@ use super::kept::Kept;
 use super::ledger::{Found, Ledger, Version};
 use super::planted::Slip;
 use super::report::{Counts, Kind};
-use crate::CachePower;
-use crate::Model;
+use crate::{Model, Report};
 use engine::{
     Breakdown, Completion, Device, Followed, Lba, Op, Request, SECTOR_BYTES, Status, Time,
 };
@@ -420,8 +419,8 @@ impl Tiers {
     }
 
     /// What power cuts came to.
-    pub fn power(&self) -> Option<CachePower> {
-        self.ledger.as_ref().map(|ledger| ledger.report()).filter(|it| it.cuts > 0)
+    pub fn power(&self) -> Option<Report> {
+        self.ledger.as_ref().and_then(|ledger| ledger.report())
     }
 
     /// At rest: whether each extent holds what was written to it last.

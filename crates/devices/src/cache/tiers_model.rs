@@ -4,12 +4,11 @@ use super::config::{Extents, Mode};
 use super::kept;
 use super::report;
 use super::tiers::Tiers;
-use crate::{ArrayReport, CacheReport, Cleans, Examine, Looks, Model, Persist, Prepare};
-use disk::DiskReport;
+use crate::{Cleans, Examine, Field, Looks, Model, Persist, Prepare, Report};
 use engine::{Device, Lba, Op, Request, SECTOR_BYTES, Status, Time};
 use ssd::device::energy::EnergyReport;
 use ssd::timeline::{Timeline, Window};
-use ssd::{PageTable, Room, Snapshot, SsdReport};
+use ssd::{PageTable, Room, Snapshot};
 
 impl Cleans for Tiers {}
 
@@ -139,52 +138,24 @@ impl Examine for Tiers {
         all.map(Timeline::together)
     }
 
-    /// That of the fast device, or of the slow one where the fast one has no flash.
-    fn report(&self, end: Time) -> Option<SsdReport> {
-        self.each().iter().find_map(|device| device.report(end))
-    }
-
-    fn disk_report(&self, end: Time) -> Option<DiskReport> {
-        DiskReport::together(self.each().iter().map(|device| device.disk_report(end)))
-    }
-
     /// Reads of the devices are not those of the host.
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         let devices = self.each().iter().map(|device| device.energy_report(end));
         EnergyReport::together(devices).map(|all| EnergyReport { reads: None, ..all })
     }
 
-    fn array_report(&self, end: Time) -> Option<ArrayReport> {
-        self.each().iter().find_map(|device| device.array_report(end))
-    }
-
     /// In the words of a cache: hits are of lines on the fast device, and what comes there is filled, what leaves it
     /// destaged.
-    fn cache_report(&self, _end: Time) -> Option<CacheReport> {
-        let counts = &self.counts;
+    fn report(&self, end: Time) -> Report {
         let lines = u64::from(self.extents().fast);
-        Some(CacheReport {
-            policy: "heat".to_owned(),
-            hit_share: report::share(counts.read_hits, counts.read_misses),
-            write_hit_share: report::share(counts.write_hits, counts.write_misses),
-            read_hits: counts.read_hits,
-            read_misses: counts.read_misses,
-            write_hits: counts.write_hits,
-            write_misses: counts.write_misses,
-            bypassed_bytes: 0,
-            filled_bytes: counts.filled_bytes,
-            destaged_bytes: counts.destaged_bytes,
-            destage_writes: counts.destage_writes,
-            evictions: self.swapped,
-            remembered: 0,
-            merges: 0,
-            stalls: 0,
-            lines,
-            lines_used: lines,
-            lines_dirty: 0,
-            hints: None,
-            latency_us: report::latencies(counts),
-            power: self.power(),
-        })
+        let section = self.counts.section("heat").and(ssd::section! {
+            "evictions": self.swapped,
+            "remembered": 0,
+            "lines": lines,
+            "lines_used": lines,
+            "lines_dirty": 0,
+        });
+        let section = section.with_some("power", self.power());
+        report::inside(self.each(), end).with("cache", Field::own(section))
     }
 }

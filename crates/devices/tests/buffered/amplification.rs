@@ -51,7 +51,7 @@ fn superblocks_amplify_writes_as_the_theory_says() {
         ssd.reset_counts();
         overwrite(&mut ssd, random, 2);
         ssd.check().unwrap();
-        let report = ssd.report(0).unwrap();
+        let report = ssd.account(0);
         let found = report.write_amplification.unwrap();
         let what = format!("superblocks of {dies} dies, {op} over-provisioned");
         near(found, greedy(1.0 + op, PAGES), 0.01, &what);
@@ -104,7 +104,7 @@ fn timed_and_untimed_runs_have_the_same_write_amplification() {
         };
         run_closed(&mut timed, &mut Closed::new(64, pages, make));
         let [found, expected] =
-            [&timed, &untimed].map(|ssd| ssd.report(1).unwrap().write_amplification.unwrap());
+            [&timed, &untimed].map(|ssd| ssd.account(1).write_amplification.unwrap());
         near(found, expected, 0.01, &format!("{name}, timed against untimed"));
     }
 }
@@ -190,7 +190,7 @@ fn timed_and_untimed_runs_overwrite_hot_pages_in_the_buffer() {
         }
         run_closed(&mut timed, &mut Closed::new(64, writes, make));
         untimed.check().unwrap();
-        let [one, two] = [&timed, &untimed].map(|ssd| ssd.report(1).unwrap().counts);
+        let [one, two] = [&timed, &untimed].map(|ssd| ssd.account(1).counts);
         let what = format!("protected {protected}, timed against untimed");
         let replaced = two.replaced_pages as f64 / writes as f64;
         assert!(
@@ -230,7 +230,7 @@ fn without_time_a_flush_pads_what_a_power_cut_would_lose() {
             assert!(untimed.serve_untimed(request).is_ok());
         }
         let [one, two] = [&timed, &untimed].map(|ssd| {
-            let counts = ssd.report(1).unwrap().counts;
+            let counts = ssd.account(1).counts;
             let Counts { padding_pages, replaced_pages, groups_programmed, page_programs, .. } =
                 counts;
             (padding_pages, replaced_pages, groups_programmed, page_programs)
@@ -274,7 +274,7 @@ fn both_gears_gain_as_much_by_keeping_hot_pages_from_cold_ones() {
         run_closed(&mut timed, &mut Closed::new(64, pages, make));
         [&timed, &untimed].map(|ssd| {
             ssd.check().unwrap();
-            ssd.report(1).unwrap().write_amplification.unwrap()
+            ssd.account(1).write_amplification.unwrap()
         })
     };
     let frontiers = |word: &str| ("device.cleaning.frontiers", json!(word));

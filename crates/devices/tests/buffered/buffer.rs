@@ -2,8 +2,8 @@
 
 use super::{DIES, GROUP_NS, P, PAGE_NS, UNITS, drained, prepared, random_writes, run, with};
 use crate::common::{Script, Step, run_on};
+use devices::latency;
 use devices::ssd::Ssd;
-use devices::{Examine, latency};
 use engine::{Completion, Lba, Op, Request, Time};
 use serde_json::json;
 
@@ -62,7 +62,7 @@ fn a_flush_waits_for_all_data_that_a_power_cut_would_lose() {
     let done = run_on(&mut ssd, Script::pages(&steps));
     assert!(done[..7].iter().all(|it| it.latency() == 0));
     assert_eq!(done[7].at, 10_000 + GROUP_NS + P);
-    let counts = ssd.report(0).unwrap().counts;
+    let counts = ssd.account(0).counts;
     assert_eq!((counts.groups_programmed, counts.padding_pages), (1, UNITS - 7));
     assert_eq!(counts.page_programs, UNITS);
     // A buffer that survives: its way only.
@@ -72,7 +72,7 @@ fn a_flush_waits_for_all_data_that_a_power_cut_would_lose() {
     let mut ssd = Ssd::new(&with(&keys), 0).unwrap();
     let done = run_on(&mut ssd, Script::pages(&steps));
     assert_eq!(done[7].latency(), 3_000);
-    assert_eq!(ssd.report(0).unwrap().counts.padding_pages, 0);
+    assert_eq!(ssd.account(0).counts.padding_pages, 0);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_forced_write_waits_for_its_group() {
         // One at a time: each pads a group of its own.
         assert!(done.iter().all(|it| it.latency() == expected), "{protected}: {done:?}");
         let padded = if protected { 0 } else { 5 * (UNITS - 1) };
-        assert_eq!(ssd.report(0).unwrap().counts.padding_pages, padded);
+        assert_eq!(ssd.account(0).counts.padding_pages, padded);
     }
 }
 
@@ -124,7 +124,7 @@ fn a_group_lingers_and_is_padded() {
         .chain([(5_000_000, Op::Read, 0, 1), (5_000_000, Op::Read, 7, 1)])
         .collect();
     let done = run_on(&mut ssd, Script::pages(&steps));
-    let counts = ssd.report(0).unwrap().counts;
+    let counts = ssd.account(0).counts;
     assert_eq!((counts.groups_programmed, counts.padding_pages), (2, 2 * UNITS - 8));
     // Until the last nanosecond of its programming it is read from the buffer.
     assert_eq!(done[8].latency(), 0);
@@ -142,7 +142,7 @@ fn what_is_in_the_buffer_is_read_and_written_there() {
     steps.extend((0..10).map(|n| (5000 + n, Op::Read, n, 1)));
     let done = run_on(&mut ssd, Script::pages(&steps));
     assert!(done.iter().all(|it| it.latency() == 0));
-    let counts = ssd.report(0).unwrap().counts;
+    let counts = ssd.account(0).counts;
     assert_eq!(
         (counts.read_hits, counts.replaced_pages, counts.host_pages_written),
         (10, 100, 110)
@@ -153,7 +153,7 @@ fn what_is_in_the_buffer_is_read_and_written_there() {
         (0..UNITS).map(|n| (0, Op::Write, n, 1)).chain([(1, Op::Write, 3, 1)]).collect();
     let mut ssd = Ssd::new(&with(&keys), 0).unwrap();
     run_on(&mut ssd, Script::pages(&steps));
-    let counts = ssd.report(0).unwrap().counts;
+    let counts = ssd.account(0).counts;
     assert_eq!((counts.replaced_pages, counts.page_programs), (0, UNITS + 1));
 }
 
@@ -164,7 +164,7 @@ fn a_partial_write_reads_the_rest_unless_it_is_in_the_buffer() {
     let done = run_on(&mut ssd, Script::pages(&steps));
     assert_eq!(done[0].latency(), 45_000 + PAGE_NS);
     assert_eq!(done[1].latency(), 0);
-    assert_eq!(ssd.report(0).unwrap().counts.merge_reads, 1);
+    assert_eq!(ssd.account(0).counts.merge_reads, 1);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn word_lines_stay_in_the_buffer_between_their_passes() {
         let flash = here.len() - held;
         assert!(here[..flash].iter().all(|here| !here), "{distance}: {here:?}");
         assert!(here[flash..].iter().all(|here| *here), "{distance}: {here:?}");
-        assert_eq!(ssd.report(0).unwrap().counts.read_hits, held as u64);
+        assert_eq!(ssd.account(0).counts.read_hits, held as u64);
     }
 }
 
@@ -210,7 +210,7 @@ fn data_of_a_group_are_loaded_once_for_each_pass() {
         run_on(&mut ssd, Script::pages(&steps));
         let end = 1_000_000_000;
         engine::Device::advance(&mut ssd, end, &mut Vec::new());
-        let busy: f64 = ssd.report(end).unwrap().bus_busy.iter().sum();
+        let busy: f64 = ssd.account(end).bus_busy.iter().sum();
         (busy * end as f64 / (groups * GROUP_NS) as f64).round()
     };
     assert_eq!((bus("one-shot"), bus("two-pass")), (1.0, 2.0));

@@ -36,7 +36,7 @@ fn untimed(rule: &str) -> (f64, f64) {
     for round in 1.. {
         let drawn: Vec<u64> = (0..pages / 4).map(|_| hot(random, pages)).collect();
         ssd.overwrite_untimed(&drawn);
-        let wear = ssd.report(1).unwrap().wear;
+        let wear = ssd.account(1).wear;
         if round == 24 {
             spread = wear.std_erases;
         }
@@ -72,7 +72,7 @@ fn cold_data_moves_in_time_as_without() {
         run_closed(&mut timed, &mut Closed::new(64, drawn.len() as u64, make));
         let of = |ssd: &Ssd| {
             ssd.check().unwrap();
-            let report = ssd.report(1).unwrap();
+            let report = ssd.account(1);
             let migrated = report.counts.pages_migrated;
             (report.write_amplification.unwrap(), migrated, report.wear.std_erases)
         };

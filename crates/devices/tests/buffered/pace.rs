@@ -27,7 +27,7 @@ fn steady(ssd: &mut Ssd, requests: u64) -> (f64, f64) {
     let done = random_writes(ssd, 512, requests);
     let part = &done[requests as usize / 5..];
     let seconds = (part.last().unwrap().at - part[0].at) as f64 / 1e9;
-    let report = ssd.report(1).unwrap();
+    let report = ssd.account(1);
     (part.len() as f64 / seconds, report.write_amplification.unwrap())
 }
 
@@ -118,7 +118,7 @@ fn trims_make_room() {
         load.begin_at(begin);
         begin = run_closed(&mut ssd, &mut load).0;
     }
-    let report = ssd.report(begin).unwrap();
+    let report = ssd.account(begin);
     assert!(report.counts.pages_trimmed > pages / 3, "{}", report.counts.pages_trimmed);
     assert!(report.write_amplification.unwrap() < 1.3, "{:?}", report.write_amplification);
 }
@@ -150,7 +150,7 @@ fn steady_of(pages: u32) -> (f64, u64) {
     let part = &done[done.len() / 5..];
     let seconds = (part.last().unwrap().at - part[0].at) as f64 / 1e9;
     let rate = part.len() as f64 * f64::from(pages) / seconds;
-    (rate, ssd.report(1).unwrap().counts.write_waits)
+    (rate, ssd.account(1).counts.write_waits)
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use super::{DIES, GROUP_NS, P, PAGE_NS, UNITS, drained, run, with};
 use crate::common::Closed;
 use crate::common::run_closed;
-use devices::Examine;
 use devices::ssd::Ssd;
 use engine::{Lba, Op, Request, Time};
 use serde_json::{Value, json};
@@ -72,7 +71,7 @@ fn writes_in_order_are_as_fast_with_any_map() {
         let mut ssd = Ssd::new(&config, 0).unwrap();
         let make = |id| Request::new(id, Op::Write, Lba(id * 192), 192);
         let (end, _) = run_closed(&mut ssd, &mut Closed::new(64, 1000, make));
-        let report = ssd.report(end).unwrap();
+        let report = ssd.account(end);
         assert!(buffered && report.buffered);
         assert_eq!((report.counts.padding_pages, report.counts.pages_moved), (0, 0));
         assert_eq!(report.write_amplification, Some(1.0));
@@ -94,7 +93,7 @@ fn one_of_k_groups_is_parity() {
         let mut ssd = Ssd::new(&config, 0).unwrap();
         let make = |id| Request::new(id, Op::Write, Lba(id * 192), 192);
         let (end, _) = run_closed(&mut ssd, &mut Closed::new(64, groups, make));
-        (end, ssd.report(end).unwrap().counts.parity_pages)
+        (end, ssd.account(end).counts.parity_pages)
     };
     for of in [2u32, 4, 8] {
         // As many groups of data as fill 8 and 16 blocks of 32 groups.

@@ -3,7 +3,7 @@
 use super::{GROUP_NS, P, UNITS, near, run, with};
 use crate::common::{Script, Step, configured, run_on};
 use devices::ssd::Ssd;
-use devices::{DeviceConfig, Examine, latency};
+use devices::{DeviceConfig, latency};
 use engine::{Completion, Op, Random, Time, Xoshiro256};
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ fn beside_programs(changes: &super::Keys, every_ns: Time) -> (f64, u64, f64) {
     let mean = |of: &dyn Fn(&Completion) -> Time| {
         reads.iter().map(|it| of(it) as f64).sum::<f64>() / reads.len() as f64
     };
-    let suspensions = ssd.report(0).unwrap().counts.suspensions;
+    let suspensions = ssd.account(0).counts.suspensions;
     (mean(&Completion::latency), suspensions, mean(&|it| it.breakdown[latency::SUSPEND]))
 }
 

@@ -50,7 +50,7 @@ fn go_on(device: &mut dyn Model, seed: u64, requests: u64) -> (Vec<Completion>, 
         device.advance(at, &mut done);
     }
     device.audit().unwrap();
-    let reports = (device.cache_report(now), device.report(now));
+    let reports = device.report(now);
     (done, format!("{reports:?}"))
 }
 

@@ -2,13 +2,12 @@
 
 use super::{US, build, config, mean_us, run, skewed};
 use crate::common::{Closed, Keep, Script, run_closed};
-use devices::Model;
-use devices::cache::CacheReport;
+use devices::{Model, Report};
 use engine::{Handle, Lba, Op, Random, Request, Time, Xoshiro256, drive};
 use serde_json::{Value, json};
 
 /// What a load makes of a cache: the mean latency, and the report.
-fn load(name: &str, device: &mut dyn Model) -> (f64, CacheReport) {
+fn load(name: &str, device: &mut dyn Model) -> (f64, Report) {
     let (_, done, report) =
         match name {
             "skewed" => run(device, (Op::Read, 4_000, 1), |_, random| skewed(300, random)),
@@ -29,7 +28,7 @@ fn load(name: &str, device: &mut dyn Model) -> (f64, CacheReport) {
                 let mut keep = Keep::default();
                 let driven =
                     drive(device, &mut Script::sectors(&steps), Time::MAX, &mut keep).unwrap();
-                let report = device.cache_report(driven.last).unwrap();
+                let report = device.report(driven.last).section("cache").unwrap().clone();
                 (driven.last, keep.0, report)
             }
             // One every 20 ms.
@@ -39,7 +38,7 @@ fn load(name: &str, device: &mut dyn Model) -> (f64, CacheReport) {
                 let mut keep = Keep::default();
                 let driven =
                     drive(device, &mut Script::sectors(&steps), Time::MAX, &mut keep).unwrap();
-                let report = device.cache_report(driven.last).unwrap();
+                let report = device.report(driven.last).section("cache").unwrap().clone();
                 (driven.last, keep.0, report)
             }
             // Sixty lines that are said to be worth keeping, between many that are not.
@@ -54,7 +53,7 @@ fn load(name: &str, device: &mut dyn Model) -> (f64, CacheReport) {
                     Request { handle, ..Request::new(id, Op::Read, Lba(line * 8), 8) }
                 });
                 let (end, done) = run_closed(device, &mut load);
-                let report = device.cache_report(end).unwrap();
+                let report = device.report(end).section("cache").unwrap().clone();
                 (end, done, report)
             }
             "once" => run(device, (Op::Read, 1_000, 1), |id, _| 100 + id),
@@ -64,7 +63,7 @@ fn load(name: &str, device: &mut dyn Model) -> (f64, CacheReport) {
     (mean_us(&done), report)
 }
 
-type Figure = fn(f64, &CacheReport) -> f64;
+type Figure = fn(f64, &Report) -> f64;
 
 /// Key, what it needs, its value, the load, its figure, and whether that rises.
 fn rows() -> Vec<(&'static str, Value, Value, &'static str, Figure, bool)> {
@@ -75,22 +74,43 @@ fn rows() -> Vec<(&'static str, Value, Value, &'static str, Figure, bool)> {
         destage.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         json!({ "destage": destage })
     };
-    let hits: Figure = |_, it| it.hit_share.unwrap();
+    let hits: Figure = |_, it| it.number("hit_share").unwrap();
     let latency: Figure = |mean, _| mean;
-    let destaged: Figure = |_, it| it.destaged_bytes as f64;
+    let destaged: Figure = |_, it| it.count("destaged_bytes") as f64;
     vec![
         ("mode", none(), json!("write-through"), "few writes", latency, true),
-        ("mode", none(), json!("read-only"), "few writes", |_, it| it.lines_used as f64, false),
+        (
+            "mode",
+            none(),
+            json!("read-only"),
+            "few writes",
+            |_, it| it.count("lines_used") as f64,
+            false,
+        ),
         ("replacement", none(), json!("arc"), "scan", hits, true),
         ("replacement", none(), json!("lfu"), "scan", hits, true),
         ("line", none(), json!("16KiB"), "stream", hits, true),
         ("share", none(), json!(0.5), "skewed", hits, false),
-        ("bypass", none(), json!("64KiB"), "stream", |_, it| it.filled_bytes as f64, false),
+        (
+            "bypass",
+            none(),
+            json!("64KiB"),
+            "stream",
+            |_, it| it.count("filled_bytes") as f64,
+            false,
+        ),
         ("pinned", none(), json!("0B-128KiB"), "stream", hits, true),
         ("hints", none(), json!("1: pin"), "hinted", hits, true),
-        ("mode", none(), json!("tiered"), "once", |_, it| it.filled_bytes as f64, false),
-        ("tier.half_life", tiered(), json!("50ms"), "hot", |_, it| it.evictions as f64, false),
-        ("tier.gain", tiered(), json!(20.0), "hot", |_, it| it.evictions as f64, false),
+        ("mode", none(), json!("tiered"), "once", |_, it| it.count("filled_bytes") as f64, false),
+        (
+            "tier.half_life",
+            tiered(),
+            json!("50ms"),
+            "hot",
+            |_, it| it.count("evictions") as f64,
+            false,
+        ),
+        ("tier.gain", tiered(), json!(20.0), "hot", |_, it| it.count("evictions") as f64, false),
         ("tier.swaps", tiered(), json!(16), "hot", latency, false),
         ("destage.pause", none(), json!("5ms"), "paced", destaged, true),
         ("destage.high", busy(none()), json!(0.9), "few writes", destaged, false),
@@ -116,7 +136,7 @@ fn rows() -> Vec<(&'static str, Value, Value, &'static str, Figure, bool)> {
             busy(none()),
             json!(1),
             "few writes",
-            |_, it| it.destage_writes as f64,
+            |_, it| it.count("destage_writes") as f64,
             true,
         ),
     ]

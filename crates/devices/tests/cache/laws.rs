@@ -17,9 +17,9 @@ fn uniform_reads_hit_as_much_as_the_cache_holds() {
         let mut device = cache(&[json!({"replacement": policy})]);
         let (_, done, report) =
             run(&mut *device, (Op::Read, 20_000, 1), |_, random| random.below(128));
-        let share = report.hit_share.unwrap();
+        let share = report.number("hit_share").unwrap();
         assert!((share - 0.5).abs() < 0.02, "{policy}: {share}");
-        assert_eq!((report.lines, report.lines_used), (64, 64));
+        assert_eq!((report.count("lines"), report.count("lines_used")), (64, 64));
         // A hit takes 10 us, a miss 5 ms; the fill is not waited for by one that comes after 10 us.
         let expected = share * 10.0 + (1.0 - share) * 5_000.0;
         let found = mean_us(&done);
@@ -45,9 +45,9 @@ fn hits_are_those_of_a_simple_model() {
         model.push_back(line);
         line
     });
-    assert_eq!((report.read_hits, report.read_misses), (hits, 5_000 - hits));
-    assert_eq!(report.evictions, 5_000 - hits - 64);
-    assert_eq!(report.filled_bytes, (5_000 - hits) * 4096);
+    assert_eq!((report.count("read_hits"), report.count("read_misses")), (hits, 5_000 - hits));
+    assert_eq!(report.count("evictions"), 5_000 - hits - 64);
+    assert_eq!(report.count("filled_bytes"), (5_000 - hits) * 4096);
 }
 
 /// A part of the load goes by once: what is used again stays where the policy sees that.
@@ -63,7 +63,7 @@ fn policies_differ_where_their_inventors_say() {
             }
             random.below(60)
         });
-        report.hit_share.unwrap()
+        report.number("hit_share").unwrap()
     };
     let (lru, lfu, arc) = (share("lru"), share("lfu"), share("arc"));
     assert!(arc > lru + 0.05 && lfu > lru + 0.05, "{lru} {lfu} {arc}");
@@ -93,7 +93,7 @@ fn reads_that_hit_come_to_the_same_on_both_ways() {
                 }
                 // Of an instant, in any order.
                 done.sort_by_key(|it| (it.at, it.request.id));
-                (end, done, format!("{:?}", device.cache_report(end)))
+                (end, done, device.report(end))
             });
             assert!(both[0] == both[1], "{keys}, {outstanding} at a time");
         }
@@ -105,17 +105,14 @@ fn where_the_time_goes_adds_up() {
     let mut device = cache(&[]);
     let (_, done, report) = run(&mut *device, (Op::Read, 2_000, 4), |_, random| random.below(100));
     let sum = |part| done.iter().map(|it| it.breakdown[part]).sum::<Time>() as f64 / 1e3;
-    let of = |means: &devices::cache::Means, mean: Option<f64>| {
-        mean.unwrap_or(0.0) * means.requests as f64
-    };
-    let latencies = &report.latency_us;
-    let all = [&latencies.read_hit, &latencies.read_miss];
-    let fast: f64 = all.iter().map(|it| of(it, it.fast)).sum();
-    let backing: f64 = all.iter().map(|it| of(it, it.backing)).sum();
+    let all =
+        ["read_hit", "read_miss"].map(|it| report.section(&format!("latency_us.{it}")).unwrap());
+    let of = |name: &str| all.iter().map(|it| it.count(name) as f64 / 1e3).sum::<f64>();
+    let (fast, backing) = (of("fast"), of("backing"));
     assert!((fast / sum(FAST) - 1.0).abs() < 1e-9 && (backing / sum(BACKING) - 1.0).abs() < 1e-9);
-    assert_eq!(latencies.read_hit.requests + latencies.read_miss.requests, 2_000);
-    assert_eq!(latencies.read_hit.backing, Some(0.0));
-    assert!(latencies.read_miss.backing.unwrap() >= 5_000.0);
+    assert_eq!(all[0].count("requests") + all[1].count("requests"), 2_000);
+    assert_eq!(all[0].number("backing"), Some(0.0));
+    assert!(all[1].number("backing").unwrap() >= 5_000.0);
 }
 
 /// Writes to a cache that is large enough are as fast as it is; later they are all on the backing device.
@@ -129,14 +126,14 @@ fn writes_wait_in_the_cache_and_are_written_once() {
         "{:?}",
         done.iter().map(engine::Completion::latency).max()
     );
-    assert_eq!(device.cache_report(end).unwrap().lines_dirty, 40);
+    assert_eq!(device.report(end).count("cache.lines_dirty"), 40);
     while let Some(at) = device.next_event() {
         device.advance(at, &mut Vec::new());
     }
-    let report = device.cache_report(end).unwrap();
-    assert_eq!((report.lines_dirty, report.destaged_bytes), (0, 40 * 4096));
+    let report = device.report(end).section("cache").unwrap().clone();
+    assert_eq!((report.count("lines_dirty"), report.count("destaged_bytes")), (0, 40 * 4096));
     // 40 adjacent lines: one write, but for those that were dirty when the first run began.
-    assert_eq!(report.destage_writes, 1);
+    assert_eq!(report.count("destage_writes"), 1);
     device.audit().unwrap();
 }
 
@@ -150,7 +147,7 @@ fn steady_random_writes_are_as_fast_as_the_backing_device() {
     let last: Vec<_> = done[1_000..].to_vec();
     let span = (last.last().unwrap().at - last[0].at) as f64 / last.len() as f64 / 1e3;
     assert!((span / 5_000.0 - 1.0).abs() < 0.05, "{span} us a write");
-    assert!(report.stalls > 1_000, "{report:?}");
+    assert!(report.count("stalls") > 1_000, "{report:?}");
 }
 
 /// The same writes through both devices, and past the fast one.
@@ -160,7 +157,7 @@ fn modes_write_where_they_say() {
         let mut device = cache(&[json!({"mode": mode})]);
         let (_, done, _) = run(&mut *device, (Op::Write, 100, 1), |id, _| id % 20);
         let (.., report) = run(&mut *device, (Op::Read, 100, 1), |id, _| id % 20);
-        (mean_us(&done), report.read_hits)
+        (mean_us(&done), report.count("read_hits"))
     };
     assert_eq!(writes("write-back"), (10.0, 100));
     assert_eq!(writes("write-through"), (5_000.0, 100));
@@ -177,8 +174,8 @@ fn what_is_written_in_part_is_read_first() {
     drive(&mut *device, &mut Script::sectors(&steps), Time::MAX, &mut keep).unwrap();
     let latencies: Vec<Time> = keep.0.iter().map(engine::Completion::latency).collect();
     assert_eq!(latencies, [5_010 * US, 10 * US, 10 * US]);
-    let report = device.cache_report(0).unwrap();
-    assert_eq!((report.merges, report.read_hits), (1, 1));
+    let report = device.report(0).section("cache").unwrap().clone();
+    assert_eq!((report.count("merges"), report.count("read_hits")), (1, 1));
 }
 
 /// Two reads of a line that is missing: the second waits for the first, and is a hit.
@@ -190,8 +187,8 @@ fn a_line_is_fetched_once() {
     drive(&mut *device, &mut Script::sectors(&steps), Time::MAX, &mut keep).unwrap();
     let answers: Vec<Time> = keep.0.iter().map(|it| it.at).collect();
     assert_eq!(answers, [5_000 * US, 5_020 * US]);
-    let report = device.cache_report(0).unwrap();
-    assert_eq!((report.read_hits, report.read_misses), (1, 1));
+    let report = device.report(0).section("cache").unwrap().clone();
+    assert_eq!((report.count("read_hits"), report.count("read_misses")), (1, 1));
 }
 
 /// A long stream leaves what is in the cache alone.
@@ -204,9 +201,9 @@ fn a_stream_goes_past_the_cache() {
         device.reset_counts();
         run(&mut *device, (Op::Read, 50, 1), |id, _| id * 7 % 50).2
     };
-    assert_eq!(after("0B").read_hits, 0);
+    assert_eq!(after("0B").count("read_hits"), 0);
     let report = after("32KiB");
-    assert!(report.read_hits >= 40, "{report:?}");
+    assert!(report.count("read_hits") >= 40, "{report:?}");
 }
 
 /// Pinned lines are there from the beginning, however much else is read.
@@ -218,7 +215,11 @@ fn pinned_ranges_never_miss() {
         let (.., report) = run(&mut *device, (Op::Read, 3_000, 2), |id, random| {
             if id % 3 == 0 { 256 + random.below(32) } else { 1_000 + id }
         });
-        assert_eq!((report.read_hits, report.read_misses), (1_000, 2_000), "{policy}");
+        assert_eq!(
+            (report.count("read_hits"), report.count("read_misses")),
+            (1_000, 2_000),
+            "{policy}"
+        );
     }
 }
 
@@ -238,7 +239,7 @@ fn a_hybrid_disk_is_between_its_parts() {
         let mut device = build(own);
         let (_, done, report) =
             run(&mut *device, (Op::Read, 6_000, 1), |_, random| random.below(lines));
-        (mean_us(&done[3_000..]), report.hit_share.unwrap())
+        (mean_us(&done[3_000..]), report.number("hit_share").unwrap())
     };
     let (small, large) = (hybrid(200), hybrid(2_560));
     let alone = crate::disk::Load::reads(1, 2_000).run(&mut *backing.build(3).unwrap()).1;
@@ -271,8 +272,9 @@ fn a_hybrid_disk_stops_where_the_disk_alone_turns_on() {
             .collect();
         let script = &mut Script::sectors(&steps);
         let end = drive(device, script, Time::MAX, &mut Keep::default()).unwrap().last;
-        let (disk, energy) = (device.disk_report(end).unwrap(), device.energy_report(end).unwrap());
-        (disk.standby_ns as f64 / 3.6e12, energy.joules(), disk.spin_ups)
+        let (report, energy) = (device.report(end), device.energy_report(end).unwrap());
+        let standby = report.section("disk.standby").unwrap();
+        (standby.number("hours").unwrap(), energy.joules(), standby.count("spin_ups"))
     };
     let alone = day(&mut *backing.build(3).unwrap());
     assert_eq!((alone.0, alone.2), (0.0, 0));
@@ -325,8 +327,13 @@ fn timed_and_untimed_runs_hit_alike() {
                     }
                 }
                 device.audit().unwrap();
-                let report = device.cache_report(0).unwrap();
-                (report.read_hits, report.read_misses, report.write_hits, report.evictions)
+                let report = device.report(0).section("cache").unwrap().clone();
+                (
+                    report.count("read_hits"),
+                    report.count("read_misses"),
+                    report.count("write_hits"),
+                    report.count("evictions"),
+                )
             };
             assert_eq!(load(true), load(false), "{mode}, {policy}");
         }
@@ -348,22 +355,22 @@ fn what_lies_behind_a_cache_is_prepared_by_itself() {
         behind.chunks(256).for_each(|some| device.overwrite_behind(some));
         through.chunks(256).for_each(|some| device.overwrite_untimed(some));
         device.audit().unwrap();
-        (device.report(1), device.cache_report(1).unwrap())
+        (device.report(1), device.report(1).section("cache").unwrap().clone())
     };
     let [(one, cache), (other, same)] =
         [false, true].map(|by_itself| prepared(by_itself, fixed(256, 10 * US), ssd()));
-    let [one, other] = [one, other].map(|it| it.unwrap().write_amplification.unwrap());
+    let [one, other] = [one, other].map(|it| it.number("flash.write_amplification").unwrap());
     println!("write amplification {one:.3} through the cache, {other:.3} by itself");
     assert!(one > 1.5 && (one / other - 1.0).abs() < 0.03);
-    assert_eq!([cache.lines_used, same.lines_used], [64, 64]);
-    assert!(same.lines_dirty > 0);
+    assert_eq!([cache.count("lines_used"), same.count("lines_used")], [64, 64]);
+    assert!(same.count("lines_dirty") > 0);
     // A disk remembers nothing: the flash before it is written as often as takes it to its steady state.
     let disk = || DeviceConfig::Disk(Box::new(disk()));
     let written = |by_itself| {
         let (report, cache) = prepared(by_itself, ssd(), disk());
-        (report.unwrap().counts.host_pages_written, cache)
+        (report.count("flash.host_pages_written"), cache)
     };
     let ((all, _), (some, cache)) = (written(false), written(true));
-    assert_eq!(cache.lines_used, cache.lines);
-    assert!(some <= 4 * cache.lines && all > 2 * some, "{some} of {all}");
+    assert_eq!(cache.count("lines_used"), cache.count("lines"));
+    assert!(some <= 4 * cache.count("lines") && all > 2 * some, "{some} of {all}");
 }

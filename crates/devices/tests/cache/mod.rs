@@ -8,10 +8,10 @@ mod refusals;
 mod tiers;
 
 use crate::common::{Closed, run_closed};
-use devices::cache::{CacheConfig, CacheReport};
+use devices::cache::CacheConfig;
 use devices::disk::DiskConfig;
 use devices::law::{LawConfig, Pattern};
-use devices::{DeviceConfig, Model};
+use devices::{DeviceConfig, Model, Report};
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use options::Size;
 use serde_json::Value;
@@ -68,13 +68,13 @@ pub fn run(
     device: &mut dyn Model,
     (op, requests, outstanding): (Op, u64, u32),
     mut line: impl FnMut(u64, &mut Xoshiro256) -> u64,
-) -> (Time, Vec<Completion>, CacheReport) {
+) -> (Time, Vec<Completion>, Report) {
     let mut random = Xoshiro256::new(8, 0);
     let mut load = Closed::new(outstanding, requests, |id| {
         Request::new(id, op, Lba(line(id, &mut random) * 8), 8)
     });
     let (end, done) = run_closed(device, &mut load);
-    let report = device.cache_report(end).expect("a cache reports");
+    let report = device.report(end).section("cache").expect("a cache reports").clone();
     (end, done, report)
 }
 

@@ -33,15 +33,19 @@ fn hot_lines_come_to_the_fast_device() {
     let mut again = build(tiers(json!({})));
     let (_, done, report) = run(&mut *again, (Op::Read, 4_000, 1), |_, random| hot(random));
     let late = mean_us(&done[2_000..]);
-    println!("{late} us, {} swaps, hits {:?}", report.evictions, report.hit_share);
+    println!(
+        "{late} us, {} swaps, hits {:?}",
+        report.count("evictions"),
+        report.number("hit_share")
+    );
     assert!(done[2_000..].iter().all(|it| it.latency() == 10 * US));
     // Each of them came once, and nothing that was hot left for it.
-    assert_eq!(report.evictions, 40);
-    assert_eq!(report.filled_bytes, 40 * 4096);
-    assert_eq!(report.filled_bytes, report.destaged_bytes);
+    assert_eq!(report.count("evictions"), 40);
+    assert_eq!(report.count("filled_bytes"), 40 * 4096);
+    assert_eq!(report.count("filled_bytes"), report.count("destaged_bytes"));
     // A cache would bring in whatever passes.
     let (_, _, once) = run(&mut *build(tiers(json!({}))), (Op::Read, 3_000, 1), |id, _| 500 + id);
-    assert_eq!(once.evictions, 0);
+    assert_eq!(once.count("evictions"), 0);
 }
 
 /// Without time the same lines come to the fast device.
@@ -54,9 +58,12 @@ fn lines_change_places_without_time() {
         device.serve_untimed(&Request::new(0, Op::Read, Lba(line * 8), 8));
     }
     device.audit().unwrap();
-    let report = device.cache_report(0).unwrap();
-    assert_eq!((report.evictions, report.read_hits + report.read_misses), (40, 4_000));
-    assert!(report.hit_share.unwrap() > 0.95);
+    let report = device.report(0).section("cache").unwrap().clone();
+    assert_eq!(
+        (report.count("evictions"), report.count("read_hits") + report.count("read_misses")),
+        (40, 4_000)
+    );
+    assert!(report.number("hit_share").unwrap() > 0.95);
 }
 
 /// The tiers of a seed under power cuts, eight of them: how many lines changed places, and what answers came to that
@@ -104,12 +111,12 @@ fn cut_often(seed: u64) -> Result<(u64, u64), String> {
         assert_eq!(answered, id, "each is answered, or lost with the power");
         assert!(device.rests());
     }
-    let report = device.cache_report(now).unwrap();
-    let power = report.power.expect("the power went");
-    if power.durable_lost > 0 || seed % 3 != 2 && power.acknowledged_lost > 0 {
+    let report = device.report(now).section("cache").unwrap().clone();
+    let power = report.section("power").expect("the power went");
+    if power.count("durable_lost") > 0 || seed % 3 != 2 && power.count("acknowledged_lost") > 0 {
         return Err(format!("seed {seed}: {power:?}"));
     }
-    Ok((report.evictions, power.acknowledged_lost))
+    Ok((report.count("evictions"), power.count("acknowledged_lost")))
 }
 
 /// The first seed of so many of which something is lost.
@@ -172,8 +179,11 @@ fn what_is_pinned_stays_until_it_is_unpinned() {
         let done = ask(&mut *device, now, &[(Op::Read, 7, 0)]);
         assert!(mean_us(&done) >= 5_000.0, "{policy}");
         device.audit().unwrap();
-        let hints = device.cache_report(*now).unwrap().hints.unwrap();
-        assert_eq!((hints.pinned, hints.unpinned, hints.lines_pinned), (1, 1, 0));
+        let hints = device.report(*now).section("cache.hints").unwrap().clone();
+        assert_eq!(
+            (hints.count("pinned"), hints.count("unpinned"), hints.count("lines_pinned")),
+            (1, 1, 0)
+        );
     }
 }
 
@@ -187,8 +197,11 @@ fn not_all_lines_can_be_pinned() {
     let others: Vec<_> = (0..200).map(|line| (Op::Write, 2_000 + line, 0)).collect();
     ask(&mut *device, now, &others);
     device.audit().unwrap();
-    let hints = device.cache_report(*now).unwrap().hints.unwrap();
-    assert_eq!((hints.pinned, hints.not_pinned, hints.lines_pinned), (62, 38, 62));
+    let hints = device.report(*now).section("cache.hints").unwrap().clone();
+    assert_eq!(
+        (hints.count("pinned"), hints.count("not_pinned"), hints.count("lines_pinned")),
+        (62, 38, 62)
+    );
 }
 
 #[test]
@@ -201,7 +214,7 @@ fn a_hint_has_all_that_is_dirty_written_back() {
         ask(&mut *device, now, &writes);
         ask(&mut *device, now, &[last]);
         device.audit().unwrap();
-        device.cache_report(*now).unwrap().lines_dirty
+        device.report(*now).count("cache.lines_dirty")
     };
     assert_eq!(dirty((Op::Write, 100, 0)), 21);
     assert_eq!(dirty((Op::Write, 100, 3)), 0, "what it writes too");

@@ -41,8 +41,15 @@ fn sectors_that_were_read_ahead_are_answered_from_the_buffer() {
     assert_eq!(times[1..], [50.0 + 40.0, 50.0 + 460.0, 50.0 + 10.0]);
     let mut device = disk(&ahead());
     let done = run(device.as_mut(), &steps);
-    let report = device.disk_report(done[3].at).unwrap();
-    assert_eq!((report.read_hits, report.read_misses, report.sectors_ahead), (3, 1, 100));
+    let report = device.report(done[3].at).section("disk").unwrap().clone();
+    assert_eq!(
+        (
+            report.count("read_hits"),
+            report.count("read_misses"),
+            report.count("sectors_read_ahead")
+        ),
+        (3, 1, 100)
+    );
 }
 
 #[test]
@@ -57,8 +64,15 @@ fn sectors_that_are_being_read_ahead_are_answered_as_they_pass() {
     device.advance(end, &mut done);
     let since = end - first;
     assert!(since.abs_diff(400_000) <= 10, "four sectors and the bus of the last one: {since}");
-    let report = device.disk_report(end).unwrap();
-    assert_eq!((report.read_partial_hits, report.read_misses, report.media_reads), (1, 1, 1));
+    let report = device.report(end).section("disk").unwrap().clone();
+    assert_eq!(
+        (
+            report.count("read_partial_hits"),
+            report.count("read_misses"),
+            report.count("media_reads")
+        ),
+        (1, 1, 1)
+    );
 }
 
 #[test]
@@ -82,12 +96,12 @@ fn a_request_elsewhere_ends_read_ahead() {
     let steps = [(0, Op::Read, 0, 4), (0, Op::Read, far, 1), (60 * MS, Op::Read, 50, 4)];
     let mut device = disk(&ahead());
     let done = run(device.as_mut(), &steps);
-    assert_eq!(device.disk_report(done[2].at).unwrap().read_misses, 3, "not that far");
+    assert_eq!(device.report(done[2].at).count("disk.read_misses"), 3, "not that far");
     // And so does a write to what is being read.
     let steps = [(0, Op::Read, 0, 4), (50 * MS, Op::Write, 20, 4), (90 * MS, Op::Read, 10, 4)];
     let mut device = disk(&ahead());
     let done = run(device.as_mut(), &steps);
-    assert_eq!(device.disk_report(done[2].at).unwrap().read_hits, 0);
+    assert_eq!(device.report(done[2].at).count("disk.read_hits"), 0);
 }
 
 fn cached() -> [Value; 2] {
@@ -122,9 +136,9 @@ fn a_write_waits_where_the_buffer_is_full() {
     assert!(times[2] > 1_000.0 && times[3] > times[2] + 1_000.0, "{times:?}");
     let mut device = disk(&cached());
     let done = run(device.as_mut(), &steps);
-    let report = device.disk_report(done[3].at).unwrap();
-    assert_eq!(report.writes_cached, 4);
-    assert!((1..4).contains(&report.media_writes), "the last are still in the buffer");
+    let report = device.report(done[3].at).section("disk").unwrap().clone();
+    assert_eq!(report.count("writes_cached"), 4);
+    assert!((1..4).contains(&report.count("media_writes")), "the last are still in the buffer");
 }
 
 #[test]
@@ -132,7 +146,7 @@ fn sequential_writes_go_to_the_disk_together_and_old_data_not_at_all() {
     let written = |steps: &[(Time, Op, u64, u32)]| {
         let mut device = disk(&cached());
         let done = run(device.as_mut(), steps);
-        device.disk_report(done.last().unwrap().at).unwrap().media_writes
+        device.report(done.last().unwrap().at).count("disk.media_writes")
     };
     // All of them are there before the heads are free.
     let sequential: Vec<_> = (0..10).map(|id| (0, Op::Write, id * 4, 4)).collect();
@@ -190,14 +204,16 @@ fn every_mixture_of_requests_on_any_disk_ends() {
         let done = run(device.as_mut(), &steps);
         assert_eq!(done.len(), 600, "{keys}");
         let end = done.iter().map(|it| it.at).max().unwrap();
-        let report = device.disk_report(end).unwrap();
+        let report = device.report(end).section("disk").unwrap().clone();
         let reads = steps.iter().filter(|step| step.1 == Op::Read).count() as u64;
         assert_eq!(
-            report.read_hits + report.read_partial_hits + report.read_misses,
+            report.count("read_hits")
+                + report.count("read_partial_hits")
+                + report.count("read_misses"),
             reads,
             "{keys}"
         );
-        let busy = report.seek_ns + report.rotation_ns + report.transfer_ns;
+        let busy = report.count("busy");
         assert!(busy <= end + 1_000 * MS, "{keys}: the heads did more than they had time for");
     }
 }

@@ -66,9 +66,9 @@ fn random_reads_take_the_mean_seek_and_half_a_turn() {
     let (end, done, report) = Load::reads(1, 100_000).run(disk(&[plain()]).as_mut());
     let mean = |ns: Time| ns as f64 / 1e3 / 100_000.0;
     let expected = mean_of_table(1000, of_plain);
-    close(mean(report.seek_ns), expected, 0.005);
-    close(mean(report.rotation_ns), 5_000.0, 0.005);
-    close(report.seek_cylinders as f64 / 100_000.0, 1000.0 / 3.0, 0.005);
+    close(mean(report.count("mean_us.seek")), expected, 0.005);
+    close(mean(report.count("mean_us.rotation")), 5_000.0, 0.005);
+    close(report.count("mean_seek_cylinders") as f64 / 100_000.0, 1000.0 / 3.0, 0.005);
     let rate = done.len() as f64 / end as f64 * 1e9;
     close(rate, 1e6 / (expected + 5_000.0 + 1_600.0 + seeks_inside()), 0.005);
 }
@@ -85,7 +85,7 @@ fn half_the_disk_has_half_the_seeks() {
     let half = Load { share: 0.5, ..Load::reads(1, 100_000) };
     let (_, _, report) = half.run(disk(&[plain()]).as_mut());
     let expected = mean_of_table(500, of_plain);
-    close(report.seek_ns as f64 / 1e3 / 100_000.0, expected, 0.005);
+    close(report.count("mean_us.seek") as f64 / 1e3 / 100_000.0, expected, 0.005);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_seek_curve_has_the_mean_seek_time_from_which_it_was_derived() {
         let keys = [json!({"seek": seek, "zones": "0-309999: 1500", "write_cache": "off",
                            "buffer": {"read_ahead": "0B"}})];
         let (_, _, report) = Load::reads(1, 50_000).run(disk(&keys).as_mut());
-        close(report.seek_ns as f64 / 1e3 / 50_000.0, mean, 0.01);
+        close(report.count("mean_us.seek") as f64 / 1e3 / 50_000.0, mean, 0.01);
     }
 }
 
@@ -137,7 +137,7 @@ fn whole_tracks_pass_at_the_rate_of_the_track_and_skews() {
         let mut done = Vec::new();
         device.submit(0, Request::new(0, Op::Read, Lba(0), 400));
         device.advance(Time::MAX / 4, &mut done);
-        let end = device.disk_report(done[0].at).unwrap().transfer_ns;
+        let end = device.report(done[0].at).count("disk.mean_us.transfer");
         // Without skews each change costs a turn.
         let expected = if changes == 0 { 7 * TURN } else { 4 * TURN + changes * SECTOR };
         assert!(end.abs_diff(expected) <= 8, "{skews}: {end}, not {expected}");
@@ -151,7 +151,7 @@ fn inner_tracks_are_slower() {
         let mut device = disk(&keys);
         let mut load = Closed::new(1, 1, |id| Request::new(id, Op::Read, Lba(from), 50));
         run_closed(device.as_mut(), &mut load);
-        device.disk_report(0).unwrap().transfer_ns
+        device.report(0).count("disk.mean_us.transfer")
     };
     assert_eq!(disk(&keys).capacity_sectors(), 150_000);
     assert_eq!([rate(0), rate(100_000)], [TURN / 2, TURN]);
@@ -167,7 +167,7 @@ fn spare_sectors_have_no_address() {
         let mut device = disk(&[plain(), json!({ "zones": zones[0] })]);
         let mut load = Closed::new(1, 2, |id| Request::new(id, Op::Read, Lba(from + id), 1));
         run_closed(device.as_mut(), &mut load);
-        device.disk_report(0).unwrap().seek_cylinders
+        device.report(0).count("disk.mean_seek_cylinders")
     };
     assert_eq!([cylinders(1_968), cylinders(1_969)], [9, 20]);
 }

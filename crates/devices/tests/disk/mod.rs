@@ -7,8 +7,7 @@ mod orders;
 mod refusals;
 
 use crate::common::{Closed, run_closed};
-use devices::disk::DiskReport;
-use devices::{DeviceConfig, Model};
+use devices::{DeviceConfig, Model, Report};
 use engine::{Completion, Lba, Op, Random, Request, Time, Xoshiro256};
 use serde_json::{Value, json};
 
@@ -54,7 +53,7 @@ impl Load {
     }
 
     /// Runs it: when it ended, the answers, and what the disk did.
-    pub fn run(&self, device: &mut dyn Model) -> (Time, Vec<Completion>, DiskReport) {
+    pub fn run(&self, device: &mut dyn Model) -> (Time, Vec<Completion>, Report) {
         let places = device.capacity_sectors() as f64 * self.share / f64::from(self.sectors);
         let mut random = Xoshiro256::new(8, 0);
         let mut load = Closed::new(self.outstanding, self.requests, |id| {
@@ -62,7 +61,7 @@ impl Load {
             Request::new(id, self.op, Lba(place * u64::from(self.sectors)), self.sectors)
         });
         let (end, done) = run_closed(device, &mut load);
-        let report = device.disk_report(end).expect("a disk reports");
+        let report = device.report(end).section("disk").expect("a disk reports").clone();
         (end, done, report)
     }
 }

@@ -1,8 +1,7 @@
 //! The log of the host: random writes on zones, with its own cleaning.
 
 use super::{SMALL, config};
-use devices::ssd::zoned::LogReport;
-use devices::{DeviceKind, Model};
+use devices::{DeviceKind, Model, Report};
 use engine::{Completion, Device, Lba, Op, Random, Request, Status, Time, Xoshiro256};
 
 const LOG: &str = "adapt = 'log'\nlog.spare = 0.4\nzones.count = 24\n";
@@ -31,8 +30,8 @@ fn closed(
     answers
 }
 
-fn log(device: &dyn Model, now: Time) -> LogReport {
-    device.zones_report(now).and_then(|it| it.log).expect("it has a log")
+fn log(device: &dyn Model, now: Time) -> Report {
+    device.report(now).section("zones.host_log").expect("it has a log").clone()
 }
 
 /// Random overwrites are served, with what cleaning moves: more of it, the less room there is.
@@ -54,9 +53,9 @@ fn programs_that_know_no_zones_are_served_and_spare_space_saves_copies() {
         ask(&mut *device, &mut now, 4 * pages);
         device.audit().unwrap();
         let report = log(&*device, now);
-        assert_eq!(report.user_bytes, 4 * pages * 4096);
-        assert!(report.cleaned > 20, "{report:?}");
-        1.0 + report.moved_bytes as f64 / report.user_bytes as f64
+        assert_eq!(report.count("user_bytes"), 4 * pages * 4096);
+        assert!(report.count("cleaned_zones") > 20, "{report:?}");
+        1.0 + report.count("moved_bytes") as f64 / report.count("user_bytes") as f64
     };
     let [little, more, much] = [0.25, 0.4, 0.6].map(amplification);
     assert!(little > more && more > much && much > 1.0, "{little} {more} {much}");
@@ -75,7 +74,7 @@ fn what_is_overwritten_in_order_is_not_moved() {
     });
     device.audit().unwrap();
     let report = log(&*device, now);
-    assert!(report.cleaned > 20 && report.moved_bytes == 0, "{report:?}");
+    assert!(report.count("cleaned_zones") > 20 && report.count("moved_bytes") == 0, "{report:?}");
 }
 
 /// Parts of pages are read before they are written, trims give room, and reads find what was written.
@@ -109,7 +108,12 @@ fn keys_of_the_log_change_what_it_does() {
             Request::new(0, Op::Write, Lba(random.below(pages) * 8), 8)
         });
         let report = log(&*device, now);
-        (report.free as f64, device.zones_report(now).unwrap().appends, now, report.moved_bytes)
+        (
+            report.count("free_zones") as f64,
+            device.report(now).count("zones.appends"),
+            now,
+            report.count("moved_bytes"),
+        )
     };
     // More free zones are fewer with data: more is moved. Smaller reads of cleaning take longer.
     assert!(run("log.free = 6\n").3 > run("log.free = 2\n").3);

@@ -1,7 +1,8 @@
 //! Each key of a zoned drive changes a result in the right direction, and what contradicts itself is refused.
 
 use super::{SMALL, ask, closed, config, drive, report, request, settle, write_up_to};
-use devices::ssd::zoned::{ZonedDrive, ZonesReport};
+use devices::Report;
+use devices::ssd::zoned::ZonedDrive;
 use engine::{Device, Op, Status, Time};
 use options::Setting;
 
@@ -19,7 +20,7 @@ struct Outcome {
     spread_ns: f64,
     elapsed_ns: f64,
     capacity: f64,
-    report: ZonesReport,
+    report: Report,
     refused: f64,
 }
 
@@ -106,16 +107,28 @@ fn write_up_to_if(drive: &mut ZonedDrive, now: &mut Time, start: u64) {
 }
 
 fn busy(it: &Outcome) -> f64 {
-    it.report.dies_busy.iter().sum()
+    it.report.number("dies_busy").unwrap()
 }
 
 /// Keys of a table, one of them with two values, a figure, and whether it rises from the first to the second.
 const ROWS: &[(&str, &str, [&str; 2], Load, bool)] = &[
     ("", "channels", ["2", "1"], Load { figure: |it| it.read_ns }, true),
-    ("", "dies_per_channel", ["2", "4"], Load { figure: |it| it.report.erases as f64 }, true),
+    (
+        "",
+        "dies_per_channel",
+        ["2", "4"],
+        Load { figure: |it| it.report.count("erases") as f64 },
+        true,
+    ),
     ("", "planes_per_die", ["2", "4"], Load { figure: busy }, false),
     ("", "page_size", ["'16KiB'", "'32KiB'"], Load { figure: busy }, false),
-    ("", "pages_per_block", ["6", "2"], Load { figure: |it| it.report.erases as f64 }, true),
+    (
+        "",
+        "pages_per_block",
+        ["6", "2"],
+        Load { figure: |it| it.report.count("erases") as f64 },
+        true,
+    ),
     ("", "bits", ["2", "3"], Load { figure: busy }, false),
     ("", "zones.count", ["16", "20"], Load { figure: |it| it.capacity }, true),
     ("", "zones.size", ["'1MiB'", "'2MiB'"], Load { figure: |it| it.capacity }, true),
@@ -123,14 +136,14 @@ const ROWS: &[(&str, &str, [&str; 2], Load, bool)] = &[
         "",
         "zones.capacity",
         ["'768KiB'", "'512KiB'"],
-        Load { figure: |it| it.report.padding_bytes as f64 },
+        Load { figure: |it| it.report.count("padding_bytes") as f64 },
         false,
     ),
     (
         "",
         "zones.open",
         ["4", "6"],
-        Load { figure: |it| it.report.closed_by_controller as f64 + it.refused },
+        Load { figure: |it| it.report.count("closed_by_controller") as f64 + it.refused },
         false,
     ),
     ("", "zones.active", ["6", "12"], Load { figure: |it| it.refused }, false),
@@ -140,7 +153,7 @@ const ROWS: &[(&str, &str, [&str; 2], Load, bool)] = &[
         "pages_per_block = 12",
         "zones.parity_of",
         ["0", "4"],
-        Load { figure: |it| it.report.parity_bytes as f64 },
+        Load { figure: |it| it.report.count("parity_bytes") as f64 },
         true,
     ),
     ("", "zones.read_across", ["true", "false"], Load { figure: |it| it.refused }, true),
@@ -166,7 +179,13 @@ const ROWS: &[(&str, &str, [&str; 2], Load, bool)] = &[
         true,
     ),
     ("", "zones.erase", ["'at-reset'", "'at-open'"], Load { figure: |it| it.reset_ns }, false),
-    ("", "zones.fill", ["0.0", "0.25"], Load { figure: |it| it.report.states[4].1 as f64 }, true),
+    (
+        "",
+        "zones.fill",
+        ["0.0", "0.25"],
+        Load { figure: |it| it.report.count("states.full") as f64 },
+        true,
+    ),
     (
         "zones.active = 12\nzones.zrwa.size = '256KiB'",
         "zones.zrwa.resources",
@@ -178,7 +197,7 @@ const ROWS: &[(&str, &str, [&str; 2], Load, bool)] = &[
         "zones.active = 12\nzones.zrwa.resources = 1\nzones.zrwa.granularity = '16KiB'",
         "zones.zrwa.size",
         ["'256KiB'", "'128KiB'"],
-        Load { figure: |it| it.report.commits as f64 },
+        Load { figure: |it| it.report.count("windows.commits") as f64 },
         true,
     ),
     (
@@ -216,7 +235,7 @@ const ROWS: &[(&str, &str, [&str; 2], Load, bool)] = &[
         "suspend.step = '100us'",
         "suspend.limit",
         ["1", "8"],
-        Load { figure: |it| it.report.suspensions as f64 },
+        Load { figure: |it| it.report.count("suspensions") as f64 },
         true,
     ),
     ("", "firmware.write", ["'5us'", "'9us'"], Load { figure: |it| it.write_ns }, true),
@@ -244,21 +263,21 @@ const ROWS: &[(&str, &str, [&str; 2], Load, bool)] = &[
         "",
         "wear.rated_cycles",
         ["1000", "1"],
-        Load { figure: |it| it.report.erase_failures as f64 },
+        Load { figure: |it| it.report.count("erase_failures") as f64 },
         true,
     ),
     (
         "wear.rated_cycles = 3\nzones.erase = 'at-open'",
         "wear.variable_capacity",
         ["false", "true"],
-        Load { figure: |it| it.report.states[6].1 as f64 },
+        Load { figure: |it| it.report.count("states.offline") as f64 },
         false,
     ),
     (
         "",
         "wear.program_failures",
         ["0.0", "0.1"],
-        Load { figure: |it| it.report.program_failures as f64 },
+        Load { figure: |it| it.report.count("program_failures") as f64 },
         true,
     ),
     ("", "buffer.size", ["'4MiB'", "'448KiB'"], Load { figure: |it| it.write_ns }, true),
@@ -266,7 +285,7 @@ const ROWS: &[(&str, &str, [&str; 2], Load, bool)] = &[
         "",
         "buffer.power_loss_protected",
         ["true", "false"],
-        Load { figure: |it| it.report.journal_bytes as f64 },
+        Load { figure: |it| it.report.count("journal_bytes") as f64 },
         true,
     ),
 ];

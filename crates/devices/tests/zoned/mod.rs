@@ -8,7 +8,8 @@ mod times;
 mod windows;
 
 use devices::Examine;
-use devices::ssd::zoned::{ZonedConfig, ZonedDrive, ZonesReport};
+use devices::Report;
+use devices::ssd::zoned::{ZonedConfig, ZonedDrive};
 use engine::{Completion, Device, Lba, Op, Request, SECTOR_BYTES, Status, Time};
 use options::Setting;
 use serde::Deserialize;
@@ -105,6 +106,6 @@ pub fn write_up_to(drive: &mut ZonedDrive, now: &mut Time, start: u64, from: u64
     }
 }
 
-pub fn report(drive: &ZonedDrive, now: Time) -> ZonesReport {
-    drive.zones_report(now).expect("it has zones")
+pub fn report(drive: &ZonedDrive, now: Time) -> Report {
+    drive.report(now).section("zones").expect("it has zones").clone()
 }

@@ -3,9 +3,9 @@
 use super::{map, report};
 use crate::faults::Faulty;
 use crate::results::Collected;
-use crate::{placed, zones};
-use devices::Looks;
+use crate::zones;
 use devices::ssd::account::Counter;
+use devices::{Looks, Report};
 use engine::{Device, SECTOR_BYTES, Time};
 use nbd::Punctuality;
 use serde_json::{Map, Value, json};
@@ -38,7 +38,7 @@ pub(super) fn look(
             device.device.blocks(&mut looks);
             Some(map::map(&looks).ok_or_else(|| "map: this device has no flash".to_owned()))
         }
-        "placement" => Some(placement(device)),
+        "placement" => Some(placement(device, now)),
         "zones" => Some(zones(device)),
         "counts" => Some(Ok(counts(counted, device, now, timing))),
         _ => None,
@@ -52,34 +52,35 @@ fn stats(counted: Counted<'_>, device: &Faulty<'_>, now: Time, timing: &Punctual
         "requests": counted.requests,
         "bytes": counted.bytes,
         "host": counted.simulated.host(counted.simulated_ns),
-        "write_amplification": report.and_then(|it| it.write_amplification_bytes),
+        "write_amplification": report.value("flash.write_amplification_bytes"),
         "timing": report::verdict(timing).0,
         "late_share": timing.late_share(),
     })
 }
 
 fn health(device: &Faulty<'_>, now: Time) -> Result<Value, String> {
-    let report = device.device.report(now).ok_or("health: this device has no flash")?;
+    let report = device.device.report(now);
+    let section = report.section("health").ok_or("health: this device has no flash")?;
     let mut health = json!({
-        "percentage_used": report.health.percentage_used,
-        "available_spare": report.health.available_spare,
-        "critical_warnings": report.health.critical_warnings().collect::<Vec<_>>(),
-        "mean_erases": report.wear.mean_erases,
-        "max_erases": report.wear.max_erases,
+        "percentage_used": section.value("percentage_used"),
+        "available_spare": section.value("available_spare"),
+        "critical_warnings": section.value("critical_warnings"),
+        "mean_erases": report.value("wear.mean_erases"),
+        "max_erases": report.value("wear.max_erases"),
         "capacity_bytes": device.device.capacity_sectors() * SECTOR_BYTES,
     });
-    if let Some(errors) = report.health.media_errors {
-        health["media_errors"] = json!(errors);
+    if section.field("media_errors").is_some() {
+        health["media_errors"] = section.value("media_errors");
     }
     Ok(health)
 }
 
 /// The section `fdp` of the results as it is now.
-fn placement(device: &Faulty<'_>) -> Result<Value, String> {
-    let report = device.device.fdp_report();
-    let report =
-        report.ok_or("placement: this device has no placement handles (device.fdp.handles)")?;
-    Ok(placed::section(&report))
+fn placement(device: &Faulty<'_>, now: Time) -> Result<Value, String> {
+    let report = device.device.report(now);
+    let section = report.section("fdp");
+    let none = "placement: this device has no placement handles (device.fdp.handles)";
+    section.map(Report::to_json).ok_or_else(|| none.to_owned())
 }
 
 /// The zones that are not empty, and what all are like.
@@ -90,23 +91,24 @@ fn zones(device: &Faulty<'_>) -> Result<Value, String> {
 
 /// Adds how old data are, where they age: the clock, and the shares of pages that take retries and that are lost.
 pub(super) fn add_age(answer: &mut Value, device: &Faulty<'_>, now: Time) {
-    let Some(aged) = device.device.report(now).and_then(|report| report.aged) else { return };
-    answer["clock_days"] = json!(aged.clock_days);
-    if let Some([retried, lost]) = aged.shares_now() {
-        answer["retried_share"] = json!(retried);
-        answer["lost_share"] = json!(lost);
+    let report = device.device.report(now);
+    let Some(aged) = report.section("media") else { return };
+    answer["clock_days"] = aged.value("clock_days");
+    if let Some(shares) = aged.section("now") {
+        answer["retried_share"] = shares.value("retried_share");
+        answer["lost_share"] = shares.value("lost_share");
     }
 }
 
 /// What does not change while it is served.
 fn about(device: &Faulty<'_>, now: Time) -> Value {
-    let flash = device.device.report(now).map(|report| {
-        let blocks: u64 = report.wear.blocks_by_erases.iter().map(|(_, blocks)| blocks).sum();
+    let report = device.device.report(now);
+    let flash = report.section("flash").map(|flash| {
         json!({
-            "blocks": blocks,
-            "blocks_kept_erased": report.spare.blocks_kept_erased,
-            "spare_share": report.spare.nominal,
-            "units": report.units.len(),
+            "blocks": report.count("wear.blocks_by_erases"),
+            "blocks_kept_erased": flash.value("spare.blocks_kept_erased"),
+            "spare_share": flash.value("spare.nominal"),
+            "units": report.list("units").len(),
         })
     });
     json!({

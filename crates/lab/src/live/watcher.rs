@@ -8,6 +8,7 @@ use crate::figures::Figures;
 use crate::placed;
 use crate::results::Collected;
 use crate::zones;
+use devices::ssd::HealthReport;
 use engine::{Completion, Followed, Load, Request, Time};
 use nbd::{Health, Placement, Punctuality, Witness, ZoneLimits, ZoneList, ZoneQuery, ZonesAltered};
 use serde_json::{Value, json};
@@ -100,7 +101,8 @@ impl Witness<Faulty<'_>> for Watcher {
 
     fn idle(&mut self, device: &mut Faulty<'_>, now: Time, timing: &Punctuality) {
         let report = device.device.report(now);
-        self.fresh.renew(timing.late_share(), report.and_then(|it| it.write_amplification_bytes));
+        let amplification = report.number("flash.write_amplification_bytes");
+        self.fresh.renew(timing.late_share(), amplification);
         if let Some(keeper) = &mut self.keeper
             && keeper.is_due(self.fresh.requests)
             && device.device.rests()
@@ -110,7 +112,8 @@ impl Witness<Faulty<'_>> for Watcher {
     }
 
     fn health(&mut self, device: &mut Faulty<'_>, now: Time) -> Option<Health> {
-        let health = device.device.report(now)?.health;
+        let report = device.device.report(now);
+        let health = HealthReport::of(report.section("health")?);
         Some(Health {
             critical_warning: health.critical_warning(),
             percentage_used: health.percentage_used,
@@ -121,7 +124,7 @@ impl Witness<Faulty<'_>> for Watcher {
     }
 
     fn placement(&mut self, device: &mut Faulty<'_>) -> Option<Placement> {
-        device.device.fdp_report().map(|report| placed::shown(&report))
+        device.device.report(self.last).section("fdp").map(placed::shown)
     }
 
     fn next_unit(&mut self, device: &mut Faulty<'_>, now: Time, handle: u32) -> bool {

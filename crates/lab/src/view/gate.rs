@@ -1,12 +1,10 @@
 //! The gate before a device: time passes it as far as the orders say.
 
 use super::frames::{Frames, What};
-use devices::cache::CacheReport;
-use devices::disk::DiskReport;
+use devices::ssd::Snapshot;
 use devices::ssd::media::Age;
 use devices::ssd::timeline::{Timeline, Window};
-use devices::ssd::{Snapshot, SsdReport};
-use devices::{ArrayReport, Cleans, EnergyReport, Examine, Looks, Model, Persist, Prepare};
+use devices::{Cleans, EnergyReport, Examine, Looks, Model, Persist, Prepare, Report};
 use engine::{Completion, Device, Followed, Request, Status, Time};
 use std::sync::mpsc::{Receiver, Sender};
 
@@ -265,23 +263,11 @@ impl Examine for Gated {
         self.device.take_operations()
     }
 
-    fn report(&self, end: Time) -> Option<SsdReport> {
+    fn report(&self, end: Time) -> Report {
         self.device.report(end)
-    }
-
-    fn disk_report(&self, end: Time) -> Option<DiskReport> {
-        self.device.disk_report(end)
     }
 
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         self.device.energy_report(end)
-    }
-
-    fn cache_report(&self, end: Time) -> Option<CacheReport> {
-        self.device.cache_report(end)
-    }
-
-    fn array_report(&self, end: Time) -> Option<ArrayReport> {
-        self.device.array_report(end)
     }
 }

@@ -1,6 +1,7 @@
 //! Warnings about the spare space: what of it is in effect.
 
-use devices::ssd::SpareReport;
+use devices::Report;
+use devices::ssd::percent;
 use serde_json::{Value, json};
 
 /// How a run and what came before it were done.
@@ -14,28 +15,18 @@ pub enum RunKind {
     Timed,
 }
 
-/// A share in percent, with two significant digits below ten.
-pub fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    match percent {
-        10.0.. => format!("{percent:.0} %"),
-        1.0.. => format!("{percent:.1} %"),
-        0.01.. => format!("{percent:.2} %"),
-        0.0.. => format!("{percent:.1e} %"),
-        _ => format!("{percent:.1} %"),
-    }
-}
-
 /// Less of the spare space than this is in effect: worth a word.
 const LEAST_EFFECTIVE: f64 = 0.5;
 
 /// Blocks that are kept erased or open take most of the spare space.
-pub fn effective_spare(spare: &SpareReport) -> Option<(String, Value)> {
-    if spare.effective >= LEAST_EFFECTIVE * spare.nominal {
+pub fn effective_spare(spare: &Report) -> Option<(String, Value)> {
+    let [nominal, effective] = [spare.number("nominal")?, spare.number("effective")?];
+    let [min_free, default] = [spare.number("min_free")?, spare.number("default_min_free")?];
+    if effective >= LEAST_EFFECTIVE * nominal {
         return None;
     }
-    let advice = if spare.min_free > spare.default_min_free {
-        let sane = (spare.default_min_free * 1e4).floor() / 1e4;
+    let advice = if min_free > default {
+        let sane = (default * 1e4).floor() / 1e4;
         format!("set device.cleaning.min_free={sane} or less")
     } else {
         "use more blocks, more spare space or fewer open blocks".to_owned()
@@ -44,16 +35,16 @@ pub fn effective_spare(spare: &SpareReport) -> Option<(String, Value)> {
         "of the {} spare space only {} is effective: {} blocks are kept free by \
             device.cleaning.min_free={:.4} and {} are open; write amplification is that of a drive with \
                 the effective spare space; {advice}",
-        percent(spare.nominal),
-        percent(spare.effective),
-        spare.blocks_kept_erased,
-        spare.min_free,
-        spare.blocks_open,
+        percent(nominal),
+        percent(effective),
+        spare.count("blocks_kept_erased"),
+        min_free,
+        spare.count("blocks_open"),
     );
     let figures = json!({
-        "nominal": spare.nominal,
-        "effective": spare.effective,
-        "min_free": spare.min_free,
+        "nominal": nominal,
+        "effective": effective,
+        "min_free": min_free,
     });
     Some((message, figures))
 }
@@ -63,10 +54,11 @@ const LEAST_BEHIND: f64 = 0.05;
 
 /// Without time cleaning keeps to its threshold; in time, where it yields to requests, it falls behind that under load,
 /// and more of the spare space is in effect.
-pub fn cleaning_behind(spare: &SpareReport, kind: RunKind) -> Option<(String, Value)> {
-    let (asked, kept) = (spare.blocks_asked_erased, spare.blocks_kept_erased);
-    let of_spare = |blocks: u64| blocks as f64 / spare.blocks;
-    if !spare.yields {
+pub fn cleaning_behind(spare: &Report, kind: RunKind) -> Option<(String, Value)> {
+    let [asked, kept] = ["blocks_asked_erased", "blocks_kept_erased"].map(|it| spare.count(it));
+    let [blocks, min_free] = [spare.number("blocks")?, spare.number("min_free")?];
+    let of_spare = |part: u64| part as f64 / blocks;
+    if !spare.is("yields") {
         return None;
     }
     let message = if kind == RunKind::Untimed && of_spare(asked) >= LEAST_BEHIND {
@@ -81,7 +73,7 @@ pub fn cleaning_behind(spare: &SpareReport, kind: RunKind) -> Option<(String, Va
             "cleaning yields to requests (device.cleaning.time) and has fallen behind: {kept} blocks are erased of the \
              {asked} that device.cleaning.min_free={:.4} asks for, which the preparation without time (run.precondition) \
              kept; write amplification is lower than what the drive was prepared at: use run.warm_up, or run longer",
-            spare.min_free
+            min_free
         )
     } else {
         return None;

@@ -1,15 +1,11 @@
 //! What a device can do beside answering requests, each part with defaults for devices without it.
 
-use crate::device::CacheReport;
-use crate::device::DiskReport;
-use crate::device::Looks;
-use crate::device::array_report::ArrayReport;
 use crate::device::energy::EnergyReport;
-use crate::device::{Run, Writes};
+use crate::device::{Looks, Report, Run, Writes};
 use crate::media::Age;
 use crate::timeline::{Timeline, Window};
-use crate::zoned::{Zones, ZonesReport};
-use crate::{FdpReport, PageTable, Room, Snapshot, SsdReport};
+use crate::zoned::Zones;
+use crate::{PageTable, Room, Snapshot};
 use engine::{Device, Request, Status, Time, ZoneShape};
 
 /// A device that can be prepared, kept and examined; wherever, as long as one at a time does.
@@ -235,24 +231,9 @@ pub trait Examine {
         None
     }
 
-    /// What the flash inside did during a run that ended at `end`.
-    fn report(&self, _end: Time) -> Option<SsdReport> {
-        None
-    }
-
-    /// What placement handles came to so far, of a device that has some.
-    fn fdp_report(&self) -> Option<FdpReport> {
-        None
-    }
-
-    /// What the hard disks inside did during a run that ended at `end`.
-    fn disk_report(&self, _end: Time) -> Option<DiskReport> {
-        None
-    }
-
-    /// What its zones did during a run that ended at `end`.
-    fn zones_report(&self, _end: Time) -> Option<ZonesReport> {
-        None
+    /// What it did during a run that ended at `end`.
+    fn report(&self, _end: Time) -> Report {
+        Report::default()
     }
 
     /// The zones as they are now.
@@ -262,16 +243,6 @@ pub trait Examine {
 
     /// What it took of its supply during a run that ended at `end`, if that is known.
     fn energy_report(&self, _end: Time) -> Option<EnergyReport> {
-        None
-    }
-
-    /// What an array with redundancy did with that during a run that ended at `end`.
-    fn array_report(&self, _end: Time) -> Option<ArrayReport> {
-        None
-    }
-
-    /// What a cache inside did during a run that ended at `end`.
-    fn cache_report(&self, _end: Time) -> Option<CacheReport> {
         None
     }
 }

@@ -5,6 +5,7 @@
 //! to those that follow. So a drive loses as many superblocks as its worst plane has bad blocks.
 
 use crate::config::SsdConfig;
+use crate::device::Report;
 use crate::ids::{Block, Domain};
 use crate::media::Draws;
 use crate::shape::Geometry;
@@ -35,6 +36,18 @@ pub struct BadReport {
     pub superblocks: u64,
     /// Of the counts since these began: programs that failed.
     pub failed_programs: u64,
+}
+
+impl BadReport {
+    /// The section `bad_blocks`.
+    pub fn section(&self) -> Report {
+        section! {
+            "factory": self.factory,
+            "grown": self.grown,
+            "superblocks_retired": self.superblocks,
+            "failed_programs": self.failed_programs,
+        }
+    }
 }
 
 /// Bad blocks of a drive.

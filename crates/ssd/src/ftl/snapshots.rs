@@ -7,6 +7,7 @@
 
 use super::map::PageMap;
 use crate::config::SsdConfig;
+use crate::device::{Field, Report};
 use crate::flash::Flash;
 use crate::ids::{Lpn, PoolId, Ppn};
 use crate::shape::Geometry;
@@ -116,14 +117,9 @@ pub struct SnapshotReport {
 }
 
 impl SnapshotsReport {
-    /// Adds those of another drive.
-    pub fn add(&mut self, other: &SnapshotsReport) {
-        self.made += other.made;
-        self.dropped += other.dropped;
-        self.crowded_out += other.crowded_out;
-        self.pages_held += other.pages_held;
-        self.table_bytes += other.table_bytes;
-        self.kept.extend_from_slice(&other.kept);
+    /// The section `snapshots`.
+    pub fn section(&self) -> Report {
+        Report::of(self).with("kept", Field::List(self.kept.iter().map(Report::of).collect()))
     }
 }
 

@@ -42,6 +42,6 @@ pub use lines::Lines;
 pub use losses::Losses;
 pub use normal::{chance_above, exceeded_with};
 pub use place::{FlashPage, Found, Written};
-pub use report::MediaReport;
+pub use report::{MediaReport, uber};
 pub use spread::{CODEWORD_BITS, SpreadOrigin, UBER, allowed, chance_lost, of_rating, widest};
 pub use state::{Media, MediaState};

@@ -1,5 +1,33 @@
 //! What the media of a drive came to.
 
+use super::spread::CODEWORD_BITS;
+use crate::device::{Field, Formula, Report};
+use serde_json::{Value, json};
+
+/// Upper bound with 95 % confidence of the mean of a count of 0 (Poisson), and what a count adds to it.
+const NONE_SEEN: f64 = 3.0;
+
+/// Uncorrectable bit error rate as JESD218 counts it: codewords beyond correction / bits read. What is read of a page
+/// is one codeword, as in the closed form.
+pub fn uber(lost: f64, reads: f64) -> f64 {
+    lost / (reads * CODEWORD_BITS)
+}
+
+/// Upper bound with 95 % confidence of the mean of a count; the normal bound is close enough above a few.
+fn most_of(count: f64) -> f64 {
+    if count > 0.0 { count + 2.0 * count.sqrt() + 2.0 } else { NONE_SEEN }
+}
+
+/// Pages of a section that the host could not read: those that parity brings back reach it.
+fn lost(of: &Report) -> f64 {
+    (of.count("uncorrectable") - of.count("rebuilt")) as f64
+}
+
+fn uber_of(section: &Report, lost: f64) -> Value {
+    let reads = section.count("page_reads");
+    json!((reads > 0).then(|| uber(lost, reads as f64)))
+}
+
 /// What the media came to. The many fields are the rows of the section `media` of results.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MediaReport {
@@ -45,42 +73,52 @@ impl MediaReport {
         [all, all - self.retries.first().copied().unwrap_or(0)]
     }
 
-    /// The shares of pages that would take retries now, and that could not be read.
-    pub fn shares_now(&self) -> Option<[f64; 2]> {
-        let [all, retried, lost] = self.sample.map(|count| count as f64);
-        (all > 0.0).then(|| [retried / all, lost / all])
-    }
-
-    /// Adds what another drive came to; rates are the worse of both.
-    pub fn add(&mut self, other: &MediaReport) {
-        self.clock_days = self.clock_days.max(other.clock_days);
-        memory::grow(&mut self.retries, other.retries.len(), 0);
-        for (count, more) in self.retries.iter_mut().zip(&other.retries) {
-            *count += more;
-        }
-        for (count, more) in self.sample.iter_mut().zip(other.sample) {
-            *count += more;
-        }
-        for (rate, other) in self.rber.iter_mut().zip(other.rber) {
-            *rate = rate.max(other);
-        }
-        for (drift, other) in self.drift.iter_mut().zip(other.drift) {
-            *drift = drift.max(other);
-        }
-        self.soft_reads += other.soft_reads;
-        self.searched += other.searched;
-        self.uncorrectable += other.uncorrectable;
-        self.rebuilt += other.rebuilt;
-        self.unreadable += other.unreadable;
-        self.healed += other.healed;
-        self.poisoned += other.poisoned;
-        self.patrol_reads += other.patrol_reads;
-        self.failures = match (self.failures, other.failures) {
-            (Some(one), Some(two)) => Some([0, 1, 2].map(|at| one[at] + two[at])),
-            (one, two) => one.or(two),
+    /// The section `media`, with the bytes that were programmed to refresh data.
+    pub(crate) fn section(&self, refreshed_bytes: u64) -> Report {
+        let [reads, retried] = self.reads();
+        let mean = self.retries.iter().enumerate().map(|(steps, count)| steps as u64 * count);
+        let [rber_mean, rber_p99, rber_max] = self.rber;
+        let [drift_mean, drift_max] = self.drift;
+        let [sample, would_retry, would_fail] = self.sample;
+        let failures = self.failures.map(|[dies, blocks, defects]| {
+            section! {
+                "lost_dies": dies,
+                "bad_blocks_of_sick_dies": blocks,
+                "defects": defects,
+            }
+        });
+        let now = section! {
+            "retried_share": Field::share(would_retry, sample),
+            "lost_share": Field::share(would_fail, sample),
         };
-        for (count, more) in self.moved_blocks.iter_mut().zip(other.moved_blocks) {
-            *count += more;
-        }
+        let section = section! {
+            "clock_days": Field::most(self.clock_days),
+            "rber": section! {
+                "mean": Field::most(rber_mean),
+                "p99": Field::most(rber_p99),
+                "max": Field::most(rber_max),
+            },
+            "drift": section! { "mean": Field::most(drift_mean), "max": Field::most(drift_max) },
+            "now": (sample > 0).then_some(now),
+            "spread_errors": Field::same(self.spread_errors),
+            "page_reads": reads,
+            "reads_retried": retried,
+            "mean_retries": Field::share(mean.sum(), reads),
+            "retries": Field::Histogram(self.retries.clone()),
+            "soft_reads": self.soft_reads,
+            "searched": self.searched,
+            "uncorrectable": self.uncorrectable,
+            "rebuilt": self.rebuilt,
+            "unreadable": self.unreadable,
+            "healed": self.healed,
+            "poisoned": self.poisoned,
+            "patrol_reads": self.patrol_reads,
+            "refreshed_blocks": self.moved_blocks[0],
+            "refresh_bytes": refreshed_bytes,
+            "reclaimed_blocks": self.moved_blocks[1],
+            "uber": Field::Follows(Formula(|it| uber_of(it, lost(it)))),
+            "uber_upper95": Field::Follows(Formula(|it| uber_of(it, most_of(lost(it))))),
+        };
+        section.and(failures.unwrap_or_default())
     }
 }

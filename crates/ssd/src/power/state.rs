@@ -6,6 +6,7 @@ use super::trims::TrimLog;
 use super::truth::Truth;
 use crate::config::{Pairing, PairingGuard, Persistence, SsdConfig};
 use crate::device::kit::slots::Slot;
+use crate::device::{Field, Report};
 use crate::flash::Flash;
 use crate::ftl::Place;
 use crate::ids::{Block, Lpn, Ppn};
@@ -56,24 +57,18 @@ pub struct PowerReport {
 }
 
 impl PowerReport {
-    /// With that of another drive whose power went with it.
-    pub fn add(&mut self, other: &PowerReport) {
-        self.cuts = self.cuts.max(other.cuts);
-        self.recoveries_ns.extend(&other.recoveries_ns);
-        self.pages_read += other.pages_read;
-        self.bytes_read += other.bytes_read;
-        self.blocks_by_summary += other.blocks_by_summary;
-        self.blocks_by_scan += other.blocks_by_scan;
-        self.torn_pages += other.torn_pages;
-        self.interrupted_erases += other.interrupted_erases;
-        self.pages_rewritten += other.pages_rewritten;
-        self.checkpoint_programs += other.checkpoint_programs;
-        self.unacknowledged_kept += other.unacknowledged_kept;
-        self.unacknowledged_lost += other.unacknowledged_lost;
-        self.acknowledged_lost += other.acknowledged_lost;
-        self.durable_lost += other.durable_lost;
-        self.trims_undone += other.trims_undone;
-        self.erase_counts_lost += other.erase_counts_lost;
+    /// The section `power`; nothing where there is nothing to tell. The power of members goes together.
+    pub(crate) fn section(&self) -> Option<Report> {
+        let times = &self.recoveries_ns;
+        let longest = times.iter().max().map(|ns| Field::most(*ns as f64 / 1e9));
+        let recovery = section! {
+            "mean": Field::Ratio(times.iter().sum(), times.len() as u64, 1e9),
+            "max": longest,
+        };
+        (self.cuts > 0 || self.checkpoint_programs > 0).then(|| {
+            let counts = Report::of(self).with("cuts", Field::most(self.cuts));
+            counts.with("recovery_seconds", recovery)
+        })
     }
 }
 

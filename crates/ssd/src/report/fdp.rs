@@ -1,9 +1,12 @@
 //! What placement handles came to.
 
+use super::fdp_warnings::warnings;
 use crate::Ssd;
 use crate::config::Isolation;
+use crate::device::{Field, Formula, Report};
 use crate::ftl::{EventKind, FdpEvent, HandleAccount};
 use engine::SECTOR_BYTES;
+use serde_json::{Value, json};
 
 /// Flexible data placement in a run. Sizes are bytes.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,9 +38,9 @@ pub struct FdpReport {
     pub erased: u64,
     /// How often each kind of event has happened.
     pub events: [u64; EventKind::ALL.len()],
-    /// The last events that the host brought about, and the last of the drive's own; none of several drives.
+    /// The last events that the host brought about, and the last of the drive's own.
     pub last: [Vec<FdpEvent>; 2],
-    /// Capacities written, and write amplification since the point before; none of several drives.
+    /// Capacities written, and write amplification since the point before.
     pub curve: Vec<(f64, f64)>,
 }
 
@@ -66,52 +69,98 @@ pub struct HandleReport {
     pub refused: u64,
     /// What can be written to its unit before it needs another.
     pub left: u64,
-    /// How much longer that may be open, ns, if it is limited; of several drives the shortest.
+    /// How much longer that may be open, ns, if it is limited.
     pub time_left: Option<u64>,
 }
 
 impl HandleReport {
-    /// Programmed / written by the host; `None` without host writes.
-    pub fn amplification(&self) -> Option<f64> {
-        (self.host > 0).then(|| self.media as f64 / self.host as f64)
-    }
-
-    /// The share of what was superseded that a write with another handle superseded.
-    pub fn foreign_share(&self) -> Option<f64> {
-        (self.invalidated > 0).then(|| self.foreign as f64 / self.invalidated as f64)
-    }
-}
-
-impl std::ops::AddAssign for HandleReport {
-    fn add_assign(&mut self, other: HandleReport) {
-        self.host += other.host;
-        self.media += other.media;
-        self.moved += other.moved;
-        self.moved_because += other.moved_because;
-        self.invalidated += other.invalidated;
-        self.foreign += other.foreign;
-        self.opened += other.opened;
-        self.closed += other.closed;
-        self.partly += other.partly;
-        self.refused += other.refused;
-        self.left += other.left;
-        self.time_left = self.time_left.into_iter().chain(other.time_left).min();
+    /// What was done for a handle by its number, with the handles of a reclaim group where there are several.
+    fn section(&self, number: usize, of_group: Option<usize>) -> Report {
+        let row = section! {
+            "handle": Field::same(number),
+            "host_bytes": self.host,
+            "media_bytes": self.media,
+            "moved_bytes": self.moved,
+            "moved_because_bytes": self.moved_because,
+            "write_amplification": Field::share(self.media, self.host),
+            "superseded_bytes": self.invalidated,
+            "superseded_by_others": Field::share(self.foreign, self.invalidated),
+            "units_opened": self.opened,
+            "units_closed": self.closed,
+            "units_given_up": self.partly,
+            "left_bytes": self.left,
+            "left_seconds": self.time_left.map(|ns| Field::Least(json!(ns as f64 / 1e9))),
+        };
+        let Some(handles) = of_group else { return row };
+        row.and(section! {
+            "placement": Field::same(number),
+            "group": Field::same(number / handles),
+            "handle": Field::same(number % handles),
+            "refused_bytes": self.refused,
+        })
     }
 }
 
 impl FdpReport {
-    /// Adds what another drive with as many handles did.
-    pub fn add(&mut self, other: &FdpReport) {
-        self.units += other.units;
-        self.spare += other.spare;
-        self.open += other.open;
-        self.handles.iter_mut().zip(&other.handles).for_each(|(one, other)| *one += *other);
-        self.moved_from_shared += other.moved_from_shared;
-        self.erased += other.erased;
-        self.events.iter_mut().zip(other.events).for_each(|(one, other)| *one += other);
-        self.last = Default::default();
-        self.curve.clear();
+    /// The section `fdp`: the statistics of flexible data placement, and each handle by what it wrote.
+    pub(super) fn section(&self) -> Report {
+        let of_group = (self.groups > 1).then(|| self.handles.len() / self.groups as usize);
+        let handles = self.handles.iter().enumerate().map(|(at, it)| it.section(at, of_group));
+        let sum = |of: fn(&HandleReport) -> u64| self.handles.iter().map(of).sum::<u64>();
+        let [host, media] = [sum(|it| it.host), sum(|it| it.media)];
+        let curve = self.curve.iter();
+        let curve =
+            curve.map(|(at, slope)| json!({ "capacities": at, "write_amplification": slope }));
+        let kinds = EventKind::ALL.iter().map(|kind| kind.name());
+        let log = |of: fn(&FdpEvent) -> Value, at: usize| {
+            Field::Alone(self.last[at].iter().map(of).collect())
+        };
+        let section = section! {
+            "unit_bytes": Field::same(self.unit),
+            "units": self.units,
+            "spare_units": Field::Sum(self.spare),
+            "open_units": self.open,
+            "spare_in_open_units": Field::same(self.open_share),
+            "isolation": Field::same(if self.persistent { "persistent" } else { "initial" }),
+            "host_bytes": host,
+            "media_bytes": media,
+            "erased_bytes": self.erased,
+            "write_amplification": Field::share(media, host),
+            "write_amplification_curve": Field::Alone(curve.collect()),
+            "moved_from_shared_bytes": self.moved_from_shared,
+            "events": Report::counts(kinds.zip(self.events)),
+            "last_events": section! { "host": log(event, 0), "controller": log(event, 1) },
+            "handles": Field::Places(handles.collect()),
+            // What log pages and warnings tell beside that.
+            "logs": Field::fact(section! { "host": log(coded, 0), "controller": log(coded, 1) }),
+            "handles_that_fit": Field::fact(Field::same(self.fitting)),
+            "handle_groups": Field::fact(Field::same(self.groups)),
+            "limit_ns": Field::fact(Field::same(self.time_limit.unwrap_or(0))),
+            "warnings": Field::fact(Field::Follows(Formula(warnings))),
+        };
+        let refused = sum(|it| it.refused);
+        let groups = || section! { "groups": Field::same(self.groups), "refused_bytes": refused };
+        if of_group.is_some() { section.and(groups()) } else { section }
     }
+}
+
+/// An event as results have it.
+fn event(it: &FdpEvent) -> Value {
+    json!({
+        "event": it.kind.name(),
+        "handle": it.handle,
+        "named_handle": it.named,
+        "sector": it.sector,
+        "sectors": it.sectors,
+        "after_bytes": it.after_bytes,
+    })
+}
+
+/// An event with its code, as the log page of events has it.
+fn coded(it: &FdpEvent) -> Value {
+    let mut event = event(it);
+    event["code"] = json!(it.kind.code());
+    event
 }
 
 impl Ssd {

@@ -3,8 +3,10 @@
 //! Its `media_errors` are there where data age; elsewhere flash reads without errors. What cuts the power counts the `unsafe_shutdowns`.
 
 use crate::Ssd;
+use crate::device::{Field, Formula, Report};
 use crate::ids::Block;
 use crate::media::Media;
+use serde_json::json;
 
 /// The share of the spare, in percent, below which a drive warns.
 pub const SPARE_THRESHOLD: u8 = 10;
@@ -59,25 +61,40 @@ impl HealthReport {
     }
 
     /// The words for what it warns of.
-    pub fn critical_warnings(&self) -> impl Iterator<Item = &'static str> {
+    pub fn critical_warnings(&self) -> Vec<&'static str> {
         let sum = self.critical_warning();
-        CRITICAL_WARNINGS.iter().filter(move |it| sum & it.bit != 0).map(|it| it.word)
+        CRITICAL_WARNINGS.iter().filter(|it| sum & it.bit != 0).map(|it| it.word).collect()
     }
 
-    /// Of two drives that are one: what was written is added, the rest is the worse of both.
-    pub fn together(self, other: HealthReport) -> HealthReport {
+    /// What a section says.
+    pub fn of(section: &Report) -> HealthReport {
+        let errors = section.field("media_errors");
         HealthReport {
-            percentage_used: self.percentage_used.max(other.percentage_used),
-            available_spare: self.available_spare.min(other.available_spare),
-            read_only: self.read_only || other.read_only,
-            data_units_written: self.data_units_written + other.data_units_written,
-            media_errors: match (self.media_errors, other.media_errors) {
-                (None, errors) | (errors, None) => errors,
-                (Some(one), Some(other)) => Some(one + other),
-            },
-            unreliable: self.unreliable || other.unreliable,
-            scale: self.scale,
+            percentage_used: section.count("percentage_used") as u8,
+            available_spare: section.count("available_spare") as u8,
+            read_only: section.is("read_only"),
+            data_units_written: section.count("data_units_written"),
+            media_errors: errors.map(|_| section.count("media_errors")),
+            unreliable: section.is("unreliable"),
+            scale: section.count("scale") as u32,
         }
+    }
+
+    /// The section `health`, without reads and power cuts, of which a drive keeps no account: of several drives what was
+    /// written is added, the rest is the worst.
+    pub(super) fn section(&self) -> Report {
+        let section = section! {
+            "critical_warning": Field::Follows(Formula(|it| json!(HealthReport::of(it).critical_warning()))),
+            "critical_warnings": Field::Follows(Formula(|it| json!(HealthReport::of(it).critical_warnings()))),
+            "available_spare": Field::Least(json!(self.available_spare)),
+            "spare_threshold": Field::same(SPARE_THRESHOLD),
+            "percentage_used": Field::most(self.percentage_used),
+            "data_units_written": self.data_units_written,
+            "read_only": Field::fact(self.read_only),
+            "unreliable": Field::fact(self.unreliable),
+            "scale": Field::fact(Field::same(self.scale)),
+        };
+        section.with_some("media_errors", self.media_errors)
     }
 }
 

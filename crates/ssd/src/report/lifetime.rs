@@ -18,8 +18,10 @@
 
 use crate::Ssd;
 use crate::config::LevellingRule;
+use crate::device::{Field, Report};
 use crate::ids::Block;
 use crate::shape::Geometry;
+use serde_json::json;
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// An amount written by the host.
@@ -31,6 +33,18 @@ pub struct Milestone {
     pub drive_writes: f64,
     /// Drive writes a day over the years of service.
     pub drive_writes_per_day: f64,
+}
+
+impl Milestone {
+    /// What happens to the first member happens to the array, when the others have taken as much.
+    fn section(&self) -> Report {
+        let section = section! {
+            "host_bytes": Field::OfEach(self.host_bytes),
+            "drive_writes": Field::same(self.drive_writes),
+            "drive_writes_per_day": Field::same(self.drive_writes_per_day),
+        };
+        section.decided_by("drive_writes")
+    }
 }
 
 /// How long a drive lasts, and what the estimate consists of. Its fields are its factors and what is known
@@ -66,6 +80,31 @@ pub struct LifetimeReport {
     pub first_expiry: Option<Milestone>,
     /// The same when the spare space of some pool was gone.
     pub spare_gone: Option<Milestone>,
+}
+
+impl LifetimeReport {
+    /// The section `wear.lifetime`, of which the lab shows what may be stated. The member decides that ends first.
+    pub(super) fn section(&self) -> Report {
+        let milestone = |it: Option<Milestone>| it.map(|it| it.section());
+        let [evenness_in_turns, unsure_in_turns] = self.in_turns;
+        let section = section! {
+            "service_years": Field::same(self.service_years),
+            "estimate": milestone(self.estimate),
+            "ended": Field::same(self.ended),
+            "physical_bytes": Field::Sum(self.physical_bytes),
+            "rated_cycles": Field::same(self.rated_cycles),
+            "evenness": Field::same(self.evenness),
+            "evenness_unsure": Field::same(self.evenness_unsure),
+            "evenness_in_turns": Field::same(evenness_in_turns),
+            "unsure_in_turns": Field::same(unsure_in_turns),
+            "amplification": Field::same(json!(self.amplification)),
+            "out_of_balance": Field::same(json!(self.out_of_balance)),
+            "erases": self.erases,
+            "first_expiry": milestone(self.first_expiry),
+            "spare_gone": milestone(self.spare_gone),
+        };
+        section.decided_by("estimate.drive_writes")
+    }
 }
 
 const DAYS_PER_YEAR: f64 = 365.0;

@@ -1,22 +1,24 @@
 //! The report of a drive after a run: counts, cleaning, wear, and utilisation of its units.
 
 mod fdp;
+mod fdp_warnings;
 mod health;
 mod lifetime;
 mod slc;
-mod wear_map;
+mod wear_rows;
 
 pub use crate::ftl::{EventKind, FdpEvent, SnapshotReport, SnapshotsReport};
 pub use fdp::{FdpReport, HandleReport};
+pub use fdp_warnings::percent;
 pub use health::{HealthReport, SPARE_THRESHOLD, data_units};
 pub use lifetime::{LifetimeReport, Milestone};
 pub use slc::{SlcReport, SlcStretch};
-pub use wear_map::WearMap;
 
 use crate::Ssd;
-use crate::account::{Account, Counts, Spent, UnitAccount};
+use crate::account::{Account, Counts, Section, Spent, UnitAccount};
 use crate::config::CleaningTime;
 use crate::device::kit::arbitration::QueueAccount;
+use crate::device::{Field, Formula, Report, WearMap, counted};
 use crate::ftl::BadReport;
 use crate::ids::{Block, Domain};
 use crate::media::MediaReport;
@@ -24,6 +26,8 @@ use crate::power::PowerReport;
 use crate::programmed::MediaBytes;
 use crate::thermal::ThermalReport;
 use engine::{SECTOR_BYTES, Time};
+use serde_json::{Value, json};
+use wear_rows::wear_map;
 
 /// Everything that a drive has to say: fields as there are sections of results.
 #[expect(clippy::struct_excessive_bools, reason = "each says by itself what there is")]
@@ -78,23 +82,51 @@ pub struct SsdReport {
 }
 
 impl SsdReport {
-    /// Adds the counts of another drive, and what cleaning did there; the ratios are then of both.
-    /// Wear, units and buses are left to the caller.
-    pub fn add(&mut self, other: &SsdReport) {
-        self.counts += other.counts;
-        self.media += other.media;
-        if let Some((aged, other)) = self.aged.as_mut().zip(other.aged.as_ref()) {
-            aged.add(other);
-        }
-        if let (Some(own), Some(other)) = (&mut self.fdp, &other.fdp) {
-            own.add(other);
-        }
-        if let (Some(own), Some(other)) = (&mut self.snapshots, &other.snapshots) {
-            own.add(other);
-        }
-        self.cleaning.busy_ns += other.cleaning.busy_ns;
-        self.cleaning.mean_block_ns = ratio(self.cleaning.busy_ns, self.counts.blocks_cleaned);
-        self.derive();
+    /// The sections of results.
+    pub fn sections(&self) -> Report {
+        let counts = &self.counts;
+        let counted = |section: Section| {
+            let own = counts.rows().filter(|(counter, _)| counter.section == section);
+            Report::counts(own.map(|(counter, count)| (counter.key, count)))
+        };
+        let flash = section! {
+            "write_amplification": Field::share(counts.page_programs, counts.host_pages_written),
+            "write_amplification_bytes": Field::share(counts.bytes_programmed, counts.host_bytes_written),
+            "media_bytes": Report::counts(self.media.rows().into_iter().filter(|(cause, _)| *cause != "map" || self.maps)),
+            "cleaning": counted(Section::Cleaning).and(self.cleaning.section(counts)),
+            "spare": self.spare.section(),
+        };
+        let fills =
+            section! { "group_fill": Field::Rest(counts.padding_pages, counts.page_programs) };
+        let looks =
+            section! { "hit_share": Field::share(counts.hits, counts.hits + counts.misses) };
+        let flash = counted(Section::Flash)
+            .and(flash)
+            .with_some("merges", self.merges.then(|| counted(Section::Merges)))
+            .with_some("block_buffer", self.blocks.then(|| counted(Section::Blocks)))
+            .with_some("snapshots", self.snapshots.as_ref().map(SnapshotsReport::section));
+        let busy = self.bus_busy.iter().map(|share| json!(share)).collect();
+        let all = section! {
+            "flash": flash,
+            "wear": counted(Section::Wear).and(self.wear.section()),
+            "health": self.health.section(),
+            "units": Field::List(self.units.iter().map(UnitReport::section).collect()),
+            "buses": section! { "busy": Field::Values(busy) },
+            "takes_handles": Field::fact(
+                self.fdp.is_some() || self.snapshots.as_ref().is_some_and(|it| it.has_orders)
+            ),
+        };
+        let queues = self.queues.iter().enumerate().map(queue).collect();
+        let own_queues = (!self.queues.is_empty()).then(|| Field::own(Field::Values(queues)));
+        all.with_some("buffer", self.buffered.then(|| counted(Section::Buffer).and(fills)))
+            .with_some("map", self.maps.then(|| counted(Section::Map).and(looks)))
+            .with_some("queues", own_queues)
+            .with_some("slc_cache", self.slc_cache.as_ref().map(|it| Field::own(it.section())))
+            .with_some("media", self.aged.as_ref().map(|it| it.section(self.media.refresh)))
+            .with_some("bad_blocks", self.bad.as_ref().map(BadReport::section))
+            .with_some("thermal", self.thermal.as_ref().map(ThermalReport::section))
+            .with_some("fdp", self.fdp.as_ref().map(FdpReport::section))
+            .with_some("power", self.power.as_ref().and_then(PowerReport::section))
     }
 
     /// The ratios of the counts.
@@ -107,6 +139,20 @@ impl SsdReport {
     }
 }
 
+/// A submission queue of the host: what the device took from it. A queue starves if something waits in it and nothing
+/// of it was ever taken.
+fn queue((number, it): (usize, &QueueAccount)) -> Value {
+    json!({
+        "queue": number,
+        "class": it.class.name(),
+        "fetched": it.fetched,
+        "waited_mean_us": (it.fetched > 0).then(|| it.waited_ns as f64 / 1e3 / it.fetched as f64),
+        "waited_max_us": it.longest_ns as f64 / 1e3,
+        "waiting": it.waiting,
+        "starved": it.waiting > 0 && it.fetched == 0,
+    })
+}
+
 /// What cleaning did beside its counts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CleaningReport {
@@ -116,6 +162,21 @@ pub struct CleaningReport {
     pub mean_block_ns: Option<f64>,
     /// Unit time spent cleaning, summed over the units, ns.
     pub busy_ns: Time,
+    /// Blocks cleaned; those that are erased at once count as one.
+    pub cleaned: u64,
+}
+
+impl CleaningReport {
+    fn section(&self, counts: &Counts) -> Report {
+        section! {
+            "efficiency": Field::Rest(counts.victim_pages_moved, counts.victim_pages),
+            "mean_block_us": Field::Follows(Formula(|it| {
+                json!(ratio(it.count("busy_us"), it.count("cleaned")).map(|ns| ns / 1e3))
+            })),
+            "busy_us": Field::Time(self.busy_ns, 1e3),
+            "cleaned": Field::fact(self.cleaned),
+        }
+    }
 }
 
 /// The spare space of a drive, and what of it can hold superseded pages.
@@ -142,6 +203,23 @@ pub struct SpareReport {
     pub min_free: f64,
     /// What that share is when no key states it.
     pub default_min_free: f64,
+}
+
+impl SpareReport {
+    /// The section `flash.spare`. Members of an array are alike, and not the same may be in effect.
+    fn section(&self) -> Report {
+        section! {
+            "nominal": Field::same(self.nominal),
+            "effective": Field::Mean(self.effective),
+            "blocks_kept_erased": self.blocks_kept_erased,
+            "blocks_open": self.blocks_open,
+            "min_free": Field::same(self.min_free),
+            "blocks": Field::fact(Field::Sum(self.blocks)),
+            "blocks_asked_erased": Field::fact(self.blocks_asked_erased),
+            "yields": Field::fact(self.yields),
+            "default_min_free": Field::fact(Field::same(self.default_min_free)),
+        }
+    }
 }
 
 /// The wear of the blocks.
@@ -291,8 +369,9 @@ impl Ssd {
 
     fn cleaning(&self, units: &[UnitAccount]) -> CleaningReport {
         let busy_ns = units.iter().map(|unit| unit.cleaning_ns).sum();
-        let mean_block_ns = ratio(busy_ns, self.ftl.counters.cleaned());
-        CleaningReport { efficiency: None, mean_block_ns, busy_ns }
+        let cleaned = self.ftl.counters.cleaned();
+        let mean_block_ns = ratio(busy_ns, cleaned);
+        CleaningReport { efficiency: None, mean_block_ns, busy_ns, cleaned }
     }
 
     fn wear(&self) -> WearReport {
@@ -325,9 +404,9 @@ impl Ssd {
             ended: self.ftl.has_ended(),
             remaining_of_mean: of_mean,
             remaining_of_rated: of_rated,
-            blocks_by_erases: WearReport::counted(erases.iter().map(|erases| (*erases, 1))),
+            blocks_by_erases: counted(erases.iter().map(|erases| (*erases, 1))),
             lifetime: self.lifetime(),
-            map: WearMap::new(self.geometry(), erases),
+            map: wear_map(self.geometry(), erases),
         }
     }
 }
@@ -342,12 +421,41 @@ fn unit_report(unit: UnitAccount, time: Time) -> UnitReport {
     }
 }
 
+impl UnitReport {
+    fn section(&self) -> Report {
+        section! {
+            "name": Field::Name(self.name.clone()),
+            "busy": Field::same(self.busy),
+            "cleaning": Field::same(self.cleaning),
+            "queue_mean": Field::same(self.queue_mean),
+            "operations": self.operations,
+        }
+    }
+}
+
 impl WearReport {
-    /// Blocks by erasures, ascending.
-    pub fn counted(blocks: impl Iterator<Item = (u32, u64)>) -> Vec<(u32, u64)> {
-        let mut counts = std::collections::BTreeMap::new();
-        blocks.for_each(|(erases, blocks)| *counts.entry(erases).or_insert(0) += blocks);
-        counts.into_iter().collect()
+    /// The section `wear`. Members of an array have equally many blocks, so means of means are means; the rest of a
+    /// block's life is compared with the mean of its own member.
+    fn section(&self) -> Report {
+        let steps = |counts: &[u64]| Field::Histogram(counts.to_vec());
+        section! {
+            "mean_erases": Field::Mean(self.mean_erases),
+            "std_erases": Field::Deviation(self.mean_erases, self.std_erases),
+            "max_erases": Field::most(self.max_erases),
+            "mean_remaining": Field::Mean(self.mean_remaining),
+            "std_remaining": Field::Deviation(self.mean_remaining, self.std_remaining),
+            "expired_blocks": self.expired_blocks,
+            "retired_blocks": u64::from(self.retired_blocks),
+            "spare_blocks": Field::Least(json!(self.spare_blocks)),
+            "ended": self.ended,
+            "remaining": section! {
+                "blocks_by_tenth_of_mean": steps(&self.remaining_of_mean),
+                "blocks_by_twentieth_of_rated": steps(&self.remaining_of_rated),
+            },
+            "blocks_by_erases": Field::Distribution(self.blocks_by_erases.clone()),
+            "lifetime": self.lifetime.section(),
+            "map": Field::Map(self.map.clone()),
+        }
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::Ssd;
 use crate::cache::SlcState;
 use crate::config::WhenFull;
+use crate::device::{Field, Report};
 use engine::Time;
+use serde_json::{Map, Value, json};
 
 /// The SLC cache in a run. Sizes are bytes of data of the host.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +41,34 @@ pub struct SlcStretch {
     pub written: u64,
     /// Bytes that the cache holds at its end, as whole blocks.
     pub held: u64,
+}
+
+impl SlcReport {
+    /// The section `slc_cache`: what went through it, and its states in order.
+    pub(super) fn section(&self) -> Report {
+        let seconds = |ns: Time| ns as f64 / 1e9;
+        let states =
+            self.states.iter().map(|(state, ns)| ((*state).to_owned(), json!(seconds(*ns))));
+        let phases = self.phases.iter().map(|it| {
+            json!({
+                "state": it.state,
+                "from_seconds": seconds(it.from),
+                "seconds": seconds(it.time),
+                "written_bytes": it.written,
+                "held_bytes": it.held,
+            })
+        });
+        section! {
+            "written_bytes": self.written,
+            "direct_bytes": self.direct,
+            "forced_bytes": self.forced,
+            "folded_bytes": self.folded,
+            "cliff_at_bytes": self.cliff_at,
+            "held_bytes": self.held,
+            "states_seconds": Field::same(states.collect::<Map<String, Value>>()),
+            "phases": Field::same(phases.collect::<Vec<Value>>()),
+        }
+    }
 }
 
 impl Ssd {

@@ -4,14 +4,14 @@
 use super::automaton::Zones;
 use super::config::{EraseWhen, Spread, ZonedConfig};
 use super::media::{Media, Told};
-use super::report::{Counts, ZonesReport};
+use super::report::Counts;
 use super::states::{Changed, State, Written};
 use crate::clock::{Clock, Event};
 use crate::device::kit::slots::{Slot, Slots};
 use crate::device::latency::{
     BUFFER, BUS, CELL, FIRMWARE, HOST_LINK, HOST_QUEUE, SUSPEND, UNIT_WAIT,
 };
-use crate::device::{Cleans, Examine, Persist, Prepare};
+use crate::device::{Cleans, Examine, Field, Persist, Prepare, Report};
 use crate::die::Sight;
 use engine::{
     Breakdown, Completion, Device, Distribution, Lba, Op, Request, SECTOR_BYTES, Status, Time,
@@ -669,10 +669,11 @@ impl Examine for ZonedDrive {
         Some(&self.zones)
     }
 
-    fn zones_report(&self, end: Time) -> Option<ZonesReport> {
+    fn report(&self, end: Time) -> Report {
         let time = end.saturating_sub(self.since);
         let busy = self.media.busy(&self.busy_before, time, end);
         let group_bytes = self.config.group_bytes();
-        Some(self.counts.report(&self.zones, self.media.work(), group_bytes, busy))
+        let section = self.counts.section(&self.zones, self.media.work(), group_bytes, &busy);
+        section! { "zones": Field::own(section) }
     }
 }

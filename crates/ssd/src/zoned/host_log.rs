@@ -5,10 +5,9 @@
 
 use super::config::LogOptions;
 use super::drive::ZonedDrive;
-use super::report::{LogReport, ZonesReport};
 use super::states::State;
 use crate::device::latency::UNIT_WAIT;
-use crate::device::{Cleans, Examine, Persist, Prepare};
+use crate::device::{Cleans, Examine, Field, Persist, Prepare, Report};
 use engine::{Breakdown, Completion, Device, Lba, Op, Request, SECTOR_BYTES, Status, Time};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -119,14 +118,16 @@ impl HostLog {
         }
     }
 
-    /// What it has done.
-    pub fn counts(&self) -> LogReport {
+    /// The section `zones.host_log`: what programs wrote, in whole pages, what cleaning moved, and how many zones are
+    /// free.
+    fn section(&self) -> Report {
         let Counts { written, moved, emptied } = self.counts;
-        LogReport {
-            user_bytes: written * 4096,
-            moved_bytes: moved * 4096,
-            cleaned: emptied,
-            free: self.free.len() as u64,
+        section! {
+            "user_bytes": written * 4096,
+            "moved_bytes": moved * 4096,
+            "write_amplification": Field::share(written + moved, written),
+            "cleaned_zones": emptied,
+            "free_zones": self.free.len() as u64,
         }
     }
 
@@ -425,8 +426,9 @@ impl Examine for HostLog {
         Ok(())
     }
 
-    fn zones_report(&self, end: Time) -> Option<ZonesReport> {
-        let report = self.drive.zones_report(end)?;
-        Some(ZonesReport { log: Some(self.counts()), ..report })
+    fn report(&self, end: Time) -> Report {
+        let report = self.drive.report(end);
+        let zones = report.section("zones").cloned().unwrap_or_default();
+        report.with("zones", Field::own(zones.with("host_log", self.section())))
     }
 }

@@ -24,5 +24,4 @@ pub use automaton::Zones;
 pub use config::*;
 pub use drive::ZonedDrive;
 pub use host_log::HostLog;
-pub use report::{LogReport, Times, ZonesReport};
 pub use states::{Limits, Look, State};

@@ -3,7 +3,9 @@
 use super::automaton::{Tally, Zones};
 use super::media::Work;
 use super::states::State;
+use crate::device::{Field, Report};
 use engine::{Op, SECTOR_BYTES, Status, Time};
+use serde_json::{Map, Value, json};
 
 /// Times of an operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,6 +24,15 @@ impl Times {
         self.sum_ns += ns;
         self.max_ns = self.max_ns.max(ns);
     }
+
+    fn section(self) -> Report {
+        let max = (self.count > 0).then(|| Field::most(self.max_ns as f64 / 1e3));
+        section! {
+            "count": self.count,
+            "mean": Field::Ratio(self.sum_ns, self.count, 1e3),
+            "max": max,
+        }
+    }
 }
 
 /// What is counted by the drive itself.
@@ -36,73 +47,6 @@ pub struct Counts {
     reset_times: Times,
     finish_times: Times,
     refused: [u64; Status::ALL.len()],
-}
-
-/// What a log of the host has done.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LogReport {
-    /// Written by the programs, in whole pages; and moved by cleaning; bytes.
-    pub user_bytes: u64,
-    /// See `user_bytes`.
-    pub moved_bytes: u64,
-    /// Zones cleaned.
-    pub cleaned: u64,
-    /// Free zones at the end.
-    pub free: u64,
-}
-
-// As many fields as there are figures.
-/// What the zones of a device did during a run.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ZonesReport {
-    /// Zones in each state at the end.
-    pub states: Vec<(&'static str, u64)>,
-    /// Zones opened by writes, by the host, and closed by the controller for others.
-    pub opened_implicitly: u64,
-    /// See `opened_implicitly`.
-    pub opened_explicitly: u64,
-    /// See `opened_implicitly`.
-    pub closed_by_controller: u64,
-    /// Zones reset.
-    pub resets: u64,
-    /// Commands that reset zones.
-    pub reset: Times,
-    /// Commands that finished zones.
-    pub finish: Times,
-    /// Appends that were decided.
-    pub appends: u64,
-    /// Written by the host, bytes.
-    pub host_bytes: u64,
-    /// Programmed: data, parity, padding of finished zones, and copies for flushes; bytes.
-    pub data_bytes: u64,
-    /// See `data_bytes`.
-    pub parity_bytes: u64,
-    /// See `data_bytes`.
-    pub padded_bytes: u64,
-    /// See `data_bytes`.
-    pub journal_bytes: u64,
-    /// Capacity that finishes gave up, bytes.
-    pub padding_bytes: u64,
-    /// Overwritten in windows before it was committed, bytes; and commits.
-    pub absorbed_bytes: u64,
-    /// See `absorbed_bytes`.
-    pub commits: u64,
-    /// Blocks erased, of each plane of a die together.
-    pub erases: u64,
-    /// Pages of 4 KiB read from the flash.
-    pub page_reads: u64,
-    /// Programs and erases that reads stopped.
-    pub suspensions: u64,
-    /// Programs and erases that failed.
-    pub program_failures: u64,
-    /// See `program_failures`.
-    pub erase_failures: u64,
-    /// Commands refused, by status.
-    pub refused: Vec<(Status, u64)>,
-    /// Share of its time that each die was busy.
-    pub dies_busy: Vec<f64>,
-    /// What a log of the host did, if there is one.
-    pub log: Option<LogReport>,
 }
 
 impl Counts {
@@ -141,46 +85,51 @@ impl Counts {
         }
     }
 
-    /// The report of the zones as they are.
-    pub fn report(
+    /// The section `zones` of the zones as they are: their states, and what opened, closed, filled and emptied them.
+    pub fn section(
         &self,
         zones: &Zones,
         work: Work,
         group_bytes: u64,
-        dies_busy: Vec<f64>,
-    ) -> ZonesReport {
+        dies_busy: &[f64],
+    ) -> Report {
         let all = (0..zones.limits().zones).map(|zone| zones.look(zone).state);
         let all: Vec<State> = all.collect();
         let states = State::ALL
             .map(|(state, name)| (name, all.iter().filter(|own| **own == state).count() as u64));
         let Tally { opened_implicitly, opened_explicitly, closed_by_controller, absorbed, commits } =
             zones.tally();
-        let refused = Status::ALL.into_iter().zip(self.refused);
-        ZonesReport {
-            states: states.to_vec(),
-            opened_implicitly,
-            opened_explicitly,
-            closed_by_controller,
-            resets: self.resets,
-            reset: self.reset_times,
-            finish: self.finish_times,
-            appends: self.appends,
-            host_bytes: self.host_sectors * SECTOR_BYTES,
-            data_bytes: work.data_groups * group_bytes,
-            parity_bytes: work.parity_groups * group_bytes,
-            padded_bytes: work.pad_groups * group_bytes,
-            journal_bytes: work.journal_groups * group_bytes,
-            padding_bytes: self.padding_sectors * SECTOR_BYTES,
-            absorbed_bytes: absorbed * SECTOR_BYTES,
-            commits,
-            erases: work.erases,
-            page_reads: work.page_reads,
-            suspensions: work.suspensions,
-            program_failures: self.program_failures,
-            erase_failures: self.erase_failures,
-            refused: refused.filter(|(_, count)| *count > 0).collect(),
-            dies_busy,
-            log: None,
+        let refused = Status::ALL.into_iter().zip(self.refused).filter(|(_, count)| *count > 0);
+        let statuses = refused.clone().filter_map(|(status, count)| {
+            let (kind, code) = status.nvme()?;
+            Some((format!("{kind}/{code:02X}h"), json!(count)))
+        });
+        let mean = dies_busy.iter().sum::<f64>() / dies_busy.len() as f64;
+        section! {
+            "states": Report::counts(states),
+            "opened_implicitly": opened_implicitly,
+            "opened_explicitly": opened_explicitly,
+            "closed_by_controller": closed_by_controller,
+            "resets": self.resets,
+            "reset_us": self.reset_times.section(),
+            "finishes": self.finish_times.count,
+            "finish_us": self.finish_times.section(),
+            "appends": self.appends,
+            "host_bytes": self.host_sectors * SECTOR_BYTES,
+            "data_bytes": work.data_groups * group_bytes,
+            "parity_bytes": work.parity_groups * group_bytes,
+            "padded_bytes": work.pad_groups * group_bytes,
+            "journal_bytes": work.journal_groups * group_bytes,
+            "padding_bytes": self.padding_sectors * SECTOR_BYTES,
+            "windows": section! { "absorbed_bytes": absorbed * SECTOR_BYTES, "commits": commits },
+            "erases": work.erases,
+            "page_reads": work.page_reads,
+            "suspensions": work.suspensions,
+            "program_failures": self.program_failures,
+            "erase_failures": self.erase_failures,
+            "dies_busy": Field::same(json!((!dies_busy.is_empty()).then_some(mean))),
+            "refused": Report::counts(refused.map(|(status, count)| (status.name(), count))),
+            "statuses": Field::same(statuses.collect::<Map<String, Value>>()),
         }
     }
 }

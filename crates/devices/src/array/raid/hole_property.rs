@@ -108,7 +108,7 @@ impl Run {
     }
 
     fn wrong(&self) -> u64 {
-        self.array.array_report(self.now).unwrap().hole.unwrap().chunks_wrong
+        self.array.report(self.now).count("array.hole.chunks_wrong")
     }
 }
 
@@ -140,9 +140,10 @@ fn after_the_way_back_every_chunk_is_what_it_may_be_whoever_is_missing() {
             });
             run.take_what_is_found();
             run.shadow.check_all(&run.array);
-            let report = run.array.array_report(run.now).unwrap().hole.unwrap();
-            assert_eq!(report.chunks_wrong, 0);
-            (dirty, done) = (dirty + report.stripes_dirty, done + report.stripes_resynced);
+            let report = run.array.report(run.now);
+            assert_eq!(report.count("array.hole.chunks_wrong"), 0);
+            dirty += report.count("array.hole.stripes_dirty");
+            done += report.count("array.hole.stripes_resynced");
             run.fail(event % u64::from(config.members));
             run.go(4, &[]);
             assert_eq!((run.wrong(), run.array.raid().lost_sectors), (0, 0));

@@ -7,11 +7,11 @@
 use super::geometry::Geometry;
 use super::message::{Place, Span};
 use super::torn::{Cut, Dirt};
-use crate::HoleReport;
 use crate::array::ArrayConfig;
 use crate::array::clock::Event;
 use crate::array::members::Members;
 use crate::array::redundancy::{HoleRule, Redundancy};
+use crate::{Field, Report};
 use engine::{Random as _, SECTOR_BYTES, Time, Xoshiro256};
 use options::{Bandwidth, Invalid, Size};
 use std::collections::BTreeMap;
@@ -301,14 +301,18 @@ impl Recovery {
         self.dirty.remove(&stripe);
     }
 
-    pub fn report(&self, now: Time) -> Option<HoleReport> {
+    /// The section `array.hole`: what power cuts left of the stripes that were being written; none where the power did
+    /// not go.
+    pub fn report(&self, now: Time) -> Option<Report> {
         let going = self.progress.as_ref().filter(|it| !it.waits);
         let going = going.map_or(0, |it| now.saturating_sub(it.began));
-        (self.cuts > 0).then(|| HoleReport {
-            stripes_dirty: self.stripes_dirty,
-            stripes_resynced: self.stripes_resynced,
-            resync_seconds: (self.resync_ns + going) as f64 / 1e9,
-            chunks_wrong: self.chunks_wrong,
+        (self.cuts > 0).then(|| {
+            ssd::section! {
+                "stripes_dirty": self.stripes_dirty,
+                "stripes_resynced": self.stripes_resynced,
+                "resync_seconds": Field::seconds(self.resync_ns + going),
+                "chunks_wrong": self.chunks_wrong,
+            }
         })
     }
 
@@ -364,8 +368,8 @@ mod tests {
         assert_eq!(units, [0..2, 2..4, 4..5]);
         assert!(it.is_closed() && !it.is_behind(4));
         let report = it.report(900).unwrap();
-        assert_eq!((report.stripes_dirty, report.stripes_resynced), (1, 5));
-        assert!((report.resync_seconds - 3e-9).abs() < 1e-15, "{}", report.resync_seconds);
+        assert_eq!((report.count("stripes_dirty"), report.count("stripes_resynced")), (1, 5));
+        assert_eq!(report.count("resync_seconds"), 3, "ns");
     }
 
     #[test]
