@@ -103,7 +103,7 @@ impl Lent {
 struct Array {
     lent: Py<Lent>,
     numpy: Py<PyAny>,
-    /// Whether it was looked at in this step.
+    /// True if it was looked at in this step.
     shown: bool,
 }
 
@@ -168,7 +168,7 @@ pub struct View {
     /// Erased blocks of the domain.
     #[pyo3(get)]
     free: u32,
-    /// Whether some block must be cleaned now because no room is left.
+    /// True if some block must be cleaned now because no room is left.
     #[pyo3(get)]
     urgent: bool,
     /// Blocks opened so far on the drive: the clock of `opened`.
@@ -297,7 +297,7 @@ impl View {
         self.array(py, 2, NUMBERS[1], |shared| &shared.opened)
     }
 
-    /// What each block is used for.
+    /// Use of each block.
     #[getter]
     fn states(&mut self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         self.array(py, 3, "|u1", |shared| &shared.states)
@@ -378,7 +378,7 @@ pub(crate) fn take_raised(raised: &Raised) -> Option<PyErr> {
     raised.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// Whether an exception is meant to end the program, as Ctrl-C is.
+/// True if an exception is meant to end the program, as Ctrl-C is.
 pub(crate) fn is_final(py: Python<'_>, error: &PyErr) -> bool {
     !error.is_instance_of::<PyException>(py)
 }

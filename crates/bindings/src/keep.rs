@@ -1,4 +1,4 @@
-//! Whether a drive keeps its data: closed forms.
+//! Data retention: closed forms.
 
 use crate::errors::{InputError, detached};
 use crate::layers::{PyLayer, experiment};

@@ -19,7 +19,7 @@ pub(crate) fn resolve_json(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<Str
         .map_err(InputError::new_err)
 }
 
-/// What the device of the experiment made of `layers` offers to the host, in bytes.
+/// Capacity of the device of the experiment made of `layers`, in bytes.
 #[pyfunction]
 pub(crate) fn capacity_bytes(py: Python<'_>, layers: Vec<PyLayer>) -> PyResult<u64> {
     let mut raised = None;

@@ -140,7 +140,7 @@ impl LiveDevice {
         py.detach(|| self.control.say(line))
     }
 
-    /// How many events were recorded with their data so far, if they are.
+    /// Number of events recorded with their data, if they are recorded.
     fn events(&self) -> Option<u64> {
         self.events.as_ref().map(|events| events.load(Ordering::Acquire))
     }

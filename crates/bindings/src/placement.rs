@@ -1,4 +1,4 @@
-//! What Python asks about placement: a trace that is read once, and studied.
+//! Placement studies for Python: a trace that is read once, and studied.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -35,12 +35,12 @@ impl PlacementTrace {
         Ok(PlacementTrace { load })
     }
 
-    /// What it holds, as JSON text.
+    /// Facts of the trace, as JSON text.
     fn facts(&self) -> String {
         self.load.facts()
     }
 
-    /// How many writes and trims there are.
+    /// Number of writes and trims.
     fn __len__(&self) -> usize {
         self.load.count()
     }
@@ -113,7 +113,7 @@ impl PlacementTrace {
     }
 }
 
-/// What is raised where a study ends early.
+/// Exception of a study that ends early.
 fn failed(error: TraceError, raised: Option<PyErr>) -> PyErr {
     match error {
         TraceError::Interrupted { .. } => {

@@ -75,7 +75,7 @@ pub(crate) fn fleet(
     })
 }
 
-/// What a run comes to that is told of how far it is, and may be ended.
+/// Result of a run that reports progress and can be ended.
 fn watched(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,

@@ -155,7 +155,7 @@ pub(crate) fn check_cleaner(py: Python<'_>, make: Bound<'_, PyAny>) -> PyResult<
     }
 }
 
-/// Whether each check passed, and an exception.
+/// Problems by check, and an exception.
 pub(crate) type Checks = (Vec<(String, Option<String>)>, Option<Py<PyAny>>);
 
 fn tell(py: Python<'_>, now: &Progress, progress: Option<&Py<PyAny>>) -> PyResult<()> {

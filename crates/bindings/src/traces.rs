@@ -1,4 +1,4 @@
-//! What Python asks of traces, without a device.
+//! Functions on traces for Python, without a device.
 
 use std::ops::ControlFlow;
 
@@ -36,7 +36,7 @@ pub(crate) fn trace_services(
     watched(py, progress, |watch| lab::trace_services(path, options, watch))
 }
 
-/// How long each request of the trace `path` took, us; `options` and `progress` as for `trace_info`.
+/// Latencies of the requests of the trace `path`, us; `options` and `progress` as for `trace_info`.
 #[pyfunction]
 #[pyo3(signature = (path, options, progress = None))]
 pub(crate) fn trace_response_times(

@@ -37,7 +37,7 @@ impl ViewedRun {
         Ok(ViewedRun { view: Mutex::new(Some(view.map_err(plain_error)?)) })
     }
 
-    /// How far it has come: phase, done, expected, simulated time; None before the first word.
+    /// Progress: phase, done, expected, simulated time; None before the first word.
     fn progress(&self) -> Option<(&'static str, u64, Option<u64>, u64)> {
         let now = self.lock().as_ref()?.progress()?;
         Some((now.phase, now.done, now.expected, now.simulated_ns))

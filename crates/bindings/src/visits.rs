@@ -1,4 +1,4 @@
-//! How often a simulation without the interpreter's lock visits Python.
+//! Interval at which a simulation without the interpreter's lock visits Python.
 
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};

@@ -77,7 +77,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(own) => options::idle("", &**own),)* }
             }
 
-            /// The same with its default for each key that has no effect.
+            /// This configuration with the default of each key that has no effect.
             #[must_use]
             pub fn settled(self) -> Self {
                 match self {
@@ -85,13 +85,13 @@ macro_rules! devices {
                 }
             }
 
-            /// Whether there is simulated flash inside: a state that can be prepared, saved and
+            /// True if there is simulated flash inside: a state that can be prepared, saved and
             /// found out without time, and operations that can be recorded.
             pub fn has_flash(&self) -> bool {
                 match self { $(Self::$Variant(options) => options.has_flash(),)* }
             }
 
-            /// Whether any request takes time, as far as the configuration by itself shows it.
+            /// True if any request takes time, as far as the configuration by itself shows it.
             pub fn takes_time(&self) -> bool {
                 match self { $(Self::$Variant(options) => options.takes_time(),)* }
             }
@@ -112,7 +112,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.check_cuts_within(),)* }
             }
 
-            /// Whether what they have answered outlives a power cut without a flush.
+            /// True if what they have answered outlives a power cut without a flush.
             pub fn keeps_answers(&self) -> bool {
                 match self { $(Self::$Variant(options) => options.keeps_answers(),)* }
             }
@@ -125,7 +125,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.check_age(),)* }
             }
 
-            /// How many bytes of the whole device one of its own stands for.
+            /// Bytes of the whole device for one simulated byte.
             pub fn scale(&self) -> u32 {
                 match self { $(Self::$Variant(options) => options.scale(),)* }
             }
@@ -138,7 +138,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.check_pace(),)* }
             }
 
-            /// Whether it must have one.
+            /// True if it must have one.
             pub fn needs_pace(&self) -> bool {
                 match self { $(Self::$Variant(options) => options.needs_pace(),)* }
             }
@@ -162,7 +162,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(options) => options.first_memory(),)* }
             }
 
-            /// The same device with no page written: soon built, to take up a state.
+            /// This device without a written page: quick to build, to take up a state.
             #[must_use]
             pub fn unfilled(&self) -> Self {
                 match self {
@@ -170,7 +170,7 @@ macro_rules! devices {
                 }
             }
 
-            /// The same device simulated whole; nothing where it is.
+            /// This device simulated whole; nothing where it is.
             pub fn whole(&self) -> Option<Self> {
                 match self {
                     $(Self::$Variant(own) => own.whole().map(|it| Self::$Variant(Box::new(it))),)*
@@ -267,7 +267,7 @@ impl DeviceConfig {
         }
     }
 
-    /// Whether a part of it, and not all, holds data at the start.
+    /// True if a part of it, and not all, holds data at the start.
     pub fn is_partly_filled(&self) -> bool {
         match self {
             Self::Ssd(ssd) => (f64::MIN_POSITIVE..1.0).contains(&ssd.fill.share()),
@@ -288,7 +288,7 @@ impl DeviceConfig {
         }
     }
 
-    /// The same to be changed.
+    /// The sections, to be changed.
     pub fn within_mut(&mut self) -> Vec<(&'static str, &mut DeviceConfig)> {
         match self {
             Self::Array(array) => vec![("member", &mut array.member)],

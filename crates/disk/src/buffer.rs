@@ -8,7 +8,7 @@ use super::mechanics::{Mechanics, Pass, ToHost};
 use super::segments::{Found, Segments};
 use engine::Time;
 
-/// What is being read ahead.
+/// Range of the read-ahead.
 #[derive(Debug, Clone, Copy)]
 struct Ahead {
     segment: usize,
@@ -62,7 +62,7 @@ impl Buffer {
         }
     }
 
-    /// Whether a read waits for no heads: the buffer has all of it, or they are on their way through it.
+    /// True if a read waits for no heads: the buffer has all of it, or they are on their way through it.
     pub fn is_free(&self, start: u64, end: u64) -> bool {
         match self.find(start, end) {
             Found::All(_) => true,
@@ -81,12 +81,12 @@ impl Buffer {
         self.segments.range(segment)
     }
 
-    /// Whether a segment has data that are not on the disk yet.
+    /// True if a segment has data that are not on the disk yet.
     pub fn is_dirty(&self, segment: usize) -> bool {
         self.segments.is_dirty(segment)
     }
 
-    /// How many have data that are not on the disk yet.
+    /// Number of segments with data that are not on the disk yet.
     pub fn dirty(&self) -> usize {
         self.segments.dirty()
     }
@@ -119,7 +119,7 @@ impl Buffer {
         Some(number)
     }
 
-    /// The same of a segment that keeps what it has until it [is read into](Buffer::read_anew).
+    /// As `take`, for a segment that keeps its content until it [is read into](Buffer::read_anew).
     pub fn take_for_read(&mut self) -> Option<usize> {
         let ahead = self.ahead.map(|ahead| ahead.segment);
         let number = self.segments.next(ahead)?;
@@ -161,7 +161,7 @@ impl Buffer {
         self.segments.set(segment, start, end);
     }
 
-    /// How far is read ahead after a read that ended at `end`.
+    /// End of the read-ahead after a read that ended at `end`.
     fn limit(&self, segment: usize, end: u64, mechanics: &Mechanics) -> u64 {
         let sectors = mechanics.geometry.sectors();
         if self.to == ReadAheadTo::Limit || end >= sectors {
@@ -195,7 +195,7 @@ impl Buffer {
         }
     }
 
-    /// Whether a segment was read into up to its limit, and the heads are still there.
+    /// True if a segment was read into up to its limit, and the heads are still there.
     pub fn is_paused(&self, segment: usize) -> bool {
         self.paused == Some(segment)
     }
@@ -221,7 +221,7 @@ impl Buffer {
         }
     }
 
-    /// Whether a segment is being read into.
+    /// True if a segment is being read into.
     pub fn is_ahead(&self, segment: usize) -> bool {
         self.ahead.is_some_and(|ahead| ahead.segment == segment)
     }

@@ -40,7 +40,7 @@ impl Cells {
         self.cell(sector) as usize % CHAINS
     }
 
-    /// Whether segments that begin at two sectors are in one chain.
+    /// True if segments that begin at two sectors are in one chain.
     #[inline]
     pub fn are_alike(&self, one: u64, other: u64) -> bool {
         self.chain(one) == self.chain(other)

@@ -45,7 +45,7 @@ conditions! {
 }
 
 options! {
-    /// How long the heads of a hard disk take to move.
+    /// Seek times of a hard disk.
     pub struct SeekOptions as SeekPartial {
         /// Seek times by distance in cylinders, linearly interpolated. With "none", a curve (square root of
         /// the distance, then linear) through the next three keys.
@@ -62,7 +62,7 @@ options! {
         head_switch: Duration = Duration::from_ns(500_000),
     }
 
-    /// What commands cost before anything moves.
+    /// Overheads of commands before the heads move.
     pub struct OverheadOptions as OverheadPartial {
         /// Overhead of a read whose start is in the buffer.
         read_hit: Duration = Duration::from_ns(100_000),
@@ -88,9 +88,9 @@ options! {
         segment: Size = Size::from_bytes(512 << 10),
         /// Read-ahead after the end of a read, until another request needs the heads; "0B": none.
         read_ahead: Size = Size::from_bytes(512 << 10),
-        /// Whether read-ahead ends at that size or at the end of the track.
+        /// True if read-ahead ends at that size or at the end of the track.
         read_ahead_to: ReadAheadTo = ReadAheadTo::Limit,
-        /// Whether a buffer hit restarts read-ahead that another request has ended.
+        /// True if a buffer hit restarts read-ahead that another request has ended.
         read_ahead_on_hit: bool = false,
         /// Zero-latency reads: read sectors into the buffer as soon as the head is on the track, in whatever
         /// order they pass.
@@ -138,9 +138,9 @@ options! {
         surfaces: u32 = 4,
         /// Sectors per track by range of cylinders, outermost first, with track and cylinder skew in sectors.
         zones: Zones = Zones::default(),
-        /// How the heads move.
+        /// Seek times.
         seek: SeekOptions = SeekOptions::default(),
-        /// What commands cost.
+        /// Overheads.
         overhead: OverheadOptions = OverheadOptions::default(),
         /// Bus time of a sector between host and buffer.
         bus_per_sector: Duration = Duration::from_ns(1_700),
@@ -154,7 +154,7 @@ options! {
         queue_depth: Depth = Depth::of(32),
         /// Requests that have waited longer are served first; no limit if not given.
         max_wait: Option<Duration> = None,
-        /// Whether it stops when it is idle.
+        /// Standby: whether it stops when it is idle.
         standby: StandbyOptions = StandbyOptions::default(),
         /// Its power consumption.
         energy: DiskEnergy = DiskEnergy::default(),

@@ -1,4 +1,4 @@
-//! How long the heads take to a cylinder: by a measured table, or by a curve through what data sheets say.
+//! Seek time to a cylinder: by a measured table, or by a curve through the figures of data sheets.
 
 use super::config::SeekOptions;
 use super::seek::SeekTable;
@@ -141,7 +141,7 @@ mod tests {
         (curve, times)
     }
 
-    /// What a data sheet says is on the curve; from one cylinder to the knee it is a root, then a line.
+    /// The figures of a data sheet lie on the curve: a root up to the knee, then a line.
     #[test]
     fn a_curve_goes_through_what_it_was_made_of_as_a_root_and_then_a_line() {
         let sheets = [
@@ -206,7 +206,7 @@ mod tests {
         );
     }
 
-    /// What the queue prunes by: all seeks beyond take longer, and not many more distances are within it.
+    /// Bound by which the queue prunes: all seeks beyond it take longer, and few more distances are within it.
     #[test]
     fn beyond_what_is_reached_in_a_time_every_seek_takes_longer() {
         let table = Curve::of_table(vec![(1, 500), (4, 900), (11, 300), (17, 800), (30, 700)]);

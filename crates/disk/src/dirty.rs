@@ -66,7 +66,7 @@ impl Dirties {
         self.ends[segment] = end;
     }
 
-    /// Whether there is any but that in a segment to which data are being added.
+    /// True if there is any but that in a segment to which data are being added.
     pub fn has_other(&self, filling: Option<usize>) -> bool {
         self.len() > usize::from(filling.is_some_and(|segment| self.ends[segment] > 0))
     }

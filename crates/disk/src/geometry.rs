@@ -44,7 +44,7 @@ impl Default for Zones {
 }
 
 impl Zones {
-    /// How they are written, as a regular expression.
+    /// Form of the value, as a regular expression.
     fn pattern() -> String {
         let number = r"\s*[0-9]+\s*";
         let skew = r"(?:\s+skew\s+[0-9]+\s+[0-9]+)?(?:\s+spare\s+[0-9]+)?";

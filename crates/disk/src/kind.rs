@@ -29,7 +29,7 @@ impl DeviceKind for DiskConfig {
         Ok(())
     }
 
-    /// What waits in its buffer is lost.
+    /// Data that wait in its buffer are lost.
     fn keeps_answers(&self) -> bool {
         self.write_cache == WriteCache::Off
     }

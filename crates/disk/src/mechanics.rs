@@ -24,7 +24,7 @@ pub(super) struct Mechanics {
     pub(super) track: (u64, u64, u32),
     /// A sector whose place was looked up before, and its place.
     pub known: Option<(u64, Place)>,
-    /// Whether the spindle turns.
+    /// State of the spindle.
     pub standby: Standby,
 }
 
@@ -49,13 +49,13 @@ pub(super) struct Pass {
 }
 
 impl Mechanics {
-    /// How long the heads take to a place.
+    /// Seek time to a place.
     pub(super) fn seek(&self, place: &Place, is_write: bool) -> Time {
         let seek = self.curve.time(self.cylinder.abs_diff(place.cylinder));
         self.with_switch(seek, place.surface, is_write)
     }
 
-    /// The same of which the seek alone is known.
+    /// Seek time with a head switch, from the seek alone.
     pub fn with_switch(&self, seek: Time, surface: u32, is_write: bool) -> Time {
         let time = if self.surface == surface { seek } else { seek.max(self.head_switch) };
         if time > 0 && is_write { time + self.write_settle } else { time }

@@ -9,7 +9,7 @@ const COUNTS: usize = 1024;
 /// Ranges of more cells are searched at once.
 const MOST_CELLS: u64 = 4;
 
-/// How many things lie in each cell, together with those in others.
+/// Counts of things in each cell, together with those in other cells.
 #[derive(Debug, Clone)]
 pub struct Near {
     counts: Box<[u32; COUNTS]>,
@@ -48,7 +48,7 @@ impl Near {
         *self.count(sector) -= 1;
     }
 
-    /// Whether something may lie between two sectors, the second of them included.
+    /// True if something may lie between two sectors, the second of them included.
     #[inline]
     pub fn may_have(&self, start: u64, last: u64) -> bool {
         let (first, behind) = (start >> self.shift, last >> self.shift);

@@ -51,13 +51,13 @@ impl Queue {
         self.spots.is_empty()
     }
 
-    /// Whether a read waits among those of which one is chosen: only then what the buffer has matters.
+    /// True if a read waits among those of which one is chosen: only then what the buffer has matters.
     #[inline]
     pub fn has_reads(&self) -> bool {
         self.reads > 0
     }
 
-    /// Whether a request waits for the heads.
+    /// True if a request waits for the heads.
     pub fn needs_heads(&self) -> bool {
         self.spots.need_heads() || !self.behind.is_empty()
     }

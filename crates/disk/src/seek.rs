@@ -16,7 +16,7 @@ text_setting!(
 );
 
 impl SeekTable {
-    /// How they are written, as a regular expression.
+    /// Form of the value, as a regular expression.
     fn pattern() -> String {
         let pair = format!(r"\s*[0-9]+\s*:{}", Duration::pattern());
         format!("none|{pair}(?:,{pair})*")

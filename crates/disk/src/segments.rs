@@ -17,7 +17,7 @@ pub struct Segment {
     is_dirty: bool,
 }
 
-/// What the buffer has of a read.
+/// Part of a read that the buffer holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// All of it in a segment.
@@ -39,7 +39,7 @@ pub struct Segments {
     cells: Cells,
     /// Last use and number of those that are clean.
     by_use: VecDeque<(u64, u32)>,
-    /// Those that are clean and hold nothing.
+    /// Number of clean segments without data.
     empty: usize,
     /// Ranges of sectors of which the buffer has more or less than it had.
     changes: Vec<(u64, u64)>,
@@ -71,22 +71,22 @@ impl Segments {
         (start, end)
     }
 
-    /// Whether a segment has data that are not on the disk yet.
+    /// True if a segment has data that are not on the disk yet.
     #[inline]
     pub fn is_dirty(&self, number: usize) -> bool {
         self.all[number].is_dirty
     }
 
-    /// How many have data that are not on the disk yet.
+    /// Number of segments with data that are not on the disk yet.
     pub fn dirty(&self) -> usize {
         self.all.iter().filter(|segment| segment.is_dirty).count()
     }
 
-    /// What they have of a range, in the first of those that have as much.
+    /// Held part of a range, in the first segment with the largest one.
     #[inline]
     pub fn find(&self, start: u64, end: u64) -> Found {
         let (mut all, mut some) = (u32::MAX, u32::MAX);
-        // Those that begin before this end before the range, and a segment is no longer than a cell.
+        // Segments that begin before this end before the range, and no segment is longer than a cell.
         let first = (start + 1).saturating_sub(self.size);
         let chains = self.cells.chains(first, start).expect("it is in two cells at most");
         for number in chains.flat_map(|chain| self.cells.of(chain)) {
@@ -235,7 +235,7 @@ impl Segments {
         }
     }
 
-    /// What a segment has, and what follows it, may be asked again.
+    /// Indexes a segment and its end anew.
     pub fn note_at(&mut self, number: usize) {
         let (start, end) = self.range(number);
         self.note(start, end);
@@ -271,7 +271,7 @@ mod tests {
     use super::*;
     use engine::{Random as _, Xoshiro256};
 
-    /// The same by a search through all of them.
+    /// As `find`, by a search through all segments.
     #[derive(Default)]
     struct Plain {
         all: Vec<Segment>,

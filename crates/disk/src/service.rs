@@ -1,4 +1,4 @@
-//! How long requests take: from the buffer, from the disk, and to it.
+//! Service times: from the buffer, from the disk, and to it.
 
 use super::device::{Command, Disk};
 use super::dirty::Dirty;
@@ -8,7 +8,7 @@ use super::spots::From;
 use engine::{Op, Request, Time};
 
 impl Disk {
-    /// What a command costs before anything moves.
+    /// Overhead of a command before anything moves.
     pub(super) fn command_overhead(&self, op: Op, is_hit: bool) -> Time {
         let overhead = &self.overhead;
         let (first, later) = match (op, is_hit) {

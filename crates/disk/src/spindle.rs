@@ -36,7 +36,7 @@ impl Spindle {
         u64::from(turn) * TURN / u64::from(on_track)
     }
 
-    /// The same until an angle.
+    /// Time until an angle.
     fn wait_for(&self, at: Time, there: u64) -> Time {
         self.wait_from(self.at(at), 0, there)
     }
@@ -54,7 +54,7 @@ impl Spindle {
         self.ahead(now, there).div_ceil(self.rpm)
     }
 
-    /// How far it turns from an angle to another; not at all to one that is still reached.
+    /// Rotation from one angle to another; none to one that is still reached.
     #[inline]
     fn ahead(&self, angle: u64, there: u64) -> u64 {
         let ahead = between(angle, there);
@@ -64,7 +64,7 @@ impl Spindle {
     /// All of a turn, as seen when the angle is `angle`.
     #[inline]
     pub fn window(&self, angle: u64) -> Window {
-        // What is still reached is in it, and what is rounded.
+        // A place that is still reached, and rounding, are included.
         let before = Turn::of(LATE * self.rpm).0 + ROUNDING;
         Window { first: Turn::of(angle).0.wrapping_sub(before), before, length: u32::MAX }
     }
@@ -78,7 +78,7 @@ impl Spindle {
         }
     }
 
-    /// How many whole sectors of a track pass in a time.
+    /// Whole sectors of a track that pass in a time.
     pub(super) fn sectors_in(&self, time: Time, on_track: u32) -> u64 {
         // One nanosecond more, for what `pass` rounds down.
         let each = u64::from(on_track) * self.rpm;
@@ -109,7 +109,7 @@ impl Turn {
     }
 }
 
-/// What comes round within some time, and a little more.
+/// Sectors that come round within some time, and a little more.
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     first: u32,

@@ -29,7 +29,7 @@ pub struct Spot {
     is_free: bool,
 }
 
-/// What is asked of a spot that a search does not pass over.
+/// Condition on a spot that a search considers.
 #[derive(Debug, Clone, Copy, Default)]
 struct Detail {
     /// The order in which it came.
@@ -65,7 +65,7 @@ pub struct Spots {
     /// Ages and sectors of those that need no heads, the oldest first.
     free: VecDeque<(u64, u64)>,
     near: Near,
-    /// How many of them are writes.
+    /// Number of writes among them.
     writes: usize,
 }
 
@@ -78,7 +78,7 @@ impl Spots {
         self.all.is_empty()
     }
 
-    /// Whether any of them needs the heads.
+    /// True if any of them needs the heads.
     pub fn need_heads(&self) -> bool {
         self.free.len() < self.all.len()
     }
@@ -165,7 +165,7 @@ impl Spots {
         self.oldest_but(NOBODY)
     }
 
-    /// The same of those in other slots.
+    /// Oldest spot in another slot.
     fn oldest_but(&self, except: Slot) -> usize {
         let spots = self.all.iter().enumerate().filter(|(_, spot)| spot.slot != except);
         spots.min_by_key(|(_, spot)| self.age(spot)).expect("something waits").0
@@ -298,7 +298,7 @@ struct Search<'a> {
     angles: [u64; 2],
     /// The best so far: when it is there, its age and place.
     best: (Time, u64, usize),
-    /// What comes round before it, and how far the heads come until then.
+    /// Spots that come round before it, and the range of the heads until then.
     windows: [Window; 2],
     reach: u32,
 }
@@ -334,7 +334,7 @@ impl Search<'_> {
         self.reach = self.mechanics.curve.reach(until.saturating_sub(earliest));
     }
 
-    /// Whether a spot may come round before the best, if the heads are fast.
+    /// True if a spot may come round before the best, if the heads are fast.
     #[inline]
     fn may_be_first(&self, spot: &Spot) -> bool {
         self.windows[usize::from(spot.is_write)].has(spot.turn)
@@ -358,7 +358,7 @@ impl Search<'_> {
 /// Spots with their places, those on the nearest cylinders first, and how far these are.
 struct Outwards<'a> {
     cylinder: u32,
-    /// What has not been told.
+    /// Spots that were not reported yet.
     below: &'a [Spot],
     above: &'a [Spot],
     /// The place of the first of those above.
@@ -399,7 +399,7 @@ mod tests {
     use crate::DiskConfig;
     use engine::{Random as _, Xoshiro256};
 
-    /// The same by a search through all: what needs no heads is there now, all else when its first sector comes.
+    /// As `nearest`, by a search: a spot that needs no heads is there now, another when its first sector comes.
     fn searched(spots: &Spots, except: Option<Slot>, from: From, mechanics: &Mechanics) -> u64 {
         let may_be = spots.all.iter().filter(|spot| Some(spot.slot) != except);
         let when = may_be.map(|spot| {

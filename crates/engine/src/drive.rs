@@ -40,7 +40,7 @@ impl Load {
 /// While the device is interrupted the clock of the workload stands still. So a closed loop continues as
 /// soon as the device is back, and timed arrivals are delayed by the time in between.
 pub trait Interrupt {
-    /// Whether it has to see each event of the device.
+    /// True if it has to see each event of the device.
     const WATCHES: bool = true;
 
     /// The instant of the next one, if that is known: it comes after all events of that instant, and
@@ -69,7 +69,7 @@ pub trait Interrupt {
         unreachable!("nothing interrupts the run")
     }
 
-    /// Whether a run with nothing left to ask and to answer is over.
+    /// True if a run with nothing left to ask and to answer is over.
     fn may_end(&self, _device: &dyn Device) -> bool {
         true
     }
@@ -83,7 +83,7 @@ impl Interrupt for Never {
     const WATCHES: bool = false;
 }
 
-/// How many completions pass between two calls of [`Observer::tick`].
+/// Completions between two calls of [`Observer::tick`].
 const TICK: u64 = 8192;
 
 /// So many answers at one instant, and a load that ends by time is not going to end.
@@ -92,7 +92,7 @@ const MOST_AT_ONCE: u64 = 1_000_000;
 /// No request arrives later: 500 years. The clock could count 584, and what is under way then must end.
 const LATEST: Time = 500 * 31_557_600 * 1_000_000_000;
 
-/// What a run came to.
+/// Outcome of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Driven {
     /// The last instant at which something was submitted or completed, or at which the device ended.
@@ -101,7 +101,7 @@ pub struct Driven {
     pub last_asked: Time,
     /// Requests submitted.
     pub asked: u64,
-    /// Of those, the ones without an answer, because the observer ended the run.
+    /// Requests without an answer, because the observer ended the run.
     pub unanswered: u64,
 }
 
@@ -151,7 +151,7 @@ struct Drive {
     asked: u64,
     /// Of those, the ones that wait for their answer.
     outstanding: u64,
-    /// What the workload asks next.
+    /// Next request of the workload.
     arrival: Option<Arrival>,
     /// When the observer wants to see the device next.
     sample_at: Time,
@@ -285,7 +285,7 @@ impl Drive {
         Ok(self.broken_off())
     }
 
-    /// What it came to so far.
+    /// Outcome so far.
     fn broken_off(&self) -> Driven {
         let Drive { last, last_asked, asked, outstanding, .. } = *self;
         Driven { last, last_asked, asked, unanswered: outstanding }
@@ -306,7 +306,7 @@ impl Drive {
         let mut ended = false;
         let mut completions = Vec::new();
         let latest = until.min(LATEST);
-        // How long the clock of the workload has stood still.
+        // Time for which the clock of the workload stood still.
         let mut without: Time = 0;
         // Of what does not come, the end of time.
         let mut arrival = self.arrives(without, latest);

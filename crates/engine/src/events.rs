@@ -219,7 +219,7 @@ impl EventQueue {
         self.first = key;
     }
 
-    /// The same of a line, where a call costs less than what it is called from would become longer.
+    /// As `pop`, for a line where a call would make the caller longer.
     #[inline(never)]
     fn play_line(&mut self, line: usize, key: u128) {
         self.play(line, key);
@@ -472,7 +472,7 @@ impl EventQueue {
         ran_empty
     }
 
-    /// The same of one that is in no line.
+    /// As `push`, for an event that is in no line.
     #[inline]
     fn take_rest(&mut self, key: u128) -> bool {
         if !is_same(key, self.soon) {

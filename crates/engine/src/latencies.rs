@@ -27,7 +27,7 @@ impl Latencies {
         place
     }
 
-    /// How many latencies lie in each bin.
+    /// Number of latencies in each bin.
     pub(crate) fn bins(&self) -> impl Iterator<Item = u64> + '_ {
         self.0.chunks(Self::PLACES_OF_A_BIN).map(|places| places.iter().sum())
     }
@@ -111,7 +111,7 @@ impl LatencyHistogram {
 mod tests {
     use super::*;
 
-    /// What a histogram finds that is given the latencies one by one.
+    /// The histogram of single latencies.
     #[test]
     fn the_counts_are_those_of_a_histogram() {
         let mut histogram = Histogram::<u64>::new(3).unwrap();

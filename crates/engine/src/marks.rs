@@ -11,13 +11,13 @@ const MOST_MARKS: usize = 1 << 14;
 pub struct Marks(BTreeMap<u64, u64>);
 
 impl Marks {
-    /// Whether nothing is marked.
+    /// True if nothing is marked.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether part of a range is marked.
+    /// True if part of a range is marked.
     pub fn meet(&self, range: &Range<u64>) -> bool {
         self.0.range(..range.end).next_back().is_some_and(|(_, end)| *end > range.start)
     }

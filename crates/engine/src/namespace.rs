@@ -47,7 +47,7 @@ impl Mapped {
 pub struct Namespace {
     /// Where it begins in the device.
     pub first: u64,
-    /// What it is like.
+    /// The requested namespace.
     pub wish: NamespaceWish,
     /// Where it may map less than it addresses.
     mapped: Option<Arc<Mutex<Mapped>>>,
@@ -62,7 +62,7 @@ impl Namespace {
         Namespace { first, wish, mapped: thin.then(|| Arc::new(Mutex::new(mapped))) }
     }
 
-    /// Whether it may map less than it addresses.
+    /// True if it may map less than it addresses.
     pub fn is_thin(&self) -> bool {
         self.mapped.is_some()
     }
@@ -97,7 +97,7 @@ impl Namespace {
         Ok(())
     }
 
-    /// What lies wholly within a range is no longer mapped.
+    /// Unmaps the units that lie wholly within a range.
     pub fn unmap(&self, offset: u64, bytes: u64) {
         let Some(mapped) = &self.mapped else { return };
         let mut mapped = mapped.lock().unwrap_or_else(PoisonError::into_inner);

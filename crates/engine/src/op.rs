@@ -1,9 +1,9 @@
-//! What a host asks for: of every device, of devices with zones, and commands of `NVMe` that are several steps.
+//! Operations of a host: of every device, of devices with zones, and `NVMe` commands of several steps.
 
 /// The operations: group by group, in the order in which results list them, each with its name in results.
 macro_rules! operations {
     ($($(#[$about:meta])* $is_one:ident: { $($(#[$doc:meta])* $Op:ident $name:literal,)* })*) => {
-        /// What the host asks for.
+        /// Operation of a request.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Op {
             $($($(#[$doc])* $Op,)*)*
@@ -32,7 +32,7 @@ macro_rules! operations {
 }
 
 operations! {
-    /// Whether every device does it.
+    /// True if every device does it.
     is_block: {
         /// Return the data of the range.
         Read "read",
@@ -44,7 +44,7 @@ operations! {
         Flush "flush",
     }
 
-    /// Whether only a device of zones does it.
+    /// True if only a device of zones does it.
     is_zoned: {
         /// Write at the write pointer of the zone that begins at the address; the answer says where.
         Append "append",
@@ -67,7 +67,7 @@ operations! {
         Report "report",
     }
 
-    /// Whether it is a command that is done in steps of what every device does.
+    /// True if it is a command that is done in steps of what every device does.
     is_command: {
         /// Make the range read as zeroes.
         Zeroes "zeroes",
@@ -77,7 +77,7 @@ operations! {
         Miscompare "miscompare",
         /// Compare the range with data that are the same, and replace them: a fused pair.
         CompareWrite "compare_write",
-        /// The same with data that differ, so that nothing is written.
+        /// As `CompareWrite`, with other data, so that nothing is written.
         MiscompareWrite "miscompare_write",
         /// Read the range without sending it.
         Verify "verify",
@@ -94,7 +94,7 @@ impl Op {
     /// Operations of every device.
     pub const BLOCK: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 
-    /// Whether it moves data to the device.
+    /// True if it moves data to the device.
     #[inline]
     pub fn writes(self) -> bool {
         matches!(self, Op::Write | Op::Append)

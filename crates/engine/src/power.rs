@@ -14,7 +14,7 @@ pub struct PowerCuts {
     pub ready: Option<Time>,
     /// Numbers of events, in order.
     pub events: VecDeque<u64>,
-    /// How long it stays away.
+    /// Time without power.
     pub off: Time,
     /// Events so far.
     pub seen: u64,

@@ -118,7 +118,7 @@ impl SumsByLatency {
 /// Requests between two ranks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Between {
-    /// How many they are.
+    /// Number of requests.
     pub requests: u64,
     /// The sum of each part of their latencies, ns.
     pub parts_ns: [f64; Breakdown::PARTS],

@@ -1,9 +1,9 @@
-//! How much of a recorded trace was replayed, and where its addresses went.
+//! Replayed part of a trace, and the places of its addresses.
 
-/// What is known at the end of the replay of a trace.
+/// Outcome of the replay of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed {
-    /// How addresses came to lie on the device: `recorded`, `scaled`, `wrapped` or `dense`.
+    /// Mapping of the addresses to the device: `recorded`, `scaled`, `wrapped` or `dense`.
     pub mapping: &'static str,
     /// The end of all requests, as recorded.
     pub span_bytes: u64,

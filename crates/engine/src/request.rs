@@ -39,7 +39,7 @@ impl Handle {
 pub struct Request {
     /// Number of the request in its workload, from 0; returned with the completion.
     pub id: u64,
-    /// What is asked.
+    /// Operation.
     pub op: Op,
     /// First sector.
     pub lba: Lba,
@@ -134,7 +134,7 @@ pub struct Completion {
     pub at: Time,
     /// Where the time between went.
     pub breakdown: Breakdown,
-    /// Whether what was asked has been done.
+    /// Status.
     pub status: Status,
 }
 
@@ -177,7 +177,7 @@ pub trait Device {
         Outlook { next: self.next_event(), has_ended: self.has_ended() }
     }
 
-    /// The same after it [has gone on](Device::advance).
+    /// As [`advance`](Device::advance), and returns the next event.
     fn advance_and_look(&mut self, to: Time, completions: &mut Vec<Completion>) -> Outlook {
         self.advance(to, completions);
         Outlook { next: self.next_event(), has_ended: self.has_ended() }
@@ -201,18 +201,18 @@ pub trait Device {
         panic!("this device does not recover from power cuts");
     }
 
-    /// Whether the device accepts requests: always, except during recovery from a power cut.
+    /// True if the device accepts requests: always, except during recovery from a power cut.
     fn is_ready(&self) -> bool {
         true
     }
 
-    /// Whether the device has come to the end of its life: it answers writes and trims with
+    /// True if the device has come to the end of its life: it answers writes and trims with
     /// [`Status::ReadOnly`], and a run during which that happens asks for nothing more.
     fn has_ended(&self) -> bool {
         false
     }
 
-    /// Whether the device may refuse a write or trim that is submitted now: it has ended, or is so
+    /// True if the device may refuse a write or trim that is submitted now: it has ended, or is so
     /// worn that it might end before it answers.
     fn may_refuse(&self) -> bool {
         self.has_ended()
@@ -227,12 +227,12 @@ pub trait Device {
     fn capacity_sectors(&self) -> u64;
 }
 
-/// What comes next of a device that is a part of another: it is asked all of it at once, and often.
+/// Next event of a device that is a part of another, which reads all of them often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outlook {
     /// Its [next event](Device::next_event).
     pub next: Option<Time>,
-    /// Whether it [has ended](Device::has_ended).
+    /// True if it [has ended](Device::has_ended).
     pub has_ended: bool,
 }
 
@@ -253,12 +253,12 @@ impl AddAssign for Followed {
     }
 }
 
-/// How the addresses of a device are divided into zones; sectors.
+/// Division of the addresses of a device into zones; sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZoneShape {
     /// From the beginning of one zone to that of the next.
     pub size: u64,
-    /// What of a zone can be written, from its beginning on.
+    /// Writable part of a zone, from its beginning.
     pub capacity: u64,
     /// Zones.
     pub count: u64,
@@ -273,18 +273,18 @@ pub struct ZoneShape {
 pub struct Arrival {
     /// When to submit; never before the previous arrival.
     pub at: Time,
-    /// What to submit.
+    /// The request.
     pub request: Request,
 }
 
 /// Requests that have statistics of their own: those on a range of submission queues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Class {
-    /// What it is called.
+    /// Name.
     pub name: String,
     /// Its submission queues; no other class has them.
     pub queues: Range<u32>,
-    /// Whether it asks in a time of its own, over which its rates are: from its first request to its
+    /// True if it asks in a time of its own, over which its rates are: from its first request to its
     /// last answer.
     pub in_turn: bool,
 }
@@ -323,19 +323,19 @@ pub trait Workload {
         false
     }
 
-    /// Whether it asks by the clock alone: no answer changes what it asks, nor when, and it has a next
+    /// True if it asks by the clock alone: no answer changes what it asks, nor when, and it has a next
     /// request until it has no more. It may then be asked ahead of the answers.
     fn is_open(&self) -> bool {
         false
     }
 
-    /// Whether requests, all or some, come by the clock, whatever was answered: a device can then be
+    /// True if requests, all or some, come by the clock, whatever was answered: a device can then be
     /// asked for more than it can do.
     fn has_rate(&self) -> bool {
         self.is_open()
     }
 
-    /// Whether it may ask for commands that are done in steps ([`Op::is_command`]).
+    /// True if it may ask for commands that are done in steps ([`Op::is_command`]).
     fn has_commands(&self) -> bool {
         false
     }
@@ -365,12 +365,12 @@ pub trait Workload {
         Vec::new()
     }
 
-    /// What was replayed of a recorded trace, if it is one.
+    /// Outcome of the replay, for a recorded trace.
     fn replayed(&self) -> Option<Replayed> {
         None
     }
 
-    /// What was noticed, changed or dropped on the way, as (what, how many), for the results.
+    /// Events, changes and losses on the way, as (kind, count), for the results.
     fn notices(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }

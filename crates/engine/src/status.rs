@@ -1,16 +1,16 @@
-//! How requests end.
+//! Statuses of requests.
 
-/// How a request ended.
+/// Status of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Status {
-    /// What was asked has been done.
+    /// Success.
     #[default]
     Ok,
     /// The device takes no more writes: nothing, or only a part, of what was asked has been done.
     ReadOnly,
     /// The power went before the answer: nothing, a part, or all of what was asked has been done.
     PowerLost,
-    /// What was asked for, or a part of it, is lost.
+    /// The data, or a part of them, are lost.
     Unreadable,
     /// A field of the command is not possible.
     InvalidField,
@@ -121,7 +121,7 @@ impl Status {
         })
     }
 
-    /// Whether what was asked has been done.
+    /// True if what was asked has been done.
     #[inline]
     pub fn is_ok(self) -> bool {
         self == Status::Ok

@@ -15,7 +15,7 @@ pub enum ZoneState {
     Closed,
     /// Nothing more can be written.
     Full,
-    /// What was written can be read, and no more.
+    /// Written data can be read, and no more.
     ReadOnly,
     /// Nothing can be read either.
     Offline,
@@ -39,12 +39,12 @@ impl ZoneState {
         name
     }
 
-    /// Whether it counts among the open zones.
+    /// True if it counts among the open zones.
     pub fn is_open(self) -> bool {
         matches!(self, ZoneState::Implicit | ZoneState::Explicit)
     }
 
-    /// Whether it counts among the active zones.
+    /// True if it counts among the active zones.
     pub fn is_active(self) -> bool {
         self.is_open() || self == ZoneState::Closed
     }

@@ -1,4 +1,4 @@
-//! What there is to choose from, for `ssdlab list`.
+//! Categories of `ssdlab list`.
 
 use crate::config::{keys, presets_of};
 use crate::warnings::WARNINGS;

@@ -1,4 +1,4 @@
-//! What can go wrong for the user: wrong input, an interruption, a broken invariant.
+//! Errors of a user: wrong input, an interruption, a broken invariant.
 
 use std::{fmt, io};
 
@@ -31,9 +31,9 @@ pub enum RunError {
         /// Requests that had completed by the time it was noticed.
         requests: u64,
     },
-    /// What a run writes cannot be written: the record of requests, a drive. The run itself is done.
+    /// An output of a run, such as a record or a drive, cannot be written. The run itself is done.
     Unwritten {
-        /// What cannot be written, why, and where it is instead.
+        /// The output that cannot be written, the reason, and its other place.
         problem: String,
         /// The results of the run, as JSON text.
         results: String,

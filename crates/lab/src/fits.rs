@@ -1,11 +1,11 @@
-//! What a device takes of memory, against what is left here.
+//! Memory of a device, against the memory that is left.
 
 use memory::NoMemory;
 use options::Invalid;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 
-/// What this process may still take, and what bounds it.
+/// Memory left to this process, and its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Left {
     bytes: u64,
@@ -20,7 +20,7 @@ fn left_under(root: &Path) -> Option<Left> {
     [physical(root), own].into_iter().flatten().min_by_key(|it| it.bytes)
 }
 
-/// The same without the limits of the process, which are on addresses.
+/// As `left`, without the limits of the process, which are on addresses.
 fn physical(root: &Path) -> Option<Left> {
     let machine = machine(root).map(|bytes| Left { bytes, of: "on this machine" });
     let group = groups(root).map(|bytes| Left { bytes, of: "in its control group" });
@@ -38,7 +38,7 @@ fn machine(root: &Path) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
 }
 
-/// What the control groups that the process is in have left, those of version 1 and 2.
+/// Memory left to the control groups of the process, of version 1 and 2.
 fn groups(root: &Path) -> Option<u64> {
     let text = text(&root.join("proc/self/cgroup"))?;
     let of_line = |line: &str| {
@@ -63,7 +63,7 @@ fn groups(root: &Path) -> Option<u64> {
 fn group_left(group: &Path, [limit, usage, reclaimable]: [&str; 3]) -> Option<u64> {
     let number = |name: &str| text(&group.join(name))?.trim().parse::<u64>().ok();
     let (most, taken) = (number(limit)?, number(usage)?);
-    // What of the files of others is cached goes before anything is refused.
+    // The file cache of others is dropped before anything is refused.
     let cached = text(&group.join("memory.stat")).and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix(reclaimable))?;
         line.trim().parse::<u64>().ok()
@@ -71,7 +71,7 @@ fn group_left(group: &Path, [limit, usage, reclaimable]: [&str; 3]) -> Option<u6
     Some(most.saturating_sub(taken.saturating_sub(cached.unwrap_or(0))))
 }
 
-/// What the limits of the process leave: of its addresses, and of its data.
+/// Memory left by the limits of the process: of its addresses, and of its data.
 fn limits(root: &Path) -> Option<u64> {
     let own: PathBuf = root.join("proc/self");
     let (limits, taken) = (text(&own.join("limits"))?, text(&own.join("statm"))?);
@@ -84,7 +84,7 @@ fn limits(root: &Path) -> Option<u64> {
     [("Max address space", 0), ("Max data size", 5)].into_iter().filter_map(left).min()
 }
 
-/// What is counted in pages is so on the systems that the project is built for.
+/// Page size of the systems that the project is built for.
 const PAGE_BYTES: u64 = 4096;
 
 /// Of a kind of device: the key that lowers what it takes, and the other ways.

@@ -15,7 +15,7 @@ pub(crate) fn inputs() -> Inputs {
     counting_inputs(&Arc::default())
 }
 
-/// The same, but only what can be read again from its start; `once` notes that something else was asked for.
+/// As `inputs`, for files that can be read again; `once` notes that another one was asked for.
 pub(crate) fn repeatable_inputs(once: &Arc<AtomicBool>) -> Inputs {
     let all = inputs();
     let check = |once: Arc<AtomicBool>| {
@@ -37,12 +37,12 @@ pub(crate) fn repeatable_inputs(once: &Arc<AtomicBool>) -> Inputs {
     }
 }
 
-/// Whether it is neither standard input nor a pipe.
+/// True if it is neither standard input nor a pipe.
 fn is_repeatable(path: &str) -> bool {
     path != "-" && !Path::new(path).metadata().is_ok_and(|it| !it.is_file())
 }
 
-/// The same, and the names of all that is opened are noted.
+/// As `inputs`, and the names of all opened files are noted.
 pub fn noting_inputs(all: Inputs, opened: &Opened) -> Inputs {
     let (open, open_seekable) = (all.open, all.open_seekable);
     let (first, second) = (Arc::clone(opened), Arc::clone(opened));
@@ -78,7 +78,7 @@ pub fn content_hash(path: &str) -> io::Result<Option<String>> {
     Ok(Some(hasher.finalize().to_hex().to_string()))
 }
 
-/// The same as [`inputs`]; `read` grows by the bytes that are read from them.
+/// As [`inputs`]; `read` grows by the bytes that are read.
 pub(crate) fn counting_inputs(read: &Arc<AtomicU64>) -> Inputs {
     let (streams, files) = (Arc::clone(read), Arc::clone(read));
     Inputs {

@@ -1,9 +1,9 @@
-//! What of a device are its namespaces, as text.
+//! Namespaces of a device, as text.
 
 use engine::{NAMESPACE_UNIT_BYTES, NamespaceWish};
 use options::{Size, share};
 
-/// How one is written, for people.
+/// Form of one, for people.
 const FORM: &str = "SIZE [thin CAPACITY] [lba 512B|4KiB], with sizes such as 1GiB or 50%";
 /// Namespaces of a device at most.
 const MOST: usize = 32;

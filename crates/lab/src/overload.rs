@@ -8,7 +8,7 @@
 
 use engine::{Driven, Load, Time, Workload};
 
-/// How the requests of a workload that come by the clock ended.
+/// Outcome of the requests of a workload that come by the clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offered {
     /// When the last one was submitted.
@@ -95,7 +95,7 @@ impl Backlog {
         (since_start / ns + 1) * ns
     }
 
-    /// Whether and by how much the load exceeded what was served, up to the last request.
+    /// Excess of the load over the served requests, up to the last request.
     pub(crate) fn overload(&self, last_since_start: Time) -> Option<Overload> {
         let Steps { ns, begin, ends } = self.asked.as_ref().unwrap_or(&self.steps);
         let whole = ((last_since_start / ns) as usize).min(ends.len());

@@ -35,7 +35,7 @@ const LONGEST_PASS: u64 = 5;
 /// Pages that are written between two looks at whether to go on.
 const TICK: u64 = 1 << 8;
 
-/// What the workload of an experiment is built for.
+/// Context in which the workload of an experiment is built.
 pub(crate) fn context(experiment: &Experiment, device: &dyn Model) -> Context {
     Context {
         capacity_sectors: device.capacity_sectors(),

@@ -16,10 +16,10 @@ use std::sync::PoisonError;
 /// Why no threads prepared the device.
 const KEPT: &str = "its prepared state was kept";
 
-/// What a preparation tells of itself: the name of the phase, the writes done and, where known, those to do.
+/// Progress of a preparation: the name of the phase, the writes done and, where known, those to do.
 pub type PhaseTick<'a> = &'a mut dyn FnMut(&'static str, u64, Option<u64>) -> ControlFlow<()>;
 
-/// How the device of an experiment is prepared.
+/// Preparation of the device of an experiment.
 pub struct Preparation<'a> {
     experiment: &'a Experiment,
     supplied: &'a Supplied,
@@ -115,7 +115,7 @@ fn load_of<'a>(
     uniform.map_or(PreparingLoad::Own(files), |why| PreparingLoad::Uniform(why, reach))
 }
 
-/// What was opened so far.
+/// Names of the files opened so far.
 fn names_of(opened: &Opened) -> BTreeSet<String> {
     opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }

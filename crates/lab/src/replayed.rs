@@ -1,4 +1,4 @@
-//! What the results say of a trace: where its addresses went, and how much an answer from it rests on.
+//! Evidence of a trace in the results: places of its addresses, and the weight of an answer from it.
 
 use crate::warnings::Warning;
 use engine::Replayed;
@@ -38,7 +38,7 @@ pub struct Evidence<'a> {
     pub is_overlaid: bool,
 }
 
-/// What is to be known before an answer from a trace is believed.
+/// Warnings about an answer from a trace.
 pub fn warnings(run: &Evidence<'_>) -> Vec<Warning> {
     [mixed(run), little(run)].into_iter().flatten().collect()
 }

@@ -8,7 +8,7 @@ use engine::{Completion, Time};
 use serde::Serialize;
 use std::borrow::Cow;
 
-/// How the figure of the rounds settled, for the results.
+/// Settling of the figure of the rounds, for the results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct SteadyState {
     metric: &'static str,
@@ -34,16 +34,16 @@ impl SteadyState {
     }
 }
 
-/// How a drive settled while it was preconditioned, for the results.
+/// Settling of a drive in its preconditioning, for the results.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Prepared {
     #[serde(flatten)]
     pub(crate) state: SteadyState,
-    /// What was written: the `workload` itself, or `uniform` random pages.
+    /// Load: the `workload` itself, or `uniform` random pages.
     pub(crate) load: &'static str,
     /// Why the pages were uniform.
     pub(crate) because: Option<Cow<'static, str>>,
-    /// What was written, in capacities of the drive.
+    /// Written bytes, in capacities of the drive.
     pub(crate) capacities_written: f64,
     /// Where it was the workload: how far the last third of the rounds is from the third before.
     pub(crate) drift: Option<f64>,
@@ -57,7 +57,7 @@ const OWN: &str = "workload";
 const UNIFORM: &str = "uniform";
 
 impl Prepared {
-    /// How it settled in these rounds.
+    /// Settling in these rounds.
     pub fn of(
         rounds: &Rounds,
         is_own_load: bool,
@@ -148,12 +148,12 @@ impl Rounds {
         }
     }
 
-    /// Whether the drive has settled, or it is given up.
+    /// True if the drive has settled, or it is given up.
     pub(crate) fn is_over(&self) -> bool {
         self.is_steady() || self.figures.len() >= self.rules.rounds as usize
     }
 
-    /// Whether it has not settled in the most rounds.
+    /// True if it has not settled in the most rounds.
     pub(crate) fn is_given_up(&self) -> bool {
         !self.is_steady() && self.is_over()
     }

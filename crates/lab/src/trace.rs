@@ -54,7 +54,7 @@ impl std::fmt::Display for TraceError {
 
 impl std::error::Error for TraceError {}
 
-/// How far a trace has been read.
+/// Position in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceProgress {
     /// Requests read.
@@ -83,7 +83,7 @@ const READING: [&str; 11] = [
     "duration",
 ];
 
-/// What is counted that is no line or record left out.
+/// Counts of changes, which are neither lines nor records left out.
 const CHANGES: [&str; 3] = ["drawn_directions", "rounded_to_sectors", "arrived_before_the_trace"];
 
 /// Requests between two reports.
@@ -187,7 +187,7 @@ impl Reading {
         self.records.format().name
     }
 
-    /// What was left out, and what was changed, by reason.
+    /// Counts of omissions and of changes, by reason.
     pub fn counted(&self) -> (Value, Value) {
         let object = |changes: bool| -> serde_json::Map<String, Value> {
             let all = self.records.counted().into_iter();
@@ -203,7 +203,7 @@ impl Reading {
     }
 }
 
-/// What is stated about a trace, from an object of keys of the trace kind.
+/// Options of a trace, from an object of keys of the trace kind.
 fn trace_options(path: &str, options_json: &str) -> Result<Trace, TraceError> {
     let stated: serde_json::Map<String, Value> =
         serde_json::from_str(options_json).map_err(|error| {

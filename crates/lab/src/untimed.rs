@@ -87,7 +87,7 @@ impl<'a> Untimed<'a> {
         Untimed { device, answers: Vec::new(), now: 0, amplification, steps }
     }
 
-    /// What the flash did in equally many requests at a time, and how the drive settled.
+    /// Pieces with equally many requests, and the settling of the drive.
     pub(crate) fn finish(self) -> (Vec<Piece>, Option<SteadyState>) {
         (self.steps.pieces(), self.amplification.map(|it| it.rounds.state()))
     }

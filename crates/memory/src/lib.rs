@@ -14,7 +14,7 @@ pub use tables::{NoMemory, allow, allow_all, filled, grow, made, with_capacity, 
 use std::cell::Cell;
 
 thread_local! {
-    /// Whether the allocation that comes may be refused.
+    /// True if the allocation that comes may be refused.
     static MAY_BE_REFUSED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -57,7 +57,7 @@ pub fn prefer_large_pages<T>(table: &mut [T]) {
     }
 }
 
-/// The same of a table of any size, most of which will be written.
+/// Advice for a table of any size, most of which will be written.
 #[allow(unsafe_code)]
 pub fn large_pages_where_full<T>(table: &mut [T]) {
     let bytes = size_of_val(table);

@@ -14,7 +14,7 @@ pub struct NoMemory {
     pub bytes: u64,
 }
 
-/// What tables may still take. It bounds what they take in total, not what is free again when one is dropped.
+/// Memory left for tables. It bounds their total, and does not grow when one is dropped.
 static LEFT: AtomicU64 = AtomicU64::new(u64::MAX);
 
 /// Smaller tables are not counted.
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use std::panic::catch_unwind;
 
-    /// What is given up, and nothing is said by a panic hook.
+    /// Gives up the work, without a word from a panic hook.
     fn given_up<T>(work: impl FnOnce() -> T + std::panic::UnwindSafe) -> Option<NoMemory> {
         let panic = catch_unwind(work).err()?;
         Some(*panic.downcast_ref::<NoMemory>().expect("nothing else goes wrong"))

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 pub(crate) struct Answered {
     /// The slot of the request.
     pub(crate) slot: u32,
-    /// How much earlier than the completion the reply is due.
+    /// Lead of the reply over the completion.
     pub(crate) early: u64,
     pub(crate) completion: Completion,
 }
@@ -78,7 +78,7 @@ impl Ahead {
     }
 }
 
-/// How the events of a device without outstanding requests are handled.
+/// Event handling of a device without outstanding requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Background {
     /// They wait, as in a replay, which does not process them before the next request.
@@ -121,7 +121,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         }
     }
 
-    /// What it was asked.
+    /// Counts of its requests.
     pub fn served(&self) -> Served {
         self.served
     }
@@ -131,7 +131,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         self.device
     }
 
-    /// The same, mutable.
+    /// The device, mutable.
     pub(crate) fn device_mut(&mut self) -> &mut D {
         self.device
     }
@@ -155,7 +155,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         self.ahead.most
     }
 
-    /// Whether no request is in it.
+    /// True if no request is in it.
     pub(crate) fn is_idle(&self) -> bool {
         self.inside.count == 0
     }

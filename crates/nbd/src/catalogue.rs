@@ -12,7 +12,7 @@ const MOST_EXPORTS: usize = 64;
 pub struct Export {
     /// Its size.
     pub bytes: u64,
-    /// Whether it is read-only.
+    /// True if it is read-only.
     pub read_only: bool,
 }
 
@@ -23,11 +23,11 @@ pub struct Offer {
     pub name: String,
     /// A description for people.
     pub description: String,
-    /// What it is.
+    /// The export.
     pub export: Export,
 }
 
-/// Whether clients may or must begin TLS before anything else.
+/// TLS: whether clients may or must begin it before anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Security {
     /// There is none.

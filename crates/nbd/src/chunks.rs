@@ -74,7 +74,7 @@ impl Chunks {
         self.free();
     }
 
-    /// The same for a range that has no whole region in it.
+    /// As `chunks`, for a range without a whole region.
     fn zero_chunks(&mut self, offset: u64, length: u64) {
         let mut gone = Vec::new();
         for (number, within, count) in pieces(offset, length) {
@@ -106,7 +106,7 @@ impl Chunks {
         drop(freeing.send(garbage));
     }
 
-    /// Whether the chunk at `offset` is written, and for how many bytes from there, up to `most`, the
+    /// True if the chunk at `offset` is written, and for how many bytes from there, up to `most`, the
     /// same holds.
     pub(crate) fn extent(&self, offset: u64, most: u64) -> (bool, u64) {
         let mut found = None;

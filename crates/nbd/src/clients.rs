@@ -32,7 +32,7 @@ struct Place {
     connection: Option<Connection>,
     orphans: u32,
     held: usize,
-    /// Who left them.
+    /// Guest that left them.
     guest: Option<Arc<Guest>>,
     /// It belongs to a client without a socket.
     is_within: bool,
@@ -173,7 +173,7 @@ impl Clients {
         Some(connection)
     }
 
-    /// What room in the device the client of a place finds.
+    /// Room in the device for the client of a place.
     pub(crate) fn room(&self, place: usize) -> Room {
         Room::new(self.load, self.competitors, self.places[place].held)
     }
@@ -196,7 +196,7 @@ impl Clients {
         self.load.add(bytes);
     }
 
-    /// The same for a client without a socket, which cannot disconnect.
+    /// As `asked`, for a client without a socket, which cannot disconnect.
     pub(crate) fn asked_locally(&mut self, place: usize, bytes: u32) {
         self.places[place].orphans += 1;
         self.load.add(bytes);

@@ -18,13 +18,13 @@ impl WallClock {
         WallClock(Instant::now())
     }
 
-    /// How long ago that was.
+    /// Time since then.
     pub fn now(self) -> u64 {
         self.0.elapsed().as_nanos() as u64
     }
 }
 
-/// How wall time and the time of the model relate.
+/// Relation of wall time and the time of the model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale(f64);
 
@@ -87,13 +87,13 @@ pub fn realtime() -> Vec<String> {
     refused
 }
 
-/// Whether this thread has real-time priority.
+/// True if this thread has real-time priority.
 pub(crate) fn is_realtime() -> bool {
     use thread_priority::unix::{ThreadSchedulePolicy, thread_schedule_policy};
     matches!(thread_schedule_policy(), Ok(ThreadSchedulePolicy::Realtime(_)))
 }
 
-/// How long this thread has waited for a processor since it began, ns, where the system reports it.
+/// Time for which this thread waited for a processor, ns, where the system reports it.
 pub fn waited_for_processor() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_ascii_whitespace().nth(1)?.parse().ok()

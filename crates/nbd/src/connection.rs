@@ -28,7 +28,7 @@ pub(crate) struct Connection {
     pub(crate) has_asked: bool,
     /// When it last said something.
     pub(crate) heard: u64,
-    /// Whether it has said anything.
+    /// True if it has said anything.
     has_spoken: bool,
     input: Vec<u8>,
     /// The part of the input that is yet to be read.
@@ -89,7 +89,7 @@ impl Connection {
         })
     }
 
-    /// Whether the client may send more requests, with so much room in the device.
+    /// True if the client may send more requests, with so much room in the device.
     pub(crate) fn has_room(&self, room: Room) -> bool {
         let own = self.outstanding;
         !self.leaving
@@ -104,7 +104,7 @@ impl Connection {
         self.conversation.wanted(&self.input[self.unread.clone()])
     }
 
-    /// Whether something waits to be sent.
+    /// True if something waits to be sent.
     pub(crate) fn has_output(&self) -> bool {
         !self.replies.is_empty()
     }
@@ -127,12 +127,12 @@ impl Connection {
         &self.input[range]
     }
 
-    /// Whether the client has said anything.
+    /// True if the client has said anything.
     pub(crate) fn has_spoken(&self) -> bool {
         self.has_spoken
     }
 
-    /// How many bytes of the input are yet to be read.
+    /// Bytes of the input left to read.
     pub(crate) fn unread(&self) -> usize {
         self.unread.len()
     }

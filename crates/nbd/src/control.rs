@@ -1,4 +1,4 @@
-//! How other threads of this process reach the server.
+//! Access of other threads of this process to the server.
 
 use crate::health::Health;
 use crate::placement::Placement;
@@ -16,10 +16,10 @@ type Said = (String, Sender<String>);
 
 /// Maximum number of orders waiting for an answer.
 const MOST_SAID: usize = 64;
-/// How long who wants to know of the device waits for it.
+/// Longest wait of a reader for the device.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Who wants to know what of the device.
+/// Query about the device.
 #[derive(Debug)]
 pub enum Wish {
     Health(Sender<Health>),
@@ -34,7 +34,7 @@ pub struct Control {
     stop: Arc<AtomicBool>,
     /// Lines to be answered; `None` once the server has ended.
     said: Arc<Mutex<Option<Vec<Said>>>>,
-    /// Who wants to know of the device, likewise.
+    /// Queries about the device.
     wishes: Arc<Mutex<Option<Vec<Wish>>>>,
 }
 
@@ -69,7 +69,7 @@ impl Control {
         answer.recv_timeout(PATIENCE).ok()
     }
 
-    /// Whether both are of one server.
+    /// True if both are of one server.
     pub fn is_same(&self, other: &Control) -> bool {
         Arc::ptr_eq(&self.wake, &other.wake)
     }
@@ -94,7 +94,7 @@ impl Control {
         Some(())
     }
 
-    /// What is to be told of the device.
+    /// Takes the queries about the device.
     pub fn take_wishes(&self) -> Vec<Wish> {
         let mut wishes = self.wishes.lock().unwrap_or_else(PoisonError::into_inner);
         wishes.as_mut().map(std::mem::take).unwrap_or_default()
@@ -130,7 +130,7 @@ impl Control {
         self.wake();
     }
 
-    /// Whether it is to end.
+    /// True if it is to end.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
@@ -140,7 +140,7 @@ impl Control {
         let _ = rustix::io::write(&*self.wake, &1u64.to_ne_bytes());
     }
 
-    /// What becomes readable when the server is woken.
+    /// File descriptor that is readable when the server is woken.
     pub(crate) fn wakes(&self) -> &OwnedFd {
         &self.wake
     }

@@ -1,4 +1,4 @@
-//! Who leaves when connections that say nothing take all places, so that they keep nobody out.
+//! Replacement of silent connections when they take all places.
 
 /// A connection has this long to speak before it may have to leave for another one, ns.
 const GRACE_NS: u64 = 20_000_000;

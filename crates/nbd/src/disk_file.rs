@@ -19,7 +19,7 @@ use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const FILE: INodeNo = INodeNo(2);
-/// How long the kernel may cache attributes: they never change.
+/// Cache time of attributes in the kernel: they never change.
 const FOR_LONG: Duration = Duration::from_secs(86_400);
 /// The most data in a request of the kernel, and requests that it asks without waiting.
 const MOST_WRITE_BYTES: u32 = 1 << 20;
@@ -101,7 +101,7 @@ fn errno(refusal: Refusal) -> Errno {
     }
 }
 
-/// How many of `length` bytes from `offset` on lie within `size`.
+/// Bytes of `length` from `offset` on that lie within `size`.
 fn within(size: u64, offset: u64, length: u64) -> u64 {
     length.min(size.saturating_sub(offset))
 }

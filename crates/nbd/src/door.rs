@@ -23,7 +23,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// How often it looks for clients that take too long, ns.
+/// Interval of the search for clients that take too long, ns.
 const LOOK_NS: i64 = 500_000_000;
 
 /// A door.
@@ -215,7 +215,7 @@ impl Door {
     }
 }
 
-/// Whether more of the client's input may be read now.
+/// True if more of the client's input may be read now.
 fn has_room(connection: &Connection) -> bool {
     let conversation = &connection.conversation;
     connection.has_room(Room::default()) && !conversation.is_open() && !conversation.is_securing()

@@ -1,4 +1,4 @@
-//! Where a server's clients come from: a socket of its own, or a door that several servers share.
+//! Source of a server's clients: a socket of its own, or a listener that several servers share.
 
 use crate::connection::Connection;
 use crate::error::{Error, reason};
@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Who comes.
+/// A new client.
 pub struct Comer(pub(crate) Who);
 
 pub(crate) enum Who {

@@ -22,7 +22,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What the system says, without its number.
+/// Message of the system, without its number.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

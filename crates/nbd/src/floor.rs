@@ -40,7 +40,7 @@ impl Floor {
         Floor::default()
     }
 
-    /// The same for all.
+    /// An equal value for all.
     pub fn constant(ns: u64) -> Self {
         let curve = || Curve(vec![(0, ns)]);
         Floor { outside: [curve(), curve()], least: [curve(), curve()] }

@@ -23,7 +23,7 @@ impl Guest {
         self.has_asked.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it ever has.
+    /// True if it ever has.
     pub(crate) fn has_asked(&self) -> bool {
         self.has_asked.load(Ordering::Relaxed)
     }

@@ -2,7 +2,7 @@
 
 use engine::{Completion, Op};
 
-/// What a drive says of itself.
+/// Health of a drive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Health {
     /// The bits of what it warns of.
@@ -13,11 +13,11 @@ pub struct Health {
     pub available_spare: Option<u8>,
     /// Written by its hosts since it was new, in thousands of 512 bytes; `None` if only this server knows.
     pub data_units_written: Option<u64>,
-    /// What it was asked here.
+    /// Requests here.
     pub served: Served,
 }
 
-/// What a device was asked since it is served, by all clients.
+/// Requests to a device since it is served, by all clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Served {
     /// Reads, and their bytes.

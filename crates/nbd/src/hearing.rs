@@ -63,7 +63,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         (if wishes.is_empty() { &whole[..] } else { wishes }).iter().map(&mut next).collect()
     }
 
-    /// What a look at the health of the device shows.
+    /// Health of the device, for display.
     pub fn health(&mut self) -> Health {
         let now = self.setup.scale.model(self.clock.now()).max(self.device.time());
         let health = self.witness.health(self.device.device_mut(), now);
@@ -108,7 +108,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
                 if read.is_ok() && found == expected && !self.marks.meet(&bytes) {
                     reads_first = true;
                 } else {
-                    // What is there is read, and nothing is written.
+                    // Equal data are read, and nothing is written.
                     differs.store(true, Ordering::Relaxed);
                     asked = Asked { command: Command::Read, ..asked };
                 }

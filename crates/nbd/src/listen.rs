@@ -122,7 +122,7 @@ impl Listener {
         }
     }
 
-    /// Whether it is TCP, whose latency differs.
+    /// True if it is TCP, whose latency differs.
     pub fn is_tcp(&self) -> bool {
         matches!(self.socket, Socket::Tcp(_))
     }

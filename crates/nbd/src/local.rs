@@ -92,7 +92,7 @@ impl fmt::Debug for Owed {
 /// Where a client finds the placement handles that it has asked for.
 pub type Seen = Arc<Mutex<Option<Placement>>>;
 
-/// What is wanted of the server.
+/// Request to the server.
 #[derive(Debug)]
 pub enum Errand {
     /// A request to the device.
@@ -131,15 +131,15 @@ struct State {
     closed: bool,
     /// The device has no power, or recovers.
     is_off: bool,
-    /// How often the device has changed a zone by itself.
+    /// Number of zones that the device has changed by itself.
     altered: u64,
-    /// What wakes the thread of a client that must not block, and whether it awaits room.
+    /// Waker of a client's thread that must not block, and whether it awaits room.
     bell: Option<Control>,
     is_awaited: bool,
 }
 
 impl State {
-    /// Whether the client is at its limits.
+    /// True if the client is at its limits.
     fn is_full(&self) -> bool {
         let requests = (self.inside.requests + self.before.requests) as usize;
         let held = self.inside.bytes + self.before.bytes;
@@ -151,7 +151,7 @@ impl State {
 struct Queue {
     state: Mutex<State>,
     room: Condvar,
-    /// Whether requests may wait; it is read without the lock.
+    /// True if requests may wait; it is read without the lock.
     has_waiting: AtomicBool,
 }
 
@@ -177,12 +177,12 @@ impl fmt::Debug for LocalClient {
 }
 
 impl LocalClient {
-    /// What the client has of the device.
+    /// Export of the client.
     pub fn export(&self) -> Export {
         self.export
     }
 
-    /// Whether nothing is served any more.
+    /// True if nothing is served any more.
     pub fn is_closed(&self) -> bool {
         self.queue.lock().closed
     }
@@ -226,7 +226,7 @@ impl LocalClient {
         self.control.wake();
     }
 
-    /// Whether a request would not have to wait; if it would, the thread that [rings](Self::ring) is woken
+    /// True if a request would not have to wait; if it would, the thread that [rings](Self::ring) is woken
     /// as soon as there is room.
     pub fn has_room(&self) -> bool {
         let mut state = self.queue.lock();
@@ -239,12 +239,12 @@ impl LocalClient {
         self.queue.lock().bell = Some(bell.clone());
     }
 
-    /// Whether the device has no power, or recovers.
+    /// True if the device has no power, or recovers.
     pub fn is_off(&self) -> bool {
         self.queue.lock().is_off
     }
 
-    /// How often the device has changed a zone by itself.
+    /// Number of zones that the device has changed by itself.
     pub fn altered(&self) -> u64 {
         self.queue.lock().altered
     }
@@ -398,7 +398,7 @@ impl Locals {
         self.0.is_empty()
     }
 
-    /// What the way to the client at a place takes, if it is one of these.
+    /// Transport latency of the client at a place, if it is one of these.
     pub(crate) fn floor(&self, place: usize) -> Option<&Floor> {
         self.0.iter().find(|local| local.place == place).map(|local| &local.floor)
     }

@@ -129,7 +129,7 @@ impl Floor {
     }
 }
 
-/// What serves in a measurement, beside its device.
+/// Setup of a measurement, beside its device.
 fn setup() -> Result<Setup, Error> {
     Ok(Setup {
         store: Store::memory(),
@@ -241,7 +241,7 @@ fn ask(mut stream: ClientStream) -> io::Result<Times> {
     Ok(times)
 }
 
-/// The same of a host of NVMe/TCP.
+/// Measures a host of NVMe/TCP.
 fn ask_nvme(address: &Address) -> io::Result<Times> {
     let mut admin = NvmeHost::new(ClientStream::connect(address)?, NvmeTerms::default())?;
     let controller = admin.admin(SUBSYSTEM_NAME, 0)?;
@@ -268,7 +268,7 @@ fn ask_nvme(address: &Address) -> io::Result<Times> {
     Ok(times)
 }
 
-/// The same of a file.
+/// Measures a file.
 fn ask_file(path: &Path) -> io::Result<Times> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     let mut times = Times::new();

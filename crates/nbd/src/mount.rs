@@ -89,7 +89,7 @@ impl Mount {
         Mount::with(path, client, true)
     }
 
-    /// The same without the process that unmounts if the server is killed; for short use.
+    /// As `mount`, without the process that unmounts if the server is killed; for short use.
     pub(crate) fn unwatched(path: &Path, client: &LocalClient) -> Result<Self, Error> {
         Mount::with(path, client, false)
     }

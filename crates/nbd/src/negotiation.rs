@@ -72,7 +72,7 @@ impl Conversation {
         Conversation::of(export.map(|it| Arc::new(Catalogue::single(it))), out)
     }
 
-    /// The same for several exports.
+    /// As `new`, for several exports.
     pub fn of(catalogue: Option<Arc<Catalogue>>, out: &mut Vec<u8>) -> Self {
         out.extend(INIT_MAGIC.to_be_bytes());
         out.extend(OPTION_MAGIC.to_be_bytes());
@@ -80,7 +80,7 @@ impl Conversation {
         Conversation::begun(catalogue, Phase::Flags)
     }
 
-    /// Whether TLS begins after the pending reply.
+    /// True if TLS begins after the pending reply.
     pub(crate) fn is_securing(&self) -> bool {
         self.phase == Phase::Securing
     }

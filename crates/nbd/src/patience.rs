@@ -12,7 +12,7 @@ use rustix::event::PollFlags;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// How often the scheduler's figures are read, ns.
+/// Interval of reads of the scheduler's figures, ns.
 const WINDOW_NS: u64 = 10_000_000;
 /// A window in which the thread waited for a processor, or ran, for a larger share is a bad one.
 const MOST_WAITED: f64 = 0.05;
@@ -65,7 +65,7 @@ impl Patience {
         }
     }
 
-    /// Whether to poll the sockets for a while after each message.
+    /// True if the sockets are polled for a while after each message.
     pub(crate) fn may_watch(&mut self, now: u64) -> bool {
         if now >= self.asked + WINDOW_NS {
             self.ask(now);

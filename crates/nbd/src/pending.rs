@@ -12,7 +12,7 @@ use std::ops::Range;
 const KEPT_BUFFERS: usize = 64;
 const KEPT_BYTES: usize = 2 << 20;
 
-/// What a reply still waits for.
+/// Conditions that a reply waits for.
 pub(crate) const MODEL: u8 = 1;
 pub(crate) const DATA: u8 = 2;
 pub(crate) const BACKING: u8 = 4;
@@ -44,7 +44,7 @@ pub(crate) struct Pending {
     /// For a write, the data that arrived and are not in the store, and the number of bytes that are.
     pub(crate) data: Vec<u8>,
     pub(crate) stored: u32,
-    /// What it shows of the zones when it is answered.
+    /// Zones shown when it is answered.
     pub sees: Option<ZoneWish>,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// Whether all were answered.
+    /// True if all were answered.
     pub(crate) fn is_empty(&self) -> bool {
         self.free.len() == self.slots.len()
     }

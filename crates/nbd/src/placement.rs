@@ -1,15 +1,15 @@
 //! The placement handles of a device, as a drive reports them to its host.
 
-/// What a drive says of its placement handles. Sizes are bytes.
+/// Placement handles of a drive. Sizes are bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placement {
     /// Each handle, those of the first reclaim group first.
     pub handles: Vec<PlacementHandle>,
-    /// How they are named.
+    /// Naming of the placements.
     pub naming: Naming,
     /// Of a reclaim unit.
     pub unit_bytes: u64,
-    /// How long it may be open, s; 0 where that is not limited.
+    /// Longest time that a unit may be open, s; 0 where that is not limited.
     pub limit_seconds: u32,
     /// Written by the host, programmed for that and to move it, and erased.
     pub host_bytes: u64,
@@ -42,7 +42,7 @@ impl Default for Naming {
 }
 
 impl Naming {
-    /// How many placements there are.
+    /// Number of placements.
     pub fn count(self) -> usize {
         self.handles as usize * self.groups as usize
     }
@@ -78,9 +78,9 @@ impl Naming {
 pub struct PlacementHandle {
     /// Copies of its data have units of their own.
     pub persistent: bool,
-    /// What can be written to its unit before it needs another.
+    /// Writable bytes of its unit before it needs another.
     pub left_bytes: u64,
-    /// How much longer that may be open, s; 0 where it is not limited.
+    /// Remaining time of that unit, s; 0 where it is not limited.
     pub left_seconds: u32,
 }
 
@@ -95,7 +95,7 @@ pub struct PlacementEvent {
     pub named: Option<u8>,
     /// The first sector concerned, if that is known.
     pub sector: Option<u64>,
-    /// How many sectors.
+    /// Number of sectors.
     pub sectors: u32,
     /// Bytes that the host had asked to write before it.
     pub after_bytes: u64,

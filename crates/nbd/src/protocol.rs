@@ -46,12 +46,12 @@ pub enum Command {
     Trim,
     /// Replace the bytes by zeroes, and perhaps trim them.
     WriteZeroes {
-        /// Whether the range must stay allocated.
+        /// True if the range must stay allocated.
         keep: bool,
     },
     /// Report written and unwritten extents. It does not reach the device.
     Extents {
-        /// Whether only the first extent is wanted.
+        /// True if only the first extent is wanted.
         one: bool,
     },
     /// What only zones do: an append of the data that follow, or what concerns the zone at the offset; without a
@@ -60,7 +60,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether data come with it.
+    /// True if data come with it.
     pub fn has_data(self) -> bool {
         matches!(self, Command::Write | Command::Zone(Op::Append))
     }
@@ -71,7 +71,7 @@ impl Command {
 pub struct Asked {
     /// What.
     pub command: Command,
-    /// Whether it must be durable when it completes.
+    /// True if it must be durable when it completes.
     pub fua: bool,
     /// The placement handle that a write names.
     pub handle: Handle,
@@ -79,9 +79,9 @@ pub struct Asked {
     pub cookie: u64,
     /// First byte.
     pub offset: u64,
-    /// How many bytes.
+    /// Number of bytes.
     pub length: u32,
-    /// Whether it gets a structured reply.
+    /// True if it gets a structured reply.
     pub structured: bool,
 }
 
@@ -99,7 +99,7 @@ impl Asked {
     }
 }
 
-/// What the next bytes of a connection mean to its server.
+/// Meaning of the next bytes of a connection to its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// Nothing yet: more bytes are needed.
@@ -171,12 +171,12 @@ impl Conversation {
         }
     }
 
-    /// Whether there is an export for it.
+    /// True if there is an export for it.
     pub fn is_served(&self) -> bool {
         self.catalogue.is_some()
     }
 
-    /// Whether the negotiation is complete, so that requests may come.
+    /// True if the negotiation is complete, so that requests may come.
     pub fn is_open(&self) -> bool {
         self.phase == Phase::Transmission
     }

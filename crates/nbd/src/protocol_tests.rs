@@ -22,7 +22,7 @@ fn feed(conversation: &mut Conversation, input: &[u8], piece: usize) -> (Vec<Eve
             waiting.drain(..consumed);
             match event {
                 Event::More => break,
-                // How data are cut depends on the pieces.
+                // The cuts of data depend on the pieces.
                 Event::Handled | Event::Data(false) => {}
                 Event::Close => {
                     events.push(event);
@@ -194,7 +194,7 @@ fn wrong_requests_are_answered_and_the_next_is_heard() {
         (0, 5, 0, 1, invalid),
         (0, 7, 0, 1, invalid),
         (0, 99, 0, 1, invalid),
-        // What would have to be written is no faster than a write.
+        // A range that must be written is no faster than a write.
         (CMD_FLAG_NO_HOLE | CMD_FLAG_FAST_ZERO, 6, 0, 512, Refusal::NotSupported.number()),
         (32, 6, 0, 1, invalid),
         (CMD_FLAG_FAST_ZERO, 4, 0, 512, invalid),
@@ -421,7 +421,7 @@ fn options_set_before_tls_are_forgotten_within() {
     let (events, out) = feed(&mut conversation, &words, 1000);
     assert_eq!((events, kinds(&out).last()), (vec![], Some(&REP_ACK)));
     assert!(conversation.is_securing() && conversation.secured().no_zeroes);
-    // What is said now would be within, and is not.
+    // These words would be within, and are not.
     let words = option(OPT_GO, &go("", &[]));
     assert_eq!(feed(&mut conversation.clone(), &words, 1000), (vec![Event::Close], vec![]));
     let mut secured = conversation.secured();

@@ -1,4 +1,4 @@
-//! How accurately replies met the times of the model, and whether the timing is valid.
+//! Accuracy of replies against the times of the model, and the verdict on the timing.
 
 use crate::floor::Floor;
 use engine::Op;
@@ -30,11 +30,11 @@ pub struct Punctuality {
     pub held_back: u64,
     /// The most that one was later than the model, ns.
     pub latest_ns: u64,
-    /// How long the server waited for a processor, ns, where the system reports it.
+    /// Time for which the server waited for a processor, ns, where the system reports it.
     pub waited_ns: Option<u64>,
 }
 
-/// Whether clients see the latencies of the model.
+/// Verdict: whether clients see the latencies of the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// It is.
@@ -76,7 +76,7 @@ impl Punctuality {
         self.late as f64 / (self.requests - self.below_floor).max(1) as f64
     }
 
-    /// Whether the mean latency seen by clients is within 5 % of the model.
+    /// Verdict: the mean latency of clients is within 5 % of the model, or not.
     pub fn verdict(&self) -> Verdict {
         if self.requests == 0 {
             return Verdict::Invalid("no request was answered".to_owned());

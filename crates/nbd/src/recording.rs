@@ -70,7 +70,7 @@ impl<W: Write> Recording<W> {
         Ok(Recording { file, events: Arc::default(), asked: 0, failed: None })
     }
 
-    /// How many events there have been; it counts on while the server runs.
+    /// Number of events; it counts on while the server runs.
     pub fn events(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.events)
     }

@@ -105,7 +105,7 @@ impl Relay {
         self.wait()
     }
 
-    /// Whether output of the server may be read: earlier output has been sent, and the handshake is
+    /// True if output of the server may be read: earlier output has been sent, and the handshake is
     /// done.
     fn takes_words(&self) -> bool {
         !self.session.is_handshaking() && !self.session.wants_write() && !self.has_ended
@@ -192,7 +192,7 @@ impl Relay {
     }
 }
 
-/// How much passed, or nothing when that would have to wait.
+/// Bytes passed, or nothing when that would have to wait.
 fn passed(outcome: io::Result<usize>) -> io::Result<Option<usize>> {
     match outcome {
         Ok(count) => Ok(Some(count)),

@@ -34,12 +34,12 @@ pub(crate) struct Replies {
 }
 
 impl Replies {
-    /// Whether all were sent.
+    /// True if all were sent.
     pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// How many wait.
+    /// Number of waiting replies.
     pub(crate) fn len(&self) -> usize {
         self.queue.len()
     }

@@ -13,7 +13,7 @@ const LITTLE_IN_CROWD: Load = Load { requests: 4, bytes: 64 << 10 };
 /// more is read from it.
 const MOST_HELD_BYTES: usize = 1 << 20;
 
-/// What is in the device.
+/// Requests in the device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Load {
     pub(crate) requests: u32,
@@ -32,7 +32,7 @@ impl Load {
     }
 }
 
-/// What all clients have in the device and how many compete for it, as one of them finds it.
+/// Requests of all clients in the device and the number of clients, as one of them finds it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Room {
     load: Load,
@@ -47,7 +47,7 @@ impl Room {
         Room { load, competitors, held }
     }
 
-    /// Whether a client with `own` in the device may add `wanted` bytes.
+    /// True if a client with `own` in the device may add `wanted` bytes.
     ///
     /// A request is added whole, so there is at most one beyond the limit, and beside it the little of
     /// each.
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_crowd_leaves_the_device_free_for_who_comes() {
-        // What it has is worked off in 100 ms by a drive of 200 MB/s, but for one request of any size.
+        // A drive of 200 MB/s works off its content in 100 ms, except for one request of any size.
         for bytes in [512, 4096, 65536, 1 << 20, 32 << 20] {
             let turns = 40_000;
             let (most, done) = crowded(50, bytes, turns);

@@ -29,7 +29,7 @@ use engine::{Device, Marks, SECTOR_BYTES};
 use std::io;
 use std::sync::Arc;
 
-/// How long a server that ends waits for clients to receive their replies, ns.
+/// Time for which a server that ends waits for clients to receive their replies, ns.
 const FAREWELL_NS: u64 = 2_000_000_000;
 
 /// A server of one device; its fields are what its turns need.
@@ -47,7 +47,7 @@ pub struct Server<'a, D: ?Sized, W: ?Sized> {
     pub(crate) clients: Clients,
     pub(crate) locals: Locals,
     pub(crate) requests: Requests,
-    /// What a host has marked as unreadable.
+    /// Sectors that a host has marked as unreadable.
     pub marks: Marks,
     /// Long trims whose next piece must be submitted.
     pub(crate) trimming: Vec<u32>,
@@ -245,7 +245,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         self.witness.order(self.device.device_mut(), now, line)
     }
 
-    /// Whether no reply is pending or being sent.
+    /// True if no reply is pending or being sent.
     fn is_quiet(&self) -> bool {
         self.requests.is_empty() && !self.clients.iter().any(|(_, client)| client.has_output())
     }

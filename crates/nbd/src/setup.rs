@@ -58,7 +58,7 @@ pub trait Witness<D: ?Sized> {
         false
     }
 
-    /// What the zones of the device are like, if it has some.
+    /// Limits of the zones of the device, if it has some.
     fn zone_limits(&mut self, _device: &mut D) -> Option<ZoneLimits> {
         None
     }

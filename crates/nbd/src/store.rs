@@ -116,7 +116,7 @@ impl Store {
         }
     }
 
-    /// Whether zeroing a range may have to wait for the underlying disk.
+    /// True if zeroing a range may have to wait for the underlying disk.
     pub(crate) fn zeroes_slowly(&self, length: u32) -> bool {
         matches!(self, Store::File(_)) && length > QUICK_BYTES
     }
@@ -132,7 +132,7 @@ impl Store {
         }
     }
 
-    /// Whether the range from `offset` on is written, and for how many bytes, up to `most`, the same
+    /// True if the range from `offset` on is written, and for how many bytes, up to `most`, the same
     /// holds. If unknown it counts as written.
     pub(crate) fn extent(&self, offset: u64, most: u64) -> (bool, u64) {
         let file = match self {

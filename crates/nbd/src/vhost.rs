@@ -26,7 +26,7 @@ use vmm_sys_util::epoll::EventSet;
 
 /// The event that ends a worker; those up to the number of queues are the library's.
 const FAREWELL: u16 = QUEUES + 1;
-/// How long a stopped queue waits for its outstanding requests.
+/// Time for which a stopped queue waits for its outstanding requests.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 type Memory = GuestMemoryAtomic<GuestMemoryMmap>;
@@ -238,7 +238,7 @@ struct Owed {
     vring: VringMutex,
     asked: Arc<(Mutex<[Asked; QUEUES as usize]>, Condvar)>,
     number: usize,
-    /// How often its queue had been stopped when it was submitted.
+    /// Number of stops of its queue when it was submitted.
     stops: u64,
 }
 

@@ -181,7 +181,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         event.into_iter().chain(self.requests.due()).min()
     }
 
-    /// How long to sleep, ns, less than a second; 0 to poll.
+    /// Time to sleep, ns, less than a second; 0 to poll.
     fn timeout(&mut self, now: u64) -> u64 {
         let next = self.next_instant();
         let since = now - self.watch.last_idle;

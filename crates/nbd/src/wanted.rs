@@ -9,13 +9,13 @@ use engine::{Handle, Op};
 pub struct Wanted {
     /// What.
     pub command: Command,
-    /// Whether it must be durable when it completes.
+    /// True if it must be durable when it completes.
     pub fua: bool,
     /// The placement handle that a write names.
     pub handle: Handle,
     /// First byte.
     pub offset: u64,
-    /// How many bytes.
+    /// Number of bytes.
     pub length: u32,
     /// The data of a write; empty for all others.
     pub data: Vec<u8>,
@@ -35,7 +35,7 @@ impl Wanted {
         Wanted { length, data, ..Wanted::new(Command::Write, offset, length) }
     }
 
-    /// What only zones do.
+    /// Operation of zones alone.
     pub fn zone(op: Op, offset: u64, length: u32) -> Self {
         Wanted::new(Command::Zone(op), offset, length)
     }

@@ -3,12 +3,12 @@
 use engine::ZoneState;
 use std::sync::{Arc, Mutex};
 
-/// What zones are like. Sizes are bytes.
+/// Limits of zones. Sizes are bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZoneLimits {
     /// From the beginning of a zone to that of the next.
     pub size: u64,
-    /// What of each can be written when it is new.
+    /// Writable bytes of each new zone.
     pub capacity: u64,
     /// Zones that may be open, and active, at a time.
     pub open: u32,
@@ -16,7 +16,7 @@ pub struct ZoneLimits {
     pub active: u32,
     /// The largest append.
     pub append: u64,
-    /// Whether a read may go over borders of zones.
+    /// True if a read may go over borders of zones.
     pub read_across: bool,
     /// Zones that may have a window of random writes, its size, and what commits are multiples of.
     pub windows: u32,
@@ -26,14 +26,14 @@ pub struct ZoneLimits {
     pub granularity: u64,
 }
 
-/// What a zone looks like. Places are bytes of the device.
+/// State of a zone. Places are bytes of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZoneSeen {
     /// Its state.
     pub state: ZoneState,
     /// Where it begins.
     pub begins: u64,
-    /// What of it can be written.
+    /// Writable bytes.
     pub capacity: u64,
     /// Where it is written next.
     pub pointer: u64,
@@ -67,10 +67,10 @@ pub struct ZoneList {
     pub zones: Vec<ZoneSeen>,
 }
 
-/// What a report is to show, and the place where it is put when it is due.
+/// Query of a report, and the place of its result.
 #[derive(Debug, Clone)]
 pub struct ZoneWish {
-    /// What is asked for.
+    /// Query.
     pub query: ZoneQuery,
     /// Where the answer is put.
     pub found: Arc<Mutex<Option<ZoneList>>>,
@@ -79,7 +79,7 @@ pub struct ZoneWish {
 /// Zones that a drive has changed by itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ZonesAltered {
-    /// How often it has changed one.
+    /// Number of changes.
     pub count: u64,
     /// Where they begin, bytes of the device; `None` if they are too many to be told.
     pub starts: Option<Vec<u64>>,

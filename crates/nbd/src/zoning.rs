@@ -1,4 +1,4 @@
-//! What the server asks of zones, and what of the data they keep.
+//! Requests of the server to zones, and to their data.
 
 use crate::server::Server;
 use crate::setup::Witness;
@@ -6,7 +6,7 @@ use crate::zones::{ZoneLimits, ZoneList, ZoneQuery, ZonesAltered};
 use engine::Device;
 
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
-    /// What the zones of the device are like, if it has some.
+    /// Limits of the zones of the device, if it has some.
     pub fn zone_limits(&mut self) -> Option<ZoneLimits> {
         self.witness.zone_limits(self.device.device_mut())
     }

@@ -91,13 +91,13 @@ quantities! {
 pub trait Electric:
     PartialEq + FromStr<Err = QuantityError> + fmt::Display + Copy + 'static
 {
-    /// How one is written, for people.
+    /// Form of a value, for people.
     const EXPECTED: &'static str;
 
-    /// How one is written with its unit, as a regular expression.
+    /// Form of a value with its unit, as a regular expression.
     fn pattern() -> String;
 
-    /// What a number means that has no unit, if it can be one.
+    /// Value of a number without a unit, if it can be one.
     fn of_plain(number: f64) -> Option<Self>;
 }
 

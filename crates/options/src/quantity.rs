@@ -140,7 +140,7 @@ impl Duration {
         self.0
     }
 
-    /// How one is written, as a regular expression.
+    /// Form of a value, as a regular expression.
     pub fn pattern() -> String {
         pattern(&NANOSECONDS)
     }
@@ -223,7 +223,7 @@ impl Size {
         self.0
     }
 
-    /// How one is written, as a regular expression.
+    /// Form of a value, as a regular expression.
     pub fn pattern() -> String {
         pattern(SIZE_BYTES)
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a key: its value contradicts another, or it has no effect.
+//! Refusal of a key: its value contradicts another, or it has no effect.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Invalid {
     /// The offending keys, the first the most likely culprit.
     pub keys: Vec<String>,
-    /// What the value is and which rule it breaks, in one sentence.
+    /// The value and the rule that it breaks, in one sentence.
     pub problem: String,
 }
 
@@ -33,7 +33,7 @@ pub struct Idle {
     pub path: String,
     /// Where it would apply, as the end of "applies ..".
     pub applies: &'static str,
-    /// Whether it has its default all the same.
+    /// True if it has its default all the same.
     pub is_default: bool,
 }
 

@@ -35,13 +35,13 @@ pub trait Setting: Sized + PartialEq {
     ) {
     }
 
-    /// The same with its default for each key that has no effect in `whole`.
+    /// The section with the default of each key that has no effect in `whole`.
     #[must_use]
     fn settle(self, _default: Self, _whole: &dyn Any) -> Self {
         self
     }
 
-    /// What conditions ask of it as a whole, if that is not itself.
+    /// Facts for conditions, if they are not the section itself.
     fn facts(&self) -> Option<Box<dyn Any>> {
         None
     }
@@ -53,15 +53,15 @@ pub trait Setting: Sized + PartialEq {
 pub struct KeyInfo {
     /// Full path, such as `device.timing.read`.
     pub path: String,
-    /// What the key means.
+    /// Description of the key.
     pub doc: String,
-    /// What a value must look like, for people.
+    /// Form of a value, for people.
     pub expected: String,
-    /// The same for programs.
+    /// Form of a value, for programs.
     pub values: Values,
     /// The default as it would be written; empty when there is none.
     pub default: String,
-    /// What the table of keys is in which it stands.
+    /// Description of the key's table.
     pub section: String,
 }
 
@@ -130,7 +130,7 @@ macro_rules! leaf_body {
     };
 }
 
-/// Whether a plain value has no effect.
+/// True if a plain value has no effect.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! idle_leaf {

@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    /// What a key is, its row says: the words of its description decide nothing.
+    /// The row of a key decides: the words of its description do not.
     #[test]
     fn a_key_that_is_a_share_takes_percent_and_others_refuse_it() {
         let read = |text: &str| toml::from_str::<SharesPartial>(text);

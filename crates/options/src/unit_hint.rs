@@ -1,4 +1,4 @@
-//! What may have been meant by a unit that is none: hints for messages.
+//! Guesses at a unit that is none: hints for messages.
 
 /// What is wrong with a unit that is none of `units`, and what may have been meant. What it says to write is
 /// accepted, as `read` says, and is the number that was written: where that could be two, both are said.
@@ -22,7 +22,7 @@ pub(crate) fn in_other_words(
     if hints.is_empty() { problem } else { format!("{problem}, write {}", hints.join(" or ")) }
 }
 
-/// What is wrong, and what may have been meant.
+/// The problem, and a guess at the intended unit.
 fn meant(number: &str, unit: &str, units: &[(&str, u128)]) -> (String, Vec<String>) {
     let is_unknown = || "the unit is unknown".to_owned();
     let has = |name: &str| units.iter().any(|(it, _)| *it == name);

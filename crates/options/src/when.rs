@@ -13,7 +13,7 @@ use std::fmt;
 pub struct When {
     /// It, as the end of "applies ..".
     pub words: &'static str,
-    /// Whether it holds; `None` where it says nothing about this.
+    /// True if it holds; `None` where it says nothing about this.
     #[doc(hidden)]
     pub test: fn(&dyn Any) -> Option<bool>,
 }
@@ -67,7 +67,7 @@ pub fn idle<T: Setting + Default + Clone + Any>(path: &str, whole: &T) -> Vec<Id
     found
 }
 
-/// The same with its default for each key that has no effect: as if it had not been stated.
+/// The section with the default of each key that has no effect: as if it had not been stated.
 #[must_use]
 pub fn settled<T: Setting + Default + Clone + Any>(mut whole: T) -> T {
     loop {

@@ -1,6 +1,6 @@
-//! What was done, by handle; and what a load is replayed on, which keeps such an account.
+//! Account of writes by handle, and the medium that keeps one.
 
-/// What was done for one handle, in pages.
+/// Counts of one handle, in pages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HandleAccount {
     /// Written by the host with this handle.
@@ -11,13 +11,13 @@ pub struct HandleAccount {
     pub moved_because: u64,
     /// Superseded or deallocated, of what was written with this handle.
     pub invalidated: u64,
-    /// Those of them that were superseded by a write with another handle.
+    /// Pages that a write with another handle superseded.
     pub foreign: u64,
     /// Units opened for writes of the host.
     pub opened: u64,
 }
 
-/// What was done since the counts were reset.
+/// Counts since the last reset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Account {
     /// By handle.
@@ -86,7 +86,7 @@ impl Account {
     }
 }
 
-/// What a load is replayed on: a drive with handles, or a host log on zones.
+/// Medium of a replay: a drive with handles, or a host log on zones.
 pub trait Medium {
     /// The host writes a page with a handle, or to a stream.
     fn write(&mut self, page: u32, handle: u8);
@@ -96,11 +96,11 @@ pub trait Medium {
     fn prefetch(&self, page: u32);
     /// Begins to fetch what is known of the place of a logical page.
     fn prefetch_old(&self, page: u32);
-    /// What was done since the counts were reset.
+    /// Counts since the last reset.
     fn account(&self) -> &Account;
     /// Counts from here on.
     fn reset_account(&mut self);
-    /// Whether it takes no more writes, because its policy gave none that is possible.
+    /// True if it takes no more writes, because its policy gave none that is possible.
     fn has_ended(&self) -> bool {
         false
     }

@@ -13,10 +13,10 @@ pub const ALWAYS: u32 = u32::MAX;
 const SAMPLED: usize = 1 << 20;
 /// Pages of a long request whose lifetimes are looked at.
 const LOOKED_AT: u32 = 8;
-/// What a learned lifetime is made of: this share of the last, the rest of those before.
+/// Weight of the last lifetime in the learned one; the rest is for earlier ones.
 const SHARE_OF_LAST: u32 = 4;
 
-/// How writes are placed.
+/// Classes of writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     /// All with one handle, as without placement.
@@ -81,13 +81,13 @@ impl Policy {
 pub struct Classes {
     /// By request.
     pub of: Vec<u8>,
-    /// What decides.
+    /// The rule.
     pub rule: Rule,
-    /// How many handles are used.
+    /// Number of handles used.
     pub handles: u8,
 }
 
-/// What decides about the handle.
+/// Rule that decides the handle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
     /// Nothing.
@@ -98,7 +98,7 @@ pub enum Rule {
     Sizes(Vec<u64>),
     /// The device of the trace with each handle.
     Devices(Vec<u32>),
-    /// Whether the request is forced to the medium.
+    /// Forced access to the medium.
     Fua,
     /// The handle in the trace with each handle.
     Named(Vec<u8>),

@@ -4,7 +4,7 @@ use crate::account::{Account, Medium};
 use std::collections::VecDeque;
 use std::fmt;
 
-/// How far ahead the entry in the map of a page that is moved is fetched.
+/// Distance of prefetch of map entries for moved pages.
 const AHEAD: u32 = 16;
 /// No page, or no unit.
 const NONE: u32 = u32::MAX;
@@ -126,7 +126,7 @@ pub struct Drive {
     /// The handle for which each unit was opened; the number of handles for copies of all.
     owner: Vec<u8>,
     closed: Closed,
-    /// Those of the host by handle, then those of copies.
+    /// Open units of the host by handle, then those of copies.
     open: Vec<Open>,
     free: VecDeque<u32>,
     account: Account,

@@ -17,7 +17,7 @@ const DEVICE_BITS: u32 = 34;
 /// Devices that are told apart.
 const DEVICES: usize = 1 << (ADDRESS_BITS - DEVICE_BITS);
 
-/// What a trace cannot have here.
+/// Requests that a trace cannot have here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadError {
     /// A request lies at or beyond 64 TiB.
@@ -143,7 +143,7 @@ impl Builder {
         }
         let (mut first, mut pages) = self.pages(device, offset, bytes)?;
         if is_trim {
-            // What is deallocated in part only is kept.
+            // Pages that are deallocated in part only are kept.
             let end = (offset + bytes) / PAGE_BYTES;
             let begin = offset.div_ceil(PAGE_BYTES);
             if end <= begin {
@@ -307,12 +307,12 @@ pub struct Load {
 }
 
 impl Load {
-    /// How many requests it has.
+    /// Number of requests.
     pub fn len(&self) -> usize {
         self.writes.len()
     }
 
-    /// Whether it has none, which no load has.
+    /// True if it has none, which no load has.
     pub fn is_empty(&self) -> bool {
         self.writes.is_empty()
     }
@@ -335,7 +335,7 @@ impl Load {
         (0..self.writes.len()).map(|at| self.get(at))
     }
 
-    /// Whether the pages are written in passes, each once in a pass before any is written again, and not in order of
+    /// True if the pages are written in passes, each once in a pass before any is written again, and not in order of
     /// address: what fio does with random writes unless it is told `norandommap`. Two passes at least.
     pub fn is_permutation(&self) -> bool {
         if self.repeats_early() {
@@ -374,7 +374,7 @@ impl Load {
         early.count() as u64 * 100 <= written
     }
 
-    /// Whether pages are written again before half of them are written once; most loads show it soon.
+    /// True if pages are written again before half of them are written once; most loads show it soon.
     fn repeats_early(&self) -> bool {
         let mut is_written = vec![false; self.pages as usize];
         let (mut repeats, mut written) = (0u64, 0u64);

@@ -70,7 +70,7 @@ pub struct CacheLoad {
     pub small: f64,
     /// Share of the bytes written that are theirs.
     pub share: f64,
-    /// Whether the two have handles of their own.
+    /// True if the two have handles of their own.
     pub placed: bool,
     /// Where copies go.
     pub isolation: Isolation,

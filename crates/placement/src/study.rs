@@ -8,7 +8,7 @@ use std::fmt;
 
 /// Parts of a pass whose counts are kept apart, for an interval.
 const BATCHES: usize = 10;
-/// How far ahead what a write needs is fetched, in requests.
+/// Distance of prefetch, in requests.
 const AHEAD: usize = 16;
 /// Stretches, of as many passes as write about the data once, that are replayed at least and at most, and how often the
 /// data are written at least: fewer drive writes report the transient.
@@ -19,7 +19,7 @@ const DRIVE_WRITES: u64 = 8;
 const SETTLED: f64 = 0.005;
 /// A pass that writes the data as often needs no other: the first half of it settles the drive.
 const LONG: u64 = 10;
-/// Requests between two looks at whether to stop.
+/// Requests between two checks for a stop.
 const LOOK: usize = 1 << 14;
 
 /// Asked now and then how many requests have been replayed since; whether to stop.
@@ -54,7 +54,7 @@ pub struct Batch {
     pub moved: u64,
 }
 
-/// What was measured, behind the transient.
+/// Measurement behind the transient.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// Of the whole measured stretch.
@@ -63,7 +63,7 @@ pub struct Measured {
     pub batches: Vec<Batch>,
     /// Write amplification of each stretch before, the measured one last.
     pub curve: Vec<f64>,
-    /// Whether it had settled.
+    /// True if it had settled.
     pub settled: bool,
     /// Pages that the host wrote in all.
     pub replayed: u64,

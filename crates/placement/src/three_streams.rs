@@ -45,7 +45,7 @@ pub struct ThreeStreams {
     pub shares: (f64, f64),
     /// Where the second goes.
     pub over: Over,
-    /// Who has a handle.
+    /// Owner of each handle.
     pub given: Given,
     /// Where copies go.
     pub isolation: Isolation,

@@ -32,7 +32,7 @@ pub struct Zones<'a> {
     pub valid: &'a [u32],
     /// Pages that the host had written when each became full; 0 of those that are not.
     pub full_at: &'a [u64],
-    /// Those that may be cleaned: they are full, and hold something that is not valid.
+    /// Zones that may be cleaned: full, with something that is not valid.
     pub full: &'a [u32],
     /// Pages of a zone.
     pub zone_pages: u32,
@@ -68,7 +68,7 @@ pub struct HostLog<'a> {
     valid: Vec<u32>,
     full_at: Vec<u64>,
     is_full: Vec<bool>,
-    /// Those of the host by stream, then that of copies.
+    /// Open zones of the host by stream, then that of copies.
     open: Vec<Open>,
     free: VecDeque<u32>,
     account: Account,

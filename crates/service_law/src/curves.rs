@@ -12,7 +12,7 @@ use ssd::device::kit::config::LONGEST_NS;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a text must look like.
+/// Form of the text.
 pub(super) const EXPECTED: &str = "a law: a line such as \"230us + 4us/KiB\", times by size such as \
      \"512B: 240us, 4KiB: 250us, 1MiB: 4.3ms\", or either by number outstanding, such as \
      \"1: 230us + 4us/KiB, 4: 400us + 9us/KiB\"";
@@ -82,7 +82,7 @@ impl Curves {
         }
     }
 
-    /// How they are written, as a regular expression.
+    /// Form of the value, as a regular expression.
     pub(super) fn pattern() -> String {
         let (size, time) = (Size::pattern(), Duration::pattern());
         let curve = format!(r"(?:\s*\+?[0-9]+\s*:)?(?:{time}\+{time}/KiB\s*|{size}:{time})");

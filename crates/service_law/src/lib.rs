@@ -76,7 +76,7 @@ impl LawConfig {
         }
     }
 
-    /// How many requests are served at once: the largest number for which any pattern has a law.
+    /// Number of requests served at once: the largest for which any pattern has a law.
     fn at_once(&self) -> usize {
         let [a, b, c, d] = self.patterns().map(|(_, pattern)| pattern.curves.largest());
         a.max(b).max(c).max(d) as usize
@@ -146,11 +146,11 @@ impl DeviceKind for LawConfig {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     curves: Curves,
-    /// What is stated of a line although the law is none, which is refused.
+    /// Keys of a line although the law is none, which is refused.
     stray: LineOf,
 }
 
-/// What a layer says of a line.
+/// Keys of a line in a layer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct LineOf {

@@ -145,7 +145,7 @@ impl Served {
         self.law.cost(access, request.bytes(), self.service.len() + 1)
     }
 
-    /// What services took beside idling, of reads and of others, joules.
+    /// Energy of services beside idling, of reads and of others, joules.
     fn taken(&self) -> [f64; 2] {
         let config = &self.law.energy;
         let each = (config.active.watts() - config.idle.watts()) / self.at_once as f64;

@@ -138,7 +138,7 @@ fn a_closed_loop_takes_the_line_of_its_number() {
     assert!(mean.abs_diff(2 * 230_000) < 25_000, "twice the service time: {mean}");
 }
 
-/// What no kind of its own could say: times by size that depend on the number in service.
+/// A law that no other kind can express: times by size that depend on the number in service.
 #[test]
 fn times_by_size_may_depend_on_the_number_outstanding() {
     let text = "1: 512B: 100us, 1KiB: 110us, 4: 512B: 190us, 1KiB: 230us, 8: 460us + 0ns/KiB";

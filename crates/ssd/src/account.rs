@@ -29,9 +29,9 @@ pub struct Counter {
     pub key: &'static str,
     /// The section of the results in which it stands.
     pub section: Section,
-    /// What it says, in one line.
+    /// Description, in one line.
     pub doc: &'static str,
-    /// What is counted.
+    /// Unit of the count.
     pub measure: Measure,
     /// The words for it in the terminal; without them it is not shown there.
     pub terminal: Option<&'static str>,
@@ -152,7 +152,7 @@ macro_rules! counters {
             }
         }
 
-        /// What is followed of a drive over time.
+        /// Levels of a drive over time.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         pub struct FlashCounts {
             $($($(#[doc = concat!($doc, " (`", $name, "`).")] pub $key: u64,)?)*)*
@@ -172,19 +172,19 @@ fn derived(sum: fn(&Account) -> u64, account: &Account) -> u64 {
     sum(account)
 }
 
-/// What one unit did, in times.
+/// Busy times of one unit.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct UnitAccount {
     pub(crate) name: String,
     pub(crate) busy_ns: Time,
     pub(crate) cleaning_ns: Time,
-    /// What pages have waited for it, summed.
+    /// Waiting time of pages for it, summed.
     pub(crate) waited_ns: Time,
     /// Pages that it read or programmed for the host.
     pub(crate) operations: u64,
 }
 
-/// What units and buses did in a stretch of time.
+/// Busy times of units and buses in an interval.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Spent {
     pub(crate) time: Time,
@@ -228,7 +228,7 @@ impl Account {
         let bytes = |logical: u64| self.pages(logical) * self.page_bytes;
         let it = &self.counters;
         let programmed = bytes(it.host_programs);
-        // What is replaced in the buffer was not programmed.
+        // Pages replaced in the buffer were not programmed.
         let host = (it.host_bytes - it.replaced_bytes).min(programmed);
         MediaBytes {
             host,
@@ -400,7 +400,7 @@ impl Counters {
         self.pages_written(1, pages, bytes);
     }
 
-    /// The same for a number of logical pages alike.
+    /// As `page`, for a number of logical pages alike.
     #[inline]
     pub(super) fn pages_written(&mut self, count: u64, pages: u32, bytes: u64) {
         self.host_programs += count;
@@ -424,7 +424,7 @@ impl Counters {
         self.padding += 1;
     }
 
-    /// The same for a number of logical pages alike, whose copies in the buffer they replaced.
+    /// As `pages`, where copies in the buffer are replaced.
     pub(super) fn pages_replaced(&mut self, count: u64, pages: u32, bytes: u64) {
         self.host_took(count, pages, bytes);
         self.buffer_replaced += count * u64::from(pages);
@@ -443,7 +443,7 @@ impl Counters {
         self.complete_blocks += u64::from(is_complete);
     }
 
-    /// What was counted as read for the host was read to fill up a block.
+    /// Counts pages read to fill up a block, which were counted as reads of the host.
     pub(super) fn read_to_fill_up(&mut self, pages: u32) {
         self.host_reads -= u64::from(pages);
         self.merge_reads += u64::from(pages);

@@ -26,7 +26,7 @@ impl Begun {
         Begun(all)
     }
 
-    /// Those within `pages` pages from one on.
+    /// Entries within `pages` pages from one on.
     fn within(&self, first: Ppn, pages: u32) -> &[Programming] {
         let before = |end: u64| self.0.partition_point(|programming| programming.ppn.0 < end);
         &self.0[before(first.0)..before(first.0 + u64::from(pages))]
@@ -56,7 +56,7 @@ impl Ssd {
         if self.ftl.can_be_rebuilt(&self.flash) { self.check_rebuild() } else { Ok(()) }
     }
 
-    /// What the flash alone tells of the drive.
+    /// State of the drive rebuilt from the flash alone.
     pub fn rebuilt(&self) -> Rebuilt {
         let being_erased: Vec<Block> = self.erasing();
         rebuild(self.geometry(), &self.flash, &being_erased)
@@ -98,7 +98,7 @@ impl Ssd {
                 break;
             }
             if self.config.is_buffered() && self.config.buffer.power_loss_protected {
-                // What it supersedes may be erased: the buffer is as good as the flash.
+                // Superseded pages may be erased: the buffer is as good as the flash.
                 return Ok(None);
             }
             let begun = self.programming();
@@ -118,7 +118,7 @@ impl Ssd {
         format!("page {} of block {block}", geometry.page_in_block(ppn))
     }
 
-    /// What the flash alone tells of the blocks.
+    /// Audits the state of the blocks against the flash alone.
     fn audit_rebuilt_blocks(&self, rebuilt: &Rebuilt) -> Result<(), String> {
         let geometry = self.geometry();
         for block in (0..geometry.blocks()).map(Block) {

@@ -2,14 +2,14 @@
 
 use engine::{EventId, EventQueue, Time};
 
-/// What happens at a die, or on a bus, at an instant.
+/// Event at a die, or on a bus, at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DieEvent {
     /// Something has crossed this bus.
     Crossed(u32),
-    /// What this read senses is in the registers.
+    /// The data of this read are in the registers.
     Sensed(u32),
-    /// The same of one whose number is too large: of the one that is noted here.
+    /// As `Sensed`, for a read whose number is too large: it is noted here.
     SensedFar(u32),
     /// The cells of this die have ended a program or an erase.
     CellDone(u32),
@@ -17,7 +17,7 @@ pub(crate) enum DieEvent {
     Stopped(u32),
 }
 
-/// What may happen at an instant.
+/// Event at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A stage of the operation on this lane ends.
@@ -180,7 +180,7 @@ impl Clock {
     pub(crate) fn go_on(&mut self, to: Time) -> Option<Event> {
         let (at, number) = self.events.pop_until(to)?;
         self.now = at;
-        // What is most frequent, without a table.
+        // The most frequent event, without a table.
         Some(if number < MOST_LANES { Event::Lane(number) } else { Event::unpacked(number) })
     }
 }

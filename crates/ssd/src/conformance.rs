@@ -19,9 +19,9 @@ use std::ops::ControlFlow;
 /// One thing that a policy must do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// What it shows, in a few words.
+    /// Purpose, in a few words.
     pub shows: &'static str,
-    /// What is wrong, if anything is.
+    /// The problem, if there is one.
     pub problem: Option<String>,
 }
 
@@ -70,7 +70,7 @@ fn checks<E>(
     Ok(checks)
 }
 
-/// How a drive is written to.
+/// Writes to a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Load {
     /// Uniform random overwrites in no time.

@@ -10,7 +10,7 @@ use super::flash::Effort;
 use crate::device::energy::{self, EnergyReport};
 use engine::{Followed, Time};
 
-/// What efforts take, joules.
+/// Energy of efforts, joules.
 struct Taken {
     flash: f64,
     bus: f64,
@@ -35,7 +35,7 @@ impl SsdEnergy {
         Taken { flash, bus: drawn(self.bus, effort.bus_ns) }
     }
 
-    /// What all dies draw together, watts.
+    /// Standby power of all dies, watts.
     pub fn standby_watts(&self, config: &SsdConfig) -> f64 {
         let dies = config.channels * config.packages_per_channel * config.dies_per_package;
         f64::from(dies) * self.voltage.volts() * self.standby.amperes()
@@ -43,7 +43,7 @@ impl SsdEnergy {
 }
 
 impl Ssd {
-    /// What operations did since counts were reset.
+    /// Effort since counts were reset.
     pub(crate) fn effort(&self) -> Effort {
         self.units.effort() + self.dies.effort()[0]
     }
@@ -76,7 +76,7 @@ impl Ssd {
         taken.flash + taken.bus + constant * energy::seconds(now)
     }
 
-    /// What it took during a run that ended at `end`, if that is known.
+    /// Energy during a run that ended at `end`, if it is known.
     pub(crate) fn energy(&self, end: Time) -> Option<EnergyReport> {
         let config = &self.config.energy;
         if !config.is_known() {

@@ -29,16 +29,16 @@ index! {
     Domain: u32,
     /// An allocation pool: the domains among which a logical page may be placed.
     PoolId: u32,
-    /// What serves one flash operation at a time.
+    /// Executor of one flash operation at a time.
     Unit: u32
 }
 
 impl Lpn {
-    /// What the spare area of a page says that was programmed to fill a group: no logical page.
+    /// Spare area of a page that was programmed to fill a group: no logical page.
     pub const PADDING: Lpn = Lpn(u64::MAX);
 }
 
-/// How many bits a cell of a block holds, as a row of the table of costs.
+/// Bits a cell of a block, as a row of the table of costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockMode(pub u8);
 
@@ -52,13 +52,13 @@ impl BlockMode {
 pub struct Stream(pub u32);
 
 impl Stream {
-    /// What the host writes, or hot pages.
+    /// Stream of written, or hot pages.
     pub const FIRST: Stream = Stream(0);
-    /// What is moved, or cold pages.
+    /// Stream of moved, or cold pages.
     pub const SECOND: Stream = Stream(1);
 }
 
-/// What a block is being used for.
+/// Use of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BlockState {

@@ -13,7 +13,7 @@ pub(crate) enum Access {
     Write,
 }
 
-/// Who asked for a page, and is told when that is done.
+/// Owner of a page request, who is notified at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// A request of the host.
@@ -91,7 +91,7 @@ impl Spent {
     }
 }
 
-/// How much longer a read takes where data age, ns.
+/// Additional time of a read where data age, ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Longer {
     /// Senses with other voltages.
@@ -112,7 +112,7 @@ impl Longer {
     }
 }
 
-/// How long a write waited for the write buffer, ns.
+/// Waiting time of a write for the write buffer, ns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct HeldFor {
     /// For cleaning.
@@ -121,7 +121,7 @@ pub(crate) struct HeldFor {
     pub(crate) room: Time,
 }
 
-/// What a page request needs of the flash.
+/// Flash operations that a page request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
     /// Nothing: there is nothing to read.
@@ -132,7 +132,7 @@ pub(crate) enum Need {
     Page(PageWork, (u32, u32)),
 }
 
-/// What is done to a logical page.
+/// Operation on a logical page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageWork {
     Read,
@@ -141,9 +141,9 @@ pub(crate) enum PageWork {
     ReadForWrite,
     /// A partial write that a synchronous gang merges in its registers.
     Merge,
-    /// The same when the new copy lies in another plane than the old one.
+    /// As `Merge`, where the new copy lies in another plane than the old one.
     MergeAcross,
-    /// What a power cut has put at risk is written anew.
+    /// A page that a power cut has put at risk is written anew.
     Restore,
     /// The drive writes a page of its own, which lies outside of the blocks for data: of a checkpoint, of
     /// the record of trims or of a start.
@@ -154,13 +154,13 @@ pub(crate) enum PageWork {
 }
 
 impl PageWork {
-    /// Whether it is of a page that lies outside of the blocks for data.
+    /// True if it is of a page that lies outside of the blocks for data.
     #[inline]
     pub fn is_of_drive(self) -> bool {
         matches!(self, PageWork::System | PageWork::MapRead | PageWork::MapProgram)
     }
 
-    /// Whether it programs a logical page.
+    /// True if it programs a logical page.
     pub(crate) fn writes(self) -> bool {
         !matches!(
             self,
@@ -173,7 +173,7 @@ impl PageWork {
     }
 }
 
-/// How a drive treats requests beside what it does with its flash.
+/// Features of a drive in the treatment of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Feature {
     /// They go through a write buffer.
@@ -182,7 +182,7 @@ pub(crate) enum Feature {
     Shares = 2,
     /// Data age behind a write buffer, and may be lost.
     Ages = 4,
-    /// What they look up in the map may be missing in memory.
+    /// Map entries may be missing in memory.
     LooksUp = 8,
 }
 
@@ -191,19 +191,19 @@ pub(crate) enum Feature {
 pub(crate) struct Features(u8);
 
 impl Features {
-    /// Those of which it is said that they are there.
+    /// The features that are `true`.
     pub(crate) fn new(features: &[(Feature, bool)]) -> Features {
         let there = features.iter().filter(|(_, is_there)| *is_there);
         Features(there.fold(0, |set, (feature, _)| set | *feature as u8))
     }
 
-    /// Whether this is one of them.
+    /// True if this is one of them.
     #[inline]
     pub(crate) fn has(self, feature: Feature) -> bool {
         self.0 & feature as u8 != 0
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     #[inline]
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0

@@ -6,7 +6,7 @@ use super::ids::Lpn;
 use crate::device::{Job, Run, Writes};
 use std::iter::once;
 
-/// What a drive in parts has beside the state of the first part, which is the drive's own.
+/// State of a drive in parts, beside that of the first part.
 #[derive(Debug, Clone)]
 pub(super) struct Parts {
     all: Vec<Part>,

@@ -6,7 +6,7 @@ use super::media::{Found, hard_rate};
 use engine::Time;
 use serde::{Deserialize, Serialize};
 
-/// How far a patrol has come: the block that is next, and the time since it was due last, ns.
+/// Position of a patrol: the next block, and the time since its last deadline, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatrolState {
     at: u32,
@@ -26,7 +26,7 @@ pub struct Patrol {
     since: Time,
     /// Blocks that are to be read at once, because the drive had no power.
     urgent: u32,
-    /// Whether that is done.
+    /// True if that is done.
     on_power: bool,
     /// Above these a block is refreshed: an error rate, and a drift.
     most_errors: f64,
@@ -51,7 +51,7 @@ impl Patrol {
         }))
     }
 
-    /// How many blocks are due at an instant, no more than all.
+    /// Number of blocks with a deadline before an instant, no more than all.
     #[inline]
     pub fn due(&mut self, now: Time) -> u32 {
         if now < self.next {
@@ -87,12 +87,12 @@ impl Patrol {
         self.urgent = if self.on_power { self.blocks } else { 0 };
     }
 
-    /// Whether a block of which this was found is to be refreshed.
+    /// True if a block of which this was found is to be refreshed.
     pub fn is_too_old(&self, found: Found) -> bool {
         found.errors > self.most_errors || found.drift > self.most_drift
     }
 
-    /// How far it has come.
+    /// Position.
     pub fn keep(&self) -> PatrolState {
         PatrolState { at: self.at, since: self.since }
     }

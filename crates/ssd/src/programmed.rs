@@ -5,9 +5,9 @@ use std::ops::AddAssign;
 /// Bytes programmed, by what for; their sum is all that was programmed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MediaBytes {
-    /// What the host wrote.
+    /// Pages of the host.
     pub host: u64,
-    /// What was read to fill pages that the host wrote in part, or that they did not hold.
+    /// Pages read to complete partial writes.
     pub merge: u64,
     /// Valid data that cleaning or wear levelling moved.
     pub copy: u64,

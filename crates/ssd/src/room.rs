@@ -14,7 +14,7 @@ const ONCE: u64 = 1 << 20;
 const MOST_LISTS: usize = 256;
 const LISTS_AS_LONG: u64 = 10;
 
-/// What a state may hold.
+/// Limits of a state.
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
     pub(super) drives: usize,
@@ -27,7 +27,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// The same for `drives` drives.
+    /// The limits for `drives` drives.
     pub fn times(self, drives: usize) -> Room {
         Room { drives: self.drives * drives, caches: self.caches * drives, ..self }
     }
@@ -38,7 +38,7 @@ impl Room {
         Room { drives: 0, caches: 1, numbers, table, list: 0 }
     }
 
-    /// What two devices side by side may hold; their tables say themselves whether they are wide.
+    /// Limits of two devices together; their tables state whether they are wide.
     #[must_use]
     pub fn beside(self, other: Room) -> Room {
         let longest = self.table.longest.max(other.table.longest);
@@ -61,7 +61,7 @@ impl Room {
         self.caches
     }
 
-    /// How the lists of caches are read.
+    /// Reader of the lists of caches.
     pub fn of_caches(self) -> impl for<'de> DeserializeSeed<'de, Value = Vec<Vec<Vec<u64>>>> {
         let lists = move || List { longest: self.numbers, each: || PhantomData };
         let cache = move || List { longest: MOST_LISTS, each: lists };
@@ -77,19 +77,19 @@ impl Room {
             + self.caches as u64 * (of_caches * LONGEST_NUMBER + ONCE)
     }
 
-    /// How a table of page numbers is read.
+    /// Reader of a table of page numbers.
     pub(super) fn table<T: From<Numbers>>(self) -> impl for<'de> DeserializeSeed<'de, Value = T> {
         As(self.table, PhantomData)
     }
 
-    /// How a list is read.
+    /// Reader of a list.
     pub(super) fn list<T: DeserializeOwned>(
         self,
     ) -> impl for<'de> DeserializeSeed<'de, Value = Vec<T>> {
         List { longest: self.list, each: || PhantomData }
     }
 
-    /// How anything else is read, none of which is large.
+    /// Reader of any other value, none of which is large.
     #[expect(clippy::unused_self, reason = "called as the other two are, by name, in one macro")]
     pub(super) fn any<T: DeserializeOwned>(self) -> impl for<'de> DeserializeSeed<'de, Value = T> {
         PhantomData
@@ -147,7 +147,7 @@ pub(super) struct Fields<T> {
 }
 
 impl Room {
-    /// How a structure is read that is a field of another.
+    /// Reader of a structure that is a field of another.
     pub(super) fn fields<T: ReadWithin>(self) -> Fields<T> {
         Fields { room: self, of: PhantomData }
     }
@@ -175,7 +175,7 @@ impl<'de, T: ReadWithin> Visitor<'de> for Fields<T> {
 
 /// A structure that is read field by field, each within its room.
 pub(super) trait ReadWithin: Sized {
-    /// How many fields it has.
+    /// Number of fields.
     const FIELDS: usize;
 
     /// Reads them, in order.

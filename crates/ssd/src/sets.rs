@@ -147,7 +147,7 @@ impl Sets {
         memory::prefetch(&self.bits, self.at(0, set, (number / WORD) as usize));
     }
 
-    /// Whether a number is in a set.
+    /// True if a number is in a set.
     pub fn contains(&self, set: Set, number: u32) -> bool {
         self.bits[self.at(0, set, (number / WORD) as usize)] >> (number % WORD) & 1 == 1
     }
@@ -158,7 +158,7 @@ impl Sets {
         self.top[self.at(2, set, place)]
     }
 
-    /// Whether a set has no members.
+    /// True if a set has no members.
     #[inline]
     pub fn is_empty(&self, set: Set) -> bool {
         (0..self.width[2]).all(|place| self.top(set, place) == 0)

@@ -20,11 +20,11 @@ use serde::{Deserializer, Serialize};
 /// A device between two runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Snapshot {
-    /// What of the configuration the state depends on: key and value.
+    /// Configuration on which the state depends: key and value.
     pub shape: Vec<(String, String)>,
     /// A single drive, or those of an array, which are alike, or of both devices of a cache.
     pub drives: Vec<Drive>,
-    /// What caches and tiers among these keep of their own: lists of numbers.
+    /// State of caches and tiers: lists of numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<Vec<Vec<u64>>>,
 }
@@ -128,7 +128,7 @@ pub fn compare(theirs: &[(String, String)], ours: &[(String, String)]) -> Result
     Err(format!("it is of another drive: {}", differing.join("; ")))
 }
 
-/// Whether the order of all programs is kept.
+/// True if the order of all programs is kept.
 const ORDER_KEY: &str = "device.persistence.order";
 
 /// A drive saved without the order of its programs counts as one with it, which must be derived;
@@ -200,7 +200,7 @@ fn shape(config: &SsdConfig, geometry: &Geometry) -> Vec<(String, String)> {
 }
 
 impl Ssd {
-    /// Whether nothing is under way: no request, no operation, no victim that is half moved, no page in
+    /// True if nothing is under way: no request, no operation, no victim that is half moved, no page in
     /// the write buffer.
     pub(super) fn is_at_rest(&self) -> bool {
         self.front.is_idle()
@@ -238,7 +238,7 @@ impl Ssd {
         Snapshot { shape, drives: vec![drive], caches: Vec::new() }
     }
 
-    /// Whether a state of this shape is one of this drive, and then whether its order of programs must
+    /// True if a state of this shape is one of this drive, and then whether its order of programs must
     /// be derived;
     /// or why this drive cannot take it up: the keys that differ.
     fn recognise(&self, mut theirs: Vec<(String, String)>) -> Result<bool, String> {
@@ -250,7 +250,7 @@ impl Ssd {
         Ok(derives)
     }
 
-    /// What a state of this shape may hold, or why this drive cannot take it up.
+    /// Limits of a state of this shape, or the reason why this drive cannot take it up.
     pub(super) fn room_of(&self, theirs: &[(String, String)]) -> Result<Room, String> {
         self.recognise(theirs.to_vec())?;
         let geometry = self.geometry();

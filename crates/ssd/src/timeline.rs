@@ -30,7 +30,7 @@ pub struct Window {
 /// Declares [`Word`] from the table of the operations.
 macro_rules! words {
     ($($(#[doc = $doc:literal])+ $variant:ident = $name:literal,)+) => {
-        /// What an operation is called in a record.
+        /// Name of an operation in a record.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Word {
             $($(#[doc = $doc])+ $variant,)+
@@ -74,7 +74,7 @@ words! {
 pub struct Span {
     /// The lane, as a place in [`Timeline::lanes`].
     pub lane: u32,
-    /// What it is.
+    /// Name.
     pub word: Word,
     /// When it began and ended.
     pub start: Time,
@@ -84,7 +84,7 @@ pub struct Span {
     pub bus_ns: Time,
 }
 
-/// What was recorded, in order of the operations' ends.
+/// Recorded operations, in order of their ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeline {
     /// The name of each lane.
@@ -98,7 +98,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Those of the members of an array as one.
+    /// Timelines of the members of an array as one.
     pub fn together(members: Vec<Timeline>) -> Timeline {
         let most = members.iter().map(|it| it.most).max().unwrap_or(0);
         let mut all = Timeline { lanes: Vec::new(), spans: Vec::new(), cut: false, most };

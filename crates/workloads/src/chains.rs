@@ -39,18 +39,18 @@ impl Piece {
         Piece { op: Op::Flush, first: 0, sectors: 0, handle: Handle::NONE }
     }
 
-    /// How much it is.
+    /// Size.
     pub fn bytes(&self) -> u64 {
         self.sectors * engine::SECTOR_BYTES
     }
 
-    /// The same with a placement handle.
+    /// The piece with a placement handle.
     pub fn with(self, handle: Handle) -> Self {
         Piece { handle, ..self }
     }
 }
 
-/// What a chain does next.
+/// Next step of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// It asks what it has put into the step, from this instant on.
@@ -61,7 +61,7 @@ pub enum Next {
     End,
 }
 
-/// What chains do, step by step.
+/// Steps of chains.
 pub trait Steps {
     /// The next step of a chain, whose pieces are put into `step`: one at least where it asks.
     fn step(&mut self, chain: usize, now: Time, step: &mut VecDeque<Piece>) -> Next;
@@ -69,7 +69,7 @@ pub trait Steps {
     /// All of the step of a chain is answered; whether chains that wait are to be asked again.
     fn finished(&mut self, chain: usize, now: Time) -> bool;
 
-    /// What is counted beside requests.
+    /// Counts beside requests.
     fn notices(&self) -> Notices {
         Vec::new()
     }
@@ -83,7 +83,7 @@ struct Chain {
     is_ready: bool,
 }
 
-/// How the pieces of a step become requests.
+/// Order in which the pieces of a step become requests.
 #[derive(Debug, Clone, Copy)]
 pub struct Cut {
     /// Sectors of a read or write at most.

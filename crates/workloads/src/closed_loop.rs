@@ -5,7 +5,7 @@
 
 use engine::{Arrival, Completion, Request, Time, Workload, WorkloadError};
 
-/// What a workload counts beside its requests.
+/// Counts of a workload beside its requests.
 pub(crate) type Notices = Vec<(&'static str, u64)>;
 
 /// Decides the source, time and content of requests. Turn and request are two calls, so that the request
@@ -24,15 +24,15 @@ pub(crate) trait Asker {
     /// A request was answered.
     fn answered(&mut self, completion: &Completion);
 
-    /// What is counted beside requests.
+    /// Counts beside requests.
     fn notices(&self) -> Notices {
         Vec::new()
     }
 }
 
-/// What the only asker of a loop asks.
+/// Requests of a loop with one client.
 pub(crate) trait Draw {
-    /// Whether there is anything more to ask.
+    /// True if there is anything more to ask.
     fn goes_on(&mut self) -> bool {
         true
     }
@@ -40,7 +40,7 @@ pub(crate) trait Draw {
     /// The next request, whose number is `id`.
     fn draw(&mut self, id: u64) -> Request;
 
-    /// What is counted beside requests.
+    /// Counts beside requests.
     fn notices(&self) -> Notices {
         Vec::new()
     }

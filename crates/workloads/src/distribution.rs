@@ -17,7 +17,7 @@ pub struct DistributionSpec(Distribution);
 const POISSON_LIMIT: f64 = 1e6;
 
 impl DistributionSpec {
-    /// What a config value of this type must look like.
+    /// Form of a value.
     pub const EXPECTED: &'static str = "a distribution: \"constant(value)\", \
          \"uniform(low, high)\", \"exponential(base, mean)\", \"normal(mean, deviation)\" or \
          \"poisson(base, mean)\"";
@@ -32,7 +32,7 @@ impl DistributionSpec {
         DistributionSpec(Distribution::Exponential { base, mean })
     }
 
-    /// What to draw from.
+    /// The distribution.
     pub fn distribution(&self) -> &Distribution {
         &self.0
     }

@@ -66,7 +66,7 @@ impl Allocator {
         self.free.insert(first, blocks);
     }
 
-    /// How many blocks are free.
+    /// Number of free blocks.
     pub fn free_blocks(&self) -> u64 {
         self.free.values().sum()
     }

@@ -4,12 +4,12 @@ use crate::closed_loop::{Draw, Notices};
 use crate::files::Files;
 use engine::Request;
 
-/// What a program does with its files, step by step.
+/// Accesses of a program to its files, step by step.
 pub(crate) trait Program {
     /// Does the next operation on the files; `false` when the program is over.
     fn step(&mut self, files: &mut Files) -> bool;
 
-    /// What is counted beside requests.
+    /// Counts beside requests.
     fn notices(&self) -> Notices {
         Vec::new()
     }

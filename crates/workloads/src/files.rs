@@ -53,7 +53,7 @@ impl Files {
         })
     }
 
-    /// Whether a request waits to be fetched.
+    /// True if a request waits to be fetched.
     pub(crate) fn asks(&self) -> bool {
         !self.requests.is_empty()
     }
@@ -212,7 +212,7 @@ mod tests {
         files.delete(0);
         assert_eq!(fetched(&mut files), [(w, 0, 1), (t, 2, 2), (t, 4, 2), (t, 7, 1)]);
         assert_eq!(files.bytes(0), 0);
-        // What was freed is given out again, the lowest address first.
+        // Freed space is given out again, the lowest address first.
         files.create(0);
         assert!(files.append(0, 4 * 4096, false));
         assert_eq!(fetched(&mut files), [(w, 0, 1), (w, 2, 2), (w, 4, 2)]);

@@ -21,14 +21,14 @@ enum Extent {
 }
 
 impl Footprint {
-    /// What a config value of this type must look like.
+    /// Form of a value.
     pub const EXPECTED: &'static str =
         "a share of the device above 0 and up to 1, such as 0.5, or a size such as \"1GiB\"";
 
     /// The whole device.
     pub const WHOLE: Footprint = Footprint(Extent::Share(1.0));
 
-    /// What the data of a tree of files may have, so that there is room for files beside them.
+    /// Most data of a tree of files, so that there is room for files beside them.
     pub(crate) const SHARE_OF_TREE: Footprint = Footprint(Extent::Share(0.6));
 
     /// A share of the device; `None` unless it is above 0 and at most 1.
@@ -45,7 +45,7 @@ impl Footprint {
         self.sectors_of("workload.footprint", capacity_sectors)
     }
 
-    /// The same for another key than `workload.footprint`.
+    /// As `sectors`, for another key than `workload.footprint`.
     pub(crate) fn sectors_of(&self, key: &str, capacity_sectors: u64) -> Result<u64, Invalid> {
         let refused = |problem: String| Invalid::new(&[key], problem);
         let device = || Size::from_bytes(capacity_sectors.saturating_mul(SECTOR_BYTES));

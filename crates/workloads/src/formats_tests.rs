@@ -14,7 +14,7 @@ fn row(format: &Format) -> &'static Format {
     format_named(format.name).unwrap()
 }
 
-/// What must be stated to read the format's sample, beside its name.
+/// Keys that must be stated to read the format's sample, beside its name.
 pub(crate) fn stated(format: &Format) -> ReadOptions {
     let mut options = ReadOptions::default();
     for (key, value) in format.stated {
@@ -79,7 +79,7 @@ pub(crate) fn refused(format: &Format, text: &str, part: &str) {
     assert!(error.contains(part) && !error.contains('\n'), "{error}");
 }
 
-/// What a trace has that is no request, by reason.
+/// Lines of a trace that are no requests, by reason.
 pub(crate) fn skipped(format: &Format, bytes: &[u8]) -> Vec<(&'static str, u64)> {
     let (inputs, named) = (Inputs::memory("t", bytes), Some(row(format)));
     let mut records = Records::open(&inputs, "t", named, &stated(format)).unwrap();
@@ -110,7 +110,7 @@ fn a_wrong_format_is_an_error_and_never_another_reading() {
             let result = read_as(other, &sample, &stated(other));
             let same_columns = |name: &str| matches!(name, "disksim" | "mqsim" | "flashsim");
             match (format.name, other.name) {
-                // The same five columns; the unit or the size is what differs.
+                // Equal five columns; the unit or the size differs.
                 (a, b) if same_columns(a) && same_columns(b) => {}
                 // The user declares the columns of a table, and a device may have a letter.
                 ("wiscsee", "csv") => {}

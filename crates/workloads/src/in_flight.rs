@@ -18,12 +18,12 @@ impl<T> InFlight<T> {
         InFlight { first: 0, values: VecDeque::new(), limit: limit.unwrap_or(u64::MAX) }
     }
 
-    /// How many requests may be issued in all, if there is a limit.
+    /// Most requests in all, if there is a limit.
     pub(crate) fn limit(&self) -> Option<u64> {
         Some(self.limit).filter(|limit| *limit < u64::MAX)
     }
 
-    /// Whether all of them were issued.
+    /// True if all of them were issued.
     pub(crate) fn is_spent(&self) -> bool {
         self.next_id() == self.limit
     }

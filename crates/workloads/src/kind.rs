@@ -9,11 +9,11 @@ use engine::{Workload, ZoneShape};
 use options::Setting;
 use serde::Serialize;
 
-/// What a workload is built for.
+/// Context in which a workload is built.
 pub struct Context {
     /// Sectors of 512 B that the device has.
     pub capacity_sectors: u64,
-    /// How many bytes of the whole device each of its own stands for; 1 if it is simulated whole.
+    /// Bytes of the whole device for one simulated byte; 1 if it is simulated whole.
     pub scale: u32,
     /// Into how many volumes of equal size it is divided; 1 if it is one piece.
     pub volumes: u32,
@@ -38,10 +38,10 @@ impl Context {
 
 /// A kind of workload, implemented by its options.
 pub trait WorkloadKind: Setting + Default + Serialize + Clone {
-    /// What it does, in one line.
+    /// Summary, in one line.
     const SUMMARY: &'static str;
 
-    /// Whether each of its writes covers one page of `page_sectors`, and every page of the device is
+    /// True if each of its writes covers one page of `page_sectors`, and every page of the device is
     /// equally likely: overwriting pages at random gives the same state.
     fn writes_uniformly(&self, _capacity_sectors: u64, _page_sectors: u64) -> bool {
         false
@@ -52,7 +52,7 @@ pub trait WorkloadKind: Setting + Default + Serialize + Clone {
         None
     }
 
-    /// Whether another seed could ask for something else.
+    /// True if another seed could ask for something else.
     fn draws(&self) -> bool {
         true
     }

@@ -20,7 +20,7 @@ pub enum ResolveError<E> {
     Layer {
         /// Which of the layers, from 0.
         index: usize,
-        /// What its deserializer says.
+        /// Error of its deserializer.
         error: E,
     },
 }
@@ -96,7 +96,7 @@ macro_rules! workloads {
                 match self { $(Self::$Options(own) => options::idle("", own),)* }
             }
 
-            /// The same with its default for each key that has no effect.
+            /// The workload with the default of each key that has no effect.
             #[must_use]
             pub fn settled(self) -> Self {
                 match self { $(Self::$Options(own) => Self::$Options(options::settled(own)),)* }
@@ -110,7 +110,7 @@ macro_rules! workloads {
                 match self { $(Self::$Options(options) => options.build(context),)* }
             }
 
-            /// Whether each of its writes covers one page of `page_sectors`, and every page of the device
+            /// True if each of its writes covers one page of `page_sectors`, and every page of the device
             /// is equally likely: overwriting pages at random gives the same state.
             pub fn writes_uniformly(&self, capacity_sectors: u64, page_sectors: u64) -> bool {
                 match self {
@@ -124,7 +124,7 @@ macro_rules! workloads {
                 match self { $(Self::$Options(options) => options.reach(context),)* }
             }
 
-            /// Whether another seed could ask for something else.
+            /// True if another seed could ask for something else.
             pub fn draws(&self) -> bool {
                 match self { $(Self::$Options(options) => options.draws(),)* }
             }

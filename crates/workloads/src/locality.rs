@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 use std::str::FromStr;
 
-/// How random requests spread over the blocks of a footprint.
+/// Distribution of random requests over the blocks of a footprint.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Locality(Shape);
 
@@ -34,14 +34,14 @@ pub(crate) struct Zone {
     pub(crate) blocks: f64,
 }
 
-/// How far shares may be from adding up to 1: what decimal fractions lose.
+/// Tolerance of the sum of shares: the loss of decimal fractions.
 const ROUNDING: f64 = 1e-6;
 
 /// The largest exponent: beyond it the first block takes all but a thousandth of the requests.
 const LARGEST_THETA: f64 = 10.0;
 
 impl Locality {
-    /// What a config value of this type must look like.
+    /// Form of a value.
     pub const EXPECTED: &'static str = "\"uniform\"; \"hot-cold(R, F)\", share R of the requests \
          to share F of the blocks; \"zipf(THETA)\"; or \"zones(R/F, R/F, ...)\" with as many zones \
          as needed, in the order of addresses";

@@ -34,12 +34,12 @@ macro_rules! pattern_keys {
 pub(crate) use pattern_keys;
 
 impl PatternKeys<'_> {
-    /// Whether it writes nothing.
+    /// True if it writes nothing.
     pub(crate) fn only_reads(&self) -> bool {
         self.read_share >= 1.0
     }
 
-    /// Whether it writes, whole pages, each equally likely.
+    /// True if it writes, whole pages, each equally likely.
     pub(crate) fn writes_uniformly(&self, capacity_sectors: u64, page_sectors: u64) -> bool {
         !self.only_reads()
             && self.random_share >= 1.0
@@ -49,7 +49,7 @@ impl PatternKeys<'_> {
     }
 }
 
-/// How requests are drawn.
+/// Pattern of accesses.
 pub(crate) struct AccessPattern {
     reads: Chance,
     jumps: Chance,

@@ -30,7 +30,7 @@ impl Permutation {
         Permutation { bound, low_bits: bits / 2, high_bits: bits - bits / 2, keys }
     }
 
-    /// How many numbers are permuted.
+    /// Number of permuted numbers.
     pub(crate) fn bound(&self) -> u64 {
         self.bound
     }

@@ -203,7 +203,7 @@ impl TraceReader {
         }
     }
 
-    /// The same, spread over the ticks of a coarse clock.
+    /// The next request, spread over the ticks of a coarse clock.
     fn spread_out(&mut self) -> Result<Option<(Time, Placed)>, WorkloadError> {
         loop {
             let Some(spread) = &mut self.spread else { return self.ordered() };

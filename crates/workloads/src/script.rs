@@ -28,16 +28,16 @@ impl BadLine {
     }
 }
 
-/// What a kind of workload calls its text.
+/// Names of the text of a workload.
 pub struct Script {
     /// In front of the path: "fio job".
     pub named: &'static str,
-    /// What a file of that language is: "job file".
+    /// Name of a file of that language: "job file".
     pub what: &'static str,
     /// The key of the text, and with its section.
     pub key: &'static str,
     pub full_key: &'static str,
-    /// What is missing where neither is given.
+    /// Message where neither is given.
     pub missing: &'static str,
 }
 

@@ -5,7 +5,7 @@
 
 use crate::permutation::scramble;
 
-/// What the next request of a closed loop is: its direction and whether it jumps.
+/// Decisions of a closed loop: the direction of a request and whether it jumps.
 pub(crate) const CLOSED_DECISIONS: u64 = 16;
 
 /// Where a jumping request of a closed loop goes.
@@ -44,7 +44,7 @@ pub const FIO_HANDLES: u64 = 27;
 /// Every draw of a thread of DiskSpd.
 pub(crate) const DISKSPD: u64 = 28;
 
-/// What a cache looks up, and which buckets it overwrites.
+/// Lookups of a cache, and the buckets that it overwrites.
 pub(crate) const CACHE: u64 = 29;
 
 /// Which nodes searches read, and how many hops they take.
@@ -62,7 +62,7 @@ pub(crate) const TRAINING: u64 = 33;
 /// Which prompts are asked again.
 pub(crate) const KV_OFFLOAD: u64 = 34;
 
-/// What the threads of a program touch.
+/// Pages of the threads of a program.
 pub const PAGING: u64 = 35;
 
 /// The seed of part `index` of a workload, such as a thread or a stream. The first part has the

@@ -45,7 +45,7 @@ impl Event {
     }
 }
 
-/// What will happen, in order.
+/// Coming events, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Clock(EventQueue);
 

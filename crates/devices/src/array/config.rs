@@ -86,7 +86,7 @@ options! {
         failed: Failures = Failures::default(),
         /// Hot spares: idle devices that replace failed members.
         spares: u32 = 0,
-        /// How the content of a failed member comes to a spare.
+        /// Source of the content of a failed member's spare.
         rebuild: Rebuild = Rebuild::default(),
         /// When members clean: independently, all together (Harmonia, MSST 2011), or in turn. For SSDs.
         cleaning_together: CleaningTogether = CleaningTogether::Free,

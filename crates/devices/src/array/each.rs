@@ -5,13 +5,13 @@ use crate::{DeviceConfig, Model, Supplied, Tick, Unbuilt};
 use options::Invalid;
 
 impl ArrayConfig {
-    /// What the member of a number is; spares are as the key `member` says.
+    /// Configuration of the member of a number; spares are as the key `member` says.
     pub(super) fn member_of(&self, number: u32) -> &DeviceConfig {
         let own = self.each.0.iter().find(|it| it.0 == number);
         own.map_or(&self.member, |it| &it.1)
     }
 
-    /// What its members are.
+    /// Configurations of the members.
     pub(super) fn all_members(&self) -> impl Iterator<Item = &DeviceConfig> {
         (0..self.members).map(|number| self.member_of(number))
     }

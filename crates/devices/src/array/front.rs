@@ -77,13 +77,13 @@ impl Front {
         self.link.send(slot, inward_bytes(&request), now)
     }
 
-    /// Whether nothing is on the link, and whatever is put on it is across at once.
+    /// True if nothing is on the link, and whatever is put on it is across at once.
     #[inline]
     pub fn is_clear(&self) -> bool {
         self.link.is_clear()
     }
 
-    /// Whether nothing can cross the link now.
+    /// True if nothing can cross the link now.
     #[inline]
     pub fn is_idle(&self, now: Time) -> bool {
         self.link.is_idle(now)
@@ -158,7 +158,7 @@ impl Front {
         self.changes += 1;
     }
 
-    /// Whether a flush waits for changes before it; it is then handed out when the last of them is done.
+    /// True if a flush waits for changes before it; it is then handed out when the last of them is done.
     pub fn holds_flush(&mut self, slot: Slot) -> bool {
         if self.changes > 0 {
             self.active[slot].left = self.changes;
@@ -244,12 +244,12 @@ impl Front {
         });
     }
 
-    /// What has been answered, in order.
+    /// Completions, in order.
     pub fn done(&mut self) -> &mut Vec<Completion> {
         &mut self.done
     }
 
-    /// Whether there are answers to be fetched.
+    /// True if there are answers to be fetched.
     #[inline]
     pub fn has_done(&self) -> bool {
         !self.done.is_empty()

@@ -58,13 +58,13 @@ impl Part {
         Part { operation, purpose, place, span, drive: 0, before, is_live: true }
     }
 
-    /// The same on a drive.
+    /// This part on another drive.
     pub fn on(self, drive: u32) -> Part {
         Part { drive, ..self }
     }
 }
 
-/// Whether drives have ended.
+/// Drives at the end of their life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
     /// They are to be asked.
@@ -85,7 +85,7 @@ pub struct Members {
     spares_used: usize,
     /// No member is missing, not even in part.
     is_whole: bool,
-    /// What is known of drives that have ended, so that not all are asked after each event.
+    /// State of drives that have ended, so that not all are inspected after each event.
     ended: Ended,
     parts: Slots<Part>,
     /// Parts that each member was asked.
@@ -125,13 +125,13 @@ impl Members {
         self.each[member].has_failed
     }
 
-    /// Whether no member is missing, not even in part.
+    /// True if no member is missing, not even in part.
     #[inline]
     pub fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// Whether a member has what belongs in a row.
+    /// True if a member has what belongs in a row.
     #[inline]
     pub fn holds(&self, member: usize, row: u64) -> bool {
         row < self.each[member].rows
@@ -158,13 +158,13 @@ impl Members {
         (member.queue, member.head.abs_diff(sector))
     }
 
-    /// Whether a member cleans, and is better read around.
+    /// True if a member cleans, and is better read around.
     #[inline]
     pub fn avoids(&self, member: usize) -> bool {
         self.steering.avoids(self.each[member].drive as usize)
     }
 
-    /// Whether there may be members to read around.
+    /// True if there may be members to read around.
     #[inline]
     pub fn are_by_turns(&self) -> bool {
         self.steering.is_by_turns()
@@ -188,7 +188,7 @@ impl Members {
         self.note(member, outlook);
     }
 
-    /// What comes next of a member.
+    /// Next event of a member.
     #[inline]
     fn note(&mut self, member: usize, outlook: Outlook) {
         if outlook.has_ended && self.ended == Ended::None {
@@ -278,7 +278,7 @@ impl Members {
         Some(member)
     }
 
-    /// Whether a member has ended: it then refuses some writes.
+    /// True if a member has ended: it then refuses some writes.
     #[inline]
     pub fn have_ended(&self) -> bool {
         self.ended != Ended::None && self.in_use().any(Device::has_ended)
@@ -326,7 +326,7 @@ impl Members {
         let ids = 0..self.parts.len() as Slot;
         let is_lost = |id: &Slot| self.parts[*id].is_live && self.parts[*id].drive == drive;
         let lost: Vec<Slot> = ids.filter(is_lost).collect();
-        // What was passed on has no operation that could go on elsewhere.
+        // No part that was passed on has an operation elsewhere.
         assert_eq!(lost.len(), self.each[member].queue as usize, "all are parts of operations");
         lost.into_iter().map(|id| self.take(id)).collect()
     }
@@ -421,7 +421,7 @@ impl Members {
         &self.drives
     }
 
-    /// The same to be changed, after which their next events are asked again.
+    /// The drives, to be changed; their next events are then read again.
     pub fn change<T>(&mut self, change: impl FnOnce(&mut Vec<Box<dyn Model>>) -> T) -> T {
         let changed = change(&mut self.drives);
         if !self.drives.is_empty() {
@@ -446,7 +446,7 @@ impl Members {
         self.asked.fill(0);
     }
 
-    /// Whether the next event of each member is the one that is known.
+    /// Checks that the next event of each member is the one that is known.
     pub fn audit(&self) -> Result<(), String> {
         for (number, member) in self.each.iter().enumerate() {
             let next = self.drives[member.drive as usize].next_event();
@@ -461,7 +461,7 @@ impl Members {
     }
 }
 
-/// What the smallest of some drives holds, sectors: nothing is used of the others beyond.
+/// Capacity of the smallest of some drives, sectors: the others are used up to it.
 pub fn smallest(drives: &[Box<dyn Model>]) -> u64 {
     drives.iter().map(|drive| drive.capacity_sectors()).min().unwrap_or(0)
 }

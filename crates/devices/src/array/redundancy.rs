@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 choices! {
-    /// How an array protects against the failure of a member.
+    /// Redundancy: how an array protects against the failure of a member.
     pub enum Redundancy {
         /// No redundancy: the data of a failed member are lost.
         None = "none",
@@ -72,7 +72,7 @@ choices! {
 }
 
 options! {
-    /// How a member that failed is made again on a spare.
+    /// Rebuild of a failed member on a spare.
     pub struct Rebuild as RebuildPartial {
         /// Rebuild speed limit of a member.
         rate: Bandwidth = Bandwidth::UNLIMITED,
@@ -82,13 +82,13 @@ options! {
 }
 
 impl HoleRule {
-    /// Whether members keep a log.
+    /// True if members keep a log.
     pub(super) fn has_log(self) -> bool {
         self != HoleRule::Resync
     }
 }
 
-/// What share of the parity each member holds, percent; none where all hold as much.
+/// Share of the parity on each member, percent; none where all hold as much.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Shares(Vec<f64>);
 

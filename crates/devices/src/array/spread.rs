@@ -42,7 +42,7 @@ impl Spread {
         self.unit * self.members * self.units
     }
 
-    /// How many of the sectors below `sector` a member holds.
+    /// Number of sectors below `sector` on a member.
     fn below(&self, member: u64, sector: u64) -> u64 {
         let row = self.unit * self.members;
         let rest = (sector % row).saturating_sub(member * self.unit).min(self.unit);

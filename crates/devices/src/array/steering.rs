@@ -60,19 +60,19 @@ impl Steering {
         Ok(steering)
     }
 
-    /// Whether members are coordinated at all.
+    /// True if members are coordinated at all.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.rule != CleaningTogether::Free
     }
 
-    /// Whether reads should avoid a drive where possible.
+    /// True if reads should avoid a drive where possible.
     #[inline]
     pub fn avoids(&self, drive: usize) -> bool {
         self.rule == CleaningTogether::Staggered && self.units[drive] > 0
     }
 
-    /// Whether there may be drives to read around.
+    /// True if there may be drives to read around.
     #[inline]
     pub fn is_by_turns(&self) -> bool {
         self.rule == CleaningTogether::Staggered

@@ -19,7 +19,7 @@ pub struct Arc {
     known: Index,
     free: Vec<Slot>,
     capacity: u32,
-    /// How long the list of lines that were used once should be.
+    /// Target length of the list of lines used once.
     target: f64,
     /// For which line that was adapted last, so that one that is asked for twice counts once.
     adapted: Option<u64>,

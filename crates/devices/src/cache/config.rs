@@ -41,7 +41,7 @@ choices! {
         Tiered = "tiered",
     }
 
-    /// What is left of a cache when the power has gone.
+    /// Content of a cache after a power cut.
     pub enum Recovery {
         /// The power of this device does not go.
         None = "none",
@@ -167,7 +167,7 @@ impl Shape {
         lines.start * self.line..(lines.end * self.line).min(self.capacity)
     }
 
-    /// Whether a request of these lines would leave nothing of the others.
+    /// True if a request of these lines would leave nothing of the others.
     #[inline]
     pub fn is_too_long(&self, lines: &Range<u64>) -> bool {
         let count = lines.end - lines.start;
@@ -191,7 +191,7 @@ impl CacheConfig {
         [("fast", &self.fast), ("backing", &self.backing)]
     }
 
-    /// The same to be changed.
+    /// Both devices, to be changed.
     pub fn both_mut(&mut self) -> [(&'static str, &mut DeviceConfig); 2] {
         [("fast", &mut self.fast), ("backing", &mut self.backing)]
     }

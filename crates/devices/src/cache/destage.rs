@@ -27,7 +27,7 @@ impl Run {
         self.first..self.first + u64::from(self.count)
     }
 
-    /// How something that was done with it ended.
+    /// Notes the status of a request to it.
     pub fn note(&mut self, status: Status) {
         self.failed |= !status.is_ok();
     }
@@ -93,7 +93,7 @@ impl Destager {
     pub fn add(&mut self, slot: Slot, now: Time) {
         if self.dirty.list_of(slot).is_none() {
             if self.dirty.len(0) == 0 {
-                // What was begun for others is over.
+                // Drains for others are over.
                 (self.draining, self.wants_all) = (false, false);
             }
             self.dirty.push(0, slot);
@@ -121,13 +121,13 @@ impl Destager {
         self.wants_all = wants;
     }
 
-    /// Whether lines are dirty that are not on their way.
+    /// True if lines are dirty that are not on their way.
     #[inline]
     pub fn has_dirty(&self) -> bool {
         self.dirty.len(0) > 0
     }
 
-    /// Whether more lines are dirty than may be, or as few as should be.
+    /// True if more lines are dirty than may be, or as few as should be.
     pub fn is_over_high(&self) -> bool {
         self.dirty.len(0) > self.high
     }

@@ -142,7 +142,7 @@ impl Cache {
         self.places.rules().host_acts(answer.at);
     }
 
-    /// Whether nothing is under way, nor to be done, but reads that hit.
+    /// True if nothing is under way, nor to be done, but reads that hit.
     #[inline]
     fn has_only_hits(&self) -> bool {
         self.pair.is_idle()
@@ -167,18 +167,18 @@ impl Cache {
                 let more = self.places.let_go(&lines);
                 self.counts.unpin(more);
             }
-            // What a write brings is written back with the rest.
+            // A written line is written back with the rest.
             Hint::Flush if request.op == Op::Write => {}
             Hint::Flush => self.places.rules().want_all(true),
         }
     }
 
-    /// Whether a request says that all that is dirty is to be written back.
+    /// True if a request says that all that is dirty is to be written back.
     pub fn asks_for_all(&self, request: &Request) -> bool {
         self.hints.of(request.handle) == Some(Hint::Flush)
     }
 
-    /// Whether the host says anything of lines.
+    /// True if the host says anything of lines.
     pub fn has_hints(&self) -> bool {
         !self.hints.are_none()
     }
@@ -472,7 +472,7 @@ impl Cache {
         true
     }
 
-    /// What the backing device may lose it is asked to keep; what the fast one may lose is forced.
+    /// The backing device is flushed where it may lose data; writes to the fast one are forced.
     fn flush(&mut self, asked: Slot) -> bool {
         if self.requests.waits_for_changes(asked) {
             return false;
@@ -599,7 +599,7 @@ impl Cache {
         self.answer(asked);
     }
 
-    /// What was written is there.
+    /// Marks a line as written.
     fn written(&mut self, asked: Slot, request: &Request) {
         let is_ok = self.requests.status(asked).is_ok();
         let back = self.shape.mode == Mode::WriteBack;
@@ -779,7 +779,7 @@ impl Cache {
     /// When lines are to be written back next for reasons of time; never: the end of time.
     #[inline(never)]
     fn next_timer(&self) -> Time {
-        // What was due before is begun with whatever happens.
+        // Timers that expired before start first.
         self.timer().filter(|at| *at > self.now).unwrap_or(Time::MAX)
     }
 
@@ -890,13 +890,13 @@ impl Cache {
         self.pair.note(|ledger| ledger.reset());
     }
 
-    /// Whether the map leads to what was written last to each line; at rest.
+    /// Checks that the map leads to the last content of each line; at rest.
     pub fn audit_lines(&self) -> Result<(), String> {
         let Some(ledger) = self.pair.ledger() else { return Ok(()) };
         ledger.audit(|line| self.places.find(line))
     }
 
-    /// Whether nothing of the host or of lines is under way.
+    /// True if nothing of the host or of lines is under way.
     pub fn is_at_rest(&self) -> bool {
         self.requests.is_empty() && self.pair.is_idle() && self.runs.is_empty()
     }

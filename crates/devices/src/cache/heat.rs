@@ -1,4 +1,4 @@
-//! How hot extents are: uses, of which half are forgotten in each half-life.
+//! Heat of extents: uses, halved in each half-life.
 
 use engine::Time;
 

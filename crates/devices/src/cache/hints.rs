@@ -5,7 +5,7 @@
 
 use ssd::device::kit::said::{Said, Saying};
 
-/// What a request says of the cache.
+/// Cache hints of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
     /// Its lines never leave the cache from now on.
@@ -24,7 +24,7 @@ impl Saying for Hint {
         &[(Hint::Pin, "pin"), (Hint::Unpin, "unpin"), (Hint::Flush, "flush")];
 }
 
-/// What handles mean, by number.
+/// Meaning of handles, by number.
 pub type Hints = Said<Hint>;
 
 #[cfg(test)]

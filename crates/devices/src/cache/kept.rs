@@ -29,7 +29,7 @@ fn within(name: &str, key: &str) -> String {
     key.replacen("device.", &format!("device.{name}."), 1)
 }
 
-/// Whether a device has a state at all; a law of service times and a disk have none.
+/// True if a device has a state at all; a law of service times and a disk have none.
 fn has_state(device: &dyn Model) -> bool {
     device.preparable_pages() > 0
 }
@@ -66,7 +66,7 @@ fn of_device(name: &str, problem: &str) -> String {
     format!("{name}: {}", within(name, problem))
 }
 
-/// What each device may hold, of those that have a state.
+/// Memory for the state of each device that has one.
 fn rooms(devices: &[Box<dyn Model>; 2], shapes: &[Shape; 2]) -> Result<[Option<Room>; 2], String> {
     let mut rooms = [None; 2];
     for (number, (device, shape)) in devices.iter().zip(shapes).enumerate() {

@@ -187,7 +187,7 @@ pub struct Index {
     shift: u32,
 }
 
-/// What a slot holds, and the next slot of its chain.
+/// Content of a slot, and the next slot of its chain.
 #[derive(Debug, Clone, Copy, Default)]
 struct Held {
     key: u64,
@@ -224,7 +224,7 @@ impl Index {
         slot
     }
 
-    /// What a slot holds, or held last.
+    /// Content of a slot, or its last one.
     #[inline]
     pub fn key(&self, slot: Slot) -> u64 {
         self.holds.get(slot as usize).map_or(0, |held| held.key)

@@ -15,7 +15,7 @@ use std::ops::Range;
 pub enum Owner {
     /// A part of a request that is answered with it.
     Part(Slot),
-    /// What is missing of lines that a request reads, and is to be kept.
+    /// Missing parts of lines that a request reads and keeps.
     Missing(Slot),
     /// The rest of a line of which a request writes a part.
     Merge(Slot),
@@ -43,14 +43,14 @@ pub struct Job {
 const HIT: u64 = 1 << 63;
 const QUEUE: u32 = 47;
 
-/// Whether a request is a read that all there is to know of is in its place and its number.
+/// True if a request is a read that all there is to know of is in its place and its number.
 #[inline]
 pub fn may_be_hit(request: &Request) -> bool {
     let is_plain = !request.fua && request.handle == Handle::NONE;
     request.op == Op::Read && request.id < 1 << QUEUE && is_plain
 }
 
-/// Whether that is answered which [`Pair::ask_hit`] had asked.
+/// True if that is answered which [`Pair::ask_hit`] had asked.
 #[inline]
 pub fn is_hit(completion: &Completion) -> bool {
     completion.request.id & HIT != 0
@@ -75,7 +75,7 @@ pub struct Pair {
     forces: bool,
     /// The backing device may lose what it has answered.
     volatile: bool,
-    /// How often the backing device was asked to flush, and for which of these it has; the host wrote to it since.
+    /// Number of flushes of the backing device, and the requests that wait for one; the host wrote to it since.
     epoch: u64,
     flushed: u64,
     unflushed: bool,
@@ -109,7 +109,7 @@ impl Pair {
         &self.devices
     }
 
-    /// The same to be changed, while nothing is under way.
+    /// Both devices, to be changed while nothing is under way.
     pub fn each_mut(&mut self) -> &mut [Box<dyn Model>; 2] {
         &mut self.devices
     }
@@ -122,17 +122,17 @@ impl Pair {
         }
     }
 
-    /// What power cuts came to, and whether the map leads to the newest content.
+    /// Effects of power cuts, and whether the map leads to the newest content.
     pub fn ledger(&self) -> Option<&Ledger> {
         self.ledger.as_deref()
     }
 
-    /// Whether the backing device may lose what it has answered.
+    /// True if the backing device may lose what it has answered.
     pub fn is_volatile(&self) -> bool {
         self.volatile
     }
 
-    /// Whether it may lose something that the host wrote to it.
+    /// True if it may lose something that the host wrote to it.
     pub fn may_lose(&self) -> bool {
         self.volatile && (self.unflushed || self.flushed < self.epoch)
     }
@@ -255,7 +255,7 @@ impl Pair {
         let what: Vec<(u64, Version)> = lines
             .map(|line| match owner {
                 Owner::Part(asked) => (line, Version { line, number: ledger.version(asked) }),
-                // What it was when it was read; if it was written meanwhile, it is written again.
+                // Version at the read; a line written meanwhile is written again.
                 _ => (line, ledger.taken(line)),
             })
             .collect();
@@ -291,7 +291,7 @@ impl Pair {
         self.next[0].min(self.next[1])
     }
 
-    /// Whether one of them has something to do up to an instant.
+    /// True if one of them has something to do up to an instant.
     #[inline]
     pub fn is_due(&self, side: Side, now: Time) -> bool {
         self.next[side as usize] <= now
@@ -305,14 +305,14 @@ impl Pair {
         self.next[side as usize] = device.next_event().unwrap_or(Time::MAX);
     }
 
-    /// Whether one of them has come to its end.
+    /// True if one of them has come to its end.
     #[inline]
     pub fn has_ended(&self) -> bool {
         let [fast, backing] = &self.devices;
         fast.has_ended() || backing.has_ended()
     }
 
-    /// Whether nothing is under way but reads that hit.
+    /// True if nothing is under way but reads that hit.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.jobs.is_empty()
@@ -330,7 +330,7 @@ impl Pair {
         }
         self.next = [Time::MAX; 2];
         self.jobs = Slots::new();
-        // What is there now was not lost.
+        // Content that is there now was not lost.
         (self.unflushed, self.flushed) = (false, self.epoch);
         if let Some(ledger) = &mut self.ledger {
             ledger.cut();

@@ -140,7 +140,7 @@ impl Places {
         self.allocate_beside(line, &(0..0))
     }
 
-    /// The same where none of some lines may leave.
+    /// As `allocate`, where some lines may not leave.
     fn allocate_beside(&mut self, line: u64, others: &Range<u64>) -> Option<Slot> {
         let slot = self.table.take_free().or_else(|| self.evict(line, others))?;
         let held = self.is_pinned(line);
@@ -172,7 +172,7 @@ impl Places {
     pub fn make_room(&mut self, lines: &Range<u64>) -> bool {
         for line in lines.clone() {
             if self.table.find(line) == NONE && self.allocate_beside(line, lines).is_none() {
-                // What was found is given back.
+                // Releases the slots found.
                 for line in lines.start..line {
                     let slot = self.table.find(line);
                     if self.table.entry(slot).state == State::Coming {
@@ -316,7 +316,7 @@ impl Places {
         self.destager.lose_power(&self.table, now);
     }
 
-    /// What is kept of it between two runs; everything is at rest.
+    /// State between two runs; everything is at rest.
     pub fn keep(&self) -> Kept {
         let pinned = self.pinned.iter().flat_map(|it| [it.start, it.end]).collect();
         let own = self.table.kept().into_iter().chain([pinned]).chain(self.destager.keep());

@@ -16,13 +16,13 @@ ssd::planted! {
         DirtyLate,
         /// A flush of the host is not passed on to the backing device.
         FlushKept,
-        /// What the fast device may lose is written to it like anything else.
+        /// Data that the fast device may lose are written without force.
         NoForce,
-        /// What was written to both devices is kept though the backing one may have lost it.
+        /// A line written to both devices is kept though the backing one may have lost it.
         UnflushedKept,
         /// A swap that was writing when the power went is forgotten.
         SwapForgotten,
-        /// What a device may lose of a swap is written there like anything else.
+        /// A swap is written without force, though the device may lose it.
         SwapUnforced,
     }
 }

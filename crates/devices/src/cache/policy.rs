@@ -1,4 +1,4 @@
-//! What leaves a cache that is full: the table of policies. A policy is a file and a row.
+//! Replacement policies: the table. A policy is a file and a row.
 
 use super::kept::Kept;
 use super::lists::Slot;

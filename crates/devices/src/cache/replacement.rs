@@ -1,4 +1,4 @@
-//! What a policy of a cache is told, and what it is asked.
+//! Interface of a replacement policy.
 
 use super::kept::Kept;
 use super::lists::Slot;
@@ -6,7 +6,7 @@ use super::lists::Slot;
 /// At most so many slots are looked at for one that may leave: those of dirty lines, and of lines in use, may not.
 pub const LOOKED_AT: u32 = 64;
 
-/// What a policy is told, and what it is asked.
+/// A replacement policy.
 pub trait Replacement {
     /// A line that is there was used.
     fn hit(&mut self, slot: Slot);
@@ -25,7 +25,7 @@ pub trait Replacement {
         0
     }
 
-    /// What it remembers, as lists of numbers.
+    /// State of the policy, as lists of numbers.
     fn keep(&self) -> Kept;
 
     /// Takes that up, where it knows nothing yet; which slots hold a line that may leave.

@@ -18,13 +18,13 @@ pub struct Asked {
     stage: Time,
     /// Of all requests, in order.
     number: u64,
-    /// What served it.
+    /// Device that served it.
     pub kind: Kind,
     /// It goes past the cache.
     pub passes: bool,
     /// It waits for room, and not for other requests.
     pub wants_room: bool,
-    /// What has to be read before it is written is being read.
+    /// The rest of its lines is being read before the write.
     pub merges: bool,
     holds: bool,
     is_answered: bool,
@@ -37,7 +37,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Whether nothing of it is under way, and it is answered.
+    /// True if nothing of it is under way, and it is answered.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.is_answered && self.left == 0 && self.after == 0
@@ -153,7 +153,7 @@ impl Requests {
         &self.asked[slot]
     }
 
-    /// What serves a request.
+    /// Kind of service of a request.
     #[inline]
     pub fn serve_as(&mut self, slot: Slot, kind: Kind) {
         self.asked[slot].kind = kind;
@@ -164,7 +164,7 @@ impl Requests {
         self.asked[slot].wants_room = true;
     }
 
-    /// What has to be read before it is written is being read, or no longer.
+    /// Sets whether the rest of its lines is being read.
     pub fn set_merges(&mut self, slot: Slot, merges: bool) {
         self.asked[slot].merges = merges;
     }
@@ -175,7 +175,7 @@ impl Requests {
         self.outstanding
     }
 
-    /// Whether lines are free of requests that have them for themselves.
+    /// True if lines are free of requests that have them for themselves.
     #[inline]
     pub fn are_free(&self, lines: &Range<u64>) -> bool {
         self.holds.is_empty() || !self.holds.iter().any(|hold| hold.overlaps(lines))
@@ -187,7 +187,7 @@ impl Requests {
         self.holds.push(Hold { asked, first: lines.start, end: lines.end });
     }
 
-    /// Whether a flush waits for changes before it.
+    /// True if a flush waits for changes before it.
     pub fn waits_for_changes(&self, flush: Slot) -> bool {
         self.flushes.iter().any(|(slot, left)| *slot == flush && *left > 0)
     }
@@ -212,7 +212,7 @@ impl Requests {
         self.waiting.remove(place);
     }
 
-    /// Whether a request that waits before this place is for some of the same lines.
+    /// True if a request that waits before this place is for some of the same lines.
     pub fn is_behind(
         &self,
         lines: &Range<u64>,
@@ -266,7 +266,7 @@ impl Requests {
         asked.after == 0
     }
 
-    /// How a request stands.
+    /// Status of a request.
     pub fn status(&self, slot: Slot) -> Status {
         self.asked[slot].status
     }
@@ -281,7 +281,7 @@ impl Requests {
         let asked = &mut self.asked[slot];
         asked.is_answered = true;
         let Asked { request, submitted, number, status, wait_ns, on, kind, .. } = *asked;
-        // What no part explains it has waited.
+        // Time that no part explains is waiting.
         let wait_ns = wait_ns + (now - asked.stage);
         let mut breakdown = Breakdown::default();
         breakdown[if asked.wants_room { BUFFER } else { UNIT_WAIT }] = wait_ns;
@@ -320,7 +320,7 @@ impl Requests {
         self.answers.first().map(|answer| answer.at)
     }
 
-    /// Whether there are any.
+    /// True if there are any.
     #[inline]
     pub fn has_answers(&self) -> bool {
         !self.answers.is_empty()
@@ -354,7 +354,7 @@ impl Requests {
         *self = Requests { number, ..Requests::new(self.hits.is_some()) };
     }
 
-    /// Whether nothing is under way.
+    /// True if nothing is under way.
     pub fn is_empty(&self) -> bool {
         self.asked.is_empty() && self.outstanding == 0
     }

@@ -16,7 +16,7 @@ struct Stream {
 pub struct Streams {
     /// Length from which on a stream goes past the cache, sectors; 0: none does.
     longest: u64,
-    /// Those that went on last come first.
+    /// Most recently continued streams come first.
     each: [[Stream; FOLLOWED]; 2],
 }
 

@@ -2,7 +2,7 @@
 
 use super::lists::{Index, NONE, Slot};
 
-/// How the content of a slot stands.
+/// State of the content of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum State {
     /// Nothing is there.
@@ -18,7 +18,7 @@ pub enum State {
     Leaving,
 }
 
-/// What is known of a slot.
+/// Entry of a slot.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Entry {
     pub state: State,
@@ -31,7 +31,7 @@ pub struct Entry {
     pub rewritten: bool,
     /// Reads of it under way.
     pub pins: u32,
-    /// How often the backing device had been asked to flush when the line was written to both.
+    /// Number of flushes of the backing device when the line was written to both.
     pub epoch: u64,
 }
 
@@ -148,7 +148,7 @@ impl Table {
         }
     }
 
-    /// The same of one slot.
+    /// The entry of one slot.
     #[inline]
     pub fn unpin_one(&mut self, slot: Slot) {
         let entry = &mut self.entries[slot as usize];

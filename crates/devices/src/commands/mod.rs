@@ -34,12 +34,12 @@ const STEPS: u64 = 1 << 63;
 pub struct Commands<'a> {
     device: &'a mut dyn Device,
     namespaces: Vec<Namespace>,
-    /// What cannot be read until it is replaced; sectors.
+    /// Sectors that cannot be read until they are replaced.
     marks: Marks,
     /// Ranges for the next copy or trim of a queue.
     given: BTreeMap<u16, Vec<Range>>,
     steps: Steps,
-    /// What is answered without the device, in order.
+    /// Answers without the device, in order.
     answers: VecDeque<Completion>,
     report: CommandsReport,
     buffer: Vec<Completion>,
@@ -66,7 +66,7 @@ impl<'a> Commands<'a> {
         }
     }
 
-    /// What was asked so far, and of each namespace how many bytes it maps, where that is counted.
+    /// Number of commands, and mapped bytes of each namespace where they are counted.
     pub fn report(&self) -> CommandsReport {
         let used = |it: &Namespace| it.is_thin().then(|| it.used());
         self.report.with(self.namespaces.iter().map(used).collect())
@@ -282,7 +282,7 @@ impl Device for Commands<'_> {
                 self.buffer = ended;
             }
         }
-        // What looks at the clock alone sees it.
+        // Components that look at the clock alone see the new time.
         self.device.advance(to, completions);
     }
 

@@ -1,4 +1,4 @@
-//! What commands were asked, and how they ended.
+//! Number of commands, and how they ended.
 
 use engine::{Op, Status};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub struct CommandsReport {
     pub ranges: u64,
     /// Comparisons.
     pub compared: u64,
-    /// Those of them that found other data.
+    /// Number of compares that found other data.
     pub differed: u64,
     /// By its place in [`Status::ALL`]: commands that ended so.
     statuses: BTreeMap<u8, u64>,
@@ -25,7 +25,7 @@ pub struct CommandsReport {
 }
 
 impl CommandsReport {
-    /// A command is done as far as it is known beforehand, of so many bytes.
+    /// Counts a command of that size as it begins.
     pub fn begins(&mut self, op: Op, bytes: u64) {
         match op {
             Op::Copy => self.copied_bytes += bytes,
@@ -39,7 +39,7 @@ impl CommandsReport {
         }
     }
 
-    /// The same, with what each namespace maps.
+    /// The report with the mapped bytes of each namespace.
     pub fn with(&self, mapped_bytes: Vec<Option<u64>>) -> Self {
         CommandsReport { mapped_bytes, ..self.clone() }
     }
@@ -53,7 +53,7 @@ impl CommandsReport {
         *self.statuses.entry(status as u8).or_default() += 1;
     }
 
-    /// How often commands ended otherwise than well, by type and code of the status where it has one.
+    /// Number of commands that ended with an error, by type and code of the status.
     pub fn statuses(&self) -> impl Iterator<Item = (Status, u64)> + '_ {
         self.statuses.iter().map(|(place, count)| (Status::ALL[usize::from(*place)], *count))
     }

@@ -13,7 +13,7 @@ pub fn bytes(range: &Range) -> u64 {
     (range.end - range.start) * SECTOR_BYTES
 }
 
-/// What a command asks for at once, what it writes then, and how it ends if all of that goes well.
+/// Step of a command: its requests, the write that follows, and its status if all goes well.
 pub struct Step {
     request: Request,
     parts: Vec<Request>,
@@ -63,7 +63,7 @@ struct Going {
     breakdown: Breakdown,
 }
 
-/// What follows from the end of a part.
+/// Consequence of the end of a part.
 pub enum After {
     Nothing,
     Ask(Request),

@@ -48,7 +48,7 @@ fn a_cancelled_event_never_happens_and_the_others_keep_their_order() {
     queue.cancel(events[1]);
     queue.cancel(events[0]);
     assert_eq!(queue.next_at(), Some(11));
-    // The same payload at the same time again is another event.
+    // An equal payload at an equal time is another event.
     queue.push(11, 3);
     let order: Vec<_> = std::iter::from_fn(|| queue.pop_until(Time::MAX)).collect();
     assert_eq!(order, [(11, 2), (11, 3), (12, 4), (12, 5)]);

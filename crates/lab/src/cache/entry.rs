@@ -28,21 +28,21 @@ const MOST_AUDITED: u64 = 1 << 22;
 /// With more numbers two threads read them.
 const WORTH_THREADS: u64 = 1 << 24;
 
-/// What is known of a state without reading it.
+/// Description of a state that is not read yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Head {
-    /// What decided it.
+    /// Cache key.
     pub key: String,
     /// The experiment for which it was prepared first.
     pub title: String,
     pub capacity_bytes: u64,
     pub precondition: String,
-    /// How long that took.
+    /// Seconds that it took.
     pub seconds: f64,
     settled: Option<Settled>,
 }
 
-/// How the drive settled; what follows from the rounds is computed again.
+/// Settling of the drive; consequences of the rounds are computed again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Settled {
     rounds: Vec<f64>,
@@ -68,7 +68,7 @@ impl Head {
         Head { key, title, capacity_bytes, precondition, seconds, settled }
     }
 
-    /// How the drive settled, under the rules of the run.
+    /// Settling of the drive, under the rules of the run.
     pub fn prepared(&self, rules: &Steady) -> Option<Prepared> {
         self.settled.as_ref().map(|it| {
             let mut rounds = if it.is_own_load {
@@ -238,7 +238,7 @@ pub fn restore(
     state.return_tables(tables.into_iter().map(|(_, table)| table).collect())?;
     let pages = device.preparable_pages();
     device.take_up(state)?;
-    // What looks at every page of a large drive takes longer than to prepare a small one.
+    // An audit of every page of a large drive takes longer than to prepare a small one.
     if pages <= MOST_AUDITED { device.audit() } else { Ok(()) }
 }
 

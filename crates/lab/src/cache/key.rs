@@ -12,7 +12,7 @@ use std::path::Path;
 /// The program and its engine, as they were compiled.
 const ENGINE: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("SSDLAB_ENGINE"));
 
-/// What decides the prepared state of a drive.
+/// Key of a prepared state.
 #[derive(Debug, Clone)]
 pub struct Key {
     text: String,
@@ -126,7 +126,7 @@ fn contents(files: &BTreeSet<String>) -> Option<Value> {
     each.collect::<Option<Vec<_>>>().map(Value::Array)
 }
 
-/// Whether another seed could give another state, as far as the load decides.
+/// True if another seed could give another state, as far as the load decides.
 pub fn load_draws(experiment: &Experiment, load: PreparingLoad<'_>) -> bool {
     match (experiment.run.precondition, load) {
         (Precondition::None | Precondition::Sequential, _) => false,

@@ -132,7 +132,7 @@ impl<'a> Place<'a> {
                     }
                     return ControlFlow::Continue(Found::State(prepared));
                 }
-                // What the device has of it is gone when it is built anew.
+                // The device drops its part when it is built anew.
                 Err(problem) => shelf::discard(&path, &problem),
             }
         }

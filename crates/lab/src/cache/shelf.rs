@@ -18,23 +18,23 @@ const TRACES: (&str, &str) = ("traces", "parquet");
 const HITS: &str = "hits";
 const TEMPORARY: &str = "tmp";
 const LOCK: &str = "lock";
-/// What is left of a process that was killed in the middle is removed after this.
+/// Files of a process that was killed are removed after this time.
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What an entry holds, and how it was used.
+/// Content of an entry, and its use.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CacheEntry {
     /// Its name, a hash of what decided the state.
     pub name: String,
     /// The title of the experiment for which it was prepared first.
     pub title: String,
-    /// What the drive offers to its host.
+    /// Capacity of the drive.
     pub capacity_bytes: u64,
-    /// How it was prepared.
+    /// Preconditioning.
     pub precondition: String,
-    /// What preparing it took.
+    /// Seconds of the preparation.
     pub prepared_seconds: f64,
-    /// What the entry takes on the disk.
+    /// Size of the entry on the disk.
     pub bytes: u64,
     /// Times that it was used again.
     pub hits: u64,
@@ -44,7 +44,7 @@ pub struct CacheEntry {
     pub decided_by: Option<String>,
 }
 
-/// What the user is told, once each.
+/// Notices for the user, once each.
 #[derive(Default)]
 struct Notices {
     waiting: Vec<String>,
@@ -62,7 +62,7 @@ fn say(kind: &str, notice: String) {
     }
 }
 
-/// What went wrong with the cache since this was asked last, a line each.
+/// Problems of the cache since the last call, a line each.
 pub fn take_notices() -> Vec<String> {
     let mut notices = NOTICES.lock().unwrap_or_else(PoisonError::into_inner);
     notices.as_mut().map(|it| std::mem::take(&mut it.waiting)).unwrap_or_default()
@@ -137,7 +137,7 @@ pub fn cache_make_room(settings: &CacheSettings, bytes: u64) -> bool {
     bytes <= bound
 }
 
-/// What all that is kept may take, while a new file that was written takes some more.
+/// Bound of the entries together; a new file takes some more.
 fn bound(settings: &CacheSettings, written: u64) -> u64 {
     let taken: u64 = kept(&settings.folder).iter().map(|it| it.bytes).sum();
     let share = free_bytes(&settings.folder)
@@ -145,7 +145,7 @@ fn bound(settings: &CacheSettings, written: u64) -> u64 {
     settings.most_bytes.min(share)
 }
 
-/// What the disk of a folder has left for its user.
+/// Free disk space of a folder, for its user.
 #[cfg(unix)]
 fn free_bytes(folder: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(folder).ok()?;
@@ -204,7 +204,7 @@ fn ending(folder: &Path, ending: &str) -> Vec<Stored> {
     stored.collect()
 }
 
-/// What processes left that did not end as they should.
+/// Files of processes that did not end as they should.
 fn abandoned(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_old = |path: &Path| {

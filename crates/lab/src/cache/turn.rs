@@ -21,7 +21,7 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // Who waits for the file that is gone finds the state, or prepares it.
+        // A process that waits for the file finds the state, or prepares it.
         let _ = std::fs::remove_file(&self.path);
         #[cfg(unix)]
         let _ = rustix::fs::flock(&self.file, rustix::fs::FlockOperation::Unlock);

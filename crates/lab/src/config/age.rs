@@ -1,4 +1,4 @@
-//! How long data age before a run: the key `run.age`.
+//! Ageing of data before a run: the key `run.age`.
 
 use devices::ssd::media::Age;
 use options::{Values, text_setting};

@@ -1,9 +1,9 @@
-//! What things cost: the keys under `[cost]`. A price is the user's; none has a default.
+//! Prices: the keys under `[cost]`. The user gives them; none has a default.
 
 use options::{Invalid, options};
 
 options! {
-    /// What things cost, for `ssdlab cost`. No price has a default, and no result of a run depends on one.
+    /// Prices, for `ssdlab cost`. No price has a default, and no result of a run depends on one.
     pub struct Cost as CostPartial {
         /// Price of a device, dollars.
         device_dollars: Option<f64> = None,
@@ -24,7 +24,7 @@ options! {
 }
 
 impl Cost {
-    /// Whether no price is given.
+    /// True if no price is given.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Cost::default()
     }

@@ -24,11 +24,11 @@ use workloads::{ResolveError, WorkloadConfig};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Experiment {
     version: u32,
-    /// What it is called; by default its device and workload.
+    /// Title; by default device and workload.
     pub title: String,
-    /// What answers.
+    /// The device.
     pub device: DeviceConfig,
-    /// What asks.
+    /// The workload.
     pub workload: WorkloadConfig,
     /// How.
     pub run: RunConfig,

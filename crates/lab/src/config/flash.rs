@@ -1,4 +1,4 @@
-//! What keeps the flash of a preset that has fewer dies or smaller blocks than its own.
+//! Scaling of the flash of a preset to fewer dies or smaller blocks.
 
 use super::layer::Layer;
 use devices::DeviceConfig;

@@ -62,7 +62,7 @@ pub fn keys() -> Vec<SectionKeys> {
     all_keys().to_vec()
 }
 
-/// The same to look at.
+/// The keys, to be read.
 pub fn all_keys() -> &'static [SectionKeys] {
     &KEYS
 }

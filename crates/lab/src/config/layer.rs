@@ -17,9 +17,9 @@ pub struct Layer {
     pub source: String,
     /// The text.
     pub text: String,
-    /// Whether it may name code to be loaded, as the command line may and a file may not.
+    /// True if it may name code to be loaded, as the command line may and a file may not.
     pub code: bool,
-    /// Whether its keys give way where they have no effect, like the keys of a preset, which the user has not
+    /// True if its keys give way where they have no effect, like the keys of a preset, which the user has not
     /// stated. In other layers a key without effect is refused.
     pub gives_way: bool,
 }
@@ -178,7 +178,7 @@ pub fn peers(layers: &[Layer]) -> Result<Layer, InputError> {
 }
 
 impl<'a> Parsed<'a> {
-    /// What the layer calls the experiment.
+    /// Title of the experiment in the layer.
     pub(crate) fn title(&self) -> Option<String> {
         self.root.get_ref().get(TITLE)?.get_ref().as_str().map(str::to_owned)
     }

@@ -19,7 +19,7 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// What each byte takes that is written to a drive of this capacity, ns, of which `scale` bytes stand for one.
+    /// Time for each byte written to a drive of this capacity, ns; `scale` bytes are one simulated byte.
     pub fn ns_per_byte(self, capacity_bytes: u64, scale: u32) -> Option<f64> {
         match self {
             Pace::None => None,

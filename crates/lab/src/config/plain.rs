@@ -6,7 +6,7 @@ use options::{KeyInfo, Values};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// What is known of each key; of one that several kinds have, of each of them.
+/// Entries by key; of a key that several kinds have, one of each.
 static KEYS: LazyLock<BTreeMap<&str, Vec<&KeyInfo>>> = LazyLock::new(|| {
     let mut known: BTreeMap<&str, Vec<&KeyInfo>> = BTreeMap::new();
     for key in all_keys().iter().flat_map(|section| &section.keys) {
@@ -15,7 +15,7 @@ static KEYS: LazyLock<BTreeMap<&str, Vec<&KeyInfo>>> = LazyLock::new(|| {
     known
 });
 
-/// What a letter behind a count multiplies it with.
+/// Factor of a letter behind a count.
 const TIMES: [(&str, u128); 8] = [
     ("k", 1_000),
     ("K", 1_000),
@@ -66,7 +66,7 @@ fn any(values: &Values, wanted: fn(&Values) -> bool) -> bool {
     }
 }
 
-/// Whether it is a part of something, of which people speak in percent.
+/// True if it is a part of something, of which people speak in percent.
 fn is_part(values: &Values) -> bool {
     matches!(values, Values::Share | Values::PositiveShare | Values::Ratio)
 }
@@ -164,7 +164,7 @@ mod tests {
             refused("workload.requests=28%").ends_with("workload.requests is none: write a number")
         );
         assert!(refused("workload.rate=5%").contains("5% is a share"));
-        // What is no number is for the key to refuse.
+        // The key refuses a value that is no number.
         for text in ["workload.requests=1.5", "workload.requests=10q", "workload.requests=1__0k"] {
             assert!(set_layer(text).is_ok(), "{text}");
         }

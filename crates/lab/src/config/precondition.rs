@@ -1,4 +1,4 @@
-//! What is written to a drive before a run: the key `run.precondition`.
+//! Preconditioning: the key `run.precondition`.
 
 use options::{NUMBER, Values, text_setting};
 use std::fmt;

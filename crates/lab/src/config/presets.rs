@@ -107,7 +107,7 @@ pub(crate) fn default_of(section: &str) -> &'static Preset {
 }
 
 impl Preset {
-    /// What it is: the comment at the head of its file.
+    /// Summary: the comment at the head of its file.
     pub(crate) fn summary(&self) -> String {
         let head = self.text.lines().take_while(|line| line.starts_with('#'));
         head.map(|line| line.trim_start_matches('#').trim()).collect::<Vec<_>>().join(" ")
@@ -120,7 +120,7 @@ impl Preset {
         kind.map_or(default_kind(section), |(_, word)| word.trim().trim_matches('"'))
     }
 
-    /// What it says of `section`, above that of the preset with which it begins, if it begins with one.
+    /// Layers of `section`, above the preset with which it begins, if it begins with one.
     pub(crate) fn layers(&self, section: &str) -> Vec<Layer> {
         let own = Layer::new(format!("preset {}", self.name), self.text);
         let own = Layer { gives_way: true, ..own };

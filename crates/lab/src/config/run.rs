@@ -1,4 +1,4 @@
-//! How an experiment is run: the keys under `[run]`.
+//! Conditions of a run: the keys under `[run]`.
 
 use super::age::RunAge;
 use super::pace::Pace;
@@ -52,7 +52,7 @@ text_setting!(
 );
 
 options! {
-    /// How an experiment is run.
+    /// Conditions of a run.
     pub struct RunConfig as RunPartial {
         /// Seed of all random number generators.
         seed: u64 = 42,
@@ -71,7 +71,7 @@ options! {
         pace: Pace = Pace::None,
         /// File to which the drive is saved after preconditioning and `run.age`, before the first request.
         save_drive: Option<String> = None,
-        /// Whether requests take simulated time; if not, each completes at once and only flash activity
+        /// True if requests take simulated time; if not, each completes at once and only flash activity
         /// (write amplification, wear) is simulated.
         timed: bool = true,
         /// Warm-up at the start of a timed run, excluded from the results: requests that arrive in it are
@@ -168,7 +168,7 @@ impl RunConfig {
         Err(Invalid::new(&["run.faults", "run.timed"], problem.to_owned()))
     }
 
-    /// Whether the drive is brought into a state before the run.
+    /// True if the drive is brought into a state before the run.
     pub(crate) fn prepares(&self) -> bool {
         self.precondition != Precondition::None || self.load_drive.is_some()
     }

@@ -81,7 +81,7 @@ fn table(keys: &[(&str, &KeyInfo)], description: &str) -> Value {
     })
 }
 
-/// What stands directly in a table: its keys, and the tables within it.
+/// Properties of a table: its keys, and the tables within it.
 fn properties(keys: &[(&str, &KeyInfo)]) -> Vec<(String, Value)> {
     let mut all = Vec::new();
     let mut rest = keys;

@@ -56,7 +56,7 @@ impl<'p, 'a> Section<'p, 'a> {
         value.get_ref().as_integer()?.as_str().parse().ok()
     }
 
-    /// The same section with other keys.
+    /// The section with other keys.
     pub(crate) fn with<'q>(&self, value: &'q Spanned<DeValue<'a>>) -> Section<'q, 'a>
     where
         'p: 'q,
@@ -76,7 +76,7 @@ impl<'p, 'a> Section<'p, 'a> {
         Err(layer.error(Some(value.span()), &problem))
     }
 
-    /// Whether its keys give way where they have no effect.
+    /// True if its keys give way where they have no effect.
     pub(crate) fn gives_way(&self) -> bool {
         self.parsed.layer.gives_way
     }
@@ -87,7 +87,7 @@ impl<'p, 'a> Section<'p, 'a> {
         path.split('.').try_fold(self.value, step)
     }
 
-    /// Whether the section states a key, by its path within it.
+    /// True if the section states a key, by its path within it.
     pub(crate) fn states(&self, path: &str) -> bool {
         self.find(path).is_some()
     }
@@ -119,7 +119,7 @@ impl<'p, 'a> Section<'p, 'a> {
         layer.error(value.map(Spanned::span), &format!("{name}.{key} = {raw}: {problem}"))
     }
 
-    /// Whether the section has a key.
+    /// True if the section has a key.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.value.get_ref().as_table().is_some_and(|table| table.contains_key(key))
     }

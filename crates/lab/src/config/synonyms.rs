@@ -9,7 +9,7 @@ pub struct Synonym {
     /// The keys that it means, by the ends of their paths or by a section, the likeliest first; none where
     /// there is no such key.
     pub terms: &'static [&'static str],
-    /// What else answers it: a command, how the value is written, or why there is no such key.
+    /// Other answers: a command, the form of the value, or why there is no such key.
     pub note: &'static str,
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Error {
 }
 
 impl Error {
-    /// The same about those bytes, unless it is about some within already.
+    /// The problem at those bytes, unless it is within them already.
     #[cold]
     fn at(mut self, span: Range<usize>) -> Self {
         self.span.get_or_insert(span);

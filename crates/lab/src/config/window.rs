@@ -51,7 +51,7 @@ impl FromStr for TimelineWindow {
 }
 
 impl TimelineWindow {
-    /// What a device is asked to record.
+    /// Window in which a device records.
     pub(crate) fn window(self) -> Option<Window> {
         match self {
             TimelineWindow::None => None,

@@ -30,7 +30,7 @@ impl Faulty<'_> {
         self.device.begin_load();
     }
 
-    /// Whether it is idle and no completion is pending.
+    /// True if it is idle and no completion is pending.
     pub(super) fn is_at_rest(&self) -> bool {
         self.late.is_empty() && self.off_until.is_none() && self.device.rests()
     }
@@ -47,7 +47,7 @@ impl Faulty<'_> {
     /// Ages the drive; returns the order as executed, with fewer writes if the server was stopped.
     pub(super) fn age(&mut self, order: &Order) -> Result<Order, String> {
         if let Order::Lie(age) = order {
-            // What waits in the write buffer is written afterwards, and young.
+            // Data in the write buffer are written afterwards, and young.
             self.device.age(*age).map_err(|problem| format!("{order}: {problem}"))?;
             return Ok(order.clone());
         }

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Stream of randomness: which requests are late or fail.
 const FAULT_STREAM: u64 = 14;
 
-/// What is wrong with a device at present.
+/// Present faults of a device.
 #[derive(Debug, Clone)]
 struct Wrong {
     slow: f64,
@@ -73,7 +73,7 @@ pub(crate) fn of(experiment: &Experiment) -> Result<Vec<(Time, Order)>, RunError
     Ok(orders)
 }
 
-/// Whether the work was given up.
+/// True if the work was given up.
 pub(crate) type IsStopped<'a> = &'a dyn Fn() -> bool;
 
 /// A device with what is wrong with it, and its orders; these are its fields.
@@ -150,7 +150,7 @@ impl<'a> Faulty<'a> {
         self.problem.clone().or(waits).map(|it| format!("run.faults: {it}"))
     }
 
-    /// Whether an order was given, or may be.
+    /// True if an order was given, or may be.
     pub(crate) fn has_script(&self) -> bool {
         !self.script.is_empty() || !self.given.is_empty()
     }
@@ -191,7 +191,7 @@ impl<'a> Faulty<'a> {
         Ok(())
     }
 
-    /// What is wrong with it at `now`, as the orders that would make it so.
+    /// Faults at `now`, as orders.
     pub(crate) fn in_force(&self, now: Time) -> Vec<String> {
         let Wrong { slow, more, share, stalled, fails, read_only, has_ended } = &self.wrong;
         let mut orders = Vec::new();
@@ -217,7 +217,7 @@ impl<'a> Faulty<'a> {
         orders.iter().map(Order::to_string).collect()
     }
 
-    /// What the experiment is called.
+    /// Title of the experiment.
     pub(crate) fn title(&self) -> &str {
         self.experiment.title.split(" under ").next().unwrap_or_default()
     }
@@ -269,7 +269,7 @@ impl<'a> Faulty<'a> {
         share >= 1.0 || (self.random.below(1 << 53) as f64) < share * (1u64 << 53) as f64
     }
 
-    /// Whether a request fails that the device has done well.
+    /// True if a request fails that the device has done well.
     fn fails(&mut self, request: &Request) -> bool {
         let end = request.lba.0 + u64::from(request.sectors);
         for number in 0..self.wrong.fails.len() {

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, PoisonError};
 
-/// What is open for clients; it is closed when it is dropped.
+/// Open transports; closed when it is dropped.
 pub(super) struct Doors<'a> {
     address: Option<Address>,
     listener: Option<Listener>,

@@ -84,10 +84,10 @@ impl Keeper {
         Ok(true)
     }
 
-    /// Whether it is time to save it again.
+    /// True if it is time to save it again.
     pub(super) fn is_due(&mut self, requests: u64) -> bool {
         if self.writing.as_ref().is_some_and(JoinHandle::is_finished) {
-            // What failed will be tried again, and at the end it is an error.
+            // A failed write is tried again, and is an error at the end.
             let _ = self.settle();
         }
         self.writing.is_none() && self.requests != requests && self.last.elapsed() > EVERY
@@ -136,7 +136,7 @@ impl Keeper {
     }
 }
 
-/// What a live device keeps is not given up half-way.
+/// State of a live device is written to the end.
 fn to_the_end() -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
@@ -163,7 +163,7 @@ fn synced(backing: &Path) -> std::io::Result<()> {
     file.sync_data()
 }
 
-/// What tells a backing file from others: size, last change, and the file itself.
+/// Identity of a backing file: size, last change, and the file itself.
 fn head_of(backing: &Path) -> std::io::Result<[u8; HEAD_BYTES]> {
     let facts = std::fs::metadata(backing)?;
     let mut head = [0; HEAD_BYTES];

@@ -93,7 +93,7 @@ fn letter(step: usize) -> char {
     STEPS[step.min(63)] as char
 }
 
-/// What a cell is used for: what is done to one of its blocks comes first.
+/// Use of a cell: an operation on one of its blocks comes first.
 fn use_of(cell: &[&BlockLook]) -> char {
     let any = |state| cell.iter().any(|it| it.state == state);
     let all = |state| cell.iter().all(|it| it.state == state);

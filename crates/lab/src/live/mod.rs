@@ -91,7 +91,7 @@ impl Live {
         }
     }
 
-    /// What has happened so far.
+    /// Status so far.
     pub fn status(&self) -> LiveStatus {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -201,7 +201,7 @@ fn serve(
     drop(server);
     let Ready { uri, nvme, file, .. } = doors.ready(size_bytes, Vec::new(), None);
     warnings.extend(doors.close());
-    // What clients have done is not given up for an order.
+    // Work of clients is kept in spite of a wrong order.
     warnings.extend(device.script_problem());
     let given = device.has_script().then(|| device.given());
     watcher.recorder = None;
@@ -248,7 +248,7 @@ fn serve(
     RunError::or_results(&results, &unwritten)
 }
 
-/// What was written, or nothing, with the problem among those that are `unwritten`.
+/// The written output, or nothing, with the problem added to `unwritten`.
 fn or_unwritten<T>(written: Result<Option<T>, String>, unwritten: &mut Vec<String>) -> Option<T> {
     written.unwrap_or_else(|problem| {
         unwritten.push(problem);

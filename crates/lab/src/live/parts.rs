@@ -1,4 +1,4 @@
-//! What of a served device are the namespaces of NVMe.
+//! NVMe namespaces of a served device.
 
 use super::settings::LiveSettings;
 use crate::error::RunError;

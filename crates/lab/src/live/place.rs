@@ -82,7 +82,7 @@ pub fn nvme_address(
     Ok(Address::Tcp(ip, port))
 }
 
-/// How large the user wants the device to be for its clients.
+/// Size of the device for its clients.
 pub(super) fn wanted_bytes(
     settings: &LiveSettings,
     capacity: u64,

@@ -54,7 +54,7 @@ pub(super) fn timing_section(timing: &Punctuality, floor: &Floor) -> Value {
     })
 }
 
-/// The verdict on the timing in a word, and what is wrong.
+/// Verdict on the timing in a word, with the reason.
 pub(super) fn verdict(timing: &Punctuality) -> (&'static str, Option<String>) {
     match timing.verdict() {
         Verdict::Valid => ("valid", None),

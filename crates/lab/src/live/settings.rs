@@ -19,7 +19,7 @@ pub enum LiveAddress {
         port: u16,
         /// The address as text.
         host: String,
-        /// Whether other machines may connect: NBD has no authentication.
+        /// True if other machines may connect: NBD has no authentication.
         allow_remote: bool,
     },
     /// Behind a door that it shares with others.
@@ -31,7 +31,7 @@ pub enum LiveAddress {
 pub struct Behind {
     pub(super) arrivals: Arrivals,
     pub(super) is_tcp: bool,
-    /// What the device is for its clients, once it is ready.
+    /// The export, once it is ready.
     pub(super) export: Arc<OnceLock<Export>>,
     /// The address for clients, once the door is open.
     pub(super) uri: Arc<OnceLock<String>>,
@@ -52,15 +52,15 @@ pub enum LiveNvme {
 pub struct Among {
     /// The name of the device.
     pub name: String,
-    /// Where the target will be.
+    /// Address of the target.
     pub address: Address,
-    /// Where the device puts its namespaces, once it is ready.
+    /// Namespaces of the device, once it is ready.
     pub namespaces: Mutex<Vec<Namespace>>,
     /// The address for hosts, once the target is open.
     pub uri: OnceLock<String>,
 }
 
-/// How a device is served.
+/// Settings of a served device.
 #[derive(Debug)]
 pub struct LiveSettings {
     /// Where clients of NBD find it, if they do.
@@ -71,7 +71,7 @@ pub struct LiveSettings {
     pub vhost_user: Option<PathBuf>,
     /// The address at which hosts of NVMe/TCP find it as a namespace.
     pub nvme: Option<LiveNvme>,
-    /// What of it are the namespaces, such as "50%, 1GiB thin 100MiB, 1GiB lba 4KiB"; otherwise one of all.
+    /// Namespaces, such as "50%, 1GiB thin 100MiB, 1GiB lba 4KiB"; otherwise one of all.
     pub namespaces: Option<String>,
     /// The exported size, such as "1GiB"; otherwise that of the backing file, or of the
     /// device.
@@ -84,7 +84,7 @@ pub struct LiveSettings {
     pub control: Option<PathBuf>,
     /// The file with the transport latency; otherwise the server measures its own.
     pub overhead: Option<PathBuf>,
-    /// Whether clients may change nothing.
+    /// True if clients may change nothing.
     pub read_only: bool,
     /// The file into which what clients change is recorded with its data.
     pub record_data: Option<PathBuf>,
@@ -94,7 +94,7 @@ pub struct LiveSettings {
     pub realtime: bool,
 }
 
-/// What is known once clients can come.
+/// State once clients can come.
 #[derive(Debug, Clone)]
 pub struct Ready {
     /// The address under which clients of NBD find the device; none as long as a door that it shares is not
@@ -105,15 +105,15 @@ pub struct Ready {
     pub nvme: Option<String>,
     /// The file that is the device.
     pub file: Option<PathBuf>,
-    /// How large it is.
+    /// Size.
     pub size_bytes: u64,
-    /// What the user should know.
+    /// Warnings.
     pub warnings: Vec<String>,
-    /// How much has been recorded with its data: it counts on while the device is served.
+    /// Number of events recorded with their data: it counts on while the device is served.
     pub events: Option<Arc<AtomicU64>>,
 }
 
-/// What has happened since the device began to be served.
+/// Events since the start of the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct LiveStatus {
     /// Requests answered.

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
-/// What stands between clients and the devices of a door.
+/// Access between clients and the devices of a listener.
 #[derive(Debug, Clone)]
 pub struct LiveTls {
     tls: Tls,
@@ -30,7 +30,7 @@ impl LiveTls {
         Ok(LiveTls { tls, security, verifies })
     }
 
-    /// Whether clients must show a certificate.
+    /// True if clients must show a certificate.
     fn guards(&self) -> bool {
         self.verifies && self.security == Security::Required
     }
@@ -53,7 +53,7 @@ pub struct LiveDoor {
     control: Control,
     thread: Option<JoinHandle<Relays>>,
     relays: Option<Relays>,
-    /// What the user should know.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 
@@ -147,7 +147,7 @@ pub struct LiveTarget {
     tls: Option<Tls>,
     members: Vec<Arc<Among>>,
     target: Option<NvmeTarget>,
-    /// What the user should know.
+    /// Warnings.
     pub warnings: Vec<String>,
 }
 

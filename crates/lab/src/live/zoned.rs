@@ -1,4 +1,4 @@
-//! What of a served device does not go with zones.
+//! Options of a served device that zones exclude.
 
 use super::settings::LiveSettings;
 use crate::config::Experiment;

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How often the caller is asked whether to go on.
+/// Interval at which the caller may end the study.
 const TICK: Duration = Duration::from_millis(20);
 
 /// The drive that policies are tried on, and which are.
@@ -103,7 +103,7 @@ impl PlacementLoad {
         Ok(PlacementLoad { load, format: reading.format(), requests, duration_ns, skipped })
     }
 
-    /// What the trace holds, as JSON text.
+    /// Facts of the trace, as JSON text.
     pub fn facts(&self) -> String {
         json!({
             "format": self.format,
@@ -120,7 +120,7 @@ impl PlacementLoad {
         .to_string()
     }
 
-    /// How many writes and trims there are, each of which has a handle.
+    /// Number of writes and trims, each of which has a handle.
     pub fn count(&self) -> usize {
         self.load.len()
     }
@@ -260,7 +260,7 @@ impl PlacementLoad {
         rows
     }
 
-    /// What the writes come to on a drive, or on zones.
+    /// Outcome of the writes on a drive, or on zones.
     fn replayed(
         &self,
         of: &[u8],

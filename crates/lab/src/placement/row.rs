@@ -2,7 +2,7 @@
 
 use ::placement::{Ended, Isolation, Measured, Rule, Shape};
 
-/// What a policy is tried on.
+/// Setting in which a policy is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Medium {
     /// A drive with handles.
@@ -36,7 +36,7 @@ impl Medium {
     }
 }
 
-/// What a policy came to on one drive.
+/// Outcome of a policy on one drive.
 pub struct Row {
     pub policy: String,
     pub utilisation: f64,

@@ -10,7 +10,7 @@ use options::Invalid;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 
-/// What is asked beside what the keys of the drive say.
+/// Parameters beside the keys of the drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FleetSettings {
     /// Drives.
@@ -108,7 +108,7 @@ fn check<'a>(
     Ok(config)
 }
 
-/// What was counted.
+/// Counts.
 struct Tally {
     fleet: Fleet,
     /// Dies that a drive bears to lose, and defects that it can hand to the host.

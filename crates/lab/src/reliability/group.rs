@@ -13,7 +13,7 @@ pub(super) struct Defects {
     pub(super) scrub: Option<Law>,
 }
 
-/// What decides about a group.
+/// Parameters of a group.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) members: u32,
@@ -39,7 +39,7 @@ struct Member {
     looked: f64,
 }
 
-/// What an event has lost.
+/// Loss of an event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Loss {
     /// More members were missing than the redundancy tolerates: the share of them that was not yet rebuilt.
@@ -110,7 +110,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Whether the event of this member is a failure; if not, it is whole again.
+    /// True if the event of this member is a failure; if not, it is whole again.
     pub(super) fn fails(&mut self, place: usize, random: &mut impl Random) -> bool {
         if self.members[place].rebuilt.is_none() {
             return true;
@@ -127,7 +127,7 @@ impl<'a> State<'a> {
             let left = |(from, until): (f64, f64)| ((until - self.now) / (until - from)).min(1.0);
             let rebuilt = self.members.iter().filter_map(|it| it.rebuilt);
             let share = rebuilt.map(left).fold(1.0, f64::min);
-            // What is gone comes from elsewhere, at once, so that each loss is counted once.
+            // Lost data come from elsewhere at once, so that each loss is counted once.
             for other in 0..self.members.len() {
                 if other == place || self.members[other].rebuilt.is_some() {
                     self.renew(other, random);
@@ -144,7 +144,7 @@ impl<'a> State<'a> {
         self.unseen(missing + 1, random)
     }
 
-    /// What the defects of the working members cost when `missing` others are gone.
+    /// Loss by defects of the working members when `missing` others are gone.
     pub(super) fn unseen(&mut self, missing: u32, random: &mut impl Random) -> Option<Loss> {
         let defects = self.group.defects.as_ref().filter(|_| missing == self.group.tolerated)?;
         let mut count = 0;
@@ -170,7 +170,7 @@ impl<'a> State<'a> {
 fn look(member: &mut Member, defects: &Defects, now: f64, random: &mut impl Random) {
     member.defects.retain(|found| *found > now);
     let scrub: Option<&Law> = defects.scrub.as_ref();
-    // What came earlier has been found.
+    // Earlier defects have been found.
     let mut at = scrub.map_or(member.looked, |law| member.looked.max(now - law.most()));
     member.looked = now;
     loop {

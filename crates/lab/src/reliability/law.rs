@@ -1,4 +1,4 @@
-//! How long members live, are repaired, and keep a defect: three-parameter Weibull distributions.
+//! Distributions of lifetimes, repairs and defects: three-parameter Weibull.
 
 use engine::Random;
 
@@ -52,7 +52,7 @@ impl Law {
         Ok(law)
     }
 
-    /// Whether it is a matter of chance, so that there is a hazard at every age.
+    /// True if it is a matter of chance, so that there is a hazard at every age.
     pub(super) fn has_hazard(&self) -> bool {
         self.scale > 0.0
     }
@@ -61,7 +61,7 @@ impl Law {
         self.location + self.scale * libm::tgamma(1.0 + 1.0 / self.shape)
     }
 
-    /// What it hardly ever exceeds.
+    /// Bound that it hardly ever exceeds.
     pub(super) fn most(&self) -> f64 {
         self.location + self.scale * libm::pow(LONGEST, 1.0 / self.shape)
     }
@@ -75,7 +75,7 @@ impl Law {
         libm::pow((age - self.location).max(0.0) / self.scale, self.shape)
     }
 
-    /// What is left to something of that age, if its hazard is `faster` times the true one.
+    /// Remaining time at that age, if the hazard is `faster` times the true one.
     pub(super) fn left(&self, age: f64, faster: f64, random: &mut impl Random) -> f64 {
         let hazard = self.hazard(age) - libm::log(1.0 - random.unit()) / faster;
         (self.location + self.scale * libm::pow(hazard, 1.0 / self.shape) - age).max(0.0)

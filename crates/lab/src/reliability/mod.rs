@@ -39,26 +39,26 @@ const MOST_DEFECTS: f64 = 1e6;
 const DRAWS: u32 = 1_000;
 const DRAWS_STREAM: u64 = 23;
 
-/// What is asked, as the user writes it.
+/// Parameters, as the user writes them.
 #[derive(Debug, Clone)]
 pub struct ReliabilitySettings {
     /// Members of a redundancy group.
     pub members: u32,
-    /// How many of them may be missing.
+    /// Number of members that may be missing.
     pub tolerated: u32,
-    /// What a member holds.
+    /// Capacity of a member.
     pub member_bytes: u64,
-    /// How long a member lives.
+    /// Lifetime of a member.
     pub life: String,
-    /// How long it takes until a failed member is replaced and rebuilt.
+    /// Time until a failed member is replaced and rebuilt.
     pub repair: String,
-    /// Whether members that are missing together are repaired at once; one after the other if not.
+    /// True if members that are missing together are repaired at once; one after the other if not.
     pub repairs_together: bool,
     /// The time between two latent defects of a member, if there are any.
     pub defects: Option<String>,
-    /// How long a defect lies there before a scrub finds it; for ever where not given.
+    /// Time until a scrub finds a defect; for ever where not given.
     pub scrub: Option<String>,
-    /// What a defect costs where nothing corrects it.
+    /// Loss by a defect that nothing corrects.
     pub defect_bytes: u64,
     /// The mission.
     pub years: f64,
@@ -91,7 +91,7 @@ pub struct Reliability {
     pub mttdl_hours: f64,
     /// Losses in the mission that this formula expects.
     pub losses_by_mttdl: f64,
-    /// How much faster failures came in trials.
+    /// Acceleration of failures in trials.
     pub faster: f64,
 }
 
@@ -220,7 +220,7 @@ fn mean_within(law: &Law, most: f64) -> f64 {
     (0..DRAWS).map(|_| law.sample(&mut random).min(most)).sum::<f64>() / f64::from(DRAWS)
 }
 
-/// What all groups have lost so far.
+/// Losses of all groups so far.
 struct Tally {
     faster: f64,
     /// Bytes of data that go with each byte of the members that are lost.

@@ -183,7 +183,7 @@ fn impossible_settings_are_refused() {
     }
 }
 
-/// What would go on for hours, or keep defects without an end, is refused before it begins, with the way out.
+/// Settings that would take hours, or keep defects without an end, are refused with the way out.
 #[test]
 fn what_would_take_too_long_is_refused() {
     let refusals: [(Change, &str); 6] = [
@@ -203,7 +203,7 @@ fn what_would_take_too_long_is_refused() {
         let problem = reliability(&asked, &mut |_| ControlFlow::Continue(())).unwrap_err();
         assert!(problem.to_string().contains(part), "{problem}");
     }
-    // What it says that can be done ends.
+    // The ways out end.
     let ends = ReliabilitySettings { life: "1h".into(), groups: 1, ..settings(1) };
     assert!(run(&ends).losses > 0.0);
 }

@@ -41,7 +41,7 @@ impl Axis {
         (self.base + bin as u64) << self.shift
     }
 
-    /// The same values and this one in bins as wide as needed.
+    /// The values and this one in bins as wide as needed.
     fn with(self, value: u64) -> Self {
         let (low, high) = (self.low.min(value), self.high.max(value));
         let mut shift = self.shift;
@@ -57,7 +57,7 @@ impl Axis {
     }
 }
 
-/// What is counted in a cell.
+/// Counts of a cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Cell {
     reads: u64,
@@ -100,7 +100,7 @@ impl Density {
             if *cell == Cell::default() {
                 continue;
             }
-            // What a bin's lowest value may lie below of is the lowest value of all.
+            // The lowest value of all may lie above the lower end of a bin.
             let at = time.start(index % COLUMNS).max(time.low);
             let place = address.start(index / COLUMNS).max(address.low);
             let (Some(column), Some(row)) = (new_time.bin(at), new_address.bin(place)) else {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tempfile::{NamedTempFile, TempDir, TempPath};
 use workloads::Format;
 
-/// How the output is compressed.
+/// Compression of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compression {
     None,
@@ -170,7 +170,7 @@ struct Unnamed {
     file: File,
     temporary: TempPath,
     path: PathBuf,
-    /// Whether a file of that name was there before, which may be replaced.
+    /// True if a file of that name was there before, which may be replaced.
     is_replaced: bool,
     moved: Option<(io::Error, TempDir)>,
 }

@@ -17,7 +17,7 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// How many pages there are.
+    /// Number of pages.
     pub(super) fn count(&self) -> u64 {
         self.count
     }

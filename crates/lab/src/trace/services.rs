@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use workloads::{FORMATS, Record};
 
-/// What is known of the requests of one device before the next one.
+/// State of the requests of one device before the next one.
 #[derive(Debug, Default)]
 struct Before {
     /// The direction and end of the read or write before.
@@ -160,7 +160,7 @@ pub fn trace_response_times(
 /// Issues that wait for their completion before the oldest is given up.
 const MOST_WAITING: usize = 1 << 16;
 
-/// What an issue and its completion have in common.
+/// Key that an issue and its completion share.
 fn identity(record: &Record) -> (u32, u64, u32, Op) {
     (record.device, record.sector, record.sectors, record.op)
 }

@@ -26,7 +26,7 @@ const OPEN_SECONDS: usize = 4096;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// How many requests of each kind.
+/// Number of requests of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct ByOp([u64; Op::BLOCK.len()]);
 
@@ -86,12 +86,12 @@ impl Peak {
     }
 }
 
-/// How requests lie on pages.
+/// Alignment of requests to pages.
 #[derive(Debug, Default)]
 struct Alignment {
-    /// Those that begin inside a page.
+    /// Requests that begin inside a page.
     inside_page: u64,
-    /// Those that begin or end inside one.
+    /// Requests that begin or end inside a page.
     not_whole: u64,
     /// Starts by their sector within a page.
     starts: [u64; PAGE_SECTORS as usize],
@@ -105,7 +105,7 @@ impl Alignment {
     }
 }
 
-/// What is remembered of the requests to each device.
+/// State of the requests to each device.
 #[derive(Debug, Default)]
 struct Touched {
     /// Behind its last request.
@@ -114,7 +114,7 @@ struct Touched {
     extent: Option<(u64, u64)>,
 }
 
-/// What has been found so far.
+/// Statistics so far.
 #[derive(Debug, Default)]
 pub(super) struct Statistics {
     counts: ByOp,

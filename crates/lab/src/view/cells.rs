@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Maximum number of cells of a map, or the number of units if that is larger.
 pub(super) const MOST_CELLS: usize = 16_384;
 
-/// What a cell shows.
+/// Content of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cell {
     valid: u32,
@@ -73,7 +73,7 @@ pub(super) struct Layout {
     pub(super) cells: Vec<Range<usize>>,
     /// Drives that were known when it was made.
     pub(super) drives: usize,
-    /// The same for the page that draws the map.
+    /// The shape for the page that draws the map.
     pub(super) shape: Value,
 }
 

@@ -52,7 +52,7 @@ fn place(op: Op) -> usize {
         Op::Read => 0,
         Op::Write | Op::Append => 1,
         Op::Trim => 2,
-        // What moves no data.
+        // Operations that move no data.
         _ => 3,
     }
 }

@@ -67,7 +67,7 @@ impl View {
         Ok(View { orders: Some(orders), answers, progress, is_stopped, thread })
     }
 
-    /// How far it has come.
+    /// Progress.
     pub fn progress(&self) -> Option<Progress> {
         *self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }

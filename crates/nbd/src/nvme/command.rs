@@ -120,7 +120,7 @@ impl Status {
     /// The data differ.
     pub const COMPARE_FAILURE: Status = Status(0x285);
 
-    /// What a zone or a namespace has refused.
+    /// Status of a refusal by a zone or a namespace.
     pub fn of_device(refused: engine::Status) -> Self {
         let known =
             refused.nvme().map(|(kind, code)| Status(u16::from(kind) << 8 | u16::from(code)));
@@ -166,7 +166,7 @@ impl Entry {
         self.0[4]
     }
 
-    /// Whether it is a part of a fused command.
+    /// True if it is a part of a fused command.
     pub fn is_fused(&self) -> bool {
         self.fuse() != 0
     }
@@ -206,7 +206,7 @@ impl Entry {
         match self.word(12) >> 20 & 0xf {
             2 => {
                 let naming = naming.filter(|it| it.groups > 1);
-                // What is not there stays so.
+                // Placements that do not exist stay refused.
                 let there = |it: Naming| it.placement(named as u16).unwrap_or(u32::MAX);
                 Handle::new(naming.map_or(named, there).into())
             }
@@ -215,7 +215,7 @@ impl Entry {
         }
     }
 
-    /// Whether the data must be durable when it ends.
+    /// True if the data must be durable when it ends.
     pub fn is_durable(&self) -> bool {
         self.word(12) & 1 << 30 != 0
     }

@@ -67,7 +67,7 @@ pub struct Controller {
     altered: Vec<(u64, bool)>,
 }
 
-/// What a command changes beyond its controller.
+/// Effects of a command beyond its controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     Nothing,
@@ -75,7 +75,7 @@ pub enum Effect {
     Reset,
 }
 
-/// How a command ends.
+/// End of a command.
 enum End {
     Result(u64),
     Data(Vec<u8>),
@@ -102,12 +102,12 @@ impl Controller {
         }
     }
 
-    /// Whether it is enabled, so that I/O queues may be.
+    /// True if it is enabled, so that I/O queues may be.
     pub fn is_ready(&self) -> bool {
         self.status & IS_READY != 0
     }
 
-    /// Its host has said something.
+    /// Notes that the host is alive.
     pub fn hear(&mut self, now: u64) {
         self.heard = now;
     }
@@ -405,7 +405,7 @@ impl Controller {
     }
 }
 
-/// Whether an endurance group has placement handles.
+/// Placement handles of an endurance group, in the form of the feature.
 fn placement_in_use(entry: &Entry, subsystem: &Subsystem) -> Result<End, Status> {
     let namespace = subsystem.of_group(entry.word(11) & 0xffff)?;
     Ok(End::Result(u64::from(namespace.handles.is_some())))
@@ -422,12 +422,12 @@ fn direct(entry: &Entry, subsystem: &Subsystem, receives: bool) -> Result<End, S
     Ok(End::Data(page))
 }
 
-/// Whether a feature is one that a discovery controller has too.
+/// True if a feature is one that a discovery controller has too.
 fn is_common(entry: &Entry) -> bool {
     matches!(entry.word(10) as u8, EVENTS | KEEP_ALIVE)
 }
 
-/// What a host wants to connect to: the words of the command Connect, and its data.
+/// Request of a host to connect: the words of the command Connect, and its data.
 pub struct Connect {
     pub queue: u16,
     pub size: u16,

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Bytes of the description of a range.
 const RANGE_BYTES: usize = 32;
 
-/// How many bytes of descriptions a command sends; otherwise why it cannot be.
+/// Bytes of descriptions that a command sends; otherwise its refusal.
 pub fn sends(entry: &Entry) -> Result<usize, Status> {
     let ranges = (entry.word(12) as usize & 0xff) + 1;
     if !matches!(format(entry), COPY_SAME | COPY_ANY) {
@@ -87,7 +87,7 @@ pub fn begin(
     Ok(())
 }
 
-/// What is done with all data, or the first error.
+/// Continuation with all data, or the first error.
 type Whole = Box<dyn FnOnce(Result<Vec<u8>, Refusal>) + Send>;
 
 /// Data that come in any order: how many parts are still to come, each part, and the first error.

@@ -7,7 +7,7 @@ use crate::listen::ClientStream;
 use engine::SECTOR_BYTES;
 use std::io::{self as system, ErrorKind, Read, Write};
 
-/// What it wants of the transport: digests of headers and of data, alignment in words beyond one.
+/// Transport options: digests of headers and of data, alignment in words beyond one.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NvmeTerms {
     pub header_digest: bool,
@@ -22,7 +22,7 @@ pub struct NvmeHost {
     next: u16,
 }
 
-/// How a command ended.
+/// Status of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
     pub status: Status,
@@ -31,7 +31,7 @@ pub struct Done {
 }
 
 impl Done {
-    /// Whether it was done.
+    /// True if it was done.
     pub fn is_success(&self) -> bool {
         self.status == Status::SUCCESS
     }

@@ -1,4 +1,4 @@
-//! What controllers and namespaces are, as the command Identify tells it.
+//! Data of the command Identify on controllers and namespaces.
 
 use super::limits::{
     ATOMIC_BYTES, COPY_FORMATS, MOST_COPIED, MOST_COPIED_EACH, MOST_COPIED_RANGES, MOST_RANGE_BYTES,
@@ -31,7 +31,7 @@ pub const VERSION: u32 = 0x0001_0400;
 const DISCOVERY_TYPE: u8 = 2;
 const IO_TYPE: u8 = 1;
 
-/// Who a controller belongs to.
+/// Subsystem of a controller.
 #[derive(Debug, Clone)]
 pub struct Name {
     /// The qualified name of the subsystem.
@@ -111,7 +111,7 @@ pub fn controller(
     page.0
 }
 
-/// What zones a namespace has, with blocks of that many bytes (`NVMe` Zoned Namespace Command Set 1.1, 4.1.5.1).
+/// Zones of a namespace, in blocks of that size (`NVMe` Zoned Namespace Command Set 1.1, 4.1.5.1).
 pub fn zoned(limits: &ZoneLimits, block: u32) -> Vec<u8> {
     let mut page = Page::default();
     let blocks = |bytes: u64| bytes / u64::from(block);
@@ -131,7 +131,7 @@ pub fn zoned(limits: &ZoneLimits, block: u32) -> Vec<u8> {
     page.0
 }
 
-/// What a controller can do with zones of which the smallest limit of an append is that.
+/// Zone features of a controller with that smallest limit of an append.
 pub fn zoned_limits(append: u64) -> Vec<u8> {
     let mut page = Page::default();
     let pages = append / PAGE_BYTES as u64;
@@ -171,7 +171,7 @@ pub fn namespace(
     page.0
 }
 
-/// What all command sets have of a namespace.
+/// Fields of a namespace that all command sets have.
 pub fn in_general(read_only: bool) -> Vec<u8> {
     let mut page = Page::default();
     page.byte(8, u8::from(read_only));
@@ -180,7 +180,7 @@ pub fn in_general(read_only: bool) -> Vec<u8> {
     page.0
 }
 
-/// Those of some namespaces, by their numbers, that follow `after`.
+/// Numbers of active namespaces that follow `after`.
 pub fn active(namespaces: impl Iterator<Item = u32>, after: u32) -> Vec<u8> {
     let mut page = Page::default();
     let next = namespaces.filter(|number| *number > after).take(PAGE_BYTES / 4);

@@ -22,7 +22,7 @@ const INPUT_BYTES: usize = 64 << 10;
 const MOST_GRANTED: usize = 64 << 20;
 const MOST_GRANTED_EACH: usize = 16 << 20;
 
-/// What a connection is.
+/// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// It is not a queue yet.
@@ -86,7 +86,7 @@ pub struct Link {
     /// Of an I/O queue.
     pub lane: Option<Arc<Lane>>,
     wire: Wire,
-    /// Whether it has said anything.
+    /// True if it has said anything.
     has_spoken: bool,
     input: Vec<u8>,
     unread: Range<usize>,
@@ -138,7 +138,7 @@ impl Link {
         (self.role, self.size, self.lane) = (role, size, lane.map(Arc::new));
     }
 
-    /// Whether its host has said anything.
+    /// True if its host has said anything.
     pub fn has_spoken(&self) -> bool {
         self.has_spoken
     }
@@ -371,7 +371,7 @@ impl Link {
         }
     }
 
-    /// Whether a command may begin: those who answer it have room, and the host takes what it is told.
+    /// True if a command may begin: those who answer it have room, and the host takes what it is told.
     fn has_room(&self, entry: &Entry, lane: &Lane, subsystem: &Subsystem) -> bool {
         let may_tell =
             !requests::is_told(entry) || lane.may_tell() && self.output.readiness().reads;
@@ -411,12 +411,12 @@ impl Link {
         }
     }
 
-    /// Whether input was left because the host does not take what is sent to it.
+    /// True if input was left because the host does not take what is sent to it.
     pub fn has_input(&self) -> bool {
         !self.unread.is_empty()
     }
 
-    /// Whether commands wait that only an answer to others sets free.
+    /// True if commands wait that only an answer to others sets free.
     pub fn is_kept_waiting(&self) -> bool {
         !self.wanting.is_empty()
     }

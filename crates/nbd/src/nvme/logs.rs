@@ -1,4 +1,4 @@
-//! What a controller says of itself in log pages: errors, health, firmware, commands, and where to go.
+//! Log pages of a controller: errors, health, firmware, commands, and discovery.
 
 use super::command::{Status, admin, io};
 use super::limits::{MOST_ERRORS, QUEUE_ENTRIES};
@@ -14,7 +14,7 @@ pub const EFFECTS: u8 = 0x05;
 pub const DISCOVERY: u8 = 0x70;
 pub const CHANGED_ZONES: u8 = 0xbf;
 
-/// Those that every controller of drives has.
+/// Log pages of every controller of drives.
 pub const EVERYWHERE: [u8; 5] = [SUPPORTED, ERRORS, HEALTH, FIRMWARE, EFFECTS];
 
 const ERROR_BYTES: usize = 64;
@@ -54,7 +54,7 @@ impl Errors {
         self.last.truncate(MOST_ERRORS);
     }
 
-    /// How many there were.
+    /// Number of events.
     pub fn count(&self) -> u64 {
         self.count
     }

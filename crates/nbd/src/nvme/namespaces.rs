@@ -26,7 +26,7 @@ pub struct Namespace {
     clients: Vec<LocalClient>,
     /// Of its server.
     control: Control,
-    /// What hosts have of it.
+    /// Export for hosts.
     pub export: Export,
     /// Where it lies in the device.
     pub part: Part,
@@ -36,7 +36,7 @@ pub struct Namespace {
     pub id: [u8; 16],
     /// Its placement handles, if it has some.
     pub handles: Option<Naming>,
-    /// What its zones are like, if it has some.
+    /// Limits of its zones, if it has some.
     pub zones: Option<ZoneLimits>,
     /// It has refused a write, because it takes no more.
     pub has_ended: Arc<AtomicBool>,
@@ -81,7 +81,7 @@ impl Namespace {
         self.control.placement().ok_or(Status::INTERNAL_ERROR)
     }
 
-    /// How often its drive has changed a zone by itself.
+    /// Number of zones that its drive has changed by itself.
     pub fn altered(&self) -> u64 {
         self.clients.first().map_or(0, LocalClient::altered)
     }
@@ -158,17 +158,17 @@ impl Subsystem {
         self.namespaces.iter().find(|it| it.group == group).ok_or(Status::INVALID_FIELD)
     }
 
-    /// How many endurance groups there are: one for each device.
+    /// Number of endurance groups: one for each device.
     pub fn groups(&self) -> u32 {
         self.namespaces.iter().map(|it| it.group).max().unwrap_or(0)
     }
 
-    /// Whether a namespace has placement handles.
+    /// True if a namespace has placement handles.
     pub fn places(&self) -> bool {
         self.namespaces.iter().any(|it| it.handles.is_some())
     }
 
-    /// Whether a namespace has zones.
+    /// True if a namespace has zones.
     pub fn has_zones(&self) -> bool {
         self.namespaces.iter().any(|it| it.zones.is_some())
     }
@@ -179,7 +179,7 @@ impl Subsystem {
         limits.min().unwrap_or(0)
     }
 
-    /// Whether a drive has no power, and whether one is served no more.
+    /// True if a drive has no power, and whether one is served no more.
     pub fn is_off(&self) -> bool {
         self.namespaces.iter().any(Namespace::is_off)
     }
@@ -188,7 +188,7 @@ impl Subsystem {
         self.namespaces.iter().any(Namespace::is_closed)
     }
 
-    /// Whether a drive has refused a write since the last time that this was asked.
+    /// True if a drive has refused a write since the last time that this was asked.
     pub fn has_ended(&self) -> bool {
         // All are asked.
         self.namespaces.iter().filter(|it| it.has_ended.swap(false, Ordering::Relaxed)).count() > 0

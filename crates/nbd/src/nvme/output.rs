@@ -28,7 +28,7 @@ pub struct Reading {
     pub client: LocalClient,
     pub offset: u64,
     pub length: u32,
-    /// What was sent.
+    /// Bytes sent.
     pub done: u32,
 }
 
@@ -43,7 +43,7 @@ struct State {
     /// Bytes on their way, and how many of them the socket has.
     words: Vec<u8>,
     sent: usize,
-    /// What follows them, and the bytes in it.
+    /// Items that follow them, and the bytes in it.
     queue: VecDeque<Item>,
     queued: usize,
     /// Data of the first read are being fetched.
@@ -68,7 +68,7 @@ pub struct Output {
     bell: Control,
 }
 
-/// What a connection can do now.
+/// Readiness of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Readiness {
     pub reads: bool,
@@ -125,7 +125,7 @@ impl Output {
         self.outstanding.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// What the connection can do now; `true` if more may be read.
+    /// Readiness of the connection; `true` if more may be read.
     pub fn readiness(&self) -> Readiness {
         let state = self.lock();
         let waits = state.words.len() - state.sent + state.queued;

@@ -1,4 +1,4 @@
-//! What a command is owed: its lane, the data that may come, and its answer.
+//! Answer owed to a command: its lane, the data that may come, and the answer.
 
 use super::command::{Entry, Status, io};
 use super::namespaces::Namespace;
@@ -23,7 +23,7 @@ impl Lane {
         Some(Lane { number, taken: Arc::clone(taken), tells: AtomicBool::new(false) })
     }
 
-    /// Whether an answer may be made whose data are kept until the host takes them: one at a time, so that a queue that
+    /// True if an answer may be made whose data are kept until the host takes them: one at a time, so that a queue that
     /// is not read has not many of them.
     pub fn may_tell(&self) -> bool {
         !self.tells.load(Ordering::Acquire)
@@ -91,7 +91,7 @@ impl Owed {
     }
 }
 
-/// What is owed to a command whose answer is made here.
+/// Owed answer that is made here.
 pub struct Telling(Owed);
 
 impl Drop for Telling {
@@ -127,7 +127,7 @@ pub fn plain(entry: &Entry, namespace: &Namespace, owed: Owed) -> Reply {
     })
 }
 
-/// Whether a request failed because the power was cut: then its connection ends without an answer.
+/// True if a request failed because the power was cut: then its connection ends without an answer.
 pub fn is_cut(client: &LocalClient, failed: bool, output: &Output) -> bool {
     let is_cut = failed && (client.is_off() || client.is_closed());
     if is_cut {

@@ -14,10 +14,10 @@ pub const USAGE: u8 = 0x21;
 pub const STATISTICS: u8 = 0x22;
 pub const EVENTS: u8 = 0x23;
 
-/// What the commands of management do: tell the status of handles, or begin other reclaim units.
+/// Commands of management: report the status of handles, or begin other reclaim units.
 const HANDLE_STATUS: u8 = 1;
 const UNIT_UPDATE: u8 = 1;
-/// How long a command has a list of handles.
+/// Length of a command's list of handles.
 const HANDLE_BYTES: usize = 2;
 const STATUS_BYTES: usize = 32;
 const EVENT_BYTES: usize = 64;
@@ -28,7 +28,7 @@ const PERSISTENTLY_ISOLATED: u8 = 2;
 const HOST_SPECIFIED: u8 = 1;
 /// The configuration is valid.
 const IS_VALID: u8 = 1 << 7;
-/// What of an event is valid: its placement identifier, its namespace, its place.
+/// Valid fields of an event: its placement identifier, its namespace, its place.
 const HAS_IDENTIFIER: u8 = 1;
 const HAS_NAMESPACE: u8 = 1 << 1;
 const HAS_PLACE: u8 = 1 << 2;
@@ -88,7 +88,7 @@ fn configurations(placement: &Placement, namespaces: usize) -> Vec<u8> {
     page
 }
 
-/// How each handle is used: the list of the namespace has all.
+/// Use of each handle: the list of the namespace has all.
 fn usage(placement: &Placement) -> Vec<u8> {
     let count = placement.naming.handles as usize;
     let mut page = vec![0; 8 + 8 * count];
@@ -97,7 +97,7 @@ fn usage(placement: &Placement) -> Vec<u8> {
     page
 }
 
-/// What was written, programmed and erased, bytes.
+/// Bytes written, programmed and erased.
 fn statistics(placement: &Placement) -> Vec<u8> {
     let mut page = vec![0; 64];
     put(&mut page, 0, placement.host_bytes, 8);
@@ -154,7 +154,7 @@ fn status(placement: &Placement, block: u32) -> Vec<u8> {
     page
 }
 
-/// How many bytes the command to manage sends; otherwise why it cannot be.
+/// Bytes that the command of management sends; otherwise its refusal.
 pub fn sends(entry: &Entry, namespace: &Namespace) -> Result<usize, Status> {
     let handles = namespace.handles.ok_or(Status::FDP_DISABLED)?;
     let count = (entry.word(10) >> 16) as usize + 1;
@@ -172,7 +172,7 @@ pub fn to_update(data: &[u8], namespace: &Namespace) -> Result<Vec<u16>, Status>
     all.map(|it| it.map(|it| it as u16).ok_or(Status::INVALID_FIELD)).collect()
 }
 
-/// Whether the command to be told of handles is one; it is checked before it waits.
+/// Checks a command that reports handles, before it waits.
 pub fn check_receive(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
     if namespace.handles.is_none() {
         return Err(Status::FDP_DISABLED);
@@ -194,7 +194,7 @@ pub fn receive(entry: &Entry, placement: &Placement, block: u32) -> Vec<u8> {
     page
 }
 
-/// Whether a write names what the drive has: a handle where there are some.
+/// Checks that a write names a handle of the drive, where there are some.
 pub fn check_write(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
     let kind = (entry.word(12) >> 20 & 0xf) as u8;
     let is_known = match kind {
@@ -205,7 +205,7 @@ pub fn check_write(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
     if is_known { Ok(()) } else { Err(Status::INVALID_FIELD) }
 }
 
-/// Whether a directive asks for what is so already. Handles are never given back: a stream has the next one that is
+/// True if a directive asks for what is so already. Handles are never given back: a stream has the next one that is
 /// written with it.
 fn is_nothing(kind: u8, operation: u8, receives: bool) -> bool {
     match (kind, operation) {

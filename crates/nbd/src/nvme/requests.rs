@@ -18,7 +18,7 @@ const RANGE_BYTES: usize = 16;
 /// Descriptions of ranges that come with a command have at most so many bytes.
 const MOST_DESCRIBED: usize = 4096;
 
-/// How many bytes of data a command of an I/O queue sends; otherwise why it cannot be.
+/// Bytes of data that a command of an I/O queue sends; otherwise its refusal.
 pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
     let every = entry.opcode() == io::FLUSH && entry.namespace() == EVERY_NAMESPACE;
     if every {
@@ -106,7 +106,7 @@ fn extent(entry: &Entry, namespace: &Namespace) -> Result<(u64, u32), Status> {
     bytes_of(first, count, namespace)
 }
 
-/// Whether a command can be the first of a fused pair, or the second.
+/// True if a command can be the first of a fused pair, or the second.
 pub fn check_fused(entry: &Entry, is_first: bool, subsystem: &Subsystem) -> Result<(), Status> {
     let opcode = if is_first { io::COMPARE } else { io::WRITE };
     if entry.opcode() != opcode {
@@ -169,13 +169,13 @@ pub fn execute_fused(
     client.write_if_same((expected, differs), wanted, held_back, reply);
 }
 
-/// Whether the clients that a command needs have room for it.
+/// True if the clients that a command needs have room for it.
 pub fn has_room(entry: &Entry, lane: &Lane, subsystem: &Subsystem) -> bool {
     let client = subsystem.namespace(entry.namespace()).ok().map(|it| it.client(lane.number));
     client.is_none_or(LocalClient::has_room)
 }
 
-/// Whether the answer to a command is made here and kept until the host takes it.
+/// True if the answer to a command is made here and kept until the host takes it.
 pub fn is_told(entry: &Entry) -> bool {
     matches!(entry.opcode(), io::ZONE_RECEIVE | io::MANAGEMENT_RECEIVE)
 }

@@ -119,7 +119,7 @@ struct Target {
     lanes: Arc<Vec<AtomicBool>>,
     granted: Arc<AtomicUsize>,
     clock: WallClock,
-    /// What connections are within, and the threads of those that are.
+    /// Layers below the connections, and the threads of those.
     tls: Option<Tls>,
     relays: Vec<JoinHandle<()>>,
     /// A host that was accepted after the power went: it waits until the power is back.

@@ -50,7 +50,7 @@ impl Device for Instant {
     }
 }
 
-/// What the device was asked.
+/// Requests to the device.
 #[derive(Default)]
 struct Seen(Vec<(Op, u64, u32, bool)>, Named);
 
@@ -135,7 +135,7 @@ fn all_terms() -> impl Iterator<Item = NvmeTerms> {
     })
 }
 
-/// What handles the writes named.
+/// Handles that the writes named.
 #[derive(Default)]
 struct Named(Vec<Option<u8>>);
 
@@ -329,7 +329,7 @@ fn queues_are_free_again_once_they_have_ended() {
     });
 }
 
-/// What a wire makes of some input, given in pieces: its events, and all that it says.
+/// Events and output of a wire for some input, given in pieces.
 fn heard(input: &[u8], mut pieces: impl Iterator<Item = usize>) -> (Vec<Event>, Vec<u8>) {
     let (mut wire, mut out, mut events) = (Wire::new(), Vec::new(), Vec::new());
     let (mut from, mut to) = (0, 0);
@@ -343,7 +343,7 @@ fn heard(input: &[u8], mut pieces: impl Iterator<Item = usize>) -> (Vec<Event>, 
                 events.push(event);
                 return (events, out);
             }
-            // The same data, in as many pieces as there are.
+            // Equal data, in as many pieces as there are.
             Event::Data if events.last() == Some(&Event::Data) => {}
             // Where data are among the bytes that were consumed does not depend on the pieces.
             event => events.push(event),

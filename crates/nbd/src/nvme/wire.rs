@@ -58,7 +58,7 @@ pub enum Fatal {
     Unsupported = 6,
 }
 
-/// What was agreed on with a host.
+/// Parameters agreed on with a host.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Terms {
     pub header_digest: bool,
@@ -67,7 +67,7 @@ pub struct Terms {
     pub alignment: usize,
 }
 
-/// What the next bytes of a connection mean.
+/// Meaning of the next bytes of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// Nothing yet: more bytes are needed.
@@ -110,7 +110,7 @@ pub struct Wire {
     incoming: Option<Incoming>,
 }
 
-/// What is wrong with a header, and where.
+/// Error of a header, and its place.
 type Wrong = (Fatal, u32);
 
 impl Wire {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 const HEAD_BYTES: usize = 64;
 const ZONE_BYTES: usize = 64;
 
-/// What Zone Management Send does, with its number.
+/// Actions of Zone Management Send, by number.
 const ACTIONS: [(u8, Op); 6] = [
     (0x01, Op::Close),
     (0x02, Op::Finish),
@@ -29,11 +29,11 @@ const ACTIONS: [(u8, Op); 6] = [
 const FOR_ALL: u32 = 1 << 8;
 const WITH_WINDOW: u32 = 1 << 9;
 
-/// What Zone Management Receive does: it reports zones, without extensions of their descriptors, which there are none of.
+/// Action of Zone Management Receive: a report of zones, without extensions of their descriptors.
 const REPORT: u32 = 0;
 /// A report of zones in any state.
 const ANY: u8 = 0;
-/// How a report asks for a state, and how its descriptors tell it.
+/// States in requests and descriptors of a report.
 const STATES: [(u8, u8, ZoneState); 7] = [
     (1, 0x1, ZoneState::Empty),
     (2, 0x2, ZoneState::Implicit),
@@ -52,7 +52,7 @@ const SEQUENTIAL: u8 = 2;
 const FINISHED: u8 = 1;
 const HAS_WINDOW: u8 = 1 << 3;
 
-/// Whether a namespace has a command: one without zones has none of theirs, and zones cannot be marked.
+/// Checks that a namespace has a command: one without zones has none of theirs, and zones cannot be marked.
 pub fn check_set(opcode: u8, namespace: &Namespace) -> Result<(), Status> {
     let is_there = match opcode {
         io::ZONE_SEND | io::ZONE_RECEIVE | io::ZONE_APPEND => namespace.zones.is_some(),
@@ -72,7 +72,7 @@ fn place(entry: &Entry, namespace: &Namespace) -> Result<u64, Status> {
     Ok(first * block)
 }
 
-/// What a command of management does; of a window, for one zone.
+/// Action of a command of management; for a window, of one zone.
 fn action(entry: &Entry) -> Option<Op> {
     let word = entry.word(13);
     let (_, op) = ACTIONS.iter().find(|(number, _)| *number == word as u8)?;
@@ -83,7 +83,7 @@ fn action(entry: &Entry) -> Option<Op> {
     }
 }
 
-/// Whether a command of management can be; it is checked before it waits.
+/// Checks a command of management, before it waits.
 pub fn check_send(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
     action(entry).ok_or(Status::INVALID_FIELD)?;
     if entry.word(13) & FOR_ALL == 0 {
@@ -92,7 +92,7 @@ pub fn check_send(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
     Ok(())
 }
 
-/// Whether a report can be made.
+/// Checks that a report can be made.
 pub fn check_receive(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
     let (kind, _, room) = entry.data();
     if kind != SGL_TRANSPORT {
@@ -113,7 +113,7 @@ fn state(word: u32) -> Option<ZoneState> {
     STATES.iter().find(|it| it.0 == asked).map(|it| it.2)
 }
 
-/// How many bytes of a report are wanted.
+/// Requested bytes of a report.
 fn wanted(entry: &Entry) -> u64 {
     4 * (u64::from(entry.word(12)) + 1)
 }

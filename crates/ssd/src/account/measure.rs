@@ -2,7 +2,7 @@
 
 use crate::shape::Granule;
 
-/// What is counted, and so by what factor a report differs from the account.
+/// Measures: the unit of a count, and the factor between a report and the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
     /// Pages of the flash.
@@ -17,7 +17,7 @@ pub enum Measure {
     WideBlocks,
     /// Groups of pages that are programmed at once.
     Groups,
-    /// How often something happened.
+    /// A number of events.
     Times,
 }
 

@@ -3,21 +3,21 @@
 /// The section of the results in which a count stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
-    /// What was done to the flash.
+    /// Operations of the flash.
     Flash,
     /// Of that, what cleaning did.
     Cleaning,
-    /// What the drive did not take.
+    /// Refusals of the drive.
     Wear,
-    /// What a write buffer did, in the results of drives that have one.
+    /// Write buffer, in the results of drives that have one.
     Buffer,
-    /// How log blocks were merged, in the results of drives that have them.
+    /// Merges of log blocks, in the results of drives that have them.
     Merges,
-    /// What a block buffer did, in the results of drives that have one.
+    /// Block buffer, in the results of drives that have one.
     Blocks,
-    /// What look-ups in the map took, in the results of drives with a map cache.
+    /// Look-ups in the map, in the results of drives with a map cache.
     Map,
-    /// How things stand: in none, but followed over time.
+    /// Levels: in no section, but followed over time.
     Levels,
 }
 

@@ -7,7 +7,7 @@ use crate::device::kit::slots::Slot;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// What is read ahead.
+/// The read-ahead.
 #[derive(Debug, Clone)]
 pub struct Ahead {
     /// Sectors ahead of a read; sectors of a page of the flash, and of the drive.
@@ -54,7 +54,7 @@ impl Ahead {
         known..end
     }
 
-    /// Whether a page is there; if it comes, the request waits for it.
+    /// True if a page is there; if it comes, the request waits for it.
     pub fn ask(&mut self, page: u64, slot: Slot) -> Option<bool> {
         let there = *self.there.get(page.checked_sub(self.first)? as usize)?;
         if !there {
@@ -75,7 +75,7 @@ impl Ahead {
         who
     }
 
-    /// What is written or trimmed is not what was read; its stream begins anew.
+    /// Written or trimmed data leave the read-ahead; its stream begins anew.
     pub fn forget(&mut self, sectors: &Range<u64>) {
         let window = self.first * self.page..(self.first + self.there.len() as u64) * self.page;
         if sectors.start < window.end && window.start < sectors.end {

@@ -1,4 +1,4 @@
-//! What is in a block buffer: places for blocks, and of each which sectors are there.
+//! Content of a block buffer: places for blocks, and the sectors of each.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use std::ops::Range;
 const NONE: u32 = u32::MAX;
 const NOBODY: u64 = u64::MAX;
 
-/// What goes on with a block.
+/// State of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Nobody has the place.
@@ -18,7 +18,7 @@ pub enum Stage {
     Writing,
 }
 
-/// What a write finds.
+/// Outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// Its block has this place.
@@ -54,7 +54,7 @@ impl Held {
         left: 0,
     };
 
-    /// Whether it is on its way to the flash.
+    /// True if it is on its way to the flash.
     pub fn is_leaving(&self) -> bool {
         matches!(self.stage, Stage::Reading | Stage::Writing)
     }
@@ -156,7 +156,7 @@ impl Table {
         })
     }
 
-    /// How many of some sectors are there.
+    /// Number of some sectors that are there.
     pub fn count(&self, place: u32, sectors: Range<u64>) -> u64 {
         let masks = self.masks(place, sectors);
         masks.map(|(word, mask)| u64::from((self.bits[word] & mask).count_ones())).sum()
@@ -196,7 +196,7 @@ impl Table {
         }
     }
 
-    /// Who has written a page, if something of it is there.
+    /// Last writer of a page, if something of the page is there.
     pub fn writer(&self, place: u32, page: u64) -> Option<u64> {
         let each = self.sectors() / self.pages.max(1);
         let is_there = self.pages > 0 && self.count(place, page * each..(page + 1) * each) > 0;
@@ -218,7 +218,7 @@ impl Table {
         self.taken().filter(stays).min_by_key(rank)
     }
 
-    /// How far a block that leaves is.
+    /// Stage of a block that leaves.
     pub fn set_stage(&mut self, place: u32, stage: Stage) {
         let held = &mut self.held[place as usize];
         self.leaving += u32::from(held.stage == Stage::Dirty);

@@ -85,7 +85,7 @@ impl BlockBuffer {
         self.flush_untimed(state, &(0..u64::MAX));
     }
 
-    /// What was written without time is over: a load, or a saved state, begins with an empty buffer.
+    /// Ends the untimed load: a timed one, or a saved state, begins with an empty buffer.
     pub fn end_untimed(&mut self, state: (&mut Ftl, &mut Flash)) {
         if self.is_untimed {
             self.empty_untimed(state);

@@ -11,7 +11,7 @@ use crate::ids::Block;
 use engine::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// How far a group had come when the power was gone.
+/// Progress of a group at a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// Its cells are as they were.
@@ -105,7 +105,7 @@ impl Cache {
         all
     }
 
-    /// How far the groups have come that are not programmed.
+    /// Progress of the groups that are not programmed.
     fn fates(&self, dies: &Dies, now: Time) -> BTreeMap<u32, Fate> {
         let mut fates = BTreeMap::new();
         for group in self.gather.all() {

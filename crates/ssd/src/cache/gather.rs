@@ -21,7 +21,7 @@ pub enum Class {
     Copies = 1,
 }
 
-/// How far a group is.
+/// Progress of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Filling,
@@ -53,12 +53,12 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Whether it has data of the host, not only what cleaning moves.
+    /// True if it has data of the host, not only what cleaning moves.
     pub(super) fn is_hosts(&self) -> bool {
         self.has(Class::Host)
     }
 
-    /// Whether it has pages of a class.
+    /// True if it has pages of a class.
     pub(super) fn has(&self, class: Class) -> bool {
         self.of_class[class as usize] > 0
     }
@@ -158,7 +158,7 @@ impl Gather {
         if open == NONE { None } else { self.holding_in(open, page) }
     }
 
-    /// The same of one of which there are groups in the buffer.
+    /// As `group`, for a superblock with groups in the buffer.
     #[inline(never)]
     fn holding_in(&self, open: u32, page: u32) -> Option<u32> {
         let open = &self.open[open as usize];

@@ -16,7 +16,7 @@ pub struct Write {
     pub(super) begun: bool,
     /// It has waited for room.
     pub(super) waited: bool,
-    /// How long writes had been held when it came: for cleaning, and for room.
+    /// Hold times of writes when it came: for cleaning, and for room.
     pub(super) marks: HeldFor,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Held {
     pub(super) asked_again: Option<Time>,
 }
 
-/// What a write waits for.
+/// Condition that a write waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     Cleaning,
@@ -39,7 +39,7 @@ pub enum Reason {
 }
 
 impl Held {
-    /// How long writes have been held, for cleaning and for room.
+    /// Hold times of writes, for cleaning and for room.
     pub(super) fn totals(&self, now: Time) -> HeldFor {
         let HeldFor { cleaning, room } = self.before;
         match self.reason {

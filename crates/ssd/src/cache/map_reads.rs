@@ -9,12 +9,12 @@ use crate::ids::Unit;
 use engine::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Who waits for what of the map.
+/// Requests that wait for the map.
 #[derive(Debug, Clone)]
 pub struct MapReads {
     /// Pages that are being read, and who waits for each.
     arriving: BTreeMap<u32, Vec<Slot>>,
-    /// Who waits for memory of the host, in order; each for as long.
+    /// Requests that wait for memory of the host, in order; each for an equal time.
     delayed: VecDeque<Slot>,
     host_ns: Time,
     /// Units, or dies, and planes over which the map is spread; and the one that programs next.
@@ -50,12 +50,12 @@ impl MapReads {
         Unit(self.turn)
     }
 
-    /// How long a look-up in memory of the host takes, ns.
+    /// Time of a look-up in memory of the host, ns.
     pub fn host_ns(&self) -> Time {
         self.host_ns
     }
 
-    /// Whether a page is on its way; then this request waits for it too.
+    /// True if a page is on its way; then this request waits for it too.
     pub fn joins(&mut self, page: u32, slot: Slot) -> bool {
         let waiting = self.arriving.get_mut(&page);
         waiting.map(|slots| slots.push(slot)).is_some()

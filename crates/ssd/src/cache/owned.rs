@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 struct Owner {
     slot: Slot,
     request: u64,
-    /// What it has replaced had been answered.
+    /// True if the replaced write had been answered.
     promised: bool,
 }
 
@@ -18,7 +18,7 @@ struct Owner {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Owned(BTreeMap<u64, Owner>);
 
-/// What the host knows of a page in the buffer.
+/// Knowledge of the host about a page in the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
     /// It is a copy that cleaning has made, or was answered.
@@ -46,7 +46,7 @@ impl Owned {
         self.0.insert(ppn.0, Owner { slot, request, promised });
     }
 
-    /// What the host knows of a page. `is_open` says whether a request is not answered.
+    /// Knowledge of the host about a page. `is_open` says whether a request is not answered.
     pub(super) fn known(&self, ppn: Ppn, is_open: impl Fn(Slot, u64) -> bool) -> Known {
         match self.0.get(&ppn.0).copied() {
             None => Known::Copy,

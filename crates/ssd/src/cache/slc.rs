@@ -10,14 +10,14 @@ use crate::shape::Groups;
 use engine::Time;
 use options::Bandwidth;
 
-/// What the drive does with the writes of the host.
+/// State of the writes of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlcState {
     /// They go to the cache.
     Fast = 0,
     /// The cache is full: they go to native blocks.
     Direct,
-    /// The same, and there is no room left but that of folded blocks.
+    /// As `Direct`, with no room left but that of folded blocks.
     Forced,
     /// There are none, and the cache is folded or empty.
     Idle,
@@ -75,7 +75,7 @@ pub struct SlcCacheState {
     fold_at: Time,
     /// A block is being folded because space is short, and the host waits for it.
     holds: bool,
-    /// It was full, and has not been empty since.
+    /// True if the cache was full, and has not been empty since.
     was_full: bool,
     phases: Vec<SlcPhase>,
     times: [Time; 4],
@@ -193,22 +193,22 @@ impl SlcCacheState {
         self.holds = false;
     }
 
-    /// Whether the host waits for a block that is folded.
+    /// True if the host waits for a block that is folded.
     pub fn holds_host(&self) -> bool {
         self.holds
     }
 
-    /// Whether writes need no meter: cleaning is not what slows them.
+    /// True if writes need no meter: cleaning is not what slows them.
     pub fn is_unmetered(&self) -> bool {
         self.state() != SlcState::Direct
     }
 
-    /// Whether a fold goes on by itself, when its time has come.
+    /// True if a fold goes on by itself, when its time has come.
     pub fn waits_to_fold(&self) -> bool {
         self.called[FOLD as usize]
     }
 
-    /// Whether the next group of a block may be folded now; if not, it is when a timer ends.
+    /// True if the next group of a block may be folded now; if not, it is when a timer ends.
     pub fn may_fold(&mut self, clock: &mut Clock) -> bool {
         if clock.now >= self.fold_at {
             return true;
@@ -232,7 +232,7 @@ impl SlcCacheState {
         self.fold_at = self.fold_at.max(now) + ns;
     }
 
-    /// Whether blocks are folded as soon as they are full, or because the host rests.
+    /// True if blocks are folded as soon as they are full, or because the host rests.
     pub fn folds_now(&self) -> bool {
         let beside = self.state() == SlcState::Direct && self.beside.is_some();
         if beside || self.folds_when_full() && self.state() == SlcState::Forced {

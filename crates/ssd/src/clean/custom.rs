@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// in 10^13 times.
 const FRUITLESS_ROUNDS: u32 = 32;
 
-/// What a policy from outside sees of a domain, without copying.
+/// View of an external policy on a domain, without copying.
 ///
 /// The arrays are indexed by the number of a block of the whole drive; those of the domain are
 /// `first_block` and the `blocks` from there. They are shared: references that a policy keeps do not
@@ -53,7 +53,7 @@ pub struct DomainState {
     pub random: f64,
 }
 
-/// What a policy from outside wants done, not yet judged.
+/// Action of an external policy, not yet checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// Nothing now.

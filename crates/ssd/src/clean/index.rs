@@ -77,7 +77,7 @@ impl VictimIndex {
         *least = (*least).min(valid - 1);
     }
 
-    /// Whether superseding a page needs nothing that is far away.
+    /// True if superseding a page needs nothing that is far away.
     #[inline]
     pub fn is_near(&self) -> bool {
         self.few.is_some()
@@ -143,7 +143,7 @@ impl VictimIndex {
         Box::new(all.flat_map(move |valid| self.sets.iter(Set { family: domain, member: valid })))
     }
 
-    /// Whether a block is listed as closed with `valid` valid pages.
+    /// True if a block is listed as closed with `valid` valid pages.
     pub fn contains(&self, domain: u32, block: u32, valid: u32) -> bool {
         if let Some(few) = &self.few {
             return few.contains(domain, block, valid);

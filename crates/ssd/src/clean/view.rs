@@ -5,7 +5,7 @@ use crate::config::{Cleaning, TieBreak};
 use crate::ids::{Block, BlockState};
 use engine::{Random, Xoshiro256};
 
-/// What a policy wants done.
+/// Action of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Nothing: no block is worth cleaning.
@@ -66,12 +66,12 @@ impl View<'_> {
         self.valid[block.at()]
     }
 
-    /// Whether cleaning some closed block gains anything; if not, a policy must rest.
+    /// True if cleaning some closed block gains anything; if not, a policy must rest.
     pub fn some_block_pays(&self) -> bool {
         self.index.least(self.domain).is_some_and(|valid| valid < self.data_pages)
     }
 
-    /// Whether cleaning a block gains anything.
+    /// True if cleaning a block gains anything.
     pub fn pays(&self, block: Block) -> bool {
         self.valid(block) < self.data_pages
     }

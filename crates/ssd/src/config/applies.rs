@@ -3,7 +3,7 @@
 
 use options::conditions;
 
-/// What the conditions ask of a drive, whatever keys say it: fields as there are such questions.
+/// Facts of a drive for conditions, whatever keys state them.
 #[expect(clippy::struct_excessive_bools, reason = "each is asked by another condition")]
 pub(super) struct Facts {
     /// It has a write buffer.

@@ -33,17 +33,17 @@ options! {
 }
 
 impl BlockBuffer {
-    /// Whether writes gather in it.
+    /// True if writes gather in it.
     pub fn gathers(&self) -> bool {
         self.size.bytes() > 0
     }
 
-    /// Whether there is one, of writes or for reads.
+    /// True if there is one, of writes or for reads.
     pub fn is_used(&self) -> bool {
         self.gathers() || self.read_ahead.bytes() > 0
     }
 
-    /// Whether a power cut empties it.
+    /// True if a power cut empties it.
     pub fn is_volatile(&self) -> bool {
         self.gathers() && !self.power_loss_protected
     }

@@ -26,7 +26,7 @@ options! {
 }
 
 impl Capacitors {
-    /// How long the drive works without power, ns; unlimited when they are not configured.
+    /// Time for which the drive works without power, ns; unlimited when there are no capacitors.
     pub fn lasts_ns(&self) -> Time {
         let Some(capacitance) = self.capacitance else { return Time::MAX };
         let (high, low) = (self.voltage.0.volts(), self.cutoff.0.volts());

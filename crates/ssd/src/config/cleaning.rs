@@ -80,7 +80,7 @@ cleaners!(names);
 pub struct PolicyName(String);
 
 impl PolicyName {
-    /// How one is written, as a regular expression.
+    /// Form of a value, as a regular expression.
     const PATTERN: &str = r"[^:]*[^:\s][^:]*:[\s\S]*\S[\s\S]*";
 
     /// The name, unless `text` is none.
@@ -147,7 +147,7 @@ choices! {
         Migrate = "migrate",
     }
 
-    /// How the age of the data of a block is measured.
+    /// Measure of the age of a block's data.
     pub enum Temperature {
         /// Since the block was opened.
         Opened = "opened",
@@ -167,7 +167,7 @@ choices! {
 }
 
 impl Frontiers {
-    /// What is meant, on a drive with or without a write buffer.
+    /// Resolved frontiers, on a drive with or without a write buffer.
     pub fn meant(self, buffered: bool) -> Frontiers {
         match self {
             Frontiers::Auto if buffered => Frontiers::SeparateMoved,
@@ -184,7 +184,7 @@ impl Frontiers {
         }
     }
 
-    /// Those of them that pages of the host may go to, and as many that copies may.
+    /// Frontiers for pages of the host, and as many for copies.
     pub(crate) fn of_each_class(self) -> u32 {
         if self == Frontiers::HotCold { 2 } else { 1 }
     }
@@ -262,7 +262,7 @@ options! {
         /// and in any case when one block is. If not given it follows from the spare factor S: 5 % as in the
         /// 2008 paper for S of 0.15 or more, and 0.05 x (S / 0.15)^2 below that.
         min_free: Option<f64> as Ratio where MAPS_PAGES = None,
-        /// Whether cleaning blocks its unit or yields to requests.
+        /// True if cleaning blocks its unit or yields to requests.
         time: CleaningTime where UNBUFFERED = CleaningTime::Interleaved,
         /// Background cleaning: also clean while a unit is idle.
         background: bool where MOVES_PAGES = false,

@@ -48,17 +48,17 @@ options! {
 }
 
 impl Fdp {
-    /// Whether the host may tell what belongs together.
+    /// True if the host may tell what belongs together.
     pub fn is_on(&self) -> bool {
         self.handles > 0
     }
 
-    /// Whether there is a choice: blocks are open for each handle.
+    /// True if there is a choice: blocks are open for each handle.
     pub fn chooses(&self) -> bool {
         self.handles > 1 || self.handles == 1 && self.groups > 1
     }
 
-    /// What a write can name: each handle in each reclaim group.
+    /// Placements that a write can name: each handle in each reclaim group.
     pub fn placements(&self) -> u32 {
         self.handles.saturating_mul(self.groups)
     }

@@ -7,7 +7,7 @@ use options::{Size, Values, share};
 use std::fmt;
 use std::str::FromStr;
 
-/// How one is written, for people.
+/// Form of a value, for people.
 const EXPECTED: &str = "none, queue, fua, address(0-4%:1, ...), address(0-1GiB:1, 1GiB-:0) or size(<=4KiB:1, ..., else 0)";
 
 /// A part of the address space, of the capacity or in bytes, and its handle.

@@ -3,7 +3,7 @@
 use options::{choices, conditions, options};
 
 choices! {
-    /// How writes gather before the block that they belong to is rewritten.
+    /// Scheme in which writes gather before their block is rewritten.
     pub enum LogScheme {
         /// They do not: the drive maps pages as `logical_page` says.
         None = "none",
@@ -37,7 +37,7 @@ options! {
 }
 
 impl LogBlocks {
-    /// Whether writes gather in log blocks.
+    /// True if writes gather in log blocks.
     pub fn are_used(&self) -> bool {
         self.scheme != LogScheme::None
     }

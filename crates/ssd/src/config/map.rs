@@ -59,17 +59,17 @@ options! {
 }
 
 impl MapKeys {
-    /// Whether look-ups may cost something.
+    /// True if look-ups may cost something.
     pub fn may_cost(&self) -> bool {
         self.memory.bytes().is_some() || self.place == MapPlace::Host
     }
 
-    /// Whether a look-up crosses the link of the host, which takes time.
+    /// True if a look-up crosses the link of the host, which takes time.
     pub fn is_far(&self) -> bool {
         self.host_ns() > 0
     }
 
-    /// What a look-up in memory of the host takes, if the cache is there; ns.
+    /// Time of a look-up in memory of the host, if the cache is there; ns.
     pub fn host_ns(&self) -> u64 {
         if self.place == MapPlace::Host { self.host_latency.ns() } else { 0 }
     }

@@ -162,7 +162,7 @@ impl Celsius {
     /// 30 degrees, at which the clock of retention is that on the wall.
     const ROOM: Celsius = Celsius(30_000);
 
-    /// What flash is specified for.
+    /// Specified temperatures of flash.
     const LOWEST: i32 = -40_000;
     const HIGHEST: i32 = 125_000;
 
@@ -176,7 +176,7 @@ impl Celsius {
         f64::from(self.0) / 1000.0
     }
 
-    /// How one is written, as a regular expression.
+    /// Form of a value, as a regular expression.
     pub fn pattern() -> String {
         format!(r"\s*{}\s*C\s*", options::NUMBER)
     }

@@ -65,7 +65,7 @@ choices! {
         Plane = "plane",
     }
 
-    /// What the packages of a gang (of one channel) share.
+    /// Shared resources of the packages of a gang (of one channel).
     pub enum Gang {
         /// The data path; the packages otherwise work in parallel.
         SharedBus = "shared-bus",
@@ -308,12 +308,12 @@ impl Timing {
 }
 
 impl SsdConfig {
-    /// Whether there is a write buffer, so that pages are programmed by groups.
+    /// True if there is a write buffer, so that pages are programmed by groups.
     pub fn is_buffered(&self) -> bool {
         self.buffer.size.bytes() > 0
     }
 
-    /// Whether its data age.
+    /// True if its data age.
     pub fn ages(&self) -> bool {
         self.is_buffered() && self.media.model != MediaModel::None
     }
@@ -338,35 +338,35 @@ impl SsdConfig {
         if self.fdp.chooses() { self.fdp.placements() } else { self.frontiers().of_each_class() }
     }
 
-    /// Whether cold data moves into worn blocks by the write buffer, which takes a frontier of its own.
+    /// True if cold data moves into worn blocks by the write buffer, which takes a frontier of its own.
     pub(crate) fn gathers_cold(&self) -> bool {
         self.is_buffered() && self.cleaning.levelling.rule == LevellingRule::Migrate
     }
 
-    /// Whether there is a write buffer, or a block buffer, that a power cut empties: flushes wait for the flash.
+    /// True if there is a write buffer, or a block buffer, that a power cut empties: flushes wait for the flash.
     pub fn is_volatile(&self) -> bool {
         self.is_buffered() && !self.buffer.power_loss_protected || self.block_buffer.is_volatile()
     }
 
-    /// Whether packages share control pins, and each does operations of its own.
+    /// True if packages share control pins, and each does operations of its own.
     fn shares_control(&self) -> bool {
         let several = self.packages_per_channel > 1 && !self.is_buffered();
         several && self.gang == Gang::SharedControlAsync
     }
 
-    /// Whether the packages of a gang begin operations together, and only of one kind.
+    /// True if the packages of a gang begin operations together, and only of one kind.
     pub(crate) fn binds_gang(&self) -> bool {
         let several = self.packages_per_channel > 1 && self.gang != Gang::SharedBus;
         several && !(self.shares_control() && self.control_line == ControlLine::Command)
     }
 
-    /// How long a command holds the control pins that packages share, where nothing else does; ns.
+    /// Time for which a command holds shared control pins, where nothing else does; ns.
     pub(crate) fn control_ns(&self) -> u64 {
         let is_shared = self.shares_control() && !self.binds_gang();
         if is_shared { self.timing.command.ns() } else { 0 }
     }
 
-    /// Whether a unit does one operation at a time that depends on no other unit: no write buffer, no cache
+    /// True if a unit does one operation at a time that depends on no other unit: no write buffer, no cache
     /// commands, nothing that packages or planes of a pair do together.
     fn serves_one_by_one(&self) -> bool {
         let page = self.page_size.bytes();
@@ -387,7 +387,7 @@ impl SsdConfig {
         self.timing.erase.ns() / u64::from(self.scale.max(1))
     }
 
-    /// Whether flushes wait for the record of trims.
+    /// True if flushes wait for the record of trims.
     pub(crate) fn records_trims(&self) -> bool {
         let logs = self.persistence.recovers() && !self.persistence.keeps_map();
         logs && self.persistence.trims == Trims::Flushed
@@ -420,7 +420,7 @@ impl SsdConfig {
     /// The share of the blocks below which cleaning starts.
     pub(crate) fn min_free(&self) -> f64 {
         if self.log_blocks.are_used() {
-            // What is worthless is erased at once, and nothing else is cleaned.
+            // Worthless blocks are erased at once, and nothing else is cleaned.
             return 0.0;
         }
         self.cleaning.min_free.unwrap_or_else(|| self.default_min_free())
@@ -452,7 +452,7 @@ impl From<&SsdConfig> for Facts {
     }
 }
 
-/// How much of the drive holds data at the start, as a share of its exported pages.
+/// Data of the drive at the start, as a share of its exported pages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fill(f64);
 

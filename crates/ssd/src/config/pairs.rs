@@ -1,4 +1,4 @@
-//! What two planes of a die do by one command.
+//! Two-plane commands.
 
 use options::choices;
 

@@ -38,7 +38,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// What it is, with its source and what in it is a guess.
+    /// Summary: source and guesses.
     pub fn summary(&self) -> String {
         let reads = self.read_ns.iter().map(|ns| Duration::from_ns(*ns).to_string());
         let guesses = match self.guesses {
@@ -81,7 +81,7 @@ impl Part {
         self.planes as u64 * self.bits as u64 * self.page_bytes
     }
 
-    /// What one die programs without a pause, in bytes per second.
+    /// Program rate of one die without a pause, in bytes per second.
     #[cfg(test)]
     fn die_bytes_per_second(&self) -> f64 {
         self.group_bytes() as f64 * 1e9 / self.program_ns() as f64

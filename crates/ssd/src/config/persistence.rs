@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 choices! {
-    /// How a drive rebuilds its map after a power cut.
+    /// Recovery of the map after a power cut.
     pub enum Recovery {
         /// No recovery: a run with power cuts is refused.
         None = "none",
@@ -24,7 +24,7 @@ choices! {
     pub enum Trims {
         /// None: trimmed data may reappear.
         Volatile = "volatile",
-        /// Those before a flush, which logs them.
+        /// Trims before a flush, which logs them.
         Flushed = "flushed",
         /// All: each trim is acknowledged when its log record is written.
         Logged = "logged",
@@ -67,12 +67,12 @@ options! {
 }
 
 impl Persistence {
-    /// Whether the order of all programs is kept.
+    /// True if the order of all programs is kept.
     pub fn is_ordered(&self) -> bool {
         self.order || self.recovers()
     }
 
-    /// Whether the map survives power cuts.
+    /// True if the map survives power cuts.
     pub fn keeps_map(&self) -> bool {
         self.recovery == Recovery::Nvram
     }
@@ -82,7 +82,7 @@ impl Persistence {
         if self.keeps_map() { self.map_write.ns() } else { 0 }
     }
 
-    /// Whether the drive recovers from power cuts.
+    /// True if the drive recovers from power cuts.
     pub fn recovers(&self) -> bool {
         self.recovery != Recovery::None
     }

@@ -30,7 +30,7 @@ options! {
 }
 
 impl Scrub {
-    /// Whether it reads or moves anything.
+    /// True if it reads or moves anything.
     pub fn is_used(&self) -> bool {
         self.period.0.is_some() || self.reclaim_reads.is_some()
     }

@@ -76,7 +76,7 @@ options! {
 }
 
 impl SlcCache {
-    /// Whether there is one.
+    /// True if there is one.
     pub fn is_on(&self) -> bool {
         self.dynamic > 0.0 || self.r#static.bytes() > 0
     }

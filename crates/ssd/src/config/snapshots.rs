@@ -3,7 +3,7 @@
 use crate::device::kit::said::{Said, Saying};
 use options::{Size, conditions, options};
 
-/// What a request says of snapshots.
+/// Snapshot orders of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// One is made before it.
@@ -22,7 +22,7 @@ impl Saying for Order {
         &[(Order::Make, "make"), (Order::Drop, "drop"), (Order::DropAll, "drop-all")];
 }
 
-/// What handles order, by number.
+/// Orders of handles, by number.
 pub type Orders = Said<Order>;
 
 conditions! {

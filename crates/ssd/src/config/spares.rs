@@ -43,14 +43,14 @@ options! {
 }
 
 impl Spares {
-    /// Whether blocks become bad that are not worn, or were.
+    /// True if blocks become bad that are not worn, or were.
     pub fn go_bad(&self) -> bool {
         [self.factory_bad, self.grown, self.program_fail, self.erase_fail]
             .iter()
             .any(|it| *it > 0.0)
     }
 
-    /// Whether anything fails by the clock.
+    /// True if anything fails by the clock.
     pub fn fail(&self) -> bool {
         self.sick_dies > 0.0 || self.defects > 0.0
     }

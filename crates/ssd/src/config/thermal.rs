@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 choices! {
-    /// What a drive does that is too hot.
+    /// Actions of a drive that is too hot.
     pub enum ThermalAction {
         /// It takes no writes until it has cooled.
         Stop = "stop",

@@ -28,7 +28,7 @@ choices! {
         Stepped = "stepped",
     }
 
-    /// How an acknowledged page is protected while its paired page is programmed.
+    /// Protection of an acknowledged page while its paired page is programmed.
     pub enum PairingGuard {
         /// Not at all: a power cut may destroy it.
         None = "none",
@@ -167,7 +167,7 @@ options! {
 }
 
 impl Suspend {
-    /// Whether reads stop anything.
+    /// True if reads stop anything.
     pub(crate) fn suspends(&self) -> bool {
         self.program.ns().is_some() || self.erase.ns().is_some()
     }

@@ -33,7 +33,7 @@ impl Unbuilt {
         }
     }
 
-    /// The same with another message.
+    /// The refusal with another message.
     pub fn map(self, words: impl FnOnce(Invalid) -> Invalid) -> Unbuilt {
         match self {
             Unbuilt::Invalid(invalid) => Unbuilt::Invalid(words(invalid)),

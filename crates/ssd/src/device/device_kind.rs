@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// A kind of device, implemented by its options.
 pub trait DeviceKind: Setting + Default + Serialize + Clone {
-    /// What it is, in one line.
+    /// Summary, in one line.
     const SUMMARY: &'static str;
 
     /// Lays one layer of configuration over another.
@@ -17,13 +17,13 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         <Self as Setting>::overlay(under, over);
     }
 
-    /// Whether there is simulated flash inside: a state that can be prepared, saved and found out
+    /// True if there is simulated flash inside: a state that can be prepared, saved and found out
     /// without time, and operations that can be recorded.
     fn has_flash(&self) -> bool {
         false
     }
 
-    /// Whether any request takes time, as far as the configuration by itself shows it.
+    /// True if any request takes time, as far as the configuration by itself shows it.
     fn takes_time(&self) -> bool {
         true
     }
@@ -46,7 +46,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         self.check_power_cuts()
     }
 
-    /// Whether what such a device has answered outlives a power cut without a flush.
+    /// True if what such a device has answered outlives a power cut without a flush.
     fn keeps_answers(&self) -> bool {
         false
     }
@@ -61,7 +61,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         Err(Invalid::new(&["run.age", "device.kind"], problem))
     }
 
-    /// How many bytes of the whole device one of its own stands for.
+    /// Bytes of the whole device for one simulated byte.
     fn scale(&self) -> u32 {
         1
     }
@@ -75,7 +75,7 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         Err(Invalid::new(&["run.pace", "device.kind"], problem))
     }
 
-    /// Whether it must have one.
+    /// True if it must have one.
     fn needs_pace(&self) -> bool {
         false
     }
@@ -93,18 +93,18 @@ pub trait DeviceKind: Setting + Default + Serialize + Clone {
         None
     }
 
-    /// What it takes of memory with what it holds as it is built, bytes, as far as that grows with what it holds.
+    /// Memory for its content as it is built, bytes, as far as that grows with the content.
     fn first_memory(&self) -> u64 {
         0
     }
 
-    /// The same device with no page written: soon built, to take up a state.
+    /// This device without a written page: quick to build, to take up a state.
     #[must_use]
     fn unfilled(&self) -> Self {
         self.clone()
     }
 
-    /// The same device simulated whole; nothing where it is.
+    /// This device simulated whole; nothing where it is.
     fn whole(&self) -> Option<Self> {
         None
     }

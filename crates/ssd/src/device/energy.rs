@@ -12,7 +12,7 @@ use std::ops::AddAssign;
 /// [figures](Followed) that are followed over time.
 pub const FOLLOWED: usize = 6;
 
-/// What a device, or the devices of an array, took during a run.
+/// Energy of a device, or of the devices of an array, during a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct EnergyReport {
     /// The time of it, ns.
@@ -27,13 +27,13 @@ pub struct EnergyReport {
     pub mechanics: f64,
     /// Energy above idle of a device with a law of service times while it serves, joules.
     pub service: f64,
-    /// What is taken whatever happens, beside the controller: dies that stand by, a disk that turns, joules.
+    /// Idle energy beside the controller: dies in standby, a disk that turns, joules.
     pub idle: f64,
     /// The part of the energy of operations that reads took, joules, if known separately.
     pub reads: Option<f64>,
-    /// What is taken at any time, watts: it is in `controller` and `idle`.
+    /// Constant power, watts: it is in `controller` and `idle`.
     pub constant_watts: f64,
-    /// How busy it was: the mean over its units, heads or places of service.
+    /// Utilisation: the mean over its units, heads or places of service.
     pub utilisation: f64,
     /// Number of devices in the sum.
     pub devices: u32,
@@ -45,12 +45,12 @@ impl EnergyReport {
         self.operations() + self.controller + self.idle
     }
 
-    /// What operations took, without what is taken whatever happens; joules.
+    /// Energy of operations, without idle energy; joules.
     pub fn operations(&self) -> f64 {
         self.flash + self.bus + self.mechanics + self.service
     }
 
-    /// What devices took together, if all of them say.
+    /// Energy of devices together, if all of them report it.
     pub fn together(each: impl Iterator<Item = Option<EnergyReport>>) -> Option<EnergyReport> {
         let all = each.collect::<Option<Vec<_>>>()?;
         (!all.is_empty()).then(|| all.into_iter().sum())

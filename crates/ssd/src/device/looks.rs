@@ -21,7 +21,7 @@ pub struct BlockLook {
     pub erases: u32,
     /// The unit that serves it, by number in its drive.
     pub unit: u32,
-    /// What it is being used for.
+    /// Use.
     pub state: BlockState,
     /// The stream of writes that filled it, by number, or [`UNKNOWN_STREAM`].
     pub stream: u8,
@@ -37,11 +37,11 @@ pub struct BlockLook {
 pub struct DriveLook {
     /// Its first block among all.
     pub first: usize,
-    /// How many blocks it has.
+    /// Number of blocks.
     pub blocks: usize,
     /// Data pages of each.
     pub data_pages: u32,
-    /// What its units are called.
+    /// Name of its units.
     pub units: Vec<String>,
     /// Its data age.
     pub ages: bool,

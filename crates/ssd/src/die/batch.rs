@@ -1,4 +1,4 @@
-//! What cleaning reads of a die in one go.
+//! Cleaning reads of a die, taken together.
 
 use crate::ids::{Block, Domain};
 
@@ -32,7 +32,7 @@ impl Batch {
         self.left != 0
     }
 
-    /// Whether it reads a row.
+    /// True if it reads a row.
     pub fn has_row(&self, row: u32) -> bool {
         self.rows >> row & 1 != 0
     }
@@ -42,7 +42,7 @@ impl Batch {
         self.reserved
     }
 
-    /// What is cleaned with it.
+    /// Domain that is cleaned with it.
     pub fn domain(&self) -> Domain {
         self.domain
     }

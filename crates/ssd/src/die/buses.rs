@@ -3,10 +3,10 @@
 use engine::Time;
 use std::collections::VecDeque;
 
-/// What crosses a bus.
+/// Transfer on a bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cargo {
-    /// What a read has sensed.
+    /// Data of a read.
     Read(u32),
     /// A page of a group on its way into a die.
     Load(u32),
@@ -40,7 +40,7 @@ impl Buses {
         Some(now + ns)
     }
 
-    /// What was crossing has crossed; and when the next will have, if one waits.
+    /// Ends a transfer, and returns the end of the next one, if one waits.
     #[inline]
     pub(super) fn crossed(&mut self, bus: u32, now: Time) -> (Cargo, Option<Time>) {
         let bus = &mut self.0[bus as usize];
@@ -53,7 +53,7 @@ impl Buses {
         (cargo, next)
     }
 
-    /// What crosses or waits is gone.
+    /// Transfers under way or waiting are lost.
     pub(super) fn lose_power(&mut self, now: Time) {
         for bus in &mut self.0 {
             let busy = bus.current.map_or(0, |(_, since)| now - since);
@@ -61,7 +61,7 @@ impl Buses {
         }
     }
 
-    /// How long each was in use up to `end`.
+    /// Time for which each bus was in use up to `end`.
     pub(super) fn busy_ns(&self, end: Time) -> Vec<Time> {
         let busy =
             |bus: &Bus| bus.busy_ns + bus.current.map_or(0, |(_, since)| end.saturating_sub(since));

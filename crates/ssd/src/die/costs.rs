@@ -16,7 +16,7 @@ pub(crate) struct Costs {
     read_part: [Time; options::MOST_PAGE_TYPES],
     /// A pass of programming a group.
     pub program: Time,
-    /// The same of the pages that cells of one bit hold, and sensing these.
+    /// Program and sense times of pages in cells of one bit.
     pub slc_program: Time,
     slc_read: Time,
     /// Sensing a page of the map, moving it over the bus, and programming some; and whether its cells have one bit.

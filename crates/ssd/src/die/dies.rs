@@ -18,7 +18,7 @@ use crate::shape::Groups;
 use crate::timeline::{Finished, Word};
 use engine::Time;
 
-/// What dies are shown of the rest of the drive.
+/// View of dies on the rest of the drive.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sight {
     /// Programs for the host are held.
@@ -27,7 +27,7 @@ pub(crate) struct Sight {
     pub backlog: usize,
 }
 
-/// What has ended at a die.
+/// End of an operation at a die.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Ended {
     /// A row of a batch has crossed the bus, of which more are to be read under the same number.
@@ -83,7 +83,7 @@ pub(crate) struct Dies {
     /// Groups of which the loading has begun since it was asked.
     begun: Vec<u32>,
     suspensions: u64,
-    /// What operations did since counts were reset: all of them, and the reads of the host.
+    /// Efforts since counts were reset: of all operations, and of the reads of the host.
     effort: [Effort; 2],
 }
 
@@ -108,13 +108,13 @@ impl Dies {
         }
     }
 
-    /// The same, on which the data of a read hold the planes until they have left.
+    /// As `new`, where the data of a read hold the planes until they have left.
     pub fn without_streams(mut self) -> Dies {
         self.streams = false;
         self
     }
 
-    /// How pages lie on them.
+    /// Layout of the pages on them.
     #[inline]
     pub fn shape(&self) -> Groups {
         self.shape
@@ -156,7 +156,7 @@ impl Dies {
         let die = &mut self.each[row.die as usize];
         let is_free = if self.shared { die.busy == 0 } else { die.busy & read.planes == 0 };
         if is_free && die.is_at_rest() {
-            // What waits for nothing does not go through the queue.
+            // A read that waits for nothing does not go through the queue.
             die.begin_read(read.planes, is_drive, now);
             let id = self.reads.insert(read);
             return self.sense(id, read.kind, now + read.sense_ns, clock);
@@ -215,7 +215,7 @@ impl Dies {
         self.run(die, sight, clock);
     }
 
-    /// What holds or frees dies has changed.
+    /// Runs all dies: holds or free dies have changed.
     pub fn run_all(&mut self, sight: Sight, clock: &mut Clock) {
         for die in 0..self.each.len() as u32 {
             self.run(die, sight, clock);
@@ -236,7 +236,7 @@ impl Dies {
         std::mem::take(&mut self.suspensions)
     }
 
-    /// Whether one of these would say something.
+    /// True if one of these would say something.
     #[inline]
     pub fn have_news(&self) -> bool {
         !self.begun.is_empty() || self.suspensions > 0
@@ -247,18 +247,18 @@ impl Dies {
         self.each[die].depth()
     }
 
-    /// Whether no die programs or erases anything, but for programs of the host that are held.
+    /// True if no die programs or erases anything, but for programs of the host that are held.
     pub fn stand(&self, holds_host: bool) -> bool {
         self.each.iter().all(|die| die.is_standing(holds_host))
     }
 
-    /// Whether a page of the drive's own waits for a die.
+    /// True if a page of the drive's own waits for a die.
     pub fn have_own_pages(&self) -> bool {
         let own = |die: &Die| die.tasks[0].iter().any(|task| task.job == Job::Own);
         self.each.iter().any(own)
     }
 
-    /// What each die did up to `end`.
+    /// Accounts of the dies up to `end`.
     pub fn accounts(&self, end: Time) -> Vec<UnitAccount> {
         let account = |(number, die): (usize, &Die)| UnitAccount {
             name: self.shape.die_name(number as u32),
@@ -270,12 +270,12 @@ impl Dies {
         self.each.iter().enumerate().map(account).collect()
     }
 
-    /// How long each bus was in use up to `end`.
+    /// Time for which each bus was in use up to `end`.
     pub fn bus_busy_ns(&self, end: Time) -> Vec<Time> {
         self.buses.busy_ns(end)
     }
 
-    /// What operations did since counts were reset: all of them, and the reads of the host.
+    /// Efforts since counts were reset: of all operations, and of the reads of the host.
     pub fn effort(&self) -> [Effort; 2] {
         self.effort
     }
@@ -321,7 +321,7 @@ impl Dies {
         }
     }
 
-    /// The same of one that may have something to do.
+    /// As `run_on`, for a die that may have something to do.
     fn run_on_any(&mut self, number: u32, sight: Sight, clock: &mut Clock) {
         let die = &self.each[number as usize];
         if die.has_only_reads() {
@@ -331,7 +331,7 @@ impl Dies {
         }
     }
 
-    /// The same of one for which nothing but reads waits.
+    /// As `run_on`, for a die for which nothing but reads waits.
     fn run_reads(&mut self, number: u32, clock: &mut Clock) {
         loop {
             let die = &mut self.each[number as usize];
@@ -417,7 +417,7 @@ impl Dies {
         }
     }
 
-    /// What a bus was moving has crossed, and the next begins to.
+    /// A transfer on a bus has ended, and the next begins.
     #[inline]
     pub fn crossed(&mut self, bus: u32, clock: &mut Clock) -> Cargo {
         let (cargo, next) = self.buses.crossed(bus, clock.now);
@@ -483,7 +483,7 @@ impl Dies {
         if !cleans {
             die.account.waited_ns += now - read.queued;
         }
-        // What it waited for is known before it itself counts.
+        // The wait ends before the read itself counts.
         let wait = now - read.queued;
         read.marks = if wait == 0 {
             [0; 2]
@@ -564,7 +564,7 @@ impl Dies {
         Some(ended)
     }
 
-    /// What was on these planes of a die has left it: what was sensed behind it follows.
+    /// Data on these planes of a die have left: the data sensed behind them follow.
     #[inline]
     fn left(&mut self, number: u32, planes: u32, sight: Sight, clock: &mut Clock) {
         let die = &mut self.each[number as usize];
@@ -589,7 +589,7 @@ impl Dies {
         }
     }
 
-    /// The same of any read.
+    /// As `crossed`, for any read.
     pub fn read_crossed(&mut self, id: u32, sight: Sight, clock: &mut Clock) -> Ended {
         let now = clock.now;
         let read = &mut self.reads[id];

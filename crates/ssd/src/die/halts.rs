@@ -5,14 +5,14 @@ use super::state::Stops;
 use crate::config::SsdConfig;
 use engine::{EventId, Time};
 
-/// How a stopped operation goes on.
+/// Resumption of a stopped operation.
 #[derive(Debug, Clone)]
 pub(super) struct Stopped {
     pub flight: u32,
     pub running: Running,
 }
 
-/// What a unit does that a read may stop, or has stopped.
+/// An operation of a unit that a read may stop, or has stopped.
 #[derive(Debug, Clone, Default)]
 struct Halt {
     /// The event of the operation under way.
@@ -30,7 +30,7 @@ struct Halt {
     passed: u32,
 }
 
-/// The same of all units; of none where nothing stops for a read.
+/// Operations of all units; of none where nothing stops for a read.
 #[derive(Debug, Clone)]
 pub(super) struct Halts {
     stops: Stops,
@@ -43,7 +43,7 @@ impl Halts {
         Halts { stops: Stops::new(&config.suspend), each: memory::filled(Halt::default(), count) }
     }
 
-    /// Whether anything stops for a read.
+    /// True if anything stops for a read.
     #[inline]
     pub fn are_on(&self) -> bool {
         !self.each.is_empty()
@@ -75,7 +75,7 @@ impl Halts {
         halt.stops += 1;
         halt.stage_ends = ends;
         halt.stopping = Some((now, at));
-        // What it has left at that instant, less what it would have had, and what resuming takes.
+        // Rest at that instant, less the rest without a stop, and the time of the resume.
         halt.costs = left - (ends - at) + self.stops.resume_ns(true);
         Some((halt.event.take()?, at))
     }
@@ -86,7 +86,7 @@ impl Halts {
         halt.since.filter(|_| halt.stage_ends > now).map(|since| (since, halt.stage_ends))
     }
 
-    /// Whether the event of a lane is that its operation has stopped.
+    /// True if the event of a lane is that its operation has stopped.
     #[inline]
     pub fn is_stopping(&self, lane: u32) -> bool {
         self.each
@@ -99,7 +99,7 @@ impl Halts {
         self.each[lane as usize].stopped = Some(stopped);
     }
 
-    /// Whether a lane has an operation that has stopped.
+    /// True if a lane has an operation that has stopped.
     #[inline]
     pub fn has_stopped(&self, lane: u32) -> bool {
         self.each.get(lane as usize).is_some_and(|halt| halt.stopped.is_some())
@@ -110,7 +110,7 @@ impl Halts {
         Some(self.each.get(lane as usize)?.stopped.as_ref()?.flight)
     }
 
-    /// Whether a read may go before what has stopped, and how long one that waits since an instant has waited for
+    /// True if a read may go before what has stopped, and how long one that waits since an instant has waited for
     /// that to stop.
     pub fn lets_pass(&mut self, lane: u32) -> bool {
         let halt = &mut self.each[lane as usize];
@@ -119,13 +119,13 @@ impl Halts {
         passes
     }
 
-    /// How long what waits since an instant has waited for the operation of a lane to stop.
+    /// Suspension wait on a lane of an operation queued at `since`.
     pub fn waited(&self, lane: u32, since: Time) -> Time {
         let stopping = self.each.get(lane as usize).and_then(|halt| halt.stopping);
         stopping.map_or(0, |(from, to)| to.saturating_sub(since.max(from)))
     }
 
-    /// What has stopped goes on: with how much delay.
+    /// Takes the stopped operation, with its delay.
     pub fn take(&mut self, lane: u32, now: Time) -> Option<(Stopped, Time)> {
         let halt = &mut self.each[lane as usize];
         let stopped = halt.stopped.take()?;

@@ -12,12 +12,12 @@ use crate::flash::Effort;
 use crate::timeline::Finished;
 use engine::Time;
 
-/// What the end of a stage means for its lane.
+/// Meaning of the end of a stage for its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StageEnd {
     /// The operation continues with a stage that ends then.
     GoesOn(Time),
-    /// The same; it is the last stage, behind which another operation of the same kind may begin.
+    /// As `Goes`, for the last stage, behind which another operation of the same kind may begin.
     Accepts(Time),
     /// The operation has ended.
     Finished(Finished),
@@ -85,13 +85,13 @@ impl Lanes {
         }
     }
 
-    /// The same where the planes of a pair program by one command; how many lanes a unit has.
+    /// As `new`, where the planes of a pair program by one command; `span` lanes a unit.
     pub fn paired(mut self, span: u32) -> Self {
         self.paired = span;
         self
     }
 
-    /// The same where commands take pins that lanes share; `controls[l]` are those of lane `l`.
+    /// As `new`, where commands take pins that lanes share; `controls[l]` are those of lane `l`.
     pub fn commanded(mut self, controls: &[u32]) -> Self {
         let count = controls.iter().max().map_or(0, |last| *last as usize + 1);
         self.control_free_at = memory::zeroed(count);
@@ -101,12 +101,12 @@ impl Lanes {
         self
     }
 
-    /// What operations did that have begun since counts were reset.
+    /// Effort of operations that have begun since counts were reset.
     pub fn effort(&self) -> Effort {
         self.plans.iter().map(|plan| plan.effort().times(plan.begun)).sum()
     }
 
-    /// What reading so many pages does. Where pages of several types are read, each type has its share.
+    /// Effort of reading a number of pages. Each type of page has its share.
     pub fn effort_of_reads(&self, pages: u64) -> Effort {
         let is_read = |plan: &&Plan| plan.effort().programs == 0 && plan.effort().erases == 0;
         let mut reads = self.plans.iter().filter(is_read);
@@ -126,14 +126,14 @@ impl Lanes {
         self.plans.iter_mut().for_each(|plan| plan.begun = 0);
     }
 
-    /// Whether a lane has no operation.
+    /// True if a lane has no operation.
     #[inline]
     pub fn is_idle(&self, lane: u32) -> bool {
         let lane = &self.each[lane as usize];
         lane.running.is_none() && (!self.cache || lane.tail.is_none())
     }
 
-    /// Whether an operation may begin on a lane that chains with others so: the lane is idle, or what it
+    /// True if an operation may begin on a lane that chains with others so: the lane is idle, or what it
     /// does is in its last stage and of the same kind.
     #[inline]
     pub fn accepts(&self, lane: u32, chains: Option<Cached>) -> bool {
@@ -225,7 +225,7 @@ impl Lanes {
         let state = &mut self.each[lane as usize];
         if self.cache && state.tail.as_ref().is_some_and(|tail| tail.ends == now) {
             let ended = state.tail.take().expect("it was there");
-            // What waited behind it in its own last stage may now have another behind it.
+            // An operation that waited behind it in its last stage may have another behind it.
             if state
                 .running
                 .as_ref()
@@ -266,7 +266,7 @@ impl Lanes {
         let stages = self.plans[running.plan.at()].stages();
         let (mut stage, mut begun) = (usize::from(running.stage), true);
         if state.lone {
-            // What stopped and went on is as if it had begun later.
+            // A stopped and resumed operation counts as begun later.
             let mut ends = running.started + running.waited_ns;
             let is_under_way = |stage: &Stage| {
                 ends += stage.ns();
@@ -300,12 +300,12 @@ impl Lanes {
         matches!(stage, Stage::Write(_)).then(|| (ends - stage.ns(), ends))
     }
 
-    /// What a lane does stops: it is free until that [goes on](Lanes::go_on).
+    /// Stops the operation of a lane, which is free until that [resumes](Lanes::go_on).
     pub(super) fn stop(&mut self, lane: u32) -> Running {
         self.each[lane as usize].running.take().expect("something is under way")
     }
 
-    /// What was stopped goes on, and its stage ends so much later than it would have; when its event comes.
+    /// Resumes a stopped operation; its stage ends later by the delay. Returns the time of its event.
     pub(super) fn go_on(&mut self, lane: u32, mut running: Running, later: Time) -> Time {
         running.ends += later;
         running.waited_ns += later;
@@ -342,7 +342,7 @@ impl Lanes {
     /// Time that each bus has been in use up to `now`, ns: of transfers that are under way or wait
     /// their turn, what has passed.
     pub fn bus_busy_ns(&self, now: Time) -> impl Iterator<Item = Time> + '_ {
-        // What is reserved beyond now is reserved without gaps.
+        // Reservations beyond now have no gaps.
         let reserved = self.bus_free_at.iter().map(move |free_at| free_at.saturating_sub(now));
         let mut ahead: Vec<Time> = reserved.collect();
         for lane in self.each.iter().filter(|lane| lane.lone) {

@@ -8,12 +8,12 @@ use crate::ids::{BlockMode, Ppn};
 use crate::shape::{Geometry, Granule};
 use engine::Time;
 
-/// What one stage of an operation occupies besides its lane.
+/// Resource of a stage of an operation, besides its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// The cell array, for this many nanoseconds.
     Cell(u32),
-    /// The same for a program or an erasure, which a read may stop.
+    /// As `Cell`, for a program or an erasure, which a read may stop.
     Write(u32),
     /// The bus, for this many nanoseconds.
     Bus(u32),
@@ -29,7 +29,7 @@ impl Stage {
         }
     }
 
-    /// How long it lasts, ns.
+    /// Duration, ns.
     pub fn ns(self) -> Time {
         match self {
             Stage::Cell(ns) | Stage::Write(ns) | Stage::Bus(ns) | Stage::Control(ns) => {
@@ -81,19 +81,19 @@ impl Plan {
         Plan { stages, cached: None, cell_ns, total_ns, effort: Effort::default(), begun: 0 }
     }
 
-    /// The same as an operation that cache commands can chain with others, or with none.
+    /// This operation, which cache commands can chain with others, or with none.
     pub fn chained(mut self, kind: Option<Cached>) -> Self {
         self.cached = kind;
         self
     }
 
-    /// The same as an operation with this effort.
+    /// This operation with this effort.
     fn doing(mut self, effort: Effort) -> Self {
         self.effort = effort;
         self
     }
 
-    /// What it does, all of it, also where a stage is hidden behind another.
+    /// Effort of all stages, also of one that is hidden behind another.
     pub fn effort(&self) -> Effort {
         self.effort
     }
@@ -124,14 +124,14 @@ impl Plan {
         (self.stages.len() - 1) as u16
     }
 
-    /// Whether `stage` is its last.
+    /// True if `stage` is its last.
     #[inline]
     pub fn ends_with(&self, stage: u16) -> bool {
         usize::from(stage) + 1 >= self.stages.len()
     }
 }
 
-/// What an operation does to the pages of a logical page that lie in one lane.
+/// Operation on the pages of a logical page that lie in one lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpKind {
     /// Transfer, then program.
@@ -168,11 +168,11 @@ const PROGRAMMING: usize = 5;
 /// One operation of one lane, at its place in the flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlashOp {
-    /// What is done.
+    /// Kind.
     pub kind: OpKind,
     /// The page that is read or programmed; of an erasure any page of the block.
     pub at: Ppn,
-    /// How many bits a cell of the block holds.
+    /// Bits a cell of the block.
     pub mode: BlockMode,
     /// Flash pages of the lane that a read senses; a program uses all of them.
     pub count: u32,
@@ -262,13 +262,13 @@ impl CostTable {
         PlanId(within + self.row(op) * self.plans_per_row)
     }
 
-    /// Whether it makes no difference where an operation is.
+    /// True if it makes no difference where an operation is.
     #[inline]
     pub fn is_uniform(&self) -> bool {
         self.is_uniform
     }
 
-    /// Whether a page that shares the cells of another is copied before that is programmed.
+    /// True if a page that shares the cells of another is copied before that is programmed.
     #[inline]
     pub fn copies(&self, op: &FlashOp) -> bool {
         let programs = !matches!(op.kind, OpKind::Read | OpKind::Erase);
@@ -375,13 +375,13 @@ impl Efforts {
         }
     }
 
-    /// What a summary page adds, given the time of its transfer.
+    /// Effort of a summary page, given the time of its transfer.
     fn summary(&self, bus_ns: Time) -> Effort {
         Effort { programs: 1, program_ns: self.program_ns, bus_ns, ..Effort::default() }
     }
 }
 
-/// Whether the page that shares the cells of the summary page is copied before that is programmed.
+/// True if the page that shares the cells of the summary page is copied before that is programmed.
 pub(super) fn copies_for_summary(config: &SsdConfig) -> bool {
     let last = config.simulated_pages_per_block() - 1;
     config.summary_page

@@ -19,7 +19,7 @@ pub(crate) struct Place {
     pub slc: bool,
 }
 
-/// What a die reads in one go.
+/// A read of a die in one go.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
     pub(super) owner: ReadFor,
@@ -46,7 +46,7 @@ impl Row {
             debug_assert!(before.is_none(), "it is alone");
             return rows.finish(owner, costs).expect("it was added");
         }
-        // What lies in one page of the flash.
+        // Place of one page of the flash.
         let (row, plane) = costs.row_and_plane(place.unit);
         let kind = if place.slc { SLC_ROW } else { row };
         let first = shape.first_die(place.block, blocks_per_domain);
@@ -66,17 +66,17 @@ impl Row {
         Row { owner: ReadFor::Map(page), die, planes: 1 << plane, kind: SLC_ROW, sense_ns, bus_ns }
     }
 
-    /// The same row on another die.
+    /// This row on another die.
     pub fn on(self, die: impl Fn(u32) -> u32) -> Row {
         Row { die: die(self.die), ..self }
     }
 
-    /// The same row, whose senses take this much longer.
+    /// This row, whose senses take longer by `more_ns`.
     pub fn longer(self, more_ns: Time) -> Row {
         Row { sense_ns: self.sense_ns + more_ns, ..self }
     }
 
-    /// The same row, of a request that reads it with retries.
+    /// This row, of a request that reads it with retries.
     pub fn retried(self, slot: Slot, longer: Longer) -> Row {
         let ReadFor::Request { pages, .. } = self.owner else { unreachable!("a request reads it") };
         let short = |ns| u32::try_from(ns).unwrap_or(u32::MAX);

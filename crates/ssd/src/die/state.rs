@@ -7,7 +7,7 @@ use crate::device::kit::slots::Slot;
 use engine::{EventId, Time};
 use std::collections::VecDeque;
 
-/// What a die programs or erases.
+/// A program or an erasure of a die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Job {
     /// A pass of a group; the last one makes it a group that is programmed.
@@ -24,13 +24,13 @@ pub(crate) enum Job {
 }
 
 impl Job {
-    /// Whether it programs cells of one bit.
+    /// True if it programs cells of one bit.
     pub fn is_slc(self) -> bool {
         matches!(self, Job::Program { slc: true, .. })
     }
 }
 
-/// What waits for a read.
+/// A waiting read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ReadFor {
     /// A request that has asked for this many of its pages: one that reads, or a write that covers them in part.
@@ -46,7 +46,7 @@ pub(crate) enum ReadFor {
 }
 
 impl ReadFor {
-    /// Whether the drive reads for itself.
+    /// True if the drive reads for itself.
     #[inline]
     pub fn is_drive(self) -> bool {
         matches!(self, ReadFor::Batch(_) | ReadFor::Patrol)
@@ -131,7 +131,7 @@ pub(super) struct Die {
     pub(super) leaving: u32,
     /// Reads that have been sensed and wait for the register of the one before.
     pub(super) sensed: VecDeque<u32>,
-    /// How often the present operation was stopped, and reads that have gone before one that waits.
+    /// Number of stops of the present operation, and of reads that went before a waiting one.
     pub(super) stops: u32,
     pub(super) passed: u32,
     pub(super) account: Account,
@@ -143,7 +143,7 @@ pub(super) struct Account {
     busy: Meter,
     cleaning: Meter,
     stopping: Meter,
-    /// What pages have waited for it, summed.
+    /// Waiting time of pages for it, summed.
     pub(super) waited_ns: Time,
     /// Pages read or programmed for the host.
     pub(super) served: u64,
@@ -235,7 +235,7 @@ impl Die {
         self.account.begin(cleans, now);
     }
 
-    /// What it does is gone; its time accounting continues.
+    /// Its operation is lost; its time accounting continues.
     pub(super) fn lose_power(&mut self, now: Time) {
         let mut account = self.account;
         for meter in [&mut account.busy, &mut account.cleaning, &mut account.stopping] {
@@ -244,13 +244,13 @@ impl Die {
         *self = Die { account, ..Die::default() };
     }
 
-    /// Whether nothing waits for it, but for the bus.
+    /// True if nothing waits for it, but for the bus.
     #[inline]
     pub(super) fn is_at_rest(&self) -> bool {
         !self.has_reads() && self.has_only_reads()
     }
 
-    /// Whether there is nothing that it could begin, or stop for a read.
+    /// True if there is nothing that it could begin, or stop for a read.
     #[inline]
     pub(super) fn is_quiet(&self) -> bool {
         let has_tasks = !self.tasks[0].is_empty() || !self.tasks[1].is_empty();
@@ -262,7 +262,7 @@ impl Die {
         rests && !self.has_reads() && (self.load.is_some() || !has_tasks)
     }
 
-    /// Whether nothing but reads waits for it or is under way.
+    /// True if nothing but reads waits for it or is under way.
     #[inline]
     pub(super) fn has_only_reads(&self) -> bool {
         matches!(self.cell, Cell::Free)
@@ -271,12 +271,12 @@ impl Die {
             && self.tasks[1].is_empty()
     }
 
-    /// Whether a read waits.
+    /// True if a read waits.
     pub(super) fn has_reads(&self) -> bool {
         !self.reads.is_empty() || !self.later_reads.is_empty()
     }
 
-    /// Whether a program or an erase could go on now but for the reads.
+    /// True if a program or an erase could go on now but for the reads.
     pub(super) fn has_ready_task(&self) -> bool {
         match self.cell {
             Cell::Stopped { .. } => true,
@@ -285,7 +285,7 @@ impl Die {
         }
     }
 
-    /// Whether a program or an erase waits for reads.
+    /// True if a program or an erase waits for reads.
     pub(super) fn has_waiting_task(&self) -> bool {
         let waits = self.load.is_some() || self.tasks.iter().any(|tasks| !tasks.is_empty());
         matches!(self.cell, Cell::Stopped { .. }) || matches!(self.cell, Cell::Free) && waits
@@ -303,7 +303,7 @@ impl Die {
         self.tasks[usize::from(cleaning < host)].pop_front()
     }
 
-    /// Whether it programs and erases nothing, but for programs of the host that are held.
+    /// True if it programs and erases nothing, but for programs of the host that are held.
     pub(super) fn is_standing(&self, holds_host: bool) -> bool {
         self.tasks[1].is_empty()
             && (holds_host || self.tasks[0].is_empty())
@@ -329,7 +329,7 @@ impl Stops {
         Stops { config: config.clone() }
     }
 
-    /// Whether a waiting task goes next, after `passed` reads have gone before it.
+    /// True if a waiting task goes next, after `passed` reads have gone before it.
     pub(super) fn is_turn_of_task(&self, passed: u32) -> bool {
         passed >= self.config.limit.max(1)
     }

@@ -39,7 +39,7 @@ fn read(dies: &mut Dies, slot: Slot, clock: &mut Clock) {
     dies.read(&row, Sight::default(), clock);
 }
 
-/// What ends, and when, until nothing is under way.
+/// Ends of operations, with their times, until nothing is under way.
 fn run(dies: &mut Dies, clock: &mut Clock) -> Vec<(Time, &'static str)> {
     let mut ends = Vec::new();
     while let Some(event) = clock.go_on(Time::MAX) {

@@ -23,7 +23,7 @@ use std::ops::Range;
 /// No operation.
 const NONE: u32 = u32::MAX;
 
-/// How far a program had come, in one of its lanes.
+/// Progress of a program, in one of its lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reached {
     /// The cells are as they were.
@@ -34,7 +34,7 @@ pub(crate) enum Reached {
     Data,
 }
 
-/// What an operation is for.
+/// Purpose of an operation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Work {
     /// A page of a request, by its number among those that wait or are under way.
@@ -65,12 +65,12 @@ struct Flight {
     unit: Unit,
     /// Lanes that are not done yet.
     lanes_left: u32,
-    /// What is done, which tells how often it senses before it programs, and how it is called in a record.
+    /// Kind, which has the number of senses before the program, and the name in a record.
     kind: OpKind,
     word: Word,
 }
 
-/// What a lane does: an operation, and with cache commands the next; its account.
+/// Operation of a lane, with cache commands the next one too, and its account.
 #[derive(Debug, Clone, Copy)]
 struct LaneState {
     flights: [u32; 2],
@@ -79,7 +79,7 @@ struct LaneState {
     counted_to: Time,
 }
 
-/// What a stage that ends means.
+/// Meaning of the end of a stage.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum UnitEnd {
     /// The operation goes on.
@@ -153,19 +153,19 @@ impl Units {
 
     // ---- asked -----------------------------------------------------------------------------------
 
-    /// Whether anything stops for a read.
+    /// True if anything stops for a read.
     #[inline]
     pub fn may_stop(&self) -> bool {
         self.halts.are_on()
     }
 
-    /// Whether it makes no difference where an operation is.
+    /// True if it makes no difference where an operation is.
     #[inline]
     pub fn is_uniform(&self) -> bool {
         self.costs.is_uniform()
     }
 
-    /// How pages lie on the lanes.
+    /// Layout of the pages on the lanes.
     #[inline]
     pub fn granule(&self) -> Granule {
         self.granule
@@ -176,7 +176,7 @@ impl Units {
         first..first + self.granule.span
     }
 
-    /// Whether no lane of a unit has an operation.
+    /// True if no lane of a unit has an operation.
     #[expect(clippy::inline_always, reason = "asked several times for every operation")]
     #[inline(always)]
     pub fn is_idle(&self, unit: Unit) -> bool {
@@ -198,7 +198,7 @@ impl Units {
         self.flights.iter().filter_map(|flight| flight.work?.programming())
     }
 
-    /// Whether a page is being programmed of which the newest copy so far lies among these.
+    /// True if a page is being programmed of which the newest copy so far lies among these.
     pub fn supersede_one_of(&self, pages: &Range<Ppn>) -> bool {
         self.programming().any(|programming| programming.old.is_within(pages))
     }
@@ -239,7 +239,7 @@ impl Units {
         programs
     }
 
-    /// How far a lane has come with its part of a program.
+    /// Progress of a lane with its part of a program.
     fn reached(
         &self,
         lane: u32,
@@ -275,7 +275,7 @@ impl Units {
         if cells > senses { Reached::Cells } else { Reached::Nothing }
     }
 
-    /// How long the lanes of a unit have been busy up to now, their mean, ns.
+    /// Busy time of the lanes of a unit up to now, their mean, ns.
     pub fn busy_ns(&self, unit: Unit, now: Time) -> Time {
         let busy = |lane: u32| {
             let state = &self.states[lane as usize];
@@ -285,17 +285,17 @@ impl Units {
         self.lanes_of(unit).map(busy).sum::<Time>() / Time::from(self.granule.span)
     }
 
-    /// How long each bus was in use up to `end`.
+    /// Time for which each bus was in use up to `end`.
     pub fn bus_busy_ns(&self, end: Time) -> impl Iterator<Item = Time> + '_ {
         self.lanes.bus_busy_ns(end)
     }
 
-    /// What operations did since counts were reset.
+    /// Effort since counts were reset.
     pub fn effort(&self) -> Effort {
         self.lanes.effort()
     }
 
-    /// What reading so many pages did.
+    /// Effort of reading a number of pages.
     pub fn effort_of_reads(&self, pages: u64) -> Effort {
         self.lanes.effort_of_reads(pages)
     }
@@ -469,7 +469,7 @@ impl Units {
         UnitEnd::Ended { flight: id, unit, word, finished }
     }
 
-    /// What an operation is for.
+    /// Purpose of an operation.
     #[inline]
     pub fn work(&self, flight: u32) -> &Work {
         self.flights[flight as usize].work.as_ref().expect("it is under way")
@@ -482,7 +482,7 @@ impl Units {
         self.flights[flight as usize].work.take().expect("it was under way")
     }
 
-    /// The same of one for which it is known.
+    /// Purpose of an operation for which it is known.
     #[inline]
     pub fn drop_flight(&mut self, flight: u32) {
         self.free.push(flight);
@@ -533,24 +533,24 @@ impl Units {
         UnitEnd::Stopped { unit, work: work.expect("it is under way") }
     }
 
-    /// Whether a unit has an operation that has stopped for reads.
+    /// True if a unit has an operation that has stopped for reads.
     #[inline]
     pub fn has_stopped(&self, unit: Unit) -> bool {
         self.halts.has_stopped(unit.0)
     }
 
-    /// Whether one more read may go before that.
+    /// True if one more read may go before that.
     pub fn lets_pass(&mut self, unit: Unit) -> bool {
         self.halts.lets_pass(unit.0)
     }
 
-    /// How long what waits since an instant has waited for an operation to stop.
+    /// Suspension wait of an operation queued at `since`.
     #[inline]
     pub fn waited_for_stop(&self, unit: Unit, since: Time) -> Time {
         if self.halts.are_on() { self.halts.waited(unit.0, since) } else { 0 }
     }
 
-    /// What has stopped goes on; what it is for.
+    /// Resumes the stopped operation, and returns its purpose.
     pub fn resume(&mut self, unit: Unit, clock: &mut Clock) -> Option<Work> {
         let lane = unit.0;
         let (Stopped { flight, running }, later) = self.halts.take(lane, clock.now)?;

@@ -78,11 +78,11 @@ pub struct Flash {
     erases: Arc<Vec<u32>>,
     /// Erasures that each block is rated for.
     ratings: Ratings,
-    /// What power cuts have done, if there were any.
+    /// Damage by power cuts, if there were any.
     damage: Option<Box<Damage>>,
-    /// How data age, if they do.
+    /// Ageing of data, if they age.
     media: Option<Box<Media>>,
-    /// What an erasure of a block with one bit a cell is of a native one, as wear goes.
+    /// Wear of an erasure with one bit a cell, as a share of a native one.
     one_bit_wear: f64,
 }
 
@@ -118,7 +118,7 @@ impl Flash {
         }
     }
 
-    /// The same flash restricted to some of the blocks: the pages of the others take no memory.
+    /// This flash restricted to some of the blocks: the pages of the others take no memory.
     pub(crate) fn part(&self, blocks: &Range<usize>) -> Flash {
         let mut stamp = self.stamp.alike();
         stamp.take(&self.stamp, self.pages_of(blocks));
@@ -235,13 +235,13 @@ impl Flash {
         }
     }
 
-    /// How data age, if they do.
+    /// Ageing of data, if they age.
     #[inline]
     pub fn media(&self) -> Option<&Media> {
         self.media.as_deref()
     }
 
-    /// The same, to be asked.
+    /// Ageing of data, to be queried.
     #[inline]
     pub fn media_mut(&mut self) -> Option<&mut Media> {
         self.media.as_deref_mut()
@@ -260,34 +260,34 @@ impl Flash {
         ))
     }
 
-    /// What a read of a page comes to; that of the host counts.
+    /// Outcome of a read of a page; reads of the host are counted.
     pub fn look(&mut self, page: FlashPage, of_host: bool) -> Outcome {
         let written = self.written(page.block);
         let media = self.media.as_mut();
         media.map_or_else(Outcome::default, |media| media.look(page, written, of_host))
     }
 
-    /// Whether every page of a block is known to be read at once.
+    /// True if every page of a block is known to be read at once.
     #[inline]
     pub fn is_sound(&self, block: Block) -> bool {
         self.media.as_ref().is_none_or(|media| media.is_sound(block))
     }
 
-    /// The same of a page that the host now reads, which counts if it is.
+    /// As `look`, for a page that the host may read now, which is then counted.
     #[inline]
     pub fn reads_at_once(&mut self, block: Block, page: impl FnOnce() -> FlashPage) -> bool {
         let erases = || self.erases[block.at()];
         self.media.as_mut().is_none_or(|media| media.reads_at_once(block, page, erases))
     }
 
-    /// Whether no page of the drive is known to be, or can be, beyond correction.
+    /// True if no page of the drive is known to be, or can be, beyond correction.
     #[inline]
     pub fn loses_nothing(&mut self) -> bool {
         let Some(media) = &mut self.media else { return true };
         media.loses_nothing() || media.prove(|| self.erases.iter().copied().max().unwrap_or(0))
     }
 
-    /// What a patrol finds in a block.
+    /// Finding of a patrol in a block.
     pub fn inspect(&mut self, block: Block) -> Found {
         let written = self.written(block);
         self.media.as_mut().map_or_else(Found::default, |media| media.inspect(block, written))
@@ -300,7 +300,7 @@ impl Flash {
         media.map_or_else(Vec::new, |media| media.patrolled(block, written).collect())
     }
 
-    /// What the media do not know of a block.
+    /// State of a block that the media do not keep.
     #[inline]
     pub fn written(&self, block: Block) -> Written {
         Written { erases: self.erases[block.at()], programmed: self.programmed[block.at()] }
@@ -323,7 +323,7 @@ impl Flash {
         }
     }
 
-    /// Whether a logical page cannot be read where it was written.
+    /// True if a logical page cannot be read where it was written.
     #[inline]
     pub fn is_lost(&mut self, ppn: Ppn) -> bool {
         self.media.is_some() && self.is_lost_with_age(ppn)
@@ -341,7 +341,7 @@ impl Flash {
             || media.pages_at(block, page).any(|page| media.would_be_lost(page, written))
     }
 
-    /// The same of logical pages of a block from one on: which of them.
+    /// Lost logical pages of a block from one on.
     pub fn lost_among(&mut self, from: Ppn, count: u32) -> Vec<Ppn> {
         let block = Block((from.0 / u64::from(self.pages_per_block)) as u32);
         if self.is_sound(block) {
@@ -350,22 +350,22 @@ impl Flash {
         (from.0..from.0 + u64::from(count)).map(Ppn).filter(|ppn| self.is_lost(*ppn)).collect()
     }
 
-    /// What power cuts have done, if there were any.
+    /// Damage by power cuts, if there were any.
     pub fn damage(&self) -> Option<&Damage> {
         self.damage.as_deref()
     }
 
-    /// The same, to be added to.
+    /// Damage by power cuts, to be added to.
     pub fn damage_mut(&mut self) -> &mut Damage {
         self.damage.get_or_insert_default()
     }
 
-    /// What lies in a programmed page is a logical page of that number from now on.
+    /// Gives the content of a programmed page the number of a logical page.
     pub fn label(&mut self, ppn: Ppn, lpn: Lpn) {
         self.stamp.set(ppn.0, lpn.0.wrapping_add(1));
     }
 
-    /// What a page held is gone: it never reads again.
+    /// Voids the content of a page: it never reads again.
     pub fn void(&mut self, ppn: Ppn) {
         self.stamp.set(ppn.0, 0);
     }
@@ -445,7 +445,7 @@ impl Flash {
         memory::prefetch(&self.erases, block.at());
     }
 
-    /// Whether the order of all programs is kept.
+    /// True if the order of all programs is kept.
     #[inline]
     pub fn is_ordered(&self) -> bool {
         self.ordered
@@ -486,7 +486,7 @@ impl Flash {
         self.retired[block.at()] = true;
     }
 
-    /// Whether a block is marked as worn out.
+    /// True if a block is marked as worn out.
     #[inline]
     pub fn is_retired(&self, block: Block) -> bool {
         self.retired[block.at()]
@@ -522,7 +522,7 @@ impl Flash {
         &self.erases
     }
 
-    /// The same, to be kept: a later erasure changes a copy.
+    /// Erase counts, to be kept: a later erasure changes a copy.
     pub fn shared_erases(&self) -> Arc<Vec<u32>> {
         Arc::clone(&self.erases)
     }
@@ -532,7 +532,7 @@ impl Flash {
         &self.ratings
     }
 
-    /// Whether this erasure of a block with one bit a cell is one of those that wear it as much as a native one: a
+    /// True if this erasure of a block with one bit a cell is one of those that wear it as much as a native one: a
     /// share of them, told apart by the number of its opening, so that nothing has to be kept.
     pub fn wears_with_one_bit(&self, block: Block) -> bool {
         if self.one_bit_wear >= 1.0 {

@@ -8,7 +8,7 @@ use crate::ids::Block;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is there of a page whose programming was cut.
+/// Remainder of a page whose programming was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reading {
     /// It looks erased.
@@ -30,11 +30,11 @@ pub struct Torn {
     pub lpn: u64,
     /// Number of its program.
     pub order: u64,
-    /// What the header of its block says, which is in its first page.
+    /// Header of its block, which is in its first page.
     pub opening: u64,
     /// And the number of the first program of the block.
     pub first_order: u64,
-    /// What is there of it.
+    /// Readable remainder.
     pub reading: Reading,
 }
 
@@ -46,11 +46,11 @@ pub struct Loose {
     pub page: u32,
     /// Of each the logical page, and the number of its program.
     pub pages: Vec<(u64, u32)>,
-    /// What the header of the block says.
+    /// Header of the block.
     pub opening: u64,
     /// And the number of its first program.
     pub first_order: u64,
-    /// What is there of them.
+    /// Readable remainder.
     pub reading: Reading,
 }
 

@@ -20,7 +20,7 @@ pub struct Effort {
     pub erases: u64,
     /// See `erases`.
     pub erase_ns: Time,
-    /// How long data crossed buses, ns.
+    /// Time of data on buses, ns.
     pub bus_ns: Time,
 }
 

@@ -22,7 +22,7 @@ pub fn lower_of(pairing: Pairing, page: u32, pages_per_block: u32) -> Option<u32
     }
 }
 
-/// The same of a drive.
+/// As `lower`, on a drive.
 pub(crate) fn lower_in(config: &SsdConfig, page: u32) -> Option<u32> {
     lower_of(config.cell.pairing, page, config.simulated_pages_per_block())
 }

@@ -1,4 +1,4 @@
-//! How many erasures each block is rated for.
+//! Rated erasures of each block.
 
 use crate::config::Wear;
 use crate::ids::Block;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Stream of the drive's randomness from which the ratings are drawn.
 const RATING_STREAM: u64 = 10;
 
-/// How many erasures the blocks of a drive are rated for.
+/// Rated erasures of the blocks of a drive.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ratings {
     all: u32,
@@ -30,7 +30,7 @@ impl Ratings {
         Ratings { all, own: (0..blocks).map(draw).collect() }
     }
 
-    /// Whether there is a rating for each of `blocks` blocks.
+    /// True if there is a rating for each of `blocks` blocks.
     pub(crate) fn fit(&self, blocks: usize) -> bool {
         self.own.is_empty() || self.own.len() == blocks
     }

@@ -32,7 +32,7 @@ impl Cores {
         command.ns() + self.config.per_page.ns() * u64::from(pages)
     }
 
-    /// Whether some command takes time.
+    /// True if some command takes time.
     pub(super) fn have_work(&self) -> bool {
         let Firmware { read, write, per_page, .. } = &self.config;
         read.ns() + write.ns() + per_page.ns() > 0

@@ -60,7 +60,7 @@ pub fn part(geometry: &Geometry, request: &Request, lpn: Lpn) -> (u32, u32) {
     (pages, ((high - low) * SECTOR_BYTES) as u32)
 }
 
-/// Whether a request covers all of a logical page that it touches.
+/// True if a request covers all of a logical page that it touches.
 #[inline]
 pub fn covers(geometry: &Geometry, request: &Request, lpn: Lpn) -> bool {
     let (low, high) = within(geometry, request, lpn);

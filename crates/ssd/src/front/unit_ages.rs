@@ -1,4 +1,4 @@
-//! How long reclaim units of the host are open, where that is limited.
+//! Ages of reclaim units of the host, where they are limited.
 
 use engine::Time;
 
@@ -38,7 +38,7 @@ impl UnitAges {
         now.saturating_sub(age.since) > self.limit
     }
 
-    /// How much longer it may be open at `now`.
+    /// Remaining time at `now`.
     pub fn left(&self, handle: u32, openings: u64, now: Time) -> Time {
         let since = self.ages[handle as usize].since(openings);
         since.saturating_add(self.limit).saturating_sub(now)

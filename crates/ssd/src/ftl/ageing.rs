@@ -11,7 +11,7 @@ use crate::ids::{Block, Domain, PoolId};
 use crate::shape::Geometry;
 use serde::{Deserialize, Serialize};
 
-/// What wear has done, as it is kept.
+/// Saved effects of wear.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct AgeingState {
     life: Vec<u64>,
@@ -23,7 +23,7 @@ pub(crate) struct AgeingState {
     erases_before: Vec<u32>,
 }
 
-/// What wear has done to a drive.
+/// Effects of wear on a drive.
 #[derive(Debug, Clone)]
 pub(crate) struct Ageing {
     /// Erasures left in each domain, of all its blocks.
@@ -35,7 +35,7 @@ pub(crate) struct Ageing {
     pub(crate) retired: u32,
     /// Bytes that the host had written when the first block expired, since the drive was new.
     pub(crate) first_expiry: Option<u64>,
-    /// The same when a pool's spare was gone.
+    /// Bytes at which a pool's spare space was gone.
     pub(crate) end: Option<u64>,
     /// Bytes that the host had written when the counts were last reset.
     pub(crate) bytes_before: u64,

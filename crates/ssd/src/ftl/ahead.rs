@@ -17,7 +17,7 @@ const PER_WRITE: u64 = 4;
 pub struct Ahead {
     /// Of each domain, the pages that are moved next, as far as they were foreseen.
     foreseen: Vec<Option<Range<u64>>>,
-    /// Those that have not been asked for.
+    /// Ranges that were not prefetched yet.
     left: VecDeque<Range<u64>>,
 }
 
@@ -26,7 +26,7 @@ impl Ahead {
         Ahead { foreseen: memory::filled(None, domains as usize), left: VecDeque::new() }
     }
 
-    /// Whether the next moves of a domain are foreseen.
+    /// True if the next moves of a domain are foreseen.
     #[inline]
     pub fn knows(&self, domain: Domain) -> bool {
         self.foreseen[domain.at()].is_some()

@@ -82,7 +82,7 @@ impl Blocks {
     }
 }
 
-/// How many domains of each unit have few erased blocks.
+/// Number of domains of each unit with few erased blocks.
 #[derive(Debug, Clone)]
 pub(super) struct LowMarks {
     /// Domains of each unit at or below the cleaning threshold.

@@ -18,7 +18,7 @@ pub enum Care {
     Failed,
 }
 
-/// What is to be moved.
+/// A relocation.
 #[derive(Debug, Clone)]
 pub struct Caring {
     /// Blocks that are to be moved, and those that are.
@@ -92,7 +92,7 @@ impl Caring {
         self.due.range(blocks).next().map(|(block, care)| (Block(*block), *care))
     }
 
-    /// Whether the data of a block are being moved for their own sake.
+    /// True if the data of a block are being moved for their own sake.
     #[inline]
     pub fn moves(&self, block: Block) -> bool {
         self.moving.contains_key(&block.0)

@@ -11,13 +11,13 @@ impl Ftl {
         self.caring.as_deref_mut()
     }
 
-    /// Whether data are moved for their own sake at all.
+    /// True if data are moved for their own sake at all.
     #[inline]
     pub fn cares(&self) -> bool {
         self.caring.is_some()
     }
 
-    /// Whether a block is full, and nothing happens to it.
+    /// True if a block is full, and nothing happens to it.
     pub fn is_closed(&self, block: Block) -> bool {
         self.blocks.state[block.at()] == BlockState::Closed
     }
@@ -48,12 +48,12 @@ impl Ftl {
         caring.next_due(first..first + self.geometry.blocks_per_domain)
     }
 
-    /// Whether a block of a domain is to be moved.
+    /// True if a block of a domain is to be moved.
     fn has_due(&self, domain: Domain) -> bool {
         self.next_due(domain).is_some()
     }
 
-    /// Whether there is room for that.
+    /// True if there is room for that.
     pub fn may_refresh(&self, domain: Domain) -> bool {
         self.victim[domain.at()].is_none()
             && self.has_due(domain)
@@ -97,7 +97,7 @@ impl Ftl {
         }
     }
 
-    /// What the controller remembered is gone.
+    /// Drops the memory of the controller.
     pub fn forget_care(&mut self) {
         if let Some(caring) = self.caring_mut() {
             caring.forget();

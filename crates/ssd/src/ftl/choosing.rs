@@ -20,7 +20,7 @@ impl Ftl {
         self.geometry.unit_of(Domain(group * self.placement.group_size))
     }
 
-    /// Whether pools reach over several units: an erasure may then overtake a program that supersedes
+    /// True if pools reach over several units: an erasure may then overtake a program that supersedes
     /// one of the block's pages.
     #[inline]
     pub fn pools_span_units(&self) -> bool {
@@ -44,7 +44,7 @@ impl Ftl {
         u64::from(blocks) * u64::from(self.geometry.data_pages)
     }
 
-    /// The same for pages that cleaning moves, which do not go where only the host's do.
+    /// As `room`, for pages that cleaning moves, which do not go where only the host's do.
     pub(crate) fn room_for_moves(&self, domain: Domain) -> u64 {
         if !self.streams.apart() {
             return self.room(domain);
@@ -53,7 +53,7 @@ impl Ftl {
         self.pages_of(self.free.count(domain)) + u64::from(left)
     }
 
-    /// Whether a host write may go to a domain: what cleaning needs for its moves stays free.
+    /// True if a host write may go to a domain: what cleaning needs for its moves stays free.
     #[inline]
     pub(crate) fn accepts(&self, domain: Domain) -> bool {
         let reserved = match (self.victim[domain.at()], self.reserve) {
@@ -67,7 +67,7 @@ impl Ftl {
         self.room(domain) > u64::from(reserved)
     }
 
-    /// Whether a domain has a victim, or could have one that gains something.
+    /// True if a domain has a victim, or could have one that gains something.
     pub(crate) fn may_gain(&self, domain: Domain) -> bool {
         self.victim[domain.at()].is_some() || self.least_valid(domain) < self.geometry.data_pages
     }
@@ -110,7 +110,7 @@ impl Ftl {
         self.placement.reclaimable.get(unit.at()).copied()
     }
 
-    /// Whether some unit of a pool has room for a write, or a victim that makes some.
+    /// True if some unit of a pool has room for a write, or a victim that makes some.
     pub fn some_unit_can_go_on(&self, pool: PoolId) -> bool {
         self.units_of(pool).any(|unit| self.room_for(pool, unit) > 0 || self.can_clean(unit))
     }
@@ -162,7 +162,7 @@ impl Ftl {
         domains.filter(|it| self.room(*it) > 0).max_by_key(|it| (self.room(*it), Reverse(it.0)))
     }
 
-    /// The same of those on a unit.
+    /// As `roomiest`, among the domains on a unit.
     pub(crate) fn roomiest_on(&self, pool: PoolId, unit: Unit) -> Option<Domain> {
         let domains = self.geometry.pool_domains[pool.at()].iter().copied();
         let here = domains.filter(|it| self.geometry.unit_of(*it) == unit && self.room(*it) > 0);

@@ -81,7 +81,7 @@ pub struct Ftl {
     pub snapshots: Option<Box<Snapshots>>,
     /// Pages whose programming was ever begun.
     pub(super) programs: u64,
-    /// What was done.
+    /// Counters.
     pub counters: Counters,
 }
 
@@ -154,12 +154,12 @@ impl Ftl {
         self.logs.as_mut().expect("it has log blocks")
     }
 
-    /// Whether a policy or wear levelling has drawn at random since the drive was made.
+    /// True if a policy or wear levelling has drawn at random since the drive was made.
     pub fn has_drawn(&self) -> bool {
         self.random != self.undrawn
     }
 
-    /// What is drawn from now on is what the seed of this drive says, whatever state it was restored from.
+    /// Draws follow the seed of this drive from now on, whatever state it was restored from.
     pub fn draw_anew(&mut self) {
         self.random = self.undrawn.clone();
     }
@@ -182,7 +182,7 @@ impl Ftl {
         self.map.prefetch(lpn);
     }
 
-    /// Whether a logical page was ever written and not trimmed since; where all are, without a look at
+    /// True if a logical page was ever written and not trimmed since; where all are, without a look at
     /// the map, which is seldom in the cache.
     #[inline]
     pub(crate) fn is_mapped(&self, lpn: Lpn) -> bool {
@@ -207,7 +207,7 @@ impl Ftl {
         self.count_mapped(self.map.mapped().count() as u64);
     }
 
-    /// The same where those that lie somewhere have been counted.
+    /// As `new`, with the number of mapped pages.
     pub fn count_mapped(&mut self, mapped: u64) {
         self.unmapped = self.geometry.exported_pages() - mapped;
     }
@@ -217,7 +217,7 @@ impl Ftl {
         self.map.mapped()
     }
 
-    /// What a page request needs as the drive is now.
+    /// Flash operations that a page request needs now.
     #[inline]
     pub(crate) fn need(&self, request: &PageRequest) -> Need {
         match request.access {

@@ -7,7 +7,7 @@ const POINTS_EACH: u64 = 10;
 /// Points at most: then every second is dropped, and a step is twice as long.
 const MOST_POINTS: usize = 1024;
 
-/// What had been written when the host had written a multiple of the step.
+/// Bytes written when the host had written a multiple of the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CurvePoint {
     /// Bytes that the host wrote.
@@ -32,7 +32,7 @@ impl Curve {
         Curve { capacity, step, next: step, points: Vec::new() }
     }
 
-    /// Whether a point is due, with that much asked.
+    /// True if a point is due, with that much asked.
     #[inline]
     pub fn is_due(&self, asked: u64) -> bool {
         asked >= self.next

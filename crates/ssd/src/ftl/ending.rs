@@ -91,19 +91,19 @@ impl Ftl {
         };
     }
 
-    /// Whether the spare space of some pool is gone: the drive takes no more writes.
+    /// True if the spare space of some pool is gone: the drive takes no more writes.
     #[inline]
     pub fn has_ended(&self) -> bool {
         self.reserve == Reserve::Everything
     }
 
-    /// Whether some pool has lost half of the blocks that it can lose, or the drive has reached end of life.
+    /// True if some pool has lost half of the blocks that it can lose, or the drive has reached end of life.
     pub fn is_worn(&self) -> bool {
         let losable = self.geometry.losable_blocks();
         self.has_ended() || self.ageing.spare.iter().any(|spare| *spare <= losable / 2)
     }
 
-    /// What wear has done so far.
+    /// Effects of wear so far.
     pub(crate) fn ageing(&self) -> &Ageing {
         &self.ageing
     }

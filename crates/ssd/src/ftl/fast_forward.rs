@@ -78,7 +78,7 @@ impl Ftl {
             Need::Page(work, range) => (work, range),
         };
         let is_read = !work.writes();
-        // What is in the buffer need not be read.
+        // Pages in the buffer need not be read.
         let is_waiting = is_read && self.is_waiting(lpn);
         if is_waiting && work == PageWork::Read {
             self.counters.buffer_hits += u64::from(pages);

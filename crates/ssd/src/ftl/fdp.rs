@@ -18,7 +18,7 @@ impl Ftl {
         self.fdp.as_deref()
     }
 
-    /// Whether pages are written apart by handle.
+    /// True if pages are written apart by handle.
     #[inline]
     pub fn tells_handles(&self) -> bool {
         self.streams.told == Told::Handles
@@ -30,13 +30,13 @@ impl Ftl {
         if self.has_handles() { self.placed_by_handle(request) } else { request }
     }
 
-    /// Whether it has handles.
+    /// True if it has handles.
     #[inline]
     pub fn has_handles(&self) -> bool {
         self.fdp.is_some()
     }
 
-    /// The same where it has some.
+    /// As `with`, where there are some.
     #[inline(never)]
     pub fn placed_by_handle(&mut self, request: Request) -> Request {
         let request = self.in_a_group(request);
@@ -136,7 +136,7 @@ impl Ftl {
         if self.streams.told == Told::Handles { self.fdp_mut() } else { None }
     }
 
-    /// What is written next has this handle, if there is a choice.
+    /// Sets the handle of the next write, if there is a choice.
     #[inline]
     pub fn write_with(&mut self, handle: Handle) {
         if self.tells_handles()
@@ -147,7 +147,7 @@ impl Ftl {
         }
     }
 
-    /// Whether the page in the buffer is of the handle that writes now, so that it may take its place.
+    /// True if the page in the buffer is of the handle that writes now, so that it may take its place.
     #[inline]
     pub fn is_of_same_handle(&self, lpn: Lpn) -> bool {
         let Some(fdp) = self.fdp.as_deref().filter(|_| self.tells_handles()) else { return true };
@@ -219,7 +219,7 @@ impl Ftl {
         self.fdp.as_ref().map_or(Stream::SECOND, |fdp| fdp.destination_from(stream))
     }
 
-    /// The same of a page, by the handle that wrote it.
+    /// As `stream_of_copy`, by the handle that wrote the page.
     pub fn stream_of_copy_by_handle(&self, lpn: Lpn) -> Stream {
         self.fdp.as_ref().map_or(Stream::SECOND, |fdp| fdp.destination_of(lpn))
     }
@@ -249,12 +249,12 @@ impl Ftl {
         i64::from(self.other_handles()) * i64::from(self.geometry.data_pages) / 2
     }
 
-    /// Whether a write may have to wait for a block though others have room.
+    /// True if a write may have to wait for a block though others have room.
     pub fn has_room_elsewhere(&self) -> bool {
         self.tells_handles()
     }
 
-    /// Whether a stream is one of copies.
+    /// True if a stream is one of copies.
     pub fn is_of_copies(&self, stream: Stream) -> bool {
         match &self.fdp {
             Some(fdp) if self.tells_handles() => stream.0 >= fdp.of_group(),
@@ -271,7 +271,7 @@ impl Ftl {
         }
     }
 
-    /// Who wrote what, to be kept: the handle of each page, and the stream of each block.
+    /// Handles to be kept: of each page, and the stream of each block.
     pub fn keep_handles(&self) -> (Vec<u8>, Vec<u8>) {
         if !self.tells_handles() {
             return (Vec::new(), Vec::new());

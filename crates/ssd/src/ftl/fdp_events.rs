@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 /// Events of an origin that are kept: those that a log page has room for.
 const KEPT_EVENTS: usize = 63;
 
-/// What an event says.
+/// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
     /// A handle was given its next reclaim unit before its unit was full.
@@ -59,7 +59,7 @@ impl EventKind {
         }
     }
 
-    /// Whether it is the host's doing.
+    /// True if it is the host's doing.
     pub fn is_hosts(self) -> bool {
         self.code() < 0x80
     }
@@ -68,7 +68,7 @@ impl EventKind {
 /// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FdpEvent {
-    /// What it says.
+    /// Kind.
     pub kind: EventKind,
     /// The handle that it is about, if it is about one.
     pub handle: Option<u8>,
@@ -76,7 +76,7 @@ pub struct FdpEvent {
     pub named: Option<u8>,
     /// The first sector concerned, if that is known.
     pub sector: Option<u64>,
-    /// How many sectors.
+    /// Number of sectors.
     pub sectors: u32,
     /// Bytes that the host had asked to write before it, since counts began: the drive's account has no clock.
     pub after_bytes: u64,
@@ -101,12 +101,12 @@ impl Events {
         ring.push_back(event);
     }
 
-    /// How often each kind has happened.
+    /// Number of events of each kind.
     pub fn counts(&self) -> [u64; EventKind::ALL.len()] {
         self.counts
     }
 
-    /// Those that are kept of one origin, the oldest first.
+    /// Kept events of one origin, the oldest first.
     pub fn kept(&self, of_host: bool) -> Vec<FdpEvent> {
         if of_host { &self.hosts } else { &self.own }.iter().copied().collect()
     }

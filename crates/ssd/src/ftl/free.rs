@@ -99,7 +99,7 @@ impl FreeBlocks {
         }
     }
 
-    /// Whether a block belongs behind the fresh ones of its domain, and before all others.
+    /// True if a block belongs behind the fresh ones of its domain, and before all others.
     fn is_fresh(&self, domain: Domain, relative: u32, erases: u32) -> bool {
         let fresh = &self.fresh[domain.at()];
         let is_next = fresh.start >= fresh.end || relative == fresh.end;

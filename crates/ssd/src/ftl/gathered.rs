@@ -11,7 +11,7 @@ use super::window::NONE;
 use crate::flash::Flash;
 use crate::ids::{Block, Domain, Lpn, Ppn, Stream};
 
-/// What a run of writes came to: those that were programmed, and those that replaced a page of the buffer.
+/// Outcome of a run of writes: programmed pages, and pages replaced in the buffer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Gathered {
     pub programmed: u64,
@@ -19,7 +19,7 @@ pub struct Gathered {
 }
 
 impl Ftl {
-    /// Whether all pages of the host gather on one frontier that nothing else is written to, and no snapshot shares any.
+    /// True if all pages of the host gather on one frontier that nothing else is written to, and no snapshot shares any.
     pub fn gathers_in_one_place(&self) -> bool {
         let alone = self.streams.apart() && !self.tells_handles();
         self.window.is_some() && alone && !self.placement.pools_span_units && self.is_all_hosts()
@@ -56,7 +56,7 @@ impl Ftl {
             return done;
         };
         let base = self.geometry.ppn(block, next);
-        // What belongs to the block is changed once, for all of them.
+        // Fields of the block change once, for all of them.
         let (mut run, mut count) = ([0; BATCH as usize], 0);
         let most = run.len().min(most as usize);
         for (at, page) in pages.iter().enumerate() {

@@ -10,7 +10,7 @@ impl Ftl {
         self.bad.as_deref_mut()
     }
 
-    /// Whether the factory's bad blocks take a superblock of a domain: the last ones.
+    /// True if the factory's bad blocks take a superblock of a domain: the last ones.
     pub fn is_bad_from_factory(&self, domain: Domain, relative: u32) -> bool {
         let lost = self.bad.as_deref().map_or(0, |bad| bad.lost(domain));
         relative >= self.geometry.blocks_per_domain - lost
@@ -38,13 +38,13 @@ impl Ftl {
         }
     }
 
-    /// What bad blocks came to.
+    /// Report on bad blocks.
     pub fn bad_report(&self) -> Option<BadReport> {
         let (retired, failed) = (self.ageing.retired, self.counters.failed_programs);
         self.bad.as_deref().map(|bad| bad.report(retired, failed))
     }
 
-    /// What is kept of bad blocks.
+    /// Saved state of bad blocks.
     pub fn keep_bad(&self) -> Option<BadState> {
         self.bad.as_deref().map(BadBlocks::keep)
     }

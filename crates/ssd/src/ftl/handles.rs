@@ -18,7 +18,7 @@ use engine::{Handle, Op, Request, SECTOR_BYTES};
 /// else it is of handle 0.
 const NOBODY: u8 = u8::MAX;
 
-/// What was done for one handle, in logical pages.
+/// Counts of one handle, in logical pages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HandleAccount {
     /// Bytes that the host wrote with it.
@@ -94,7 +94,7 @@ impl Fdp {
         self.moved_from_shared
     }
 
-    /// What there was to tell.
+    /// Events.
     pub fn events(&self) -> &Events {
         &self.events
     }
@@ -117,7 +117,7 @@ impl Fdp {
         &self.curve
     }
 
-    /// Whether a point of it is due.
+    /// True if a point of it is due.
     #[inline]
     pub fn is_point_due(&self) -> bool {
         self.curve.is_due(self.asked)
@@ -133,22 +133,22 @@ impl Fdp {
         &self.accounts
     }
 
-    /// Whether there are several, which have accounts of their own.
+    /// True if there are several, which have accounts of their own.
     fn tells(&self) -> bool {
         self.count() > 1
     }
 
-    /// How many there are, each in each reclaim group.
+    /// Number of placements, each in each reclaim group.
     pub fn count(&self) -> u32 {
         self.handles * self.groups
     }
 
-    /// How many there are in a reclaim group.
+    /// Number of handles in a reclaim group.
     pub fn of_group(&self) -> u32 {
         self.handles
     }
 
-    /// How many reclaim groups there are.
+    /// Number of reclaim groups.
     pub fn groups(&self) -> u32 {
         self.groups
     }
@@ -180,7 +180,7 @@ impl Fdp {
         self.writer[lpn.at()] = (self.first_of(group) + stream.0) as u8;
     }
 
-    /// Whether a write names no placement, and no rule does for it.
+    /// True if a write names no placement, and no rule does for it.
     pub fn is_free(&self, request: &Request) -> bool {
         request.handle.number().is_none() && self.rule == PlaceRule::None
     }
@@ -200,7 +200,7 @@ impl Fdp {
                 Some((stream - self.handles) as usize)
             }
             Isolation::Initial if stream == self.handles => None,
-            // What the drive held at first.
+            // Initial data of the drive.
             _ => Some(0),
         }
     }
@@ -210,7 +210,7 @@ impl Fdp {
         self.destination(self.owner(stream).unwrap_or(0) as u32)
     }
 
-    /// The same of a page, by the handle that wrote it.
+    /// As `destination`, for a page by the handle that wrote it.
     pub fn destination_of(&self, lpn: Lpn) -> Stream {
         self.destination(self.place_of(self.owner_of(lpn) as u32).0.0)
     }
@@ -222,7 +222,7 @@ impl Fdp {
         if writer == NOBODY { 0 } else { usize::from(writer) }
     }
 
-    /// Whether these can be the handles of all pages.
+    /// True if these can be the handles of all pages.
     pub fn fits(&self, writers: &[u8]) -> bool {
         let is_known = |it: &u8| *it == NOBODY || u32::from(*it) < self.count();
         writers.len() == self.writer.len() && writers.iter().all(is_known)

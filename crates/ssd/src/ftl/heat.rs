@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Writes to a page, since they were last halved, from which on it is hot.
 const HOT_COUNT: u8 = 4;
 
-/// What a detector remembers, as it is kept.
+/// Saved state of a detector.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct HeatState {
     counts: Vec<u8>,
@@ -55,7 +55,7 @@ impl Heat {
         }
     }
 
-    /// What it remembers, entries.
+    /// Number of entries.
     pub(crate) fn entries(&self) -> usize {
         self.counts.len() + self.recent.len()
     }
@@ -90,7 +90,7 @@ impl Heat {
         Ok(())
     }
 
-    /// Whether a page is hot.
+    /// True if a page is hot.
     pub(crate) fn is_hot(&self, lpn: Lpn) -> bool {
         match self.detector {
             Detector::Address => lpn.0 < self.hot_pages,

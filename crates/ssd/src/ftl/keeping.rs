@@ -120,7 +120,7 @@ impl Ftl {
         blocks + others + self.handle_entries()
     }
 
-    /// Whether every block is free, open, closed or retired: none is being cleaned.
+    /// True if every block is free, open, closed or retired: none is being cleaned.
     pub(crate) fn has_no_victim(&self, flash: &Flash) -> bool {
         let domains = || (0..self.geometry.domains).map(Domain);
         let free: usize = domains().map(|domain| self.free.list(domain).0.len()).sum();

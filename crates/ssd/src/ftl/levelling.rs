@@ -124,7 +124,7 @@ impl Ftl {
         }
     }
 
-    /// The same of a page that has its new place.
+    /// As `level`, for a page that has its new place.
     #[inline]
     pub(crate) fn note_moved(&mut self, lpn: Lpn, from: Block) {
         if !self.blocks.moved_age.is_empty()
@@ -217,7 +217,7 @@ impl Ftl {
         self.blocks.index.insert(domain.0, relative, self.valid(worn));
     }
 
-    /// Whether a block is being filled with cold data.
+    /// True if a block is being filled with cold data.
     pub(crate) fn is_filling(&self, block: Block) -> bool {
         self.blocks.state[block.at()] == BlockState::Filling
     }

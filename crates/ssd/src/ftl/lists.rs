@@ -5,13 +5,13 @@ use super::streams::{Frontier, FrontierId};
 use crate::ids::{Block, BlockState, Domain, Unit};
 
 impl Ftl {
-    /// Whether some domain of a unit is at or below the cleaning threshold.
+    /// True if some domain of a unit is at or below the cleaning threshold.
     #[inline]
     pub fn needs_cleaning(&self, unit: Unit) -> bool {
         self.marks.low_domains[unit.at()] > 0 || self.has_log_job(unit)
     }
 
-    /// Whether every domain of a unit has more than half of the blocks that cleaning keeps erased.
+    /// True if every domain of a unit has more than half of the blocks that cleaning keeps erased.
     pub fn can_put_off_cleaning(&self, unit: Unit) -> bool {
         let domains = self.geometry.domains_per_unit;
         let first = unit.0 * domains;
@@ -19,13 +19,13 @@ impl Ftl {
             .all(|it| self.free.count(Domain(it)) > self.geometry.low_blocks / 2)
     }
 
-    /// Whether some domain of a unit has fewer erased blocks than idle time should leave it with.
+    /// True if some domain of a unit has fewer erased blocks than idle time should leave it with.
     #[inline]
     pub fn can_use_idle_time(&self, unit: Unit) -> bool {
         self.marks.idle_domains[unit.at()] > 0
     }
 
-    /// Whether [`begin_cleaning`](Ftl::begin_cleaning) would find a victim in a unit.
+    /// True if [`begin_cleaning`](Ftl::begin_cleaning) would find a victim in a unit.
     pub fn can_clean(&self, unit: Unit) -> bool {
         let first = unit.0 * self.geometry.domains_per_unit;
         let domains = (first..first + self.geometry.domains_per_unit).map(Domain);
@@ -122,12 +122,12 @@ impl Ftl {
         Ok(())
     }
 
-    /// What a block is being used for.
+    /// Use of a block.
     pub fn state(&self, block: Block) -> BlockState {
         self.blocks.state[block.at()]
     }
 
-    /// Whether a block is worn out and no longer used.
+    /// True if a block is worn out and no longer used.
     pub(crate) fn is_retired(&self, block: Block) -> bool {
         self.blocks.state[block.at()] == BlockState::Retired
     }

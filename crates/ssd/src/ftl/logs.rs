@@ -47,12 +47,12 @@ impl Logs {
         })
     }
 
-    /// Whether a logical block is being merged.
+    /// True if a logical block is being merged.
     pub fn merge(&self) -> bool {
         self.merging.iter().any(Option::is_some)
     }
 
-    /// What a slot takes, if it has a block.
+    /// Block of a slot, if it has one.
     pub fn slot(&self, domain: Domain, slot: u32) -> Option<Slot> {
         self.slots[(domain.0 * self.count + slot) as usize]
     }
@@ -108,7 +108,7 @@ impl Logs {
         self.copied = 0;
     }
 
-    /// Those of them that count for a block of so many.
+    /// Copied pages that count for a block of at most `most`.
     pub fn take_copied(&mut self, most: u32) -> u32 {
         let taken = self.copied.min(u64::from(most));
         self.copied -= taken;

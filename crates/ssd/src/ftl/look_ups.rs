@@ -21,14 +21,14 @@ impl Ftl {
         self.cached_map.as_ref().map_or(Ok(()), |cache| cache.check())
     }
 
-    /// What was in the map cache is gone, as when the power comes.
+    /// Drops the map cache, as when the power comes.
     pub fn forget_map(&mut self) {
         if let Some((cache, _)) = self.map_cache() {
             cache.forget();
         }
     }
 
-    /// Whether look-ups in the map cost something.
+    /// True if look-ups in the map cost something.
     pub fn caches_map(&self) -> bool {
         self.cached_map.is_some()
     }

@@ -23,7 +23,7 @@ impl Place {
         self.0.checked_sub(1).map(Ppn)
     }
 
-    /// Whether it is one of these pages, given by the first and past the last.
+    /// True if it is one of these pages, given by the first and past the last.
     #[inline]
     pub fn is_within(self, pages: &Range<Ppn>) -> bool {
         // Nowhere is past every page.
@@ -66,7 +66,7 @@ impl PageMap {
         Place(self.0.get(lpn.0))
     }
 
-    /// Whether a page lies there; padding lies nowhere.
+    /// True if a page lies there; padding lies nowhere.
     #[inline]
     pub fn holds(&self, lpn: Lpn, ppn: Ppn) -> bool {
         self.0.find(lpn.0) == ppn.0 + 1
@@ -91,7 +91,7 @@ impl PageMap {
 
     /// The page lies nowhere from now on.
     pub fn clear(&mut self, lpn: Lpn) {
-        // What was never written is not touched.
+        // Pages that were never written are not touched.
         if self.0.get(lpn.0) != 0 {
             self.0.set(lpn.0, 0);
         }
@@ -108,7 +108,7 @@ impl PageMap {
         self.0.prefetch(lpn.0);
     }
 
-    /// The same of the pages that were written to these places.
+    /// Entries of the pages that were written to these places.
     #[inline]
     pub fn prefetch_all(&self, flash: &Flash, places: Range<u64>) {
         self.0.prefetch_named(flash.all_stamps(), places);
@@ -152,7 +152,7 @@ impl PageMap {
         &mut self.0
     }
 
-    /// Whether it is a map of as many pages as another, and names no page from `pages` on.
+    /// True if it is a map of as many pages as another, and names no page from `pages` on.
     pub fn fits(&self, other: &PageMap, pages: u64) -> bool {
         self.0.is_like(&other.0) && self.0.largest() <= pages
     }

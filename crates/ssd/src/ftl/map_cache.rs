@@ -25,7 +25,7 @@ pub enum Found {
     Missing,
 }
 
-/// What the flash has to do for the map, beside the reads that requests wait for.
+/// Flash operations for the map, beside the reads that requests wait for.
 #[derive(Debug, Clone, Default)]
 pub struct MapWork {
     /// Pages of the map to be read, because cleaning moved what they tell of.
@@ -148,7 +148,7 @@ impl Lru {
         self.held[at as usize].is_dirty = true;
     }
 
-    /// Whether it is sound: each page once, in a list that goes through all.
+    /// Checks that each page is there once, in a list of all.
     fn check(&self) -> Result<(), String> {
         let (mut at, mut count, mut newer) = (self.newest, 0, NONE);
         while at != NONE {
@@ -205,7 +205,7 @@ impl MapCache {
         Some(Box::new(cache))
     }
 
-    /// What is in memory is gone; a memory for all of the map is filled at the start.
+    /// Drops the content of the memory; a memory for all of the map is filled at the start.
     pub fn forget(&mut self) {
         self.all = Lru::new(self.shape.pages, self.shape.held);
         self.near = self.near.take().map(|near| Lru::new(self.shape.pages, near.most));
@@ -309,7 +309,7 @@ impl MapCache {
         self.gather(counters);
     }
 
-    /// What is to be done from now on is noted, or not.
+    /// Sets whether work is noted from now on.
     pub fn keep_time(&mut self, is_timed: bool) {
         self.is_timed = is_timed;
         if !is_timed {
@@ -317,7 +317,7 @@ impl MapCache {
         }
     }
 
-    /// What is to be done, which is done by then.
+    /// Takes the noted work, which is done by then.
     pub fn take_work(&mut self) -> MapWork {
         std::mem::take(&mut self.work)
     }

@@ -18,7 +18,7 @@ use crate::config::LogScheme;
 use crate::flash::Flash;
 use crate::ids::{Block, Domain, Lpn, Stream, Unit};
 
-/// What must be done before a page can be written.
+/// Work before a page can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Plan {
     /// Nothing: this slot takes it.
@@ -32,7 +32,7 @@ enum Plan {
 }
 
 impl Ftl {
-    /// Whether writes gather in log blocks.
+    /// True if writes gather in log blocks.
     #[inline]
     pub fn keeps_logs(&self) -> bool {
         self.logs.is_some()
@@ -56,7 +56,7 @@ impl Ftl {
         (unit.0 * domains..(unit.0 + 1) * domains).map(Domain)
     }
 
-    /// Whether a unit has something to merge, or to erase.
+    /// True if a unit has something to merge, or to erase.
     #[inline]
     pub fn has_log_job(&self, unit: Unit) -> bool {
         let Some(logs) = &self.logs else { return false };
@@ -66,7 +66,7 @@ impl Ftl {
 
     // ---- the host writes -------------------------------------------------------------------------
 
-    /// Whether a page can be written now; if not, it is wanted.
+    /// True if a page can be written now; if not, it is wanted.
     pub fn accepts_in_log(&mut self, domain: Domain, lpn: Lpn) -> bool {
         if self.has_ended() {
             return false;
@@ -76,7 +76,7 @@ impl Ftl {
         accepts
     }
 
-    /// What must be done before a page can be written.
+    /// Work before a page can be written.
     fn plan(&self, domain: Domain, lpn: Lpn) -> Plan {
         let logs = self.logs.as_ref().expect("it has log blocks");
         let (logical, place) = self.home(lpn);
@@ -215,7 +215,7 @@ impl Ftl {
 
     // ---- merges and erasures ---------------------------------------------------------------------
 
-    /// What a unit does next for its log blocks: erases what holds nothing, or merges for the page that waits.
+    /// Next job of a unit for its log blocks: an erase of an empty one, or a merge for the page that waits.
     pub fn begin_log_job(&mut self, flash: &Flash, unit: Unit) -> Option<Relocation> {
         for domain in self.domains_of(unit) {
             if self.least_valid(domain) == 0
@@ -262,7 +262,7 @@ impl Ftl {
         let frontier = self.streams.of(domain, Stream(merge.slot));
         let is_whole = frontier == self.merge_frontier(domain);
         if is_whole && job.next_page == 0 {
-            // What was written anew after a power cut, or a part of what the drive held at first.
+            // A block written anew after a power cut, or a part of the initial data, closes early.
             self.close_early(flash, domain, frontier);
         }
         if job.next_page == merge.until {
@@ -345,7 +345,7 @@ impl Ftl {
         })
     }
 
-    /// Whether pages of a logical block lie outside of a block.
+    /// True if pages of a logical block lie outside of a block.
     fn is_apart(&self, domain: Domain, logical: u32, block: Block) -> bool {
         let pages = u64::from(self.geometry.data_pages);
         let pool = self.geometry.domain_pool[domain.at()];
@@ -356,7 +356,7 @@ impl Ftl {
 
     // ---- a state is taken up ---------------------------------------------------------------------
 
-    /// What the slots take follows from the frontiers and the flash.
+    /// Finds the blocks of the slots from the frontiers and the flash.
     pub fn find_logs(&mut self, flash: &Flash) {
         let Some(logs) = &self.logs else { return };
         let (count, shares) = (logs.count, logs.scheme == LogScheme::Fast);

@@ -22,7 +22,7 @@ pub enum Reason {
     Merge(Merge),
 }
 
-/// What a merge copies.
+/// Copies of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merge {
     /// The logical block, by its number in its pool.
@@ -40,7 +40,7 @@ pub struct Relocation {
     pub domain: Domain,
     /// The block.
     pub source: Block,
-    /// What for.
+    /// Reason.
     pub reason: Reason,
     pub(super) next_page: u32,
     /// Pages moved out of it so far.
@@ -55,7 +55,7 @@ impl Relocation {
         }
     }
 
-    /// Whether cold data is to follow into the block when it is erased.
+    /// True if cold data is to follow into the block when it is erased.
     pub(crate) fn is_followed(&self) -> bool {
         self.reason == Reason::SpaceThenColdData
     }
@@ -66,12 +66,12 @@ impl Relocation {
         self.next_page - 1
     }
 
-    /// Whether it puts a logical block together.
+    /// True if it puts a logical block together.
     pub fn merges(&self) -> bool {
         matches!(self.reason, Reason::Merge(_))
     }
 
-    /// Whether it moves cold data into a worn block.
+    /// True if it moves cold data into a worn block.
     pub fn levels_wear(&self) -> bool {
         matches!(self.reason, Reason::Wear { .. })
     }

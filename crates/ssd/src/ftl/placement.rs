@@ -11,7 +11,7 @@ pub(super) struct Placement {
     pub(super) pools_span_units: bool,
     /// The group of each pool when it does not.
     pub(super) pool_group: Vec<u32>,
-    /// Those are counted: pools span units, or are reclaim groups.
+    /// True if reclaimable pages are counted: pools span units, or are reclaim groups.
     pub counts_reclaimable: bool,
     /// Pages of each unit that hold no valid data, erased or superseded, if they are counted.
     pub(super) reclaimable: Vec<u64>,

@@ -20,7 +20,7 @@ const STEP: usize = 12;
 const LEAD: u32 = 6;
 
 impl Ftl {
-    /// Whether a page has only one domain to go to, and there one frontier; and nothing is being cleaned.
+    /// True if a page has only one domain to go to, and there one frontier; and nothing is being cleaned.
     pub fn has_one_place_for_each(&self) -> bool {
         let Placement { group_size, pools_span_units, .. } = self.placement;
         let told_nothing = self.streams.told == Told::Nothing;
@@ -29,7 +29,7 @@ impl Ftl {
         told_nothing && one_place && self.victim.iter().all(Option::is_none)
     }
 
-    /// Whether the host may write wherever no cleaning is due: more stays erased there than moves need.
+    /// True if the host may write wherever no cleaning is due: more stays erased there than moves need.
     fn accepts_what_is_clean(&self) -> bool {
         let clean = u64::from(self.geometry.low_blocks + 1) * u64::from(self.geometry.data_pages);
         matches!(self.reserve, Reserve::Pages(kept) if u64::from(kept) < clean)

@@ -8,7 +8,7 @@ planted! {
         MissIsFree,
         /// A page of the map that has changed leaves the cache without being programmed.
         EvictionIsLost,
-        /// What is folded counts as written by the host.
+        /// Folded data count as written by the host.
         FoldsAreTheHosts,
         /// The SLC cache takes no block from the spare space that cleaning has.
         CacheBesideTheSpare,

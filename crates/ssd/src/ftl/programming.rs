@@ -54,7 +54,7 @@ impl Ftl {
     ) -> Programming {
         let (block, ppn) = self.next_page(frontier, domain);
         self.blocks.valid[block.at()] += 1;
-        // What superseding comes to: a victim is in no index, and its domain gains what it loses.
+        // A superseded page of a victim changes no index, and its domain gains the page.
         self.blocks.valid[source.at()] -= 1;
         self.map.set(lpn, ppn);
         self.number(Programming { ppn, block, lpn, old: from.into(), order: 0 })

@@ -38,7 +38,7 @@ impl Rebuilt {
         &self.map
     }
 
-    /// The same, to be taken.
+    /// The map, to be taken.
     pub(crate) fn into_map(self) -> PageMap {
         self.map
     }
@@ -48,7 +48,7 @@ impl Rebuilt {
         self.valid[block.at()]
     }
 
-    /// What a block was being used for; a block being cleaned is closed, one being filled is open.
+    /// Use of a block; a block being cleaned is closed, one being filled is open.
     pub fn state(&self, block: Block) -> BlockState {
         self.state[block.at()]
     }
@@ -125,7 +125,7 @@ fn take_newer(map: &mut PageMap, geometry: &Geometry, flash: &Flash, block: Bloc
     }
 }
 
-/// What orders the copies of a logical page.
+/// Order of the copies of a logical page.
 fn age(geometry: &Geometry, flash: &Flash, ppn: Ppn) -> (u64, u32) {
     if flash.is_ordered() && !Bug::BlockNumberOnly.is_planted() {
         return (flash.full_order(ppn), 0);
@@ -134,14 +134,14 @@ fn age(geometry: &Geometry, flash: &Flash, ppn: Ppn) -> (u64, u32) {
 }
 
 impl Ftl {
-    /// Whether the flash alone tells which copy of a page is the newest: by an order per page, or
+    /// True if the flash alone tells which copy of a page is the newest: by an order per page, or
     /// because the pages of a pool are written one behind the other.
     pub(crate) fn can_be_rebuilt(&self, flash: &Flash) -> bool {
         let in_turn = self.geometry.frontiers == 1 && self.geometry.domains == self.geometry.pools;
         self.snapshots.is_none() && (flash.is_ordered() || in_turn)
     }
 
-    /// Whether two physical pages hold the same data: cold data that is being moved into a worn block.
+    /// True if two physical pages hold the same data: cold data that is being moved into a worn block.
     pub(crate) fn are_twins(&self, flash: &Flash, one: Ppn, other: Ppn) -> bool {
         let block = |ppn| self.geometry.block_of(ppn);
         let page = |ppn: Ppn| self.geometry.page_in_block(ppn);

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 
 impl Ftl {
-    /// Whether there are several.
+    /// True if there are several.
     #[inline]
     pub fn has_groups(&self) -> bool {
         self.geometry.reclaim_groups > 1
@@ -88,7 +88,7 @@ impl Ftl {
         self.domains_of_group(group).map(|domain| self.reclaimable_of(Domain(domain))).sum()
     }
 
-    /// Whether a group has as much valid data as it may hold: its share of what the drive exports, and of its spare
+    /// True if a group has as much valid data as it may hold: its share of what the drive exports, and of its spare
     /// space what cleaning can do without, of which lost blocks take their part.
     fn is_full_group(&self, group: PoolId) -> bool {
         let geometry = &self.geometry;

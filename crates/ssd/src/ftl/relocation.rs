@@ -36,7 +36,7 @@ impl Ftl {
         self.begin_cleaning_below(flash, unit, threshold)
     }
 
-    /// The same for domains with at most a given number of erased blocks.
+    /// As `all`, for domains with at most a given number of erased blocks.
     #[inline]
     pub fn begin_cleaning_below(
         &mut self,
@@ -145,7 +145,7 @@ impl Ftl {
         Relocation { domain, source: victim, reason, next_page: 0, moved: 0 }
     }
 
-    /// Whether the next operation of a cleaning is a move: the victim still holds valid data.
+    /// True if the next operation of a cleaning is a move: the victim still holds valid data.
     pub fn has_valid_page(&self, flash: &Flash, job: &Relocation) -> bool {
         let pages = job.next_page..self.geometry.data_pages;
         let mut pages = pages.map(|page| self.geometry.ppn(job.source, page));
@@ -218,7 +218,7 @@ impl Ftl {
         }
     }
 
-    /// Whether the newest copy of a logical page lies there.
+    /// True if the newest copy of a logical page lies there.
     pub(crate) fn lies_at(&self, lpn: Lpn, ppn: Ppn) -> bool {
         self.map.holds(lpn, ppn)
     }

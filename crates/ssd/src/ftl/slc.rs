@@ -18,7 +18,7 @@ use crate::ids::{Block, BlockState, Domain, Lpn, Stream};
 const KEPT: u32 = 3;
 
 impl Ftl {
-    /// Whether there is a cache.
+    /// True if there is a cache.
     #[inline]
     pub fn has_slc(&self) -> bool {
         self.slc.is_some()
@@ -29,7 +29,7 @@ impl Ftl {
         self.slc.as_ref().map(|slc| slc.stream)
     }
 
-    /// Whether a block holds its pages with one bit a cell.
+    /// True if a block holds its pages with one bit a cell.
     #[inline]
     pub fn is_slc(&self, block: Block) -> bool {
         let is_such = |slc: &Slc| {
@@ -52,7 +52,7 @@ impl Ftl {
         self.streams.last()
     }
 
-    /// Whether the next page of the host finds a place in the cache.
+    /// True if the next page of the host finds a place in the cache.
     pub fn takes_slc(&self) -> bool {
         let Some(slc) = &self.slc else { return false };
         let next = self.streams.frontier[self.slc_frontier().at()].next;
@@ -110,7 +110,7 @@ impl Ftl {
         self.blocks.order.iter(domain.0).map(Block).find(|block| self.is_slc(*block))
     }
 
-    /// Whether a block of the cache could be folded.
+    /// True if a block of the cache could be folded.
     pub fn can_fold(&self, domain: Domain) -> bool {
         self.victim[domain.at()].is_none() && self.oldest_slc(domain).is_some()
     }
@@ -154,7 +154,7 @@ impl Ftl {
         if self.is_slc(victim) { Reason::Fold } else { Reason::Space }
     }
 
-    /// Whether a block that has been erased is one of those that are always of the cache.
+    /// True if a block that has been erased is one of those that are always of the cache.
     pub fn keeps_for_slc(&self) -> bool {
         self.slc.as_ref().is_some_and(|slc| slc.blocks + self.free.aside() < slc.fixed)
     }

@@ -1,4 +1,4 @@
-//! What the SLC cache is allowed, and how many blocks it has.
+//! Limits of the SLC cache, and the number of its blocks.
 
 use crate::config::SsdConfig;
 use crate::ids::Stream;

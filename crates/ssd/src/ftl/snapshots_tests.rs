@@ -9,7 +9,7 @@ use engine::{Random, Xoshiro256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-/// What is to be in a state of the drive: the version of each page.
+/// Expected state of the drive: the version of each page.
 type State = BTreeMap<u64, u64>;
 
 /// Two packages with much room, so that nothing moves, or little.

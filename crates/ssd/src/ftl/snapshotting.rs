@@ -1,4 +1,4 @@
-//! What the FTL does for snapshots: before the host changes a page, and when one is made or dropped.
+//! Snapshots in the FTL: before the host changes a page, and when one is made or dropped.
 
 use super::snapshots::Snapshots;
 use super::{Ftl, Programming};
@@ -46,14 +46,14 @@ impl Ftl {
         }
     }
 
-    /// Whether a page of the host lies where it did when the newest snapshot was made: what the host writes to it gets
+    /// True if a page of the host lies where it did when the newest snapshot was made: what the host writes to it gets
     /// another place, in a write buffer too.
     #[inline]
     pub fn is_shared(&self, lpn: Lpn) -> bool {
         self.snapshots.as_ref().is_some_and(|it| it.is_shared(lpn))
     }
 
-    /// Whether there is no snapshot that shares a page.
+    /// True if there is no snapshot that shares a page.
     pub fn is_all_hosts(&self) -> bool {
         self.snapshots.as_ref().is_none_or(|it| !it.are_there())
     }

@@ -28,13 +28,13 @@ impl FrontierId {
 pub(super) enum Told {
     /// None.
     Nothing,
-    /// Those that are moved from those that the host writes.
+    /// Moved pages apart from written ones.
     Moved,
     /// Cold ones from hot ones.
     Heat,
-    /// Those of each log block, and what merges move.
+    /// A stream for each log block, and one for merges.
     Logs,
-    /// Those of each placement handle, and what is moved of them.
+    /// Streams of each placement handle, and of copies.
     Handles,
 }
 
@@ -87,7 +87,7 @@ impl Streams {
         self.gather && self.told == Told::Moved || self.told == Told::Handles
     }
 
-    /// What the host writes now goes to a stream.
+    /// Sets the stream of the host's writes.
     #[inline]
     pub fn write_to(&mut self, stream: Stream, group: PoolId) {
         (self.host, self.group) = (stream, group);

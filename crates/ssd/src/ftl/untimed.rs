@@ -11,11 +11,11 @@ use super::{Ftl, Programming, Relocation};
 use crate::flash::Flash;
 use crate::ids::{Block, Domain, Lpn, PoolId, Ppn, Stream, Unit};
 
-/// How much of what is known of victims the last one is, as for the pace of cleaning.
+/// Weight of the last victim among the known ones, as for the pace of cleaning.
 const LAST_VICTIM: f64 = 0.125;
 
 impl Ftl {
-    /// What the host writes without time goes through a write buffer.
+    /// Sends untimed writes of the host through a write buffer.
     pub(crate) fn write_through(&mut self, room: BufferRoom) {
         let shape = self.geometry.groups;
         let counts = (self.geometry.blocks(), self.geometry.domains);
@@ -33,7 +33,7 @@ impl Ftl {
         }
     }
 
-    /// Whether untimed writes are in the middle of nothing.
+    /// True if untimed writes are in the middle of nothing.
     pub(crate) fn rests_untimed(&self) -> bool {
         self.window.as_ref().is_none_or(|window| !window.is_used)
     }
@@ -58,13 +58,13 @@ impl Ftl {
         }
     }
 
-    /// Whether a logical page is in the buffer of untimed writes.
+    /// True if a logical page is in the buffer of untimed writes.
     #[inline]
     pub(crate) fn is_waiting(&self, lpn: Lpn) -> bool {
         self.window.is_some() && self.is_place_waiting(self.map.get(lpn))
     }
 
-    /// The same of what lies at a place.
+    /// As `forget`, for the page at a place.
     #[inline]
     pub fn is_place_waiting(&self, place: Place) -> bool {
         let Some((window, ppn)) = self.window.as_ref().zip(place.ppn()) else { return false };
@@ -311,7 +311,7 @@ impl Ftl {
         }
     }
 
-    /// Whether a victim would gain no more than the padding of a group of each stream, and the host has room.
+    /// True if a victim would gain no more than the padding of a group of each stream, and the host has room.
     fn gains_nothing(&self, domain: Domain) -> bool {
         if !self.is_volatile_untimed() || !self.accepts(domain) {
             return false;

@@ -70,7 +70,7 @@ pub(super) struct Window {
     most: usize,
     /// Something was written since the drive rested.
     pub(super) is_used: bool,
-    /// What is being cleaned in each domain.
+    /// The victim of each domain.
     pub(super) victims: Vec<Option<Victim>>,
 }
 

@@ -30,7 +30,7 @@ impl Ftl {
         self.program_in(stream, domain, lpn)
     }
 
-    /// The same for a page that cleaning moves.
+    /// As `begin`, for a page that cleaning moves.
     #[inline]
     pub(crate) fn begin_move(&mut self, domain: Domain, lpn: Lpn) -> Programming {
         match self.streams.told {
@@ -41,7 +41,7 @@ impl Ftl {
         }
     }
 
-    /// The same for a page whose place in a victim is known.
+    /// As `begin`, for a page whose place in a victim is known.
     #[inline]
     pub(super) fn begin_move_from(&mut self, job: &Relocation, lpn: Lpn, from: Ppn) -> Programming {
         match self.streams.told {
@@ -62,7 +62,7 @@ impl Ftl {
         if self.streams.told == Told::Heat { self.stream_by_heat(lpn) } else { self.streams.host }
     }
 
-    /// The same of one that is moved.
+    /// As `complete`, for a moved page.
     #[inline]
     pub(crate) fn stream_of_copy(&self, lpn: Lpn) -> Stream {
         match self.streams.told {

@@ -9,7 +9,7 @@ use std::str::FromStr;
 pub struct Age {
     /// How long.
     pub seconds: u64,
-    /// How warm.
+    /// Temperature.
     pub at: Option<Celsius>,
     /// The drive has no power meanwhile: nothing is refreshed.
     pub is_off: bool,
@@ -28,17 +28,17 @@ const UNITS: [(&str, u64); 7] = [
 /// The longest time: a thousand years.
 const LONGEST: f64 = 1000.0 * 31_557_600.0;
 
-/// How one is written, for people.
+/// Form of a value, for people.
 pub const AGE_EXPECTED: &str = "a time and perhaps a temperature, such as \"90d at 40C\", \"1y\" or without \
                                 power \"90d off\"";
 
 impl Age {
-    /// How one is written, as a regular expression.
+    /// Form of a value, as a regular expression.
     pub fn pattern() -> String {
         format!(r"{}(?:\s+at\s+{})?(?:\s+off)?\s*", Self::time_pattern(), Celsius::pattern())
     }
 
-    /// The same of the time alone.
+    /// Form of the time alone.
     pub fn time_pattern() -> String {
         let units = UNITS.map(|(unit, _)| unit).join("|");
         format!(r"\s*{}\s*(?:{units})", options::NUMBER)

@@ -1,4 +1,4 @@
-//! What is kept of a block whose data age, and the steps of its class.
+//! State of a block whose data age, and the steps of its class.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ const SPLIT: u32 = 1 << 30;
 /// Steps of a class in a unit of the logarithm of drift or errors.
 const CLASS_STEPS: f64 = 1024.0;
 
-/// What is kept of a block: 20 bytes.
+/// State of a block: 20 bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// Minute of the clock at which its first page was programmed.
@@ -18,7 +18,7 @@ pub struct Cell {
     pub reads: u32,
     /// Age in minutes from which on its class is another.
     pub until_age: u32,
-    /// The same of reads, in units of which a class knows some: 7 bits, and a power of two.
+    /// Reads until the next class, in units of which a class knows some: 7 bits, and a power of two.
     until_reads: u16,
     /// Pages of it are read at once whose hashes begin with less.
     pub limit: u16,
@@ -47,7 +47,7 @@ impl Cell {
         minute.saturating_sub(self.opened)
     }
 
-    /// Whether its class holds at an age, given the unit of reads, and with one read more.
+    /// True if its class holds at an age, given the unit of reads, and with one read more.
     #[inline]
     pub fn is_of_class(&self, age: u32, unit: u32, more: u32) -> bool {
         let reads = u64::from(self.reads() + more);
@@ -84,18 +84,18 @@ impl Cell {
         self.reads += u32::from(self.reads() < SPLIT - 1);
     }
 
-    /// The same of a read that leaves it in its class.
+    /// As `read`, for a read that leaves the block in its class.
     #[inline]
     pub fn count_one_read(&mut self) {
         self.reads += 1;
     }
 
-    /// Whether it holds one bit a cell.
+    /// True if it holds one bit a cell.
     pub fn is_one_bit(&self) -> bool {
         self.reads & ONE_BIT != 0
     }
 
-    /// Whether it has younger parts.
+    /// True if it has younger parts.
     #[inline]
     pub fn is_split(&self) -> bool {
         self.reads & SPLIT != 0

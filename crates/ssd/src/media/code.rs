@@ -5,7 +5,7 @@
 use super::normal::chance_above;
 use crate::config::{Ecc, EccKind};
 
-/// How far out the quantiles reach, and how many there are in a unit.
+/// Reach of the quantiles, and their number in a unit.
 const REACH: f64 = 8.5;
 const EACH: f64 = 4.0;
 const POINTS: usize = 2 * (REACH * EACH) as usize + 1;
@@ -44,7 +44,7 @@ impl Code {
         self.rates[POINTS / 2]
     }
 
-    /// The same of a page, given its quantile.
+    /// As `limit`, for a page, given its quantile.
     #[inline]
     pub fn of(&self, quantile: f64) -> f64 {
         let at = ((quantile + REACH) * EACH).clamp(0.0, (POINTS - 1) as f64);

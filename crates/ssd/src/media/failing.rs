@@ -21,14 +21,14 @@ const WORD_LINES: f64 = 0.2;
 /// Bad blocks of a die that falls sick, before all are.
 const FIRST_BLOCKS: (u32, u32) = (2, 4);
 
-/// What a defect has taken of a block: a page, or a row of `None` and a plane of `None` all of a group.
+/// Defect of a block: a page, or a row of `None` and a plane of `None` all of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Hit {
     group: u32,
     page: Option<(u32, u32)>,
 }
 
-/// What is saved of failures.
+/// Saved state of failures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FailingState {
     count: u64,
@@ -112,7 +112,7 @@ impl Failing {
         }
     }
 
-    /// What a block held is gone.
+    /// The content of a block is gone.
     #[inline]
     pub fn forget(&mut self, block: Block) {
         if !self.hits.is_empty() {
@@ -120,7 +120,7 @@ impl Failing {
         }
     }
 
-    /// Whether a page is gone with its die.
+    /// True if a page is gone with its die.
     #[inline]
     pub fn is_sick(&self, die: u32, block: Block, minute: u32) -> bool {
         let die = if Mistake::SickNeighbour.is_planted() { die / 2 * 2 } else { die };
@@ -129,7 +129,7 @@ impl Failing {
             || sick.blocks.iter().any(|(bad, from)| *bad == block.0 && minute >= *from)
     }
 
-    /// Whether a defect took a page.
+    /// True if a defect took a page.
     #[inline]
     pub fn is_hit(&self, block: Block, group: u32, page: (u32, u32)) -> bool {
         let hits = if self.hits.is_empty() { None } else { self.hits.get(&block.0) };
@@ -196,7 +196,7 @@ pub struct Fleet {
     pub years: f64,
 }
 
-/// What one drive of a fleet came to.
+/// Outcome of one drive of a fleet.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Lived {
     /// Isolated bad blocks.
@@ -287,7 +287,7 @@ mod tests {
         let of = fleet(0.2, 0.0);
         let lives: Vec<Lived> = (0..40_000).map(|n| of.live(n)).collect();
         let lost = lives.iter().map(|it| it.lost_dies.len()).sum::<usize>() as f64 / 160_000.0;
-        // Those that fall sick in the last month are not lost yet.
+        // Dies that fall sick in the last month are not lost yet.
         assert!((lost / 0.06 - 1.0).abs() < 0.05, "{lost}");
     }
 }

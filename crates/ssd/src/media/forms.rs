@@ -1,4 +1,4 @@
-//! What an aged drive comes to, without one: integrals over the pages.
+//! Closed forms of an aged drive: integrals over the pages.
 
 use super::ladder::Ladder;
 use super::law::Law;
@@ -7,7 +7,7 @@ use super::normal::{chance_above, mean_over};
 use super::spread::{SpreadOrigin, chance_lost, spread_of};
 use crate::config::{Ecc, Reference, Retry, SsdConfig};
 
-/// How worn and how old data are.
+/// Wear and age of data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Aged {
     /// P/E cycles of the blocks.
@@ -101,12 +101,12 @@ impl Forecast {
         self.origin
     }
 
-    /// Whether the retries of a read depend on what was read before, so that these are those of a first read.
+    /// True if the retries of a read depend on what was read before, so that these are those of a first read.
     pub fn is_of_first_reads(&self) -> bool {
         matches!(self.ladder.reference, Reference::Last | Reference::Calibrated)
     }
 
-    /// How much faster data age at a temperature than at 30 degrees.
+    /// Acceleration of ageing at a temperature against 30 degrees.
     pub fn acceleration(&self, celsius: f64) -> f64 {
         self.law.acceleration(celsius)
     }
@@ -222,7 +222,7 @@ impl Forecast {
     /// The chance of no more than so many retries.
     fn at_most(&self, aged: Aged, steps: f64) -> f64 {
         let (drift, errors) = self.means(aged);
-        // How far pages are corrected is part of how they differ.
+        // The correction limit of a page is part of the differences between pages.
         let spread = libm::hypot(self.errors, self.ladder.spread());
         // Given errors, the window; given where the read begins, the chance of no more than so many steps.
         let within = |z: f64, from: f64| {

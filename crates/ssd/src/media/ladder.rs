@@ -8,7 +8,7 @@ use engine::Time;
 /// Steps of the table that are none: references of flash that does not drift.
 const NOTHING: f64 = 1e-12;
 
-/// How a page is read, and how far its code corrects.
+/// Reading of a page, and the reach of its code.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ladder {
     /// Retries of the table, at most.
@@ -31,7 +31,7 @@ pub struct Ladder {
     code: Option<Code>,
 }
 
-/// What became of a read.
+/// Outcome of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// Steps of the retry table.
@@ -46,7 +46,7 @@ pub struct Outcome {
     pub rebuilt: Option<Rebuilt>,
 }
 
-/// What it took to bring back a page from parity.
+/// Effort of a rebuild of a page from parity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rebuilt {
     /// Pages read.
@@ -56,7 +56,7 @@ pub struct Rebuilt {
 }
 
 impl Outcome {
-    /// Whether its first sense was enough.
+    /// True if its first sense was enough.
     pub fn is_plain(&self) -> bool {
         *self == Outcome::default()
     }
@@ -88,12 +88,12 @@ impl Ladder {
         self.soft.last().map_or(self.hard, |(rate, _)| *rate)
     }
 
-    /// The same of hard decoding; where it corrects a number of bits, of half of all pages.
+    /// As `limit`, for hard decoding; where it corrects a number of bits, for half of all pages.
     pub fn hard(&self) -> f64 {
         self.hard
     }
 
-    /// Whether pages differ in what hard decoding corrects of them.
+    /// True if pages differ in what hard decoding corrects of them.
     #[inline]
     pub fn differs(&self) -> bool {
         self.code.is_some()
@@ -118,7 +118,7 @@ impl Ladder {
         }
     }
 
-    /// The same of all that corrects.
+    /// As `beyond`, for all correction together.
     pub fn beyond_limit(&self, errors: f64, spread: f64) -> f64 {
         match self.soft.last() {
             Some((rate, _)) => chance_lost(errors, *rate, spread),
@@ -126,12 +126,12 @@ impl Ladder {
         }
     }
 
-    /// How far from the best reference a sense still succeeds, in steps, at a raw error rate.
+    /// Distance from the best reference at which a sense still succeeds, in steps, at a raw error rate.
     pub fn window(&self, errors: f64) -> f64 {
         self.window_by(libm::log(errors))
     }
 
-    /// The same by the logarithm of the error rate.
+    /// As `window`, by the logarithm of the error rate.
     #[inline]
     fn window_by(&self, errors: f64) -> f64 {
         (self.window_each * (self.hard_log - errors)).max(0.0)
@@ -143,7 +143,7 @@ impl Ladder {
         self.climb_from(drift, (libm::log(errors), 0.0), from)
     }
 
-    /// Whether a read which begins at the first entry is known to take one sense, by the logarithms of drift and error
+    /// True if a read which begins at the first entry is known to take one sense, by the logarithms of drift and error
     /// rate. Without their powers, so not of all that do.
     #[inline]
     pub fn is_surely_plain(&self, drift: f64, errors: f64) -> bool {
@@ -153,7 +153,7 @@ impl Ladder {
         x > 0.0 && errors < self.hard_log && self.window_by(errors) * above >= 1.0
     }
 
-    /// The same by the logarithm of the error rate, and how much further than half of all pages it is corrected.
+    /// As `climb`, by the logarithm of the error rate, and the distance of its limit from that of half of all pages.
     pub fn climb_from(&self, drift: f64, (errors, further): (f64, f64), from: f64) -> Outcome {
         let needed = (drift - from).abs() - self.window_by(errors - further);
         let steps = if needed > NOTHING { needed.ceil() as u32 } else { 0 };
@@ -172,7 +172,7 @@ impl Ladder {
         outcome
     }
 
-    /// Whether no read is beyond correction of pages whose best reference is at most `drift` steps away, and which have
+    /// True if no read is beyond correction of pages whose best reference is at most `drift` steps away, and which have
     /// at most this raw error rate. Where a table ends without a search, only of reads that begin at its first entry.
     pub fn never_loses(&self, drift: f64, errors: f64) -> bool {
         let begins_first = self.reference == Reference::Table;

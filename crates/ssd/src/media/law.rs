@@ -16,13 +16,13 @@ pub const MONTH: f64 = YEAR / 12.0;
 /// Hours of a year.
 pub const YEAR: f64 = 8766.0;
 
-/// How much faster data age at a temperature than at 30 degrees (Arrhenius), by the energy `device.media.activation`.
+/// Acceleration of ageing at a temperature against 30 degrees (Arrhenius), by the energy `device.media.activation`.
 pub fn acceleration(activation: f64, celsius: f64) -> f64 {
     let inverse = |celsius: f64| 1.0 / (celsius + ZERO_CELSIUS);
     libm::exp(activation / BOLTZMANN * (inverse(REFERENCE) - inverse(celsius)))
 }
 
-/// What time adds to the errors.
+/// Growth of the errors with time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Retention {
     /// So much times the logarithm of 1 + hours.
@@ -31,7 +31,7 @@ enum Retention {
     Powers(f64, f64, f64),
 }
 
-/// How data age in a kind of flash.
+/// Law of ageing of a kind of flash.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Law {
     activation: f64,
@@ -135,7 +135,7 @@ impl Law {
         }
     }
 
-    /// How much faster data age at a temperature than at 30 degrees.
+    /// Acceleration of ageing at a temperature against 30 degrees.
     pub fn acceleration(&self, celsius: f64) -> f64 {
         acceleration(self.activation, celsius)
     }
@@ -160,7 +160,7 @@ impl Law {
         };
         let time = match self.time {
             Retention::Logarithm(rate) => rate * libm::log1p(hours),
-            // What is in a block has been programmed once.
+            // A block with data has been programmed once.
             Retention::Powers(rate, wear, power) => {
                 rate * libm::pow(cycles.max(1.0), wear) * libm::pow(hours, power)
             }

@@ -23,7 +23,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Those of a drive with a write buffer.
+    /// Lines of a drive with a write buffer.
     pub fn of(config: &SsdConfig) -> Option<Lines> {
         let groups = Groups::new(config).ok()?;
         Some(Lines {
@@ -45,12 +45,12 @@ impl Lines {
         self.drift_of_blocks
     }
 
-    /// How many there are.
+    /// Number of lines.
     pub fn count(&self) -> usize {
         self.quantiles.len()
     }
 
-    /// Whether they are so few that means differ too.
+    /// True if they are so few that means differ too.
     pub fn are_few(&self) -> bool {
         self.count() <= FEW
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// What is known to be lost.
+/// Lost pages that are known.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Losses {
     poisoned: BTreeSet<u64>,
@@ -20,7 +20,7 @@ impl Losses {
         self.poisoned.insert(ppn);
     }
 
-    /// Whether a page of the flash holds such a copy.
+    /// True if a page of the flash holds such a copy.
     #[inline]
     pub fn is_poisoned(&self, ppn: u64) -> bool {
         !self.poisoned.is_empty() && self.poisoned.contains(&ppn)
@@ -31,7 +31,7 @@ impl Losses {
         *self.partial.entry(lpn).or_default() += 1;
     }
 
-    /// Whether that is so of a logical page.
+    /// True if that is so of a logical page.
     #[inline]
     pub fn is_partial(&self, lpn: u64) -> bool {
         !self.partial.is_empty() && self.partial.contains_key(&lpn)
@@ -65,7 +65,7 @@ impl Losses {
         }
     }
 
-    /// Whether anything is known to be lost.
+    /// True if anything is known to be lost.
     #[inline]
     pub fn are_known(&self) -> bool {
         !self.poisoned.is_empty() || !self.partial.is_empty()
@@ -81,7 +81,7 @@ impl Losses {
         if self.poisoned.is_empty() || Mistake::PoisonStays.is_planted() {
             return;
         }
-        // Those behind the block go on.
+        // Pages behind the block stay.
         let mut behind = self.poisoned.split_off(&pages.start);
         self.poisoned.append(&mut behind.split_off(&pages.end));
     }

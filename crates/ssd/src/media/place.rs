@@ -2,7 +2,7 @@
 
 use crate::ids::Block;
 
-/// How much word lines, blocks and pages differ: standard deviations of logarithms.
+/// Spread between word lines, blocks and pages: standard deviations of logarithms.
 #[derive(Debug, Clone, Copy)]
 pub struct Spreads {
     /// Of word lines.
@@ -14,7 +14,7 @@ pub struct Spreads {
 }
 
 impl Spreads {
-    /// What the mean of a lognormal variable lies above its median, as a logarithm.
+    /// Logarithm of the mean of a lognormal variable over its median.
     pub fn above(self) -> f64 {
         (self.layer * self.layer + self.block * self.block + self.page * self.page) / 2.0
     }
@@ -26,7 +26,7 @@ impl Spreads {
     }
 }
 
-/// What is known of a block beside its age: how often it was erased, and its logical pages that are programmed.
+/// State of a block beside its age: its erasures, and its programmed logical pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// Erasures.
@@ -35,7 +35,7 @@ pub struct Written {
     pub programmed: u32,
 }
 
-/// What a patrol finds in a block: the worst of the pages that it reads.
+/// Finding of a patrol in a block: the worst of the pages that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Found {
     /// Raw error rate at the best reference.

@@ -4,7 +4,7 @@
 planted! {
     /// A mistake in how data age.
     pub enum Mistake {
-        /// What a page is like is drawn anew on each read.
+        /// The quality of a page is drawn anew on each read.
         DrawnOnEachRead,
         /// Retention counts from the first program of the drive.
         AgeOfTheDrive,
@@ -18,7 +18,7 @@ planted! {
         PartHeals,
         /// A write of all of it does not.
         NothingHeals,
-        /// What an erased block could not read stays so.
+        /// Unreadable pages stay so in an erased block.
         PoisonStays,
         /// A read that fails is answered as if it had not.
         FailureIsSilent,
@@ -38,7 +38,7 @@ planted! {
         UntimedNeverFails,
         /// A page of one bit ages as one of three.
         SlcAsNative,
-        /// What is refreshed keeps its date.
+        /// Refreshed data keep their date.
         RefreshKeepsDate,
         /// A patrol reads nothing.
         PatrolReadsNothing,

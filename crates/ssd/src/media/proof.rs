@@ -1,4 +1,4 @@
-//! What is proven of all pages of a drive at once, so that a write need not ask whether what it covers is lost.
+//! Proof for all pages of a drive at once, so that a write need not look for lost pages.
 
 /// Up to which bounds no page of the drive is beyond correction.
 #[derive(Debug, Clone, Default)]
@@ -12,22 +12,22 @@ pub struct Proof {
     failed: bool,
 }
 
-/// How much further than needed is tried: minutes, and erasures and reads of a block.
+/// Margins of a trial: minutes, and erasures and reads of a block.
 const AHEAD: [u32; 3] = [24 * 60, 64, 1 << 20];
 
 impl Proof {
-    /// Whether it holds at a minute.
+    /// True if it holds at a minute.
     #[inline]
     pub fn holds_at(&self, minute: u32) -> bool {
         minute < self.before
     }
 
-    /// Whether it was not tried in vain.
+    /// True if it was not tried in vain.
     pub fn may_be_tried(&self) -> bool {
         !self.failed
     }
 
-    /// What it is to be tried for, given how far things have come: minutes, erasures and reads of a block.
+    /// Bounds of the next trial, given the present state: minutes, erasures and reads of a block.
     pub fn bounds(&mut self, minute: u32, erases: u32, reads: u32) -> [u32; 3] {
         let [before, erases, reads] = [(minute, 0), (erases, 1), (reads, 2)]
             .map(|(it, which)| it.saturating_add(it / 4).saturating_add(AHEAD[which]));
@@ -35,7 +35,7 @@ impl Proof {
         [before, erases, reads]
     }
 
-    /// What came of it.
+    /// Outcome of the trial.
     pub fn found(&mut self, holds: bool) {
         if !holds {
             *self = Proof { failed: true, ..Proof::default() };

@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 pub struct Resumed {
     /// By block the groups from which on it is younger, ascending, and the numbers of the parts.
     parts: BTreeMap<u32, Vec<(u32, u32)>>,
-    /// How many numbers are in use or free, and those that are free.
+    /// Number of numbers in use or free, and the free ones.
     count: u32,
     free: Vec<u32>,
 }
 
 impl Resumed {
-    /// Whether no block has younger parts.
+    /// True if no block has younger parts.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
@@ -27,7 +27,7 @@ impl Resumed {
         parts.iter().rev().find(|(from, _)| *from <= group).map(|(_, part)| *part)
     }
 
-    /// What is written to a block from a group on is younger; the number of that part.
+    /// Splits a block at a group, behind which data are younger; the number of that part.
     pub fn split(&mut self, block: Block, from: u32) -> u32 {
         let parts = self.parts.entry(block.0).or_default();
         if let Some((_, part)) = parts.last().filter(|(last, _)| *last == from) {

@@ -22,7 +22,7 @@ pub fn chance_lost(errors: f64, limit: f64, spread: f64) -> f64 {
     chance_above(libm::log(limit / errors) / spread + spread / 2.0)
 }
 
-/// The same where a code corrects a number of bits, which are wrong by chance.
+/// As `beyond`, where a code corrects a number of bits, which are wrong by chance.
 pub fn chance_beyond(code: &Code, errors: f64, spread: f64) -> f64 {
     mean_over(|z| chance_lost(errors, libm::exp(code.of(z)), spread))
 }
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(of_rating(&law, 1.4e-2, 6000.0, 0), None, "no chip of the kind lasts as long");
     }
 
-    /// What is chance within a page leaves less to the differences between pages.
+    /// Chance within a page reduces the share of the differences between pages.
     #[test]
     fn the_spread_beside_a_code_of_bits_meets_the_rating_too() {
         let law = Law::new(&Media { model: MediaModel::Tlc3d, ..Media::default() }).unwrap();

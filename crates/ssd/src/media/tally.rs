@@ -1,11 +1,11 @@
-//! What was counted of the reads of a drive whose data age.
+//! Counts of the reads of a drive whose data age.
 
 use super::ladder::Outcome;
 
 /// Retries that the histogram tells apart; the last place has all above.
 const HISTOGRAM: usize = 42;
 
-/// What was counted.
+/// Counts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tally {
     /// Reads whose first sense was enough.

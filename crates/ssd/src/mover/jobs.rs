@@ -49,31 +49,31 @@ impl Jobs {
 
     // ---- asked -----------------------------------------------------------------------------------
 
-    /// Whether a unit that cleans does nothing else before it is through.
+    /// True if a unit that cleans does nothing else before it is through.
     #[inline]
     pub fn block(&self) -> bool {
         self.config.time == CleaningTime::Blocking
     }
 
-    /// Whether while a unit cleans nothing else begins on it, nor elsewhere because of it.
+    /// True if while a unit cleans nothing else begins on it, nor elsewhere because of it.
     #[inline]
     pub fn clean_alone(&self) -> bool {
         self.cleans_alone
     }
 
-    /// Whether pages are copied to other packages.
+    /// True if pages are copied to other packages.
     #[inline]
     pub fn stream(&self) -> bool {
         self.config.stream
     }
 
-    /// How a page is moved within a unit.
+    /// Way of moving a page within a unit.
     #[inline]
     pub fn kind_of_move(&self) -> OpKind {
         if self.config.copy_back { OpKind::CopyBack } else { OpKind::Move }
     }
 
-    /// Whether a unit that is `low` on erased blocks begins to clean, or one that could use the time in which
+    /// True if a unit that is `low` on erased blocks begins to clean, or one that could use the time in which
     /// nothing waits.
     #[inline]
     pub fn begin(&self, low: bool, waiting: bool, idle: impl Fn() -> bool) -> bool {
@@ -81,36 +81,36 @@ impl Jobs {
         begins || !waiting && self.config.background && idle()
     }
 
-    /// What a unit is cleaning.
+    /// Cleaning job of a unit.
     #[inline]
     pub fn job(&self, unit: Unit) -> Option<Relocation> {
         self.each[unit.at()].victim
     }
 
-    /// Whether it is cleaning.
+    /// True if it is cleaning.
     #[inline]
     pub fn has_job(&self, unit: Unit) -> bool {
         self.each[unit.at()].victim.is_some()
     }
 
-    /// How many are.
+    /// Number of jobs.
     pub fn count(&self) -> u32 {
         self.each.iter().map(|it| u32::from(it.victim.is_some())).sum()
     }
 
-    /// Whether a unit has an operation of cleaning, or waits for a page to be copied to it.
+    /// True if a unit has an operation of cleaning, or waits for a page to be copied to it.
     #[inline]
     pub fn is_busy(&self, unit: Unit) -> bool {
         self.each[unit.at()].since.is_some()
     }
 
-    /// How long a unit has been cleaning, without what is under way, ns.
+    /// Cleaning time of a unit, without the part under way, ns.
     #[inline]
     pub fn ended_ns(&self, unit: Unit) -> Time {
         self.each[unit.at()].total_ns
     }
 
-    /// How long a unit has been cleaning up to now, ns.
+    /// Cleaning time of a unit up to now, ns.
     #[inline]
     pub fn cleaning_ns(&self, unit: Unit, now: Time) -> Time {
         let it = &self.each[unit.at()];
@@ -122,7 +122,7 @@ impl Jobs {
         self.each[unit.at()].streaming
     }
 
-    /// Whether pages are being copied to a unit, or from it.
+    /// True if pages are being copied to a unit, or from it.
     pub fn takes_part_in_streams(&self, unit: Unit) -> bool {
         let it = &self.each[unit.at()];
         it.receiving || it.streaming > 0
@@ -130,7 +130,7 @@ impl Jobs {
 
     // ---- told ------------------------------------------------------------------------------------
 
-    /// What a unit is cleaning, to go on with.
+    /// Cleaning job of a unit, to be continued.
     #[inline]
     pub fn job_mut(&mut self, unit: Unit) -> &mut Option<Relocation> {
         &mut self.each[unit.at()].victim
@@ -195,7 +195,7 @@ impl Jobs {
         }
     }
 
-    /// Whether an erasure waits.
+    /// True if an erasure waits.
     #[inline]
     pub fn any_barred(&self) -> bool {
         !self.barred.is_empty()

@@ -46,7 +46,7 @@ impl Serialize for Steps<'_> {
 pub struct Table {
     /// The most numbers that there may be.
     pub longest: u64,
-    /// Whether they may have 40 bits.
+    /// True if they may have 40 bits.
     pub wide: bool,
 }
 

@@ -19,7 +19,7 @@ const PIECE: u64 = 1 << 12;
 const WIDTH: usize = 5;
 /// An entry is read as a word, of which it is the lower part.
 const WORD: usize = 8;
-/// What is copied at a time: a page of memory, or half of one.
+/// Unit of a copy: a page of memory, or half of one.
 const STEP: usize = 1 << 10;
 /// Steps of a piece.
 const STEPS: usize = PIECE as usize / STEP;
@@ -101,17 +101,17 @@ impl Numbers {
         Numbers::new(self.len(), self.is_wide())
     }
 
-    /// How many there are.
+    /// Number of entries.
     pub fn len(&self) -> u64 {
         self.wide.as_ref().map_or(self.narrow.len() as u64, |wide| wide.length)
     }
 
-    /// Whether they have 40 bits.
+    /// True if they have 40 bits.
     pub fn is_wide(&self) -> bool {
         self.wide.is_some()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -128,7 +128,7 @@ impl Numbers {
         }
     }
 
-    /// The same, and 0 past the end.
+    /// As `get`, and 0 past the end.
     #[inline]
     pub fn find(&self, at: u64) -> u64 {
         match self.narrow.get(at as usize) {
@@ -190,7 +190,7 @@ impl Numbers {
         piece.bytes[from..from + WIDTH].copy_from_slice(&number.to_le_bytes()[..WIDTH]);
     }
 
-    /// Whether another table has as many numbers of the same width.
+    /// True if another table has as many numbers of the same width.
     pub fn is_like(&self, other: &Numbers) -> bool {
         self.len() == other.len() && self.is_wide() == other.is_wide()
     }
@@ -209,7 +209,7 @@ impl Numbers {
         memory::prefetch(&self.narrow, at as usize);
     }
 
-    /// The same of the numbers at the places before those that another table names in some of its own.
+    /// As `copy`, for the numbers at the places that another table names.
     #[inline]
     pub fn prefetch_named(&self, other: &Numbers, places: Range<u64>) {
         let names = other.narrow.get(places.start as usize..places.end as usize);

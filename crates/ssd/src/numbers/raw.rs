@@ -33,18 +33,18 @@ impl PageTable {
         self.0.expect_all();
     }
 
-    /// How many numbers it has.
+    /// Number of entries.
     #[expect(clippy::len_without_is_empty, reason = "whether it is empty is no question")]
     pub fn len(&self) -> u64 {
         self.0.len()
     }
 
-    /// Whether they have 40 bits.
+    /// True if they have 40 bits.
     pub fn is_wide(&self) -> bool {
         self.0.is_wide()
     }
 
-    /// How many pieces a table of that length has.
+    /// Number of pieces of a table of that length.
     pub fn pieces(length: u64) -> u64 {
         length.div_ceil(PIECE)
     }

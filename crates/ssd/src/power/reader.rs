@@ -7,7 +7,7 @@ use crate::die::{Lanes, Plan, PlanId, Stage, StageEnd};
 use crate::shape::Geometry;
 use crate::shape::groups::summary_bytes;
 
-/// What is done.
+/// Work done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// The spare area of a page is read.
@@ -20,7 +20,7 @@ pub(super) enum Step {
     Erase = 3,
 }
 
-/// What is still to be done on each lane.
+/// Work left on each lane.
 #[derive(Debug, Clone)]
 pub(super) struct Reader {
     lanes: Lanes,
@@ -70,7 +70,7 @@ impl Reader {
         Reader { lanes, left, busy: 0, bytes, pages_read: 0, bytes_read: 0 }
     }
 
-    /// How many lanes there are.
+    /// Number of lanes.
     pub(super) fn lanes(&self) -> u32 {
         self.left.len() as u32
     }

@@ -41,12 +41,12 @@ impl Ssd {
         self.flash.order(ppn)
     }
 
-    /// Whether a checkpoint is being written.
+    /// True if a checkpoint is being written.
     pub fn writes_checkpoint(&self) -> bool {
         self.power.as_ref().is_some_and(|power| power.checkpoints.writing.is_some())
     }
 
-    /// What power cuts came to; nothing of a drive that does not recover.
+    /// Report on power cuts; nothing of a drive that does not recover.
     pub fn power_report(&self) -> Option<&PowerReport> {
         self.power.as_deref().map(|power| &power.report)
     }

@@ -323,7 +323,7 @@ impl Power {
         }
     }
 
-    /// What is half erased is erased; the map follows from the rest.
+    /// Erases half-erased blocks; the map follows from the rest.
     fn wake(&mut self, ftl: &mut Ftl, flash: &mut Flash) {
         for block in std::mem::take(&mut self.erasures) {
             ftl.erase_after_cut(flash, block);

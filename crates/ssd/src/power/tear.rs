@@ -95,7 +95,7 @@ impl Power {
         End::Torn(reading)
     }
 
-    /// Whether what is under way comes to its end.
+    /// True if what is under way comes to its end.
     fn has_capacitors(&self) -> bool {
         self.pairs.2 == PairingGuard::Capacitors
     }

@@ -39,7 +39,7 @@ impl TrimLog {
         }
     }
 
-    /// Whether trims are answered when they are recorded.
+    /// True if trims are answered when they are recorded.
     pub(crate) fn is_logged(&self) -> bool {
         self.policy == Trims::Logged && !self.at_once
     }
@@ -66,7 +66,7 @@ impl TrimLog {
         records.div_ceil(self.per_page)
     }
 
-    /// What was begun first is recorded.
+    /// The first begun record is complete.
     pub(crate) fn end(&mut self) {
         let records = self.under_way.remove(0) as usize;
         for (pages, program) in self.waiting.drain(..records) {
@@ -98,7 +98,7 @@ impl TrimLog {
         self.recorded.retain(|_, recorded| *recorded >= program);
     }
 
-    /// What is not recorded is gone.
+    /// Records under way are lost.
     pub(super) fn lose_power(&mut self) {
         self.waiting.clear();
         self.under_way.clear();

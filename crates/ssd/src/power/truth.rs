@@ -5,7 +5,7 @@ use crate::ftl::{Ftl, PageMap, Place, Programming};
 use crate::ids::{Lpn, Ppn};
 use std::collections::BTreeMap;
 
-/// What must be there after a cut.
+/// Expected content after a cut.
 #[derive(Debug, Clone)]
 pub(super) struct Truth {
     /// The newest programmed copy of each page.

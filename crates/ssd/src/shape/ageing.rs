@@ -8,14 +8,14 @@ use options::Invalid;
 /// Times of heat are from this to that.
 const CONSTANTS_NS: std::ops::RangeInclusive<Time> = 1_000_000..=3_600_000_000_000;
 
-/// What a drive demands whose data age, whose blocks go bad, or which becomes hot.
+/// Checks a drive whose data age, whose blocks go bad, or which becomes hot.
 pub fn check(config: &SsdConfig) -> Result<(), Invalid> {
     media(config)?;
     bad_blocks(config)?;
     thermal(config)
 }
 
-/// How data age, and what corrects them.
+/// Checks the law of ageing, and the correction.
 fn media(config: &SsdConfig) -> Result<(), Invalid> {
     let Some(law) = Law::new(&config.media) else { return Ok(()) };
     let (media, ecc, retry) = (&config.media, &config.ecc, &config.retry);
@@ -237,7 +237,7 @@ fn scrub(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// What a read takes beyond its first sense is counted in 32 bits.
+/// The time of a read beyond its first sense has 32 bits.
 fn longest_read(config: &SsdConfig, ladder: &Ladder) -> Result<(), Invalid> {
     let types = 0..config.cell.bits as usize;
     let sense = types.map(|kind| config.timing.read.of_type(kind).ns()).max().unwrap_or(0);

@@ -36,7 +36,7 @@ fn ordered(config: &SsdConfig) -> Result<(), Invalid> {
     Err(Invalid::new(&keys, problem))
 }
 
-/// What recovery from power cuts demands.
+/// Checks recovery from power cuts.
 pub(super) fn recovery(config: &SsdConfig) -> Result<(), Invalid> {
     let persistence = &config.persistence;
     if persistence.keeps_map() && config.is_buffered() {
@@ -177,7 +177,7 @@ pub(crate) fn counts(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// What else helps a drive that is too large.
+/// Another way out for a drive that is too large.
 pub(super) const SCALE: &str = ", or simulate a part of each block (device.scale)";
 
 /// Without a write buffer a part of a block is so many pages; with one, so many word lines.
@@ -238,7 +238,7 @@ fn wear(config: &SsdConfig) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// What copies between packages demand.
+/// Checks copies between packages.
 pub(crate) fn streams(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
     if !config.cleaning.stream {
         return pairs(config, granule);
@@ -261,7 +261,7 @@ pub(crate) fn streams(config: &SsdConfig, granule: Granule) -> Result<(), Invali
     pairs(config, granule)
 }
 
-/// What gang, interleaving, pools, spans and active blocks demand of each other.
+/// Checks gang, interleaving, pools, spans and active blocks against each other.
 pub(crate) fn parallelism(config: &SsdConfig, granule: Granule) -> Result<(), Invalid> {
     let shared_control = config.gang != Gang::SharedBus;
     let held = shared_control && config.control_line == ControlLine::Held;

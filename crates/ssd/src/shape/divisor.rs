@@ -27,7 +27,7 @@ impl Divisor {
         ((u128::from(n) * u128::from(self.multiplier)) >> 64) as u64
     }
 
-    /// What is left of n.
+    /// Remainder of n.
     #[inline]
     pub fn remainder(self, n: u64) -> u32 {
         (n - self.quotient(n) * u64::from(self.divisor)) as u32

@@ -1,4 +1,4 @@
-//! What placement handles demand of the other keys, and of the spare space.
+//! Constraints of placement handles on other keys, and on the spare space.
 
 use super::Geometry;
 use super::check::spare;
@@ -190,7 +190,7 @@ impl Geometry {
         Err(Invalid::new(&[HANDLES, "device.fdp.isolation", key], problem))
     }
 
-    /// What open reclaim units take of the spare space, of a drive whose host has several handles.
+    /// Spare space in open reclaim units, of a drive whose host has several handles.
     pub fn spare_in_open(&self, config: &SsdConfig) -> Option<SpareInOpen> {
         let fdp = &config.fdp;
         if !fdp.chooses() {

@@ -183,7 +183,7 @@ impl Groups {
         })
     }
 
-    /// The same groups, of blocks on some of more dies.
+    /// These groups, of blocks on some of more dies.
     pub fn on(self, dies: u32, channels: u32) -> Groups {
         Groups { dies, channels, ..self }
     }

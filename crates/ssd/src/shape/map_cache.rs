@@ -14,14 +14,14 @@ const CELLS: &str = "device.map.cells";
 const LARGEST_ENTRY: u64 = 64;
 const LONGEST_NS: u64 = 4_000_000_000;
 
-/// How the map lies in memory and on the flash.
+/// Layout of the map in memory and on the flash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MapShape {
     /// Entries of a page of the map.
     pub entries: u64,
     /// Pages of the map.
     pub pages: u32,
-    /// How many of them memory holds.
+    /// Number of pages of the map that memory holds.
     pub held: u32,
     /// And how many memory of the controller in front of that of the host.
     pub near: u32,
@@ -30,14 +30,14 @@ pub struct MapShape {
 }
 
 impl MapShape {
-    /// Whether memory holds all of the map.
+    /// True if memory holds all of the map.
     pub fn is_whole(&self) -> bool {
         self.held >= self.pages
     }
 }
 
 impl Geometry {
-    /// How the map is cached; nothing where no look-up costs anything.
+    /// Shape of the map cache; nothing where no look-up costs anything.
     pub fn map_shape(&self, config: &SsdConfig) -> Option<MapShape> {
         let keys = &config.map;
         let page = keys.page.bytes();

@@ -9,7 +9,7 @@ use crate::numbers;
 use engine::SECTOR_BYTES;
 use options::{Invalid, Size};
 
-/// What is kept of a block.
+/// Memory of a block.
 const BYTES_PER_BLOCK: u64 = 48;
 
 impl Geometry {
@@ -49,14 +49,14 @@ impl Geometry {
         u64::from(self.blocks()) * u64::from(self.pages_per_block)
     }
 
-    /// What the tables of a drive take that holds data in a share of its logical pages, bytes.
+    /// Memory of the tables of a drive whose logical pages hold data in this share, bytes.
     pub fn memory(&self, config: &SsdConfig, share: f64) -> u64 {
         let held = (self.exported_pages() as f64 * share) as u64;
         let blocks = (f64::from(self.blocks()) * share) as u64;
         held * self.bytes_per_page(config) + held / 8 + blocks * BYTES_PER_BLOCK
     }
 
-    /// What is kept of a page that holds data: its place, whose it is, and where that is asked its order.
+    /// Memory of a page that holds data: its place, its owner, and where needed its order.
     fn bytes_per_page(&self, config: &SsdConfig) -> u64 {
         let tables = 2 + u64::from(config.persistence.is_ordered());
         tables * if self.wide { 5 } else { 4 }
@@ -96,7 +96,7 @@ impl Geometry {
         Ok(())
     }
 
-    /// What a drive holds at the start goes into the memory of a large machine.
+    /// Checks that the initial data of a drive fit into the memory of a large machine.
     pub(super) fn check_filled(&self, config: &SsdConfig) -> Result<(), Invalid> {
         let needed = self.memory(config, config.fill.share());
         if needed <= MOST_MEMORY {

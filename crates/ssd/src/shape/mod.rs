@@ -55,7 +55,7 @@ enum Level {
     Ssd,
 }
 
-/// How far units, pools and domains reach.
+/// Extent of units, pools and domains.
 struct Levels {
     unit: Level,
     pool: Level,
@@ -65,7 +65,7 @@ struct Levels {
 impl Levels {
     fn new(config: &SsdConfig) -> Levels {
         if config.is_buffered() {
-            // What is cleaned together shares its frontiers; pages are placed anywhere.
+            // Blocks that are cleaned together share their frontiers; pages are placed anywhere.
             let unit = match config.cleaning.reclaim {
                 Reclaim::Block => Level::Die,
                 Reclaim::Superblock if config.fdp.reclaim_groups() > 1 => Level::ReclaimGroup,
@@ -118,11 +118,11 @@ pub struct Geometry {
     planes_per_die: u32,
     /// Planes in a unit.
     planes_per_unit: u32,
-    /// What a logical page is on the flash.
+    /// A logical page on the flash.
     pub granule: Granule,
-    /// How logical pages gather behind a write buffer, if there is one.
+    /// Groups of logical pages behind a write buffer, if there is one.
     pub groups: Option<Groups>,
-    /// What the packages of a gang share, and whether they begin operations together.
+    /// Shared resources of the packages of a gang, and whether they begin operations together.
     gang: Gang,
     binds_gang: bool,
     /// Planes in a domain.
@@ -159,13 +159,13 @@ pub struct Geometry {
     pub sectors_per_flash_page: u32,
     /// A domain is cleaned when it has at most this many erased blocks; at least 1.
     pub low_blocks: u32,
-    /// The same in idle time: `low_blocks` at least, and as many without background cleaning.
+    /// Threshold in idle time: `low_blocks` at least, and as many without background cleaning.
     pub idle_blocks: u32,
     /// Blocks of a domain that are open at a time.
     pub frontiers: u32,
     /// Pages of a domain that stay erased for power cuts.
     pub kept_for_cuts: u32,
-    /// The same for what fills groups with nothing.
+    /// As `kept`, for groups filled with padding.
     pub kept_for_padding: u32,
     /// Blocks that are always of the SLC cache.
     pub static_blocks: u32,
@@ -417,7 +417,7 @@ impl Geometry {
         Lpn((row * u64::from(self.pools) + u64::from(pool.0)) * stripe + offset)
     }
 
-    /// Whether the last page of each block is kept for a summary.
+    /// True if the last page of each block is kept for a summary.
     #[inline]
     pub fn has_summary_page(&self) -> bool {
         self.pages_per_block > self.data_pages
@@ -442,7 +442,7 @@ impl Geometry {
         (block, (ppn.0 - u64::from(block.0) * u64::from(self.pages_per_block)) as u32)
     }
 
-    /// Whether a page fills its block, so that the summary page follows.
+    /// True if a page fills its block, so that the summary page follows.
     #[inline]
     pub fn is_last(&self, ppn: Ppn) -> bool {
         self.page_in_block(ppn) + 1 == self.data_pages
@@ -488,7 +488,7 @@ impl Geometry {
         }
     }
 
-    /// Whether two units lie in different packages on one bus.
+    /// True if two units lie in different packages on one bus.
     pub fn share_bus(&self, one: Unit, other: Unit) -> bool {
         let package = |unit: Unit| unit.0 / self.units_per_package;
         package(one) != package(other)
@@ -514,7 +514,7 @@ impl Geometry {
         self.lane_buses().iter().map(|package| package % self.channels).collect()
     }
 
-    /// Whether units are planes, of which the two of a pair begin operations together: 0 and 1, 2 and 3, ...
+    /// True if units are planes, of which the two of a pair begin operations together: 0 and 1, 2 and 3, ...
     pub fn has_pairs(&self) -> bool {
         self.planes_per_unit == 1 && self.planes_per_die > 1
     }
@@ -534,7 +534,7 @@ impl Geometry {
         Vec::new()
     }
 
-    /// What a unit is called in results.
+    /// Name of a unit in results.
     pub fn unit_name(&self, unit: Unit) -> String {
         if let Some(groups) = &self.groups {
             return match groups.width {

@@ -102,7 +102,7 @@ impl Geometry {
         self.keeps_room_for_snapshots(config)
     }
 
-    /// The same where nothing contradicts them: whether cleaning can go on beside what they hold.
+    /// As `keeps_room`, for snapshots: whether cleaning can proceed beside their pages.
     fn keeps_room_for_snapshots(&self, config: &SsdConfig) -> Result<u64, Invalid> {
         let room = (self.pages_per_pool as f64 * config.snapshots.space) as u64;
         let domains = u64::from(self.domains / self.pools);

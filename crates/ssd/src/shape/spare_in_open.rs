@@ -1,4 +1,4 @@
-//! What open reclaim units take of the spare space.
+//! Spare space in open reclaim units.
 
 /// Reclaim units that each open one takes from the spare space in effect, on average: an open unit is filled by half,
 /// and what it holds of superseded pages cannot be cleaned yet. Measured with an untimed model: 0.59, 0.64 and 0.66.
@@ -7,7 +7,7 @@ pub const TAKEN_BY_OPEN: f64 = 0.6;
 /// The share of the spare space that open units may take before placement is likely to cost more than it gains.
 pub const MOST_TAKEN: f64 = 0.2;
 
-/// What open reclaim units take of the spare space.
+/// Spare space in open reclaim units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpareInOpen {
     /// Units that may be open at once beyond those of a drive without FDP.

@@ -19,7 +19,7 @@ const MOST_GROUPS: u64 = 1 << 19;
 /// Nothing waits longer than this.
 const LONGEST_PAUSE_NS: Time = 3_600_000_000_000;
 
-/// What a drive with a write buffer demands, or one without.
+/// Checks a drive with a write buffer, or one without.
 pub(super) fn check(config: &SsdConfig) -> Result<(), Invalid> {
     let cleaning = &config.cleaning;
     if config.firmware.cores == 0 {
@@ -231,7 +231,7 @@ pub(super) fn buffers(config: &SsdConfig, groups: &Groups) -> Result<(), Invalid
         true => 1,
         false => u64::from(config.frontiers().of_each_class()),
     };
-    // Those of the word lines between the passes, and the one that fills.
+    // Groups of the word lines between the passes, and the one that fills.
     let held = frontiers * if two_pass { u64::from(config.cell.distance) + 2 } else { 1 };
     let dies = u64::from(groups.dies);
     // Copies have one more frontier for cold data that moves into worn blocks.

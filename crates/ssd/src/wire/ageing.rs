@@ -29,7 +29,7 @@ impl Ssd {
         }
     }
 
-    /// What a read or write without time meets where data age.
+    /// Effects of age on an untimed read or write.
     pub fn meet_age_untimed(&mut self, request: &Request) -> Status {
         if self.flash.media().is_none() {
             return Status::Ok;
@@ -79,7 +79,7 @@ impl Ssd {
         status
     }
 
-    /// What the media came to, where data age.
+    /// Report of the media, where data age.
     pub fn media_report(&self) -> Option<MediaReport> {
         let mut report = self.flash.media()?.clone().report(|block| self.flash.written(block));
         let counters = &self.ftl.counters;

@@ -48,7 +48,7 @@ impl Ssd {
         self.serve_offered();
     }
 
-    /// What a read or write orders, and what is due before it.
+    /// Snapshot orders of a read or write, and those before it.
     pub fn snapshot_before(&mut self, request: &Request) {
         let order = self.config.snapshots.orders.of(request.handle);
         let bytes = if request.op == Op::Write { request.bytes() } else { 0 };

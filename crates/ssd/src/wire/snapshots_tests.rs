@@ -9,7 +9,7 @@ use engine::{Device, Handle, Lba, Op, Random, Request, Time, Xoshiro256};
 use options::Size;
 use std::collections::BTreeMap;
 
-/// What is to be in a state of the drive: the version of each page.
+/// Expected state of the drive: the version of each page.
 type State = BTreeMap<u64, u64>;
 
 /// Sectors of a logical page.

@@ -29,7 +29,7 @@ impl Zone {
     }
 }
 
-/// What is counted of the zones.
+/// Counts of the zones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     pub opened_implicitly: u64,
@@ -92,12 +92,12 @@ impl Zones {
 
     // ---- asked -----------------------------------------------------------------------------------
 
-    /// What they are like.
+    /// Limits.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// What a zone looks like.
+    /// State of a zone.
     pub fn look(&self, zone: u32) -> Look {
         let it = &self.each[zone as usize];
         Look {
@@ -135,7 +135,7 @@ impl Zones {
         }
     }
 
-    /// What was counted, and from now on is counted anew.
+    /// Takes the counts, which begin anew.
     pub fn tally(&self) -> Tally {
         self.tally
     }
@@ -150,7 +150,7 @@ impl Zones {
         ((lba / self.limits.size) as u32, lba % self.limits.size)
     }
 
-    /// Whether a sector lies in the window of its zone.
+    /// True if a sector lies in the window of its zone.
     pub fn is_in_window(&self, zone: u32, sector: u64) -> bool {
         self.each[zone as usize].window.as_ref().is_some_and(|window| window.has(sector))
     }
@@ -337,7 +337,7 @@ impl Zones {
         concerned.into_iter().map(|zone| self.change(op, zone)).collect()
     }
 
-    /// What a command makes of a zone.
+    /// Effect of a command on a zone.
     fn change(&mut self, op: Op, zone: u32) -> Result<Changed, Status> {
         let it = &self.each[zone as usize];
         let before = it.state;
@@ -356,7 +356,7 @@ impl Zones {
                 _ => return Err(Status::InvalidTransition),
             },
             Op::Finish if !is_dead => {
-                // What is in the window is committed before the rest is padded.
+                // Writes in the window are committed before the rest is padded.
                 let it = &mut self.each[zone as usize];
                 let end = it.window.as_ref().and_then(Window::end);
                 committed = end.unwrap_or(pointer);
@@ -441,7 +441,7 @@ impl Zones {
             it.capacity = 0;
             return self.turn(zone, State::Offline);
         }
-        // What is written already is there.
+        // Written sectors are there.
         it.capacity = left.max(it.pointer);
         if it.pointer == it.capacity && it.state.is_active() {
             self.turn(zone, State::Full);

@@ -208,7 +208,7 @@ options! {
 }
 
 impl ZoneOptions {
-    /// What of a zone can be written, bytes.
+    /// Writable bytes of a zone.
     pub fn capacity_bytes(&self) -> u64 {
         self.capacity.unwrap_or(self.size).bytes()
     }

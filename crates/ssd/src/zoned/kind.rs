@@ -23,7 +23,7 @@ const FAILURES: u64 = 41;
 /// More zones take more memory than is worth while.
 const MOST_ZONES: u32 = 1 << 20;
 
-/// What is read at once, at least: an address of 4 KiB.
+/// Unit of a read: an address of 4 KiB.
 const UNIT: Size = Size::from_bytes(4096);
 
 fn refuse<T>(keys: &[&str], problem: String) -> Result<T, Invalid> {
@@ -39,7 +39,7 @@ impl ZonedConfig {
         self.zones.width.unwrap_or(self.dies())
     }
 
-    /// What a die programs at once, bytes.
+    /// Unit of a program of a die, bytes.
     pub fn group_bytes(&self) -> u64 {
         u64::from(self.planes_per_die) * u64::from(self.bits) * self.page_size.bytes()
     }
@@ -232,7 +232,7 @@ impl ZonedConfig {
         Ok((size - windows) / SECTOR_BYTES)
     }
 
-    /// What the log of the host needs: zones that are written, cleaned into and free.
+    /// Checks the zones that the log of the host needs: written, cleaned into, and free.
     fn check_log(&self) -> Result<(), Invalid> {
         let (log, zones) = (&self.log, &self.zones);
         if self.adapt == Adapt::None {

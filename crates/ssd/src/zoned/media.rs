@@ -15,7 +15,7 @@ use std::ops::Range;
 /// Programs of padding that a die is given at a time: one in its cells, and one on its way.
 const PADS_AT_ONCE: u32 = 2;
 
-/// What a program is for.
+/// Purpose of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Data,
@@ -39,7 +39,7 @@ struct Program {
     number: u64,
 }
 
-/// What is programmed of a zone.
+/// Program of a part of a zone.
 #[derive(Debug, Clone, Default)]
 struct Stream {
     generation: u32,
@@ -78,7 +78,7 @@ pub enum Told {
     EraseFailed(u32),
 }
 
-/// What the flash has done.
+/// Work of the flash.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Work {
     pub data_groups: u64,
@@ -90,7 +90,7 @@ pub struct Work {
     pub suspensions: u64,
 }
 
-/// How zones lie on the flash.
+/// Layout of the zones on the flash.
 #[derive(Debug, Clone, Copy)]
 pub struct Layout {
     pub groups: Groups,
@@ -175,7 +175,7 @@ impl Media {
         (stream.taken, stream.generation)
     }
 
-    /// Whether nothing is under way in a zone.
+    /// True if nothing is under way in a zone.
     pub fn is_quiet(&self, zone: u32) -> bool {
         let stream = &self.streams[zone as usize];
         stream.under_way == 0 && stream.pads.iter().all(|pads| *pads == 0)
@@ -186,12 +186,12 @@ impl Media {
         self.given
     }
 
-    /// Whether every program before a number has ended.
+    /// True if every program before a number has ended.
     pub fn has_done(&self, number: u64) -> bool {
         self.outstanding.first().is_none_or(|first| *first >= number)
     }
 
-    /// What the flash did.
+    /// Work of the flash.
     pub fn work(&self) -> Work {
         self.work
     }
@@ -204,7 +204,7 @@ impl Media {
         shares.map(|ns| if time > 0 { ns as f64 / time as f64 } else { 0.0 }).collect()
     }
 
-    /// How long each die was busy up to `end`.
+    /// Busy time of each die up to `end`.
     pub fn busy_ns(&self, end: Time) -> Vec<Time> {
         self.dies.accounts(end).iter().map(|account| account.busy_ns).collect()
     }
@@ -215,7 +215,7 @@ impl Media {
         self.dies.reset_effort();
     }
 
-    /// What has happened since this was asked.
+    /// Takes the events since the last call.
     pub fn take_told(&mut self) -> Vec<Told> {
         std::mem::take(&mut self.told)
     }
@@ -245,7 +245,7 @@ impl Media {
         self.hear();
     }
 
-    /// What is on its way into a die is of no interest here.
+    /// Transfers into a die are of no interest here.
     fn hear(&mut self) {
         while self.dies.take_begun().is_some() {}
         self.work.suspensions += self.dies.take_suspensions();
@@ -267,7 +267,7 @@ impl Media {
         }
     }
 
-    /// What a zone has of a group is programmed with padding, and all that follows up to its end is padding.
+    /// Programs a zone's part of a group with padding, and all that follows up to its end is padding.
     pub fn pad(&mut self, zone: u32, end: u64, sight: Sight, clock: &mut Clock) {
         let size = self.layout.group_sectors;
         self.erase_before_use(zone, sight, clock);

@@ -1,15 +1,15 @@
-//! What zones are like and look like, and what commands make of them: the words of the automaton.
+//! Zones: limits, states, and effects of commands.
 
 pub use engine::ZoneState as State;
 
-/// What the zones are like. Sectors.
+/// Limits of the zones. Sectors.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Zones.
     pub zones: u32,
     /// From the beginning of one to that of the next.
     pub size: u64,
-    /// What of each can be written.
+    /// Writable sectors of each.
     pub capacity: u64,
     /// Open zones, at most.
     pub open: u32,
@@ -17,26 +17,26 @@ pub struct Limits {
     pub active: u32,
     /// The largest append.
     pub append: u64,
-    /// Whether a read may go over borders.
+    /// True if a read may go over borders.
     pub read_across: bool,
     /// Windows of random writes, at most.
     pub windows: u32,
     /// Size of a window.
     pub window: u64,
-    /// What commits are multiples of.
+    /// Granularity of commits.
     pub granularity: u64,
 }
 
-/// What a zone looks like.
+/// State of a zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     /// Its state.
     pub state: State,
     /// Its write pointer: the next sector to be written or committed.
     pub pointer: u64,
-    /// What of it can be written.
+    /// Writable sectors.
     pub capacity: u64,
-    /// What of it the host wrote.
+    /// Sectors written by the host.
     pub written: u64,
     /// It has a window of random writes.
     pub has_window: bool,
@@ -46,7 +46,7 @@ pub struct Look {
     pub finished_by_controller: bool,
 }
 
-/// What a write has come to.
+/// Outcome of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     pub zone: u32,
@@ -60,7 +60,7 @@ pub struct Written {
     pub opened: bool,
 }
 
-/// What a command has made of a zone.
+/// Effect of a command on a zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Changed {
     pub zone: u32,

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// What lies in a window: the sectors that are written and not committed.
+/// Content of a window: the sectors that are written and not committed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Window {
     written: BTreeSet<u64>,
 }
 
-/// What a write to a window comes to.
+/// Outcome of a write to a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Taken {
     /// Sectors that were not in the window.
@@ -43,7 +43,7 @@ impl Window {
         self.written.last().map(|last| last + 1)
     }
 
-    /// Whether a sector is in it.
+    /// True if a sector is in it.
     pub fn has(&self, sector: u64) -> bool {
         self.written.contains(&sector)
     }

@@ -35,7 +35,7 @@ const SAMPLE: &[u8] = b"\
     259,2    0        6     0.000006650  4020  Q FWFS 64 + 8 [jbd2]\n\
     CPU0 (259,2):\n Reads Queued:           1,        8KiB\n";
 
-/// What blkparse prints when nothing is declared.
+/// Default layout of blkparse.
 const DEFAULT_LAYOUT: &str = "%D %c %s %T.%t %p %a %d %S + %n";
 const LINE: &str = "a line of blkparse: major,minor, cpu, sequence, time in s, pid, action, RWBS, \
      first sector + sectors, or as workload.layout declares";
@@ -119,7 +119,7 @@ struct Values<'a> {
     bare: bool,
 }
 
-/// Whether the text in the place of a sector is that of an event that has none: a process in
+/// True if the text in the place of a sector is that of an event that has none: a process in
 /// brackets or the bytes of a command in parentheses, or a number and one of these.
 fn has_no_sector(text: &[u8]) -> bool {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -131,7 +131,7 @@ struct Parser {
     chosen: u8,
 }
 
-/// What the pieces make of a line.
+/// Split of a line into its pieces.
 enum Split<'a> {
     Values(Values<'a>),
     Other(u8),
@@ -231,7 +231,7 @@ impl<'a> Values<'a> {
 
     fn line(&self) -> Result<Line, LineError> {
         let numbers = [self.sector, self.size];
-        // What has no sectors is a flush, or a command passed through to the drive.
+        // A line without sectors is a flush, or a command passed through to the drive.
         let bare = self.bare || !numbers.iter().all(|text| text.iter().all(u8::is_ascii_digit));
         let at = self.at()?;
         let device = match self.device {

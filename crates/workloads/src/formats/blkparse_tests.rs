@@ -112,7 +112,7 @@ fn a_flush_without_a_sector_is_a_flush() {
         assert!(read(&FORMAT, line.as_bytes()).is_empty(), "{line}");
         assert_eq!(skipped(&FORMAT, line.as_bytes()), [("without_data", 1)], "{line}");
     }
-    // What is no sector and no process either is refused.
+    // A line without sectors and without a process is refused.
     refused(&FORMAT, "8,0 0 1 1.000000000 7 Q FWS x [a]\n", "bad text");
     refused(&FORMAT, "8,0 0 1 1.000000000 7 Q FWS 8 8 [a]\n", "bad text");
 }

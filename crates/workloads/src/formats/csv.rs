@@ -35,7 +35,7 @@ const KEY: &str = "workload.columns";
 struct Table {
     names: Vec<String>,
     separator: u8,
-    /// Whether it is a line with data; a comment is none.
+    /// True if it is a line with data; a comment is none.
     is_line: bool,
 }
 
@@ -48,7 +48,7 @@ impl Table {
         Some(Table { names, separator, is_line: head.lines.first()?.as_bytes() == first })
     }
 
-    /// Whether the lines below have as many fields.
+    /// True if the lines below have as many fields.
     fn is_filled(&self, head: &Head) -> bool {
         let below = head.lines.get(usize::from(self.is_line)..).unwrap_or_default();
         let fits = below
@@ -109,9 +109,9 @@ fn parser(options: &ReadOptions, head: &Head) -> Result<Box<dyn LineParser>, Inv
 
 struct Parser {
     reading: Reading,
-    /// What stands between columns; runs of blanks if there is none.
+    /// Separator of columns; runs of blanks if there is none.
     separator: Option<u8>,
-    /// What each column says, up to the last that is declared; none where the quick way is none.
+    /// Role of each column, up to the last that is declared; none where the quick way is none.
     roles: Vec<Plainly>,
     /// The column of the time.
     time: usize,

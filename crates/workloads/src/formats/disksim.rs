@@ -29,7 +29,7 @@ const COLUMNS: &str = "5 columns separated by blanks: \
 const TIME: Field = Field::new("time", "a time in ms such as 5265.313");
 const FLAGS: Field = Field::new("flags", "flags in hex, bit 0 set for a read");
 
-/// Whether a line has five fields as they must be, the sign aside. The decimal point tells these
+/// True if a line has five fields as they must be, the sign aside. The decimal point tells these
 /// lines from formats that have the same columns in integers.
 fn has_shape(line: &str) -> bool {
     let fields = blank_fields(line);

@@ -171,7 +171,7 @@ fn columns(file: &SerializedFileReader<Chunks>) -> Result<[Option<Column>; COLUM
     Ok(found)
 }
 
-/// What the library says is wrong.
+/// Error of the library.
 struct Broken(String);
 
 /// Calls the library, which gives up on some broken files by a panic.
@@ -271,7 +271,7 @@ impl Table {
                 _ => {}
             }
         }
-        // What is not there is 0 or false.
+        // Missing values are 0 or false.
         rows.numbers[DEVICE_AT].resize(count, 0);
         rows.fua.resize(count, false);
         rows.numbers[HANDLE_AT].resize(count, NO_HANDLE);

@@ -11,7 +11,7 @@ use crate::record::{Clock, Line, LineError};
 use engine::Time;
 use options::Invalid;
 
-/// How a format is read.
+/// Reader of a format.
 pub(crate) enum Reader {
     /// Line by line, each by itself.
     Line(fn(&[u8]) -> Result<Line, LineError>),
@@ -33,25 +33,25 @@ pub(crate) type Response = fn(&[u8]) -> Option<Time>;
 pub struct Format {
     /// The word that names it.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Summary, in one line.
     pub summary: &'static str,
-    /// Whether the beginning of a file looks like this format; without it, it must be named.
+    /// True if the beginning of a file looks like this format; without it, it must be named.
     pub(crate) detect: Option<fn(&Head) -> bool>,
-    /// The same, asked where no format recognises itself.
+    /// As `detect`, where no format recognises itself.
     pub(crate) otherwise: Option<fn(&Head) -> bool>,
     /// Its files begin with the names of columns.
     pub(crate) has_header: bool,
-    /// How it is read.
+    /// Reader.
     pub(crate) reader: Reader,
     /// From when its times count.
     pub clock: Clock,
-    /// How coarse its clock is, ns, if many requests share a time for that reason.
+    /// Tick of its clock, ns, if many requests share a time for that reason.
     pub tick_ns: Option<Time>,
-    /// How far its files step back in time without being broken, ns.
+    /// Step back in time of intact files at most, ns.
     pub disorder_ns: Time,
     /// Its gaps are from the answer to a request to the next one.
     pub gaps_after_answers: bool,
-    /// What must be stated for it, as keys and values that read its sample.
+    /// Keys that must be stated, with values that read its sample.
     pub(crate) stated: &'static [(&'static str, &'static str)],
     /// The keys that may be stated beside those.
     pub(crate) may_state: &'static [&'static str],
@@ -99,12 +99,12 @@ impl Format {
         }
     }
 
-    /// Whether its lines state the response times of their requests.
+    /// True if its lines state the response times of their requests.
     pub fn states_responses(&self) -> bool {
         self.response.is_some() || matches!(self.reader, Reader::Known(known) if known.times_ends())
     }
 
-    /// Whether the beginning of a file is recognised as this format.
+    /// True if the beginning of a file is recognised as this format.
     pub(crate) fn claims(&self, head: &Head) -> bool {
         match self.reader {
             Reader::Known(known) if self.detect.is_none() => known.is_of(head),
@@ -112,12 +112,12 @@ impl Format {
         }
     }
 
-    /// Whether it has issues and completions of requests as events of their own.
+    /// True if it has issues and completions of requests as events of their own.
     pub fn has_events(&self) -> bool {
         self.may_state.contains(&"event")
     }
 
-    /// Whether the beginning of a file tells the format; otherwise it must be named.
+    /// True if the beginning of a file tells the format; otherwise it must be named.
     pub fn is_recognised(&self) -> bool {
         self.detect.is_some() || matches!(self.reader, Reader::Known(_))
     }

@@ -7,17 +7,17 @@ use std::io::{self, Write};
 /// Writes records as a file of a format.
 pub type Writer = fn(&mut dyn Iterator<Item = Record>, &mut dyn Write) -> io::Result<Losses>;
 
-/// What formats without trims and flushes lose.
+/// Loss of formats without trims and flushes.
 const NOT_READ_OR_WRITE: &str = "trims_and_flushes";
-/// What formats without forced unit access lose.
+/// Loss of formats without forced unit access.
 pub(super) const FUA_LOST: &str = "fua_flags";
-/// What formats without placement handles lose.
+/// Loss of formats without placement handles.
 pub const HANDLE_LOST: &str = "placement_handles";
-/// What formats without zones lose.
+/// Loss of formats without zones.
 pub(super) const ZONES_LOST: &str = "zone_requests";
 /// Requests whose place in bytes is no number of 64 bits.
 pub(super) const TOO_FAR: &str = "unaddressable_requests";
-/// What formats with coarse times lose.
+/// Loss of formats with coarse times.
 pub(super) const TIMES_ROUNDED: &str = "rounded_times";
 
 /// Counts what a writer leaves out.

@@ -137,10 +137,10 @@ struct Process {
     pattern: AccessPattern,
     cursor: Cursor,
     issued: u64,
-    /// Whether this is a burst.
+    /// True if this is a burst.
     on: bool,
     clock_ns: f64,
-    /// What is left of the phase.
+    /// Rest of the phase.
     left_ns: f64,
     random: Xoshiro256,
 }

@@ -220,7 +220,7 @@ impl Ring {
         Piece::new(op, self.first * BLOCK_SECTORS + region * sectors, sectors)
     }
 
-    /// Whether blocks of the ring hold large objects now.
+    /// True if blocks of the ring hold large objects now.
     fn holds(&self, first: u64, end: u64) -> bool {
         let written = self.next.min(self.regions) * self.region;
         let is_overwritten =
@@ -229,7 +229,7 @@ impl Ring {
     }
 }
 
-/// What a worker has begun and not ended.
+/// Request that a worker has begun and not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Due {
     Nothing,
@@ -241,7 +241,7 @@ enum Due {
     Written(u64),
 }
 
-/// What is counted beside requests.
+/// Counts beside requests.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     lookups: u64,
@@ -275,7 +275,7 @@ impl Cached {
         if self.names { Handle::new(number) } else { Handle::NONE }
     }
 
-    /// Whether large objects have had less than their share, when `more` regions are written beyond those that
+    /// True if large objects have had less than their share, when `more` regions are written beyond those that
     /// have been begun.
     fn is_behind(&self, more: u64) -> bool {
         let large = (self.ring.next + more) * self.ring.region;
@@ -300,7 +300,7 @@ impl Cached {
         Next::Ask(now)
     }
 
-    /// What a lookup reads; `None` where it was never written.
+    /// Read of a lookup; `None` where the object was never written.
     fn looked_up(&mut self) -> Option<Piece> {
         let objects = self.small.buckets + self.large_items;
         let object = match &self.lookups {

@@ -186,7 +186,7 @@ impl WorkloadKind for Checkpoint {
     }
 }
 
-/// What all ranks are doing.
+/// Phase of all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// A checkpoint is written.
@@ -208,7 +208,7 @@ struct Rank {
     is_done: bool,
 }
 
-/// How long things took.
+/// Durations.
 #[expect(clippy::struct_field_names, reason = "all are times in nanoseconds")]
 #[derive(Debug, Clone, Copy, Default)]
 struct Times {

@@ -43,7 +43,7 @@ options::options! {
     }
 }
 
-/// What its text is called.
+/// The command lines in words.
 const SCRIPT: Script = Script {
     named: "DiskSpd file",
     what: "file of command lines",
@@ -215,9 +215,9 @@ impl Run {
 /// All command lines while they run.
 struct Load {
     running: Option<Run>,
-    /// Those after it, the next last.
+    /// Runs after it, the next last.
     runs: Vec<Run>,
-    /// What all times are called, the first one first.
+    /// Names of the phases, the first one first.
     phases: Vec<String>,
     /// The thread that asked last, and what.
     given: Option<(usize, Request)>,

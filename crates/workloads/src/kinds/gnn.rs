@@ -309,7 +309,7 @@ impl Steps for Graph {
                     return Next::End;
                 }
                 self.left -= 1;
-                // Those to train with are any nodes, popular or not.
+                // Training nodes are any nodes, popular or not.
                 let seeds = (0..self.batch).map(|_| self.random.below(self.nodes)).collect();
                 let seeds = distinct(seeds);
                 let (last, met) = (seeds.clone(), seeds);

@@ -91,7 +91,7 @@ impl WorkloadKind for Jesd219 {
     }
 }
 
-/// What is drawn from.
+/// The mixture of requests.
 struct Mixture {
     reads: Chance,
     areas: Vec<Band>,

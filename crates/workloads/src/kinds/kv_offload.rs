@@ -24,11 +24,11 @@ use std::collections::VecDeque;
 options::choices! {
     /// What is evicted when there is no room.
     pub enum Eviction {
-        /// What was read or written longest ago.
+        /// Least recently read or written first.
         Lru = "lru",
-        /// What was written first.
+        /// First written first.
         Fifo = "fifo",
-        /// What is older than `ttl`; and what was written first, where there still is no room.
+        /// Older than `ttl`; then first written first, where there still is no room.
         Ttl = "ttl",
     }
 
@@ -213,7 +213,7 @@ struct Prompt {
     readers: u32,
 }
 
-/// What a worker does.
+/// State of a worker.
 #[derive(Debug)]
 enum Work {
     Idle,
@@ -244,7 +244,7 @@ struct Store {
     sizes: Vec<u64>,
     distinct: Vec<u64>,
     prompts: Vec<Prompt>,
-    /// How often a prompt has been written or read.
+    /// Number of writes and reads of a prompt.
     used: u64,
     work: Vec<Work>,
     asked: u64,
@@ -275,7 +275,7 @@ impl Store {
         idle.min_by_key(|(_, it)| it.age).map(|(index, _)| index)
     }
 
-    /// What is evicted to have room for `blocks`: nothing where there is room.
+    /// Prompts evicted to have room for `blocks`: none where there is room.
     fn evicted(&mut self, blocks: u64, now: Time) -> Vec<Extent> {
         let mut gone: Vec<Extent> = Vec::new();
         let mut free = self.allocator.free_blocks();

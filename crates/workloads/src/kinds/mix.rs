@@ -153,7 +153,7 @@ fn part(stream: &MixStream, index: usize, context: &Context) -> Result<Part, Bui
     })
 }
 
-/// Whether a workload has times of its own, which turns would distort.
+/// True if a workload has times of its own, which turns would distort.
 fn by_clock(workload: &WorkloadConfig) -> bool {
     match workload {
         WorkloadConfig::Open(_) | WorkloadConfig::Bursts(_) | WorkloadConfig::Trace(_) => true,
@@ -171,7 +171,7 @@ struct Part {
     first_queue: u16,
     /// The placement handle of its writes, if it names one.
     handle: Handle,
-    /// What its requests become.
+    /// Commands in place of its requests.
     becoming: Becoming,
     /// `None` at its own pace; removed when the stream has ended.
     weight: Option<f64>,
@@ -281,7 +281,7 @@ impl Workload for Mixture {
             named if request.op == Op::Write => named,
             _ => Handle::NONE,
         };
-        // What a stream names of its own, that one notices.
+        // Handles of its own that a stream names give one notice.
         self.named += u64::from(part.handle != Handle::NONE && handle != Handle::NONE);
         let request = Request { id, lba, queue, handle, ..part.becoming.becomes(request) };
         Ok(Some(Arrival { at: at.max(now), request }))

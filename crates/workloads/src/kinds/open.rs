@@ -53,10 +53,10 @@ options::options! {
     }
 }
 
-/// What `DiskSim` seeds its random source with once the first request is drawn, whatever the seed.
+/// Seed of `DiskSim` once the first request is drawn, whatever the seed.
 const DISKSIM_RUN_SEED: u32 = 1_000_003;
 
-/// How often a request is drawn again until it fits; a size that fails so often never fits.
+/// Draws of a request until it fits; a size that fails so often never fits.
 const TRIES: u32 = 100_000;
 
 impl WorkloadKind for Open {

@@ -63,7 +63,7 @@ impl WorkloadKind for Threads {
     }
 }
 
-/// What the threads of a class have in common.
+/// State shared by the threads of a class.
 struct Shared {
     class: Class,
     pattern: AccessPattern,
@@ -82,11 +82,11 @@ struct Thread {
     due_ns: f64,
     /// Requests that it may still ask before one is answered.
     free: u32,
-    /// Whether it is among those that wait for their time.
+    /// True if it is among those that wait for their time.
     is_waiting: bool,
     /// Writes since its last flush.
     writes: u64,
-    /// Whether its next request is a flush.
+    /// True if its next request is a flush.
     flushes: bool,
     /// Drawn, but taken back before it was submitted.
     held: Option<Request>,
@@ -104,7 +104,7 @@ struct Load {
     issued: u64,
     /// The threads that may ask, by when and then as they came, with their number.
     waiting: BinaryHeap<Reverse<(Time, u64, u16)>>,
-    /// How often a thread has begun to wait.
+    /// Number of waits of a thread.
     turns: u64,
     /// The arrival given last, as long as it may be taken back.
     given: Option<Arrival>,

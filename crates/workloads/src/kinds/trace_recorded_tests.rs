@@ -27,7 +27,7 @@ fn recorded(file: &str, options: &Trace) -> Vec<Record> {
     std::iter::from_fn(|| records.next_record().unwrap()).collect()
 }
 
-/// What must be stated to read a recorded trace.
+/// Keys that must be stated to read a recorded trace.
 fn stated(file: &str) -> Trace {
     let ascii_ns = file.starts_with("mqsim_") || file.ends_with(".ssdsim.ascii.zst");
     Trace {

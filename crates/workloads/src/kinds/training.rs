@@ -71,10 +71,10 @@ options::options! {
 /// Accelerators and readers at most, and samples of a batch.
 const MOST: u64 = 1 << 12;
 const MOST_SAMPLES: u64 = 1 << 32;
-/// What a run may take of computing alone: a century, so that its times are numbers of the clock.
+/// Longest computing time of a run: a century, so that its times are numbers of the clock.
 const LONGEST_NS: u64 = 100 * 365 * 86_400 * 1_000_000_000;
 
-/// What is known of a model.
+/// Parameters of a model.
 struct Known {
     sample: u64,
     batch: u32,
@@ -95,7 +95,7 @@ impl Trained {
 }
 
 impl Training {
-    /// What is known of the model, with what is given instead.
+    /// Parameters of the model, with the given ones in their place.
     fn known(&self) -> Known {
         let known = self.model.known();
         Known {
@@ -226,7 +226,7 @@ impl Order {
 
     /// The sample that an accelerator reads as its `number`th; `None` after the last epoch.
     fn sample(&mut self, accelerator: u64, number: u64) -> Option<u64> {
-        // What cannot be shared out evenly is read by the first ones.
+        // The first accelerators read the rest of an uneven division.
         let own = self.of_one() + u64::from(accelerator < self.samples % self.accelerators);
         let epoch = number / own;
         if epoch >= self.epochs {

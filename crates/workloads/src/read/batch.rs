@@ -17,19 +17,19 @@ pub(crate) struct Batch {
     marks: Vec<u64>,
     /// The response time of each record, ns; 0 where the file does not state it.
     pub(crate) responses: Vec<Time>,
-    /// What was left out or changed on the way.
+    /// Notes on omissions and changes.
     pub(crate) notes: Notes,
     /// The lines that the requests came from, and more behind `filled`.
     pub(crate) text: Vec<u8>,
-    /// How much of `text` was read.
+    /// Bytes of `text` that were read.
     pub(crate) filled: usize,
-    /// Whether the marks are places in `text`.
+    /// True if the marks are places in `text`.
     pub(crate) is_text: bool,
     /// Lines of the file before `text`.
     pub(crate) lines_before: u64,
     /// Lines or binary records of the file up to the end of the batch.
     pub(crate) number: u64,
-    /// Whether it is the last, and why.
+    /// The reason, if it is the last.
     pub(crate) end: Option<Result<(), WorkloadError>>,
 }
 
@@ -78,7 +78,7 @@ impl Batch {
     }
 }
 
-/// What is no request or was changed, in the order in which it was met.
+/// Omissions and changes, in order.
 #[derive(Default)]
 pub(crate) struct Notes(Vec<Note>);
 
@@ -112,7 +112,7 @@ impl Notes {
     }
 }
 
-/// How often something happened that is no request or was changed, by what it was.
+/// Number of omissions and changes, by reason.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Counted(Vec<(&'static str, u64)>);
 

@@ -40,7 +40,7 @@ impl Seen {
     }
 }
 
-/// What an event that does not count is counted as.
+/// Reason of an event that does not count.
 pub(crate) fn left_out(action: u8) -> &'static str {
     match action {
         b'A' => "remap_events",
@@ -58,7 +58,7 @@ pub(crate) fn left_out(action: u8) -> &'static str {
     }
 }
 
-/// What an event asks.
+/// Request of an event.
 #[expect(clippy::struct_excessive_bools, reason = "the bits as the kernel has them")]
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EventFlags {
@@ -69,7 +69,7 @@ pub(crate) struct EventFlags {
     pub(crate) fua: bool,
 }
 
-/// What an event that counts amounts to.
+/// Meaning of an event that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EventRequest {
     /// One request.
@@ -102,7 +102,7 @@ impl EventFlags {
     }
 }
 
-/// What the letters of an event ask (kernel/trace/blktrace.c, `fill_rwbs`) of `sectors` from `sector` on.
+/// Requests of the letters of an event (kernel/trace/blktrace.c, `fill_rwbs`), of `sectors` from `sector` on.
 pub(crate) fn requested(
     letters: &[u8],
     at: Time,

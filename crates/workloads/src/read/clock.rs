@@ -4,7 +4,7 @@ use super::columns::{ONE, Step, after, fixed};
 use super::fields::{Fault, S, decimal};
 use engine::Time;
 
-/// How a column of times is written.
+/// Form of a column of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Numbers in units of so many ns.

@@ -32,7 +32,7 @@ pub(crate) const BYTES: Field =
 /// The number of a device.
 pub(crate) const DEVICE: Field = Field::new("device number", "a device number");
 
-/// What can be wrong with a number.
+/// Errors of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// It is none.
@@ -51,7 +51,7 @@ impl Field {
         Field { what, expected }
     }
 
-    /// What it must look like.
+    /// Expected form.
     #[cfg(test)]
     pub(crate) const fn expected(self) -> &'static str {
         self.expected
@@ -207,7 +207,7 @@ pub(crate) struct Extent {
     pub(crate) sector: u64,
     /// How many.
     pub(crate) sectors: u32,
-    /// Whether sectors are touched in part.
+    /// True if sectors are touched in part.
     pub(crate) rounded: bool,
 }
 
@@ -225,7 +225,7 @@ impl Extent {
         Ok(Extent { sector, sectors, rounded })
     }
 
-    /// The same from the text of both numbers.
+    /// As `new`, from the text of both numbers.
     pub(crate) fn parse(offset: &[u8], bytes: &[u8]) -> Result<Self, LineError> {
         let (start, length) = (OFFSET.u64(offset)?, BYTES.u64(bytes)?);
         Extent::of(start, length).map_err(|fault| BYTES.fault(fault, bytes))

@@ -6,7 +6,7 @@
 use super::stated::ReadOptions;
 use crate::record::shown;
 
-/// How many lines with data a format may look at to recognise itself.
+/// Lines with data that a format may read to recognise itself.
 const LINES: usize = 16;
 
 /// Bytes that are looked at, at most; also the longest line that is read.
@@ -17,7 +17,7 @@ pub(crate) const HEAD_BYTES: usize = 64 << 10;
 pub(crate) struct Head<'a> {
     /// Its bytes as they stand.
     pub(crate) bytes: &'a [u8],
-    /// Whether these are all the bytes there are.
+    /// True if these are all the bytes there are.
     pub(crate) whole: bool,
     /// The first lines with data; none if this is no text.
     pub(crate) lines: Vec<&'a str>,
@@ -38,12 +38,12 @@ impl<'a> Head<'a> {
         Head { bytes, whole, lines: lines.unwrap_or_default(), stated }
     }
 
-    /// Whether something is declared that this format alone has.
+    /// True if something is declared that this format alone has.
     pub(crate) fn states(&self, format: &str) -> bool {
         self.stated == Some(format)
     }
 
-    /// Whether at least half of the lines have a shape.
+    /// True if at least half of the lines have a shape.
     ///
     /// Half, so that one broken line is an error with its number rather than an unknown format.
     pub(crate) fn mostly(&self, shape: impl Fn(&str) -> bool) -> bool {
@@ -51,13 +51,13 @@ impl<'a> Head<'a> {
         shaped > 0 && shaped * 2 >= self.lines.len()
     }
 
-    /// Whether the first line with data begins like this.
+    /// True if the first line with data begins like this.
     pub(crate) fn starts(&self, with: &str) -> bool {
         self.lines.first().is_some_and(|line| line.trim_start().starts_with(with))
     }
 }
 
-/// Whether a line says something: it is not blank and no comment.
+/// True if a line says something: it is not blank and no comment.
 pub(crate) fn is_data(line: &[u8]) -> bool {
     !matches!(line.trim_ascii_start().first(), None | Some(b'#'))
 }
@@ -85,17 +85,17 @@ fn text(line: &[u8]) -> Option<&str> {
     }
 }
 
-/// Whether this is a whole number without a sign.
+/// True if this is a whole number without a sign.
 pub(crate) fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Whether this is a number with digits on both sides of a point.
+/// True if this is a number with digits on both sides of a point.
 pub(crate) fn is_decimal(text: &str) -> bool {
     text.split_once('.').is_some_and(|(whole, rest)| is_digits(whole) && is_digits(rest))
 }
 
-/// Whether this is a whole number, with or without a minus sign.
+/// True if this is a whole number, with or without a minus sign.
 pub(crate) fn is_integer(text: &str) -> bool {
     is_digits(text.strip_prefix('-').unwrap_or(text))
 }

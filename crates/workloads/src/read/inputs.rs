@@ -21,7 +21,7 @@ pub struct Inputs {
     pub open: Opener,
     /// Opens an input that readers go back and forth in.
     pub open_seekable: SeekableOpener,
-    /// Whether an input can be opened again, and then begins anew.
+    /// True if an input can be opened again, and then begins anew.
     pub is_repeatable: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// Threads that may be used: with 1, everything is read on the calling thread, when it is needed;
     /// with more, a trace is read ahead on a thread of its own.
@@ -61,7 +61,7 @@ impl Inputs {
         }
     }
 
-    /// The same with `threads` threads, at least 1.
+    /// The options with `threads` threads, at least 1.
     pub fn with_threads(self, threads: usize) -> Self {
         Inputs { threads: threads.max(1), ..self }
     }
@@ -70,7 +70,7 @@ impl Inputs {
 /// The name of standard input.
 pub(crate) const STANDARD_INPUT: &str = "-";
 
-/// What an error says, without the number that the system has for it.
+/// Message of an error, without the number of the system.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

@@ -38,7 +38,7 @@ pub(crate) trait LineParser: Send {
         None
     }
 
-    /// How coarse the clock of this trace is, ns, where the format does not say it.
+    /// Tick of the clock of this trace, ns, where the format does not state it.
     fn tick_ns(&self) -> Option<Time> {
         None
     }
@@ -90,7 +90,7 @@ pub(crate) struct Blocks {
     number: u64,
 }
 
-/// What a block ends with.
+/// End of a block.
 pub(crate) enum BlockEnd {
     /// The last whole line that has come in.
     Line,

@@ -29,7 +29,7 @@ const TENS: [u64; 19] = {
 /// Most digits whose number is below 2^64 whatever they are.
 const DIGITS: usize = 19;
 
-/// The same byte in each place.
+/// One byte in each place.
 const fn each(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
@@ -143,7 +143,7 @@ impl<'a> Plain<'a> {
         (self.rest.len() < before).then_some(())
     }
 
-    /// What stands before the next `mark` of the line, which is passed.
+    /// Text before the next `mark` of the line, which is passed.
     #[inline]
     pub(crate) fn until(&mut self, mark: u8) -> Option<&'a [u8]> {
         let length = self.rest.iter().position(|byte| *byte == mark || *byte == b'\n')?;

@@ -1,10 +1,10 @@
-//! What a column can say, and the names by which tables call such columns.
+//! Roles of columns, and the names by which tables call such columns.
 
 /// Declares the roles of columns with their words and with the names that tables give them, as letters
 /// and digits alone. A "block" or an "lba" has no size that everybody agrees on.
 macro_rules! roles {
     ($($role:ident = $word:literal: $names:literal;)*) => {
-        /// What a column says.
+        /// Role of a column.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Role { $($role),* }
 
@@ -49,7 +49,7 @@ impl Role {
         Role::ALL.into_iter().find(|role| role.name() == word)
     }
 
-    /// Whether a column of that name has this role.
+    /// True if a column of that name has this role.
     pub(crate) fn fits(self, name: &str) -> bool {
         let name = plain(name);
         self.names().split_ascii_whitespace().any(|known| known == name)

@@ -2,7 +2,7 @@
 
 use engine::Op;
 
-/// What a command asks, or `None` for one that neither moves, discards nor flushes blocks.
+/// Operation of a command, or `None` for one that neither moves, discards nor flushes blocks.
 pub(crate) fn operation(code: u64) -> Option<Op> {
     match code {
         0x08 | 0x28 | 0xA8 | 0x88 => Some(Op::Read),

@@ -14,21 +14,21 @@ use std::io::{self, Cursor, ErrorKind, Read};
 /// The format whose files have siblings.
 pub(crate) const FORMAT: &str = "blktrace";
 
-/// What an event begins with: `BLK_IO_TRACE_MAGIC`, whose low byte is the version, here 7.
+/// Begin of an event: `BLK_IO_TRACE_MAGIC`, whose low byte is the version, here 7.
 pub(crate) const MAGIC: u32 = 0x6561_7400 | 7;
 
-/// What stands before the processor's number in a file's name.
+/// Text before the processor's number in a file's name.
 const INFIX: &str = ".blktrace.";
 
 /// Processors at most, so that a name cannot make us open files without end.
 const FILES_LIMIT: usize = 4096;
 
-/// Whether the bytes begin with an event, and if so, whether it is big-endian.
+/// True if the bytes begin with an event, and if so, whether it is big-endian.
 pub(crate) fn byte_order(bytes: &[u8]) -> Option<bool> {
     [false, true].into_iter().find(|big| bytes.len() >= 4 && u32_at(bytes, 0, *big) == MAGIC)
 }
 
-/// What `name` is before and behind its number, if it is the first file of a trace.
+/// Parts of `name` before and behind its number, if it is the first file of a trace.
 pub(crate) fn prefix(name: &str) -> Option<(&str, &str)> {
     let (before, after) = name.rsplit_once(INFIX)?;
     let rest = after.strip_prefix('0')?;
@@ -108,7 +108,7 @@ impl Member {
         Some(Member { bytes: octal(&block[124..136])?, file: matches!(block[156], b'0' | 0) })
     }
 
-    /// How many bytes the content takes with its padding.
+    /// Length of the content with its padding, bytes.
     fn padded(&self) -> u64 {
         self.bytes.next_multiple_of(BLOCK as u64)
     }
@@ -120,7 +120,7 @@ fn octal(field: &[u8]) -> Option<u64> {
     u64::from_str_radix(text.trim_matches(['\0', ' ']), 8).ok()
 }
 
-/// Whether the bytes begin a tar in which a file begins with blktrace's magic number.
+/// True if the bytes begin a tar in which a file begins with blktrace's magic number.
 pub(crate) fn tar_holds_events(head: &[u8]) -> bool {
     let mut rest = head;
     while let Some(block) = rest.first_chunk::<BLOCK>() {

@@ -18,7 +18,7 @@ pub(crate) enum Unreadable {
     Record(LineError),
     /// The input fails or ends inside a record.
     Input(io::Error),
-    /// What is read makes no sense from here on.
+    /// The rest of the input makes no sense.
     Lost(String),
 }
 
@@ -45,7 +45,7 @@ pub(crate) trait Source: Send {
     /// As [`Unreadable`] says, about the record behind those that were added.
     fn read(&mut self, batch: &mut Batch) -> Result<bool, Unreadable>;
 
-    /// How many records of the file, of whatever kind, have been looked at.
+    /// Number of records of the file, of whatever kind, so far.
     fn number(&self) -> u64;
 
     /// From when the times of this file count, where that is not the same for every file of the
@@ -54,7 +54,7 @@ pub(crate) trait Source: Send {
         None
     }
 
-    /// Whether this file states the response times of its requests.
+    /// True if this file states the response times of its requests.
     fn states_responses(&self) -> bool {
         false
     }
@@ -69,7 +69,7 @@ pub(crate) trait OneByOne: Send {
     /// As [`Unreadable`] says.
     fn next(&mut self, batch: &mut Batch) -> Result<Option<Record>, Unreadable>;
 
-    /// How many records of the file, of whatever kind, have been looked at.
+    /// Number of records of the file, of whatever kind, so far.
     fn number(&self) -> u64;
 }
 
@@ -87,7 +87,7 @@ impl<S: OneByOne> Source for S {
     }
 }
 
-/// What a binary reader begins with.
+/// Start of a binary reader.
 pub(crate) struct Opening<'a> {
     /// The name of the input.
     pub(crate) name: &'a str,
@@ -97,7 +97,7 @@ pub(crate) struct Opening<'a> {
     pub(crate) input: Input,
     /// Its beginning.
     pub(crate) head: &'a Head<'a>,
-    /// What is stated.
+    /// Stated options.
     pub(crate) options: &'a ReadOptions,
 }
 
@@ -139,7 +139,7 @@ impl Bytes {
         Ok(Some(piece))
     }
 
-    /// What has been read and not been taken.
+    /// Bytes that were read and not taken.
     pub(crate) fn ready(&self) -> &[u8] {
         self.input.buffer()
     }

@@ -7,12 +7,12 @@ use engine::{Op, SECTOR_BYTES};
 const LARGEST_SPAN: u64 = (1 << 50) / SECTOR_BYTES;
 /// Requests are seldom larger, and not in the mean: 8 MiB.
 const LARGEST_MEAN: u64 = (8 << 20) / SECTOR_BYTES;
-/// What bytes are multiples of, and sectors seldom.
+/// Bytes are multiples of this, and sectors seldom.
 const PAGE: u64 = 4096;
 /// Fewer requests may be multiples of that by chance.
 const ENOUGH: usize = 4;
 
-/// What speaks against sectors as the unit of the first requests of a trace.
+/// Evidence against sectors as the unit of the first requests of a trace.
 pub(super) fn of(records: &[Record]) -> Option<String> {
     let moved = || records.iter().filter(|it| matches!(it.op, Op::Read | Op::Write));
     let count = moved().count();

@@ -18,7 +18,7 @@ pub(super) struct Producer {
     pub(super) directions: Option<Directions>,
 }
 
-/// How the file is read.
+/// Reader of the file.
 pub(super) enum Body {
     Lines { blocks: Blocks, parser: Box<dyn LineParser> },
     Bytes(Box<dyn Source>),
@@ -30,7 +30,7 @@ pub(super) struct Directions {
     pub(super) random: Xoshiro256,
 }
 
-/// What a draw of the direction replaces is counted as.
+/// Count of drawn directions.
 const DRAWN: &str = "drawn_directions";
 
 impl Directions {

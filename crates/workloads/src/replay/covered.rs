@@ -1,4 +1,4 @@
-//! What a replay has come across: how much of the addresses, and of which devices.
+//! Coverage of a replay: of the addresses, and by device.
 
 use super::selection::Spans;
 use crate::record::Record;
@@ -32,7 +32,7 @@ impl Covered {
         self.pages.insert(record.device, first, end.div_ceil(PAGE_SECTORS));
     }
 
-    /// What is known of it, with where its addresses went.
+    /// Outcome of the replay, with the mapping of its addresses.
     pub(super) fn replayed(&self, mapping: &'static str, chunk_bytes: Option<u64>) -> Replayed {
         Replayed {
             mapping,

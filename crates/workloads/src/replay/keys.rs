@@ -25,7 +25,7 @@ options::choices! {
         Zero = "zero",
     }
 
-    /// What the gaps between recorded requests mean.
+    /// Meaning of the gaps between recorded requests.
     pub enum Gaps {
         /// As the format defines: "answer" for validate, which records the requests of a drive under test
         /// one by one; "arrival" for the others.
@@ -36,7 +36,7 @@ options::choices! {
         Answer = "answer",
     }
 
-    /// How requests with the same time, due to a coarse trace clock, are spread.
+    /// Spreading of requests with equal times of a coarse trace clock.
     pub enum Spreading {
         /// Even for formats whose clock counts whole seconds, none for others.
         Format = "format",
@@ -77,7 +77,7 @@ options::options! {
         combine: Combine = Combine::Overlay,
         /// Sectors by which all addresses are shifted up, for alignment.
         align_shift: u64 = 0,
-        /// Whether the trace has commands of NVMe beside reads, writes, trims and flushes: zeroes, compare,
+        /// True if the trace has commands of NVMe beside reads, writes, trims and flushes: zeroes, compare,
         /// miscompare, compare_write, miscompare_write, verify, uncorrectable, range and copy.
         commands: bool = false,
         /// How the addresses of the trace are put on the device, and those beyond its capacity.
@@ -138,14 +138,14 @@ impl Trace {
         })
     }
 
-    /// Whether all addresses must be known before the first request.
+    /// True if all addresses must be known before the first request.
     pub(super) fn needs_survey(&self) -> bool {
         self.beyond == Beyond::Scale
             || self.combine != Combine::Overlay
             || self.loop_places == LoopPlaces::Moved
     }
 
-    /// Whether it is good to know them, where the trace can be read again.
+    /// True if it is good to know them, where the trace can be read again.
     pub(super) fn wants_survey(&self) -> bool {
         self.beyond == Beyond::Span
     }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 pub struct Limit(Option<Duration>);
 
 impl Limit {
-    /// What a config value of this type must look like.
+    /// Form of a value.
     pub const EXPECTED: &'static str = "a time with its unit, such as \"1ms\", or \"none\"";
 
     /// No limit.

@@ -7,7 +7,7 @@ use crate::units::PAGE_SECTORS;
 use std::collections::HashMap;
 
 options::choices! {
-    /// How the addresses of a trace are put on the device.
+    /// Mapping of the addresses of a trace to the device.
     pub enum Beyond {
         /// The share of the drive over which the trace goes is kept. A drive whose part alone a preset
         /// simulates (device.scale) is simulated whole where that takes 2 GiB of memory at most and it is not

@@ -39,7 +39,7 @@ pub(crate) enum Late {
     BeyondBuffer {
         /// When the last item left, ns.
         released: Time,
-        /// How many items the buffer holds.
+        /// Capacity of the buffer, items.
         capacity: usize,
     },
 }
@@ -92,7 +92,7 @@ impl<T> Reorder<T> {
         }
     }
 
-    /// How often an item was earlier than the one before it.
+    /// Number of items that were earlier than the one before.
     pub(crate) fn backward_steps(&self) -> u64 {
         self.backward_steps
     }

@@ -33,7 +33,7 @@ impl Retiming {
         }
     }
 
-    /// How many gaps were shortened.
+    /// Number of shortened gaps.
     pub(crate) fn shortened(&self) -> u64 {
         self.shortened
     }

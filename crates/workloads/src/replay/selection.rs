@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 options::choices! {
-    /// How several devices of a trace are combined into one.
+    /// Combination of several devices of a trace into one.
     pub enum Combine {
         /// All use the same addresses.
         Overlay = "overlay",
@@ -32,7 +32,7 @@ pub enum Devices {
 }
 
 impl Devices {
-    /// What a config value of this type must look like.
+    /// Form of a value.
     pub const EXPECTED: &'static str =
         "all, first, or device numbers such as \"0,2\" (Linux devices also as \"8:16\")";
 }
@@ -141,7 +141,7 @@ impl Selection {
         Selection { devices: devices.clone(), first: None }
     }
 
-    /// Whether a request of this device is replayed.
+    /// True if a request of this device is replayed.
     pub(crate) fn takes(&mut self, device: u32) -> bool {
         let first = *self.first.get_or_insert(device);
         match &self.devices {

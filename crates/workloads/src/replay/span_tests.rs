@@ -79,7 +79,7 @@ fn beyond_the_whole_drive_the_trace_itself_is_the_span() {
     let (sectors, replayed) = places(&[line(0, 3992), line(1, 2000)].concat(), 1000, 2);
     assert_eq!(sectors, [992, 496]);
     assert_eq!(replayed.mapping, "scaled");
-    // What can be read only once is not looked through first.
+    // A trace that can be read only once is not surveyed first.
     let once = |text: &str| {
         let text = text.to_owned();
         Inputs::streams(move |_| Ok(Box::new(std::io::Cursor::new(text.clone()))))

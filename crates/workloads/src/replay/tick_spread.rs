@@ -36,7 +36,7 @@ impl<T> TickSpread<T> {
         }
     }
 
-    /// How many requests were moved.
+    /// Number of moved requests.
     pub(crate) fn moved(&self) -> u64 {
         self.moved
     }

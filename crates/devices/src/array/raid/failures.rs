@@ -1,4 +1,4 @@
-//! How much of the data is lost with the members that have failed.
+//! Data lost with the members that have failed.
 
 use super::geometry::Geometry;
 use crate::array::members::Members;

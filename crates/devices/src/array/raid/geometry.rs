@@ -98,7 +98,7 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// The same layout over members of `member_units` units, with chunks of `chunk` units.
+    /// This layout over members of `member_units` units, with chunks of `chunk` units.
     fn in_units(&self, member_units: u64, chunk: u64) -> Geometry {
         Geometry { chunk, rows: member_units / chunk, ..self.clone() }
     }
@@ -115,7 +115,7 @@ impl Geometry {
         self.in_units(pages, if whole { self.chunk / sectors } else { 1 })
     }
 
-    /// How many members may fail without loss.
+    /// Number of members that may fail without loss.
     pub fn checks(&self) -> u64 {
         self.width - self.data
     }
@@ -175,7 +175,7 @@ impl Geometry {
         known.map_or_else(|| self.computed_member(stripe, place), |member| u64::from(*member))
     }
 
-    /// The same of parity, computed.
+    /// Member with the parity of a stripe, computed.
     fn computed_member(&self, stripe: u64, place: u64) -> u64 {
         let (n, p) = (self.members, self.parity(stripe));
         if place >= self.data {
@@ -310,7 +310,7 @@ mod tests {
         }
     }
 
-    /// Those of many members are computed, those of few are looked up.
+    /// Computed for many members, looked up for few.
     #[test]
     fn the_table_of_places_has_what_is_computed() {
         for (n, kind, rotation, it) in all().filter(|it| !it.3.is_mirror()) {

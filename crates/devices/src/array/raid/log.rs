@@ -29,7 +29,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// What the logs take of each member, sectors; nothing where there are none.
+    /// Space of the logs on each member, sectors; nothing where there are none.
     pub fn sectors(config: &ArrayConfig) -> u64 {
         // A block more, since entries begin at whole ones.
         if config.hole.has_log() { Log::blocks(config) * HEADER + HEADER } else { 0 }

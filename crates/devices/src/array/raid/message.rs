@@ -1,4 +1,4 @@
-//! What the machines of an array with redundancy tell each other, and the words in which they do.
+//! Messages between the machines of an array with redundancy.
 
 use engine::{Breakdown, Request, Status, Time};
 use ssd::device::kit::slots::Slot;
@@ -6,7 +6,7 @@ use ssd::device::kit::slots::Slot;
 /// No operation, no request.
 pub const NONE: Slot = Slot::MAX;
 
-/// What an operation is for.
+/// Purpose of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Read,
@@ -15,7 +15,7 @@ pub enum Kind {
     Flush,
     /// A chunk of the member in whose place this drive is is made again.
     Rebuild(u32),
-    /// What a power cut left is put right.
+    /// A stripe torn by a power cut is resynchronised.
     Resync,
 }
 
@@ -48,7 +48,7 @@ impl Span {
         self.from < other.to && other.from < self.to
     }
 
-    /// What lies in this one and not in the other, which begins or ends where this one does, or holds it.
+    /// This span without the other, which begins or ends where this one does, or holds it.
     pub fn without(self, other: Span) -> Span {
         if !self.overlaps(other) {
             return self;
@@ -68,7 +68,7 @@ impl Span {
     }
 }
 
-/// What of a data chunk the sectors `from` to `to` of a stripe's data touch.
+/// Span of a data chunk within the sectors `from` to `to` of a stripe's data.
 #[inline]
 pub fn span(from: u64, to: u64, place: u64, chunk: u64) -> Span {
     let first = place * chunk;
@@ -76,7 +76,7 @@ pub fn span(from: u64, to: u64, place: u64, chunk: u64) -> Span {
     Span { from: within(from), to: within(to) }
 }
 
-/// What a part of an operation is for.
+/// Purpose of a part of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// The old value of what is written, or what is asked.
@@ -167,7 +167,7 @@ pub enum Message {
     Answer { owner: Option<Slot>, status: Status, path: Box<Breakdown> },
     /// Plans: an operation that is over leaves, and its request hears of it.
     Close(Slot),
-    /// The same of one that was done with another, which took this way and began then.
+    /// As `Close`, for an operation done with another, which took this way and began then.
     CloseJoined { slot: Slot, status: Status, path: Box<Breakdown>, arrived: Time },
     /// Plans: the stripe of a rebuilt chunk is unlocked.
     Release(Slot),

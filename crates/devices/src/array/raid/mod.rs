@@ -54,10 +54,10 @@ use stripes::Stripes;
 /// The stream of the lots that choose a copy.
 const COPY_STREAM: u64 = 13;
 
-/// What an array with redundancy has beside its front and its members.
+/// State of an array with redundancy, beside its front and its members.
 pub struct Raid {
     geometry: Geometry,
-    /// The same in pages, for what is prepared.
+    /// The geometry in pages, for preparation.
     pages: Geometry,
     plans: Plans,
     stripes: Stripes,
@@ -77,7 +77,7 @@ pub struct Raid {
     events: Vec<symbolic::Event>,
 }
 
-/// What the wire has beside the machines of a redundancy.
+/// Access to the front and the members for a message.
 pub struct Desk<'a> {
     pub front: &'a mut Front,
     pub members: &'a mut Members,
@@ -86,7 +86,7 @@ pub struct Desk<'a> {
 }
 
 impl Raid {
-    /// What an array of these drives has.
+    /// The redundancy of an array of these drives.
     pub fn new(
         config: &ArrayConfig,
         seed: u64,
@@ -131,12 +131,12 @@ impl Raid {
         self.geometry.is_mirror()
     }
 
-    /// Whether a power cut has left nothing to be done before the array answers.
+    /// True if a power cut has left nothing to be done before the array answers.
     pub fn is_ready(&self) -> bool {
         !self.recovery.holds_up()
     }
 
-    /// Whether there may be data that nobody can read.
+    /// True if there may be data that nobody can read.
     pub fn has_lost(&self) -> bool {
         self.lost_sectors > 0
     }
@@ -159,7 +159,7 @@ impl Raid {
         self.log.rewind();
     }
 
-    /// Whether a stripe is locked although nothing is under way.
+    /// Checks that no stripe is locked while nothing is under way.
     pub fn audit(&self, members: &Members) -> Result<(), String> {
         if !self.stripes.is_empty() && members.is_whole() && !self.recovery.is_going_on() {
             return Err("a stripe is locked and no request is outstanding".to_owned());
@@ -313,7 +313,7 @@ impl Raid {
                 #[cfg(test)]
                 self.events.push(symbolic::Event::Started { slot, stripe: start.stripe });
                 if start.kind == Kind::Read && !self.recovery.is_replayed(start.stripe) {
-                    // What is there is read without waiting: it is the old value, or the new one.
+                    // Content that is there is read without waiting: the old value, or the new one.
                     self.plans.begin(slot, sight, out);
                 } else {
                     out.push(Message::Queue(slot));

@@ -7,7 +7,7 @@ use engine::{Breakdown, Handle, Request, Status, Time};
 use ssd::device::kit::slots::Slot;
 use ssd::device::latency::UNIT_WAIT;
 
-/// What of the keys decides how it is read and written.
+/// Keys that decide how the array is read and written.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
     pub read_copy: ReadCopy,
@@ -18,7 +18,7 @@ pub struct Rules {
     pub log_sector: u64,
 }
 
-/// How far an operation is.
+/// Progress of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Reads; nothing is written before they are done.
@@ -45,11 +45,11 @@ pub struct Operation {
     /// Its sectors among the data of the stripe.
     from: u64,
     to: u64,
-    /// What its request says of the queue that it came from, and of durability.
+    /// Submission queue and durability of its request.
     queue: u16,
     handle: Handle,
     fua: bool,
-    /// Whether it has claimed its stripe.
+    /// True if it has claimed its stripe.
     is_queued: bool,
     /// The one that is done with it, and with that the next.
     joined: Slot,
@@ -117,7 +117,7 @@ impl Operation {
         self.from..self.to
     }
 
-    /// Whether it touches anything.
+    /// True if it touches anything.
     pub fn is_empty(&self) -> bool {
         self.from >= self.to
     }
@@ -127,7 +127,7 @@ impl Operation {
         (self.queue, self.fua, self.handle)
     }
 
-    /// Whether it has claimed its stripe.
+    /// True if it has claimed its stripe.
     pub fn is_queued(&self) -> bool {
         self.is_queued
     }
@@ -148,17 +148,17 @@ impl Operation {
         self.status
     }
 
-    /// Whether it changes what the host sees.
+    /// True if it changes what the host sees.
     pub fn is_change(&self) -> bool {
         matches!(self.kind, Kind::Write | Kind::Trim)
     }
 
-    /// What of a data chunk it touches.
+    /// Span of a data chunk that it touches.
     pub fn span(&self, place: u64, chunk: u64) -> Span {
         span(self.from, self.to, place, chunk)
     }
 
-    /// What of each parity chunk it touches: the hull of what it touches of the data.
+    /// Span of each parity chunk: the hull of its spans in the data.
     pub fn hull(&self, chunk: u64) -> Span {
         let (first, last) = (self.from / chunk, (self.to - 1) / chunk);
         self.span(first, chunk).hull(self.span(last, chunk))
@@ -186,12 +186,12 @@ impl Operation {
         self.stage = stage;
     }
 
-    /// Whether reads are outstanding, and writes.
+    /// True if reads are outstanding, and writes.
     pub fn outstanding(&self) -> (bool, bool) {
         (self.reads_left > 0, self.writes_left > 0)
     }
 
-    /// What it claims of its stripe, which it does now.
+    /// Claims its stripe, and returns the claim.
     pub fn claim(&mut self) -> Claim {
         self.is_queued = true;
         let Operation { stripe, from, to, fua, .. } = *self;
@@ -211,7 +211,7 @@ impl Operation {
         (first.from, first.to) = (first.from.min(self.from), first.to.max(self.to));
     }
 
-    /// What was asked for is lost.
+    /// Fails the operation: its data are lost.
     pub fn refuse(&mut self) {
         (self.status, self.stage) = (Status::Unreadable, Stage::Ending);
     }
@@ -267,7 +267,7 @@ impl Operation {
         std::mem::take(&mut self.lost)
     }
 
-    /// What it is for cannot be done.
+    /// Fails the operation: its purpose cannot be met.
     pub fn spoil(&mut self) {
         self.status = Status::Unreadable;
     }

@@ -11,7 +11,7 @@ use ssd::device::kit::slots::Slot;
 const PASSED: Slot = 1 << 31;
 
 impl Raid {
-    /// Whether reads need no operation: nothing is missing, wrong or read around, and no member is going to fail.
+    /// True if reads need no operation: nothing is missing, wrong or read around, and no member is going to fail.
     #[inline]
     fn passes(&self, desk: &Desk<'_>) -> bool {
         desk.members.is_whole()

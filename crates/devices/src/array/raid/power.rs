@@ -21,7 +21,7 @@ impl Raid {
         self.tear(desk.members);
         desk.members.cut(desk.now);
         desk.front.lose_power(desk.now, completions);
-        // What the controller knew of what was under way is gone.
+        // The controller loses its state of operations under way.
         self.recovery.stop(desk.clock.clear());
         self.plans.clear();
         self.stripes.clear();

@@ -9,7 +9,7 @@ use engine::Time;
 use ssd::device::kit::slots::Slot;
 use std::ops::Range;
 
-/// How far the rebuild of a member is.
+/// Progress of the rebuild of a member.
 #[derive(Debug)]
 struct Progress {
     /// The spare.
@@ -112,7 +112,7 @@ impl Rebuilds {
         true
     }
 
-    /// Whether a unit of a member is there.
+    /// True if a unit of a member is there.
     #[inline]
     pub fn are_done(&self) -> bool {
         !self.units_done.is_empty()
@@ -163,7 +163,7 @@ impl Rebuilds {
         self.finished
     }
 
-    /// How much of all that failed members held is on spares, and how long that took or takes, seconds.
+    /// Share of the data of failed members on spares, and the time that it took or takes, seconds.
     pub fn progress(&self, now: Time) -> (f64, f64) {
         let mut ns = self.finished_ns;
         let (mut rows, mut of) = (self.finished * self.pace.rows, self.finished);

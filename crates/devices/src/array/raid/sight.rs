@@ -1,4 +1,4 @@
-//! What plans see of the array: where chunks lie, what members hold, and how far the recovery from a power cut is.
+//! The array as plans see it: places of chunks, state of members, progress of recovery after a power cut.
 
 use super::geometry::Geometry;
 use super::message::Span;
@@ -14,30 +14,30 @@ pub struct Sight<'a> {
 }
 
 impl Sight<'_> {
-    /// Whether what a stripe has at a place can be read.
+    /// True if what a stripe has at a place can be read.
     #[inline]
     pub fn has(self, stripe: u64, place: u64) -> bool {
         let member = self.geometry.member(stripe, place) as usize;
         self.members.holds(member, self.geometry.row(stripe))
     }
 
-    /// Whether the member at a place of a stripe cleans, and is better read around.
+    /// True if the member at a place of a stripe cleans, and is better read around.
     pub fn avoids(self, stripe: u64, place: u64) -> bool {
         self.members.avoids(self.geometry.member(stripe, place) as usize)
     }
 
-    /// Whether a stripe has not been gone through since the last cut, so that its parity may not fit.
+    /// True if a stripe has not been gone through since the last cut, so that its parity may not fit.
     #[inline]
     pub fn is_behind(self, stripe: u64) -> bool {
         self.recovery.is_behind(self.geometry.row(stripe))
     }
 
-    /// Whether a write of a stripe makes its parity anew, of all its data.
+    /// True if a write of a stripe makes its parity anew, of all its data.
     pub fn is_mended(self, stripe: u64) -> bool {
         self.is_behind(stripe) && self.has_all(stripe)
     }
 
-    /// Whether nothing of a stripe is missing.
+    /// True if nothing of a stripe is missing.
     pub fn has_all(self, stripe: u64) -> bool {
         (0..self.geometry.width).all(|place| self.has(stripe, place))
     }

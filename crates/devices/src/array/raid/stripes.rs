@@ -6,7 +6,7 @@
 use super::message::{Message, NONE};
 use ssd::device::kit::slots::Slot;
 
-/// What an operation does to its stripe, as far as others are concerned.
+/// Effect of an operation on its stripe, as far as others are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
     Read,
@@ -19,7 +19,7 @@ pub enum Use {
     Repair,
 }
 
-/// What an operation claims.
+/// Claim of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Claim {
     pub stripe: u64,
@@ -104,7 +104,7 @@ impl Stripes {
         (self.waits, self.joins) = (0, 0);
     }
 
-    /// Whether one must wait for another one of its stripe that came before.
+    /// True if one must wait for another one of its stripe that came before.
     fn conflict(&self, one: Slot, other: Slot) -> bool {
         let (one, other) = (self.at(one).claim, self.at(other).claim);
         if one.what == Use::Read && other.what == Use::Read {
@@ -122,7 +122,7 @@ impl Stripes {
         &mut self.waiting[slot as usize]
     }
 
-    /// Whether an operation that has claimed has its turn.
+    /// True if an operation that has claimed has its turn.
     pub fn has_turn(&self, slot: Slot) -> bool {
         self.at(slot).has_turn
     }
@@ -242,7 +242,7 @@ mod tests {
         Claim { stripe: STRIPE, from, to, what }
     }
 
-    /// Who has a turn once an operation has left.
+    /// Operations whose turn comes when one has left.
     fn left(stripes: &mut Stripes, slot: Slot) -> Vec<Message> {
         let mut all = Vec::new();
         if let Some(stripe) = stripes.leave(slot) {

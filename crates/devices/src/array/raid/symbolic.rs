@@ -17,7 +17,7 @@ use engine::{Op, Request};
 use ssd::device::kit::slots::Slot;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What an array did.
+/// Actions of an array.
 #[derive(Debug, Clone, Copy)]
 pub enum Event {
     Started {
@@ -88,7 +88,7 @@ fn number(request: &Request, sector: u64) -> u64 {
     if request.op == Op::Trim { 0 } else { (request.id + 1) * 1_000_003 + sector }
 }
 
-/// What is known of a row of a stripe, by place; it then says what follows for the data.
+/// Known values of a row of a stripe, by place, with the data that follow from them.
 fn solved(array: &Array, mut known: Vec<Option<u64>>) -> Option<Vec<u64>> {
     let (data, width) = (array.geometry().data as usize, array.geometry().width as usize);
     if array.geometry().is_mirror() {
@@ -96,7 +96,7 @@ fn solved(array: &Array, mut known: Vec<Option<u64>>) -> Option<Vec<u64>> {
     }
     let checks: Vec<_> = (data..width).filter(|place| known[*place].is_some()).collect();
     let unknown: Vec<_> = (0..data).filter(|place| known[*place].is_none()).collect();
-    // What is left of a parity once the known data are taken away.
+    // Remainder of a parity without the known data.
     let rest = |check: usize| {
         let all = (0..data).filter_map(|place| Some((place, known[place]?)));
         all.fold(known[check].unwrap(), |rest, (place, value)| {
@@ -126,7 +126,7 @@ fn parity(check: u64, data: impl Iterator<Item = u64>) -> u64 {
     (0..).zip(data).fold(0, |sum, (place, value)| plus(sum, times(weight(check, place), value)))
 }
 
-/// What the tests ask of an array.
+/// Questions of the tests to an array.
 impl Array {
     /// The array.
     pub fn raid(&self) -> &Raid {
@@ -140,7 +140,7 @@ impl Array {
         raid
     }
 
-    /// How it lays chunks out.
+    /// Layout of the chunks.
     pub fn geometry(&self) -> &Geometry {
         &self.raid().geometry
     }
@@ -162,7 +162,7 @@ impl Array {
         self.members.drive(member) as usize
     }
 
-    /// Whether the entry of an operation in a log has nothing behind its header.
+    /// True if the entry of an operation in a log has nothing behind its header.
     fn logs_header(&self, operation: &Operation, place: u64) -> bool {
         super::plans::is_header(operation, place, self.rules(), self.sight())
     }
@@ -172,7 +172,7 @@ impl Array {
 pub struct Shadow {
     /// By drive and sector.
     drives: Vec<Vec<u64>>,
-    /// What was written last, by sector of the array.
+    /// Last written values, by sector of the array.
     pub expected: Vec<u64>,
     /// By operation: what it has read, by place and row; and its stripe while it is under way.
     read: BTreeMap<Slot, BTreeMap<(u64, u64), u64>>,
@@ -181,7 +181,7 @@ pub struct Shadow {
     changed: BTreeSet<u64>,
     /// Parts under way: where they are, and the numbers that a write brings.
     parts: BTreeMap<Slot, (Part, u64, Vec<u64>)>,
-    /// What logs hold, by row; and whose entries parts under way are.
+    /// Content of the logs, by row, and the parts under way with entries.
     logs: BTreeMap<Entry, Vec<u64>>,
     entries: BTreeMap<Slot, Entry>,
     /// After a power cut, until somebody has looked what is there.
@@ -279,13 +279,13 @@ impl Shadow {
         }
     }
 
-    /// What an operation knows of a row from reading.
+    /// Known values of a row from the reads of an operation.
     fn known(&self, array: &Array, slot: Slot, row: u64) -> Vec<Option<u64>> {
         let read = &self.read[&slot];
         (0..array.geometry().width).map(|place| read.get(&(place, row)).copied()).collect()
     }
 
-    /// What goes to a log: of partial parity what a write leaves of its stripe, else what it writes.
+    /// Value that goes to a log: with partial parity the rest of the stripe, else the written data.
     fn logged(&self, array: &Array, part: &Part, operation: &Operation) -> Vec<u64> {
         if array.rules().hole == HoleRule::Journal {
             return self.written(array, part, operation);
@@ -310,7 +310,7 @@ impl Shadow {
             .collect()
     }
 
-    /// What is written anew after a cut.
+    /// Value of a resync after a cut.
     fn resynced(&self, array: &Array, part: &Part, operation: &Operation, row: u64) -> Option<u64> {
         let (chunk, data) = (array.geometry().chunk, array.geometry().data);
         let known = self.known(array, part.operation, row);
@@ -342,7 +342,7 @@ impl Shadow {
         let new = |place: u64, row: u64| {
             let at = place * chunk + row;
             let asked = operation.sectors().contains(&at);
-            // What was asked last: several requests may be done together, none of which overlap.
+            // Last requested values: several requests may be served together, none of which overlap.
             asked.then(|| self.expected[(first + at) as usize])
         };
         let of_row = |row: u64| -> Option<u64> {
@@ -393,7 +393,7 @@ impl Shadow {
         .collect()
     }
 
-    /// What was read is what was written last, found out from other chunks where need be.
+    /// Checks that read values are the last written ones, rebuilt from other chunks where need be.
     fn check_read(&self, array: &Array, slot: Slot, operation: &Operation, owner: Request) {
         let chunk = array.geometry().chunk;
         let first = operation.stripe() * array.geometry().stripe_sectors();
@@ -445,7 +445,7 @@ impl Shadow {
         self.check_without(array, 0);
     }
 
-    /// The same; also, the content of any missing members, up to `most` of them, can be reconstructed.
+    /// As `check`, and that any missing members, up to `most` of them, can be reconstructed.
     fn check_without(&mut self, array: &Array, most: u64) {
         let geometry = &array.geometry();
         if self.is_unsure {

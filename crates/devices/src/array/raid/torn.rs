@@ -16,7 +16,7 @@ pub struct Torn {
     pub log: Option<Place>,
 }
 
-/// What a cut made of an operation.
+/// Effect of a cut on an operation.
 #[derive(Debug)]
 pub enum Cut {
     /// A stripe had been put right.
@@ -30,7 +30,7 @@ pub enum Cut {
     },
 }
 
-/// What cuts left of a stripe.
+/// Effects of cuts on a stripe.
 #[derive(Debug, Default)]
 pub struct Dirt {
     /// Each with the rows whose parity has been written anew since.
@@ -43,7 +43,7 @@ pub struct Dirt {
 }
 
 impl Torn {
-    /// Whether a parity fits the data of a row.
+    /// True if a parity fits the data of a row.
     fn fits(&self, row: u64, check: u64, chunk: u64) -> bool {
         let data = self.from / chunk..self.to.div_ceil(chunk);
         let mut written = data.filter(|place| span(self.from, self.to, *place, chunk).has(row));
@@ -63,7 +63,7 @@ impl Dirt {
         self.torn.push((torn, Vec::new()));
     }
 
-    /// What was being done when a cut came is over.
+    /// The operation that a cut interrupted is over.
     pub fn calm(&mut self) {
         (self.is_written_anew, self.mending) = (false, None);
     }
@@ -73,7 +73,7 @@ impl Dirt {
         self.mending = Some(rows);
     }
 
-    /// What was being made anew has been.
+    /// Marks the resync as done.
     pub fn mended(&mut self) {
         if let Some(rows) = self.mending.take() {
             self.torn.iter_mut().for_each(|(_, mended)| mended.push(rows));
@@ -99,7 +99,7 @@ impl Dirt {
         self.torn.iter().map(|(torn, _)| torn)
     }
 
-    /// How many of the missing chunks are reconstructed wrong from these parities and have not been counted.
+    /// Number of missing chunks that these parities reconstruct wrong and that are not counted yet.
     pub fn count_wrong(&mut self, missing: &[u64], checks: &[u64], chunk: u64) -> u64 {
         if self.is_written_anew {
             return 0;
@@ -111,7 +111,7 @@ impl Dirt {
         wrong.len() as u64
     }
 
-    /// Whether a chunk reconstructed from these parities is wrong although it was not being written.
+    /// True if a chunk reconstructed from these parities is wrong although it was not being written.
     fn is_wrong(&self, place: u64, checks: &[u64], chunk: u64) -> bool {
         self.torn.iter().any(|(torn, mended)| {
             let own = span(torn.from, torn.to, place, chunk);

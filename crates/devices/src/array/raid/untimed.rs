@@ -1,4 +1,4 @@
-//! What an array with redundancy does without time: the same writes, one operation after the other.
+//! An array with redundancy, untimed: one operation after the other.
 
 use super::Raid;
 use super::message::{Kind, NONE, Start};

@@ -37,7 +37,7 @@ impl QueueClass {
     }
 }
 
-/// What people may write for the classes of queues.
+/// Accepted words for the classes of queues.
 const PRIORITIES: &str =
     "a class for each queue, such as urgent, high, medium, low; the last is that of all others";
 
@@ -56,7 +56,7 @@ impl Priorities {
         self.0[queue.min(self.0.len() - 1)]
     }
 
-    /// How many are named.
+    /// Number of named queues.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -89,7 +89,7 @@ options::text_setting!(
     )
 );
 
-/// What people may write for the weights.
+/// Accepted words for the weights.
 const WEIGHTS: &str =
     "three weights from 0 to 255 of the classes high, medium and low, such as 8, 4, 2";
 
@@ -119,14 +119,14 @@ options::text_setting!(
     options::Values::Pattern(r"\s*[0-9]{1,3}\s*,\s*[0-9]{1,3}\s*,\s*[0-9]{1,3}\s*".to_owned())
 );
 
-/// What a queue of the host came to.
+/// Account of a queue of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueAccount {
     /// Its class.
     pub class: QueueClass,
     /// Requests that the device took from it.
     pub fetched: u64,
-    /// How long they waited for that, in all, and the longest.
+    /// Waiting time, in all, and the longest.
     pub waited_ns: Time,
     /// See `waited_ns`.
     pub longest_ns: Time,
@@ -184,7 +184,7 @@ pub struct Arbiter {
     burst: u32,
     /// By class.
     turns: [Turns; 4],
-    /// What the classes high, medium and low may have in a round, and have left of this one; whose turn it is.
+    /// Requests of the classes high, medium and low in a round, and those left in this one; the class whose turn it is.
     round: [u32; 3],
     left: [u32; 3],
     at: usize,
@@ -293,7 +293,7 @@ mod tests {
         Arbiter::weighted(priorities.count(), burst, &priorities, Weights(weights))
     }
 
-    /// How often each queue is served of so many requests, if something always waits in all of them.
+    /// Turns of each queue among a number of requests, if something always waits in all of them.
     fn saturated(arbiter: &mut Arbiter, requests: u32) -> Vec<u32> {
         let queues = arbiter.queues.len();
         let mut served = vec![0; queues];

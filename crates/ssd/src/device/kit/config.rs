@@ -116,7 +116,7 @@ impl HostLink {
     }
 }
 
-/// How many requests may be in the device: a number, or no limit.
+/// Most requests in the device: a number, or no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Depth(u32);
 

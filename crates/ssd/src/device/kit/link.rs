@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Data that a trim sends to the device: its list of ranges, a sector as ATA has it (ACS-4, "DATA SET MANAGEMENT").
 pub const TRIM_BYTES: u64 = SECTOR_BYTES;
 
-/// What the link does next.
+/// Next action of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
     /// This request may go to the flash: its data, if it has any, have crossed.
@@ -29,7 +29,7 @@ pub enum Turn {
     Idle,
 }
 
-/// What occupies a way of the link.
+/// Occupant of a way of the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Transfer {
     In(Slot),
@@ -82,7 +82,7 @@ impl Link {
         self.takes_turns = true;
     }
 
-    /// Whether nothing is on the link, and whatever is put on it has crossed at once: then it can be
+    /// True if nothing is on the link, and whatever is put on it has crossed at once: then it can be
     /// passed by.
     #[inline]
     pub fn is_clear(&self) -> bool {
@@ -95,7 +95,7 @@ impl Link {
         usize::from(self.config.duplex == Duplex::Full)
     }
 
-    /// Whether its next turn at `now` would be `Idle`.
+    /// True if its next turn at `now` would be `Idle`.
     #[inline]
     pub fn is_idle(&self, now: Time) -> bool {
         if self.is_instant {
@@ -107,7 +107,7 @@ impl Link {
         !waits && !self.ways.iter().any(is_over)
     }
 
-    /// Whether a request with `bytes` of data that is sent at `now` is at the flash at once, and before
+    /// True if a request with `bytes` of data that is sent at `now` is at the flash at once, and before
     /// anything else crosses: then it can pass by the link.
     #[inline]
     pub fn lets_pass(&self, bytes: u64, now: Time) -> bool {
@@ -156,7 +156,7 @@ impl Link {
         self.carry_on(0, Transfer::Out(slot), bytes, now)
     }
 
-    /// The same of a request that is sent: when the data have crossed.
+    /// As `crossed`, for a request that is sent: when the data have crossed.
     #[inline]
     pub fn bring(&mut self, slot: Slot, bytes: u64, now: Time) -> Option<Time> {
         let way = self.inward();
@@ -180,13 +180,13 @@ impl Link {
         })
     }
 
-    /// Whether an answer without data has crossed at once.
+    /// True if an answer without data has crossed at once.
     #[inline]
     pub fn lets_out(&self, now: Time) -> bool {
         !self.is_instant && !self.takes_turns && self.ways[0].is_none() && self.is_idle(now)
     }
 
-    /// Whether its next turn would be `Idle`, and nothing else is to be done at its turns.
+    /// True if its next turn would be `Idle`, and nothing else is to be done at its turns.
     #[inline]
     pub fn rests(&self, now: Time) -> bool {
         !self.takes_turns && self.is_idle(now)
@@ -228,7 +228,7 @@ impl Link {
         self.turn_of_ways(now)
     }
 
-    /// The same where crossing takes time.
+    /// As `turn`, where crossing takes time.
     fn turn_of_ways(&mut self, now: Time) -> Turn {
         for way in &mut self.ways {
             if let Some((transfer, end)) = *way
@@ -267,7 +267,7 @@ impl Link {
 }
 
 impl Transfer {
-    /// What its end means.
+    /// Meaning of its end.
     #[inline]
     fn over(self) -> Turn {
         match self {
@@ -353,7 +353,7 @@ impl HostQueue {
         }
     }
 
-    /// What each queue of the host came to, where they are told apart.
+    /// Accounts of the queues of the host, where they are told apart.
     pub fn accounts(&self) -> Vec<QueueAccount> {
         if let HostQueue::InTurn(arbiter) = self { arbiter.accounts() } else { Vec::new() }
     }

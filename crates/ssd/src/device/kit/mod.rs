@@ -1,4 +1,4 @@
-//! What every device needs.
+//! Parts that every device needs.
 
 pub mod arbitration;
 pub mod config;

@@ -14,14 +14,14 @@ macro_rules! planted {
             /// Every one.
             pub const ALL: [$Name; [$($Name::$Each),*].len()] = [$($Name::$Each),*];
 
-            /// Whether it is planted.
+            /// True if it is planted.
             #[cfg(feature = "planted")]
             #[inline]
             pub fn is_planted(self) -> bool {
                 PLANTED.get() == Some(self)
             }
 
-            /// Whether it is planted: never.
+            /// True if it is planted: never.
             #[cfg(not(feature = "planted"))]
             #[inline]
             pub fn is_planted(self) -> bool {

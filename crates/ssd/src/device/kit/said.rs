@@ -1,4 +1,4 @@
-//! What the host says with a request, by its placement handle: `1: pin, 2: unpin, 3: flush`.
+//! Orders of the host by placement handle: `1: pin, 2: unpin, 3: flush`.
 
 use engine::Handle;
 use options::{Setting, Values, leaf_body};
@@ -8,17 +8,17 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-/// What can be said.
+/// An order by handle.
 pub trait Saying: Copy + PartialEq + 'static {
-    /// What people may write.
+    /// Accepted words.
     const EXPECTED: &'static str;
-    /// What it is called when a word is none.
+    /// Name of the orders in messages.
     const KIND: &'static str;
     /// Each, with its word.
     const ALL: &'static [(Self, &'static str)];
 }
 
-/// What handles say, by number.
+/// Orders by handle, by number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said<S>(Vec<(u8, S)>);
 
@@ -29,12 +29,12 @@ impl<S> Default for Said<S> {
 }
 
 impl<S: Saying> Said<S> {
-    /// Whether no handle says anything.
+    /// True if no handle says anything.
     pub fn are_none(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What a handle says.
+    /// Order of a handle.
     pub fn of(&self, handle: Handle) -> Option<S> {
         let number = handle.number()?;
         self.0.iter().find(|(it, _)| *it == number).map(|(_, saying)| *saying)

@@ -52,7 +52,7 @@ impl<T: Copy> Slots<T> {
         self.free.push(slot);
     }
 
-    /// Whether a slot is taken.
+    /// True if a slot is taken.
     pub fn is_taken(&self, slot: Slot) -> bool {
         (slot as usize) < self.values.len() && !self.free.contains(&slot)
     }
@@ -71,7 +71,7 @@ impl<T: Copy> Slots<T> {
         self.values.len()
     }
 
-    /// Whether no slot is taken.
+    /// True if no slot is taken.
     pub fn is_empty(&self) -> bool {
         self.values.len() == self.free.len()
     }

@@ -20,7 +20,7 @@ impl Media {
         self.failing.is_none() && !self.losses.are_known()
     }
 
-    /// Whether every page of a block is known to be read at once, without a look at any.
+    /// True if every page of a block is known to be read at once, without a look at any.
     #[inline]
     pub fn is_sound(&self, block: Block) -> bool {
         let cell = &self.cells[block.at()];
@@ -29,7 +29,7 @@ impl Media {
         is_clean && !cell.is_split() && self.may_be_sound()
     }
 
-    /// Whether it is proven that no page of the drive is beyond correction.
+    /// True if it is proven that no page of the drive is beyond correction.
     #[inline]
     pub fn loses_nothing(&self) -> bool {
         self.plain_until > 0 && self.proof.holds_at(self.minute)
@@ -62,7 +62,7 @@ impl Media {
         self.loses_nothing()
     }
 
-    /// Whether every page of a block is read at once, at its present age.
+    /// True if every page of a block is read at once, at its present age.
     #[inline]
     pub fn is_clean_now(&mut self, at: usize, erases: u32) -> bool {
         let cell = &self.cells[at];
@@ -152,7 +152,7 @@ impl Media {
         (less[0] * self.law.drift(cycles, hours), less[1] * self.law.errors(cycles, hours, reads))
     }
 
-    /// What a read of the mean page of a block would come to now, beginning where reads do.
+    /// Class of a read of the mean page of a block now, beginning where reads do.
     pub fn class_of(&self, block: Block, erases: u32) -> Outcome {
         let cell = &self.cells[block.at()];
         let reads = f64::from(cell.reads()) / f64::from(self.pages());
@@ -168,7 +168,7 @@ impl Media {
         self.ladder.climb(drift, errors, begins)
     }
 
-    /// Whether the worst page of a class is read at once.
+    /// True if the worst page of a class is read at once.
     fn is_clean(&self, drift: i16, errors: i16) -> bool {
         let worst = |spreads: Spreads| spreads.of(WORST, WORST, WORST);
         let errors = unstepped(errors) + worst(self.errors) - self.ladder.further(-WORST);

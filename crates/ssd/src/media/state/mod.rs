@@ -32,14 +32,14 @@ const CLOCK_BITS: u32 = 20;
 const LAST_MINUTE: u32 = 8000 * 525_960;
 /// The drift of a class whose pages are all read at once, but for one of 1e9.
 const CLEAN: i16 = i16::MIN;
-/// How far from the mean the worst page of 1e9 lies.
+/// Distance of the worst page of 1e9 from the mean.
 const WORST: f64 = 6.0;
 /// Bits of a hash below those of a limit, and what is left to the rounding of sums.
 const LIMIT_SHIFT: u32 = 48;
 const ROUNDED: f64 = 1e-9;
-/// How far no page lies from it: one of 1e16.
+/// Distance that no page of 1e16 exceeds.
 const SURE: f64 = 8.3;
-/// How much less the levels of one bit a cell drift, and how many fewer errors they have: guesses.
+/// Drift of the levels and errors of one bit a cell, as shares: guesses.
 const ONE_BIT_DRIFT: f64 = 1.0 / 8.0;
 const ONE_BIT_ERRORS: f64 = 1.0 / 100.0;
 /// Bits of age and of reads that a class tells apart.
@@ -47,12 +47,12 @@ const AGE_BITS: u32 = 11;
 const READ_BITS: u32 = 6;
 /// Quantiles of the normal distribution by which blocks differ.
 const QUANTILES: usize = 4096;
-/// What tells the failures of a drive from how its pages differ.
+/// Stream of randomness for failures of a drive, apart from that of its pages.
 const FAILING: u64 = 1 << 60;
 /// Pages that a report looks at, at most.
 const SAMPLE: u64 = 1 << 14;
 
-/// What is saved of the media.
+/// Saved state of the media.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MediaState {
     clock: u64,
@@ -97,7 +97,7 @@ pub struct Media {
     normal: Quantiles,
     drift: Spreads,
     errors: Spreads,
-    /// What the means of drift and errors lie above their medians.
+    /// Logarithms of means of drift and errors over their medians.
     above: [f64; 2],
     spread_errors: f64,
     /// The last good reference of each block of each die, where reads begin there.
@@ -216,13 +216,13 @@ impl Media {
         self.plain_until = if is_plain { self.minute_until } else { 0 };
     }
 
-    /// Whether the minute is the same, nothing fails and nothing is known to be lost.
+    /// True if the minute is the same, nothing fails and nothing is known to be lost.
     #[inline]
     pub fn is_plain(&self, now: Time) -> bool {
         now < self.plain_until
     }
 
-    /// What fails by the present minute has.
+    /// Failures up to the present minute have happened.
     #[inline]
     fn fail(&mut self) {
         if let Some(failing) = &mut self.failing {
@@ -331,7 +331,7 @@ impl Media {
         self.cells[block.at()].opened = self.cells[from.at()].opened;
     }
 
-    /// Whether so much may have failed that the drive gives up.
+    /// True if so much may have failed that the drive gives up.
     #[inline]
     pub fn may_give_up(&self) -> bool {
         self.failing.is_some() || self.tally.unreadable > 0
@@ -339,19 +339,19 @@ impl Media {
 
     // ---- what could not be read ------------------------------------------------------------------
 
-    /// Whether anything is known to be lost.
+    /// True if anything is known to be lost.
     #[inline]
     pub fn knows_losses(&self) -> bool {
         self.losses.are_known()
     }
 
-    /// What is known to be lost.
+    /// Lost pages that are known.
     #[inline]
     pub fn losses(&self) -> &Losses {
         &self.losses
     }
 
-    /// The same, to be told.
+    /// Lost pages, to be reported.
     #[inline]
     pub fn losses_mut(&mut self) -> &mut Losses {
         self.plain_until = 0;
@@ -391,7 +391,7 @@ impl Media {
         self.tally = Tally::default();
     }
 
-    /// What it came to; `written` says what is known of a block.
+    /// Report; `written` gives the state of a block.
     pub fn report(&mut self, written: impl Fn(Block) -> Written) -> MediaReport {
         let mut rates = Vec::new();
         let mut drifts = Vec::new();
@@ -488,7 +488,7 @@ impl Media {
         }
         (self.minute, self.minute_until) = (minutes(self.clock), 0);
         (self.plain_until, self.proof) = (0, Proof::default());
-        // What it was is found again: the cycles may be others.
+        // The earlier class is found again: the cycles may be others.
         self.cells.iter_mut().for_each(|cell| cell.set_class((0, 0), (0, 0), 0));
         self.resumed.blocks().for_each(|block| self.cells[block.at()].split());
         true

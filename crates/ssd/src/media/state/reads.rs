@@ -23,7 +23,7 @@ pub struct PageState {
 }
 
 impl Media {
-    /// Whether a page is gone, with its die or by a defect.
+    /// True if a page is gone, with its die or by a defect.
     #[inline]
     pub fn has_failed(&self, page: FlashPage) -> bool {
         self.failing.as_ref().is_some_and(|failing| self.has_failed_by(failing, page))
@@ -53,7 +53,7 @@ impl Media {
         (first..=last).map(move |plane| FlashPage { block, group, row: span.row, plane })
     }
 
-    /// The same of one by its number in the block.
+    /// As `pages`, for a page by its number in the block.
     pub fn pages_in(
         &self,
         block: Block,
@@ -64,7 +64,7 @@ impl Media {
         self.pages_of((block, page / units, page % units), bytes)
     }
 
-    /// The same of all of it.
+    /// As `pages`, for all of a group.
     pub fn pages_at(&self, block: Block, page: u32) -> impl Iterator<Item = FlashPage> + use<> {
         self.pages_in(block, page, (0, self.shape.unit_bytes))
     }
@@ -83,7 +83,7 @@ impl Media {
         })
     }
 
-    /// What a patrol finds in a block.
+    /// Finding of a patrol in a block.
     pub fn inspect(&mut self, block: Block, written: Written) -> Found {
         let mut found = Found::default();
         if Mistake::PatrolReadsNothing.is_planted() {
@@ -99,7 +99,7 @@ impl Media {
             let state = self.state_of(page, written.erases);
             let (drift, mut errors) = (libm::exp(state.drift), libm::exp(state.errors));
             let number = (page.row, page.plane);
-            // What is gone with a die would be gone again.
+            // Data that are gone with a die would be gone again.
             if self.failing.as_ref().is_some_and(|it| it.is_hit(page.block, page.group, number)) {
                 errors = 1.0;
             }
@@ -109,7 +109,7 @@ impl Media {
         found
     }
 
-    /// What a read of a page comes to. That of the host counts.
+    /// Outcome of a read of a page. Reads of the host are counted.
     #[inline]
     pub fn look(&mut self, page: FlashPage, block: Written, of_host: bool) -> Outcome {
         let at = self.cell_of(page);
@@ -156,20 +156,20 @@ impl Media {
         true
     }
 
-    /// Whether both deviations of a page that are its own are below a limit.
+    /// True if both deviations of a page that are its own are below a limit.
     #[inline]
     fn is_below(&self, limit: u64, page: FlashPage, erases: u32) -> bool {
         let own = self.own(page, erases);
         own < limit && mix(own, 1) < limit
     }
 
-    /// Whether a page would be beyond correction, if it were read now.
+    /// True if a page would be beyond correction, if it were read now.
     pub fn would_be_lost(&mut self, page: FlashPage, block: Written) -> bool {
         let is_clean = self.is_clean_now(self.cell_of(page), block.erases);
         (!is_clean || self.has_failed(page)) && self.climb_alone(page, block).lost
     }
 
-    /// What a read of a page would come to, with its stripe.
+    /// Outcome of a read of a page, with its stripe.
     fn climb_alone(&mut self, page: FlashPage, block: Written) -> Outcome {
         let (outcome, _) = self.judge(page, block.erases);
         if outcome.lost { self.rebuild(page, block, outcome) } else { outcome }
@@ -242,13 +242,13 @@ impl Media {
         f64::from(self.quantiles[bits as usize % QUANTILES])
     }
 
-    /// Whether reads begin at the first entry of the table, and nothing fails.
+    /// True if reads begin at the first entry of the table, and nothing fails.
     #[inline]
     pub fn begins_first(&self) -> bool {
         self.ladder.reference == Reference::Table && self.failing.is_none()
     }
 
-    /// What a page is like, and where a read of it begins.
+    /// Quality of a page, and the reference at which a read of it begins.
     #[inline]
     pub fn state_of(&self, page: FlashPage, erases: u32) -> PageState {
         let cell = &self.cells[self.cell_of(page)];
@@ -301,19 +301,19 @@ impl Media {
         PageState { drift, errors, from, further }
     }
 
-    /// What a read of a page comes to by its state alone, and the reference at which it ends.
+    /// Outcome of a read of a page by its state alone, and the reference at which it ends.
     fn judge(&self, page: FlashPage, erases: u32) -> (Outcome, f64) {
         self.judged(page, self.state_of(page, erases))
     }
 
-    /// The same of a page in this state.
+    /// As `judge`, for a page in this state.
     #[inline]
     pub fn judged(&self, page: FlashPage, state: PageState) -> (Outcome, f64) {
         let PageState { drift, errors, from, further } = state;
         if self.begins_first() && self.ladder.is_surely_plain(drift, errors - further) {
             return (Outcome::default(), from);
         }
-        // What has failed no reference reads.
+        // A failed page reads at no reference.
         let errors = if self.has_failed(page) { 0.0 } else { errors };
         let drift = libm::exp(drift);
         let outcome = self.ladder.climb_from(drift, (errors, further), from);
@@ -322,7 +322,7 @@ impl Media {
         (outcome, if drift < from { from - steps } else { from + steps })
     }
 
-    /// The same of one that is read: where reads begin at the last good reference it is remembered.
+    /// As `climb_at`, for a page that is read: its last good reference is remembered.
     fn climb(&mut self, page: FlashPage, erases: u32) -> Outcome {
         let (outcome, found) = self.judge(page, erases);
         if !self.last.is_empty() && !outcome.lost {

@@ -13,7 +13,7 @@ const ALIGNMENT: u64 = 4096;
 pub struct Region {
     /// Where it is asked first.
     base: u64,
-    /// From the base to the last place of a request.
+    /// Distance from the base to the last place of a request.
     last: u64,
 }
 

@@ -1,11 +1,11 @@
-//! What writes and trims of a job are sent as: `write_mode`, `writefua`, `sync` and `num_range`.
+//! Commands of writes and trims of a job: `write_mode`, `writefua`, `sync` and `num_range`.
 
 use engine::Op;
 
 /// The most ranges of a trim: those of a command of `NVMe`.
 const MOST_RANGES: u64 = 256;
 
-/// How a job sends what it asks.
+/// Commands of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
     write: Op,
@@ -63,12 +63,12 @@ impl Sent {
         }
     }
 
-    /// Whether writes are durable when they are answered.
+    /// True if writes are durable when they are answered.
     pub fn fua(&self) -> bool {
         (self.writefua || self.sync) && self.write == Op::Write
     }
 
-    /// Whether it asks for what is done in steps.
+    /// True if it asks for what is done in steps.
     pub fn has_steps(&self) -> bool {
         self.write != Op::Write || self.ranges > 1
     }

@@ -138,7 +138,7 @@ fn requests_are_distributed_as_fio_s_own() {
     assert!(far.is_empty(), "further from fio than by chance: {far:?}");
 }
 
-/// What fio logs for a job.
+/// Log of fio for a job.
 fn fio_rows(folder: &Path, job: &str) -> Vec<Row> {
     let (file, log) = (folder.join("job.fio"), folder.join("log"));
     let all = format!("{job}ioengine=null\nfilename=device\nwrite_iolog={}\n", log.display());

@@ -105,7 +105,7 @@ impl ZoneKeys {
     }
 }
 
-/// What all jobs know of the zones: bytes.
+/// State of the zones for all jobs: bytes.
 pub struct Zbd {
     shape: ZoneShape,
     size: u64,
@@ -115,7 +115,7 @@ pub struct Zbd {
     open: Vec<u64>,
 }
 
-/// What is asked in place of a request that was drawn.
+/// Request in place of a drawn one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moved {
     pub at: u64,
@@ -178,7 +178,7 @@ impl Zbd {
             {
                 zone = other;
             } else {
-                // What is full is written anew only where nothing else is to be written.
+                // Full zones are written anew only where nothing else is to be written.
                 let fits = |zone: &u64| self.capacity - self.pointers[*zone as usize] >= bytes;
                 let next = (0..count).map(|step| zones.start + (zone - zones.start + step) % count);
                 zone = next.clone().find(fits).unwrap_or(zone);
@@ -197,7 +197,7 @@ impl Zbd {
         Some(Moved { at, bytes, reset: resets.then_some(zone * self.size) })
     }
 
-    /// Whether a zone is reset before it is written: it is full, or it is time for one.
+    /// True if a zone is reset before it is written: it is full, or it is time for one.
     fn resets(
         &self,
         keys: &ZoneKeys,

@@ -59,7 +59,7 @@ fn a_feature_of_512_bytes_is_read_with_seven_others() {
     assert!((7.9..=8.0).contains(&amplification), "{amplification}");
     let (_, count) = run("feature = '4KiB'\nnodes = 100000");
     assert_eq!(count("gnn_feature_bytes_read"), count("gnn_feature_bytes_needed"));
-    // What is popular is in memory.
+    // Popular nodes are in memory.
     let (_, all) = run("workers = 1");
     let (_, less) = run("workers = 1\ncached = 0.05");
     assert!(less("gnn_feature_bytes_needed") < 0.7 * all("gnn_feature_bytes_needed"));

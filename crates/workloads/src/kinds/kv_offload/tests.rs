@@ -92,7 +92,7 @@ fn an_object_has_one_size_all_its_life() {
     }
 }
 
-/// How much was written between the write and the trim of each block, in the order of trims.
+/// Bytes written between the write and the trim of each block, in the order of trims.
 fn lives(asked: &[Asked]) -> Vec<u64> {
     let mut born = vec![0u64; 1 << 16];
     let (mut now, mut lives) = (0, Vec::new());

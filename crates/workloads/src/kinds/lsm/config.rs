@@ -19,7 +19,7 @@ options::choices! {
         None = "none",
         /// The hints of `RocksDB`: the log 0, levels 0 and 1 have 1, level 2 has 2, others 3.
         Hints = "hints",
-        /// The same shifted downward: the log 0, levels 0 to 3 have 1, level 4 has 2, others 3.
+        /// As `default`, shifted downward: the log 0, levels 0 to 3 have 1, level 4 has 2, others 3.
         Shifted = "shifted",
         /// The log 0, and each level its own: level 0 has 1, level 6 has 7.
         Level = "level",

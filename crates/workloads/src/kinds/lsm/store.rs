@@ -28,7 +28,7 @@ enum Flush {
     Idle,
     Writing(Vec<Extent>),
     Syncing(Vec<Extent>),
-    /// What is no longer needed is deleted.
+    /// Files that are no longer needed are deleted.
     Deleting(Vec<Extent>),
 }
 
@@ -51,7 +51,7 @@ enum Stage {
     Deleting,
 }
 
-/// What is counted beside requests, in blocks but for the last two.
+/// Counts beside requests, in blocks except for the last two.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     flushed_memtables: u64,
@@ -70,7 +70,7 @@ pub struct Store {
     buffer: u64,
     tree: Tree,
     allocator: Allocator,
-    /// What is written at first, the last of it next, and the file that is.
+    /// Initial files, the last of them next, and the one under way.
     unloaded: Vec<(usize, std::ops::Range<f64>, f64)>,
     loading: Vec<Extent>,
     log: Log,
@@ -254,7 +254,7 @@ impl Store {
         }
     }
 
-    /// What is there at first.
+    /// Writes the initial files.
     fn load(&mut self, now: Time, step: &mut VecDeque<Piece>) -> Next {
         let Some((level, _, bytes)) = self.unloaded.last() else { unreachable!("it is not empty") };
         let (level, count) = (*level, blocks_of(*bytes));

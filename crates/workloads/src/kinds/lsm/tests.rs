@@ -151,7 +151,7 @@ fn every_byte_that_is_deleted_is_trimmed() {
     let bytes = |op: Op| -> u64 {
         asked.iter().filter(|it| it.request.op == op).map(|it| it.request.bytes()).sum()
     };
-    // What lives at the end is the tree: its data and a third, and what is in between.
+    // At the end the tree lives: its data and a third, and merges under way.
     let living = bytes(Op::Write) - bytes(Op::Trim);
     assert!((300e6..420e6).contains(&(living as f64)), "{living}");
     lives(&asked);

@@ -23,7 +23,7 @@ pub struct File {
     is_busy: bool,
 }
 
-/// What decides about the shape of the tree.
+/// Parameters of the shape of the tree.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
     /// The size of each level over that of the one above.
@@ -45,7 +45,7 @@ pub struct Merge {
     from: usize,
     /// The level that gets the files.
     pub to: usize,
-    /// What is read.
+    /// Reads.
     pub reads: Vec<Extent>,
     /// Keys and bytes of the new files.
     pub files: Vec<(Range<f64>, f64)>,
@@ -225,7 +225,7 @@ impl Tree {
         Chosen::Nothing
     }
 
-    /// What two sets of keys come to that have so many bytes each on a share of the keys.
+    /// Size of the union of two sets of keys, each of so many bytes on a share of the keys.
     fn union(&self, newer: f64, older: f64, share: f64) -> f64 {
         let all = self.all_keys * share;
         newer + older - self.shape.overwrites * newer * older / all.max(1.0)

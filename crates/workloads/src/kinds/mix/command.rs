@@ -1,9 +1,9 @@
-//! What the requests of a stream become: commands of `NVMe` instead of reads and writes.
+//! Commands of `NVMe` in place of reads and writes of a stream.
 
 use engine::{Lba, Op, Request};
 
 options::choices! {
-    /// What the requests of a stream of a mix become.
+    /// Command in place of a request of a stream of a mix.
     pub enum AsCommand {
         /// Nothing else.
         None = "none",
@@ -29,7 +29,7 @@ options::choices! {
 }
 
 impl AsCommand {
-    /// What an operation becomes.
+    /// Operation in place of another.
     fn of(self, op: Op) -> Op {
         match (op, self) {
             (Op::Write, AsCommand::Zeroes) => Op::Zeroes,
@@ -44,12 +44,12 @@ impl AsCommand {
         }
     }
 
-    /// Whether it asks for what is done in steps.
+    /// True if it asks for what is done in steps.
     pub fn has_steps(self) -> bool {
         !matches!(self, AsCommand::None | AsCommand::Fua)
     }
 
-    /// Whether they stay what they are.
+    /// True if they stay what they are.
     pub fn is_none(&self) -> bool {
         *self == AsCommand::None
     }
@@ -81,7 +81,7 @@ impl Becoming {
         Some(Request { op: Op::Range, lba: Lba(first), ..*request })
     }
 
-    /// What a request becomes.
+    /// Request in place of another.
     pub fn becomes(&mut self, request: Request) -> Request {
         if request.op == Op::Write {
             self.written = request.lba.0;

@@ -11,7 +11,7 @@ use toml::{Table, Value};
 /// One workload of a mix.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MixStream {
-    /// What it asks.
+    /// Requests of a stream.
     #[serde(flatten)]
     pub workload: WorkloadConfig,
     /// Its share among the streams with weights; without it, it keeps its own pace.
@@ -26,7 +26,7 @@ pub struct MixStream {
     /// The placement handle of its writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handle: Option<u32>,
-    /// What its requests become.
+    /// Commands in place of its requests.
     #[serde(skip_serializing_if = "AsCommand::is_none")]
     pub command: AsCommand,
 }
@@ -36,7 +36,7 @@ pub struct MixStream {
 pub struct MixStreams(pub Vec<MixStream>);
 
 impl MixStreams {
-    /// What a config value of this type must look like.
+    /// Form of a value.
     pub const EXPECTED: &'static str = "tables `[[workload.streams]]`, each with the `kind` of a \
          workload and its keys; and where wanted a `weight` (a number: the streams with weights \
          take turns), `from` and `to`, the part of the device (shares of it or sizes), the placement `handle` of \

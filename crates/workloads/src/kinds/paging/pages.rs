@@ -64,7 +64,7 @@ impl Pages {
         pages
     }
 
-    /// How many there are.
+    /// Number of pages.
     pub fn count(&self) -> u32 {
         self.place.len() as u32
     }

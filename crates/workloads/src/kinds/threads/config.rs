@@ -202,7 +202,7 @@ impl ThreadClass {
         pattern_keys!(self)
     }
 
-    /// What its threads ask and where.
+    /// Access pattern of its threads.
     pub(super) fn pattern(
         &self,
         capacity_sectors: u64,

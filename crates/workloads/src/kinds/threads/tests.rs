@@ -61,7 +61,7 @@ fn a_thread_that_falls_behind_catches_up() {
         assert_eq!(arrival.at, at);
         asked.push(arrival.request);
     }
-    // What is due at 2, 3 and 4 ms waits for an answer.
+    // Requests of 2, 3 and 4 ms wait for an answer.
     assert_eq!(workload.next(ms).unwrap(), None);
     workload.completed(&answer(asked[0], 4 * ms + 5));
     let third = workload.next(4 * ms + 5).unwrap().unwrap();

@@ -1,6 +1,6 @@
 //! What of an operation is there when the power goes.
 //!
-//! Whether a write that a member had not answered is there is drawn by lot, as a whole: the member promises
+//! A write that a member had not answered survives or not, as a whole, at random: the member promises
 //! neither. So of a stripe some writes may be there and others not.
 
 use super::logging::is_written;

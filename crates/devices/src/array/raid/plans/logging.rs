@@ -1,4 +1,4 @@
-//! What a write logs of what it is about to change, and what is read of it after a cut.
+//! Log entries of a write, and the reads of them after a cut.
 
 use crate::array::raid::log::HEADER;
 use crate::array::raid::message::{Kind, Place, Purpose, Span};
@@ -7,7 +7,7 @@ use crate::array::raid::sight::Sight;
 use crate::array::redundancy::HoleRule;
 use engine::{Lba, Op, Request};
 
-/// What an operation writes to a place of its stripe.
+/// Span that an operation writes to a place of its stripe.
 pub fn written_span(operation: &Operation, place: u64, sight: Sight<'_>) -> Span {
     let chunk = sight.geometry.chunk;
     if sight.geometry.is_mirror() {
@@ -16,14 +16,14 @@ pub fn written_span(operation: &Operation, place: u64, sight: Sight<'_>) -> Span
     if place < sight.geometry.data { operation.span(place, chunk) } else { operation.hull(chunk) }
 }
 
-/// Whether an operation writes to a place of its stripe.
+/// True if an operation writes to a place of its stripe.
 pub fn is_written(operation: &Operation, place: u64, sight: Sight<'_>) -> bool {
     sight.geometry.is_mirror()
         || place >= sight.geometry.data
         || operation.touched(sight.geometry.chunk).contains(&place)
 }
 
-/// Whether the log has an entry of an operation at a place of its stripe.
+/// True if the log has an entry of an operation at a place of its stripe.
 fn is_logged(operation: &Operation, place: u64, rules: &Rules, sight: Sight<'_>) -> bool {
     sight.has(operation.stripe(), place)
         && match rules.hole {
@@ -109,7 +109,7 @@ pub fn untimed(
     logged.map(request).collect()
 }
 
-/// Whether the entry of an operation at a place has nothing behind its header, for the tests.
+/// True if the entry of an operation at a place has nothing behind its header, for the tests.
 #[cfg(test)]
 pub fn is_header(operation: &Operation, place: u64, rules: &Rules, sight: Sight<'_>) -> bool {
     logged_sectors(operation, place, rules, sight) == 0

@@ -98,7 +98,7 @@ impl Plans {
         self.operations.insert(asked.map_or(operation, |asked| operation.asked(asked)))
     }
 
-    /// What an operation claims of its stripe, which it does now.
+    /// Claim of an operation on its stripe.
     pub fn claim(&mut self, slot: Slot) -> Claim {
         self.operations[slot].claim()
     }
@@ -161,7 +161,7 @@ impl Plans {
         self.settle(slot, sight, out);
     }
 
-    /// Whether it need not wait for its stripe.
+    /// True if it need not wait for its stripe.
     fn begin_read(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) -> bool {
         let operation = &mut self.operations[slot];
         if sight.geometry.is_mirror() {
@@ -420,7 +420,7 @@ impl Plans {
         self.settle(slot, sight, out);
     }
 
-    /// What a power cut makes of an operation that has its turn, with these parts under way.
+    /// State of an operation after a power cut, with these parts under way.
     pub fn cut(&self, slot: Slot, parts: &[CutPart], sight: Sight<'_>) -> Option<Cut> {
         cuts::cut(&self.operations[slot], parts, sight)
     }

@@ -1,4 +1,4 @@
-//! What is read of a stripe, by what of it is there.
+//! Reads of a stripe, by the members that are there.
 
 use crate::array::raid::message::{Purpose, Span};
 use crate::array::raid::operation::{Operation, Want};
@@ -6,7 +6,7 @@ use crate::array::raid::sight::Sight;
 use crate::array::redundancy::ReadCopy;
 use engine::{Random as _, Xoshiro256};
 
-/// What of a stripe is missing, and what of that an operation touches.
+/// Missing members of a stripe, and those that an operation touches.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Missing {
     pub data: u64,
@@ -19,13 +19,13 @@ pub struct Missing {
 }
 
 impl Missing {
-    /// Whether nothing helps.
+    /// True if nothing helps.
     pub fn is_too_much(self, sight: Sight<'_>) -> bool {
         self.data + self.checks > sight.geometry.checks()
     }
 }
 
-/// What an operation misses of its stripe.
+/// Members of its stripe that an operation misses.
 #[inline]
 pub fn missing(operation: &Operation, sight: Sight<'_>) -> Missing {
     if sight.members.is_whole() {
@@ -34,7 +34,7 @@ pub fn missing(operation: &Operation, sight: Sight<'_>) -> Missing {
     missing_of(operation, sight, false)
 }
 
-/// The same, with the members that clean as if they were missing where reads go `around` them.
+/// As `missing_of`, with members that clean as missing where reads go `around` them.
 fn missing_of(operation: &Operation, sight: Sight<'_>, around: bool) -> Missing {
     let mut missing = Missing::default();
     let chunk = sight.geometry.chunk;
@@ -58,13 +58,13 @@ fn missing_of(operation: &Operation, sight: Sight<'_>, around: bool) -> Missing 
     missing
 }
 
-/// Whether an operation may read what is at a place of its stripe.
+/// True if an operation may read what is at a place of its stripe.
 fn reads_from(operation: &Operation, place: u64, sight: Sight<'_>, around: bool) -> bool {
     let stripe = operation.stripe();
     sight.has(stripe, place) && !(around && sight.avoids(stripe, place))
 }
 
-/// How something is read.
+/// Way of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
     /// From where it is.
@@ -77,7 +77,7 @@ pub enum Reading {
     Lost,
 }
 
-/// What a read of a stripe with parity reads, and whether it goes around members that clean.
+/// Reads of a stripe with parity, and whether they go around members that clean.
 pub fn read(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Want>) -> (Reading, bool) {
     let mut missing = missing(operation, sight);
     let mut around = false;

@@ -50,7 +50,7 @@ fn table(redundancy: Redundancy, together: bool) -> Table {
 }
 
 impl Table {
-    /// What follows from something done to the plans; requests to members by purpose, place and sectors.
+    /// Requests that follow from a change of the plans, by purpose, place and sectors.
     fn after(&mut self, act: impl FnOnce(&mut Plans, Sight<'_>, &mut Vec<Message>)) -> Vec<String> {
         let (members, recovery) = (&self.members, &self.recovery);
         let sight = Sight { geometry: &self.geometry, members, recovery };

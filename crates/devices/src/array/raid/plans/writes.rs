@@ -1,4 +1,4 @@
-//! What is read before a stripe is written, and what is written.
+//! Reads before a stripe is written, and its writes.
 
 use super::reads::{Missing, missing};
 use crate::array::raid::message::Purpose;
@@ -6,7 +6,7 @@ use crate::array::raid::operation::{Operation, Rules, Stage, Want};
 use crate::array::raid::sight::Sight;
 use crate::array::redundancy::WriteRule;
 
-/// What is read before a write.
+/// Reads before a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reads {
     /// Nothing: there is no parity.
@@ -21,7 +21,7 @@ pub enum Reads {
     All,
 }
 
-/// What is read before a write; nothing helps where what is written to is lost.
+/// Reads before a write; none help where the target is lost.
 pub fn reads_before(operation: &Operation, rules: &Rules, sight: Sight<'_>) -> Option<Reads> {
     let Missing { data, checks, touched, in_part, .. } = missing(operation, sight);
     let chunk = sight.geometry.chunk;
