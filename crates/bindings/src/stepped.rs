@@ -154,7 +154,7 @@ impl DriveHandle {
         queue: &[u8],
     ) -> PyResult<u64> {
         let mut drive = self.drive()?;
-        let ops = ops.iter().map(|op| drive.op(op)).collect::<Result<Vec<_>, _>>();
+        let ops = ops.into_iter().map(|op| drive.op(&op)).collect::<Result<Vec<_>, _>>();
         let ops = ops.map_err(step_error)?;
         let words = |column: &[u8]| {
             column.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word)).collect::<Vec<_>>()
@@ -225,7 +225,7 @@ impl DriveHandle {
 
     /// Writes the state of the drive, which rests, to a file.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        self.work(py, |drive, tick| drive.save(&path, tick))
+        self.work(py, move |drive, tick| drive.save(&path, tick))
     }
 
     /// Another drive in the state of this one, which rests.

@@ -264,7 +264,7 @@ pub unsafe extern "C" fn ssdlab_name(
 /// # Safety
 /// There is room for that many bytes, at least one.
 unsafe fn put(text: &str, place: *mut c_char, room: usize) {
-    let length = text.floor_char_boundary(room - 1);
+    let length = (0..room).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     // SAFETY: `length` and a zero fit into the room that the caller promises, which is no memory of ours.
     unsafe {
         place.copy_from_nonoverlapping(text.as_ptr().cast(), length);

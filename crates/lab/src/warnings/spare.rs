@@ -71,9 +71,8 @@ pub fn cleaning_behind(spare: &Report, kind: RunKind) -> Option<(String, Value)>
     } else if kind == RunKind::TimedBehindUntimed && of_spare(asked - kept) >= LEAST_BEHIND {
         format!(
             "cleaning yields to requests (device.cleaning.time) and has fallen behind: {kept} blocks are erased of the \
-             {asked} that device.cleaning.min_free={:.4} asks for, which the preparation without time (run.precondition) \
-             kept; write amplification is lower than what the drive was prepared at: use run.warm_up, or run longer",
-            min_free
+             {asked} that device.cleaning.min_free={min_free:.4} asks for, which the preparation without time (run.precondition) \
+             kept; write amplification is lower than what the drive was prepared at: use run.warm_up, or run longer"
         )
     } else {
         return None;

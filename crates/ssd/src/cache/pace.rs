@@ -68,6 +68,15 @@ pub(super) enum Admission {
     Blocked,
 }
 
+/// The way in which host and cleaning share the flash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sharing {
+    Free,
+    /// Writes are as if the rule were `token`.
+    Metered,
+    Burst,
+}
+
 /// The state of a rule. It has many fields because three rules share them.
 #[derive(Debug, Clone)]
 pub struct Pace {
@@ -90,9 +99,7 @@ pub struct Pace {
     /// Mean share of valid pages of the last victims, and the resulting cost of a host page.
     valid: f64,
     page_ns: f64,
-    /// Writes are as if the rule were `token`.
-    metered: bool,
-    bursting: bool,
+    sharing: Sharing,
     /// Host and cleaning share the flash otherwise, which was not asked for yet.
     has_changed: bool,
     /// Pages that the host may still write during the burst.
@@ -125,8 +132,7 @@ impl Pace {
             asked: Vec::new(),
             slack,
             valid: 0.0,
-            metered: config.pace == Rule::Token,
-            bursting: false,
+            sharing: if config.pace == Rule::Token { Sharing::Metered } else { Sharing::Free },
             has_changed: false,
             host_left: 0,
             began: 0,
@@ -203,7 +209,7 @@ impl Pace {
     /// Whether a domain was to be cleaned when it was looked at last.
     pub fn is_cleaning(&self, domain: u32) -> bool {
         let of = |all: &[bool]| all.get(domain as usize).is_some_and(|it| *it);
-        of(&self.asked) || (self.metered || self.bursting) && of(&self.cleaning)
+        of(&self.asked) || self.sharing != Sharing::Free && of(&self.cleaning)
     }
 
     /// Whether a domain must be cleaned: from when it lacks room until it has two thirds of a group for
@@ -211,21 +217,21 @@ impl Pace {
     /// spare, so that victims are read in rounds.
     pub fn cleans(&mut self, domain: u32) -> bool {
         let (room, cleaning) = (self.room[domain as usize], &mut self.cleaning[domain as usize]);
-        let spare = if self.metered { self.slack / 3 } else { 0 };
+        let spare = if self.sharing == Sharing::Metered { self.slack / 3 } else { 0 };
         *cleaning = room < self.wanted || *cleaning && room < self.wanted + spare;
-        (self.metered || self.bursting) && *cleaning || self.asked[domain as usize]
+        self.sharing != Sharing::Free && *cleaning || self.asked[domain as usize]
     }
 
     /// How many groups of victims a die is asked for at a time: two, that it continues at once with the
     /// next;
     /// in a burst, when every die reads all the time, one, because the host's reads wait behind them.
     pub fn most_batches(&self) -> u32 {
-        if self.bursting { 1 } else { 2 }
+        if self.sharing == Sharing::Burst { 1 } else { 2 }
     }
 
     /// Whether programs for the host are held.
     pub fn holds_host(&self) -> bool {
-        self.bursting
+        self.sharing == Sharing::Burst
     }
 
     /// Says once that host and cleaning share the flash otherwise than before.
@@ -236,7 +242,7 @@ impl Pace {
 
     /// A burst begins when what is owed fills a quantum, or when the host finds no room; whether it did.
     pub fn begins_burst(&mut self, is_stuck: bool, now: Time) -> bool {
-        if self.metered || self.bursting {
+        if self.sharing != Sharing::Free {
             return false;
         }
         if is_stuck {
@@ -258,7 +264,7 @@ impl Pace {
 
     /// What is owed is cleaned now, though it does not fill a quantum; whether a burst begins.
     pub fn begins_early(&mut self, now: Time) -> bool {
-        let begins = !self.metered && !self.bursting && self.missing() > 0;
+        let begins = self.sharing == Sharing::Free && self.missing() > 0;
         if begins {
             self.begin_burst(now);
         }
@@ -270,8 +276,8 @@ impl Pace {
         let is_close = (now - ended) as f64 <= SHORT_PAUSE * took as f64;
         self.close = if is_close { self.close + 1 } else { 0 };
         self.began = now;
-        self.metered = self.config.pace == Rule::Adaptive && self.close >= LASTING_BURSTS;
-        self.bursting = !self.metered;
+        let lasts = self.config.pace == Rule::Adaptive && self.close >= LASTING_BURSTS;
+        self.sharing = if lasts { Sharing::Metered } else { Sharing::Burst };
         self.has_changed = true;
         self.host_left = i64::from(self.config.host_room);
     }
@@ -286,9 +292,9 @@ impl Pace {
 
     /// A burst ends when nothing is missing; whether it did.
     pub fn ends_burst(&mut self, now: Time) -> bool {
-        let over = self.bursting && self.missing() <= 0;
+        let over = self.sharing == Sharing::Burst && self.missing() <= 0;
         if over {
-            self.bursting = false;
+            self.sharing = Sharing::Free;
             self.has_changed = true;
             self.last = (now - self.began, now);
         }
@@ -298,10 +304,11 @@ impl Pace {
     /// No write waits. If the host writes so little that the meter would be open, the backlog that made
     /// the rule `adaptive` metered is over.
     pub(super) fn end_backlog(&mut self, now: Time) {
-        let was_metered =
-            self.config.pace == Rule::Adaptive && self.metered && self.is_open(self.page_ns, now);
+        let was_metered = self.config.pace == Rule::Adaptive
+            && self.sharing == Sharing::Metered
+            && self.is_open(self.page_ns, now);
         if was_metered {
-            self.metered = false;
+            self.sharing = Sharing::Free;
             self.has_changed = true;
             self.close = 0;
         }
@@ -315,10 +322,10 @@ impl Pace {
         used: impl FnOnce() -> f64,
         now: Time,
     ) -> Admission {
-        if self.bursting {
+        if self.sharing == Sharing::Burst {
             return if self.host_left > 0 { Admission::Now } else { Admission::Blocked };
         }
-        if !self.metered {
+        if self.sharing != Sharing::Metered {
             return Admission::Now;
         }
         let missing = self.missing();
@@ -359,7 +366,7 @@ impl Pace {
 
     /// The host has written a page.
     pub(super) fn wrote(&mut self, now: Time) {
-        if self.bursting {
+        if self.sharing == Sharing::Burst {
             self.host_left -= 1;
         }
         let (since, _, count) = self.window;

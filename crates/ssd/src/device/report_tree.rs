@@ -172,11 +172,13 @@ impl Field {
         match self {
             Field::Unknown => Value::Null,
             Field::Count(count) => json!(count),
-            Field::Sum(value) | Field::OfEach(value) => json!(value),
+            Field::Sum(value)
+            | Field::OfEach(value)
+            | Field::Mean(value)
+            | Field::Deviation(_, value) => json!(value),
             Field::Time(ns, unit) => json!(*ns as f64 / unit),
             Field::Ratio(part, whole, unit) => json!(ratio(*part as f64 / unit, *whole)),
             Field::Rest(part, whole) => json!(ratio(*part as f64, *whole).map(|it| 1.0 - it)),
-            Field::Mean(value) | Field::Deviation(_, value) => json!(value),
             Field::Most(value) | Field::Least(value) | Field::Same(value) => value.clone(),
             Field::Any(is_so) => json!(is_so),
             Field::Name(name) => json!(name),

@@ -48,7 +48,7 @@ impl Ssd {
         let mut by_unit = memory::filled(left / units, units as usize);
         by_unit[..(left % units) as usize].iter_mut().for_each(|pages| *pages += 1);
         let free = (0..units as u32).map(Unit).filter(|unit| by_unit[unit.at()] > 0).collect();
-        checkpoints.writing = Some(Writing { checkpoint, by_unit, free, left });
+        checkpoints.writing = Some(Writing { checkpoint, by_unit, left, free });
         self.write_checkpoint();
     }
 

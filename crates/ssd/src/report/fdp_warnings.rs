@@ -20,7 +20,7 @@ pub fn percent(share: f64) -> String {
 }
 
 /// A warning: its name, its message and the figures on which it rests.
-fn warning(name: &str, message: String, figures: Value) -> Value {
+fn warning(name: &str, message: &str, figures: &Value) -> Value {
     json!({ "name": name, "message": message, "figures": figures })
 }
 
@@ -52,7 +52,7 @@ fn spare_in_open_units(section: &Report) -> Option<Value> {
         "share": share,
         "handles_that_fit": fitting,
     });
-    Some(warning("spare_in_open_units", message, figures))
+    Some(warning("spare_in_open_units", &message, &figures))
 }
 
 /// Handles that nothing was written with.
@@ -70,7 +70,7 @@ fn unused(section: &Report) -> Option<Value> {
          them one",
         names.join(", ")
     );
-    Some(warning("handles_unused", message, json!({ "handles": count, "unused": unused })))
+    Some(warning("handles_unused", &message, &json!({ "handles": count, "unused": unused })))
 }
 
 /// Others overwrite what a handle wrote.
@@ -86,5 +86,5 @@ fn foreign(section: &Report) -> Option<Value> {
          not written together",
         percent(worst)
     );
-    Some(warning("foreign_invalidation", message, json!({ "handle": number, "share": worst })))
+    Some(warning("foreign_invalidation", &message, &json!({ "handle": number, "share": worst })))
 }

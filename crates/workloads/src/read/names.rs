@@ -117,7 +117,7 @@ pub(crate) fn mapped(
     }
     let of =
         |word: fn(Role) -> &'static str| missing.iter().map(|role| word(*role)).collect::<Vec<_>>();
-    let problem = format!("no column says the {}", of(|role| role.name()).join(", "));
+    let problem = format!("no column says the {}", of(Role::name).join(", "));
     Err(refusal(names, &problem, &of(example).join(",")))
 }
 
