@@ -297,7 +297,7 @@ def test_blocks_and_their_comments_are_such_as_are_run():
     looked_at = 0
     for page in PAGES:
         for comments, language, text in BLOCK.findall((ROOT / page).read_text()):
-            assert language in {"", "console", "python", "sh", "toml"}, page
+            assert language in {"", "c", "console", "python", "sh", "toml"}, page
             assert language or not commands.search(text), f"{page}: {text}"
             for comment in comments.splitlines():
                 assert COMMENT.fullmatch(comment), f"{page}: {comment}"
