@@ -3,22 +3,11 @@
 
 use crate::clock::{DieEvent, Event};
 use crate::device::kit::slots::Slot;
-use crate::ids::{Domain, Lpn, Unit};
-use crate::page::{Feature, HeldFor, Owner};
+use crate::ids::{Domain, Lpn};
+use crate::page::{Answer, Feature, HeldFor, Owner};
 use crate::{Ssd, front};
-use engine::{Completion, Op, Request, Status, Time};
+use engine::{Completion, Op, Request, Time};
 use std::ops::Range;
-
-/// An answer to the host, or to the drive itself, which is given when all that belongs to an event is done.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Answer {
-    /// A request is done; how long it was held for cleaning, and for room.
-    Done { slot: Slot, status: Status, held: HeldFor },
-    /// All that was written before a flush is durable.
-    Flushed(Slot),
-    /// A page of the drive's own is written on a die.
-    Own(Unit),
-}
 
 impl Ssd {
     /// Goes from event to event, up to an instant; where `stops`, until something is answered or the drive is at its

@@ -89,7 +89,7 @@ pub struct Ssd {
     thermal: Option<Box<thermal::Thermal>>,
     pace_ns: Option<f64>,
     /// The answers of an event that are not given yet; empty between events.
-    answers: Vec<controller::Answer>,
+    answers: Vec<page::Answer>,
     recorder: Option<Box<Recorder>>,
     /// What units and buses had done when the account began, where that was in the middle of a run.
     before: Option<Box<account::Spent>>,

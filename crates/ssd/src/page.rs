@@ -3,7 +3,7 @@
 //! A page request names its owner: the host is one owner among others, and the flash back end does not depend on it.
 
 use crate::device::kit::link::Slot;
-use crate::ids::Lpn;
+use crate::ids::{Lpn, Unit};
 use engine::{Handle, Status, Time};
 
 /// The operation on a logical page.
@@ -208,4 +208,15 @@ impl Features {
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
+}
+
+/// An answer to the host, or to the drive itself, which is given when all that belongs to an event is done.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Answer {
+    /// A request is done; how long it was held for cleaning, and for room.
+    Done { slot: Slot, status: Status, held: HeldFor },
+    /// All that was written before a flush is durable.
+    Flushed(Slot),
+    /// A page of the drive's own is written on a die.
+    Own(Unit),
 }

@@ -3,11 +3,11 @@
 
 use crate::cache::{Asked, Class, Reason as Wait, SlcState, Turn, Waiter, Why};
 use crate::clock::DieEvent;
-use crate::controller::Answer;
 use crate::device::kit::slots::Slot;
 use crate::die::{Batch, Cargo, Ended, HostRead, Job, Operation, Place, ReadFor, Row, Rows, Sight};
 use crate::ftl::{Ftl, Reason, Relocation};
 use crate::ids::{Domain, Lpn, Stream, Unit};
+use crate::page::Answer;
 use crate::page::{Feature, HeldFor, Longer, Owner, PageWork, Spent};
 use crate::timeline::{Finished, Word};
 use crate::{Ssd, front};

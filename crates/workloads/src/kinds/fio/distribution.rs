@@ -1,8 +1,23 @@
 //! The distribution of random places, as `random_distribution` has it.
 
-use super::job::{RandomPlaces, shared_rest};
 use super::units::{DIRECTIONS, number, percentage, three};
 use crate::locality::Zone;
+
+/// Where random requests go.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum RandomPlaces {
+    Uniform,
+    /// Exponent, and the centre as a share of the blocks.
+    Zipf(f64, Option<f64>),
+    /// Power and centre.
+    Pareto(f64, Option<f64>),
+    /// Deviation in percent and centre.
+    Normal(f64, Option<f64>),
+    /// Percentages of requests and blocks as shares, by direction.
+    Zoned([Vec<Zone>; DIRECTIONS]),
+    /// These blocks, again and again.
+    Sequence(Vec<u64>),
+}
 
 /// The distribution that a text names.
 ///
@@ -68,4 +83,27 @@ fn zones_by_direction(text: &str) -> Result<[Vec<Zone>; DIRECTIONS], String> {
     })?;
     let whole = vec![Zone { requests: 1.0, blocks: 1.0 }];
     Ok(zones.map(|zones| zones.unwrap_or_else(|| whole.clone())))
+}
+
+/// Percentages that add up to 100; those that are missing share the rest, the last of them with
+/// what does not divide.
+pub(super) fn shared_rest(
+    percents: impl Iterator<Item = Option<u64>> + Clone,
+) -> Result<Vec<u64>, String> {
+    let sum: u64 = percents.clone().flatten().sum();
+    let missing = percents.clone().filter(Option::is_none).count() as u64;
+    if sum > 100 || missing == 0 && sum < 100 {
+        return Err(format!("the percentages add up to {sum}, not to 100"));
+    }
+    let mut left = 100 - sum;
+    let mut to_share = missing;
+    let shared = percents.map(|percent| {
+        percent.unwrap_or_else(|| {
+            let share = left / to_share;
+            to_share -= 1;
+            left -= share;
+            share
+        })
+    });
+    Ok(shared.collect())
 }

@@ -1,6 +1,6 @@
 //! The keys of a job, with their meanings and fio's defaults.
 
-use super::distribution::distribution;
+use super::distribution::{RandomPlaces, distribution, shared_rest};
 use super::keys::{HONOURED, IGNORED, synchronous, unknown};
 use super::parse::JobSection;
 use super::placement::Placement;
@@ -9,7 +9,6 @@ use super::units::{
     time_ns,
 };
 use super::zbd::ZoneKeys;
-use crate::locality::Zone;
 use crate::script::BadLine;
 use engine::Op;
 
@@ -44,22 +43,6 @@ impl Sizes {
             Sizes::Split(sizes) => sizes.iter().map(|(size, _)| *size).max().unwrap_or(0),
         }
     }
-}
-
-/// Where random requests go.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum RandomPlaces {
-    Uniform,
-    /// Exponent, and the centre as a share of the blocks.
-    Zipf(f64, Option<f64>),
-    /// Power and centre.
-    Pareto(f64, Option<f64>),
-    /// Deviation in percent and centre.
-    Normal(f64, Option<f64>),
-    /// Percentages of requests and blocks as shares, by direction.
-    Zoned([Vec<Zone>; DIRECTIONS]),
-    /// These blocks, again and again.
-    Sequence(Vec<u64>),
 }
 
 /// A job as it is written, with fio's defaults.
@@ -450,29 +433,6 @@ fn size_split(text: &str) -> Result<Sizes, String> {
     let sizes = parts.iter().zip(percents).map(|((size, _), percent)| (*size, percent));
     let sizes: Vec<_> = sizes.filter(|(_, percent)| *percent > 0).collect();
     Ok(if let [(size, _)] = sizes[..] { Sizes::One(size) } else { Sizes::Split(sizes) })
-}
-
-/// Percentages that add up to 100; those that are missing share the rest, the last of them with
-/// what does not divide.
-pub(super) fn shared_rest(
-    percents: impl Iterator<Item = Option<u64>> + Clone,
-) -> Result<Vec<u64>, String> {
-    let sum: u64 = percents.clone().flatten().sum();
-    let missing = percents.clone().filter(Option::is_none).count() as u64;
-    if sum > 100 || missing == 0 && sum < 100 {
-        return Err(format!("the percentages add up to {sum}, not to 100"));
-    }
-    let mut left = 100 - sum;
-    let mut to_share = missing;
-    let shared = percents.map(|percent| {
-        percent.unwrap_or_else(|| {
-            let share = left / to_share;
-            to_share -= 1;
-            left -= share;
-            share
-        })
-    });
-    Ok(shared.collect())
 }
 
 fn total(text: &str) -> Result<Amount, String> {

@@ -1,6 +1,7 @@
 //! Addresses and sizes of the requests of a job.
 
-use super::job::{Job, RandomPlaces, Sizes};
+use super::distribution::RandomPlaces;
+use super::job::{Job, Sizes};
 use super::map::Map;
 use super::units::DIRECTIONS;
 use crate::locality::{Band, band_block, bands};
