@@ -76,6 +76,7 @@ def test_every_command_that_prepares_drives_can_do_so_anew():
         "endurance",
         "cliff",
         "retention",
+        "pts",
     }
     assert {name for name, it in COMMANDS.items() if "--no-cache" in options(it)} == prepares
 
