@@ -88,7 +88,7 @@ options! {
         segment: Size = Size::from_bytes(512 << 10),
         /// Read-ahead after the end of a read, until another request needs the heads; "0B": none.
         read_ahead: Size = Size::from_bytes(512 << 10),
-        /// True if read-ahead ends at that size or at the end of the track.
+        /// End of read-ahead: that size, or the end of the track.
         read_ahead_to: ReadAheadTo = ReadAheadTo::Limit,
         /// True if a buffer hit restarts read-ahead that another request has ended.
         read_ahead_on_hit: bool = false,

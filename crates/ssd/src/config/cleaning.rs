@@ -262,7 +262,7 @@ options! {
         /// and in any case when one block is. If not given it follows from the spare factor S: 5 % as in the
         /// 2008 paper for S of 0.15 or more, and 0.05 x (S / 0.15)^2 below that.
         min_free: Option<f64> as Ratio where MAPS_PAGES = None,
-        /// True if cleaning blocks its unit or yields to requests.
+        /// Order of cleaning and requests: cleaning blocks its unit, or yields.
         time: CleaningTime where UNBUFFERED = CleaningTime::Interleaved,
         /// Background cleaning: also clean while a unit is idle.
         background: bool where MOVES_PAGES = false,
