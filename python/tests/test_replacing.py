@@ -52,6 +52,8 @@ REFUSED = {
     ("calibrate", "--out"): ("calibrate t.csv --out FILE", "a.toml"),
     ("calibrate", "--plot"): ("calibrate t.csv --plot FILE", "a.png"),
     ("ask", "--json"): ("ask t.csv --json FILE", "a.json"),
+    ("pts", "--json"): ("pts samsung-pm9a3 --json FILE", "a.json"),
+    ("pts", "--out"): ("pts samsung-pm9a3 --out FILE", "a.html"),
     ("choose", "--json"): ("choose --trace t.csv --json FILE", "a.json"),
     ("crash", "--json"): ("crash --app sqlite --json FILE", "a.json"),
     ("device check", "--json"): ("device check samsung-pm9a3 --json FILE", "a.json"),
