@@ -122,7 +122,7 @@ fn squeezed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace("* ", "*").replace("( ", "(")
 }
 
-/// What the library exports, by its source.
+/// Functions that the library exports, by its source.
 fn exported() -> Prototypes {
     let source = include_str!("../src/lib.rs");
     let functions = source.split("#[unsafe(no_mangle)]").skip(1);

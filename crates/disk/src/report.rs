@@ -3,7 +3,7 @@
 use engine::Time;
 use ssd::device::{Field, Report};
 
-/// What a disk has done since its counts began.
+/// Activity of a disk since its counts began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Reads that the buffer answered whole.

@@ -44,7 +44,7 @@ def of(trial: Trial, goals: Sequence[Goal], years: float, dwpd: float | None) ->
 
 
 def is_untold(trial: Trial, goal: Goal, dwpd: float | None) -> bool:
-    """Whether years that are asked for are neither told nor rated, nor bounded by arithmetic."""
+    """True if years that are asked for are neither told nor rated, nor bounded by arithmetic."""
     return not goal.if_known and life(trial, dwpd)[0] is None and trial.kept(goal) is not True
 
 

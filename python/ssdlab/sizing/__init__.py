@@ -292,7 +292,7 @@ class Search:
         return _core.capacity_bytes(stack) * int(drive.get("scale", 1))
 
     def tells(self, figure: str) -> bool:
-        """Whether a run of any trial so far tells that figure."""
+        """True if a run of any trial so far tells that figure."""
         return any(it is not None for trial in self.trials.values() for it in trial.values(figure))
 
     def designs(self, drives: int) -> list[Design]:

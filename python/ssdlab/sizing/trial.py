@@ -212,7 +212,7 @@ class Trial:
         return None if None in kept else True
 
     def lacks(self, goals: Sequence[Goal]) -> bool:
-        """Whether a goal is of a figure that the runs do not tell: further seeds tell no more."""
+        """True if the runs do not tell the figure of a goal: further seeds tell no more."""
         return any(self.kept(it) is None and self.mean(it.figure) is None for it in goals)
 
     def broken(self, goals: Sequence[Goal]) -> list[Goal]:

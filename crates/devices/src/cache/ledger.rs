@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// What power cuts came to, as far as it concerns both devices together. Lines are counted.
+/// Effects of power cuts on both devices together, in lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct CachePower {
     /// Power cuts.
@@ -20,7 +20,7 @@ pub struct CachePower {
     acknowledged_lost: u64,
     /// Writes without an answer that were there.
     unacknowledged_kept: u64,
-    /// Those that were not.
+    /// Writes without an answer that were lost.
     unacknowledged_lost: u64,
     /// Lines of which a copy in the cache was not what the backing device had.
     stale: u64,

@@ -39,7 +39,7 @@ pub struct Counts {
     pub read_misses: u64,
     /// Lines that were there when they were written.
     pub write_hits: u64,
-    /// Those that were not.
+    /// Lines that were not there when they were written.
     pub write_misses: u64,
     /// Bytes of long streams that went past the cache.
     pub bypassed_bytes: u64,

@@ -109,7 +109,7 @@ impl FromStr for Order {
     }
 }
 
-/// What is said of a line that is no order: the one that was probably meant, or all of them.
+/// Message about a line that is no order: the order probably meant, or all orders.
 fn unknown(line: &str) -> String {
     let word = |form: &'static str| form.split(' ').next().unwrap_or_default();
     let near =

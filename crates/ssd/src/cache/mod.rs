@@ -117,7 +117,7 @@ pub struct Cache {
     look: Look,
     /// The first has to wait, and what can be done about that was not asked for yet.
     stopped: Option<Why>,
-    /// What a burst of cleaning waits for may have ended.
+    /// A burst of cleaning may go on.
     has_ended: bool,
     /// The group that fills, by domain and stream.
     filling: Vec<u32>,
@@ -256,7 +256,7 @@ impl Cache {
         self.look = if is_first { Look::Next } else { Look::Later };
     }
 
-    /// What a burst of cleaning waits for may have ended: writes that wait may be stuck.
+    /// A burst of cleaning may go on: writes that wait may be stuck.
     pub fn note_end(&mut self) {
         self.has_ended = true;
     }

@@ -231,7 +231,7 @@ pub trait Examine {
         None
     }
 
-    /// What it did during a run that ended at `end`.
+    /// Activity during a run that ended at `end`.
     fn report(&self, _end: Time) -> Report {
         Report::default()
     }

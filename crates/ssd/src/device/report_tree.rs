@@ -74,7 +74,7 @@ pub enum Field {
     Own(Box<Field>),
 }
 
-/// What follows from a section.
+/// Conclusions from a section.
 #[derive(Clone, Copy)]
 pub struct Formula(pub fn(&Report) -> Value);
 

@@ -37,7 +37,7 @@ impl WearCell {
 /// cell. At most 1,024 cells.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WearMap {
-    /// What each row is called, and its cells.
+    /// Rows: name and cells.
     pub rows: Vec<(String, Vec<WearCell>)>,
 }
 

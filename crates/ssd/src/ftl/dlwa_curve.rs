@@ -32,7 +32,7 @@ impl Curve {
         Curve { capacity, step, next: step, points: Vec::new() }
     }
 
-    /// True if a point is due, with that much asked.
+    /// True if a point of the series must be taken, with that much asked.
     #[inline]
     pub fn is_due(&self, asked: u64) -> bool {
         asked >= self.next

@@ -117,7 +117,7 @@ impl Fdp {
         &self.curve
     }
 
-    /// True if a point of it is due.
+    /// True if a point of the series must be taken.
     #[inline]
     pub fn is_point_due(&self) -> bool {
         self.curve.is_due(self.asked)

@@ -44,7 +44,7 @@ pub struct PowerReport {
     pub checkpoint_programs: u64,
     /// Writes of pages without an answer that were there.
     pub unacknowledged_kept: u64,
-    /// Those that were not.
+    /// Writes without an answer that were lost.
     pub unacknowledged_lost: u64,
     /// Answered pages that were lost with a volatile write buffer: no flush had come.
     pub acknowledged_lost: u64,

@@ -74,7 +74,7 @@ pub struct HandleReport {
 }
 
 impl HandleReport {
-    /// What was done for a handle by its number, with the handles of a reclaim group where there are several.
+    /// Activity by handle number, with the handles of a reclaim group where there are several.
     fn section(&self, number: usize, of_group: Option<usize>) -> Report {
         let row = section! {
             "handle": Field::same(number),

@@ -66,7 +66,7 @@ impl HealthReport {
         CRITICAL_WARNINGS.iter().filter(|it| sum & it.bit != 0).map(|it| it.word).collect()
     }
 
-    /// What a section says.
+    /// Content of a section.
     pub fn of(section: &Report) -> HealthReport {
         let errors = section.field("media_errors");
         HealthReport {

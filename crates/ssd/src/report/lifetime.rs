@@ -36,7 +36,7 @@ pub struct Milestone {
 }
 
 impl Milestone {
-    /// What happens to the first member happens to the array, when the others have taken as much.
+    /// Events of the first member are events of the array, once the others have taken as much.
     fn section(&self) -> Report {
         let section = section! {
             "host_bytes": Field::OfEach(self.host_bytes),
