@@ -4,7 +4,7 @@ use lab::CacheSettings;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// The folder of the cache, whether it is in use or not; None where the environment names none.
+/// The cache folder, whether or not it is in use; None where the environment names none.
 #[pyfunction]
 pub(crate) fn cache_folder() -> Option<PathBuf> {
     CacheSettings::folder_of_user()

@@ -44,7 +44,7 @@ impl Clean {
     }
 }
 
-/// The answer that cleans nothing now.
+/// The answer that cleans nothing.
 #[pyclass(frozen, eq, hash, module = "ssdlab")]
 #[derive(PartialEq, Eq, Hash)]
 pub struct Rest;
@@ -103,7 +103,7 @@ impl Lent {
 struct Array {
     lent: Py<Lent>,
     numpy: Py<PyAny>,
-    /// True if it was looked at in this step.
+    /// True if inspected in this step.
     shown: bool,
 }
 
@@ -120,13 +120,13 @@ impl Array {
         lent.address == address && lent.count == count
     }
 
-    /// Takes the memory back at the end of a step; false if the policy keeps something of the array: it,
-    /// a part or a weak reference of it, or what it is made of.
+    /// Takes the memory back at the end of a step; false if the policy keeps something of the
+    /// array: the array, a part or weak reference of it, or its buffer.
     fn take_back(&mut self, py: Python<'_>) -> bool {
         if !std::mem::take(&mut self.shown) {
             return true;
         }
-        // The array refers to what it is made of, and we to both.
+        // The array refers to its buffer, and this code to both.
         let ours = references(py, &self.numpy) == 1 && references(py, &self.lent) == 2;
         if ours && weak_references(py, &self.numpy) == Some(0) {
             self.lent.get().set_owner(None);
@@ -154,7 +154,7 @@ type Arrays = [Option<Array>; 4];
 const NUMBERS: [&str; 3] =
     if cfg!(target_endian = "little") { ["<u4", "<u8", "<i8"] } else { [">u4", ">u8", ">i8"] };
 
-/// What a cleaning policy sees of the domain in which it must choose a block.
+/// View of the domain in which a cleaning policy must choose a block.
 ///
 /// It can be used until `step` returns; an array that is kept stays as it was.
 #[pyclass(module = "ssdlab")]
@@ -330,7 +330,7 @@ impl View {
         Self::first_of(py, shared.index.emptiest_first(shared.domain), count)
     }
 
-    /// Numbers of at most `count` candidates: those that were opened longest ago first.
+    /// Numbers of at most `count` candidates: those opened longest ago first.
     fn oldest_first(&self, py: Python<'_>, count: usize) -> PyResult<Py<PyAny>> {
         let shared = self.shared()?;
         let blocks = shared.order.iter(shared.domain);
@@ -358,7 +358,7 @@ impl Shared {
     }
 }
 
-/// An array of numbers made for it.
+/// A new array of numbers.
 fn owned(py: Python<'_>, numbers: Vec<i64>) -> PyResult<Py<PyAny>> {
     let (address, count) = (numbers.as_ptr() as usize, numbers.len() as u32);
     let owner = Mutex::new(Some(Arc::new(numbers) as Owner));
@@ -387,7 +387,7 @@ pub(crate) fn is_final(py: Python<'_>, error: &PyErr) -> bool {
 pub(crate) struct PythonCleaner {
     step: Py<PyAny>,
     raised: Raised,
-    /// The arrays of each domain that it has been asked about, by the address of the array of valid pages.
+    /// Arrays of each inspected domain, by the address of the array of valid pages.
     arrays: HashMap<usize, Arrays>,
 }
 

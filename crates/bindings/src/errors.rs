@@ -60,8 +60,8 @@ pub(crate) fn plain_error(error: RunError) -> PyErr {
     }
 }
 
-/// The exception for a run that is done, and something else that it writes is not written: an `OSError`
-/// with the results as its attribute.
+/// Exception for a completed run one of whose outputs cannot be written: an `OSError` with the
+/// results as its attribute.
 fn unwritten(problem: String, results: String) -> PyErr {
     let error = PyOSError::new_err(problem);
     Python::attach(|py| {

@@ -5,8 +5,8 @@ use crate::layers::{PyLayer, experiment};
 use lab::Keeping;
 use pyo3::prelude::*;
 
-/// What the drive of the experiment made of `layers` loses of so many bytes of data after an age, such as
-/// "1y at 40C", with so many P/E cycles behind it, as JSON text.
+/// Losses, as JSON text, of some bytes of data on the drive of `layers` after an age such as "1y at
+/// 40C" and some P/E cycles.
 #[pyfunction]
 pub(crate) fn keep(
     py: Python<'_>,

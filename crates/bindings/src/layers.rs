@@ -1,4 +1,4 @@
-//! Layers of configuration, what they make, and what there is to choose from.
+//! Layers of configuration, the resulting experiment, and the available choices.
 
 use crate::errors::{InputError, detached};
 use crate::visits::Visits;

@@ -21,7 +21,7 @@ mod traces;
 mod view;
 mod visits;
 
-/// Where there is no memory, the process ends with a line and not with a crash.
+/// Without memory the process ends with a message instead of a crash.
 #[global_allocator]
 static ALLOCATOR: memory::LastResort = memory::LastResort;
 
@@ -77,25 +77,25 @@ mod _core {
     #[pymodule_export]
     const SCHEMA: u32 = lab::SCHEMA;
 
-    /// What a block is used for, as numbers in `View.states`: it is erased.
+    /// States of blocks, as numbers in `View.states`: it is erased.
     #[pymodule_export]
     const FREE: u8 = BlockState::Free as u8;
-    /// It is being filled.
+    /// The block is open.
     #[pymodule_export]
     const OPEN: u8 = BlockState::Open as u8;
-    /// It is full and may be cleaned.
+    /// The block is full and may be cleaned.
     #[pymodule_export]
     const CLOSED: u8 = BlockState::Closed as u8;
-    /// It is being cleaned.
+    /// The block is being cleaned.
     #[pymodule_export]
     const VICTIM: u8 = BlockState::Victim as u8;
-    /// It is worn and being filled with cold data.
+    /// The block is worn and receives cold data.
     #[pymodule_export]
     const FILLING: u8 = BlockState::Filling as u8;
-    /// It is worn out.
+    /// The block is worn out.
     #[pymodule_export]
     const RETIRED: u8 = BlockState::Retired as u8;
-    /// It is full, and wear levelling passes it over.
+    /// The block is full, and wear levelling skips it.
     #[pymodule_export]
     const PASSED_OVER: u8 = BlockState::PassedOver as u8;
 

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A device that is served to clients of NBD by threads of its own.
 #[pyclass(frozen)]
 pub(crate) struct LiveDevice {
-    /// Until it has ended.
+    /// The device until its end.
     live: Mutex<Option<Live>>,
     control: LiveControl,
     #[pyo3(get)]
@@ -140,13 +140,13 @@ impl LiveDevice {
         py.detach(|| self.control.say(line))
     }
 
-    /// Number of events recorded with their data, if they are recorded.
+    /// Number of events recorded with data, if recording is on.
     fn events(&self) -> Option<u64> {
         self.events.as_ref().map(|events| events.load(Ordering::Acquire))
     }
 
-    /// Answers what was asked, ends, and returns the results as JSON text; None when it has
-    /// ended before.
+    /// Completes the outstanding requests, ends, and returns the results as JSON text; None when it
+    /// has ended before.
     fn stop(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let live = self.live.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(live) = live else { return Ok(None) };
@@ -173,7 +173,7 @@ impl NvmePlace {
 /// A target of NVMe/TCP, whose namespaces are several devices.
 #[pyclass(frozen)]
 pub struct LiveNamespaces {
-    /// Until it has ended.
+    /// The target until its end.
     target: Mutex<Option<LiveTarget>>,
     #[pyo3(get)]
     warnings: Vec<String>,
@@ -240,7 +240,7 @@ fn address(
 /// A door that several devices share.
 #[pyclass(frozen)]
 pub(crate) struct LiveEntry {
-    /// Until it has ended.
+    /// The listener until its end.
     door: Mutex<Option<LiveDoor>>,
     #[pyo3(get)]
     warnings: Vec<String>,

@@ -50,7 +50,7 @@ impl PlacementTrace {
         self.load.requests(start, most)
     }
 
-    /// Of each the bytes written until its pages are written again, -1 where they never are.
+    /// Bytes written until the next overwrite of the pages of each write, -1 for never.
     fn next_overwrites(&self, py: Python<'_>) -> PyResult<Vec<i64>> {
         detached(py, || self.load.next_overwrites())
     }
@@ -139,9 +139,9 @@ pub(crate) fn permutation_passes(
     Ok((found.passes, found.tenths))
 }
 
-/// Write amplification of a cache of small and large objects, and of each drive write before it was counted; `load` is
-/// the share of the flash in use, that of the capacity, those of small objects in space and in bytes, and the capacities
-/// written before and while it is counted.
+/// Write amplification of a cache of small and large objects, and of each drive write before it was
+/// counted; `load` has the share of the flash in use, that of the capacity, those of small objects
+/// in space and in bytes, and the capacities written before and during the measurement.
 #[pyfunction]
 pub(crate) fn cache_amplification(
     py: Python<'_>,

@@ -8,7 +8,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
 
-/// Lets groups of members live through their mission and returns what they lost as JSON text.
+/// Simulates the mission of redundancy groups and returns their losses as JSON text.
 ///
 /// `progress(done, groups)` is called about ten times a second; what it raises, and Ctrl-C, ends it.
 #[pyfunction]
@@ -51,7 +51,7 @@ pub(crate) fn reliability(
     })
 }
 
-/// Lets so many drives of the experiment made of `layers` live for years and returns what they came to as JSON text.
+/// Simulates the service of drives of `layers` for years and returns the outcome as JSON text.
 ///
 /// `progress(done, drives)` is called about ten times a second; what it raises, and Ctrl-C, ends it.
 #[pyfunction]

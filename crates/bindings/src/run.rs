@@ -14,9 +14,9 @@ use std::ops::ControlFlow;
 /// Runs the experiment made of `layers` (source, TOML text and whether it may name code, from
 /// lowest to highest priority) and returns the results as JSON text.
 ///
-/// `progress(phase, done, expected, simulated_ns)` is called about ten times a second. What it
-/// raises, and a `KeyboardInterrupt`, ends the run and is passed on, with the number of
-/// requests completed so far in the exception's attribute `requests`.
+/// `progress(phase, done, expected, simulated_ns)` is called about ten times a second. Its
+/// exceptions, and a `KeyboardInterrupt`, end the run and are passed on, with the number of
+/// completed requests in the exception's attribute `requests`.
 ///
 /// `requests` names a Parquet file for the record of every request; `threads` is the maximum number of
 /// threads, without influence on results.
@@ -112,7 +112,7 @@ fn policy_error(py: Python<'_>, problem: String, raised: &Raised) -> PyErr {
     }
 }
 
-/// The policy of that name, or what is wrong with it.
+/// The named policy, or an error message.
 pub(crate) fn hand_in(
     name: &str,
     cleaner: Option<&Py<PyAny>>,
@@ -133,8 +133,8 @@ pub(crate) fn hand_in(
     })
 }
 
-/// Runs the conformance suite on policies made by `make()`: for each check what it shows, and
-/// what is wrong, if anything is. What a policy raised is the second value.
+/// Runs the conformance suite on policies made by `make()`: for each check its name, and a message
+/// if it fails. The second value is an exception of the policy.
 #[pyfunction]
 pub(crate) fn check_cleaner(py: Python<'_>, make: Bound<'_, PyAny>) -> PyResult<Checks> {
     let make = make.unbind();

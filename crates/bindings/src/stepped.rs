@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-/// A drive that waits for orders of one owner.
+/// A stepped drive with one owner.
 #[pyclass(frozen)]
 pub(crate) struct DriveHandle {
     drive: Mutex<lab::SteppedDrive>,
@@ -44,7 +44,7 @@ impl DriveHandle {
         }
     }
 
-    /// Lets the drive work without the interpreter's lock, and gives what it returns to `give`.
+    /// Calls `work` on the drive without the interpreter's lock, and passes its result to `give`.
     fn work<T: Send>(
         &self,
         py: Python<'_>,
@@ -202,7 +202,7 @@ impl DriveHandle {
         };
         let ops = Op::ALL.map(Op::name).to_vec();
         let statuses = Status::ALL.map(Status::name).to_vec();
-        // As in the record of a run's requests.
+        // Columns of a record of requests.
         let mut columns = vec![
             ("tag".to_owned(), numbers(&|it| it.request.id)?, None),
             ("arrival_ns".to_owned(), numbers(&|it| it.submitted)?, None),
@@ -228,7 +228,7 @@ impl DriveHandle {
         self.work(py, move |drive, tick| drive.save(&path, tick))
     }
 
-    /// Another drive in the state of this one, which rests.
+    /// A clone of the drive at rest.
     #[pyo3(name = "clone")]
     fn cloned(&self, py: Python<'_>) -> PyResult<DriveHandle> {
         self.work(py, |drive, tick| drive.try_clone(tick)).map(DriveHandle::of)
@@ -246,13 +246,13 @@ impl DriveAnswer {
         self.0.request.id
     }
 
-    /// When it was answered, s.
+    /// Completion time, s.
     #[getter]
     fn at(&self) -> f64 {
         self.0.at as f64 / 1e9
     }
 
-    /// When it was answered, ns.
+    /// Completion time, ns.
     #[getter]
     fn at_ns(&self) -> u64 {
         self.0.at
@@ -270,7 +270,7 @@ impl DriveAnswer {
         self.0.latency()
     }
 
-    /// How the request ended: "ok", or why not.
+    /// Status of the request: "ok", or why not.
     #[getter]
     fn status(&self) -> &'static str {
         self.0.status.name()
@@ -282,19 +282,19 @@ impl DriveAnswer {
         self.0.request.op.name()
     }
 
-    /// Where it begins, bytes; of an append where it was written.
+    /// Start, bytes; of an append where it was written.
     #[getter]
     fn offset(&self) -> u64 {
         self.0.request.lba.0 * lab::SECTOR_BYTES
     }
 
-    /// Its length, bytes.
+    /// Length, bytes.
     #[getter]
     fn bytes(&self) -> u64 {
         self.0.request.bytes()
     }
 
-    /// Where the latency went, ns by the name of the part; parts without time are left out.
+    /// Latency by part, ns; parts without time are left out.
     #[getter]
     fn parts_ns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let parts = PyDict::new(py);

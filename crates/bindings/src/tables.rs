@@ -50,8 +50,7 @@ pub(crate) fn request_kinds() -> Vec<&'static str> {
     lab::request_kinds()
 }
 
-/// What other programs and people call a key: each word with the ends of the keys that it means, and what else
-/// answers it.
+/// Synonyms of keys: each word with the ends of the keys that it means, and what else answers it.
 #[pyfunction]
 pub(crate) fn synonyms() -> Vec<SynonymRow> {
     lab::SYNONYMS.iter().map(synonym_row).collect()

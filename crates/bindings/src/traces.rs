@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 use crate::errors::{InputError, detached};
 use crate::visits::Visits;
 
-/// What the trace `path` holds, as JSON text; `options` is a JSON object of keys that say how to
-/// read it. `progress(requests, bytes, expected_bytes)` is called about ten times a second; it
-/// and Ctrl-C end this as they end a run.
+/// Statistics of the trace `path`, as JSON text; `options` is a JSON object of keys that say how to
+/// read it. `progress(requests, bytes, expected_bytes)` is called about ten times a second; it and
+/// Ctrl-C end this as they end a run.
 #[pyfunction]
 #[pyo3(signature = (path, options, progress = None))]
 pub(crate) fn trace_info(
@@ -55,7 +55,7 @@ pub(crate) fn read_decompressed(py: Python<'_>, path: &str) -> PyResult<Vec<u8>>
     content.map_err(|error| InputError::new_err(error.to_string()))
 }
 
-/// The first `count` requests of the trace `path` beside what they were read from, as JSON text.
+/// The first `count` requests of the trace `path`, each with its source line, as JSON text.
 #[pyfunction]
 pub(crate) fn trace_head(
     py: Python<'_>,

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A run under way, on a thread of its own, that waits for orders.
 #[pyclass(frozen)]
 pub(crate) struct ViewedRun {
-    /// Until it has ended.
+    /// The view until its end.
     view: Mutex<Option<lab::View>>,
 }
 
@@ -50,15 +50,16 @@ impl ViewedRun {
         }
     }
 
-    /// Asks for one frame: when the next request of at least `limit_ns` completes, or after `requests`
-    /// faster ones.
+    /// Requests one frame: when the next request of at least `limit_ns` completes, or after
+    /// `requests` faster ones.
     fn seek_slow(&self, limit_ns: u64, requests: u64) {
         if let Some(view) = &*self.lock() {
             view.seek_slow(limit_ns, requests);
         }
     }
 
-    /// The frames that were asked for, or the first; None if that takes longer. Empty when the run is over.
+    /// The requested frames, or the first one; None if that takes longer. Empty when the run is
+    /// over.
     fn frames<'py>(&self, py: Python<'py>, timeout_seconds: f64) -> Option<Bound<'py, PyBytes>> {
         let timeout = Duration::from_secs_f64(timeout_seconds.clamp(0.0, 60.0));
         let frames = py.detach(|| match &*self.lock() {
@@ -75,7 +76,7 @@ impl ViewedRun {
         py.detach(|| view.finish()).map(Some).map_err(plain_error)
     }
 
-    /// Ends the run where it is.
+    /// Stops the run.
     fn stop(&self, py: Python<'_>) {
         let view = py.detach(|| self.lock().take());
         if let Some(view) = view {

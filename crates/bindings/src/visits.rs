@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
 
-/// How much wall time passes between two looks at signals: what is left of a tenth of a second is for the end.
+/// Wall time between two checks for signals: the rest of a tenth of a second is left for shutdown.
 /// It never reaches the results.
 pub(crate) const SIGNALS_INTERVAL: Duration = Duration::from_millis(25);
 /// And between two words of progress.
@@ -16,7 +16,7 @@ pub(crate) struct Visits {
 }
 
 impl Visits {
-    /// It is being visited now.
+    /// Starts the interval of visits.
     pub(crate) fn new() -> Visits {
         Visits { signals: wall_clock(), progress: wall_clock() }
     }

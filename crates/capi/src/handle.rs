@@ -1,4 +1,4 @@
-//! A drive as C holds it: with its last message, and the answers and texts that it has lent out.
+//! A drive handle for C: with its last message, and the answers and texts that it has lent out.
 
 use devices::latency::LATENCY_PARTS;
 use lab::{
@@ -11,11 +11,11 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// How a call ended: 0, or the kind of the mistake.
+/// Outcome of a call: 0, or the kind of the mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub enum CCode {
-    /// It is done.
+    /// Success.
     Ok = 0,
     /// A device, a setting or a file is wrong.
     Input = 1,
@@ -27,7 +27,7 @@ pub enum CCode {
     Operation = 4,
     /// Only a drive at rest can be saved or cloned.
     AtWork = 5,
-    /// This device has no state that could be saved or cloned.
+    /// The device has no state to save or clone.
     Stateless = 6,
     /// The system refuses: memory, or writing a file.
     System = 7,
@@ -47,9 +47,9 @@ pub const PARTS: usize = 16;
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct CRequest {
-    /// Its first byte, a multiple of 512.
+    /// First byte, a multiple of 512.
     pub offset: u64,
-    /// Its length in bytes, a multiple of 512.
+    /// Length in bytes, a multiple of 512.
     pub bytes: u64,
     /// The operation.
     pub op: u8,
@@ -57,9 +57,9 @@ pub struct CRequest {
     pub handle: u8,
     /// The submission queue.
     pub queue: u16,
-    /// 1 for a write that is durable when it is answered.
+    /// 1 for a write that is durable on completion.
     pub fua: u8,
-    /// Nothing.
+    /// Reserved.
     pub reserved: [u8; 3],
 }
 
@@ -69,15 +69,15 @@ pub struct CRequest {
 pub struct CAnswer {
     /// The tag of the request.
     pub tag: u64,
-    /// When it was answered, ns.
+    /// Completion time, ns.
     pub at_ns: u64,
     /// From request to answer, ns.
     pub latency_ns: u64,
     /// 0, or the number of the status.
     pub status: u32,
-    /// Nothing.
+    /// Reserved.
     pub reserved: u32,
-    /// Where the latency went, ns.
+    /// Latency by part, ns.
     pub parts_ns: [u64; PARTS],
 }
 
@@ -98,7 +98,7 @@ impl From<&Completion> for CAnswer {
     }
 }
 
-/// A drive, or where it has failed only its message.
+/// A drive, or the message of its failure.
 #[derive(Default)]
 pub struct CDrive {
     drive: Option<SteppedDrive>,
@@ -190,12 +190,13 @@ impl CDrive {
         Ok(CDrive { drive: Some(drive), ..CDrive::default() })
     }
 
-    /// The drive, if it has not failed.
+    /// The drive, unless it has failed.
     pub fn drive(&self) -> Option<&SteppedDrive> {
         self.drive.as_ref()
     }
 
-    /// Does `work` with the drive, and notes its message; after a failure of the library there is no drive any more.
+    /// Calls `work` with the drive, and stores its message; after a failure of the library there is
+    /// no drive any more.
     pub fn work<T>(
         &mut self,
         work: impl FnOnce(&mut SteppedDrive) -> Result<T, StepError>,
@@ -259,7 +260,7 @@ impl CDrive {
         self.work(|drive| drive.save(Path::new(path), &mut further))
     }
 
-    /// Another drive in the state of this one.
+    /// A clone of the drive.
     pub fn cloned(&mut self) -> Result<CDrive, CCode> {
         let drive = self.work(|drive| drive.try_clone(&mut further))?;
         Ok(CDrive { drive: Some(drive), ..CDrive::default() })

@@ -217,7 +217,7 @@ pub unsafe extern "C" fn ssdlab_save(drive: *mut CDrive, path: *const c_char) ->
     number(handle.save(path))
 }
 
-/// Another drive in the state of this one.
+/// A clone of the drive.
 ///
 /// # Safety
 /// `drive` is null or an open drive, and `out` has room for a pointer.

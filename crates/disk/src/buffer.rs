@@ -1,4 +1,4 @@
-//! The buffer of a disk: segments of consecutive sectors, and what is read ahead into one of them.
+//! The buffer of a disk: segments of consecutive sectors, and read-ahead into one of them.
 //!
 //! Reading ahead has no events. How far it has come is computed when it is needed, which is whenever a
 //! request begins: nothing else can tell the difference.
@@ -14,26 +14,27 @@ struct Ahead {
     segment: usize,
     /// Read-ahead continues up to this sector.
     limit: u64,
-    /// When the next sector, the end of the segment, passes or, if it is on another track, when the heads
-    /// leave for it.
+    /// Passage of the next sector, the end of the segment; if it is on another track, the departure
+    /// of the heads.
     from: Time,
     /// The track on which the heads are: the sector after its last, and its sectors.
     track: Option<(u64, u32)>,
 }
 
-/// Segments, the one used longest ago first to be taken.
+/// Segments, least recently used first.
 #[derive(Debug, Clone)]
 pub struct Buffer {
     segments: Segments,
     ahead: Option<Ahead>,
-    /// A segment that was read into up to its limit. The heads have stayed there since.
+    /// A segment read up to its limit. The heads have stayed there since.
     paused: Option<usize>,
     /// Sectors to read ahead at most; 0 when it does not.
     read_ahead: u64,
     to: ReadAheadTo,
-    /// Sectors read ahead so far.
+    /// Sectors read ahead.
     pub sectors_ahead: u64,
-    /// When it was found last that nothing more had been read ahead; the end of time where that has changed since.
+    /// Time of the last check that found no further read-ahead; the end of time where that has
+    /// changed since.
     looked: Time,
 }
 
@@ -51,8 +52,8 @@ impl Buffer {
         }
     }
 
-    /// What it has of a range. Of one that begins where reading ahead has come it has the beginning: the heads
-    /// are there.
+    /// The buffered part of a range. Of one that begins where reading ahead has come it has the
+    /// beginning: the heads are there.
     pub fn find(&self, start: u64, end: u64) -> Found {
         match (self.segments.find(start, end), self.ahead) {
             (Found::Nothing, Some(ahead)) if self.range(ahead.segment).1 == start => {
@@ -62,7 +63,7 @@ impl Buffer {
         }
     }
 
-    /// True if a read waits for no heads: the buffer has all of it, or they are on their way through it.
+    /// True if a read waits for no heads: the buffer has all data, or the heads are reading them.
     pub fn is_free(&self, start: u64, end: u64) -> bool {
         match self.find(start, end) {
             Found::All(_) => true,
@@ -96,7 +97,7 @@ impl Buffer {
         self.segments.set_dirty(segment, is_dirty);
     }
 
-    /// A range of sectors of which it has more or less than it had when this was last asked.
+    /// The next range of sectors whose buffering has changed.
     pub fn next_change(&mut self) -> Option<(u64, u64)> {
         self.segments.next_change()
     }
@@ -111,7 +112,7 @@ impl Buffer {
         self.segments.touch(segment);
     }
 
-    /// Gives a segment to other sectors, and empties it: one that is empty, else the one used longest ago that
+    /// Empties a segment for other sectors: one that is empty, else the one used longest ago that
     /// is not being read into; none if all hold data that are not on the disk.
     pub fn take(&mut self, sector: u64) -> Option<usize> {
         let number = self.take_for_read()?;
@@ -119,7 +120,7 @@ impl Buffer {
         Some(number)
     }
 
-    /// As `take`, for a segment that keeps its content until it [is read into](Buffer::read_anew).
+    /// `take` for a segment that keeps its content until [`Buffer::read_anew`].
     pub fn take_for_read(&mut self) -> Option<usize> {
         let ahead = self.ahead.map(|ahead| ahead.segment);
         let number = self.segments.next(ahead)?;
@@ -131,8 +132,7 @@ impl Buffer {
         Some(number)
     }
 
-    /// Empties the segments with old data of a range that is written, but not those that are not on the
-    /// disk yet.
+    /// Drops clean segments that overlap a written range.
     pub fn forget(&mut self, start: u64, end: u64) {
         let Buffer { segments, ahead, paused, .. } = self;
         segments.forget(start, end, |number| {
@@ -148,7 +148,7 @@ impl Buffer {
         self.segments.set(segment, start.max(end.saturating_sub(self.size())), end);
     }
 
-    /// A segment has been taken and holds a read now, with some of the sectors that passed before it.
+    /// Starts a read into a taken segment, with some of the sectors that passed before it.
     pub fn read_anew(&mut self, segment: usize, sector: u64, end: u64, passed: u64) {
         let start = sector - passed.min(self.size());
         self.segments.set(segment, start.max(end.saturating_sub(self.size())), end);
@@ -185,7 +185,7 @@ impl Buffer {
         }
     }
 
-    /// Goes on to read ahead where it had come to its limit, if a read that ended at `end` moves that.
+    /// Resumes read-ahead stopped at its limit, if a read that ended at `end` moves the limit.
     pub fn resume(&mut self, end: u64, from: Time, mechanics: &Mechanics) {
         if let Some(segment) = self.paused {
             let limit = self.limit(segment, end, mechanics);
@@ -207,7 +207,7 @@ impl Buffer {
         self.begin(ahead);
     }
 
-    /// This is being read ahead from now on.
+    /// Begins read-ahead.
     fn begin(&mut self, ahead: Ahead) {
         self.ahead = Some(ahead);
         self.looked = Time::MAX;

@@ -1,7 +1,9 @@
-//! Which segments begin roughly where: what a range of sectors may be in is found without a search.
+//! An index of segments by their approximate start: what a range of sectors may be in is found
+//! without a search.
 //!
-//! The addresses are divided into cells no shorter than a segment, and those that begin in the same cell are in one
-//! chain, with those of some cells far away. So whatever has a sector is in one of two chains, which are short.
+//! The addresses are divided into cells no shorter than a segment; segments that begin in the same
+//! cell are in one chain, with those of some distant cells. So whatever has a sector is in one of
+//! two chains, which are short.
 
 /// Chains, a power of two.
 const CHAINS: usize = 1024;
@@ -9,18 +11,18 @@ const CHAINS: usize = 1024;
 /// The end of a chain.
 const END: u32 = u32::MAX;
 
-/// Segments, given by their numbers, by the cells in which they begin.
+/// Segment numbers by the cell of their start.
 #[derive(Debug, Clone)]
 pub struct Cells {
     first: Box<[u32; CHAINS]>,
-    /// By segment, the next of its chain.
+    /// The successor of each segment in its chain.
     next: Vec<u32>,
     /// Sectors of a cell, as a power of two.
     shift: u32,
 }
 
 impl Cells {
-    /// None of so many segments, which have at most so many sectors, begins anywhere.
+    /// An empty index for `count` segments of at most `size` sectors.
     pub fn new(count: u32, size: u64) -> Cells {
         let shift = 64 - size.saturating_sub(1).leading_zeros();
         Cells {
@@ -40,7 +42,7 @@ impl Cells {
         self.cell(sector) as usize % CHAINS
     }
 
-    /// True if segments that begin at two sectors are in one chain.
+    /// True if segments that begin at two sectors share a chain.
     #[inline]
     pub fn are_alike(&self, one: u64, other: u64) -> bool {
         self.chain(one) == self.chain(other)
@@ -53,7 +55,7 @@ impl Cells {
         self.next[number] = std::mem::replace(&mut self.first[chain], number as u32);
     }
 
-    /// A segment that begins at a sector does so no more.
+    /// Removes a segment from the index.
     #[inline]
     pub fn remove(&mut self, number: usize, sector: u64) {
         let (chain, number) = (self.chain(sector), number as u32);
@@ -84,7 +86,7 @@ impl Cells {
         Some(self.first[chain]).filter(|it| *it != END).map(|it| it as usize)
     }
 
-    /// The one behind a segment in its chain.
+    /// The successor of a segment in its chain.
     #[inline]
     pub fn behind(&self, number: usize) -> Option<usize> {
         Some(self.next[number]).filter(|it| *it != END).map(|it| it as usize)
@@ -102,7 +104,7 @@ mod tests {
     use super::*;
     use engine::{Random as _, Xoshiro256};
 
-    /// Of what begins in a range nothing is passed over, and nothing is told twice.
+    /// The index finds each segment of a range exactly once.
     #[test]
     fn what_begins_in_a_range_is_in_its_chains_once() {
         let mut random = Xoshiro256::new(5, 0);

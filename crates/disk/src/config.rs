@@ -22,16 +22,16 @@ choices! {
 
     /// When a write is acknowledged.
     pub enum WriteCache {
-        /// When its data are on the media.
+        /// On the media.
         Off = "off",
-        /// When its data are in the buffer (write-back); written to the media when the heads are idle or the
-        /// buffer is full.
+        /// In the buffer (write-back); written to the media when the heads are idle or the buffer
+        /// is full.
         On = "on",
     }
 
     /// Where read-ahead ends.
     pub enum ReadAheadTo {
-        /// After the size given by `read_ahead`.
+        /// At the size given by `read_ahead`.
         Limit = "limit",
         /// At the end of the track, or of the next track if the segment begins before this one.
         Track = "track",
@@ -117,15 +117,15 @@ options! {
     pub struct StandbyOptions as StandbyPartial {
         /// Idle time after which the spindle stops; "none": never.
         after: Maybe = Maybe::NONE,
-        /// Time from then on until it turns again.
+        /// Time to spin up again.
         spin_up: Duration where STOPS = Duration::from_ns(4_000_000_000),
-        /// Power while it stands, in place of the idle power.
+        /// Power when stopped, instead of the idle power.
         power: Power where STOPS = Power::from_smallest(0),
-        /// Additional power while it comes to turn.
+        /// Additional power while spinning up.
         spin_up_power: Power where STOPS = Power::from_smallest(0),
     }
 
-    // As many fields as there are keys of the drive.
+    // One field per key of the drive.
     /// A hard disk. The defaults are an ordinary one of 7,200 turns a minute and 1 TB.
     pub struct DiskConfig as DiskPartial {
         /// Exported capacity; if not given, the capacity of all zones.
@@ -156,7 +156,7 @@ options! {
         max_wait: Option<Duration> = None,
         /// Standby: whether it stops when it is idle.
         standby: StandbyOptions = StandbyOptions::default(),
-        /// Its power consumption.
+        /// Power consumption.
         energy: DiskEnergy = DiskEnergy::default(),
     }
 }

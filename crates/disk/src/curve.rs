@@ -15,8 +15,8 @@ pub(super) enum Curve {
     Law { a: f64, b: f64, knee: f64, at_knee: f64, slope: f64 },
 }
 
-/// Where the curve becomes a straight line, as a share of the cylinders: as for the Cheetah 9LP, whose
-/// measured times follow this curve within 0.07 ms, does at 1,000 of 6,962.
+/// Start of the straight part, as a share of the cylinders: as for the Cheetah 9LP, whose measured
+/// times follow this curve within 0.07 ms, does at 1,000 of 6,962.
 const KNEE: f64 = 1.0 / 7.0;
 
 impl Curve {
@@ -65,7 +65,7 @@ impl Curve {
         Curve::Table(points, least)
     }
 
-    /// No seek over more cylinders than these takes so short a time.
+    /// No seek over more cylinders takes less time.
     #[inline]
     pub fn reach(&self, time: Time) -> u32 {
         match self {
@@ -73,7 +73,7 @@ impl Curve {
                 let beyond = least.partition_point(|least| *least <= time);
                 points.get(beyond).map_or(u32::MAX, |(distance, _)| distance - 1)
             }
-            // It rises, but for what is rounded: it is shorter than this.
+            // The curve rises, except for rounding: it is shorter than this.
             Curve::Law { a, b, knee, at_knee, slope } => {
                 let time = time.cast_signed() as f64 + 1.0;
                 let cylinders = if time < *at_knee {
@@ -116,7 +116,7 @@ impl Curve {
 
 /// The nearest whole number of one that is not negative, as `round` has it, which is a call.
 fn nearest(time: f64) -> Time {
-    // With a sign, which processors convert in one instruction.
+    // Signed, for conversion in one instruction.
     let whole = time as i64;
     whole.cast_unsigned() + Time::from(time - whole as f64 >= 0.5)
 }
@@ -157,14 +157,14 @@ mod tests {
             let knee = f64::from(cylinders) / 7.0;
             let at = |distance: usize| times[distance] as f64;
             let root = |distance: usize| (distance as f64).sqrt() - 1.0;
-            // Before the knee all distances have the same time for each unit of the root.
+            // Below the knee, equal distances have equal times per unit of the root.
             let before = knee.ceil() as usize - 1;
             let unit = (at(before) - at(1)) / root(before).max(1e-9);
             for distance in 2..=before {
                 let exact = at(1) + unit * root(distance);
                 assert!((at(distance) - exact).abs() <= 2.0, "{cylinders}: {distance}");
             }
-            // From it on, one step is like every other; and the line begins where the root ends.
+            // Above the knee all steps are equal. and the line begins where the root ends.
             let (first, last) = (knee.ceil() as usize, cylinders as usize - 1);
             let step = (at(last) - at(first)) / (last - first) as f64;
             for distance in first..last {
@@ -178,7 +178,7 @@ mod tests {
             let begin_of_line = at(first) - step * (first as f64 - knee);
             assert!((end_of_root - begin_of_line).abs() <= 20.0 || before <= 1, "{cylinders}");
         }
-        // Over random pairs of cylinders, of which so many that sums are integrals.
+        // Over random pairs of cylinders, numerous enough that sums approximate integrals.
         let (_, times) = times("0.8ms", "8.5ms", "17ms", 10_000);
         let pairs = |distance: usize| 2.0 * (10_000 - distance) as f64 / 1e8;
         let mean: f64 = (1..10_000).map(|it| pairs(it) * times[it] as f64).sum();
@@ -211,7 +211,7 @@ mod tests {
     fn beyond_what_is_reached_in_a_time_every_seek_takes_longer() {
         let table = Curve::of_table(vec![(1, 500), (4, 900), (11, 300), (17, 800), (30, 700)]);
         let (law, _) = times("0.23ms", "7.4ms", "15ms", 100);
-        // A cylinder for what is rounded, and one for what is cut off.
+        // One cylinder for rounding, and one for truncation.
         for (curve, room) in [(table, 19), (law, 2)] {
             let all = (1..100).map(|it| curve.time(it));
             let mut asked: Vec<Time> = all.flat_map(|time| [time - 1, time, time + 1]).collect();

@@ -1,4 +1,4 @@
-//! What a hard disk does in time: a request that is served, and a write on its way to the disk.
+//! A hard disk over time: a request that is served, and a write on its way to the disk.
 
 use super::buffer::Buffer;
 use super::config::{DiskConfig, OverheadOptions, WriteCache};
@@ -18,17 +18,17 @@ use ssd::device::{Cleans, Examine, Persist, Prepare, Report};
 pub(super) struct Command {
     pub(super) request: Request,
     pub(super) submitted: Time,
-    /// When it was taken from the queue.
+    /// Departure from the queue.
     pub(super) begun: Time,
-    /// When it ends; while it waits for writes to be on the disk, that is not known.
+    /// Completion time; while it waits for writes to be on the disk, that is not known.
     pub(super) end: Option<Time>,
-    /// Without what it waited for.
+    /// Time without waiting.
     pub(super) spent: Spent,
-    /// A segment whose data must be written once they have arrived.
+    /// A segment to write to the media once its data have arrived.
     pub(super) fills: Option<usize>,
 }
 
-/// Where the time of a request went that is served.
+/// Service time of the current request by part.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spent {
     pub firmware: Time,
@@ -37,7 +37,7 @@ pub struct Spent {
 }
 
 /// A hard disk.
-// As many fields as it has parts.
+// One field per part of the disk.
 #[derive(Debug, Clone)]
 pub struct Disk {
     pub(super) mechanics: Mechanics,
@@ -54,21 +54,21 @@ pub struct Disk {
     pub(super) destage: Option<(Dirty, Time)>,
     /// From when on the heads are free.
     pub(super) heads_free: Time,
-    /// What was served last was a write.
+    /// True after a write.
     pub(super) after_write: bool,
     pub(super) counts: Counts,
     /// When counting began.
     since: Time,
 }
 
-/// Whether a write is answered before it is on the disk.
+/// True if a write completes before it is on the media.
 fn is_cached(buffer: &Buffer, config: &DiskConfig, request: &Request) -> bool {
     config.write_cache == WriteCache::On
         && !request.fua
         && u64::from(request.sectors) <= buffer.size()
 }
 
-/// Whether the buffer answers a request without the heads.
+/// True if the buffer serves a request without the heads.
 fn needs_no_heads(buffer: &Buffer, config: &DiskConfig, request: &Request) -> bool {
     let (sector, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
     match request.op {
@@ -126,7 +126,7 @@ impl Disk {
         }
     }
 
-    /// Whether a request waits for the heads.
+    /// True if a request waits for the heads.
     fn needs_heads(&mut self) -> bool {
         self.ask_again();
         self.queue.needs_heads()
@@ -177,7 +177,7 @@ impl Disk {
         self.command = Some(command);
     }
 
-    /// Whether all data are on the disk.
+    /// True if all data are on the media.
     fn has_all(&self) -> bool {
         self.dirty.is_empty() && self.destage.is_none()
     }
@@ -220,7 +220,7 @@ impl Device for Disk {
     fn submit(&mut self, now: Time, request: Request) {
         let waiting = Waiting { submitted: now, request };
         if self.command.is_none() {
-            // Then nothing waits either.
+            // No request waits any more.
             self.buffer.advance(now, &mut self.mechanics);
             self.buffer.forget_changes();
             self.begin(now, waiting);
@@ -253,7 +253,8 @@ impl Device for Disk {
         }
     }
 
-    /// As a part of another device: what was asked and is not on the media is gone, what the buffer held too.
+    /// A cut as a member of another device: what was asked and is not on the media is gone, what
+    /// the buffer held too.
     fn cut(&mut self, now: Time, _completions: &mut Vec<Completion>) {
         let config = &self.config;
         let max_wait = config.max_wait.map(options::Duration::ns);
@@ -266,7 +267,7 @@ impl Device for Disk {
         self.heads_free = now;
     }
 
-    /// It turns on: the time that a spindle takes to turn again is that of the key for it.
+    /// Restores the power: spin-up takes the time of its key.
     fn power_on(&mut self, now: Time) {
         self.heads_free = now;
     }

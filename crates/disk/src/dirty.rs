@@ -12,17 +12,17 @@ pub struct Dirty {
     pub end: u64,
 }
 
-/// All of them, by segment and in the order of the disk.
+/// Dirty segments, by number and by address.
 #[derive(Debug, Clone)]
 pub struct Dirties {
     spots: Spots,
-    /// By segment, the sector after its last; 0 where it has none of them.
+    /// The end sector of each segment; 0 where it has none of them.
     ends: Vec<u64>,
     arrivals: u64,
 }
 
 impl Dirties {
-    /// None, of so many segments.
+    /// An empty set for `segments` segments.
     pub fn new(segments: usize) -> Dirties {
         Dirties { spots: Spots::default(), ends: memory::zeroed(segments), arrivals: 0 }
     }
@@ -35,7 +35,7 @@ impl Dirties {
         self.spots.is_empty()
     }
 
-    /// The segment, the oldest of several, that has the data before a range, and room for those of the range.
+    /// The oldest segment whose data precede a range and that has room for it.
     pub fn before(&self, sector: u64, end: u64, size: u64) -> Option<usize> {
         let near = self.spots.within(end.saturating_sub(size), sector);
         let near = near.map(|place| self.spots.spot(place));
@@ -54,7 +54,7 @@ impl Dirties {
         }
     }
 
-    /// Data of a segment have come: those that follow the ones that it has, or all of it.
+    /// Data of a segment have come: data that extend the segment, or all of it.
     pub fn add(&mut self, Dirty { segment, sector, end }: Dirty, mechanics: &Mechanics) {
         if self.ends[segment] == 0 {
             self.arrivals += 1;
@@ -71,8 +71,7 @@ impl Dirties {
         self.len() > usize::from(filling.is_some_and(|segment| self.ends[segment] > 0))
     }
 
-    /// Takes out what is written next, of [others](Dirties::has_other) than the segment to which data are being
-    /// added.
+    /// Takes the next segment to write other than the one being [filled](Dirties::has_other).
     pub fn take(
         &mut self,
         filling: Option<usize>,

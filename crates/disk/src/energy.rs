@@ -7,12 +7,12 @@ use engine::{Followed, Time};
 use ssd::device::energy::{self, EnergyReport};
 
 impl DiskEnergy {
-    /// Whether anything is known of it.
+    /// True if any power is known.
     pub fn is_known(&self) -> bool {
         [self.idle, self.seek, self.transfer].iter().any(|power| power.watts() > 0.0)
     }
 
-    /// What heads and media took, joules.
+    /// Energy of heads and media, joules.
     fn mechanics(&self, counts: &Counts) -> f64 {
         self.of(counts.seek_ns, counts.transfer_ns)
     }
@@ -24,15 +24,16 @@ impl DiskEnergy {
 }
 
 impl Disk {
-    /// What requests have taken so far, among the figures that are followed.
+    /// Energy of requests so far, among the followed figures.
     pub(super) fn followed_energy(&self) -> Option<Followed> {
         let config = &self.config.energy;
         let taken = || energy::follow(Followed::default(), config.mechanics(&self.counts));
-        // What it takes while nothing is asked is known at the end alone where it may stop.
+        // Idle energy of a disk that may stop is known only at the end.
         (config.is_known() && self.config.standby.after.ns().is_none()).then(taken)
     }
 
-    /// Energy of a run of `time_ns`, in which it stood and came to turn again so long, if the power of the disk is known.
+    /// Energy of a run of `time_ns` with the given times stopped and spinning up, if the power of
+    /// the disk is known.
     pub(super) fn energy(
         &self,
         time_ns: Time,

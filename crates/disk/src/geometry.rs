@@ -1,4 +1,4 @@
-//! Where the sectors of a disk lie: zones of cylinders whose tracks have equally many sectors.
+//! Layout of the sectors of a disk: zones of cylinders whose tracks have equally many sectors.
 
 use options::{Invalid, Values, text_setting};
 use std::fmt;
@@ -11,9 +11,9 @@ pub struct Zone {
     pub cylinders: (u32, u32),
     /// Sectors of a track.
     pub sectors: u32,
-    /// By how many sectors a track begins later than the one before it on the cylinder.
+    /// Track skew in sectors, from the preceding track of the cylinder.
     pub track_skew: u32,
-    /// By how many sectors the first track of a cylinder begins later than the last of the one before.
+    /// Cylinder skew in sectors, from the last track of the preceding cylinder.
     pub cylinder_skew: u32,
     /// Sectors at the end that have no address.
     pub spare: u32,
@@ -131,16 +131,16 @@ impl fmt::Display for Zones {
     }
 }
 
-/// Where a sector lies, and its track.
+/// Position of a sector, and its track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) cylinder: u32,
     pub(super) surface: u32,
     /// Sectors of the track.
     pub(super) on_track: u32,
-    /// Where on the turn the sector begins, in sectors of the track.
+    /// Rotational position of the sector's start, in sectors of the track.
     pub(super) turn: u32,
-    /// The first sector of the track, and the one after its last.
+    /// First and end sector of the track.
     pub(super) track: (u64, u64),
 }
 
@@ -156,7 +156,7 @@ struct Span {
 #[derive(Debug, Clone)]
 pub(super) struct Geometry {
     spans: Vec<Span>,
-    /// Of each of some equal parts of the addresses, 2^`near_shift` sectors each, the span of its first.
+    /// For each of some equal parts of the addresses, 2^`near_shift` sectors each, the first span.
     near: Vec<usize>,
     near_shift: u32,
     surfaces: u32,
@@ -224,7 +224,7 @@ impl Geometry {
         self.sectors
     }
 
-    /// Where a sector lies.
+    /// Position of a sector.
     pub(super) fn place(&self, sector: u64) -> Place {
         let mut number = self.near[(sector >> self.near_shift) as usize];
         while self.spans.get(number + 1).is_some_and(|next| next.first <= sector) {

@@ -24,12 +24,12 @@ impl DeviceKind for DiskConfig {
     const SUMMARY: &'static str =
         "A hard disk: seeks, rotation, zones, a buffer with read-ahead, and a scheduler.";
 
-    /// As a part of another device, which knows what it had asked.
+    /// As a member of another device, which knows its outstanding requests.
     fn check_cuts_within(&self) -> Result<(), Invalid> {
         Ok(())
     }
 
-    /// Data that wait in its buffer are lost.
+    /// Data in the buffer are lost.
     fn keeps_answers(&self) -> bool {
         self.write_cache == WriteCache::Off
     }

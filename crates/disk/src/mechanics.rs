@@ -1,4 +1,4 @@
-//! The heads and what passes under them: when a range of sectors is read or written.
+//! The heads and the media below them: when a range of sectors is read or written.
 
 use super::curve::Curve;
 use super::geometry::{Geometry, Place};
@@ -16,13 +16,13 @@ pub(super) struct Mechanics {
     pub(super) write_settle: Time,
     /// Switch to another surface.
     pub(super) head_switch: Time,
-    /// Where the heads are.
+    /// Cylinder of the heads.
     pub(super) cylinder: u32,
     pub(super) surface: u32,
-    /// The track on which they are, once they have moved: its first sector, the one after its last, and its
+    /// Track of the heads after the seek: its first sector, the one after its last, and its
     /// sectors.
     pub(super) track: (u64, u64, u32),
-    /// A sector whose place was looked up before, and its place.
+    /// Cached position of a sector.
     pub known: Option<(u64, Place)>,
     /// State of the spindle.
     pub standby: Standby,
@@ -32,7 +32,7 @@ pub(super) struct Mechanics {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arrival {
     pub place: Place,
-    /// When they are on its track.
+    /// End of the seek.
     pub settled: Time,
     /// When the sector begins.
     pub begin: Time,
@@ -72,7 +72,7 @@ impl Mechanics {
         Arrival { place, settled, begin }
     }
 
-    /// Where a sector lies to which the heads may go next.
+    /// Position of a sector that the heads may serve next.
     #[inline]
     pub fn note_place(&mut self, sector: u64, place: Place) {
         self.known = Some((sector, place));
@@ -134,12 +134,12 @@ pub(super) struct ToHost {
     enough: u64,
     /// When the last of those reported has been sent.
     sent: Time,
-    /// Not before this, and what follows must be sent after it.
+    /// Earliest time to send, and the latest start of the rest.
     enough_at: Time,
 }
 
 impl ToHost {
-    /// To be sent from `from` on, when a share of them is in the buffer.
+    /// Data sent from `from` on, once the share `send_at` is in the buffer.
     pub(super) fn new(bus: Time, from: Time, wanted: u64, send_at: f64) -> ToHost {
         let enough = (wanted as f64 * send_at).ceil() as u64;
         ToHost { bus, wanted, told: 0, enough, sent: from, enough_at: from }
@@ -176,9 +176,9 @@ impl ToHost {
 mod tests {
     use super::*;
 
-    /// A read sector by sector: each is sent when it is there and the one before it has been sent, and none
-    /// before enough are there. What is held is there from the start; the rest passes in stretches, each
-    /// with the time at which it begins and its sectors.
+    /// A read sector by sector: each is sent when it is there and the one before it has been sent,
+    /// and none before enough are there. Buffered data are there from the start; the rest passes in
+    /// stretches, each with the time at which it begins and its sectors.
     fn one_by_one(bus: Time, from: Time, enough: u64, held: u64, passes: &[Pass]) -> Time {
         let spindle = Spindle::new(7_200, 0.0);
         let mut there = vec![from; held as usize];
@@ -189,8 +189,8 @@ mod tests {
         there.iter().fold(start, |sent, there| sent.max(*there) + bus)
     }
 
-    /// Of every read, whatever of it is held and on how many tracks the rest lies: the last sector crosses the
-    /// bus as well, after it has been read.
+    /// For every read, whatever part is buffered and on however many tracks the rest lies: the last
+    /// sector crosses the bus as well, after it has been read.
     #[test]
     fn data_reach_the_host_when_sending_them_sector_by_sector_would_end() {
         let spindle = Spindle::new(7_200, 0.0);
@@ -229,7 +229,7 @@ mod tests {
                     let enough = (wanted as f64 * share).ceil() as u64;
                     let exact = one_by_one(bus, from, enough, held, &passes);
                     let found = to_host.end();
-                    // Where the bus is as fast as the disk, each sector is rounded down.
+                    // With a bus as fast as the disk, each sector is rounded down.
                     let rounding = if bus == sector { wanted } else { 2 };
                     assert!(
                         found.abs_diff(exact) <= rounding,

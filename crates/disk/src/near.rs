@@ -9,7 +9,7 @@ const COUNTS: usize = 1024;
 /// Ranges of more cells are searched at once.
 const MOST_CELLS: u64 = 4;
 
-/// Counts of things in each cell, together with those in other cells.
+/// Counts per cell, including neighbouring cells.
 #[derive(Debug, Clone)]
 pub struct Near {
     counts: Box<[u32; COUNTS]>,
@@ -25,7 +25,7 @@ impl Default for Near {
 }
 
 impl Near {
-    /// Nothing lies anywhere; it will be asked for ranges of about this length.
+    /// An empty count; it will be asked for ranges of about this length.
     pub fn of(sectors: u64) -> Near {
         let shift = 64 - sectors.saturating_sub(1).leading_zeros();
         Near { counts: Box::new([0; COUNTS]), shift: shift.min(63) }
@@ -42,7 +42,7 @@ impl Near {
         *self.count(sector) += 1;
     }
 
-    /// It does not any more.
+    /// Removes an entry.
     #[inline]
     pub fn remove(&mut self, sector: u64) {
         *self.count(sector) -= 1;
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use engine::{Random as _, Xoshiro256};
 
-    /// Of what there is nothing is passed over, wherever it lies; and of most of what there is not, all is.
+    /// The count misses no entry, wherever it lies; and of most of what there is not, all is.
     #[test]
     fn what_lies_in_a_range_is_never_passed_over() {
         let mut random = Xoshiro256::new(11, 0);

@@ -1,4 +1,4 @@
-//! Requests that wait for a disk, and which of them is next.
+//! Requests that wait for a disk, and the choice of the next.
 
 use super::config::Scheduler;
 use super::geometry::Place;
@@ -20,10 +20,10 @@ pub struct Waiting {
 pub struct Queue {
     waiting: Slots<Waiting>,
     spots: Spots,
-    /// By slot, where a request begins.
+    /// Position of each request's start, by slot.
     places: Vec<Place>,
     behind: VecDeque<Waiting>,
-    /// Reads among those of which one is chosen.
+    /// Reads among the candidates.
     reads: usize,
     /// Among how many the scheduler chooses.
     depth: usize,
@@ -32,7 +32,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Nothing waits.
+    /// An empty queue.
     pub fn new(scheduler: Scheduler, depth: usize, max_wait: Option<Time>) -> Queue {
         let depth = if scheduler == Scheduler::Fcfs { 1 } else { depth };
         Queue {
@@ -51,7 +51,7 @@ impl Queue {
         self.spots.is_empty()
     }
 
-    /// True if a read waits among those of which one is chosen: only then what the buffer has matters.
+    /// True if a read is among the candidates: only then what the buffer has matters.
     #[inline]
     pub fn has_reads(&self) -> bool {
         self.reads > 0
@@ -62,7 +62,7 @@ impl Queue {
         self.spots.need_heads() || !self.behind.is_empty()
     }
 
-    /// Puts a request behind the others; `is_free` says what needs no heads.
+    /// Appends a request; `is_free` says what needs no heads.
     pub fn push(
         &mut self,
         waiting: Waiting,
@@ -99,7 +99,7 @@ impl Queue {
         self.spots.insert(coming, &place);
     }
 
-    /// Which reads need no heads may have changed in a range of sectors, and behind it.
+    /// Rechecks which reads of a range of sectors need the heads, and of those behind it.
     pub fn ask_again(&mut self, (start, end): (u64, u64), is_free: impl Fn(&Request) -> bool) {
         for place in self.spots.within(start, end + 1) {
             let request = &self.waiting[self.spots.spot(place).slot].request;
@@ -109,7 +109,7 @@ impl Queue {
         }
     }
 
-    /// The place of the oldest, if it has waited too long: then it is next.
+    /// Position of the oldest request, if it has waited too long: then it is next.
     pub fn overdue(&self, now: Time) -> Option<usize> {
         let most = self.max_wait?;
         let oldest = self.spots.oldest();
@@ -117,8 +117,8 @@ impl Queue {
         (now - waiting.submitted > most).then_some(oldest)
     }
 
-    /// Takes out the request that is next, of which there is one; another one may take its place among those
-    /// from which is chosen.
+    /// Takes the next request of a queue that is not empty; another one may take its place among
+    /// those from which is chosen.
     pub fn take(
         &mut self,
         overdue: Option<usize>,

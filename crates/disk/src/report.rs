@@ -3,16 +3,16 @@
 use engine::Time;
 use ssd::device::{Field, Report};
 
-/// Activity of a disk since its counts began.
+/// Activity of a disk since its counts were reset.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Reads that the buffer answered whole.
     pub read_hits: u64,
     /// Reads whose beginning was in the buffer.
     pub read_partial_hits: u64,
-    /// Reads of which nothing was in the buffer.
+    /// Reads without any buffered data.
     pub read_misses: u64,
-    /// Writes answered before they were on the disk.
+    /// Writes completed before they were on the media.
     pub writes_cached: u64,
     /// Writes to the disk, each of consecutive sectors.
     pub media_writes: u64,
@@ -20,11 +20,11 @@ pub struct Counts {
     pub media_reads: u64,
     /// Cylinders crossed before these reads and writes.
     pub seek_cylinders: u64,
-    /// Time in which the heads moved for them, ns.
+    /// Seek time, ns.
     pub seek_ns: Time,
-    /// Time in which they waited for the first sector, ns.
+    /// Rotational delay, ns.
     pub rotation_ns: Time,
-    /// Time in which sectors passed, changes of track between them included, ns.
+    /// Transfer time, track switches included, ns.
     pub transfer_ns: Time,
     /// The part of `seek_ns` before reads that a request waited for.
     pub read_seek_ns: Time,

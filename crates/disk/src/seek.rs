@@ -1,4 +1,4 @@
-//! Measured seek times, as they are written.
+//! Measured seek times, in their textual form.
 
 use options::{Duration, Values, text_setting};
 use ssd::device::kit::config::LONGEST_NS;

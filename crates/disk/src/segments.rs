@@ -11,42 +11,42 @@ use std::collections::VecDeque;
 pub struct Segment {
     start: u64,
     end: u64,
-    /// When it was used last, in uses.
+    /// Last use, as a count of uses.
     used: u64,
-    /// It holds data that are not on the disk yet.
+    /// True for data not yet on the media.
     is_dirty: bool,
 }
 
 /// Part of a read that the buffer holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// All of it in a segment.
+    /// The whole range, in a segment.
     All(usize),
-    /// Its beginning.
+    /// The start of the range.
     Some(usize),
-    /// Nothing.
+    /// No data.
     Nothing,
 }
 
-/// All segments of a buffer.
+/// Segments of a buffer.
 #[derive(Debug, Clone)]
 pub struct Segments {
     all: Vec<Segment>,
     /// Sectors of a segment at most.
     size: u64,
     uses: u64,
-    /// Where those begin that hold anything.
+    /// Index of the segments with data.
     cells: Cells,
-    /// Last use and number of those that are clean.
+    /// Last use and number of clean segments.
     by_use: VecDeque<(u64, u32)>,
     /// Number of clean segments without data.
     empty: usize,
-    /// Ranges of sectors of which the buffer has more or less than it had.
+    /// Ranges of sectors whose buffering has changed.
     changes: Vec<(u64, u64)>,
 }
 
 impl Segments {
-    /// Empty ones.
+    /// Empty segments.
     pub fn new(count: u32, size: u64) -> Segments {
         Segments {
             all: memory::filled(Segment::default(), count as usize),
@@ -64,7 +64,7 @@ impl Segments {
         self.size
     }
 
-    /// The first sector of a segment, and the one after its last.
+    /// First and end sector of a segment.
     #[inline]
     pub fn range(&self, number: usize) -> (u64, u64) {
         let Segment { start, end, .. } = self.all[number];
@@ -97,7 +97,7 @@ impl Segments {
             if end <= segment.end {
                 all = all.min(number as u32);
             } else if start < segment.end && !segment.is_dirty {
-                // Nothing is added behind data that must be written first.
+                // Data to write must not be extended.
                 some = some.min(number as u32);
             }
         }
@@ -146,8 +146,8 @@ impl Segments {
         self.all[number].is_dirty = is_dirty;
     }
 
-    /// The segment that is given to other sectors next: one that is empty, else the one used longest ago
-    /// other than `last`, else that; none if all hold data that are not on the disk.
+    /// The segment to reuse next: one that is empty, else the one used longest ago other than
+    /// `last`, else that; none if all hold data that are not on the disk.
     pub fn next(&self, last: Option<usize>) -> Option<usize> {
         let mut clean = self.by_use.iter().map(|(_, number)| *number as usize);
         let found = if self.empty > 0 {
@@ -173,7 +173,7 @@ impl Segments {
         for chain in chains {
             let mut next = self.cells.first_of(chain);
             while let Some(number) = next {
-                // It may leave the chain.
+                // The segment may leave the chain.
                 next = self.cells.behind(number);
                 self.forget_one(number, (start, end), &mut tell);
             }
@@ -219,11 +219,11 @@ impl Segments {
         }
     }
 
-    /// Puts a segment where it belongs by its first sector.
+    /// Indexes a segment by its first sector.
     #[inline]
     fn reorder(&mut self, before: Option<u64>, after: Option<u64>, number: usize) {
         match (before, after) {
-            // Most often it is the same cell.
+            // Usually the cell is the same.
             (Some(before), Some(after)) if self.cells.are_alike(before, after) => return,
             _ => {}
         }
@@ -235,7 +235,7 @@ impl Segments {
         }
     }
 
-    /// Indexes a segment and its end anew.
+    /// Updates the index of a segment and its end.
     pub fn note_at(&mut self, number: usize) {
         let (start, end) = self.range(number);
         self.note(start, end);
@@ -271,7 +271,7 @@ mod tests {
     use super::*;
     use engine::{Random as _, Xoshiro256};
 
-    /// As `find`, by a search through all segments.
+    /// `find` by a linear search.
     #[derive(Default)]
     struct Plain {
         all: Vec<Segment>,
@@ -371,7 +371,7 @@ mod tests {
         segments.set(0, 7, 12);
         segments.set(0, 30, 31);
         let told: Vec<_> = std::iter::from_fn(|| segments.next_change()).collect();
-        // Together where they overlap.
+        // Overlapping ranges are joined.
         assert_eq!(told, [(30, 31), (5, 12)]);
     }
 }

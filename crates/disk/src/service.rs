@@ -26,7 +26,7 @@ impl Disk {
         command.begun + overhead
     }
 
-    /// Serves a read; what is read ahead has been followed up to now.
+    /// Serves a read; read-ahead has been accounted for up to now.
     pub(super) fn read(&mut self, command: &mut Command) {
         let Command { request, begun, .. } = *command;
         let (sector, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
@@ -107,7 +107,7 @@ impl Disk {
         arrival
     }
 
-    /// Reads sectors from the disk into a segment behind what it has, and then reads ahead.
+    /// Reads sectors from the media into a segment behind its data, then reads ahead.
     fn read_from(
         &mut self,
         segment: usize,
@@ -123,8 +123,8 @@ impl Disk {
         self.buffer.begin_ahead(segment, after, &self.mechanics);
     }
 
-    /// The same into a segment that is taken for it, with what passes between the arrival on the track and the
-    /// wanted sector.
+    /// Reads into a newly taken segment, including sectors that pass between the arrival on the
+    /// track and the wanted sector.
     fn read_anew(
         &mut self,
         segment: usize,
@@ -152,8 +152,8 @@ impl Disk {
         let on_arrival = self.config.buffer.read_on_arrival && end <= arrival.place.track.1;
         let mut all_read = None;
         let after = self.mechanics.transfer(arrival, sector, end, false, |pass| {
-            // Of a read whose middle is under the head when it settles, the rest has passed before its
-            // first sector comes round.
+            // If the heads settle within a read, its rest has passed before its first sector comes
+            // round.
             let on_track = pass.on_track;
             let passed = spindle.sectors_in(pass.begin - arrival.settled, on_track);
             let early = (passed + pass.sectors).saturating_sub(u64::from(on_track));
@@ -208,7 +208,8 @@ impl Disk {
     /// Writes sectors to the disk, whose data have all come at `arrived`. Returns when they are there.
     fn write_to(&mut self, sector: u64, end: u64, from: Time, arrived: Time) -> Time {
         let mut arrival = self.arrive(from, sector, true);
-        // Data come at an even pace: what is written last must be there then, the rest with it.
+        // Data come at an even pace: the data to be written last must be there then, and the rest
+        // with them.
         let sectors = end - sector;
         let pass = self.mechanics.spindle.pass(sectors, arrival.place.on_track);
         let ready = arrived.saturating_sub(self.bus.min(pass / sectors) * (sectors - 1));
@@ -223,8 +224,8 @@ impl Disk {
         after
     }
 
-    /// A segment for data that are written later: that of the data before them, or another. `None` while
-    /// there is none.
+    /// A segment for data that are written later: the segment of the preceding data, or another.
+    /// `None` while there is none.
     fn room(&mut self, sector: u64, end: u64) -> Option<usize> {
         self.supersede(sector, end);
         if let Some(segment) = self.dirty.before(sector, end, self.buffer.size()) {
@@ -246,7 +247,7 @@ impl Disk {
         buffer.forget(sector, end);
     }
 
-    /// The data of a write have come into its segment.
+    /// The data of a write have arrived in its segment.
     pub(super) fn filled(&mut self, segment: usize, request: &Request) {
         let (sector, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         self.buffer.forget(sector, end);

@@ -54,14 +54,14 @@ impl Spindle {
         self.ahead(now, there).div_ceil(self.rpm)
     }
 
-    /// Rotation from one angle to another; none to one that is still reached.
+    /// Rotation between two angles; none to one that is still reached.
     #[inline]
     fn ahead(&self, angle: u64, there: u64) -> u64 {
         let ahead = between(angle, there);
         if ahead > TURN - LATE * self.rpm { 0 } else { ahead }
     }
 
-    /// All of a turn, as seen when the angle is `angle`.
+    /// A whole revolution, seen from `angle`.
     #[inline]
     pub fn window(&self, angle: u64) -> Window {
         // A place that is still reached, and rounding, are included.
@@ -80,7 +80,7 @@ impl Spindle {
 
     /// Whole sectors of a track that pass in a time.
     pub(super) fn sectors_in(&self, time: Time, on_track: u32) -> u64 {
-        // One nanosecond more, for what `pass` rounds down.
+        // One nanosecond more, because `pass` rounds down.
         let each = u64::from(on_track) * self.rpm;
         match (time + 1).checked_mul(each) {
             Some(angle) => angle / TURN,
@@ -94,11 +94,11 @@ impl Spindle {
     }
 }
 
-/// An angle to 2^-32 of a turn, rounded down: what is compared often.
+/// An angle to 2^-32 of a turn, rounded down: a fast comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct Turn(u32);
 
-/// By how much a difference of two of them, and the length of a window, may be off.
+/// Maximum error of a difference of two angles, and of the length of a window.
 const ROUNDING: u32 = 2;
 
 impl Turn {
@@ -113,13 +113,13 @@ impl Turn {
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     first: u32,
-    /// Of its length, what lies before the angle from which it is seen.
+    /// The part of the window before the observer's angle.
     before: u32,
     length: u32,
 }
 
 impl Window {
-    /// It ends where the disk is after a time.
+    /// Moves the end of the window to the angle after a time.
     #[inline]
     pub fn narrow(&mut self, spindle: &Spindle, time: Time) {
         let turned = time.saturating_mul(spindle.rpm);

@@ -1,8 +1,10 @@
-//! Where the things lie that wait for the heads: placed once when they come, and kept in the order of the
-//! disk, so that the next of them is found from where the heads are.
+//! Positions of the requests that wait for the heads: placed once when they come, and kept in the
+//! order of the disk, so that the next of them is found from where the heads are.
 //!
-//! A search goes outwards from the heads, past what comes round later than the best that was found, and ends
-//! where the seek alone takes longer than that. It goes through records of a few words; what is exact is beside them. Of equals the one that came first is taken.
+//! A search goes outwards from the heads, past what comes round later than the best that was found,
+//! and ends where the seek alone takes longer than that. It goes through records of a few words;
+//! The search uses short records, with exact values beside them. Of equals the one that came first
+//! is taken.
 
 use super::config::Scheduler;
 use super::geometry::Place;
@@ -16,29 +18,29 @@ use std::collections::VecDeque;
 /// The place of something that waits: what a search goes through, and nothing else.
 #[derive(Debug, Clone, Copy)]
 pub struct Spot {
-    /// Its first sector.
+    /// First sector.
     pub sector: u64,
     cylinder: u32,
-    /// Where on the turn it begins.
+    /// Rotational position of the start.
     turn: Turn,
-    /// Its number where it is kept.
+    /// Slot in the table.
     pub slot: Slot,
     surface: u16,
     pub is_write: bool,
-    /// It needs no heads: the buffer answers.
+    /// True if no heads are needed: the buffer answers.
     is_free: bool,
 }
 
 /// Condition on a spot that a search considers.
 #[derive(Debug, Clone, Copy, Default)]
 struct Detail {
-    /// The order in which it came.
+    /// Order of arrival.
     age: u64,
-    /// Where on the turn it begins, to the nanosecond.
+    /// Rotational position of the start, to the nanosecond.
     angle: u64,
 }
 
-/// Something that comes to wait, under a number that nothing else has here.
+/// A waiting request with a number that is unique here.
 #[derive(Debug, Clone, Copy)]
 pub struct Coming {
     pub sector: u64,
@@ -60,12 +62,12 @@ pub struct From {
 #[derive(Debug, Clone, Default)]
 pub struct Spots {
     all: Vec<Spot>,
-    /// By slot.
+    /// Details by slot.
     details: Vec<Detail>,
-    /// Ages and sectors of those that need no heads, the oldest first.
+    /// Ages and sectors of requests that need no heads, oldest first.
     free: VecDeque<(u64, u64)>,
     near: Near,
-    /// Number of writes among them.
+    /// Number of writes.
     writes: usize,
 }
 
@@ -78,7 +80,7 @@ impl Spots {
         self.all.is_empty()
     }
 
-    /// True if any of them needs the heads.
+    /// True if any request needs the heads.
     pub fn need_heads(&self) -> bool {
         self.free.len() < self.all.len()
     }
@@ -124,7 +126,7 @@ impl Spots {
         spot
     }
 
-    /// The places of those that begin in a range of sectors.
+    /// Positions of the requests that begin in a range of sectors.
     #[inline]
     pub fn within(&self, start: u64, end: u64) -> std::ops::Range<usize> {
         if start >= end || !self.near.may_have(start, end - 1) {
@@ -160,7 +162,7 @@ impl Spots {
         }
     }
 
-    /// The place of the oldest, of which there is one.
+    /// Position of the oldest request of a set that is not empty.
     pub fn oldest(&self) -> usize {
         self.oldest_but(NOBODY)
     }
@@ -176,7 +178,7 @@ impl Spots {
 #[derive(Debug, Clone)]
 pub struct Order {
     scheduler: Scheduler,
-    /// Where what was served last began, and whether addresses rise.
+    /// Start of the last request, and the direction of addresses.
     last: u64,
     rises: bool,
 }
@@ -187,7 +189,7 @@ impl Order {
         Order { scheduler, last: 0, rises: true }
     }
 
-    /// Notes what is served.
+    /// Notes the served request.
     pub fn served(&mut self, sector: u64) {
         self.last = sector;
     }
@@ -227,7 +229,7 @@ impl Order {
 /// No slot.
 const NOBODY: Slot = Slot::MAX;
 
-/// Spots, one of which may not be chosen.
+/// Waiting requests, one of which may be excluded.
 #[derive(Clone, Copy)]
 struct Among<'a> {
     spots: &'a Spots,
@@ -242,7 +244,7 @@ impl Among<'_> {
         (first..all.len()).find(|place| all[*place].slot != self.except)
     }
 
-    /// The last up to a sector; of those that begin with it the oldest.
+    /// The last up to a sector; the oldest of those that begin with it.
     fn falling(&self, sector: u64) -> Option<usize> {
         let all = &self.spots.all;
         let behind = all.partition_point(|spot| spot.sector <= sector);
@@ -250,7 +252,7 @@ impl Among<'_> {
         self.rising(all[last].sector)
     }
 
-    /// By distance in cylinders.
+    /// The nearest by cylinder.
     fn nearest(&self, cylinder: u32) -> usize {
         let mut best = (u32::MAX, u64::MAX, 0);
         for (place, spot, distance) in Outwards::new(&self.spots.all, cylinder) {
@@ -264,7 +266,8 @@ impl Among<'_> {
         best.2
     }
 
-    /// By the instant at which the first sector comes under the head; what needs no heads is there at once.
+    /// The request whose first sector comes under the head first; what needs no heads is there at
+    /// once.
     fn first_under_the_head(&self, from: From, mechanics: &Mechanics) -> usize {
         let all = &self.spots.all;
         let mut best = (Time::MAX, u64::MAX, 0);
@@ -275,7 +278,7 @@ impl Among<'_> {
             }
             best = (from.now, age, place);
         }
-        // Where nothing is written one window does for all.
+        // Without writes one window suffices.
         let write = if self.spots.writes > 0 { from.write } else { from.read };
         let mut search = Search::new(best, From { write, ..from }, mechanics);
         for (place, spot, distance) in Outwards::new(all, mechanics.cylinder) {
@@ -293,12 +296,13 @@ impl Among<'_> {
 /// A search for what comes under the head first.
 struct Search<'a> {
     mechanics: &'a Mechanics,
-    /// Of reads and of writes: from when on the heads may move, and where the disk is then.
+    /// Start times of reads and of writes: from when on the heads may move, and where the disk is
+    /// then.
     starts: [Time; 2],
     angles: [u64; 2],
-    /// The best so far: when it is there, its age and place.
+    /// The best candidate: when it is there, its age and place.
     best: (Time, u64, usize),
-    /// Spots that come round before it, and the range of the heads until then.
+    /// Requests that come round earlier, and the range of the heads until then.
     windows: [Window; 2],
     reach: u32,
 }
@@ -399,7 +403,8 @@ mod tests {
     use crate::DiskConfig;
     use engine::{Random as _, Xoshiro256};
 
-    /// As `nearest`, by a search: a spot that needs no heads is there now, another when its first sector comes.
+    /// `nearest` by a linear search: a spot that needs no heads is there now, another when its
+    /// first sector comes.
     fn searched(spots: &Spots, except: Option<Slot>, from: From, mechanics: &Mechanics) -> u64 {
         let may_be = spots.all.iter().filter(|spot| Some(spot.slot) != except);
         let when = may_be.map(|spot| {
@@ -410,8 +415,8 @@ mod tests {
         when.min().expect("something waits").1
     }
 
-    /// Few sectors and cylinders, so that things meet: equal angles, heads that are there, sectors that begin now
-    /// or began within the last nanoseconds.
+    /// Few sectors and cylinders, for frequent collisions: equal angles, heads that are there,
+    /// sectors that begin now or began within the last nanoseconds.
     #[test]
     fn what_is_passed_over_is_never_the_first_under_the_head() {
         let mut random = Xoshiro256::new(7, 0);

@@ -1,15 +1,15 @@
-//! A disk that stops when it is idle. It costs no events: whether it has stopped follows from when it was used last, and
-//! is asked when the heads are needed.
+//! Spin-down of an idle disk. It costs no events: whether it has stopped follows from when it was
+//! used last, and is asked when the heads are needed.
 
 use super::config::DiskConfig;
 use engine::Time;
 use ssd::device::{Field, Report};
 
-/// Whether the spindle turns.
+/// State of the spindle.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_field_names, reason = "the time in standby, as results call it")]
 pub struct Standby {
-    /// Idle time after which it stops, if it does.
+    /// Idle time before it stops, if it ever does.
     after: Option<Time>,
     spin_up: Time,
     /// Until when the disk was used.
@@ -32,12 +32,12 @@ impl Standby {
         }
     }
 
-    /// Since when it stands, if it does at an instant.
+    /// Start of the stop, if stopped at an instant.
     fn stands_since(&self, now: Time) -> Option<Time> {
         self.after.map(|after| self.used + after).filter(|stops| *stops < now)
     }
 
-    /// It was used up to an instant: as long as it turns, it goes on turning.
+    /// Marks the spindle as used up to an instant: a turning spindle keeps turning.
     pub fn use_until(&mut self, end: Time) {
         if self.stands_since(end).is_none() {
             self.used = self.used.max(end);
@@ -61,7 +61,7 @@ impl Standby {
         (self.standby, self.spin_ups, self.since) = (0, 0, now);
     }
 
-    /// How long it stood until an instant, and how long it took to turn again.
+    /// Time stopped, and time spinning up, until an instant.
     pub fn times(&self, end: Time) -> (Time, Time) {
         let now =
             self.stands_since(end).map_or(0, |stops| end.saturating_sub(stops.max(self.since)));
@@ -92,10 +92,10 @@ mod tests {
         assert_eq!((standby.wake(10), standby.times(10)), (10, (0, 0)));
         standby.use_until(12);
         assert_eq!(standby.times(30), (8, 0));
-        // It stands from 22 to 50, and turns at 54.
+        // Stopped from 22 to 50, spinning at 54.
         assert_eq!((standby.wake(50), standby.times(54)), (54, (28, 4)));
         standby.use_until(60);
-        // What needs no heads does not wake it.
+        // Buffer hits do not start the spindle.
         standby.use_until(90);
         assert_eq!(standby.times(100), (28 + 30, 4));
         standby.reset(100);

@@ -13,7 +13,7 @@ pub trait Observer {
 
     /// Called before the first arrival, and then before the first event or arrival at or after the
     /// instant that it returned last: the figures are those of the device at that instant, and the
-    /// load is what was due and answered before it.
+    /// load counts requests that arrived and completed before it.
     fn sample(&mut self, _now: Time, _figures: Option<Followed>, _load: Load) -> Time {
         Time::MAX
     }
@@ -29,22 +29,23 @@ pub struct Load {
 }
 
 impl Load {
-    /// Of a run that has submitted `asked` requests and waits for the answers of `outstanding`.
+    /// The load of a run that has submitted `asked` requests and waits for `outstanding`
+    /// completions.
     fn of(workload: &dyn Workload, now: Time, asked: u64, outstanding: u64) -> Load {
         Load { due: asked + workload.held_back(now), answered: asked - outstanding }
     }
 }
 
-/// What breaks into a run between two events of the device: power cuts, or nothing.
+/// An interruption of a run between two events of the device: power cuts, or nothing.
 ///
 /// While the device is interrupted the clock of the workload stands still. So a closed loop continues as
 /// soon as the device is back, and timed arrivals are delayed by the time in between.
 pub trait Interrupt {
-    /// True if it has to see each event of the device.
+    /// True if the interruption observes each event of the device.
     const WATCHES: bool = true;
 
-    /// The instant of the next one, if that is known: it comes after all events of that instant, and
-    /// before its arrivals.
+    /// The instant of the next interruption, if it is known: it comes after all events of that
+    /// instant, and before its arrivals.
     fn at(&self) -> Option<Time> {
         None
     }
@@ -54,7 +55,8 @@ pub trait Interrupt {
         false
     }
 
-    /// It comes at `now`: appends what the device answers, and returns how long it lasts.
+    /// The interruption begins at `now`: appends what the device answers, and returns how long it
+    /// lasts.
     fn begin(
         &mut self,
         _now: Time,
@@ -64,7 +66,7 @@ pub trait Interrupt {
         unreachable!("nothing interrupts the run")
     }
 
-    /// It is over at `now`.
+    /// The interruption ends at `now`.
     fn end(&mut self, _now: Time, _device: &mut dyn Device) {
         unreachable!("nothing interrupts the run")
     }
@@ -75,7 +77,7 @@ pub trait Interrupt {
     }
 }
 
-/// Nothing interrupts the run.
+/// A run without interruptions.
 #[derive(Debug, Clone, Copy)]
 struct Never;
 
@@ -86,10 +88,11 @@ impl Interrupt for Never {
 /// Completions between two calls of [`Observer::tick`].
 const TICK: u64 = 8192;
 
-/// So many answers at one instant, and a load that ends by time is not going to end.
+/// After this number of completions at one instant, a load that ends by time never ends.
 const MOST_AT_ONCE: u64 = 1_000_000;
 
-/// No request arrives later: 500 years. The clock could count 584, and what is under way then must end.
+/// No request arrives later: 500 years. The clock could count 584, and operations in progress must
+/// then end.
 const LATEST: Time = 500 * 31_557_600 * 1_000_000_000;
 
 /// Outcome of a run.
@@ -124,10 +127,9 @@ pub fn drive(
     drive_with(device, workload, until, observer, &mut Never)
 }
 
-/// The same with interruptions.
+/// [`drive`] with interruptions.
 ///
-/// # Errors
-/// Those of [`drive`].
+/// # Errors The errors of [`drive`].
 pub fn drive_with(
     device: &mut dyn Device,
     workload: &mut dyn Workload,
@@ -141,7 +143,7 @@ pub fn drive_with(
 /// A run under way, between two events.
 #[derive(Debug, Clone, Copy)]
 struct Drive {
-    /// The present instant, or one before it since which nothing has happened.
+    /// The present instant, or an earlier one since which nothing has happened.
     now: Time,
     /// The last instant at which something was submitted or completed.
     last: Time,
@@ -149,13 +151,13 @@ struct Drive {
     last_asked: Time,
     /// Requests submitted.
     asked: u64,
-    /// Of those, the ones that wait for their answer.
+    /// Submitted requests without a completion.
     outstanding: u64,
     /// Next request of the workload.
     arrival: Option<Arrival>,
     /// When the observer wants to see the device next.
     sample_at: Time,
-    /// Completions until the observer is asked whether to go on.
+    /// Completions until the observer may stop the run.
     until_tick: u64,
     /// When the observer was asked last, and how many answers before that came at that instant at least.
     ticked_at: Time,
@@ -215,7 +217,7 @@ impl Drive {
         self.until_tick = self.until_tick.saturating_sub(1);
     }
 
-    /// Asks the observer whether to go on, if it is time for that.
+    /// Asks the observer whether to continue, when its interval has passed.
     #[inline]
     fn tick(&mut self, observer: &mut dyn Observer) -> ControlFlow<()> {
         if self.until_tick > 0 {
@@ -262,14 +264,14 @@ impl Drive {
         }
     }
 
-    /// When the next request arrives, if it does by then; else the end of time.
+    /// Arrival of the next request, if it arrives by then; else the end of time.
     #[inline]
     fn arrives(&self, without: Time, latest: Time) -> Time {
         let at = self.arrival.as_ref().map_or(Time::MAX, |next| next.at.saturating_add(without));
         if at <= latest { at } else { Time::MAX }
     }
 
-    /// What it came to, when nothing is left to ask for and everything is answered.
+    /// Outcome of the run, when no request is left and all are completed.
     ///
     /// # Errors
     /// When the workload asks later than the clock can tell.
@@ -293,8 +295,7 @@ impl Drive {
 
     /// Continues to the end, as [`drive_with`] does.
     ///
-    /// # Errors
-    /// Those of [`drive`].
+    /// # Errors The errors of [`drive`].
     fn go_on<I: Interrupt>(
         mut self,
         device: &mut dyn Device,
@@ -308,7 +309,7 @@ impl Drive {
         let latest = until.min(LATEST);
         // Time for which the clock of the workload stood still.
         let mut without: Time = 0;
-        // Of what does not come, the end of time.
+        // The end of time, if no request arrives.
         let mut arrival = self.arrives(without, latest);
         loop {
             let event = device.next_event().unwrap_or(Time::MAX);

@@ -14,21 +14,22 @@ use std::collections::BinaryHeap;
 /// A priority queue of events, each a small number that its owner knows how to read.
 ///
 /// Time, insertion number and payload are packed in one integer, so that comparing two events is
-/// one comparison and ties can only fall in order of insertion. While few events wait, all are in a list in
-/// order, where most come last and the first is at hand. Once there are more, those of the next four milliseconds are
-/// in a wheel of short intervals, each of which has its few events in order: to insert one, to take the next and to
-/// [cancel](EventQueue::cancel) one cost the same however many there are. All others are in a heap, from which
-/// they are taken when their turn comes; there a cancelled one is passed over. What its owner asks for nearly always
-/// in order of time, as after a delay that is always the same, stands in a [line](EventQueue::push_in_line). The many
-/// fields are these tables, with the earliest event of each, of which a tournament knows the first: an event that comes
-/// behind others in its line changes nothing there, and one that leaves is followed by three matches. An event knows
-/// in its number where it waits, so that the matches are of keys alone.
+/// one comparison and ties can only fall in order of insertion. While few events wait, all are in a
+/// list in order, where most come last and the first is at hand. With more events, those of the
+/// next four milliseconds are in a wheel of short intervals, each of which has its few events in
+/// order: to insert one, to take the next and to [cancel](EventQueue::cancel) one cost the same
+/// however many there are. All others are in a heap, from which they are taken when their turn
+/// comes; there a cancelled one is passed over. Events that arrive nearly in order of time, as
+/// after a constant delay, are in a [line](EventQueue::push_in_line). The many fields are these
+/// tables, with the earliest event of each, of which a tournament knows the first: an event that
+/// comes behind others in its line changes nothing there, and one that leaves is followed by three
+/// matches. An event knows in its number where it waits, so that the matches are of keys alone.
 #[derive(Debug, Clone)]
 pub struct EventQueue {
-    /// While few events wait, all of them; all else is empty then.
+    /// All events, while they are few; all else is empty then.
     few: Few,
     are_few: bool,
-    /// Of each interval the last of its events, which knows the first; or `NONE`.
+    /// The last event of each interval, which links to the first; or `NONE`.
     wheel: Box<[u16; INTERVALS]>,
     /// Intervals that have events, as bits, and which of these words are not zero.
     used: [u64; WORDS],
@@ -37,9 +38,10 @@ pub struct EventQueue {
     keys: Box<[u128; PLACES]>,
     next: Box<[u16; PLACES]>,
     free: u16,
-    /// The interval of the event that was taken last: those in the wheel are of it and of those that follow.
+    /// Interval of the event taken last: events in the wheel belong to it and the intervals that
+    /// follow.
     base: u64,
-    /// The earliest of all, of the wheel, and of the heap.
+    /// The earliest event of all, of the wheel, and of the heap.
     first: u128,
     soon: u128,
     later: u128,
@@ -53,7 +55,7 @@ pub struct EventQueue {
     /// The cancelled ones of the heap, of which the earliest is not one.
     cancelled: BinaryHeap<Reverse<u128>>,
     inserted: u64,
-    /// As many as `inserted` but for those that wait, as long as they are not few.
+    /// `inserted` less the waiting events, unless they are few.
     left: u64,
 }
 
@@ -65,7 +67,7 @@ struct Line {
     last: Time,
 }
 
-/// Places of the ring of a line, of which one is free.
+/// Places in the ring of a line, one of them free.
 const IN_LINE: usize = 64;
 
 /// The place of a ring behind another, by `more`.
@@ -79,14 +81,14 @@ const INTERVALS: usize = 4096;
 const INTERVAL_SHIFT: u32 = 10;
 const WORDS: usize = INTERVALS / 64;
 
-/// Events for which it has places; more go to the heap.
+/// Capacity in events; more go to the heap.
 const PLACES: usize = 1024;
 
 /// No event.
 const NONE: u16 = u16::MAX;
 const NEVER: u128 = u128::MAX;
 
-/// Lines, and behind them what is in none.
+/// The lines, and last the source of all other events.
 const SOURCES: usize = EventQueue::LINES + 1;
 const REST: usize = EventQueue::LINES;
 const ROUNDS: u32 = 3;
@@ -130,7 +132,7 @@ impl Default for EventQueue {
     }
 }
 
-/// One event of a queue, for as long as it has not happened.
+/// Handle of an event that has not happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EventId(u128);
 
@@ -167,7 +169,7 @@ impl EventQueue {
         EventId(key)
     }
 
-    /// The same of an event that is not cancelled, and comes after all that stand in a line: it then costs less.
+    /// Key of an event that is not cancelled and follows all events in a line: it then costs less.
     /// One that does not is as good as any other.
     #[expect(
         clippy::inline_always,
@@ -190,7 +192,7 @@ impl EventQueue {
         }
     }
 
-    /// An event that cannot stand in its line.
+    /// Inserts an event out of its line's order.
     #[inline(never)]
     fn push_in_none(&mut self, at: Time, payload: u32) {
         self.push(at, payload);
@@ -206,7 +208,8 @@ impl EventQueue {
         u128::from(at) << TIME_SHIFT | u128::from(low | u64::from(payload))
     }
 
-    /// This is the earliest event of a source: the matches on its way to the first of all are played again.
+    /// Notes the earliest event of a source: the matches on its way to the first of all are played
+    /// again.
     #[inline]
     fn play(&mut self, source: usize, mut key: u128) {
         let mut place = SOURCES + source % SOURCES;
@@ -219,7 +222,7 @@ impl EventQueue {
         self.first = key;
     }
 
-    /// As `pop`, for a line where a call would make the caller longer.
+    /// `pop` for a line, not inlined to keep the caller short.
     #[inline(never)]
     fn play_line(&mut self, line: usize, key: u128) {
         self.play(line, key);
@@ -252,7 +255,7 @@ impl EventQueue {
     fn become_many(&mut self, key: u128) {
         self.are_few = false;
         self.left = self.inserted.wrapping_sub(self.few.len() as u64 + 1);
-        // With room for what may be asked for before the earliest.
+        // Leaves room for events before the earliest.
         self.base = interval_of(self.first.min(key)).saturating_sub(INTERVALS as u64 / 4);
         while let Some(key) = self.few.take_first() {
             self.insert(key);
@@ -260,7 +263,7 @@ impl EventQueue {
         self.insert(key);
     }
 
-    /// Few are left: they go to the list.
+    /// Returns to the short list: they go to the list.
     #[cold]
     fn become_few(&mut self) {
         let first = self.first;
@@ -304,7 +307,7 @@ impl EventQueue {
         }
     }
 
-    /// Inserts an event before the last of its interval, unless too many come before it.
+    /// Inserts an event before the last of its interval, unless too many precede it.
     fn insert_between(&mut self, last: u16, node: u16, key: u128) -> bool {
         let mut before = last;
         for _ in 0..MOST_PASSED {
@@ -322,7 +325,7 @@ impl EventQueue {
     #[cold]
     fn insert_late(&mut self, key: u128) {
         if self.used_words == 0 && interval_of(key) < self.base {
-            // Nothing keeps the wheel where it is.
+            // The empty wheel can move.
             self.base = interval_of(key);
             return self.insert(key);
         }
@@ -353,7 +356,7 @@ impl EventQueue {
         self.play_rest();
     }
 
-    /// Takes an event out of the wheel, if it is there.
+    /// Removes an event from the wheel, if it is there.
     fn take_out(&mut self, key: u128) -> bool {
         let interval = interval_of(key);
         let place = interval as usize % INTERVALS;
@@ -375,7 +378,7 @@ impl EventQueue {
         }
     }
 
-    /// Removes an event, given with the one before it in its interval.
+    /// Removes an event, given its predecessor in the interval.
     #[inline]
     fn unlink(&mut self, place: usize, before: u16, node: u16) {
         if before == node {
@@ -402,7 +405,7 @@ impl EventQueue {
         let place = if here != 0 {
             place.wrapping_add(here.trailing_zeros() as usize)
         } else {
-            // The words behind it; then, round the wheel, those before it and the rest of its own.
+            // The following words; then, round the wheel, those before it and the rest of its own.
             let behind = self.used_words & (u64::MAX << 1 << word);
             let words = if behind != 0 { behind } else { self.used_words };
             if words == 0 {
@@ -416,7 +419,7 @@ impl EventQueue {
         self.soon = self.keys[at(self.next[at(last)])];
     }
 
-    /// Finds the earliest event of the heap, and drops cancelled ones before it.
+    /// Finds the earliest event of the heap, dropping cancelled events.
     fn find_later(&mut self) {
         while let Some(Reverse(key)) = self.heap.peek().copied() {
             if self.cancelled.peek() != Some(&Reverse(key)) {
@@ -472,7 +475,7 @@ impl EventQueue {
         ran_empty
     }
 
-    /// As `push`, for an event that is in no line.
+    /// `push` for an event without a line.
     #[inline]
     fn take_rest(&mut self, key: u128) -> bool {
         if !is_same(key, self.soon) {

@@ -5,8 +5,8 @@ use hdrhistogram::Histogram;
 
 /// Counts by latency, dense: a place for each that three significant digits tell apart.
 ///
-/// The places are those of a high-dynamic-range histogram, into which the counts are put when they are
-/// asked for; meanwhile to count a latency is to find the place by two shifts and to add one.
+/// The places are those of a high-dynamic-range histogram, to which the counts are added on demand;
+/// meanwhile to count a latency is to find the place by two shifts and to add one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Latencies(Vec<u64>);
 
@@ -71,7 +71,7 @@ impl Latencies {
     }
 }
 
-/// The latencies of a class of requests, to be asked.
+/// Latencies of a class of requests, for quantiles.
 #[derive(Debug, Clone)]
 pub struct LatencyHistogram {
     histogram: Histogram<u64>,

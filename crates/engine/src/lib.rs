@@ -1,4 +1,4 @@
-//! What every device and every workload shares: time, requests, randomness and statistics.
+//! Types shared by all devices and workloads: time, requests, randomness and statistics.
 //!
 //! A [`Device`] is a state machine that gets the time as input; a [`Workload`] issues its requests;
 //! [`drive`] runs one on the other by jumping from event to event. Nothing in this crate knows what
@@ -38,5 +38,5 @@ pub use stats::{Bin, LatencyStats, TimeSeries};
 pub use status::Status;
 pub use zone::ZoneState;
 
-/// A point in simulated time, or a span of it: integer nanoseconds since the start of the run.
+/// A point in simulated time, or a duration: integer nanoseconds since the start of the run.
 pub type Time = u64;

@@ -11,7 +11,7 @@ const MOST_MARKS: usize = 1 << 14;
 pub struct Marks(BTreeMap<u64, u64>);
 
 impl Marks {
-    /// True if nothing is marked.
+    /// True if no bit is marked.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

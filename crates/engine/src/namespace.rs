@@ -1,24 +1,24 @@
-//! The part of a device that is a namespace: where it lies, how large its blocks are, and how much of it may be mapped.
+//! The part of a device that is a namespace: its position, block size and mapping limit.
 
 use crate::{SECTOR_BYTES, Status};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes that are mapped together, where a namespace may map less than it addresses.
+/// Unit of mapping in a thin namespace, bytes.
 pub const NAMESPACE_UNIT_BYTES: u64 = 4096;
 
-/// A namespace within a device, as it is wished for. Sizes are bytes.
+/// Specification of a namespace of a device. Sizes are bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamespaceWish {
     /// Addressed, a multiple of the blocks.
     pub bytes: u64,
-    /// Mapped at most, a multiple of [`NAMESPACE_UNIT_BYTES`] unless it is all.
+    /// Maximum mapped bytes, a multiple of [`NAMESPACE_UNIT_BYTES`] unless it is all.
     pub capacity: u64,
-    /// Of a logical block: 512 or 4096.
+    /// Size of a logical block: 512 or 4096.
     pub block: u32,
 }
 
 impl NamespaceWish {
-    /// All of a device.
+    /// The whole device.
     pub fn whole(bytes: u64) -> Self {
         NamespaceWish { bytes, capacity: bytes, block: SECTOR_BYTES as u32 }
     }
@@ -45,16 +45,16 @@ impl Mapped {
 /// A part of a device.
 #[derive(Debug, Clone)]
 pub struct Namespace {
-    /// Where it begins in the device.
+    /// Start in the device, bytes.
     pub first: u64,
     /// The requested namespace.
     pub wish: NamespaceWish,
-    /// Where it may map less than it addresses.
+    /// Mapped units of a thin namespace.
     mapped: Option<Arc<Mutex<Mapped>>>,
 }
 
 impl Namespace {
-    /// A part that begins there, of which nothing is mapped.
+    /// An unmapped namespace starting at `first`.
     pub fn new(first: u64, wish: NamespaceWish) -> Self {
         let thin = wish.capacity < wish.bytes;
         let units = vec![0; wish.bytes.div_ceil(NAMESPACE_UNIT_BYTES).div_ceil(64) as usize];
@@ -62,7 +62,7 @@ impl Namespace {
         Namespace { first, wish, mapped: thin.then(|| Arc::new(Mutex::new(mapped))) }
     }
 
-    /// True if it may map less than it addresses.
+    /// True for a thin namespace.
     pub fn is_thin(&self) -> bool {
         self.mapped.is_some()
     }
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(part.used(), NAMESPACE_UNIT_BYTES);
         part.map(0, 2 * NAMESPACE_UNIT_BYTES).unwrap();
         assert_eq!(part.map(63 * NAMESPACE_UNIT_BYTES, 1), Err(Status::CapacityExceeded));
-        // Of a unit that is given up in part all is kept.
+        // A partly trimmed unit stays mapped.
         part.unmap(512, NAMESPACE_UNIT_BYTES);
         assert_eq!(part.used(), 3 * NAMESPACE_UNIT_BYTES);
         part.unmap(0, NAMESPACE_UNIT_BYTES);

@@ -32,7 +32,7 @@ macro_rules! operations {
 }
 
 operations! {
-    /// True if every device does it.
+    /// True if every device supports it.
     is_block: {
         /// Return the data of the range.
         Read "read",
@@ -40,11 +40,11 @@ operations! {
         Write "write",
         /// Declare the content of the range worthless.
         Trim "trim",
-        /// Complete once every write submitted before it is durable; the range is ignored.
+        /// Complete once every write submitted before is durable; the range is ignored.
         Flush "flush",
     }
 
-    /// True if only a device of zones does it.
+    /// True if only zoned devices support it.
     is_zoned: {
         /// Write at the write pointer of the zone that begins at the address; the answer says where.
         Append "append",
@@ -75,17 +75,17 @@ operations! {
         Compare "compare",
         /// Compare the range with data that differ.
         Miscompare "miscompare",
-        /// Compare the range with data that are the same, and replace them: a fused pair.
+        /// Compare the range with equal data, and replace them: a fused pair.
         CompareWrite "compare_write",
-        /// As `CompareWrite`, with other data, so that nothing is written.
+        /// `CompareWrite` with different data, so that nothing is written.
         MiscompareWrite "miscompare_write",
-        /// Read the range without sending it.
+        /// Read the range without a transfer.
         Verify "verify",
         /// The range cannot be read from now on, until it is replaced or given up.
         Uncorrectable "uncorrectable",
         /// A range of the next copy or trim on this queue; it is no command of its own, and answered at once.
         Range "range",
-        /// Copy the ranges that were given before, one behind the other, to this one, which is as long as all of them.
+        /// Copy the ranges given before, in order, to this range of their total length.
         Copy "copy",
     }
 }
@@ -94,7 +94,7 @@ impl Op {
     /// Operations of every device.
     pub const BLOCK: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 
-    /// True if it moves data to the device.
+    /// True if data are transferred to the device.
     #[inline]
     pub fn writes(self) -> bool {
         matches!(self, Op::Write | Op::Append)

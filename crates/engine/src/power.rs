@@ -3,22 +3,22 @@
 use crate::{Completion, Device, Interrupt, Time};
 use std::collections::VecDeque;
 
-/// The power goes at instants, or after events of the device, which must recover from that.
+/// Power cuts at instants, or after events of the device, which must recover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PowerCuts {
     /// Instants, in order.
     pub times: VecDeque<Time>,
     /// From the instant at which the device is ready to the next cut.
     pub every: Option<Time>,
-    /// Since when it is ready; `None` during recovery.
+    /// Start of readiness; `None` during recovery.
     pub ready: Option<Time>,
     /// Numbers of events, in order.
     pub events: VecDeque<u64>,
     /// Time without power.
     pub off: Time,
-    /// Events so far.
+    /// Events counted.
     pub seen: u64,
-    /// When it went.
+    /// Instants of the cuts.
     pub made: Vec<Time>,
 }
 

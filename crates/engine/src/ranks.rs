@@ -1,8 +1,7 @@
 //! Latency breakdown of fast and of slow requests, without storing requests.
 //!
 //! The parts of latencies are summed by latency, in eight bins to an octave; a sum over all bins is
-//! exact. What lies between two ranks is made of whole bins, and of those in which a rank falls the
-//! share of their requests.
+//! exact. Between two ranks lie whole bins, and the proper share of the bin at each rank.
 
 use crate::latencies::Latencies;
 use crate::{Breakdown, Time};
@@ -29,7 +28,7 @@ impl Sums<u128> {
 /// Sums by bin of latency.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SumsByLatency {
-    /// Of the latest requests, as many as 64 bits hold; the rest is in `before`.
+    /// Sums of the latest requests, up to the limit of 64 bits; the rest is in `before`.
     latest: Vec<Sums<u64>>,
     before: Vec<Sums<u128>>,
 }
@@ -53,7 +52,7 @@ impl SumsByLatency {
         self.record(place, latency, breakdown);
     }
 
-    /// Makes the bin exist, and adds its latest sums to those before.
+    /// Creates the bin if needed, and adds its latest sums to its totals.
     #[cold]
     fn make_room(&mut self, bin: usize) {
         self.reach(bin + 1);
@@ -120,6 +119,6 @@ impl SumsByLatency {
 pub struct Between {
     /// Number of requests.
     pub requests: u64,
-    /// The sum of each part of their latencies, ns.
+    /// Sum of each latency part, ns.
     pub parts_ns: [f64; Breakdown::PARTS],
 }

@@ -1,4 +1,4 @@
-//! Replayed part of a trace, and the places of its addresses.
+//! Replayed part of a trace, and the mapping of its addresses.
 
 /// Outcome of the replay of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -7,10 +7,11 @@ pub struct Replayed {
     pub mapping: &'static str,
     /// The end of all requests, as recorded.
     pub span_bytes: u64,
-    /// About how much the trace reads and writes of it, each page once.
+    /// Approximate bytes read and written, each page counted once.
     pub touched_bytes: u64,
-    /// Of scaled addresses: the part of the trace within which they keep their distances.
+    /// Chunk size of scaled addresses: the part of the trace within which they keep their
+    /// distances.
     pub chunk_bytes: Option<u64>,
-    /// The devices (volumes) of the trace that were replayed, and the requests of each.
+    /// Replayed devices (volumes) of the trace, with their number of requests.
     pub volumes: Vec<(u32, u64)>,
 }

@@ -1,4 +1,4 @@
-//! Requests, completions, and the two traits between which they travel.
+//! Requests, completions, and the traits of their two ends.
 
 use crate::{Op, Replayed, Status, Time};
 use std::fmt;
@@ -11,7 +11,7 @@ pub const SECTOR_BYTES: u64 = 512;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Lba(pub u64);
 
-/// The placement handle that a write names, if it names one: what the host says belongs together.
+/// Placement handle of a write, if any: what the host says belongs together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Handle(u8);
 
@@ -27,7 +27,7 @@ impl Handle {
         Handle(number.min(u64::from(Handle::LARGEST)) as u8)
     }
 
-    /// Its number, if one is named.
+    /// Number of the handle, if any.
     #[inline]
     pub fn number(self) -> Option<u8> {
         (self.0 != u8::MAX).then_some(self.0)
@@ -37,7 +37,7 @@ impl Handle {
 /// One request of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Number of the request in its workload, from 0; returned with the completion.
+    /// Request number in its workload, from 0; returned with the completion.
     pub id: u64,
     /// Operation.
     pub op: Op,
@@ -45,9 +45,9 @@ pub struct Request {
     pub lba: Lba,
     /// Length in sectors; at least 1 except for a flush.
     pub sectors: u32,
-    /// Submission queue of the host that it was put on; 0 where there is one.
+    /// Submission queue in the host; 0 where there is one.
     pub queue: u16,
-    /// A write that is durable when it is answered (forced unit access).
+    /// True for a write that is durable on completion (forced unit access).
     pub fua: bool,
     /// The placement handle of a write; of no meaning to devices without such.
     pub handle: Handle,
@@ -69,18 +69,17 @@ impl Request {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part(pub u8);
 
-/// Where the latency of one request went, in nanoseconds; the parts add up to the latency.
+/// Latency of one request by part, in nanoseconds; the parts add up to the latency.
 ///
-/// What the parts are, the devices declare. For a request of several pages they are those of the page
-/// that finished last.
+/// The devices declare the parts. A request of several pages has the parts of its last page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Breakdown([Time; Breakdown::PARTS]);
 
 impl Breakdown {
-    /// As many as the devices' table has rows: it does not compile with another number.
+    /// Number of rows in the devices' table: it does not compile with another number.
     pub const PARTS: usize = 14;
 
-    /// All of the time in one part.
+    /// The whole time in one part.
     pub fn of(part: Part, time: Time) -> Breakdown {
         let mut breakdown = Breakdown::default();
         breakdown[part] = time;
@@ -128,11 +127,11 @@ impl AddAssign for Breakdown {
 pub struct Completion {
     /// The request that is answered.
     pub request: Request,
-    /// When it was submitted.
+    /// Submission time.
     pub submitted: Time,
-    /// When it was answered: `submitted + breakdown.total()`.
+    /// Completion time: `submitted + breakdown.total()`.
     pub at: Time,
-    /// Where the time between went.
+    /// Latency by part.
     pub breakdown: Breakdown,
     /// Status.
     pub status: Status,
@@ -162,8 +161,8 @@ pub trait Device {
     /// Processes every event up to and including `to`, and appends what completed, in order.
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion>);
 
-    /// Goes from event to event, none of them after `to`, as far as nobody else has to know of them: to the
-    /// first instant at which a request completes or the device is at its end, or to any before. Returns the
+    /// Processes events up to `to`, while they concern only the device: to the first instant at
+    /// which a request completes or the device is at its end, or to any before. Returns the
     /// instant, up to which everything is processed; `None` where there is no event.
     fn advance_to_answer(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
         let at = self.next_event().filter(|at| *at <= to)?;
@@ -177,7 +176,7 @@ pub trait Device {
         Outlook { next: self.next_event(), has_ended: self.has_ended() }
     }
 
-    /// As [`advance`](Device::advance), and returns the next event.
+    /// [`advance`](Device::advance), returning the next event.
     fn advance_and_look(&mut self, to: Time, completions: &mut Vec<Completion>) -> Outlook {
         self.advance(to, completions);
         Outlook { next: self.next_event(), has_ended: self.has_ended() }
@@ -206,7 +205,7 @@ pub trait Device {
         true
     }
 
-    /// True if the device has come to the end of its life: it answers writes and trims with
+    /// True if the device has reached end of life: it answers writes and trims with
     /// [`Status::ReadOnly`], and a run during which that happens asks for nothing more.
     fn has_ended(&self) -> bool {
         false
@@ -230,9 +229,9 @@ pub trait Device {
 /// Next event of a device that is a part of another, which reads all of them often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outlook {
-    /// Its [next event](Device::next_event).
+    /// The [next event](Device::next_event).
     pub next: Option<Time>,
-    /// True if it [has ended](Device::has_ended).
+    /// True at [end of life](Device::has_ended).
     pub has_ended: bool,
 }
 
@@ -242,7 +241,7 @@ pub struct Outlook {
 pub struct Followed(pub [u64; Followed::FIGURES]);
 
 impl Followed {
-    /// As many as the devices declare: their tables do not compile with another number.
+    /// Number of figures that devices declare: their tables do not compile with another number.
     pub const FIGURES: usize = 7;
 }
 
@@ -256,9 +255,9 @@ impl AddAssign for Followed {
 /// Division of the addresses of a device into zones; sectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZoneShape {
-    /// From the beginning of one zone to that of the next.
+    /// Distance between the starts of consecutive zones.
     pub size: u64,
-    /// Writable part of a zone, from its beginning.
+    /// Writable bytes of a zone, from its start.
     pub capacity: u64,
     /// Zones.
     pub count: u64,
@@ -277,12 +276,12 @@ pub struct Arrival {
     pub request: Request,
 }
 
-/// Requests that have statistics of their own: those on a range of submission queues.
+/// A class of requests with separate statistics: those on a range of submission queues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Class {
     /// Name.
     pub name: String,
-    /// Its submission queues; no other class has them.
+    /// Submission queues of the class; no other class has them.
     pub queues: Range<u32>,
     /// True if it asks in a time of its own, over which its rates are: from its first request to its
     /// last answer.
@@ -323,8 +322,8 @@ pub trait Workload {
         false
     }
 
-    /// True if it asks by the clock alone: no answer changes what it asks, nor when, and it has a next
-    /// request until it has no more. It may then be asked ahead of the answers.
+    /// True for a load of timed arrivals alone: no answer changes what it asks, nor when, and it
+    /// has a next request until it has no more. It may then be asked ahead of the answers.
     fn is_open(&self) -> bool {
         false
     }
@@ -349,18 +348,18 @@ pub trait Workload {
     /// Requests that will have been issued at the end, when that is known beforehand.
     fn expected_requests(&self) -> Option<u64>;
 
-    /// What makes it go on asking as soon as it is answered until time has passed, if anything does: where no time
-    /// passes, it has no end.
+    /// The part of a load that continues without limit until time has passed, if there is one:
+    /// where no time passes, it has no end.
     fn needs_time(&self) -> Option<&'static str> {
         None
     }
 
-    /// Submission queues on which it puts requests, from queue 0 on.
+    /// Number of submission queues, counted from 0.
     fn queues(&self) -> u32 {
         1
     }
 
-    /// Its classes of requests, if it has any.
+    /// Classes of requests, if any.
     fn classes(&self) -> Vec<Class> {
         Vec::new()
     }

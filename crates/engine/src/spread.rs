@@ -13,12 +13,12 @@ pub(crate) struct Spread {
     latest: Vec<u32>,
     /// The places of the latest interval that are not empty, as bits.
     used: Vec<u64>,
-    /// Of the intervals that have ended: places, ascending, and their counts.
+    /// Counts of the completed intervals: places, ascending, and their counts.
     ended: Vec<Vec<(u16, u32)>>,
 }
 
 impl Spread {
-    /// Places of [`Latencies`] that are one here.
+    /// Places of [`Latencies`] that one place here covers.
     const TOGETHER: usize = 32;
 
     /// Counts a latency in the latest interval.
@@ -56,7 +56,7 @@ impl Spread {
         counts
     }
 
-    /// Puts by what was counted, as that of this interval.
+    /// Adds the counts to this interval.
     pub(crate) fn end(&mut self, interval: usize) {
         let counts = self.of_latest();
         if counts.is_empty() {

@@ -53,7 +53,7 @@ impl LatencyStats {
         self.sums.record(place, latency, &completion.breakdown);
     }
 
-    /// Adds everything that `other` has seen.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &LatencyStats) {
         self.latencies.add(&other.latencies);
         self.requests += other.requests;
@@ -69,7 +69,7 @@ impl LatencyStats {
         self.requests
     }
 
-    /// Bytes they asked for.
+    /// Bytes requested.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -103,8 +103,8 @@ impl LatencyStats {
         LatencyHistogram::new(&self.latencies, self.max_ns)
     }
 
-    /// How many latencies lie in each bin, from the shortest on. There are eight to an octave; those of
-    /// a bin are below [its bound](Self::bin_bound_ns) and not below that of the bin before.
+    /// Number of latencies per bin, shortest first. There are eight to an octave; latencies of a
+    /// bin are below [its bound](Self::bin_bound_ns) and not below the bound of its predecessor.
     pub fn bins(&self) -> impl Iterator<Item = u64> + '_ {
         self.latencies.bins()
     }
@@ -128,8 +128,8 @@ impl LatencyStats {
         self.sums.all().parts.map(|sum| sum as f64 / self.requests as f64)
     }
 
-    /// The requests between each two of these shares of all, the fastest first: how many they are,
-    /// and the sums of their parts. Exact to the width of a bin of the histogram at each share.
+    /// Requests between consecutive shares, fastest first: how many they are, and the sums of their
+    /// parts. Exact to the width of a bin of the histogram at each share.
     pub fn between(&self, shares: &[f64]) -> Vec<Between> {
         let rank = |share: &f64| (share * self.requests as f64).floor() as u64;
         let ranks: Vec<u64> = shares.iter().map(rank).collect();
@@ -141,7 +141,7 @@ impl LatencyStats {
 #[derive(Debug, Clone)]
 pub struct TimeSeries {
     bin_ns: Time,
-    /// The bin of the latest instant, and when it begins.
+    /// Bin of the latest instant, and its start.
     latest: (usize, Time),
     bins: Vec<Bin>,
     spread: Spread,
@@ -152,13 +152,13 @@ pub struct TimeSeries {
 /// One interval of a [`TimeSeries`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bin {
-    /// Requests that completed in it.
+    /// Completed requests.
     pub requests: u64,
-    /// Bytes that they asked for.
+    /// Bytes requested.
     pub bytes: u64,
-    /// Sum of their latencies, ns.
+    /// Sum of latencies, ns.
     pub latency_sum_ns: u128,
-    /// Largest of their latencies, ns.
+    /// Maximum latency, ns.
     pub latency_max_ns: Time,
 }
 
@@ -343,7 +343,7 @@ mod tests {
                 assert_eq!(stats.min_ns(), latencies[0]);
                 assert_eq!(stats.max_ns(), latencies[count - 1]);
                 for percent in [0.1, 1.0, 25.0, 50.0, 90.0, 99.0, 99.9, 100.0] {
-                    // The first of the sorted list that so many do not exceed.
+                    // The smallest sorted value that covers the percentage.
                     let rank = ((percent / 100.0 * count as f64).ceil() as usize).max(1);
                     let (found, exact) =
                         (stats.histogram().percentile_ns(percent), latencies[rank - 1]);
@@ -376,7 +376,7 @@ mod tests {
                 (60_000.0 * slow.requests as f64, 0.0)
             );
         }
-        // A rank within a bin takes a share of it: right to the width of a bin, an eighth.
+        // Ranks within a bin are interpolated: right to the width of a bin, an eighth.
         let half: f64 = (1000..1500).map(f64::from).sum();
         assert!((bands[0].parts_ns[5] / half - 1.0).abs() < 0.125);
         let mut merged = LatencyStats::new();

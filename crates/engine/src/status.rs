@@ -10,7 +10,7 @@ pub enum Status {
     ReadOnly,
     /// The power went before the answer: nothing, a part, or all of what was asked has been done.
     PowerLost,
-    /// The data, or a part of them, are lost.
+    /// The data are lost, at least in part.
     Unreadable,
     /// A field of the command is not possible.
     InvalidField,
@@ -28,7 +28,7 @@ pub enum Status {
     ZoneOffline,
     /// The write is not at the write pointer.
     InvalidWrite,
-    /// As many zones are active as may be.
+    /// The limit of active zones is reached.
     TooManyActive,
     /// As many zones are open as may be, and none of them can be closed.
     TooManyOpen,
@@ -40,14 +40,14 @@ pub enum Status {
     OutOfRange,
     /// The namespace may not map as much.
     CapacityExceeded,
-    /// A command has more ranges or data than one may have.
+    /// A command exceeds the limit of ranges or data.
     SizeLimit,
     /// A fused pair has more data than are compared and written as one.
     AtomicExceeded,
 }
 
 impl Status {
-    /// Every status, in the order in which results list them.
+    /// All statuses, in the order of results.
     pub const ALL: [Status; 20] = [
         Status::Ok,
         Status::ReadOnly,
@@ -121,7 +121,7 @@ impl Status {
         })
     }
 
-    /// True if what was asked has been done.
+    /// True for success.
     #[inline]
     pub fn is_ok(self) -> bool {
         self == Status::Ok

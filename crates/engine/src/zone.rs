@@ -1,11 +1,11 @@
-//! The states of zones, which a device decides and hosts are told.
+//! States of zones, decided by the device and reported to hosts.
 
 use crate::Status;
 
 /// The state of a zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ZoneState {
-    /// Nothing is written.
+    /// The zone holds no data.
     Empty,
     /// Opened by a write.
     Implicit,
@@ -13,11 +13,11 @@ pub enum ZoneState {
     Explicit,
     /// Active and not open.
     Closed,
-    /// Nothing more can be written.
+    /// The zone takes no more writes.
     Full,
     /// Written data can be read, and no more.
     ReadOnly,
-    /// Nothing can be read either.
+    /// The zone is neither readable nor writable.
     Offline,
 }
 
@@ -33,23 +33,23 @@ impl ZoneState {
         (ZoneState::Offline, "offline"),
     ];
 
-    /// Its name in results.
+    /// Name in results.
     pub fn name(self) -> &'static str {
         let (_, name) = ZoneState::ALL[self as usize];
         name
     }
 
-    /// True if it counts among the open zones.
+    /// True for an open zone.
     pub fn is_open(self) -> bool {
         matches!(self, ZoneState::Implicit | ZoneState::Explicit)
     }
 
-    /// True if it counts among the active zones.
+    /// True for an active zone.
     pub fn is_active(self) -> bool {
         self.is_open() || self == ZoneState::Closed
     }
 
-    /// Why nothing can be written, in a state that takes no writes.
+    /// Status of a refused write, in a state that takes no writes.
     pub fn refuses_writes(self) -> Option<Status> {
         match self {
             ZoneState::Full => Some(Status::ZoneFull),

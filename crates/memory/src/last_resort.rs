@@ -1,7 +1,7 @@
 //! The last resort where there is no memory: one line and exit status 2, where Rust would abort the process.
 //!
-//! Tables of devices do not come here, because they can be refused ([`tables`](crate::tables)); what is left are the many small
-//! things of a run, and libraries.
+//! Tables of devices do not come here, because they can be refused ([`tables`](crate::tables)); the
+//! rest are the many small allocations of a run and of libraries.
 
 use crate::MAY_BE_REFUSED;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -16,7 +16,7 @@ const WRONG_INPUT: i32 = 2;
 pub struct LastResort;
 
 #[allow(unsafe_code)]
-// SAFETY: every call is that of the allocator of the system, with the same arguments.
+// SAFETY: every call goes to the system allocator, with the same arguments.
 unsafe impl GlobalAlloc for LastResort {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's.
@@ -47,7 +47,7 @@ fn found(start: *mut u8, bytes: usize) -> *mut u8 {
     start
 }
 
-/// A line without memory of its own.
+/// A line of text on the stack.
 struct StackText {
     text: [u8; 160],
     length: usize,

@@ -34,8 +34,8 @@ pub fn prefetch<T>(table: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(entry) = table.get(index) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch neither reads nor writes as far as the language is concerned, and never
-        // faults; every x86-64 processor has it. The pointer is that of a live entry all the same.
+        // SAFETY: a prefetch neither reads nor writes as far as the language is concerned, and
+        // never faults; every x86-64 processor has it. The pointer refers to a live entry anyway.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(entry).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -5,12 +5,12 @@ use std::alloc::{Layout, alloc_zeroed};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Why work was given up: a table of so many bytes did not go into memory, or not into what was [allowed](allow).
+/// Why work was given up: a table exceeded the memory, or the [allowance](allow), in bytes.
 ///
 /// It is what a panic carries. That is no broken invariant, so nothing is printed; who began the work catches it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoMemory {
-    /// Of the table.
+    /// Size of the table.
     pub bytes: u64,
 }
 
@@ -22,7 +22,7 @@ const COUNTED: u64 = 1 << 10;
 /// There is nearly always memory for smaller tables.
 const LARGE: usize = 1 << 20;
 
-/// Tables that are made from now on may take so many bytes together.
+/// Limits the total size of tables created from now on.
 pub fn allow(bytes: u64) {
     LEFT.store(bytes, Ordering::Relaxed);
 }
@@ -37,7 +37,7 @@ fn give_up(bytes: u64) -> ! {
     resume_unwind(Box::new(NoMemory { bytes }))
 }
 
-/// Gives up unless so many bytes, which will be written to, may be taken.
+/// Gives up unless this number of bytes, which will be written, is allowed.
 fn count(bytes: usize) {
     let bytes = bytes as u64;
     if bytes < COUNTED {
@@ -79,7 +79,8 @@ pub fn zeroed<T: Zeroed>(length: usize) -> Vec<T> {
     if start.is_null() {
         give_up(layout.size() as u64);
     }
-    // SAFETY: the layout is that of an array of `length`, whose values may be all zeroes, by `Zeroed`, which is sealed.
+    // SAFETY: the layout is an array of `length` entries, whose values may be all zeroes by the
+    // sealed trait `Zeroed`.
     unsafe {
         let mut table = Vec::from_raw_parts(start.cast(), 0, length);
         table.set_len(length);
@@ -98,7 +99,7 @@ pub fn filled<T: Clone>(value: T, length: usize) -> Vec<T> {
     } else {
         count(bytes);
     }
-    // Which takes memory that is zeroed where the value is, and so is taken when it is written to.
+    // Memory of a zero value is taken when it is written.
     vec![value; length]
 }
 
@@ -116,7 +117,7 @@ pub fn with_capacity<T>(length: usize) -> Vec<T> {
     table
 }
 
-/// Makes a table at least so long, with a value in what is new.
+/// Extends a table to a minimum length, filling with a value.
 ///
 /// # Panics
 /// With [`NoMemory`].

@@ -87,7 +87,7 @@ quantities! {
     Energy: "an energy", "16.5uJ", joules, 12, 1_000_000, JOULES;
 }
 
-/// A quantity that can also be written without its unit.
+/// A quantity whose unit may be left out.
 pub trait Electric:
     PartialEq + FromStr<Err = QuantityError> + fmt::Display + Copy + 'static
 {
@@ -97,7 +97,7 @@ pub trait Electric:
     /// Form of a value with its unit, as a regular expression.
     fn pattern() -> String;
 
-    /// Value of a number without a unit, if it can be one.
+    /// Value of a number without a unit, if it is valid.
     fn of_plain(number: f64) -> Option<Self>;
 }
 

@@ -25,7 +25,7 @@ impl PageTimes {
         PageTimes { times: [time; MOST_PAGE_TYPES], count: 1 }
     }
 
-    /// One for each type; at least one, at most five.
+    /// One time per type; at least one, at most five.
     pub fn each(times: &[Duration]) -> Option<Self> {
         if times.is_empty() || times.len() > MOST_PAGE_TYPES {
             return None;
@@ -46,7 +46,7 @@ impl PageTimes {
         self.times[if self.count == 1 { 0 } else { kind }]
     }
 
-    /// All distinct types.
+    /// All distinct times.
     pub fn all(&self) -> &[Duration] {
         &self.times[..self.count]
     }
@@ -121,10 +121,10 @@ impl fmt::Display for BusRate {
 pub struct Maybe(pub Option<Duration>);
 
 impl Maybe {
-    /// It does not happen.
+    /// The operation does not happen.
     pub const NONE: Maybe = Maybe(None);
 
-    /// Nanoseconds, if it happens.
+    /// Nanoseconds, if the operation happens.
     pub fn ns(self) -> Option<u64> {
         self.0.map(Duration::ns)
     }

@@ -2,7 +2,7 @@
 
 use crate::nearest;
 
-/// A link that is known by name.
+/// A named link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
     /// The word in the config.
@@ -10,7 +10,7 @@ pub struct Link {
     /// Data it carries in one direction, in bytes per second, encoding and framing of the wire
     /// taken off, the protocol above them not.
     pub bytes_per_second: u64,
-    /// Where the rate comes from.
+    /// Source of the rate.
     pub source: &'static str,
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Link> {
     LINKS.iter().find(|link| link.name == name)
 }
 
-/// The links most likely meant by `typo`, if any name is near: those that begin so, or else the nearest.
+/// The links most likely meant by `typo`, if any name is near: prefixes first, then the nearest.
 pub(crate) fn near(typo: &str) -> Option<String> {
     let names = || LINKS.iter().map(|link| link.name);
     let begun: Vec<&str> =

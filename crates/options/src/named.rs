@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// The placeholder for the name in the reference of keys: `workload.classes.*.rate`.
 pub const ANY_NAME: &str = "*";
 
-/// Sections by name, in the order of their names. Layers that name the same section refine it.
+/// Sections by name, in order of names. Layers that name the same section refine it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Named<T>(pub BTreeMap<String, T>);
@@ -19,7 +19,7 @@ impl<T> Default for Named<T> {
     }
 }
 
-/// Their keys in a layer.
+/// Keys of named sections in a layer.
 #[derive(Debug, Clone)]
 pub struct NamedPartial<P>(BTreeMap<String, P>);
 
@@ -81,7 +81,7 @@ mod tests {
     use crate as options;
 
     crate::options! {
-        /// One of them.
+        /// One section.
         pub struct One as OnePartial {
             /// A count.
             count: u32 = 3,
@@ -91,7 +91,7 @@ mod tests {
 
         /// All.
         pub struct All as AllPartial {
-            /// Each by its name.
+            /// Sections by name.
             ones: Named<One> = Named::default(),
         }
     }

@@ -1,4 +1,4 @@
-//! Numbers that carry their unit as text and are integers inside.
+//! Integer quantities, written as text with a unit.
 
 use crate::{Values, link, unit_hint};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::str::FromStr;
 pub struct QuantityError(String);
 
 impl QuantityError {
-    /// With these words.
+    /// An error with this message.
     pub(crate) fn new(problem: String) -> Self {
         QuantityError(problem)
     }
@@ -23,7 +23,7 @@ impl fmt::Display for QuantityError {
 
 impl std::error::Error for QuantityError {}
 
-/// One unit: how it is written and how many base units it is.
+/// A unit: how it is written and how many base units it is.
 pub(crate) type Unit = (&'static str, u128);
 
 const TIME_PS: &[Unit] = &[
@@ -171,8 +171,7 @@ impl fmt::Display for Duration {
     }
 }
 
-/// The time that one byte takes: whole picoseconds, because fast buses need fractions of a
-/// nanosecond.
+/// Time per byte: whole picoseconds, because fast buses need fractions of a nanosecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct PerByte(u64);
 

@@ -12,7 +12,7 @@ pub struct Invalid {
 }
 
 impl Invalid {
-    /// An error about one or more keys.
+    /// An error about some keys.
     pub fn new(keys: &[&str], problem: impl Into<String>) -> Self {
         Invalid { keys: keys.iter().map(ToString::to_string).collect(), problem: problem.into() }
     }
@@ -29,11 +29,11 @@ impl std::error::Error for Invalid {}
 /// A key that has no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idle {
-    /// Its full path.
+    /// Full path of the key.
     pub path: String,
-    /// Where it would apply, as the end of "applies ..".
+    /// Condition under which the key applies, completing "applies ..".
     pub applies: &'static str,
-    /// True if it has its default all the same.
+    /// True if the key has its default nevertheless.
     pub is_default: bool,
 }
 

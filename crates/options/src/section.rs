@@ -11,13 +11,13 @@ use std::str::FromStr;
 /// Several layers (preset, file, command line) each give a [`Partial`](Setting::Partial); laid over
 /// one another and completed with the defaults they make the setting.
 pub trait Setting: Sized + PartialEq {
-    /// Its keys in one layer: possibly nothing.
+    /// Keys of the section in one layer: possibly nothing.
     type Partial: Default + DeserializeOwned;
 
     /// Lays `over` on `under`: what `over` says wins.
     fn overlay(under: &mut Self::Partial, over: Self::Partial);
 
-    /// Fills what no layer said from `default`.
+    /// Fills keys missing in all layers from `default`.
     fn complete(partial: Self::Partial, default: Self) -> Self;
 
     /// Appends a row for this key, or for each key of this section, to the reference.
@@ -59,20 +59,20 @@ pub struct KeyInfo {
     pub expected: String,
     /// Form of a value, for programs.
     pub values: Values,
-    /// The default as it would be written; empty when there is none.
+    /// The default in TOML syntax; empty when there is none.
     pub default: String,
     /// Description of the key's table.
     pub section: String,
 }
 
 impl KeyInfo {
-    /// It takes other values than its type has by itself.
+    /// Replaces the values accepted by the type.
     pub(crate) fn takes(&mut self, values: Values, expected: &str) {
         self.values = values;
         expected.clone_into(&mut self.expected);
     }
 
-    /// It applies only under a condition, in words.
+    /// Restricts the key to a condition, in words.
     pub(crate) fn applies(&mut self, when: &str) {
         self.doc = format!("{}\nApplies {when}.", self.doc);
     }
@@ -195,8 +195,8 @@ macro_rules! text_setting {
     };
 }
 
-/// Serde and [`Setting`] for a type that is a word or a number, made of what it expects for people and
-/// for programs, what a word is, what a number is, and how it is written.
+/// Serde and [`Setting`] for a type that is a word or a number, from its description for people and
+/// for programs, its words, its numbers, and its spelling.
 #[macro_export]
 macro_rules! word_or_number {
     ($name:ident, $expected:literal, $values:expr, $words:expr, $number:expr, $write:expr) => {
@@ -295,7 +295,7 @@ macro_rules! leaves {
 leaves! {
     bool: "true or false", Values::Boolean;
     u32: "a whole number", Values::Whole(0, u64::from(u32::MAX));
-    // TOML has no larger ones.
+    // The largest integer of TOML.
     u64: "a whole number", Values::Whole(0, i64::MAX.cast_unsigned());
     f64: "a number", Values::Number;
     String: "text", Values::Text;

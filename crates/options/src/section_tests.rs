@@ -8,7 +8,7 @@ choices! {
     pub enum Way {
         /// In order.
         Forward = "forward",
-        /// Against it.
+        /// Backward.
         Backward = "backward",
     }
 }

@@ -29,7 +29,7 @@ pub fn percent_meant(number: f64) -> String {
     )
 }
 
-/// The value of a key whose row says that it is a part of something (`as Ratio`).
+/// Type of a key declared as a share (`as Ratio`).
 #[doc(hidden)]
 pub fn read_share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     struct Visitor;
@@ -54,7 +54,7 @@ pub fn read_share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f
     deserializer.deserialize_any(Visitor).map(Some)
 }
 
-/// Says of the key that was described last that it is a part of something.
+/// Marks the key described last as a share.
 #[doc(hidden)]
 pub fn describe_share(rows: &mut [KeyInfo], values: Values) {
     let row = rows.last_mut().expect("a value has a row");
@@ -69,9 +69,9 @@ mod tests {
     options! {
         /// Shares.
         pub struct Shares as SharesPartial {
-            /// Of reads.
+            /// Share of reads.
             reads: f64 as Ratio = 1.0,
-            /// Of spare space.
+            /// Share of spare space.
             spare: Option<f64> as Ratio = None,
             /// No share.
             rate: f64 = 0.0,

@@ -1,7 +1,7 @@
 //! Guesses at a unit that is none: hints for messages.
 
-/// What is wrong with a unit that is none of `units`, and what may have been meant. What it says to write is
-/// accepted, as `read` says, and is the number that was written: where that could be two, both are said.
+/// Message about a unit outside `units`, with the one probably meant. The suggested text is
+/// accepted by `read` and has the value that was written: where that could be two, both are said.
 /// Behind each unit there is `per`, such as "/s".
 pub(crate) fn in_other_words(
     number: &str,
@@ -83,7 +83,7 @@ mod tests {
         said.split(" or ").map(str::to_owned).collect()
     }
 
-    /// Units as people write them by mistake.
+    /// Common misspellings of units.
     fn mistaken(name: &str) -> Vec<String> {
         let (short, first) = (&name[..name.len() - 1], &name[..1]);
         vec![
@@ -129,8 +129,7 @@ mod tests {
         checked
     }
 
-    /// What a message says to write is accepted, and is the number that was written, whatever is wrong with the
-    /// unit.
+    /// Suggestions are accepted and keep the number, whatever is wrong with the unit.
     #[test]
     fn hints_are_accepted_and_mean_the_same_number() {
         let checked = [

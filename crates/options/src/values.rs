@@ -1,11 +1,11 @@
 //! The values that a key accepts, in a form that other programs can check: the schema of experiment
-//! files is made of it.
+//! files is built from them.
 
-/// A decimal fraction with an optional exponent, as Rust reads one.
+/// A decimal fraction with an optional exponent, as in Rust.
 pub const NUMBER: &str = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?";
 
-/// The values that a key takes, as far as a value shows it by itself. A parser may refuse more, such
-/// as what is too large, never less.
+/// The values that a key takes, as far as a value shows it by itself. A parser may refuse more
+/// values, such as too large ones, never fewer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
     /// True or false.
@@ -20,7 +20,7 @@ pub enum Values {
     PositiveShare,
     /// Any number that is a part of something, or that in percent.
     Ratio,
-    /// One of these words, each with its meaning.
+    /// One of several words, each with its meaning.
     Words(Vec<(String, String)>),
     /// A text that this regular expression matches from its beginning to its end. It keeps to what
     /// ECMA 262, Python and Rust read alike.
@@ -36,7 +36,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// These words.
+    /// A choice of words.
     pub fn words(words: &[(&str, &str)]) -> Self {
         let owned = |(word, meaning): &(&str, &str)| {
             let meaning = meaning.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -45,7 +45,7 @@ impl Values {
         Values::Words(words.iter().map(owned).collect())
     }
 
-    /// A text that `pattern` matches, or one of these words, which mean what they say.
+    /// A text that matches `pattern`, or one of some self-explanatory words.
     pub fn words_or(words: &[&str], pattern: impl Into<String>) -> Self {
         let words = words.iter().map(|word| ((*word).to_owned(), String::new())).collect();
         Values::Either(vec![Values::Words(words), Values::Pattern(pattern.into())])

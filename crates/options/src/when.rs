@@ -1,4 +1,4 @@
-//! Where a key applies: what must be so for it to have an effect, declared in its row.
+//! Conditions on keys: what must be so for it to have an effect, declared in its row.
 //!
 //! From the declaration follow the reference and the schema, the refusal of a key that is stated
 //! where it has no effect, and what a resolved configuration lists.
@@ -11,15 +11,15 @@ use std::fmt;
 /// key stands, or of the whole that the section is part of: of its type, or of its [facts](Setting::facts).
 #[derive(Clone, Copy)]
 pub struct When {
-    /// It, as the end of "applies ..".
+    /// The condition, completing "applies ..".
     pub words: &'static str,
-    /// True if it holds; `None` where it says nothing about this.
+    /// True if the condition holds; `None` where it says nothing about this.
     #[doc(hidden)]
     pub test: fn(&dyn Any) -> Option<bool>,
 }
 
 impl When {
-    /// Its words, unless it holds of a section that is part of a whole.
+    /// Words of the condition, unless it holds for a section within a whole.
     #[doc(hidden)]
     pub fn fails(&self, own: &dyn Any, whole: &dyn Any) -> Option<&'static str> {
         let holds = (self.test)(own).or_else(|| (self.test)(whole));
@@ -33,8 +33,8 @@ impl fmt::Debug for When {
     }
 }
 
-/// Declares conditions on keys, which speak of options of one type: `conditions! { Options: NAME = "with a
-/// buffer", |it| it.buffer; }`.
+/// Declares conditions on keys, written against options of one type: `conditions! { Options: NAME =
+/// "with a buffer", |it| it.buffer; }`.
 #[macro_export]
 macro_rules! conditions {
     ($of:ty: $($(#[doc = $doc:literal])* $vis:vis $name:ident = $words:expr, $test:expr;)+) => {$(
@@ -49,7 +49,7 @@ macro_rules! conditions {
     )+};
 }
 
-/// The keys of a section that is whole which have no effect as the others are, with its path before them.
+/// Keys without effect in a whole section under its other values, with full paths.
 pub fn idle<T: Setting + Default + Clone + Any>(path: &str, whole: &T) -> Vec<Idle> {
     let of = |whole: &T| {
         let mut found = Vec::new();
@@ -58,7 +58,7 @@ pub fn idle<T: Setting + Default + Clone + Any>(path: &str, whole: &T) -> Vec<Id
         found
     };
     let mut found = of(whole);
-    // And those that apply only by the value of one that has no effect.
+    // Also keys whose condition names a key without effect.
     let settled = settled(whole.clone());
     if settled != *whole {
         let known: Vec<String> = found.iter().map(|it| it.path.clone()).collect();
@@ -71,10 +71,11 @@ pub fn idle<T: Setting + Default + Clone + Any>(path: &str, whole: &T) -> Vec<Id
 #[must_use]
 pub fn settled<T: Setting + Default + Clone + Any>(mut whole: T) -> T {
     loop {
-        // A key may lose its effect with another.
+        // A key may lose its effect together with another.
         let facts = whole.facts();
         let next = whole.clone().settle(T::default(), facts.as_deref().unwrap_or(&whole));
-        // A NaN equals nothing, itself neither: who has the key refuses it, with its range.
+        // A NaN is unequal to everything, itself included: who has the key refuses it, with its
+        // range.
         #[expect(clippy::eq_op, reason = "a NaN is what differs from itself")]
         if next == whole || next != next {
             return next;
@@ -83,7 +84,7 @@ pub fn settled<T: Setting + Default + Clone + Any>(mut whole: T) -> T {
     }
 }
 
-/// Says of the keys where they apply.
+/// States where the keys apply.
 #[doc(hidden)]
 pub fn describe_when(rows: &mut [KeyInfo], conditions: &[When]) {
     for row in rows {
@@ -104,7 +105,7 @@ mod tests {
     }
     options::conditions! {
         Inner:
-        /// Of the section itself.
+        /// A condition on the section itself.
         TWO = "where mode is 2", |inner| inner.mode == 2;
     }
 
@@ -113,7 +114,7 @@ mod tests {
         pub struct Inner as InnerPartial {
             /// How.
             mode: u32 = 1,
-            /// Of mode 2.
+            /// A key of mode 2.
             deep: u32 where TWO = 7,
             /// A share.
             part: f64 as Ratio where TWO = 0.5,
@@ -121,11 +122,11 @@ mod tests {
 
         /// A whole.
         pub struct All as AllPartial {
-            /// Its buffer.
+            /// A buffer.
             buffer: u32 = 0,
             /// Inside.
             inner: Inner where BUFFERED = Inner::default(),
-            /// Beside it.
+            /// Another key.
             other: u32 = 3,
         }
     }

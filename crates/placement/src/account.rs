@@ -1,4 +1,4 @@
-//! Account of writes by handle, and the medium that keeps one.
+//! Account of writes by handle, and the medium that updates it.
 
 /// Counts of one handle, in pages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct HandleAccount {
 /// Counts since the last reset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Account {
-    /// By handle.
+    /// Counts by handle.
     pub handles: Vec<HandleAccount>,
     /// Pages that were moved because a unit of copies was cleaned that belongs to no handle.
     pub moved_from_copies: u64,
@@ -29,7 +29,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Of nothing, for a number of handles.
+    /// An empty account of some handles.
     pub fn new(handles: u8) -> Account {
         let handles = vec![HandleAccount::default(); usize::from(handles)];
         Account { handles, ..Account::default() }
@@ -60,7 +60,8 @@ impl Account {
         self.handles[usize::from(handle)].moved += 1;
     }
 
-    /// A unit of that owner is cleaned, which is no handle where it has copies of all; so many pages are moved.
+    /// Counts the cleaning of a unit of an owner, which is no handle where the unit mixes copies;
+    /// `moved` pages are moved.
     pub fn cleans(&mut self, owner: usize, moved: u64) {
         match self.handles.get_mut(owner) {
             Some(account) => account.moved_because += moved,
@@ -90,11 +91,11 @@ impl Account {
 pub trait Medium {
     /// The host writes a page with a handle, or to a stream.
     fn write(&mut self, page: u32, handle: u8);
-    /// A page holds nothing any more.
+    /// Invalidates a page.
     fn trim(&mut self, page: u32);
     /// Begins to fetch where a logical page lies.
     fn prefetch(&self, page: u32);
-    /// Begins to fetch what is known of the place of a logical page.
+    /// Prefetches the entry of a logical page.
     fn prefetch_old(&self, page: u32);
     /// Counts since the last reset.
     fn account(&self) -> &Account;

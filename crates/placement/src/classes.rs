@@ -19,24 +19,25 @@ const SHARE_OF_LAST: u32 = 4;
 /// Classes of writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// All with one handle, as without placement.
+    /// One handle for all writes, as without placement.
     None,
-    /// By address: borders between parts of the address space that are written at different rates, as learned on
-    /// the first half of the load.
+    /// Handles by address: borders between parts of the address space that are written at different
+    /// rates, as learned on the first half of the load.
     Address,
-    /// By the size of the request.
+    /// Handles by request size.
     Size,
-    /// By what the trace says of a request: its device, or that it is forced to the medium.
+    /// Handles by hints in the trace: its device, or that it is forced to the medium.
     Hint,
-    /// By the handle that the trace names.
+    /// Handles named in the trace.
     Column,
-    /// By the time between overwrites of the page until now; the borders are learned on the first half.
+    /// Handles by past time between overwrites of the page: the borders are learned on the first
+    /// half.
     Lifetime,
-    /// By the time until the pages will be written again: a bound that needs the future.
+    /// Handles by time until the next overwrite of the pages: a bound that needs the future.
     Clairvoyant,
 }
 
-/// All of them, in the order of reports.
+/// All policies, in the order of reports.
 pub const ALL: [Policy; 7] = [
     Policy::None,
     Policy::Address,
@@ -48,7 +49,7 @@ pub const ALL: [Policy; 7] = [
 ];
 
 impl Policy {
-    /// Its name in results.
+    /// Name in results.
     pub fn name(self) -> &'static str {
         match self {
             Policy::None => "none",
@@ -79,7 +80,7 @@ impl Policy {
 /// Handles of the writes of a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Classes {
-    /// By request.
+    /// Handle by request.
     pub of: Vec<u8>,
     /// The rule.
     pub rule: Rule,
@@ -90,7 +91,7 @@ pub struct Classes {
 /// Rule that decides the handle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
-    /// Nothing.
+    /// No state.
     One,
     /// The places, among touched pages, at which the next handle begins.
     Borders(Vec<u32>),
@@ -185,7 +186,7 @@ fn by_address(load: &Load, handles: u8) -> Classes {
     let class = |write: Write| borders.partition_point(|border| *border <= write.first) as u8;
     let mut of: Vec<u8> = load.iter().map(class).collect();
     let (handles, kept) = close_gaps(&mut of);
-    // A part without writes has no handle of its own.
+    // A part without writes has no handle.
     let borders = kept[1..].iter().map(|class| borders[usize::from(*class) - 1]).collect();
     Classes { of, rule: Rule::Borders(borders), handles }
 }
@@ -246,7 +247,8 @@ fn lifetime_of(step: u8) -> u64 {
     libm::exp2((f64::from(step) + 0.5) / STEPS_PER_OCTAVE) as u64
 }
 
-/// Mean of the first pages of a request, without those that have none, which is `never`; that where none has any.
+/// Mean over the first pages of a request, without those that have no value (`never`); that where
+/// none has any.
 fn mean(values: impl Iterator<Item = u32>, never: u32) -> u32 {
     let known = values.filter(|it| *it != never);
     let (sum, count) =
@@ -254,12 +256,12 @@ fn mean(values: impl Iterator<Item = u32>, never: u32) -> u32 {
     sum.checked_div(count).map_or(never, |mean| mean as u32)
 }
 
-/// Of each request the mean lifetime of its pages, in pages written meanwhile, when the load is repeated without end;
-/// [`ALWAYS`] where they are never written again.
+/// Mean lifetime of the pages of each request, in pages written meanwhile, for an endlessly
+/// repeated load; [`ALWAYS`] where they are never written again.
 pub fn lifetimes(load: &Load) -> Vec<u32> {
     let mut next = vec![u64::MAX; load.pages as usize];
     let mut lifetimes = vec![ALWAYS; load.len()];
-    // Backward through the pass that follows, and then through this one.
+    // Backward through the following pass, then through this one.
     let mut at = 2 * u64::from(load.written);
     for pass in 0..2 {
         for (index, write) in load.iter().enumerate().rev() {
@@ -283,7 +285,7 @@ pub fn lifetimes(load: &Load) -> Vec<u32> {
     lifetimes
 }
 
-/// Of each request the lifetime of its pages as far as it can be told from their overwrites before it.
+/// Expected lifetime of the pages of each request, from earlier overwrites.
 fn expected(load: &Load) -> Vec<u8> {
     let mut last = vec![u32::MAX; load.pages as usize];
     let mut known = vec![NEVER; load.pages as usize];

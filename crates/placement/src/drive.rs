@@ -10,11 +10,12 @@ const AHEAD: u32 = 16;
 const NONE: u32 = u32::MAX;
 /// The writer of a page that holds nothing valid.
 const DEAD: u8 = u8::MAX;
-/// Units that are erased before the host takes another: one for it, one for the copies of the next victim. A
-/// victim has copies for one unit more at most, because those of it that go to one destination fill less than one.
+/// Units that are erased before the host takes another: one for it, one for the copies of the next
+/// victim. A victim needs at most one more unit for copies, because its pages with one destination
+/// fill less than one.
 pub(crate) const KEPT: usize = 2;
 
-/// Where cleaning puts what it moves.
+/// Destination of moved pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
     /// Copies of all handles share units ("initially isolated").
@@ -34,16 +35,16 @@ pub struct Shape {
     pub units: u32,
     /// Placement handles.
     pub handles: u8,
-    /// Where copies go.
+    /// Destination of copies.
     pub isolation: Isolation,
 }
 
-/// A drive has too few units for its handles: cleaning could not go on, or hardly.
+/// Too few units for the handles: cleaning could not go on, or hardly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooFew {
     /// Units that are open at once.
     pub open: u32,
-    /// Units beyond those that the data fill.
+    /// Units beyond those filled by the data.
     pub spare: u32,
 }
 
@@ -57,7 +58,7 @@ impl fmt::Display for TooFew {
 impl std::error::Error for TooFew {}
 
 impl Shape {
-    /// That of a drive of which the share `use_of` of the flash holds data.
+    /// The shape of a drive whose flash holds data in the share `use_of`.
     pub fn filled(
         use_of: f64,
         (unit_pages, units): (u32, u32),
@@ -81,13 +82,13 @@ impl Shape {
         u32::from(self.handles) + self.destinations()
     }
 
-    /// Units beyond those that all logical pages fill.
+    /// Units beyond those filled by all logical pages.
     pub fn spare(&self) -> u32 {
         self.units.saturating_sub(self.pages.div_ceil(self.unit_pages))
     }
 
-    /// Whether cleaning always finds something to gain: superseded pages that are not in open units are at
-    /// least one in two hundred.
+    /// Checks that cleaning always finds superseded pages: superseded pages that are not in open
+    /// units are at least one in two hundred.
     ///
     /// # Errors
     /// When they are fewer: the write amplification would have no bound.
@@ -157,7 +158,7 @@ impl Drive {
         Ok(drive)
     }
 
-    /// Its shape.
+    /// Shape of the drive.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -318,7 +319,7 @@ fn table<T: Copy + Default>(length: usize, value: T) -> Vec<T> {
     table
 }
 
-/// The units that are full, by the number of their valid pages; of equals the one that came first is taken first.
+/// Full units by number of valid pages; of equals the one that came first is taken first.
 #[derive(Debug, Clone)]
 struct Closed {
     /// The first and the last unit with each number of valid pages.

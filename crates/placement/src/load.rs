@@ -1,4 +1,4 @@
-//! The writes and trims of a trace, eight bytes each, on the pages that it touches and no others.
+//! Writes and trims of a trace, eight bytes each, on the touched pages alone.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ const COUNT_BITS: u32 = 16;
 const MOST_PAGES: u64 = (1 << COUNT_BITS) - 1;
 /// Bits of the address within one device of a trace.
 const DEVICE_BITS: u32 = 34;
-/// Devices that are told apart.
+/// Number of distinguishable devices.
 const DEVICES: usize = 1 << (ADDRESS_BITS - DEVICE_BITS);
 
 /// Requests that a trace cannot have here.
@@ -55,13 +55,13 @@ impl std::error::Error for LoadError {}
 /// A write or a trim of consecutive pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Write {
-    /// The first page: its place among those that the trace touches.
+    /// The first page: its rank among the touched pages.
     pub first: u32,
-    /// How many.
+    /// Number of pages.
     pub pages: u32,
-    /// It deallocates them.
+    /// True for a trim.
     pub is_trim: bool,
-    /// It was forced to the medium.
+    /// True for a write forced to the medium.
     pub fua: bool,
     /// The handle that the trace names.
     pub handle: Option<u8>,
@@ -73,7 +73,7 @@ struct Packed(u64);
 
 const TRIM: u64 = 1 << 56;
 const FUA: u64 = 1 << 57;
-/// Where the handle that a trace names is, one more than it, and the largest that it can be.
+/// Position of the handle named by a trace, plus one, and its largest value.
 const HANDLE_BIT: u32 = 58;
 const LARGEST_HANDLE: u8 = 62;
 
@@ -91,7 +91,7 @@ impl Packed {
     }
 }
 
-/// Makes a load of the requests of a trace, in their order.
+/// Builds a load from the requests of a trace, in order.
 #[derive(Debug, Default)]
 pub struct Builder {
     writes: Vec<Packed>,
@@ -106,8 +106,7 @@ pub struct Builder {
 impl Builder {
     /// A request touches pages, without writing any.
     ///
-    /// # Errors
-    /// When it lies beyond what is supported.
+    /// # Errors For addresses beyond the limit.
     pub fn read(&mut self, device: u32, offset: u64, bytes: u64) -> Result<(), LoadError> {
         let (first, pages) = self.pages(device, offset, bytes)?;
         self.touch(first, pages);
@@ -127,7 +126,7 @@ impl Builder {
         self.write_with(device, (offset, bytes), (is_trim, fua), None)
     }
 
-    /// The same, with the handle that the trace names.
+    /// A write with the handle named by the trace.
     ///
     /// # Errors
     /// As [`read`](Self::read), and when the handle is too large.
@@ -143,7 +142,7 @@ impl Builder {
         }
         let (mut first, mut pages) = self.pages(device, offset, bytes)?;
         if is_trim {
-            // Pages that are deallocated in part only are kept.
+            // Partly trimmed pages stay valid.
             let end = (offset + bytes) / PAGE_BYTES;
             let begin = offset.div_ceil(PAGE_BYTES);
             if end <= begin {
@@ -202,8 +201,7 @@ impl Builder {
 
     /// The load; addresses become places among the touched pages, in order of address.
     ///
-    /// # Errors
-    /// When there is nothing to place, or too much of it.
+    /// # Errors For an empty load, or one beyond the limits.
     pub fn finish(mut self) -> Result<Load, LoadError> {
         if self.written == 0 {
             return Err(LoadError::NoWrites);
@@ -261,7 +259,7 @@ fn place_of(touched: &[Chunk], last: &mut usize, address: u64) -> u64 {
 #[derive(Debug)]
 struct Chunk {
     number: u64,
-    /// The place of its first touched page.
+    /// Rank of the first touched page.
     first: u64,
     bits: Box<[u64; WORDS]>,
     before: Box<[u16; WORDS]>,
@@ -293,15 +291,15 @@ impl Chunk {
 #[derive(Debug)]
 pub struct Load {
     writes: Vec<Packed>,
-    /// Pages that it reads or writes.
+    /// Pages read or written.
     pub pages: u32,
-    /// Pages that it writes in one pass.
+    /// Pages written in one pass.
     pub written: u32,
-    /// Bytes that its requests write.
+    /// Bytes written.
     pub bytes: u64,
     /// Devices that are written to.
     pub devices: u32,
-    /// The numbers of its devices in the trace, by place.
+    /// Numbers of the devices in the trace, by rank.
     pub numbers: Vec<u32>,
     touched: Vec<Chunk>,
 }
@@ -312,12 +310,12 @@ impl Load {
         self.writes.len()
     }
 
-    /// True if it has none, which no load has.
+    /// True without requests, which no load is.
     pub fn is_empty(&self) -> bool {
         self.writes.is_empty()
     }
 
-    /// One of them.
+    /// One write.
     #[inline]
     pub fn get(&self, at: usize) -> Write {
         let packed = self.writes[at];
@@ -330,13 +328,14 @@ impl Load {
         }
     }
 
-    /// All of them.
+    /// All writes.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Write> + ExactSizeIterator + '_ {
         (0..self.writes.len()).map(|at| self.get(at))
     }
 
-    /// True if the pages are written in passes, each once in a pass before any is written again, and not in order of
-    /// address: what fio does with random writes unless it is told `norandommap`. Two passes at least.
+    /// True if the pages are written in passes, each once in a pass before any is written again,
+    /// and not in order of address: the random writes of fio without `norandommap`. Two passes at
+    /// least.
     pub fn is_permutation(&self) -> bool {
         if self.repeats_early() {
             return false;
@@ -354,7 +353,7 @@ impl Load {
         }
         let most = times.iter().copied().max().unwrap_or(0);
         let distinct = times.iter().filter(|it| **it > 0).count() as u64;
-        // Of each page as many writes, but for the pass that is under way.
+        // Equally many writes of each page, except in the current pass.
         let least = times.iter().copied().filter(|it| *it > 0).min().unwrap_or(0);
         if most < 2 || most > least + 1 || 2 * jumps < requests {
             return false;

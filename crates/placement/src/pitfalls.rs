@@ -1,4 +1,4 @@
-//! Mistakes that studies of write amplification make, each with what it costs.
+//! Common mistakes of studies of write amplification, with their effect.
 
 use crate::published::{CacheLoad, permutation};
 use crate::*;
@@ -15,7 +15,7 @@ impl Random {
     }
 }
 
-/// Write amplification of requests of `length` pages, each at a place that `next` draws of so many, behind ten
+/// Write amplification of requests of `length` pages at places drawn by `next`, after ten
 /// capacities; `fills` says whether the drive is full at first.
 fn amplification(shape: Shape, length: u32, fills: bool, mut next: impl FnMut(u32) -> u32) -> f64 {
     let mut drive = Drive::new(shape).unwrap();
@@ -41,7 +41,7 @@ fn drive_of(use_of: f64, unit_pages: u32, units: u32) -> Shape {
 #[test]
 fn ranks_that_a_hash_scatters_leave_a_third_of_the_pages_unwritten() {
     let shape = drive_of(0.85, 256, 400);
-    // A hash with one value for each rank, and a bijection: multiplication by an odd number, modulo a prime.
+    // A bijective hash of ranks: multiplication by an odd number, modulo a prime.
     let hash = |rank: u32| {
         let mixed = (u64::from(rank) ^ 0x9E37).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         (((mixed ^ (mixed >> 31)).wrapping_mul(0x94D0_49BB_1331_11EB) >> 33)

@@ -10,14 +10,14 @@ use crate::random::Random;
 pub struct Passes {
     /// Mean of each pass.
     pub passes: Vec<f64>,
-    /// By tenth of a pass, mean of the passes behind the first three.
+    /// By tenth of a pass, mean of all passes after the first three.
     pub tenths: Vec<f64>,
-    /// Of the first hundredth of a pass, mean of the same passes.
+    /// For the first hundredth of a pass, mean over the same passes.
     pub start: f64,
 }
 
-/// One stream that writes every page once a pass, in an order drawn anew each pass: what fio does with random writes
-/// unless it is told `norandommap`. Of the flash the share `use_of` holds data.
+/// A stream that writes every page once a pass, in an order redrawn each pass: the random writes of
+/// fio without `norandommap`. Of the flash the share `use_of` holds data.
 ///
 /// # Errors
 /// When the drive has too few units.
@@ -70,18 +70,19 @@ pub struct CacheLoad {
     pub small: f64,
     /// Share of the bytes written that are theirs.
     pub share: f64,
-    /// True if the two have handles of their own.
+    /// True if the two streams have separate handles.
     pub placed: bool,
-    /// Where copies go.
+    /// Destination of copies.
     pub isolation: Isolation,
     /// Pages of a region of large objects, which are written one after the other.
     pub region: u32,
-    /// Capacities written before anything is counted, and while it is.
+    /// Capacities written before the measurement, and during it.
     pub drive_writes: (f64, f64),
 }
 
 impl CacheLoad {
-    /// What the drive did meanwhile, and its write amplification of each drive write before.
+    /// Activity of the drive during the measurement, and its write amplification in each drive
+    /// write before.
     ///
     /// # Errors
     /// When the drive has too few units.
@@ -139,7 +140,7 @@ impl CacheLoad {
 mod tests {
     use super::*;
 
-    /// As in the mechanism study.
+    /// The units of the mechanism study.
     const UNITS: (u32, u32) = (512, 600);
 
     #[test]

@@ -6,7 +6,7 @@ use crate::load::Load;
 use crate::zones::{HostLog, Victim, Zoned};
 use std::fmt;
 
-/// Parts of a pass whose counts are kept apart, for an interval.
+/// Parts of a pass with separate counts, for an interval.
 const BATCHES: usize = 10;
 /// Distance of prefetch, in requests.
 const AHEAD: usize = 16;
@@ -15,14 +15,14 @@ const AHEAD: usize = 16;
 const LEAST: usize = 3;
 const MOST: usize = 40;
 const DRIVE_WRITES: u64 = 8;
-/// It has settled when no two of the last three stretches differ by more.
+/// Settled when no two of the last three stretches differ by more than this share.
 const SETTLED: f64 = 0.005;
-/// A pass that writes the data as often needs no other: the first half of it settles the drive.
+/// A pass that writes the data this often is not repeated: its first half settles the drive.
 const LONG: u64 = 10;
 /// Requests between two checks for a stop.
 const LOOK: usize = 1 << 14;
 
-/// Asked now and then how many requests have been replayed since; whether to stop.
+/// Called at intervals with the number of requests replayed since; whether to stop.
 pub type Stop<'a> = &'a (dyn Fn(u64) -> bool + Sync);
 
 /// Why there are no figures.
@@ -30,7 +30,7 @@ pub type Stop<'a> = &'a (dyn Fn(u64) -> bool + Sync);
 pub enum Ended {
     /// The drive has too few units.
     TooFew(TooFew),
-    /// The caller ended it.
+    /// The caller stopped the study.
     Stopped,
 }
 
@@ -57,15 +57,15 @@ pub struct Batch {
 /// Measurement behind the transient.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Of the whole measured stretch.
+    /// Account of the measured stretch.
     pub account: Account,
-    /// By part of the load.
+    /// Account by part of the load.
     pub batches: Vec<Batch>,
-    /// Write amplification of each stretch before, the measured one last.
+    /// Write amplification of each stretch, the measured one last.
     pub curve: Vec<f64>,
-    /// True if it had settled.
+    /// True if write amplification settled.
     pub settled: bool,
-    /// Pages that the host wrote in all.
+    /// Pages written by the host.
     pub replayed: u64,
 }
 
@@ -78,7 +78,7 @@ pub fn study(load: &Load, handles: &[u8], shape: Shape, stop: Stop<'_>) -> Resul
     on(load, handles, Drive::new(shape).map_err(Ended::TooFew)?, stop)
 }
 
-/// The same with a host log on zones, of which `victim` chooses those that are cleaned.
+/// A study of a host log on zones, whose `victim` chooses the zone to clean.
 ///
 /// # Errors
 /// When there are too few zones, or `stop` or `victim` says so.

@@ -191,7 +191,7 @@ fn interleaved_sequential_streams_cost_nothing_with_handles_of_their_own() {
     assert!(apart < 1.02, "{apart}");
 }
 
-/// The other branch of x e^x = y: Lambert's W0.
+/// The second branch of x e^x = y: Lambert's W0.
 fn lambert(y: f64) -> f64 {
     let mut x = if y > -0.3 { y } else { -0.9 };
     for _ in 0..200 {
@@ -265,7 +265,7 @@ fn one_handle_and_permuted_handles_change_nothing() {
         // The data that fill the drive at first were written with handle 0, so it keeps its number.
         assert_eq!(run(4, isolation, |it| it), run(4, isolation, |it| (4 - it) % 4));
     }
-    // Handles that nobody uses change nothing but their units.
+    // Unused handles change nothing but their units.
     assert_ne!(run(4, Isolation::Initial, |it| it), run(1, Isolation::Initial, |it| it));
 }
 
@@ -450,7 +450,7 @@ fn a_permutation_is_known_from_draws_and_from_sequences() {
     assert!(!load(&mut |at| at % pages), "in order");
     let mut random = Random(4);
     assert!(!load(&mut |_| random.below(pages)));
-    // Once through is nobody's second write.
+    // A single pass overwrites nothing.
     let mut builder = Builder::default();
     for at in 0..pages {
         builder.write(0, (u64::from(step(at)) * PAGE_BYTES, PAGE_BYTES), (false, false)).unwrap();

@@ -9,12 +9,13 @@ use crate::random::Random;
 const FIRST: f64 = 0.9;
 /// Zones of `zoned:80/20:10/20:10/60`: share of the writes, and of the addresses.
 const ZONES: [(f64, f64); 3] = [(0.8, 0.2), (0.1, 0.2), (0.1, 0.6)];
-/// Pages that the stream in order writes one after the other.
+/// Consecutive pages of the sequential stream.
 const BURST: u32 = 32;
-/// Ranks of Zipf's law of which the shares are kept; all others together have less than one write of a million.
+/// Ranks of Zipf's law with a stored share; all others together have less than one write of a
+/// million.
 const RANKS: usize = 1 << 16;
 
-/// Where the stream that overwrites goes.
+/// Addresses of the overwriting stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over {
     /// Anywhere.
@@ -25,12 +26,12 @@ pub enum Over {
     Zipf,
 }
 
-/// Which streams have handles of their own.
+/// Streams with a handle of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Given {
     /// None.
     None,
-    /// The one on addresses of its own; the others share one.
+    /// The stream on addresses of its own; the others share one.
     Shared,
     /// Each.
     Each,
@@ -43,13 +44,13 @@ pub struct ThreeStreams {
     pub use_of: f64,
     /// Share of the pages written in order, and by the stream that overwrites them; the rest is the third's.
     pub shares: (f64, f64),
-    /// Where the second goes.
+    /// Addresses of the second stream.
     pub over: Over,
     /// Owner of each handle.
     pub given: Given,
-    /// Where copies go.
+    /// Destination of copies.
     pub isolation: Isolation,
-    /// Capacities written before anything is counted, and while it is.
+    /// Capacities written before the measurement, and during it.
     pub drive_writes: (f64, f64),
 }
 
@@ -57,7 +58,7 @@ pub struct ThreeStreams {
 struct Overwrites {
     over: Over,
     pages: u32,
-    /// Of Zipf's law, the shares of the ranks up to each.
+    /// Cumulative shares of the ranks of Zipf's law.
     cumulative: Vec<f64>,
     /// From a rank to a page: multiples of a number that has no factor in common with the pages.
     step: u32,
@@ -112,7 +113,7 @@ impl Overwrites {
 }
 
 impl ThreeStreams {
-    /// What the drive did meanwhile.
+    /// Activity of the drive during the measurement.
     ///
     /// # Errors
     /// When the drive has too few units.
@@ -130,7 +131,7 @@ impl ThreeStreams {
         let mut random = Random::new(seed);
         let (mut next, mut left) = (0, 0);
         let (in_order, overwritten) = self.shares;
-        // A burst is one draw.
+        // One draw per burst.
         let starts = in_order / f64::from(BURST);
         let draws = starts + 1.0 - in_order;
         let mut write = |drive: &mut Drive, pages: f64| {
@@ -165,7 +166,7 @@ impl ThreeStreams {
 mod tests {
     use super::*;
 
-    /// As in the mechanism study.
+    /// The units of the mechanism study.
     const UNITS: (u32, u32) = (512, 600);
 
     fn dlwa(use_of: f64, in_order: f64, over: Over, given: Given) -> f64 {

@@ -1,9 +1,10 @@
 //! A host log on zones: what an FTL does, done by the host, which chooses the stream of each write and the zone that is
 //! cleaned next.
 //!
-//! A zone is written in order and reset as a whole; the drive moves nothing, so its own write amplification is 1, and
-//! that of the host is what is counted here. Each stream has an open zone, and what cleaning moves goes to one more.
-//! Written apart from [`Drive`](crate::Drive), which it must agree with where both clean alike.
+//! A zone is written in order and reset as a whole; the drive moves nothing, so its own write
+//! amplification is 1; measured is that of the host. Each stream has an open zone, and what
+//! cleaning moves goes to one more. Written apart from [`Drive`](crate::Drive), which it must agree
+//! with where both clean alike.
 
 use crate::account::{Account, Medium};
 use crate::drive::{KEPT, TooFew};
@@ -25,12 +26,12 @@ pub struct Zoned {
     pub streams: u8,
 }
 
-/// The zones as the host sees them when it must clean one.
+/// The host's view of the zones when it must clean one.
 #[derive(Debug)]
 pub struct Zones<'a> {
-    /// Valid pages of each.
+    /// Valid pages by zone.
     pub valid: &'a [u32],
-    /// Pages that the host had written when each became full; 0 of those that are not.
+    /// Pages that the host had written when each became full; 0 for zones that are not full.
     pub full_at: &'a [u64],
     /// Zones that may be cleaned: full, with something that is not valid.
     pub full: &'a [u32],
@@ -40,7 +41,7 @@ pub struct Zones<'a> {
     pub now: u64,
 }
 
-/// Chooses the zone that is cleaned next, by its number; `None` ends the study.
+/// Chooses the zone to clean, by number; `None` ends the study.
 pub type Victim<'a> = Box<dyn FnMut(&Zones<'_>) -> Option<u32> + 'a>;
 
 /// The zone with the fewest valid pages; of equals the one that became full first.
@@ -74,7 +75,7 @@ pub struct HostLog<'a> {
     account: Account,
     resets: u64,
     now: u64,
-    /// The policy chose no zone, or one that may not be cleaned.
+    /// True if the policy chose no zone, or one that may not be cleaned.
     has_ended: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How a law of service times is written: lines, times by size, and either by the number outstanding.
+//! Syntax of a law of service times: lines, times by size, and either by the number outstanding.
 //!
 //! A law is a list: `A + B/KiB`, a line, or `SIZE: TIME`, one of several times by size; a number and a
 //! colon before either say from how many requests in service, the request itself included, it and what
@@ -20,7 +20,7 @@ pub(super) const EXPECTED: &str = "a law: a line such as \"230us + 4us/KiB\", ti
 /// More are not served at once.
 const MOST: u32 = 65_536;
 
-/// The times by size for one number of requests in service.
+/// Times by size for one number of requests in service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Curve {
     Line {
@@ -53,14 +53,14 @@ fn growing_ns(per_kib: Duration, bytes: u64) -> Time {
 }
 
 fn between(points: &[(Size, Duration)], bytes: u64) -> Time {
-    // Beyond the last size the last piece is extrapolated; nothing is faster than the first size.
+    // Beyond the last size the last segment is extrapolated; nothing is faster than the first size.
     let above = points.partition_point(|(size, _)| size.bytes() <= bytes);
     let upper = above.clamp(1, points.len() - 1);
     let [(from, start), (to, end)] = [points[upper - 1], points[upper]];
     let [from, to, bytes] = [from.bytes(), to.bytes(), bytes.max(from.bytes())].map(i128::from);
     let [start, end] = [start.ns(), end.ns()].map(i128::from);
     let (rise, run) = ((end - start) * (bytes - from), to - from);
-    // A last piece that falls is not followed below its end.
+    // A falling last segment is not extrapolated below its end.
     let time = start + (rise + run.div_euclid(2)).div_euclid(run);
     time.max(start.min(end)) as Time
 }
@@ -104,7 +104,7 @@ impl Curves {
         let (to, upper) = &curves[above.min(curves.len() - 1)];
         let (from, to) = (u64::from(*from), u64::from(*to));
         let time = |low: Time, high: Time| match to - from {
-            // Beyond the last number no more gets done at once.
+            // Beyond the last number, throughput stays constant.
             0 => low * outstanding / from,
             steps => {
                 let step = outstanding - from;

@@ -1,10 +1,10 @@
 //! A law of service times: how long a request takes, by its access pattern, its size and the number of
 //! requests that are served with it.
 //!
-//! The law of a pattern is a line, A + n B, of El Maghraoui et al., *Modeling and simulating flash based
-//! solid-state disks for operating systems* (2010); measured times by size, with straight lines between
-//! them; or one of these for each of some numbers outstanding (`curves.rs`). The device keeps the previous
-//! request and what is being served (`served.rs`).
+//! The law of a pattern is a line, A + n B, of El Maghraoui et al., *Modeling and simulating flash
+//! based solid-state disks for operating systems* (2010); measured times by size, with straight
+//! lines between them; or one of these for each of some numbers outstanding (`curves.rs`). The
+//! device stores the previous request and the requests in service (`served.rs`).
 
 mod curves;
 mod served;
@@ -23,14 +23,14 @@ use ssd::device::{DeviceKind, Model, Tick, Unbuilt};
 use std::any::Any;
 use std::fmt;
 
-/// Which of the laws of a device a request is under.
+/// The law that applies to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// A read that begins where the read before it ended.
+    /// A read that follows the previous read.
     SequentialRead,
     /// Any other read.
     RandomRead,
-    /// A write that begins where the write before it ended.
+    /// A write that follows the previous write.
     SequentialWrite,
     /// Any other write.
     RandomWrite,
@@ -49,7 +49,7 @@ options! {
         sequential_write: Pattern = Pattern::line(2_167_000, 4_960),
         /// Time of any other write.
         random_write: Pattern = Pattern::line(770_000, 5_382),
-        /// Its power consumption.
+        /// Power consumption.
         energy: ServedEnergy = ServedEnergy::default(),
     }
 }
@@ -241,7 +241,7 @@ impl<'de> Deserialize<'de> for PatternPartial {
 impl Setting for Pattern {
     type Partial = PatternPartial;
 
-    /// A text says all; a table what it has of a line.
+    /// A text replaces the whole pattern; a table what it has of a line.
     fn overlay(under: &mut PatternPartial, over: PatternPartial) {
         if over.curves.is_some() {
             *under = over;

@@ -1,8 +1,8 @@
 //! The device that follows a law of service times.
 //!
-//! Its only state is the previous request and what is being served. It knows nothing of flash: no
-//! cleaning, no wear. The law says how many requests are served at once; the others wait, first come
-//! first served.
+//! Its state is the previous request and the requests in service. It knows nothing of flash: no
+//! cleaning, no wear. The law says how many requests are served at once; the others wait, first
+//! come first served.
 
 use super::{Access, LawConfig};
 use engine::{Breakdown, Completion, Device, Followed, Op, Request, SECTOR_BYTES, Status, Time};
@@ -29,7 +29,7 @@ impl ServedEnergy {
         self.active.watts() > 0.0 || self.idle.watts() > 0.0
     }
 
-    /// Refuses a device that takes less while it works.
+    /// Refuses a device whose active power is below its idle power.
     pub(super) fn check(&self) -> Result<(), Invalid> {
         if self.active < self.idle && self.is_known() {
             let problem = format!("{} is less than the idle power, {}", self.active, self.idle);
@@ -43,7 +43,7 @@ impl ServedEnergy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Service {
     end: Time,
-    /// Numbers the services, so that those that end together leave in order.
+    /// Sequence number of the service, so that simultaneous completions stay in order.
     number: u64,
     submitted: Time,
     begun: Time,
@@ -52,7 +52,7 @@ struct Service {
 }
 
 impl Ord for Service {
-    /// The first to end is the greatest, as the heap wants it.
+    /// The earliest completion is the greatest, as the heap requires.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.end, other.number).cmp(&(self.end, self.number))
     }
@@ -105,13 +105,13 @@ pub struct Served {
     at_once: usize,
     /// Time of a request that moves no data.
     command_ns: Time,
-    /// Requests that wait, with the instant of their submission.
+    /// Waiting requests with their submission time.
     queue: VecDeque<(Time, Request)>,
     service: Serving,
     /// The direction and end of the read or write that was begun last.
     previous: Option<(Op, u64)>,
     begun: u64,
-    /// Times of the services that have begun since counts were reset, of reads and of others, ns.
+    /// Times of the services begun since counts were reset, of reads and of others, ns.
     busy_ns: [Time; 2],
     /// When counts were reset.
     since: Time,
@@ -129,8 +129,8 @@ impl Served {
 
     /// The fixed and the growing part of the service time of the next request, ns.
     fn cost(&mut self, request: &Request) -> (Time, Time) {
-        // The laws say nothing of requests that move no data: a command is sent and answered, as the quickest of the
-        // requests that they know.
+        // The laws do not cover requests without data: a command is sent and answered, as the
+        // quickest of the requests that they know.
         if !matches!(request.op, Op::Read | Op::Write) {
             return (self.command_ns, 0);
         }
@@ -145,7 +145,7 @@ impl Served {
         self.law.cost(access, request.bytes(), self.service.len() + 1)
     }
 
-    /// Energy of services beside idling, of reads and of others, joules.
+    /// Energy of services above idling, of reads and of others, joules.
     fn taken(&self) -> [f64; 2] {
         let config = &self.law.energy;
         let each = (config.active.watts() - config.idle.watts()) / self.at_once as f64;
@@ -201,7 +201,8 @@ impl Device for Served {
         }
     }
 
-    /// As a part of another device, which knows what it had asked: that is gone, and the device is ready at once.
+    /// A cut as a member of another device, which knows its outstanding requests: that is gone, and
+    /// the device is ready at once.
     fn cut(&mut self, _now: Time, _completions: &mut Vec<Completion>) {
         self.queue.clear();
         self.service = Serving::default();

@@ -24,7 +24,7 @@ fn resolved(kind: &str, layers: &[Value]) -> LawConfig {
     <LawConfig as Setting>::complete(partial, default)
 }
 
-/// Latencies of requests submitted one after the other's completion.
+/// Latencies of requests submitted one at a time.
 fn latencies(device: &mut dyn Model, requests: &[(Op, u64, u32)]) -> Vec<Time> {
     let (mut now, mut done) = (0, Vec::new());
     for (op, lba, sectors) in requests {
@@ -35,7 +35,7 @@ fn latencies(device: &mut dyn Model, requests: &[(Op, u64, u32)]) -> Vec<Time> {
     done.iter().map(Completion::latency).collect()
 }
 
-/// Latencies of random reads of 1 KiB in a closed loop, without the start of it.
+/// Latencies of random reads of 1 KiB in a closed loop, without its start.
 fn settled(device: &mut dyn Device, outstanding: u64) -> Vec<Time> {
     let read = |id| Request::new(id, Op::Read, Lba(id * 100 % 9973), 2);
     (0..outstanding).for_each(|id| device.submit(0, read(id)));
@@ -174,7 +174,7 @@ fn a_line_has_three_ways_to_be_written() {
     assert_eq!(written["random_read"], json!({ "fixed": "300us", "per_kib": "2us" }));
 }
 
-/// Of words for kinds there were three, each with defaults of its own.
+/// The former three kinds, each with its defaults.
 #[test]
 fn the_words_of_earlier_kinds_mean_what_they_meant() {
     for kind in ["linear", "parallel"] {

@@ -194,7 +194,7 @@ fn what_was_asked_of_a_device_that_ends_is_answered() {
     let run = run.unwrap();
     assert_eq!((run.asked, run.unanswered), (45, 0));
     assert_eq!((count.completions, count.failed), (45, 9));
-    // One that has ended before is asked everything.
+    // A load that has ended gets all its requests answered.
     let mut count = Count::default();
     let run = drive(&mut Tenfold::until(0), &mut Steady(0, 1000), Time::MAX, &mut count);
     assert_eq!((run.unwrap().asked, count.failed), (1000, 1000));
@@ -258,8 +258,8 @@ fn a_load_that_only_time_ends_is_given_up_where_time_stands_still() {
         problem.contains("it ends by time (a clock)") && problem.contains("a trim"),
         "{problem}"
     );
-    // Soon after so many.
+    // Soon after `MOST_AT_ONCE` answers.
     assert!((u64::MAX - left) / 2 <= MOST_AT_ONCE, "{left}");
-    // One that has an end by itself may ask for as much as it likes.
+    // A load with an end of its own may have any number of requests at one instant.
     assert_eq!(run(Again(3 * MOST_AT_ONCE, false)), (Ok(3 * MOST_AT_ONCE), 0));
 }

@@ -1,4 +1,4 @@
-//! Few events in order: a short list. What is added was inserted later than all that is in it.
+//! Few events in order: a short list. A new event was inserted later than all events in the list.
 
 use super::key::{is_before, is_same};
 
@@ -12,7 +12,8 @@ pub(super) struct Few {
 
 const PLACES: usize = 32;
 
-/// The most that it holds. One more in its middle moves half of them, which is dearer than to use the wheel.
+/// Maximum number of events. One more in its middle moves half of them, which is dearer than to use
+/// the wheel.
 pub(super) const MOST: usize = 20;
 
 const _: () = assert!(MOST < PLACES && PLACES.is_power_of_two());
@@ -33,7 +34,8 @@ impl Few {
         self.count
     }
 
-    /// Where the event of a number is: 0 is the first, numbers may be out of bounds on both sides.
+    /// Position of the event with a number: 0 is the first, numbers may be out of bounds on both
+    /// sides.
     #[inline]
     fn place(&self, number: usize) -> usize {
         self.from.wrapping_add(number) % PLACES
@@ -44,10 +46,10 @@ impl Few {
         (self.count > 0).then(|| self.keys[self.from % PLACES])
     }
 
-    /// Adds an event behind all others; whether that is where it belongs, and there is room.
+    /// Appends an event; whether that is where it belongs, and there is room.
     #[inline]
     pub(super) fn push(&mut self, key: u128) -> bool {
-        // Of an empty list this is one that was there before: wherever the new one goes is right.
+        // In an empty list this is a former event: wherever the new one goes is right.
         let last = self.place(self.count.wrapping_sub(1));
         if is_before(key, self.keys[last]) || self.count >= MOST {
             return false;
@@ -58,7 +60,7 @@ impl Few {
         true
     }
 
-    /// Adds an event where it belongs; whether there is room.
+    /// Inserts an event in order; whether there is room.
     pub(super) fn insert(&mut self, key: u128) -> bool {
         let (from, count) = (self.from, self.count);
         if count >= MOST {
@@ -91,7 +93,7 @@ impl Few {
         true
     }
 
-    /// Removes the first, of which there is one; and the one that is first then.
+    /// Removes the first event of a list that is not empty; and the one that is first then.
     #[inline]
     pub(super) fn pass_first(&mut self) -> Option<u128> {
         self.from = self.from.wrapping_add(1) % PLACES;
@@ -99,7 +101,7 @@ impl Few {
         self.first()
     }
 
-    /// Removes the first and returns it.
+    /// Removes the first event and returns it.
     pub(super) fn take_first(&mut self) -> Option<u128> {
         let first = self.first()?;
         self.pass_first();

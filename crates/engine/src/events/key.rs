@@ -13,14 +13,14 @@ pub(super) fn time_of(key: u128) -> Time {
     (key >> TIME_SHIFT) as Time
 }
 
-/// True if an event comes before one that was inserted earlier: of equal times that is first, so that half of the
-/// keys tells.
+/// True if an event precedes one inserted earlier: of equal times that is first, so that half of
+/// the keys tells.
 #[inline]
 pub(super) fn is_before(key: u128, older: u128) -> bool {
     time_of(key) < time_of(older)
 }
 
-/// True if two keys are of one event: insertion numbers differ.
+/// True if two keys belong to one event: insertion numbers differ.
 #[inline]
 pub(super) fn is_same(key: u128, other: u128) -> bool {
     key as u64 == other as u64

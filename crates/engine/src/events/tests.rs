@@ -5,7 +5,7 @@ use crate::Random;
 use std::collections::BTreeMap;
 
 impl EventQueue {
-    /// Nothing is left, neither of events nor of what they took.
+    /// No events are left, and no memory in use.
     fn is_clean(&self) -> bool {
         let places = std::iter::successors(Some(self.free), |place| Some(self.next[at(*place)]));
         self.first == NEVER
@@ -43,7 +43,7 @@ fn later_events_stay() {
 fn a_cancelled_event_never_happens_and_the_others_keep_their_order() {
     let mut queue = EventQueue::new();
     let events: Vec<_> = (0..6).map(|n| queue.push(10 + Time::from(n / 2), n)).collect();
-    // One that is not the earliest, then the earliest itself with the one behind it.
+    // Cancels an event in the middle, then the earliest with its successor.
     queue.cancel(events[3]);
     queue.cancel(events[1]);
     queue.cancel(events[0]);
@@ -148,7 +148,7 @@ fn events_go_to_and_fro_only_where_their_number_changes_much() {
     queue.push(1000 * most, 0);
     assert!(!queue.are_few);
     queue.cancel(events[1]);
-    // One stands in a line, which runs empty each time.
+    // A line with one event, which empties each time.
     for left in (1..most).rev() {
         assert_eq!(queue.are_few, left < FEW_AGAIN, "{left} wait");
         queue.pop_until(Time::MAX);
