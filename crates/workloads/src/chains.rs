@@ -1,9 +1,10 @@
 //! Chains of steps: the requests of a step are asked together, and the next step of the chain when all of them
 //! are answered.
 //!
-//! A hop of a search, a sample of a training run, a file that is flushed before the next are steps; the
-//! worker, rank or background thread that takes one after the other is a chain. A chain can wait for others (a
-//! barrier, a limit), and for an instant. What the steps are, a kind decides ([`Steps`]); the rest is here.
+//! A hop of a search, a sample of a training run, a file that is flushed before the next are steps;
+//! the worker, rank or background thread that takes one after the other is a chain. A chain can
+//! wait for others (a barrier, a limit), and for an instant. The kind determines the steps
+//! ([`Steps`]); the rest is here.
 
 use crate::closed_loop::Notices;
 use crate::extents::Extent;
@@ -13,7 +14,8 @@ use engine::{Arrival, Completion, Handle, Lba, Op, Request, Time, Workload, Work
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// A range of sectors that a step reads, writes or trims, in as many requests as it takes; or a flush.
+/// A range of sectors read, written or trimmed by a step, in as many requests as needed; or a
+/// flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
     op: Op,
@@ -53,11 +55,11 @@ impl Piece {
 /// Next step of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// It asks what it has put into the step, from this instant on.
+    /// Issues the requests of the step, from this instant on.
     Ask(Time),
-    /// It waits until others have finished a step.
+    /// Waits until other chains have finished a step.
     Wait,
-    /// It is over.
+    /// The chain has ended.
     End,
 }
 
@@ -66,7 +68,8 @@ pub trait Steps {
     /// The next step of a chain, whose pieces are put into `step`: one at least where it asks.
     fn step(&mut self, chain: usize, now: Time, step: &mut VecDeque<Piece>) -> Next;
 
-    /// All of the step of a chain is answered; whether chains that wait are to be asked again.
+    /// All requests of a chain's step are completed; whether chains that wait are to be asked
+    /// again.
     fn finished(&mut self, chain: usize, now: Time) -> bool;
 
     /// Counts beside requests.
@@ -75,7 +78,7 @@ pub trait Steps {
     }
 }
 
-/// The requests of a step, as far as they are not asked yet.
+/// Requests of a step that are not yet issued.
 #[derive(Debug, Default)]
 struct Chain {
     step: VecDeque<Piece>,
@@ -92,7 +95,7 @@ pub struct Cut {
     pub depth: u32,
 }
 
-/// Chains while they run.
+/// Running chains.
 pub struct Chains<S> {
     steps: S,
     cut: Cut,
@@ -104,12 +107,12 @@ pub struct Chains<S> {
     /// Chains that wait for others.
     waiting: Vec<usize>,
     in_flight: InFlight<usize>,
-    /// The arrival given last and its chain, as long as it may be taken back.
+    /// The last arrival and its chain, while it can be withdrawn.
     given: Option<(Arrival, usize)>,
 }
 
 impl<S: Steps> Chains<S> {
-    /// As many chains, which have done nothing yet; of at most `limit` requests if there is a limit.
+    /// `chains` chains before their first step; of at most `limit` requests if there is a limit.
     pub fn new(limit: Option<u64>, chains: usize, cut: Cut, steps: S) -> Self {
         Chains {
             steps,
@@ -131,7 +134,7 @@ impl<S: Steps> Chains<S> {
         self.turns += 1;
     }
 
-    /// A chain that has nothing outstanding takes its next step.
+    /// Lets an idle chain take its next step.
     fn advance(&mut self, chain: usize, now: Time) {
         let step = &mut self.each[chain].step;
         match self.steps.step(chain, now, step) {
@@ -163,7 +166,7 @@ impl<S: Steps> Chains<S> {
         request
     }
 
-    /// A chain that has asked goes on, if more of it may be outstanding.
+    /// Continues a chain after a request, if more may be outstanding.
     fn submitted(&mut self, at: Time, chain: usize) {
         let own = &self.each[chain];
         if !own.is_ready && !own.step.is_empty() && own.outstanding < self.cut.depth {
@@ -198,7 +201,7 @@ impl<S: Steps> Workload for Chains<S> {
         let chain = self.in_flight.complete(completion.request.id);
         let now = completion.at;
         self.each[chain].outstanding -= 1;
-        // Of one whose request was given and is not submitted yet, the next one is not due.
+        // While a chain's request is not yet submitted, its next one has no arrival.
         if self.given.is_some_and(|(_, given)| given == chain) {
             return;
         }
@@ -245,7 +248,7 @@ pub mod tests {
     use super::*;
     use crate::kinds::tests::answer;
 
-    /// A request, when it was asked and when it was answered.
+    /// A request with its submission and completion.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub struct Asked {
         pub at: Time,
@@ -254,7 +257,7 @@ pub mod tests {
     }
 
     impl Asked {
-        /// The first block of 4 KiB, and how many they are.
+        /// First block of 4 KiB, and number of blocks.
         pub fn blocks(&self) -> std::ops::Range<u64> {
             let first = self.request.lba.0 / BLOCK_SECTORS;
             first..first + u64::from(self.request.sectors) / BLOCK_SECTORS
@@ -353,7 +356,7 @@ pub mod tests {
         );
     }
 
-    /// One chain that asks at 1000, and one that asks again as soon as it is answered.
+    /// A chain that issues at 1000, and one that issues again on each completion.
     struct Late;
 
     impl Steps for Late {

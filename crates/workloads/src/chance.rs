@@ -9,7 +9,7 @@ pub(crate) enum Chance {
 }
 
 impl Chance {
-    /// Bits that one decision takes.
+    /// Bits consumed by one decision.
     pub(crate) const BITS: u32 = 31;
 
     pub(crate) fn new(share: f64) -> Self {

@@ -1,4 +1,4 @@
-//! Checks of keys that several workload kinds share, each in one place.
+//! Checks of keys shared by several workload kinds.
 //!
 //! Every function refuses with the key, the value and the rule. Rules that only one kind has stay
 //! with that kind.
@@ -80,7 +80,7 @@ pub(crate) fn block_sectors(size: Size, footprint_sectors: u64) -> Result<u32, I
         .map_err(|_| Invalid::new(&[KEY], format!("{size} is too large (it must stay below 2TiB)")))
 }
 
-/// Of more words the one that was probably meant is shown alone.
+/// With more words, a message shows only the likeliest.
 const FEW_WORDS: usize = 20;
 
 /// The error for a word that is not one of `words`, with the one that was probably meant.

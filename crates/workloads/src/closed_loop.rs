@@ -5,7 +5,7 @@
 
 use engine::{Arrival, Completion, Request, Time, Workload, WorkloadError};
 
-/// Counts of a workload beside its requests.
+/// Counts of a workload besides its requests.
 pub(crate) type Notices = Vec<(&'static str, u64)>;
 
 /// Decides the source, time and content of requests. Turn and request are two calls, so that the request
@@ -14,8 +14,8 @@ pub(crate) trait Asker {
     /// The thread, stream or job that asks next.
     type Turn;
 
-    /// Takes the right to ask, and says from when on it holds; `None` while it has to wait for
-    /// an answer, or when there is nothing more to ask.
+    /// Takes the next turn, and returns its start; `None` while it has to wait for an answer, or
+    /// when there is nothing more to ask.
     fn turn(&mut self, now: Time) -> Option<(Time, Self::Turn)>;
 
     /// The request number `id` of the source that took the turn.
@@ -46,7 +46,7 @@ pub(crate) trait Draw {
     }
 }
 
-/// One asker that does not think: all that matters is how many more requests it may ask.
+/// A client without think time: all that matters is how many more requests it may ask.
 pub(crate) struct Single<D> {
     free: u32,
     draws: D,
@@ -79,7 +79,7 @@ impl<D: Draw> Asker for Single<D> {
     }
 }
 
-/// A closed loop while it runs.
+/// A running closed loop.
 pub(crate) struct ClosedLoop<A> {
     asker: A,
     issued: u64,
@@ -94,7 +94,7 @@ impl<A: Asker> ClosedLoop<A> {
 }
 
 impl<D: Draw> ClosedLoop<Single<D>> {
-    /// The loop of one asker that keeps `outstanding` requests outstanding.
+    /// A loop with one client and `outstanding` requests outstanding.
     pub(crate) fn single(limit: Option<u64>, outstanding: u32, draws: D) -> Self {
         ClosedLoop::new(limit, Single { free: outstanding, draws })
     }

@@ -1,6 +1,6 @@
 //! Distributions as config values: "uniform(0, 1)", "exponential(0, 8)" and their like.
 //!
-//! What is accepted can be drawn from in bounded time and is written back as it was read. Units
+//! Every accepted distribution can be drawn from in bounded time, and its text is preserved. Units
 //! are the units of the key that holds the value, which decides whether negative values make sense.
 
 use engine::Distribution;
@@ -37,7 +37,7 @@ impl DistributionSpec {
         &self.0
     }
 
-    /// The value below which it never falls; of a normal distribution, which has none, its mean.
+    /// Lower bound of the values; of a normal distribution, which has none, its mean.
     pub(crate) fn floor(&self) -> f64 {
         match self.0 {
             Distribution::Constant(value) => value,

@@ -9,7 +9,7 @@ pub struct Extent {
     pub blocks: u64,
 }
 
-/// Free space, given out from its lowest address on.
+/// Free space, allocated from the lowest address.
 #[derive(Debug)]
 pub struct Allocator {
     /// First block and number of each free extent; no two touch.
@@ -51,7 +51,7 @@ impl Allocator {
         Extent { first, blocks }
     }
 
-    /// Gives an extent back and joins it with its neighbours.
+    /// Frees an extent and joins it with its neighbours.
     pub fn give(&mut self, extent: Extent) {
         let Extent { mut first, mut blocks } = extent;
         if let Some(after) = self.free.remove(&(first + blocks)) {

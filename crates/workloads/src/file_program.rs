@@ -15,14 +15,14 @@ pub(crate) trait Program {
     }
 }
 
-/// A program with its file system, while it runs.
+/// A running program with its file system.
 pub(crate) struct Running<P> {
     files: Files,
     program: P,
 }
 
 impl<P: Program> Running<P> {
-    /// A program that has done nothing yet.
+    /// A program before its first access.
     pub(crate) fn new(files: Files, program: P) -> Self {
         Running { files, program }
     }

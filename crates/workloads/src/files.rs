@@ -4,8 +4,8 @@
 //! out in blocks of 4 KiB as extents, first fit; each file has an inode in a table at the start of
 //! the footprint, 16 to a block, and creating, growing or deleting a file writes the block with its
 //! inode; reading one does not (as without access times). There is no journal and no directory, and
-//! no cache: every operation reaches the device at once. What is read or written of a file are its
-//! whole blocks, in requests that end with their extent or with the largest request size.
+//! no cache: every operation reaches the device at once. Whole blocks are read and written, in
+//! requests that end with their extent or at the maximum request size.
 
 use crate::extents::{Allocator, Extent};
 use engine::{Lba, Op, Request};
@@ -195,13 +195,13 @@ mod tests {
         files.create(0);
         assert!(files.append(0, 10_000, true));
         assert_eq!(fetched(&mut files), [(w, 0, 1), (w, 2, 2), (w, 4, 1), (w, 0, 1)]);
-        // The last block had 1,808 bytes in it, and is written again.
+        // The last block held 1,808 bytes, and is rewritten.
         assert!(files.append(0, 2_481, true));
         assert_eq!(fetched(&mut files), [(w, 4, 2), (w, 0, 1)]);
         files.create(17);
         assert!(files.append(17, 1, false));
         assert_eq!(fetched(&mut files), [(w, 1, 1), (w, 6, 1)]);
-        // The next block is taken: the file continues elsewhere.
+        // The next block is allocated: the file continues elsewhere.
         assert!(files.append(0, 4096, false));
         files.read(0, 0, files.bytes(0));
         let reads = [(r, 2, 2), (r, 4, 2), (r, 7, 1)];

@@ -28,7 +28,7 @@ impl Footprint {
     /// The whole device.
     pub const WHOLE: Footprint = Footprint(Extent::Share(1.0));
 
-    /// Most data of a tree of files, so that there is room for files beside them.
+    /// A large part of the device for a tree of files, with room for others.
     pub(crate) const SHARE_OF_TREE: Footprint = Footprint(Extent::Share(0.6));
 
     /// A share of the device; `None` unless it is above 0 and at most 1.
@@ -45,7 +45,7 @@ impl Footprint {
         self.sectors_of("workload.footprint", capacity_sectors)
     }
 
-    /// As `sectors`, for another key than `workload.footprint`.
+    /// `sectors` for a key other than `workload.footprint`.
     pub(crate) fn sectors_of(&self, key: &str, capacity_sectors: u64) -> Result<u64, Invalid> {
         let refused = |problem: String| Invalid::new(&[key], problem);
         let device = || Size::from_bytes(capacity_sectors.saturating_mul(SECTOR_BYTES));
@@ -133,7 +133,7 @@ impl<'de> Deserialize<'de> for Footprint {
 }
 
 impl Footprint {
-    /// As a number, or as text: a share or a size.
+    /// A number or a text: a share or a size.
     fn values() -> Values {
         let text = format!(r"\s*{NUMBER}\s*|\s*{PERCENT}\s*|{}", Size::pattern());
         Values::Either(vec![Values::PositiveShare, Values::Pattern(text)])

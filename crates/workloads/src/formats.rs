@@ -25,7 +25,7 @@ macro_rules! formats {
     ($($format:ident),* $(,)?) => {
         $(mod $format;)*
 
-        /// Every trace format, in the order in which lists show them.
+        /// All trace formats, in the order of lists.
         pub static FORMATS: &[Format] = &[$($format::FORMAT),*];
     };
 }
@@ -80,7 +80,7 @@ pub(crate) fn detect(head: &Head) -> Result<&'static Format, String> {
 fn only<'a>(formats: &'a [Format], head: &Head) -> Result<&'a Format, String> {
     let mut claims: Vec<&Format> = formats.iter().filter(|row| row.claims(head)).collect();
     if head.states("csv") {
-        // Declared columns are those of a format that takes some, or of a table.
+        // Declared columns require a format that takes them, or a table.
         let takes = |row: &&Format| row.may_state.contains(&"columns") && row.claims(head);
         let by_pattern: Vec<&Format> = formats.iter().filter(takes).collect();
         claims.retain(|row| by_pattern.is_empty() && row.name == "csv");
@@ -89,7 +89,7 @@ fn only<'a>(formats: &'a [Format], head: &Head) -> Result<&'a Format, String> {
     if let Some(table) = formats.iter().find(|row| row.otherwise.is_some_and(|is| is(head)))
         && !head.states("pattern")
     {
-        // Of the same columns without their names, the first line would be none.
+        // Without names of columns, the first line would be lost.
         claims.retain(|row| row.has_header || matches!(row.reader, Reader::Known(_)));
         claims.extend(claims.is_empty().then_some(table));
     }

@@ -45,7 +45,7 @@ fn read_all(
     all.collect::<Result<_, _>>().map_err(|error| error.0)
 }
 
-/// Reads the trace `name` of `inputs` to its end, with what is stated.
+/// Reads the trace `name` of `inputs` with the given options.
 pub(crate) fn read_inputs(
     inputs: &Inputs,
     name: &str,
@@ -54,12 +54,12 @@ pub(crate) fn read_inputs(
     read_all(inputs, name, None, options)
 }
 
-/// Reads a trace `t` from memory, with what is stated.
+/// Reads a trace `t` from memory with the given options.
 pub(crate) fn read_with(bytes: &[u8], options: &ReadOptions) -> Result<Vec<Record>, String> {
     read_inputs(&Inputs::memory("t", bytes), "t", options)
 }
 
-/// Reads a trace `t` from memory in a named format, with what is stated.
+/// Reads a trace `t` from memory in a named format.
 pub(crate) fn read_as(
     format: &Format,
     bytes: &[u8],
@@ -94,7 +94,7 @@ fn every_sample_is_its_own_format_and_no_other() {
         let head = Head::new(&sample, true, &options);
         let claims = FORMATS.iter().filter(|row| row.claims(&head));
         let names: Vec<&str> = claims.map(|row| row.name).collect();
-        // One format cannot be distinguished from a far more common one; it must be named.
+        // A format that is indistinguishable from a far more common one; it must be named.
         let expected = if format.name == "flashsim" { "disksim" } else { format.name };
         assert_eq!(names, [expected]);
         assert!(read(format, &sample).len() > 1, "{}", format.name);

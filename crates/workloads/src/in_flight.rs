@@ -13,17 +13,17 @@ pub(crate) struct InFlight<T> {
 }
 
 impl<T> InFlight<T> {
-    /// Nothing yet, of at most `limit` requests if there is a limit.
+    /// Empty, with at most `limit` requests if given.
     pub(crate) fn new(limit: Option<u64>) -> Self {
         InFlight { first: 0, values: VecDeque::new(), limit: limit.unwrap_or(u64::MAX) }
     }
 
-    /// Most requests in all, if there is a limit.
+    /// Maximum number of requests, if limited.
     pub(crate) fn limit(&self) -> Option<u64> {
         Some(self.limit).filter(|limit| *limit < u64::MAX)
     }
 
-    /// True if all of them were issued.
+    /// True if all requests were issued.
     pub(crate) fn is_spent(&self) -> bool {
         self.next_id() == self.limit
     }
@@ -33,7 +33,7 @@ impl<T> InFlight<T> {
         self.first + self.values.len() as u64
     }
 
-    /// Keeps the value of the next request and returns its number.
+    /// Stores the value of the next request and returns its number.
     pub(crate) fn issue(&mut self, value: T) -> u64 {
         let id = self.next_id();
         self.values.push_back(Some(value));

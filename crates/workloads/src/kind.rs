@@ -13,23 +13,23 @@ use serde::Serialize;
 pub struct Context {
     /// Sectors of 512 B that the device has.
     pub capacity_sectors: u64,
-    /// Bytes of the whole device for one simulated byte; 1 if it is simulated whole.
+    /// Device bytes per simulated byte; 1 if it is simulated whole.
     pub scale: u32,
-    /// Into how many volumes of equal size it is divided; 1 if it is one piece.
+    /// Number of volumes of equal size; 1 if it is one piece.
     pub volumes: u32,
-    /// Its zones, if it has such.
+    /// Zones of a zoned device.
     pub zones: Option<ZoneShape>,
     /// The seed of the run, from which every random draw derives.
     pub seed: u64,
-    /// 0 for the run itself; from 1 on the repetitions of the workload that precondition a drive. What is
-    /// hot lies where it lies in the run, and what is asked next is drawn anew.
+    /// 0 for the run itself; from 1 on the repetitions of the workload that precondition a drive.
+    /// Hot data keep their places, and requests are redrawn.
     pub pass: u64,
     /// Opens inputs by the names that the configuration gives them, each time from their start.
     pub inputs: Inputs,
 }
 
 impl Context {
-    /// The seed of what is drawn request by request; [`seed`](Context::seed) is that of where hot blocks lie.
+    /// Seed for drawing requests; [`seed`](Context::seed) places the hot blocks.
     pub(crate) fn draws(&self) -> u64 {
         // Parts of a workload are numbered below.
         derived(self.seed, self.pass << 32)
@@ -38,7 +38,7 @@ impl Context {
 
 /// A kind of workload, implemented by its options.
 pub trait WorkloadKind: Setting + Default + Serialize + Clone {
-    /// Summary, in one line.
+    /// Summary in one line.
     const SUMMARY: &'static str;
 
     /// True if each of its writes covers one page of `page_sectors`, and every page of the device is
@@ -47,7 +47,8 @@ pub trait WorkloadKind: Setting + Default + Serialize + Clone {
         false
     }
 
-    /// The sectors, from the first on, of which it touches no others on such a device; nothing where that is not known.
+    /// Number of leading sectors that contain all requests to such a device; nothing where that is
+    /// not known.
     fn reach(&self, _context: &Context) -> Option<u64> {
         None
     }
@@ -57,7 +58,7 @@ pub trait WorkloadKind: Setting + Default + Serialize + Clone {
         true
     }
 
-    /// The keys whose values are guesses that no publication states, as far as they have their defaults.
+    /// Keys at default values that no publication states.
     fn guessed(&self) -> Vec<&'static str> {
         Vec::new()
     }

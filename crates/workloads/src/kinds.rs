@@ -18,9 +18,9 @@ pub enum ResolveError<E> {
     Kind(Invalid),
     /// A layer has a wrong key or value.
     Layer {
-        /// Which of the layers, from 0.
+        /// Index of the layer, from 0.
         index: usize,
-        /// Error of its deserializer.
+        /// Its deserialisation error.
         error: E,
     },
 }
@@ -36,7 +36,7 @@ impl<E: fmt::Display> fmt::Display for ResolveError<E> {
 
 impl<E: fmt::Debug + fmt::Display> std::error::Error for ResolveError<E> {}
 
-/// Where the keys of a workload stand in an experiment.
+/// Section of the workload's keys in an experiment.
 const SECTION: &str = "workload";
 
 /// Declares each kind's module, which is also its word in configurations, and its options.
@@ -60,7 +60,7 @@ macro_rules! workloads {
         }
 
         impl WorkloadConfig {
-            /// The kind of that name with its default options.
+            /// The named kind with default options.
             ///
             /// # Errors
             /// When there is no such kind: names the kinds there are, and the nearest.
@@ -91,7 +91,7 @@ macro_rules! workloads {
                 match self { $(Self::$Options(_) => stringify!($module),)* }
             }
 
-            /// Its keys that have no effect as the others are, by their paths within it.
+            /// Keys without effect under the other values, by path within the kind.
             pub fn idle(&self) -> Vec<Idle> {
                 match self { $(Self::$Options(own) => options::idle("", own),)* }
             }
@@ -118,8 +118,8 @@ macro_rules! workloads {
                 }
             }
 
-            /// The sectors, from the first on, of which it touches no others on such a device; nothing where that is
-            /// not known.
+            /// Number of leading sectors that contain all requests to such a device; nothing where
+            /// that is not known.
             pub fn reach(&self, context: &Context) -> Option<u64> {
                 match self { $(Self::$Options(options) => options.reach(context),)* }
             }
@@ -129,12 +129,12 @@ macro_rules! workloads {
                 match self { $(Self::$Options(options) => options.draws(),)* }
             }
 
-            /// The keys whose values are guesses that no publication states, as far as they have their defaults.
+            /// Keys at default values that no publication states.
             pub fn guessed(&self) -> Vec<&'static str> {
                 match self { $(Self::$Options(options) => options.guessed(),)* }
             }
 
-            /// Appends the reference of the kind's keys, with their defaults.
+            /// Appends the reference of the kind's keys.
             pub fn describe(&self, rows: &mut Vec<KeyInfo>) {
                 match self {
                     $(Self::$Options(_) => {
@@ -173,12 +173,12 @@ workloads! {
     paging: Paging,
 }
 
-/// The error for a kind that does not exist: names those that do, and the nearest.
+/// The error for a kind that does not exist: names the existing kinds, and the nearest.
 pub fn unknown_kind(kind: &str) -> Invalid {
     crate::checks::unknown_word("workload.kind", kind, kinds().iter().map(|(word, _)| *word))
 }
 
-/// Lays the layers over one another and over the defaults.
+/// Merges the layers with the defaults.
 fn merged<'de, T: WorkloadKind, D: Deserializer<'de>>(
     layers: impl IntoIterator<Item = D>,
 ) -> Result<T, ResolveError<D::Error>> {

@@ -1,7 +1,7 @@
 //! The distribution of random addresses: "uniform", "hot-cold(0.9, 0.1)", "zipf(0.99)", "zones(...)".
 //!
-//! A [`Locality`] is what a config says, a [`Skew`] draws blocks from it. What is accepted can be
-//! drawn from in bounded time and is written back as it was read.
+//! A [`Locality`] is what a config says, a [`Skew`] draws blocks from it. Every accepted
+//! distribution can be drawn from in bounded time, and its text is preserved.
 
 use crate::permutation::Permutation;
 use crate::streams;
@@ -54,8 +54,8 @@ impl Locality {
         Locality(Shape::Zipf(theta))
     }
 
-    /// What draws from `blocks` blocks, or `None` where all are equally likely; `scatter` puts what
-    /// is frequent all over the footprint.
+    /// A sampler of `blocks` blocks, or `None` for a uniform one; `scatter` distributes hot blocks
+    /// over the footprint.
     ///
     /// # Errors
     /// When a zone has no whole block; names `key`.
@@ -116,14 +116,14 @@ impl Skew {
     }
 }
 
-/// A block of one of the bands.
+/// A block within one of the bands.
 pub(crate) fn band_block(bands: &[Band], random: &mut Xoshiro256) -> u64 {
     let share = random.unit();
     let band = bands.iter().find(|band| share < band.until).unwrap_or(&bands[bands.len() - 1]);
     band.first + random.below(band.blocks)
 }
 
-/// The zones on `blocks` blocks, those without requests left out.
+/// The zones as bands of `blocks` blocks, without zones that get no requests.
 ///
 /// # Errors
 /// When a zone with requests has no whole block; names `key`.

@@ -34,12 +34,12 @@ macro_rules! pattern_keys {
 pub(crate) use pattern_keys;
 
 impl PatternKeys<'_> {
-    /// True if it writes nothing.
+    /// True without writes.
     pub(crate) fn only_reads(&self) -> bool {
         self.read_share >= 1.0
     }
 
-    /// True if it writes, whole pages, each equally likely.
+    /// True for uniformly distributed writes of whole pages.
     pub(crate) fn writes_uniformly(&self, capacity_sectors: u64, page_sectors: u64) -> bool {
         !self.only_reads()
             && self.random_share >= 1.0
@@ -60,7 +60,7 @@ pub(crate) struct AccessPattern {
     skew: Option<Skew>,
 }
 
-/// Where one thread of requests is, and its randomness.
+/// Position and randomness of one thread.
 pub(crate) struct Cursor {
     next_block: u64,
     decisions: Xoshiro256,

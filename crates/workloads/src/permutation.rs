@@ -22,7 +22,7 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    /// One of the permutations of 0..`bound`, which must not be 0.
+    /// A permutation of 0..`bound`, which must not be 0.
     pub(crate) fn new(bound: u64, random: &mut Xoshiro256) -> Self {
         assert!(bound > 0, "there is nothing to permute");
         let bits = (u64::BITS - (bound - 1).leading_zeros()).max(2);
@@ -35,7 +35,7 @@ impl Permutation {
         self.bound
     }
 
-    /// Where `index` goes; both are below the bound.
+    /// Image of `index`; both are below the bound.
     pub(crate) fn apply(&self, index: u64) -> u64 {
         assert!(index < self.bound, "index {index} is not below {}", self.bound);
         let mut value = index;

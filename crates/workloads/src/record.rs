@@ -8,19 +8,19 @@ use engine::{Handle, Op, Time};
 /// One request in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
-    /// Arrival, ns, as the trace counts it.
+    /// Arrival, ns, on the trace's clock.
     pub at: Time,
-    /// The trace's number for the device that was asked.
+    /// Device number in the trace.
     pub device: u32,
-    /// What was asked.
+    /// Operation.
     pub op: Op,
     /// First sector of 512 B.
     pub sector: u64,
     /// Length in sectors: at least 1, except for a flush, which has none.
     pub sectors: u32,
-    /// Whether the data had to be durable at completion (forced unit access).
+    /// True for data durable on completion (forced unit access).
     pub fua: bool,
-    /// The placement handle of a write, if the trace says it.
+    /// Placement handle of a write, if stated.
     pub handle: Handle,
 }
 
@@ -39,7 +39,7 @@ impl Record {
     }
 }
 
-/// What a line of a trace holds.
+/// Content of a trace's line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Line {
     /// A request.
@@ -55,9 +55,9 @@ pub(crate) enum Line {
 /// Why a line or record cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineError {
-    /// What is wrong, with the offending text.
+    /// Error message, with the offending text.
     pub problem: String,
-    /// What a correct line or field looks like.
+    /// Description of a correct line or field.
     pub expected: &'static str,
 }
 
@@ -70,7 +70,7 @@ pub enum Clock {
     Epoch,
 }
 
-/// What a writer could not say in its format, as (what, how many).
+/// Data that a writer cannot represent, as (kind, number).
 pub type Losses = Vec<(&'static str, u64)>;
 
 /// The number of a Linux device: 12 bits of major over 20 of minor, as in its traces.
@@ -78,7 +78,7 @@ pub(crate) fn device_number(major: u32, minor: u32) -> u32 {
     (major << 20) | (minor & 0xF_FFFF)
 }
 
-/// Bytes as a message shows them: escaped and shortened.
+/// Bytes in printable form: escaped and shortened.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     const SHOWN: usize = 60;
     let mut text = String::new();

@@ -27,7 +27,7 @@ use options::Invalid;
 use producer::{Body, Directions, Producer};
 use std::io::{self, Cursor, Read};
 
-/// The records of one trace, in the order of its file.
+/// The records of a trace in file order.
 pub struct Records {
     name: String,
     format: &'static Format,
@@ -41,31 +41,30 @@ pub struct Records {
     batch: Batch,
     /// Records of the batch that were given out.
     given: usize,
-    /// Whether the last one has been asked for more than once.
+    /// True after a second request beyond the last record.
     is_over: bool,
-    /// What was counted in the batches before this one.
+    /// Counts of earlier batches.
     counted: Counted,
 }
 
-/// How sure the format is.
+/// Certainty of the format.
 #[derive(PartialEq, Eq)]
 enum Certainty {
-    /// It is stated, or confirmed by the first requests.
+    /// Stated, or confirmed by the first requests.
     Sure,
     /// The beginning of the text decided, and no request was looked at yet.
     Detected,
 }
 
-/// What Windows programs begin a text with.
+/// Byte order mark of Windows texts.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 impl Records {
     /// Starts to read the trace `name` of `inputs`, plain or compressed, in the format that is named;
     /// without one, its beginning decides.
     ///
-    /// # Errors
-    /// When what is stated cannot be; when the input cannot be opened or read, is empty, is in no
-    /// known format or in several, or when its format needs something stated that is not.
+    /// # Errors When a declaration is invalid; when the input cannot be opened or read, is empty,
+    /// is in no known format or in several, or when its format needs something stated that is not.
     pub fn open(
         inputs: &Inputs,
         name: &str,
@@ -83,7 +82,7 @@ impl Records {
         if bytes.starts_with(BYTE_ORDER_MARK) {
             bytes.drain(..BYTE_ORDER_MARK.len());
         }
-        // What came before a fault is still delivered.
+        // Records before a fault are still delivered.
         let input: Input = match read {
             Err(error) if bytes.iter().all(u8::is_ascii_whitespace) || bytes.len() < 24 => {
                 return Err(input_error(broken(name, "", &error)));
@@ -135,8 +134,8 @@ impl Records {
         };
         let tolerated = options.skip_bad;
         let producer = Producer { name: name.to_owned(), body, tolerated, directions };
-        // What has been read already needs no thread, and one that waits for standard input could
-        // not be ended.
+        // Buffered data need no thread, and a thread that waits for standard input could not be
+        // ended.
         let may_read_ahead = inputs.threads > 1 && !whole && name != STANDARD_INPUT;
         Ok(Records {
             name: name.to_owned(),
@@ -160,12 +159,12 @@ impl Records {
         self.format
     }
 
-    /// From when its times count.
+    /// Origin of times.
     pub fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// How coarse its clock is, ns, if many requests share a time for that reason.
+    /// Resolution of a coarse clock, ns, on which requests share times.
     pub fn tick_ns(&self) -> Option<Time> {
         self.tick_ns
     }
@@ -186,12 +185,12 @@ impl Records {
         self.is_text.then(|| self.last().map_or(&[][..], |last| self.batch.line_of(last)))
     }
 
-    /// Whether the trace states the response times of its requests.
+    /// True if the trace states response times.
     pub fn states_responses(&self) -> bool {
         self.states_responses
     }
 
-    /// The response time of the last record, ns, if it is stated.
+    /// Response time of the last record, ns, if stated.
     pub fn response(&self) -> Option<Time> {
         match self.raw_line() {
             Some(line) => self.responses.as_ref()?(line),
@@ -199,12 +198,12 @@ impl Records {
         }
     }
 
-    /// What was left out or changed so far, by reason.
+    /// Skipped or changed records, by reason.
     pub fn counted(&self) -> Vec<(&'static str, u64)> {
         self.counts().all().to_vec()
     }
 
-    /// The same, to be added up.
+    /// The counts, for addition.
     pub(crate) fn counts(&self) -> Counted {
         let mut counted = self.counted.clone();
         let given = if self.is_over { usize::MAX } else { self.given };
@@ -246,7 +245,7 @@ impl Records {
         self.next_record()
     }
 
-    /// The refusal of a trace whose numbers are hardly those of its format.
+    /// Refusal of a trace whose numbers hardly suit its format.
     #[cold]
     fn doubted(&mut self, doubt: &str) -> WorkloadError {
         self.is_over = true;
@@ -269,7 +268,7 @@ fn input_error(error: WorkloadError) -> BuildError {
     BuildError::Input(error.0)
 }
 
-/// An input that only repeats the fault at which another one ended.
+/// An input that repeats the fault at which another one ended.
 struct Broken(io::Error);
 
 impl Read for Broken {

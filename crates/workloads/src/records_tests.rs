@@ -1,4 +1,4 @@
-//! Tests of reading whole files: comments, what is no trace, truncation, tolerated lines.
+//! Tests of reading whole files: comments, files that are no traces, truncation, tolerated lines.
 
 use super::*;
 use crate::formats::format_named;

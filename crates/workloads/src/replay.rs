@@ -2,8 +2,8 @@
 //!
 //! Requests are streamed in order of time and within the device, whatever the file's size. The way
 //! of each: chosen by device (`feed`), moved and placed on the device (`targets`), put in order
-//! (`reorder`), spread over a tick (`tick_spread`), placed in time (`retiming`), scaled. What is left
-//! out or changed on the way is counted.
+//! (`reorder`), spread over a tick (`tick_spread`), placed in time (`retiming`), scaled. Skipped or
+//! changed requests are counted.
 
 mod answered;
 mod covered;
@@ -40,7 +40,7 @@ pub use selection::{Combine, Devices};
 use targets::Targets;
 use tick_spread::TickSpread;
 
-/// A trace while it is replayed.
+/// A running replay.
 pub struct TraceReader {
     feed: Feed,
     /// Repetitions that follow.
@@ -49,21 +49,21 @@ pub struct TraceReader {
     targets: Targets,
     window: Duration,
     order: Reorder<Placed>,
-    /// Steps back in time of the repetitions before this one.
+    /// Backward steps of earlier repetitions.
     backward_steps: u64,
     spread: Option<TickSpread<Placed>>,
     retiming: Retiming,
     scale: TimeScale,
     has_zones: bool,
     has_commands: bool,
-    /// Where each request waits for an answer.
+    /// Gaps after completions, if so replayed.
     answered: Option<Answered>,
     issued: u64,
     /// Writes that named a placement handle.
     named: u64,
 }
 
-/// A request that lies within the device and waits for its turn.
+/// A pending request within the device.
 #[derive(Debug, Clone, Copy)]
 struct Placed {
     op: Op,
@@ -127,11 +127,11 @@ impl TraceReader {
         self.feed.records().format()
     }
 
-    /// Takes one more record into the order; `false` at the end.
+    /// Reads one more record into the reorder buffer; `false` at the end.
     fn read(&mut self) -> Result<bool, WorkloadError> {
         let Some(record) = self.feed.next()? else { return Ok(false) };
         let Record { at, op, fua, handle, .. } = record;
-        // A flush has no sectors, whatever its record says.
+        // A flush has no sectors, whatever its record states.
         let (place, sectors) = match op {
             Op::Flush => (Ok(Some(0)), 0),
             _ if op.is_zoned() && !self.has_zones => {
@@ -225,7 +225,7 @@ impl TraceReader {
         }
     }
 
-    /// Opens the trace once more for its next repetition.
+    /// Reopens the trace for its next repetition.
     fn repeat(&mut self) -> Result<(), WorkloadError> {
         self.loops_left -= 1;
         self.backward_steps += self.order.backward_steps();
@@ -235,7 +235,7 @@ impl TraceReader {
         self.feed.repeat()
     }
 
-    /// Leaves out what is left of this repetition.
+    /// Skips the rest of this repetition.
     fn finish(&mut self) {
         self.feed.finish();
         while self.order.pop(true).is_some() {}

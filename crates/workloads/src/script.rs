@@ -1,4 +1,4 @@
-//! Texts in the languages of other programs, which are workloads: job files and command lines.
+//! Workloads in the languages of other programs: job files and command lines.
 //!
 //! They are given as the path of a file or as text. A line that cannot be is named with its number.
 
@@ -34,7 +34,7 @@ pub struct Script {
     pub named: &'static str,
     /// Name of a file of that language: "job file".
     pub what: &'static str,
-    /// The key of the text, and with its section.
+    /// Key of the text, without and with its section.
     pub key: &'static str,
     pub full_key: &'static str,
     /// Message where neither is given.

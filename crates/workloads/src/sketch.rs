@@ -1,4 +1,4 @@
-//! How many different pages there are, in fixed memory.
+//! Approximate count of distinct pages, in fixed memory.
 //!
 //! A `HyperLogLog` sketch (Flajolet et al., 2007), which merges without loss. Counts are within about 1 %.
 
@@ -24,7 +24,7 @@ impl Sketch {
 
     fn add(&mut self, hash: u64) {
         let register = (hash >> (64 - REGISTER_BITS)) as usize;
-        // Behind the register's bits stands a one at the latest where they end.
+        // A one is set behind the register's bits, as a limit.
         let rank = ((hash << REGISTER_BITS) | (1 << (REGISTER_BITS - 1))).leading_zeros() + 1;
         self.0[register] = self.0[register].max(rank as u8);
     }

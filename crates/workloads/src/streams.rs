@@ -8,13 +8,13 @@ use crate::permutation::scramble;
 /// Decisions of a closed loop: the direction of a request and whether it jumps.
 pub(crate) const CLOSED_DECISIONS: u64 = 16;
 
-/// Where a jumping request of a closed loop goes.
+/// Random positions of a closed loop.
 pub(crate) const CLOSED_POSITIONS: u64 = 17;
 
 /// Every draw of the open generator, whose order is part of its definition.
 pub(crate) const OPEN: u64 = 18;
 
-/// Where a closed loop's locality scatters its blocks.
+/// Scattered blocks of a closed loop's locality.
 pub(crate) const SCATTER: u64 = 19;
 
 /// Every draw of the JESD219 workload.
@@ -23,7 +23,7 @@ pub(crate) const JESD219: u64 = 20;
 /// When requests of bursts arrive.
 pub(crate) const BURSTS: u64 = 21;
 
-/// Which stream of a mix takes its turn.
+/// Turns of a mix's streams.
 pub(crate) const MIX: u64 = 22;
 
 /// Every draw of Postmark.
@@ -35,31 +35,31 @@ pub(crate) const FIO: u64 = 24;
 /// When requests of a thread arrive.
 pub(crate) const THREAD_GAPS: u64 = 25;
 
-/// Which writes of a thread must be durable.
+/// Durable writes of a thread.
 pub(crate) const THREAD_DURABILITY: u64 = 26;
 
-/// Which handle a write of a fio job names.
+/// Placement handles of a fio job's writes.
 pub const FIO_HANDLES: u64 = 27;
 
 /// Every draw of a thread of DiskSpd.
 pub(crate) const DISKSPD: u64 = 28;
 
-/// Lookups of a cache, and the buckets that it overwrites.
+/// Lookups of a cache, and overwritten buckets.
 pub(crate) const CACHE: u64 = 29;
 
-/// Which nodes searches read, and how many hops they take.
+/// Nodes read by searches, and numbers of hops.
 pub(crate) const ANN: u64 = 30;
 
-/// Which nodes of a graph are sampled.
+/// Sampled nodes of a graph.
 pub(crate) const GNN: u64 = 31;
 
-/// Which requests of a trace without directions read.
+/// Reads in a trace without directions.
 pub(crate) const TRACE_DIRECTIONS: u64 = 32;
 
 /// The order of samples in an epoch.
 pub(crate) const TRAINING: u64 = 33;
 
-/// Which prompts are asked again.
+/// Repeated prompts.
 pub(crate) const KV_OFFLOAD: u64 = 34;
 
 /// Pages of the threads of a program.

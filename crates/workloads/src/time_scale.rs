@@ -13,7 +13,7 @@ pub(crate) struct TimeScale {
 }
 
 impl TimeScale {
-    /// The factor that changes nothing.
+    /// The neutral factor.
     const ONE: TimeScale = TimeScale { mantissa: 1 << 52, exponent: -52 };
 
     /// The factor; `None` unless it is finite and above 0.

@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn large_ranges_have_the_right_head_and_tail() {
-        // Of 10^9 ranks with theta 1, the first 10^4 take ln-like shares: H(10^4) / H(10^9).
+        // Of 10^9 ranks with theta 1, the first 10^4 have logarithmic shares: H(10^4) / H(10^9).
         let zipf = Zipf::new(1_000_000_000, 1.0);
         let mut random = Xoshiro256::new(6, 0);
         let draws = 200_000;

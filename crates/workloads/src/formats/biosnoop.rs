@@ -56,7 +56,8 @@ mod tests {
 
     #[test]
     fn lines_of_every_option_are_read() {
-        // After print_event of tools/biosnoop.py and handle_event of libbpf-tools/biosnoop.c (bcc).
+        // Formats of print_event in tools/biosnoop.py and handle_event in libbpf-tools/biosnoop.c
+        // (bcc).
         let patterns = b"TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  P QUE(ms) LAT(ms)\n\
             0.001000    kworker/23:1   9126              R 18446744073709551615 0      ?    0.00    0.61\n\
             0.001000    dd             77      nvme0n1   R 64         4096   S    0.10    0.20\n\

@@ -54,10 +54,10 @@ fn has_shape(line: &str) -> bool {
         && fields[3].split_once('.').is_some_and(|(s, ns)| is_digits(s) && ns.len() == 9)
 }
 
-/// One piece of a layout.
+/// One element of a layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Piece {
-    /// This character, or any run of blanks for a blank.
+    /// A literal character, or any run of blanks for a blank.
     Text(u8),
     /// The meaning of a `%` letter.
     Value(u8),
@@ -105,7 +105,7 @@ fn pieces(layout: &str) -> Result<Vec<Piece>, Invalid> {
     Ok(pieces)
 }
 
-/// The values of one line.
+/// Values of one line.
 #[derive(Default)]
 struct Values<'a> {
     seconds: &'a [u8],
@@ -119,7 +119,7 @@ struct Values<'a> {
     bare: bool,
 }
 
-/// True if the text in the place of a sector is that of an event that has none: a process in
+/// True if the text at the sector's place belongs to an event without sectors: a process in
 /// brackets or the bytes of a command in parentheses, or a number and one of these.
 fn has_no_sector(text: &[u8]) -> bool {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -131,7 +131,7 @@ struct Parser {
     chosen: u8,
 }
 
-/// Split of a line into its pieces.
+/// Split of a line into its elements.
 enum Split<'a> {
     Values(Values<'a>),
     Other(u8),

@@ -1,4 +1,4 @@
-//! Tests of blkparse's text: what counts once, what is left out, and declared layouts.
+//! Tests of blkparse's text: counting, skipped events, and declared layouts.
 
 use super::super::tests::{read, read_as, read_with, refused, skipped};
 use super::*;
@@ -92,7 +92,7 @@ fn declared_layouts_are_read() {
     }
 }
 
-/// As the kernel writes them: no sector at all, or a size of zero bytes without a sector.
+/// Events as printed by the kernel: no sector at all, or a size of zero bytes without a sector.
 #[test]
 fn a_flush_without_a_sector_is_a_flush() {
     let lines = [

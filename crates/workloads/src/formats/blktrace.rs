@@ -1,4 +1,4 @@
-//! blktrace's binary files, one for each processor, of either byte order, or a tar of them.
+//! Binary files of blktrace, one per processor, of either byte order, or a tar of them.
 //!
 //! From `NAME.blktrace.0` (or `NAME`) the files of the other processors are found by their numbers,
 //! and the events of all are merged by time. A tar is opened once for each file in it, so that no
@@ -30,17 +30,17 @@ pub const FORMAT: Format = Format {
     )
 };
 
-/// `struct blk_io_trace` without the data behind it.
+/// Size of `struct blk_io_trace` without its payload.
 const EVENT_BYTES: usize = 48;
 
 fn detect(head: &Head) -> bool {
     byte_order(head.bytes).is_some() || siblings::tar_holds_events(head.bytes)
 }
 
-/// Letters of the actions, as blkparse prints them, by their number.
+/// Letters of the actions by number, as blkparse prints them.
 const LETTERS: &[u8; 18] = b".QMFGSRDCPUTIXBAx.";
 
-/// One event as it is in the file.
+/// One event of the file.
 struct Event {
     action: u8,
     notify: bool,
@@ -84,7 +84,7 @@ impl Event {
     }
 }
 
-/// The events of one processor.
+/// Events of one processor.
 struct Stream {
     bytes: Bytes,
     big: bool,
@@ -106,7 +106,7 @@ impl Stream {
         Ok(Some(Event::parse(&record, self.big)))
     }
 
-    /// Takes events as long as they lie whole in what was read, are sound, and none asks for more than one request.
+    /// Takes complete and sound events that issue at most one request each.
     fn quick_requests(&mut self, chosen: u8, batch: &mut Batch) {
         if self.big {
             self.quick::<true>(chosen, batch);
@@ -183,7 +183,7 @@ fn open(opening: Opening<'_>) -> Result<Box<dyn Source>, BuildError> {
     let mut streams = Vec::new();
     for (input, head) in siblings::all(opening)? {
         let Some(big) = byte_order(&head) else {
-            // A processor that had nothing to do.
+            // A processor without events.
             if head.is_empty() {
                 continue;
             }
@@ -214,7 +214,7 @@ fn open(opening: Opening<'_>) -> Result<Box<dyn Source>, BuildError> {
     Ok(if is_alone { Box::new(Alone(merged)) } else { Box::new(merged) })
 }
 
-/// The events of one processor: those that lie whole in what was read are taken in one loop, the others one by one.
+/// The events of one processor: complete events are taken in one loop, the others singly.
 struct Alone(Merged);
 
 impl Source for Alone {
@@ -248,7 +248,7 @@ impl Merged {
         Ok(())
     }
 
-    /// Gives out a request, the flush before it first.
+    /// Returns a request, after its preceding flush.
     fn give(&mut self, request: EventRequest) -> Option<Record> {
         match request {
             EventRequest::One(record) => Some(record),
@@ -287,7 +287,7 @@ impl OneByOne for Merged {
     }
 }
 
-/// One event in the file's form.
+/// An event in binary form.
 fn event(big: bool, at: u64, sector: u64, bytes: u32, action: u32) -> Vec<u8> {
     let mut out = Vec::new();
     let put32 = |out: &mut Vec<u8>, value: u32| {

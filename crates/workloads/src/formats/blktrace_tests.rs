@@ -1,4 +1,4 @@
-//! Tests of binary events: either byte order, several processors, a tar, and what is broken.
+//! Tests of binary events: either byte order, several processors, a tar, and damaged files.
 
 use super::super::tests::{read, read_inputs, read_with, skipped};
 use super::*;
@@ -99,7 +99,7 @@ impl io::Read for Pieces {
     }
 }
 
-/// Records with their numbers, and what was left out before each.
+/// Records with their numbers, and the events skipped before each.
 type All = (Vec<(Record, u64)>, Vec<(&'static str, u64)>);
 
 fn all_of(source: &mut dyn Source) -> All {

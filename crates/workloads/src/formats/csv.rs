@@ -35,7 +35,7 @@ const KEY: &str = "workload.columns";
 struct Table {
     names: Vec<String>,
     separator: u8,
-    /// True if it is a line with data; a comment is none.
+    /// True for a line with data; a comment is none.
     is_line: bool,
 }
 

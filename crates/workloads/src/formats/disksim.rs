@@ -29,8 +29,8 @@ const COLUMNS: &str = "5 columns separated by blanks: \
 const TIME: Field = Field::new("time", "a time in ms such as 5265.313");
 const FLAGS: Field = Field::new("flags", "flags in hex, bit 0 set for a read");
 
-/// True if a line has five fields as they must be, the sign aside. The decimal point tells these
-/// lines from formats that have the same columns in integers.
+/// True if a line has five valid fields, signs ignored. The decimal point tells these lines from
+/// formats that have the same columns in integers.
 fn has_shape(line: &str) -> bool {
     let fields = blank_fields(line);
     let [time, integers @ .., flags] = &fields[..] else { return false };
@@ -60,7 +60,7 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     }))
 }
 
-/// A line with one digit of flags.
+/// Parses a line with one digit of flags.
 #[inline]
 fn quick(text: &[u8]) -> Option<(Record, usize)> {
     let mut line = Plain::new(text);

@@ -46,7 +46,7 @@ fn detect(head: &Head) -> bool {
     head.starts("BeginHeader") || head.mostly(event)
 }
 
-/// Where the columns of one event stand.
+/// Columns of one event.
 #[derive(Debug, Clone, Copy)]
 struct Places {
     time: usize,

@@ -99,7 +99,7 @@ impl LineParser for Parser {
             b"trim" => Op::Trim,
             b"sync" | b"datasync" => Op::Flush,
             b"wait" if self.version == 2 => {
-                // As in fio, which says so in its manual.
+                // The unit follows fio's manual.
                 let wait = WAIT.u64(offset)?;
                 if wait < SHORTEST_WAIT_US {
                     return Ok(Line::Skip("waits_below_100_us"));

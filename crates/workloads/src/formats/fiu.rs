@@ -61,7 +61,7 @@ fn parse(line: &[u8]) -> Result<Line, LineError> {
     }))
 }
 
-/// A line whose process is one word.
+/// Parses a line whose process name is one word.
 #[inline]
 fn quick(text: &[u8]) -> Option<(Record, usize)> {
     let mut line = Plain::new(text);

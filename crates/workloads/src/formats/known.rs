@@ -25,27 +25,27 @@ pub(crate) struct Pattern {
     pub(crate) needs: &'static str,
     /// The regular expression.
     pub(crate) line: &'static str,
-    /// What its groups say.
+    /// Meaning of the groups.
     pub(crate) columns: &'static str,
-    /// What a line must look like where every line is one of the format; empty for captures, of which
-    /// other lines are left out.
+    /// Pattern of all lines in a file of this format alone; empty for captures, of which other
+    /// lines are left out.
     pub(crate) every: &'static str,
 }
 
 const KEY: &str = "workload.pattern";
 
-/// The regular expression of bytes: digits and letters are those of ASCII.
+/// The regular expression of bytes: digits and letters are ASCII.
 fn compiled(text: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(text).unicode(false).build()
 }
 
 impl Known {
-    /// Whether the beginning of a file has such a line.
+    /// True if the beginning of a file has a line of the format.
     pub(crate) fn is_of(&self, head: &Head) -> bool {
         !head.lines.is_empty() && self.chosen(head).is_some()
     }
 
-    /// Whether its lines say how long requests took.
+    /// True if lines state response times.
     pub(crate) fn times_ends(&self) -> bool {
         let states = |columns: &str| {
             columns.contains("latency=") || (columns.contains("end=") && columns.contains("time="))
@@ -75,7 +75,7 @@ impl Known {
     ) -> Result<Box<dyn LineParser>, Invalid> {
         let (pattern, line) = match self.chosen(head) {
             Some(chosen) => chosen,
-            // The first line says what is wrong.
+            // The first line determines the message.
             None => self.first_strict().ok_or_else(|| {
                 let problem = "no line of the beginning of the trace is in this format";
                 Invalid::new(&["workload.format"], problem)
@@ -122,7 +122,7 @@ pub(super) fn of_user(options: &ReadOptions, head: &Head) -> Result<Box<dyn Line
 }
 
 struct Parser {
-    /// What every line must look like; empty where others are left out.
+    /// Pattern of every line; empty where others are left out.
     every: &'static str,
     line: Regex,
     places: CaptureLocations,

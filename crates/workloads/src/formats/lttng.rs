@@ -1,4 +1,4 @@
-//! Events of the block layer as babeltrace prints them from `LTTng`.
+//! Events of the block layer of `LTTng`, as printed by babeltrace.
 
 use super::known::{Known, Pattern};
 use super::row::{Format, Reader};

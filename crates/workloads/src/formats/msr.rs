@@ -85,7 +85,7 @@ impl LineParser for Parser {
         line.byte(b',')?;
         line.number()?;
         let bytes = line.end()?;
-        // No name with blanks around it, which do not count.
+        // The name must not have surrounding blanks, which are ignored.
         let stands = host.first()?.is_ascii_graphic() && host.last()?.is_ascii_graphic();
         let number = Some(host).filter(|_| stands).and_then(|host| self.hosts.number(host))?;
         Some((Record { device: number * DISKS_PER_HOST + disk, ..record }, bytes))

@@ -1,4 +1,4 @@
-//! Commands of NVMe as the tracepoint `nvme_setup_cmd` of Linux prints them.
+//! NVMe commands of Linux's tracepoint `nvme_setup_cmd`.
 //!
 //! The length is zero-based. A block is taken as 512 B: for others, the columns say the size.
 
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn commands_of_zones_are_read_and_ranges_that_are_not_printed_are_left_out() {
-        // After drivers/nvme/host/trace.h of Linux, today and at 4.17.
+        // Formats of drivers/nvme/host/trace.h in current Linux and 4.17.
         let line = |command: &str| {
             format!(
                 " a-1 [001] ..... 1.000001: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=2, cmdid=3, nsid=1, \

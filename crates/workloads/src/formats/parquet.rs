@@ -1,11 +1,10 @@
-//! Traces as Parquet, the format for storing them: compact, exact, read by any table tool.
+//! Traces in Parquet, the storage format: compact, exact, read by any table tool.
 //!
 //! The columns, in any order: `at_ns` (time, ns), `op` (`read`, `write`, `trim` or `flush`),
-//! `sector` and `sectors` (of 512 B); and if there are any `device` (0 if not), `fua` (false if
-//! not), `handle` (the placement handle of a write, 255 of those that name none) and `end_ns` (when it was answered).
-//! Every row has a value in each; numbers may be 32 or 64 bits wide. Files may be compressed by Snappy or zstd, which is
-//! what is written. Reading goes from one group of rows to the next, so
-//! memory is bounded by a group.
+//! `sector` and `sectors` (of 512 B); optional are `device` (default 0), `fua` (false), `handle`
+//! (placement handle of a write, 255 for none) and `end_ns` (completion). Every row has a value in
+//! each; numbers may be 32 or 64 bits wide. Files compressed by Snappy or zstd are read; zstd is
+//! written. Reading goes from one group of rows to the next, so memory is bounded by a group.
 
 mod chunks;
 mod words;
@@ -45,19 +44,19 @@ const MAGIC: &[u8] = b"PAR1";
 /// Rows decoded at once.
 const BATCH_ROWS: usize = BATCH_RECORDS;
 
-/// The columns, by their places.
+/// Columns by position.
 const COLUMNS: [&str; 8] =
     ["at_ns", "device", "op", "sector", "sectors", "fua", "handle", "end_ns"];
 const OPTIONAL: [&str; 4] = ["device", "fua", "handle", "end_ns"];
-/// What the columns are called where a file says more of each request, such as the record of a run;
-/// its other columns are times too, and say nothing of what was asked.
+/// Column names of files with more data per request, such as the record of a run; its other columns
+/// are times too, and say nothing of what was asked.
 const OTHERWISE: [(&str, &str); 3] =
     [("arrival_ns", "at_ns"), ("offset_bytes", "sector"), ("size_bytes", "sectors")];
 const OTHER_TIME: &str = "_ns";
-/// Another has its status, which a replay determines again.
+/// Statuses are not replayed.
 const STATUS: &str = "status";
 
-/// Where a column is. A number's column may count below zero, or bytes.
+/// Position of a column. A number's column may count below zero, or bytes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Column {
     index: usize,
@@ -91,7 +90,7 @@ struct Table {
     readers: Vec<Option<ColumnReader>>,
     left_in_group: usize,
     rows: Rows,
-    /// The first of them that was not given out.
+    /// First of the rows not yet returned.
     next: usize,
     given: u64,
 }
@@ -129,7 +128,7 @@ fn open(opening: Opening<'_>) -> Result<Box<dyn Source>, BuildError> {
     }))
 }
 
-/// Where the columns are, or which are missing, unknown or of a wrong type.
+/// Positions of the columns, or an error about missing or unknown columns and wrong types.
 fn columns(file: &SerializedFileReader<Chunks>) -> Result<[Option<Column>; COLUMNS.len()], String> {
     let schema = file.metadata().file_metadata().schema_descr();
     let mut found = [None; COLUMNS.len()];
@@ -198,7 +197,7 @@ fn values<T: DataType>(
     Ok(())
 }
 
-/// Reads a column of whole numbers, none of them below zero.
+/// Reads a column of non-negative integers.
 fn numbers(
     reader: &mut ColumnReader,
     unsigned: bool,
@@ -280,7 +279,7 @@ impl Table {
         Ok(true)
     }
 
-    /// Gives out rows as long as there is nothing wrong with them.
+    /// Returns rows up to the first faulty one.
     fn quick_rows(&mut self, batch: &mut Batch) {
         let are_sectors = |place: usize| self.columns[place].is_none_or(|column| !column.bytes);
         if !(are_sectors(SECTOR_AT) && are_sectors(SECTORS_AT)) {
@@ -327,7 +326,7 @@ impl Table {
         }
     }
 
-    /// Any row, or what is wrong with it.
+    /// Any row, or its error.
     fn row(&self, row: usize) -> Result<Record, LineError> {
         let Rows { numbers, codes, fua, .. } = &self.rows;
         let code = numbers[OP_AT][row];
@@ -381,7 +380,7 @@ impl Source for Table {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
                 Err(Broken(problem)) => {
-                    // Nothing that follows can be trusted.
+                    // The rest is unreliable.
                     self.left_in_group = 0;
                     self.group = self.file.num_row_groups();
                     return Err(Unreadable::Lost(problem));
@@ -407,7 +406,7 @@ impl Source for Table {
         self.given
     }
 
-    /// The record of a run counts from its start.
+    /// Times in the record of a run count from its start.
     fn clock(&self) -> Option<Clock> {
         self.of_a_run.then_some(Clock::Start)
     }

@@ -75,7 +75,7 @@ fn handles_are_kept_where_a_trace_names_them() {
     };
     let records: Vec<Record> = (0..1000).map(record).collect();
     assert_eq!(read(&FORMAT, &written(&records)), records);
-    // Files without handles have no column of them.
+    // Files without handles lack the column.
     let without: Vec<Record> =
         records.iter().map(|it| Record { handle: Handle::NONE, ..*it }).collect();
     let has_column = |bytes: &[u8]| bytes.windows(6).any(|it| it == b"handle");

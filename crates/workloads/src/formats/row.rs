@@ -23,43 +23,43 @@ pub(crate) enum Reader {
     Bytes(fn(Opening<'_>) -> Result<Box<dyn Source>, BuildError>),
 }
 
-/// Makes the parser of a trace by what is stated about it and by its beginning.
+/// Constructor of a parser from declared properties and the file's beginning.
 pub(crate) type ParserOf = fn(&ReadOptions, &Head) -> Result<Box<dyn LineParser>, Invalid>;
 
-/// Finds the response time in a line, ns, if there is one.
+/// Parser of response times, ns.
 pub(crate) type Response = fn(&[u8]) -> Option<Time>;
 
-/// One row of the table of formats.
+/// Description of a trace format.
 pub struct Format {
-    /// The word that names it.
+    /// Name of the format.
     pub name: &'static str,
-    /// Summary, in one line.
+    /// Summary in one line.
     pub summary: &'static str,
     /// True if the beginning of a file looks like this format; without it, it must be named.
     pub(crate) detect: Option<fn(&Head) -> bool>,
-    /// As `detect`, where no format recognises itself.
+    /// `detect` for files that no format recognises.
     pub(crate) otherwise: Option<fn(&Head) -> bool>,
-    /// Its files begin with the names of columns.
+    /// True if files begin with column names.
     pub(crate) has_header: bool,
     /// Reader.
     pub(crate) reader: Reader,
-    /// From when its times count.
+    /// Origin of times.
     pub clock: Clock,
     /// Tick of its clock, ns, if many requests share a time for that reason.
     pub tick_ns: Option<Time>,
     /// Step back in time of intact files at most, ns.
     pub disorder_ns: Time,
-    /// Its gaps are from the answer to a request to the next one.
+    /// True if gaps run from a completion to the next request.
     pub gaps_after_answers: bool,
-    /// Keys that must be stated, with values that read its sample.
+    /// Required keys, with values for the sample.
     pub(crate) stated: &'static [(&'static str, &'static str)],
-    /// The keys that may be stated beside those.
+    /// Optional keys.
     pub(crate) may_state: &'static [&'static str],
     /// The response time that a line states, ns: its request's time from arrival to completion.
     pub(crate) response: Option<Response>,
     /// A short valid trace; its beginning is recognised as this format and as no other.
     pub sample: fn() -> Vec<u8>,
-    /// Writes it, if that is supported.
+    /// Writer, if supported.
     pub write: Option<Writer>,
 }
 
@@ -73,7 +73,7 @@ impl std::fmt::Debug for Format {
 const NEARLY_ORDERED_NS: Time = 1_000_000;
 
 impl Format {
-    /// A row with nothing special; what is special is laid over it.
+    /// A row with common properties; special ones are set afterwards.
     pub(super) const fn new(
         name: &'static str,
         summary: &'static str,
@@ -99,7 +99,7 @@ impl Format {
         }
     }
 
-    /// True if its lines state the response times of their requests.
+    /// True if lines state response times.
     pub fn states_responses(&self) -> bool {
         self.response.is_some() || matches!(self.reader, Reader::Known(known) if known.times_ends())
     }
@@ -122,7 +122,7 @@ impl Format {
         self.detect.is_some() || matches!(self.reader, Reader::Known(_))
     }
 
-    /// The keys that must be stated to read it.
+    /// Keys required for reading.
     pub fn must_state(&self) -> impl Iterator<Item = &'static str> {
         self.stated.iter().map(|(key, _)| *key)
     }

@@ -1,4 +1,4 @@
-//! The SPC trace format, as the `UMass` repository has it: one line of comma-separated fields each.
+//! The SPC trace format of the `UMass` repository: one line of comma-separated fields each.
 //!
 //! An application storage unit (ASU) is a device with addresses of its own. Fields after the fifth
 //! are optional and ignored, as the specification asks. Addresses are in blocks of 512 B, sizes in

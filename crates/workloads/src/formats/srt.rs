@@ -62,7 +62,7 @@ impl OneByOne for Srt {
                 let problem = format!("a record of {length} bytes, expected {RECORD}");
                 return Err(Unreadable::Lost(problem));
             }
-            // Short I/Os and suspect ones.
+            // Short and suspect I/Os.
             if !matches!(id & 0xFFFF, 1 | 4) {
                 self.bytes.skip(u64::from(length) - 8)?;
                 batch.note("other_records");

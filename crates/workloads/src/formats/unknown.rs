@@ -1,4 +1,4 @@
-//! What is said of a file that no format recognises.
+//! Messages about unrecognised files.
 
 use super::{Format, Reader};
 use crate::read::head::{Head, first_lines, form_of};
@@ -6,7 +6,7 @@ use crate::read::head::{Head, first_lines, form_of};
 /// Formats that are named.
 const NEAREST: usize = 3;
 
-/// What begins a file that is no trace, or stands in its beginning, and what to do with such a file.
+/// Beginnings of files that are no traces, with advice.
 const OTHERS: [(&[&str], &str); 15] = [
     (
         &["{", "\"fio version\""],
@@ -42,7 +42,7 @@ const RECORDINGS: [(&[u8], &str); 3] = [
     (b"\x17\x08Dtracing", "a recording of trace-cmd: `trace-cmd report FILE` prints it"),
     (b"\xc1\x1f\xfc\xc1", "a stream of LTTng: `babeltrace DIRECTORY` prints it"),
 ];
-/// What begins an experiment.
+/// Beginnings of experiments.
 const SECTIONS: [&str; 3] = ["[device", "[workload", "[run"];
 
 /// Why no format recognises a file: what it is, or the formats whose lines are most like its first one.
@@ -84,7 +84,8 @@ pub fn explained(formats: &[Format], head: &Head) -> String {
     )
 }
 
-/// How much alike two texts are, from 0 to 1: the share of letters that need not change to make one of the other.
+/// Similarity of two texts, from 0 to 1: the share of letters that need not change to make one of
+/// the other.
 fn likeness_of(one: &str, other: &str) -> f64 {
     let mut changes: Vec<usize> = (0..=other.len()).collect();
     for (row, a) in one.bytes().enumerate() {

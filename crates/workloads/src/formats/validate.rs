@@ -1,7 +1,8 @@
 //! `DiskSim`'s validation traces: a real drive under test, with the service time of each request.
 //!
-//! The last column is the time from the answer to the next request, as `DiskSim` itself replays it: the
-//! drive had one request at a time. The first request is at 0. Whether the drive's cache hit is not used.
+//! The last column is the time from the answer to the next request, as `DiskSim` itself replays it:
+//! the drive had one request at a time. The first request is at 0. The drive's cache hits are
+//! ignored.
 
 use super::row::{Format, Reader};
 use crate::read::fields::{Field, SECTOR, SECTORS, US, blanks, columns};

@@ -26,7 +26,7 @@ pub const FORMAT: Format = Format {
     )
 };
 
-/// Where the fields of one version are.
+/// Positions of fields in one version.
 struct Layout {
     version: u8,
     record_bytes: usize,

@@ -25,7 +25,7 @@ pub(super) const TIMES_ROUNDED: &str = "rounded_times";
 pub(super) struct Lost(pub(super) Losses);
 
 impl Lost {
-    /// Counts one `what` if it `happened`.
+    /// Counts `what` if it `happened`.
     pub(super) fn count(&mut self, what: &'static str, happened: bool) {
         if !happened {
             return;
@@ -36,8 +36,8 @@ impl Lost {
         }
     }
 
-    /// How a format that has only reads and writes, and no forced unit access, says which of the
-    /// two a record is; counts what it cannot say.
+    /// Direction of a record in a format with only reads and writes, and no forced unit access;
+    /// counts what it cannot say.
     pub(super) fn direction<T>(&mut self, record: &Record, read: T, write: T) -> Option<T> {
         let word = match record.op {
             Op::Read => read,

@@ -43,7 +43,7 @@ options::options! {
         cached_hops: f64 = 2.0,
         /// The index is written first.
         load: bool = true,
-        /// Size of the requests that write it, a multiple of 4KiB.
+        /// Size of the requests that write the index, a multiple of 4KiB.
         request_size: Size where LOADS = Size::from_bytes(1 << 20),
         /// Footprint: the part of the device that is accessed, from its start.
         footprint: Footprint = Footprint::WHOLE,
@@ -157,7 +157,7 @@ struct Counts {
     ns: u64,
 }
 
-/// The index while it is searched.
+/// A running search of an index.
 struct Index {
     vectors: u64,
     /// Nodes in a block, or blocks of a node.
@@ -188,7 +188,7 @@ impl Steps for Index {
                 return Next::End;
             }
             self.left -= 1;
-            // As many as there are on average, up or down to a whole number by chance.
+            // The mean number, rounded up or down at random.
             let more = self.random.unit() < self.hops - libm::floor(self.hops);
             let hops_left = libm::floor(self.hops) as u64 + u64::from(more);
             self.searches[chain] = Search { begun: now, hops_left };

@@ -1,9 +1,9 @@
 //! Bursts: requests arrive by the clock at a rate that switches between two values.
 //!
-//! Arrivals are a Poisson process whose rate is that of the current phase (a Markov-modulated one
-//! when the phases are exponential), or evenly spaced at that rate. The process is exact across
-//! the switches: what is drawn is the expected number of arrivals until the next one, which the
-//! phases then use up at their rates.
+//! Arrivals are a Poisson process with the rate of the current phase (a Markov-modulated one when
+//! the phases are exponential), or evenly spaced at that rate. The process is exact across the
+//! switches: drawn is the expected number of arrivals until the next one, which the phases consume
+//! at their rates.
 
 use crate::error::BuildError;
 use crate::footprint::Footprint;
@@ -45,7 +45,7 @@ options::options! {
         on_time: Duration = Duration::from_ns(100_000_000),
         /// Pause between bursts.
         off_time: Duration = Duration::from_ns(900_000_000),
-        /// Whether bursts and pauses have fixed or exponential durations.
+        /// Distribution of the durations of bursts and pauses: fixed or exponential.
         phases: Phases = Phases::Fixed,
         /// Arrival process within a burst or pause.
         spacing: Spacing = Spacing::Poisson,
@@ -131,7 +131,7 @@ fn length(phases: Phases, time: Duration, random: &mut Xoshiro256) -> f64 {
     }
 }
 
-/// The process while it runs.
+/// A running process.
 struct Process {
     options: Bursts,
     pattern: AccessPattern,
@@ -224,7 +224,7 @@ mod tests {
         // 1,000 a burst: 100 bursts, give or take what a Poisson process strays.
         assert!((980..1_015).contains(&last_ms), "{last_ms} ms");
         assert_eq!(phases(&format!("requests = 100000\n{SHORT}")).1, 0);
-        // As many in the pauses: 9 ms at 111,111 a second.
+        // Equally many in the pauses: 9 ms at 111,111 a second.
         let (on, off) = phases(&format!("requests = 100000\n{SHORT}\noff_rate = 111111.0"));
         assert!((48_500..51_500).contains(&on) && on + off == 100_000, "{on}, {off}");
     }
@@ -242,7 +242,7 @@ mod tests {
         let mean = random.iter().sum::<u64>() as f64 / random.len() as f64;
         let square = random.iter().map(|gap| (*gap * *gap) as f64).sum::<f64>();
         let variance = square / random.len() as f64 - mean * mean;
-        // Of an exponential the deviation equals the mean.
+        // The deviation of an exponential equals its mean.
         assert!((mean - 1000.0).abs() < 16.0, "{mean}");
         assert!((libm::sqrt(variance) - 1000.0).abs() < 30.0, "{variance}");
         // An even spacing lasts through a pause: its rate is used up, not its time.

@@ -1,13 +1,14 @@
 //! A cache on flash: small objects in buckets that are overwritten at random, large ones in regions that are written
 //! in a ring.
 //!
-//! Known (`CacheLib`: Berg et al., OSDI 2020, and its user guide): a small object belongs to the bucket that its key
-//! hashes to, and inserting it reads the bucket and writes it whole; large objects are collected in a region in
-//! memory, which is written as a whole over the oldest one. With placement the two have handles of their own: 1 for
-//! small objects, 0 for large ones (Allison et al., `EuroSys` 2025). The defaults are those of its measurements: 4 % of
-//! the cache for small objects, which have 82 % of the bytes written (raw counters of Song et al., FAST 2026).
-//! Assumed: which objects are looked up (`read_share`, `locality`, `large_item`); looking up what was never written
-//! is a miss, which inserts a small object.
+//! Known (`CacheLib`: Berg et al., OSDI 2020, and its user guide): a small object belongs to the
+//! bucket that its key hashes to, and inserting it reads the bucket and writes it whole; large
+//! objects are collected in a region in memory, which is written as a whole over the oldest one.
+//! With placement the two have handles of their own: 1 for small objects, 0 for large ones (Allison
+//! et al., `EuroSys` 2025). Defaults are those of its measurements: 4 % of the cache for small
+//! objects, which have 82 % of the bytes written (raw counters of Song et al., FAST 2026). Assumed:
+//! which objects are looked up (`read_share`, `locality`, `large_item`); looking up what was never
+//! written is a miss, which inserts a small object.
 
 use crate::chains::{Chains, Cut, Next, Piece, Steps};
 use crate::chance::Chance;
@@ -24,11 +25,11 @@ use options::{Invalid, Size};
 use std::collections::VecDeque;
 
 options::choices! {
-    /// Which data have a placement handle of their own.
+    /// Separation of data by placement handle.
     pub enum Engines {
         /// No handle is named.
         None = "none",
-        /// Small objects have handle 1, large ones handle 0.
+        /// Handle 1 for small objects, 0 for large ones.
         Engine = "engine",
     }
 }
@@ -65,16 +66,16 @@ options::options! {
         read_share: f64 as Ratio = 0.5,
         /// Distribution of lookups over the objects.
         locality: Locality where LOOKS_UP = Locality::zipf(0.9),
-        /// Trim a region before it is written over.
+        /// Trim a region before it is rewritten.
         trim: bool where HAS_LARGE = false,
-        /// Which data have a placement handle of their own.
+        /// Separation of data by placement handle.
         placement: Engines = Engines::None,
         /// Footprint: the size of the cache, from the start of the device.
         footprint: Footprint = Footprint::WHOLE,
     }
 }
 
-/// Regions that writing large objects may be behind, before small ones wait.
+/// Regions by which writes of large objects may lag before small ones wait.
 const MOST_BEHIND: u64 = 2;
 
 impl WorkloadKind for Cache {
@@ -181,7 +182,7 @@ struct Small {
     /// Blocks of a bucket, and how many there are, from the first block of the device on.
     bucket: u64,
     buckets: u64,
-    /// Which of them were written, a bit each.
+    /// Bitmap of the written buckets.
     holds: Vec<u64>,
     /// Blocks written.
     written: u64,
@@ -204,7 +205,7 @@ impl Small {
 
 /// The regions of large objects.
 struct Ring {
-    /// Its first block, blocks of a region, and how many there are.
+    /// First block, blocks per region, and number of regions.
     first: u64,
     region: u64,
     regions: u64,
@@ -249,16 +250,16 @@ struct Counts {
     inserted: u64,
 }
 
-/// The cache while it runs. Chain 0 writes regions, the others are workers.
+/// A running cache. Chain 0 writes regions, the others are workers.
 struct Cached {
     small: Small,
     ring: Ring,
-    /// By worker.
+    /// Pending requests by worker.
     due: Vec<Due>,
     /// Blocks of a large object, and how many of them the regions hold.
     large_item: u64,
     large_items: u64,
-    /// Of small objects, of the bytes written.
+    /// Share of small objects in the bytes written.
     share: f64,
     trims: bool,
     item_bytes: u64,
@@ -275,8 +276,8 @@ impl Cached {
         if self.names { Handle::new(number) } else { Handle::NONE }
     }
 
-    /// True if large objects have had less than their share, when `more` regions are written beyond those that
-    /// have been begun.
+    /// True if large objects have less than their share, counting `more` regions beyond those
+    /// begun.
     fn is_behind(&self, more: u64) -> bool {
         let large = (self.ring.next + more) * self.ring.region;
         large as f64 * self.share <= self.small.written as f64 * (1.0 - self.share)
@@ -364,7 +365,7 @@ impl Steps for Cached {
         let Some(worker) = chain.checked_sub(1) else {
             let region =
                 self.ring.under_way.filter(|region| *region == self.ring.next % self.ring.regions);
-            // It was trimmed alone, and is written next.
+            // The region was trimmed, and is written next.
             self.ring.under_way = region;
             return true;
         };

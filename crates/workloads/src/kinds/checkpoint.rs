@@ -1,11 +1,12 @@
 //! Checkpoints of the training of a language model: all ranks write at once, a barrier, and the oldest checkpoint
 //! is deleted.
 //!
-//! Sizes and numbers of ranks are those of `MLPerf` Storage 2.0: 105 GB, 912 GB, 5.29 TB and 18 TB at 8, 64, 512 and
-//! 1024 ranks, each of which writes the same here; an fsync ends each file. The period is given, or is that of
-//! Young ("A first order approximation to the optimum checkpoint interval", CACM 17(9), 1974): sqrt(2 C M), where C
-//! is what the first checkpoint took and M the mean time between failures of the job. A checkpoint is complete when
-//! its slowest rank is; then the oldest is deleted, and only then does the next begin.
+//! Sizes and numbers of ranks follow `MLPerf` Storage 2.0: 105 GB, 912 GB, 5.29 TB and 18 TB at 8,
+//! 64, 512 and 1024 ranks, each of which writes the same here; an fsync ends each file. The period
+//! is given, or Young's optimum ("A first order approximation to the optimum checkpoint interval",
+//! CACM 17(9), 1974): sqrt(2 C M), where C is what the first checkpoint took and M the mean time
+//! between failures of the job. A checkpoint is complete when its slowest rank is; then the oldest
+//! is deleted, and only then does the next begin.
 
 use crate::chains::{Chains, Cut, Next, Piece, Steps};
 use crate::checks;
@@ -20,7 +21,7 @@ use options::{Duration, Invalid, Size};
 use std::collections::VecDeque;
 
 options::choices! {
-    /// A model that is trained, as `MLPerf` Storage 2.0 has them.
+    /// Trained models of `MLPerf` Storage 2.0.
     pub enum Model {
         /// 8 billion parameters: 105 GB from 8 ranks.
         Llama8b = "llama-8b",
@@ -32,11 +33,11 @@ options::choices! {
         Llama1t = "llama-1t",
     }
 
-    /// Which data have a placement handle of their own.
+    /// Separation of data by placement handle.
     pub enum Slots {
         /// No handle is named.
         None = "none",
-        /// Each checkpoint of those that are kept has its own.
+        /// A handle for each stored checkpoint.
         Checkpoint = "checkpoint",
     }
 }
@@ -56,7 +57,7 @@ options::options! {
         model: Model where OF_MODEL = Model::Llama8b,
         /// Ranks that write to this device.
         ranks: u32 = 8,
-        /// Data of a rank in a checkpoint; if not given, those of the model.
+        /// Data of a rank in a checkpoint; if not given, the model's.
         rank_size: Option<Size> = None,
         /// Files of a rank in a checkpoint.
         files: u32 = 2,
@@ -68,18 +69,18 @@ options::options! {
         fsync: bool = true,
         /// Number of checkpoints.
         checkpoints: u64 = 10,
-        /// Checkpoints that are kept; while one is written there is room for one more.
+        /// Checkpoints to keep; while one is written there is room for one more.
         keep: u32 = 2,
-        /// Time from the beginning of a checkpoint to that of the next; if not given, sqrt(2 C M), where C is the time
-        /// that the first one takes and M is `mtbf`.
+        /// Time between the starts of consecutive checkpoints; if not given, sqrt(2 C M), where C
+        /// is the time that the first one takes and M is `mtbf`.
         period: Option<Duration> = None,
         /// Mean time between failures of the job.
         mtbf: Duration where BY_FAILURES = Duration::from_ns(3 * 3_600_000_000_000),
-        /// How often the newest checkpoint is read by all ranks at the end.
+        /// Number of times that all ranks read the newest checkpoint at the end.
         restarts: u64 = 0,
         /// Trim the files of a checkpoint that is deleted.
         trim: bool = true,
-        /// Which data have a placement handle of their own.
+        /// Separation of data by placement handle.
         placement: Slots = Slots::None,
         /// Footprint: the part of the device that is accessed, from its start.
         footprint: Footprint = Footprint::WHOLE,
@@ -87,7 +88,7 @@ options::options! {
 }
 
 impl Model {
-    /// Bytes of a checkpoint, and how many ranks write it.
+    /// Bytes of a checkpoint, and number of writing ranks.
     fn size(self) -> (f64, f64) {
         match self {
             Model::Llama8b => (105e9, 8.0),
@@ -191,9 +192,9 @@ impl WorkloadKind for Checkpoint {
 enum Phase {
     /// A checkpoint is written.
     Writing,
-    /// The first rank deletes the oldest one, and the others wait.
+    /// The first rank deletes the oldest checkpoint, and the others wait.
     Deleting,
-    /// The newest one is read.
+    /// All ranks read the newest checkpoint.
     Reading,
     Over,
 }
@@ -203,7 +204,7 @@ enum Phase {
 struct Rank {
     /// Files written or read.
     files: u32,
-    /// The last one is not durable yet.
+    /// True until the last checkpoint is durable.
     must_flush: bool,
     is_done: bool,
 }
@@ -212,7 +213,7 @@ struct Rank {
 #[expect(clippy::struct_field_names, reason = "all are times in nanoseconds")]
 #[derive(Debug, Clone, Copy, Default)]
 struct Times {
-    /// All checkpoints together, and the slowest.
+    /// Total and maximum time of a checkpoint.
     writing_ns: u64,
     slowest_ns: u64,
     /// Between the beginnings of the first and the last checkpoint.
@@ -220,7 +221,7 @@ struct Times {
     reading_ns: u64,
 }
 
-/// The job while it runs.
+/// A running job.
 struct Job {
     options: Checkpoint,
     file_blocks: u64,
@@ -231,12 +232,12 @@ struct Job {
     ranks: Vec<Rank>,
     /// Ranks that have come to the barrier.
     complete: usize,
-    /// The files of the checkpoint that is written, and of those that are kept, each with its rank.
+    /// Files of the stored checkpoints, with their ranks; the first may be in progress.
     written: Vec<(usize, Vec<Extent>)>,
     kept: VecDeque<Vec<(usize, Vec<Extent>)>>,
-    /// Of the one that is deleted.
+    /// Extents of the checkpoint being deleted.
     dying: Vec<Extent>,
-    /// The time from one checkpoint to the next, once it is known.
+    /// Period of checkpoints, once known.
     period_ns: Option<u64>,
     done: u64,
     restarted: u64,
@@ -258,7 +259,7 @@ impl Job {
         self.ranks.fill(Rank::default());
     }
 
-    /// The next checkpoint, or a restart, or nothing more.
+    /// Starts the next checkpoint or restart, or ends.
     fn go_on(&mut self, now: Time) {
         if self.done < self.options.checkpoints {
             let at = now.max(self.begun.saturating_add(self.period_ns.unwrap_or(0)));
@@ -271,7 +272,7 @@ impl Job {
         }
     }
 
-    /// All ranks are at the barrier.
+    /// Handles the arrival of all ranks at the barrier.
     fn barrier(&mut self, now: Time) {
         let took = now - self.begun;
         if self.phase == Phase::Reading {
@@ -301,7 +302,7 @@ impl Job {
         self.go_on(now);
     }
 
-    /// The next file of a rank, in what it does to it.
+    /// Appends the requests of a rank's next file.
     fn file(&mut self, rank: usize, step: &mut VecDeque<Piece>) {
         let own = self.ranks[rank].files as usize;
         self.ranks[rank].files += 1;

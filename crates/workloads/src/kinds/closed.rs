@@ -1,10 +1,10 @@
 //! A closed loop: a fixed number of requests are outstanding, and each completion issues the next.
 //!
-//! Addresses are whole blocks within the footprint. What the nth request of a thread asks never
-//! depends on when others complete; with one thread that is true of the whole stream. This is the
-//! load of `DiskSpd` and its like: threads with their own positions, each keeping its requests
-//! outstanding. Where `DiskSpd` starts every thread at the beginning unless told otherwise, here
-//! each starts at its own equal share of the footprint; all run through the whole of it.
+//! Addresses are whole blocks within the footprint. The content of a thread's nth request never
+//! depends on completions; with one thread that is true of the whole stream. This is the load of
+//! `DiskSpd` and its like: threads with their own positions, each keeping its requests outstanding.
+//! Where `DiskSpd` starts every thread at the beginning unless told otherwise, here each starts at
+//! its own equal share of the footprint; all cover the whole footprint.
 //!
 //! Measured (`benches/generators.rs`), millions of rounds of issue and completion a second: 90 of
 //! uniform requests, 48 hot-cold, 14 after Zipf, 60 with four threads. Before there was a locality
@@ -92,7 +92,7 @@ impl WorkloadKind for Closed {
     }
 }
 
-/// One thread that does not think.
+/// A thread without think time.
 struct Thread {
     pattern: AccessPattern,
     cursor: Cursor,
@@ -105,7 +105,7 @@ impl Draw for Thread {
     }
 }
 
-/// Several threads, or thinking ones.
+/// Several threads, or threads with think time.
 struct Thinkers {
     pattern: AccessPattern,
     /// From when on which thread may ask, in order of time, because all think equally long.
@@ -189,7 +189,7 @@ mod tests {
             .count();
         assert!((29_000..31_000).contains(&reads), "{reads} reads");
         assert!((19_000..21_000).contains(&follows), "{follows} follow");
-        // The decisions are independent of one another.
+        // Decisions are independent.
         let both = arrivals.windows(2).filter(|pair| {
             pair[1].request.op == Op::Read && pair[1].request.lba.0 == pair[0].request.lba.0 + 8
         });

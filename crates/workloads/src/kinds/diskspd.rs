@@ -1,21 +1,22 @@
 //! Command lines of `DiskSpd`: the requests that its threads ask, at its times.
 //!
-//! Read after `DiskSpd`'s own help and its manual (2.0 to 2.2). Every option either decides requests, or is
-//! counted by name in the notices, or is refused with its line. What to know:
+//! Read after `DiskSpd`'s own help and its manual (2.0 to 2.2). Every option either decides
+//! requests, or is counted by name in the notices, or is refused with its line. Properties:
 //!
-//! - The device is the target. Several targets are parts of it, one behind the other: of the size of `-c`,
-//!   or else equal ones. A target that is named twice is one part.
-//! - Several command lines run one after another. The warm-up (`-W`, 5 s unless given), the measurement
-//!   (`-d`, 10 s) and the cool-down (`-C`) have statistics of their own, as classes; a request counts for
-//!   the time at which it is asked.
-//! - A thread on a target has `-o` requests outstanding, a position, a rate and bursts of its own, under
-//!   `-F` as under `-t`; the order of threads differs.
-//! - A thread behind the end of its target goes back to the base, not to its own start, as in `DiskSpd`.
+//! - The device is the target. Several targets are consecutive parts of the device: of the size of
+//!   `-c`, or else equal ones. A target that is named twice is one part.
+//! - Several command lines run one after another. The warm-up (`-W`, 5 s unless given), the
+//!   measurement (`-d`, 10 s) and the cool-down (`-C`) have statistics of their own, as classes; a
+//!   request counts for the time at which it is asked.
+//! - A thread on a target has `-o` requests outstanding, a position, a rate and bursts of its own,
+//!   under `-F` as under `-t`; the order of threads differs.
+//! - A thread behind the end of its target goes back to the base, not to its own start, as in
+//!   `DiskSpd`.
 //! - `-rs`: each request jumps with that probability, else it follows the one before of its thread.
-//! - `-Sh`, `-Sw` and `-h` make writes durable (forced unit access); the cache of the operating system is not
-//!   simulated, and a notice says so where it would be used.
-//! - A pause (`-j`) begins when the last request of a burst is asked.
-//! - Randomness comes from the seed of the run and `-z`, so places are not those of `DiskSpd`.
+//! - `-Sh`, `-Sw` and `-h` make writes durable (forced unit access); the cache of the operating
+//!   system is not simulated, and a notice says so where it would be used.
+//! - A pause (`-j`) begins when the last request of a burst is asked. Randomness comes from the
+//!   seed of the run and `-z`, so places differ from `DiskSpd`'s.
 
 mod command;
 mod parse;
@@ -52,7 +53,7 @@ const SCRIPT: Script = Script {
     missing: "a diskspd workload needs the path of a file, or command lines as command",
 };
 
-/// The most threads, each counted once for each of its targets.
+/// Maximum number of threads, counted once per target.
 const MOST_WORKERS: u64 = 4096;
 
 impl WorkloadKind for Diskspd {
@@ -128,12 +129,12 @@ impl Seconds {
     }
 }
 
-/// A command line while it runs.
+/// A running command line.
 struct Run {
     command: Command,
     writes: Chance,
     workers: Vec<Worker>,
-    /// By target: the next place in a row that its threads share.
+    /// Position shared by the threads of a target: the next place in a row that its threads share.
     shared: Vec<u64>,
     /// The number of its first time, and when each of its times ends.
     first_phase: u16,
@@ -143,7 +144,7 @@ struct Run {
 }
 
 impl Run {
-    /// The threads of a command line, after `before` others; the error is a sentence.
+    /// Threads of a command line, after `before` others; the error is a sentence.
     fn new(
         command: Command,
         first_phase: u16,
@@ -168,7 +169,7 @@ impl Run {
             };
             let mut seed = streams::derived(context.draws(), *before + index);
             if command.seed > 0 {
-                // From the other end, where no number of a thread is.
+                // Counted down, to avoid thread numbers.
                 seed = streams::derived(seed, u64::MAX - command.seed);
             }
             let region = regions[target as usize];
@@ -187,7 +188,7 @@ impl Run {
         })
     }
 
-    /// Its turn begins.
+    /// Starts the command line.
     fn start(&mut self, now: Time) {
         self.started = now;
         let end = |seconds: u64| now.saturating_add(seconds.saturating_mul(1_000_000_000));
@@ -212,18 +213,18 @@ impl Run {
     }
 }
 
-/// All command lines while they run.
+/// Running command lines.
 struct Load {
     running: Option<Run>,
-    /// Runs after it, the next last.
+    /// Later runs, next one last.
     runs: Vec<Run>,
-    /// Names of the phases, the first one first.
+    /// Names of the phases in order.
     phases: Vec<String>,
-    /// The thread that asked last, and what.
+    /// Thread and content of the last request.
     given: Option<(usize, Request)>,
     in_flight: InFlight<usize>,
     notices: Vec<(&'static str, u64)>,
-    /// A command line asks again and again until its time is over.
+    /// True if a command line issues on each completion until its time is over.
     needs_time: bool,
     has_rate: bool,
 }

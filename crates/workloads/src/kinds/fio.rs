@@ -1,37 +1,38 @@
 //! A useful subset of fio's job files: the requests of a job, in the order and at the times of fio.
 //!
 //! Read after fio's manual (version 3.33) and compared with the request logs of that version in
-//! `fio/compare.rs`. Every key is either honoured, or known not to change what is asked and counted
-//! in the notices, or refused with its line. What to know:
+//! `fio/compare.rs`. Every key is honoured, known to leave requests unchanged (and counted in the
+//! notices), or refused with its line. Properties:
 //!
-//! - The job's file is the device, whatever `filename` says; several jobs share it. A job without
-//!   `size` touches all of it.
+//! - The job's file is the device, whatever `filename` says; several jobs share it. Without `size`
+//!   a job covers all of it.
 //! - `iodepth` holds unless the `ioengine` is one of fio's synchronous ones, which keep one request
 //!   outstanding. Without `ioengine` it holds too, although fio's own default is synchronous.
 //! - Without `norandommap` a job asks every block once before it repeats one. Where all requests
 //!   have one size this is a permutation in constant memory; where sizes differ, a bitmap as fio
-//!   has it, with its consequence that a request is cut short where it runs into blocks that
-//!   were asked before; a loop over it repeats itself, as in fio. Skewed distributions and
-//!   `blockalign` switch this off, as in fio; so does `zoned`, because fio looks its map up before
-//!   it adds the start of the zone, so that blocks do repeat.
+//!   has it, with its consequence that a request is cut short where it runs into blocks that were
+//!   asked before; a loop over it repeats itself, as in fio. Skewed distributions and `blockalign`
+//!   switch this off, as in fio; so does `zoned`, because fio looks its map up before it adds the
+//!   start of the zone, so that blocks do repeat.
 //! - `zipf` draws with fio's approximation, not the exact law of the `closed` kind, and ranks
 //!   become places by a hash that on other numbers of blocks than powers of two puts several ranks
 //!   on one block, as in fio. Each direction has as many places as its block size gives.
 //! - `thinktime` waits for all requests, then thinks; `thinktime_blocks` are counted when issued.
 //! - A `rate` sets the earliest time of each request. fio also waits for all outstanding requests
-//!   whenever it is ahead (unless `io_submit_mode=offload`); that is left out.
-//! - `zonemode=zbd` writes at the write pointers of zones, reads what is written, and resets zones that are full
+//!   whenever it is ahead (unless `io_submit_mode=offload`); that is left out. `zonemode=zbd`
+//!   writes at the write pointers of zones, reads written data, and resets full zones
 //!   (`fio/zbd.rs`); each zone is reset when all requests before it are answered.
-//! - `rw=read:8k` leaves gaps, `rw=read:-8k` goes backwards, `rw=randread:8` asks eight requests in a
-//!   row from each random place (with `rw_sequencer=identical` at that place), and `trimwrite` writes what it has
-//!   just trimmed.
-//! - A size of blocks with protection behind them, such as `bs=4160`, counts their data. `time_based` without
-//!   a runtime is none.
-//! - Left out, and counted in the notices: jobs whose engine reads and writes no device, such as `cpuio`.
-//! - Read over, and counted in the notices: verification, which in fio reads again what was written,
-//!   `flow`, targets of latency, steady states, `zonemode=strided`, a mix of `write_mode`, several
-//!   files, batching of submissions, keys whose variable is set nowhere. `wait_for` waits for all
-//!   jobs before it.
+//! - `rw=read:8k` leaves gaps, `rw=read:-8k` goes backwards, `rw=randread:8` asks eight requests in
+//!   a row from each random place (with `rw_sequencer=identical` at that place), and `trimwrite`
+//!   writes what it has just trimmed.
+//! - A size of blocks with protection behind them, such as `bs=4160`, counts their data.
+//!   `time_based` without a runtime is none.
+//! - Left out, and counted in the notices: jobs whose engine reads and writes no device, such as
+//!   `cpuio`.
+//! - Read over, and counted in the notices: verification, which in fio reads again what was
+//!   written, `flow`, targets of latency, steady states, `zonemode=strided`, a mix of `write_mode`,
+//!   several files, batching of submissions, keys whose variable is set nowhere. `wait_for` waits
+//!   for all jobs before it.
 //! - Refused: `zoned_abs`, start delays from a range, `read_iolog`.
 
 mod commands;
@@ -170,7 +171,7 @@ impl Fio {
     }
 }
 
-/// What its text is called.
+/// Names of the text.
 const SCRIPT: Script = Script {
     named: "fio job",
     what: "job file",
@@ -193,7 +194,7 @@ fn notices(jobs: &[Job], left_out: usize) -> Vec<(&'static str, u64)> {
     notices
 }
 
-/// A name that no other phase has.
+/// A name unused by other phases.
 fn unused(names: &[String], name: &str) -> String {
     let mut found = name.to_owned();
     let mut number = 1;
@@ -204,15 +205,15 @@ fn unused(names: &[String], name: &str) -> String {
     found
 }
 
-/// A job file while it runs.
+/// A running job file.
 struct JobFile {
-    /// Jobs that run until the next one that waits for them.
+    /// Jobs up to the next one that waits for them.
     running: Vec<Runner>,
-    /// Those after them, the next last.
+    /// Later phases, next one last.
     phases: Vec<Vec<Runner>>,
-    /// What all phases are called, the first one first: each after its first job.
+    /// Names of all phases in order: each after its first job.
     names: Vec<String>,
-    /// The job that asked last.
+    /// Job of the last request.
     given: Option<usize>,
     in_flight: InFlight<usize>,
     notices: Vec<(&'static str, u64)>,
@@ -220,11 +221,11 @@ struct JobFile {
     named: u64,
     /// A job has a rate.
     has_rate: bool,
-    /// A job asks again and again until its time is over.
+    /// True if a job issues on completion until its time is over.
     needs_time: bool,
     /// A job sends commands that are done in steps.
     has_commands: bool,
-    /// What the jobs know of the zones of the device, if it has such.
+    /// State of the device's zones, if any.
     zbd: Option<Zbd>,
 }
 
@@ -254,7 +255,7 @@ impl Workload for JobFile {
         self.given = Some(index);
         let id = self.in_flight.issue(index);
         let (sector, sectors) = asked.sectors();
-        // Phases never meet, so that their queues do not take turns: a number tells them apart.
+        // Phases never overlap, so their queues do not take turns: a number tells them apart.
         let queue = (self.names.len() - 1 - self.phases.len()) as u16;
         let Drawn { op, handle, fua, .. } = asked;
         self.named += u64::from(handle.number().is_some());

@@ -48,7 +48,7 @@ options::options! {
         cached: f64 as Ratio = 0.0,
         /// Lists and features are written first.
         load: bool = true,
-        /// Size of the requests that write them, a multiple of 4KiB.
+        /// Size of the requests that write the graph, a multiple of 4KiB.
         request_size: Size where LOADS = Size::from_bytes(1 << 20),
         /// Footprint: the part of the device that is accessed, from its start.
         footprint: Footprint = Footprint::WHOLE,
@@ -177,7 +177,7 @@ impl WorkloadKind for Gnn {
     }
 }
 
-/// Something of each node, one after the other.
+/// A table with one entry per node.
 #[derive(Debug, Clone, Copy)]
 struct Table {
     first: u64,
@@ -200,7 +200,7 @@ impl Table {
     }
 }
 
-/// A batch while it is sampled: its nodes are ranks of popularity.
+/// A batch during sampling: its nodes are ranks of popularity.
 #[derive(Debug, Default)]
 struct Batch {
     begun: Time,
@@ -222,7 +222,7 @@ struct Counts {
     ns: u64,
 }
 
-/// The graph while it is sampled.
+/// A running graph load.
 struct Graph {
     lists: Table,
     features: Table,
@@ -250,14 +250,14 @@ fn distinct(mut ranks: Vec<u64>) -> Vec<u64> {
 }
 
 impl Graph {
-    /// The numbers of nodes by their ranks, in order.
+    /// Numbers of nodes by rank, in order.
     fn placed(&self, ranks: impl Iterator<Item = u64>) -> Vec<u64> {
         let mut nodes: Vec<u64> = ranks.map(|rank| self.place.apply(rank)).collect();
         nodes.sort_unstable();
         nodes
     }
 
-    /// Reads the lists of the last layer, or the features of all.
+    /// Reads the lists of the last layer, or the features of all nodes.
     fn read(&mut self, worker: usize, step: &mut VecDeque<Piece>) {
         if self.workers[worker].layers < self.fan_out.len() {
             let nodes = self.placed(self.workers[worker].last.iter().copied());

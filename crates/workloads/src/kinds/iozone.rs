@@ -18,7 +18,7 @@ use engine::Workload;
 use options::{Invalid, Size};
 
 options::options! {
-    /// `IOzone`'s sequential tests on one file.
+    /// Sequential tests of `IOzone` on one file.
     pub struct Iozone as IozonePartial {
         /// Maximum number of requests; if not given, until the last run ends.
         requests: Option<u64> = None,
@@ -34,7 +34,7 @@ options::options! {
         request_size: Size = Size::from_bytes(128 << 10),
         /// Queue depth (outstanding requests); a record may start before the previous one completes.
         outstanding: u32 = 1,
-        /// Trim the file's blocks when it is deleted.
+        /// Trim the file's blocks on deletion.
         trim: bool = false,
         /// Footprint: the part of the device that is accessed, from its start.
         footprint: Footprint = Footprint::WHOLE,
@@ -111,13 +111,13 @@ fn passes(text: &str) -> Result<Vec<Pass>, Invalid> {
     }
 }
 
-/// The tests while they run.
+/// Running tests.
 struct Tests {
     passes: Vec<Pass>,
     bytes: u64,
     record: u64,
     runs_left: u64,
-    /// The pass, and behind the last one the deletion.
+    /// Number of the pass; after the last one, the deletion.
     step: usize,
     at: u64,
 }

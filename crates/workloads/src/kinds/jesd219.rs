@@ -35,7 +35,7 @@ options::options! {
     }
 }
 
-/// Sizes in sectors, and their percentages.
+/// Sizes in sectors, with percentages.
 const SIZES: [(u32, u64); 12] = [
     (1, 4),
     (2, 1),
@@ -107,7 +107,7 @@ impl Draw for Mixture {
         let unit = band_block(&self.areas, &mut self.random);
         let whole = u64::from(sectors).div_ceil(PAGE_SECTORS);
         let start = unit.min(self.units - whole) * PAGE_SECTORS;
-        // A request of whole units has no choice here, and draws nothing.
+        // A request of whole units has no freedom here, and draws nothing.
         let slack = whole * PAGE_SECTORS - u64::from(sectors);
         let within = if slack > 0 { self.random.below(slack + 1) } else { 0 };
         let op = if reads { Op::Read } else { Op::Write };
@@ -167,7 +167,7 @@ mod tests {
                 assert!(lba.0 % PAGE_SECTORS + u64::from(*sectors) <= PAGE_SECTORS);
             }
         }
-        // Small requests are at every place that they may be.
+        // Small requests occur at all allowed places.
         let places = (0..8).map(|place| {
             let single = |a: &&Arrival| a.request.sectors == 1 && a.request.lba.0 % 8 == place;
             arrivals.iter().filter(single).count()

@@ -1,11 +1,12 @@
 //! Keys and values of a language model that are kept on a drive: prompts seen before read what was computed for them.
 //!
-//! What attention has computed of a token takes 2 (key and value) x layers x heads x dimension x 2 bytes: 128 KiB of
-//! Llama-3 8B, 320 KiB of 70B. It is kept in objects of a chunk of tokens each; a prompt is a chain of them. A
-//! prompt that was seen reads all of its objects (a *get*), another is computed and written (a *put*), in requests of
-//! 128 KiB. Objects have 1 to 32 MiB and are written by nine workers, as in the measurements of `LMCache`, or have the
-//! size of a chunk of the model. When there is no room, prompts are evicted and their objects trimmed. Assumed: how
-//! long prompts are, how often each is asked again, and how fast they are computed.
+//! The key and value of a token take 2 (key and value) x layers x heads x dimension x 2 bytes: 128
+//! KiB of Llama-3 8B, 320 KiB of 70B. It is kept in objects of a chunk of tokens each; a prompt is
+//! a chain of them. A prompt that was seen reads all of its objects (a *get*), another is computed
+//! and written (a *put*), in requests of 128 KiB. Objects have 1 to 32 MiB and are written by nine
+//! workers, as in the measurements of `LMCache`, or have the size of a chunk of the model. When
+//! there is no room, prompts are evicted and their objects trimmed. Assumed: how long prompts are,
+//! how often each is asked again, and how fast they are computed.
 
 use crate::chains::{Chains, Cut, Next, Piece, Steps};
 use crate::checks;
@@ -22,7 +23,7 @@ use options::{Duration, Invalid, Size};
 use std::collections::VecDeque;
 
 options::choices! {
-    /// What is evicted when there is no room.
+    /// Eviction order of a full store.
     pub enum Eviction {
         /// Least recently read or written first.
         Lru = "lru",
@@ -32,13 +33,13 @@ options::choices! {
         Ttl = "ttl",
     }
 
-    /// Which data have a placement handle of their own.
+    /// Separation of data by placement handle.
     pub enum Owners {
         /// No handle is named.
         None = "none",
-        /// Each worker has its own.
+        /// A handle per worker.
         Worker = "worker",
-        /// Objects of each size have their own.
+        /// A handle per object size.
         Size = "size",
     }
 }
@@ -49,17 +50,17 @@ options::conditions! { KvOffload:
 }
 
 options::options! {
-    /// Keys and values of a language model that are kept on a drive. Its many fields are its keys: the model, the
-    /// prompts, and what is kept.
+    /// Keys and values of a language model that are kept on a drive. Its many fields are its keys:
+    /// the model, the prompts, and the store.
     pub struct KvOffload as KvOffloadPartial {
         /// Total number of requests.
         requests: u64 = 1_000_000,
-        /// Workers, each with one prompt at a time.
+        /// Number of workers, each with one prompt at a time.
         workers: u32 = 9,
         /// Requests of a worker at once.
         outstanding: u32 = 8,
-        /// Sizes of objects, of which each worker has one: the first has the first, and so on; if empty, that of a chunk of
-        /// tokens.
+        /// Object sizes, assigned to the workers in turn; the first has the first, and so on; if
+        /// empty, the size of a chunk of tokens.
         objects: String = "1MiB, 2MiB, 4MiB, 16MiB, 32MiB".to_owned(),
         /// Layers of the model.
         layers: u32 where BY_MODEL = 32,
@@ -77,7 +78,7 @@ options::options! {
         skew: f64 = 0.9,
         /// Time in which what an object holds is computed, before it is written.
         compute: Duration = Duration::from_ns(0),
-        /// What is evicted when there is no room.
+        /// Eviction order of a full store.
         eviction: Eviction = Eviction::Lru,
         /// Age at which prompts are evicted.
         ttl: Duration where EXPIRES = Duration::from_ns(3_600_000_000_000),
@@ -85,7 +86,7 @@ options::options! {
         request_size: Size = Size::from_bytes(128 << 10),
         /// Trim objects that are evicted.
         trim: bool = true,
-        /// Which data have a placement handle of their own.
+        /// Separation of data by placement handle.
         placement: Owners = Owners::None,
         /// Footprint: the part of the device that is accessed, from its start.
         footprint: Footprint = Footprint::WHOLE,
@@ -167,7 +168,7 @@ impl WorkloadKind for KvOffload {
         let blocks = self.footprint.sectors(context.capacity_sectors)? / BLOCK_SECTORS;
         let prompts = (0..self.workers as usize).map(|worker| sizes[worker % sizes.len()]);
         let at_once: u64 = prompts.map(|size| size.saturating_mul(u64::from(self.prompt))).sum();
-        // All workers may have a prompt under way that cannot be evicted.
+        // Each worker may have a prompt in use, which cannot be evicted.
         if at_once.saturating_mul(2) > blocks {
             let size = |blocks: u64| Size::from_bytes(blocks.saturating_mul(BLOCK_BYTES));
             let problem = format!(
@@ -201,15 +202,15 @@ impl WorkloadKind for KvOffload {
     }
 }
 
-/// A prompt that is kept.
+/// A stored prompt.
 #[derive(Debug)]
 struct Prompt {
     number: u64,
-    /// Its place in the order of eviction: the smallest goes first.
+    /// Position in the order of eviction: the smallest goes first.
     age: u64,
     written: Time,
     objects: Vec<Extent>,
-    /// Workers that read it now.
+    /// Workers currently reading the prompt.
     readers: u32,
 }
 
@@ -236,7 +237,7 @@ struct Counts {
     got_blocks: u64,
 }
 
-/// The store while it is used.
+/// A running store.
 struct Store {
     options: KvOffload,
     allocator: Allocator,
@@ -269,7 +270,7 @@ impl Store {
         }
     }
 
-    /// The prompt that goes next, if one may.
+    /// The prompt to evict, if any.
     fn victim(&self) -> Option<usize> {
         let idle = self.prompts.iter().enumerate().filter(|(_, it)| it.readers == 0);
         idle.min_by_key(|(_, it)| it.age).map(|(index, _)| index)
@@ -323,7 +324,7 @@ impl Store {
         self.work[worker] = Work::Getting(prompt.number);
     }
 
-    /// A prompt is written where there is room for it, or room is made.
+    /// Writes a prompt, evicting others for room.
     fn put(&mut self, worker: usize, now: Time, step: &mut VecDeque<Piece>) -> Next {
         let needed = self.prompt_blocks(worker);
         let gone = self.evicted(needed, now);

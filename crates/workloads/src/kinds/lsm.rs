@@ -1,4 +1,4 @@
-//! A log-structured merge tree under writes, as `RocksDB` keeps one: log, flushes, and merges of files.
+//! A log-structured merge tree under writes, as in `RocksDB`: log, flushes, and merges of files.
 //!
 //! Known (O'Neil et al., 1996; `RocksDB`'s documentation, leveled compaction with dynamic level sizes): a write is
 //! appended to the log and goes into a memtable; a full memtable becomes a file of level 0; files are merged downward,
@@ -27,7 +27,7 @@ use store::{STOP, Store};
 const MOST_MERGES: u64 = 1 << 8;
 
 impl Lsm {
-    /// Blocks of data and of the tree with everything beside it, refused if there is too little room.
+    /// Blocks of the data and of the whole tree, refused without enough room.
     fn room(&self, context: &Context, memtable: u64) -> Result<(f64, u64), Invalid> {
         let blocks = self.footprint.sectors(context.capacity_sectors)? / BLOCK_SECTORS;
         let data = self.data.sectors_of("workload.data", context.capacity_sectors)? / BLOCK_SECTORS;
@@ -35,7 +35,7 @@ impl Lsm {
         let (memtable, file) = (memtable as f64, self.file.bytes() as f64);
         let (l1, l0) = (self.l1.bytes() as f64, f64::from(self.l0_files));
         let levels = data / (1.0 - 1.0 / self.fan_out);
-        // Level 0 and logs at most, and what is written before what it is made of is deleted.
+        // Maximum of level 0 and logs, and output written before its input is deleted.
         let merging = 2.0 * (l1 + 2.0 * l0 * memtable);
         let moving = f64::from(self.merges) * (self.fan_out + 3.0) * file;
         let needed = match self.keys {

@@ -134,7 +134,7 @@ fn part(stream: &MixStream, index: usize, context: &Context) -> Result<Part, Bui
     let inner = Context {
         capacity_sectors: end - first,
         scale: context.scale,
-        // A part of the device has none of its own.
+        // A part of the device has no volumes.
         volumes: 1,
         zones: context.zones.filter(|_| first == 0 && end == context.capacity_sectors),
         seed,
@@ -162,26 +162,26 @@ fn by_clock(workload: &WorkloadConfig) -> bool {
     }
 }
 
-/// A stream while it runs.
+/// A running stream.
 struct Part {
     workload: Box<dyn Workload>,
-    /// The device's sector that is its sector 0.
+    /// Start on the device, in sectors.
     first: u64,
-    /// The submission queue that is its queue 0: each stream has its own.
+    /// First submission queue: each stream has its own.
     first_queue: u16,
-    /// The placement handle of its writes, if it names one.
+    /// Placement handle of writes, if any.
     handle: Handle,
-    /// Commands in place of its requests.
+    /// Command that replaces requests.
     becoming: Becoming,
-    /// `None` at its own pace; removed when the stream has ended.
+    /// `None` for a stream with its own pace; removed when the stream has ended.
     weight: Option<f64>,
     outstanding: u64,
-    /// Its next arrival, asked for but not yet passed on.
+    /// Next arrival, not yet passed on.
     held: Option<Arrival>,
 }
 
 impl Part {
-    /// Asks for the next arrival unless one is held.
+    /// Fetches the next arrival unless one is held.
     fn ask(&mut self, now: Time) -> Result<Option<Time>, WorkloadError> {
         if self.held.is_none() {
             self.held = self.workload.next(now)?;
@@ -195,16 +195,16 @@ impl Part {
     }
 }
 
-/// The mixture while it runs.
+/// A running mix.
 struct Mixture {
     parts: Vec<Part>,
-    /// Which of the weighted streams asks next.
+    /// Weighted stream whose turn it is.
     turn: Option<usize>,
     /// The stream whose arrival was given last, and that arrival as the stream gave it.
     given: Option<(usize, Arrival)>,
-    /// The stream of each unanswered request, its own number and what it asked; of a range before it, nothing.
+    /// Stream, own number and content of each outstanding request; of a range before it, nothing.
     in_flight: InFlight<(usize, Option<(u64, Op)>)>,
-    /// Writes that have the placement handle of their stream.
+    /// Writes that got the stream's placement handle.
     named: u64,
     random: Xoshiro256,
 }
@@ -222,7 +222,7 @@ impl Mixture {
             if part.outstanding > 0 {
                 return Ok(None);
             }
-            // Nothing to wait for and nothing to ask: it has ended.
+            // No outstanding and no further requests: it has ended.
             part.weight = None;
             self.turn = None;
         }
@@ -281,7 +281,7 @@ impl Workload for Mixture {
             named if request.op == Op::Write => named,
             _ => Handle::NONE,
         };
-        // Handles of its own that a stream names give one notice.
+        // The stream's own handle gives one notice.
         self.named += u64::from(part.handle != Handle::NONE && handle != Handle::NONE);
         let request = Request { id, lba, queue, handle, ..part.becoming.becomes(request) };
         Ok(Some(Arrival { at: at.max(now), request }))

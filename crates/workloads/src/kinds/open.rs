@@ -19,7 +19,7 @@ use options::{Invalid, Size};
 options::choices! {
     /// Random number generator of the open workload.
     pub enum Generator {
-        /// The default generator, as in every other workload.
+        /// The default generator of all workloads.
         Xoshiro = "xoshiro256++",
         /// The C library's 48-bit generator with `DiskSim`'s reseeding after the first request.
         Drand48 = "drand48",
@@ -56,7 +56,7 @@ options::options! {
 /// Seed of `DiskSim` once the first request is drawn, whatever the seed.
 const DISKSIM_RUN_SEED: u32 = 1_000_003;
 
-/// Draws of a request until it fits; a size that fails so often never fits.
+/// Maximum draws of one request; a size that fails so often never fits.
 const TRIES: u32 = 100_000;
 
 impl WorkloadKind for Open {
@@ -118,7 +118,7 @@ struct Extent {
     blocks: u64,
 }
 
-/// The generator while it runs; `now` and `clock_ms` belong to the request drawn last.
+/// A running generator; `now` and `clock_ms` belong to the request drawn last.
 struct OpenLoop {
     options: Open,
     scale: TimeScale,
@@ -160,7 +160,7 @@ impl OpenLoop {
         self.clock_ms += interarrival.distribution().sample(&mut *self.random).max(0.0);
     }
 
-    /// Draws position and size, in blocks, until they lie within the footprint.
+    /// Draws position and size, in blocks, until they fit the footprint.
     ///
     /// The end itself is excluded, as in the original.
     fn place(&mut self) -> Result<(u64, u64), String> {
@@ -333,7 +333,7 @@ mod tests {
         assert!((29_000..31_000).contains(&reads), "{reads} reads");
         let last_ms = arrivals[arrivals.len() - 1].at / 1_000_000;
         assert!((49_500..50_500).contains(&last_ms), "{last_ms} ms");
-        // One page with probability 1 - 1/e^(9/8) or so: the mean is 1.583 pages.
+        // One page with a probability of about 1 - 1/e^(9/8): the mean is 1.583 pages.
         let pages: u64 = arrivals.iter().map(|a| u64::from(a.request.sectors / 8)).sum();
         assert!((156_000..160_500).contains(&pages), "{pages} pages");
     }

@@ -31,15 +31,15 @@ options::options! {
         requests: Option<u64> = None,
         /// Touches of pages, by all threads together.
         touches: u64 = 1_000_000,
-        /// Threads, each of which waits for the pages that it lacks.
+        /// Number of threads, each waiting for its missing pages.
         threads: u32 = 10,
         /// Working set of the program, a multiple of 4KiB: it lies in memory or in the swap space.
         working_set: Size = Size::from_bytes(2 << 30),
-        /// Memory for it, a multiple of 4KiB.
+        /// Memory of the program, a multiple of 4KiB.
         memory: Size = Size::from_bytes(1 << 30),
         /// Time that a thread computes for each touch.
         compute: Duration = Duration::from_ns(1_000),
-        /// Share of the touches that leave the page as it is; the rest change it.
+        /// Share of accesses that leave the page unchanged; the rest change it.
         read_share: f64 = 0.7,
         /// Share of the touches that go anywhere; the rest go to the page behind the last one.
         random_share: f64 = 1.0,
@@ -172,12 +172,12 @@ struct Touch {
 struct Thread {
     /// Touches that are not done.
     left: u64,
-    /// The page behind the last one.
+    /// Page after the last one.
     next: u32,
     random: Xoshiro256,
     /// A touch whose page has no memory yet.
     lacks: Option<Touch>,
-    /// When it touched the page for which it waits.
+    /// Time of the pending access.
     since: Time,
 }
 
@@ -202,7 +202,7 @@ struct Program {
     read_ahead: u32,
     cluster: u32,
     is_loading: bool,
-    /// Pages that the writer has asked to write.
+    /// Pages being written.
     under_way: Vec<u32>,
     counts: Counts,
 }

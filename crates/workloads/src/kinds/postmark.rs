@@ -99,13 +99,13 @@ impl WorkloadKind for Postmark {
     }
 }
 
-/// The pool while it is used.
+/// A running pool.
 struct Pool {
     options: Postmark,
-    /// Numbers of the files that exist, in no order, and of those that may be created.
+    /// Numbers of existing files, unordered, and of files that may be created.
     used: Vec<usize>,
     unused: Vec<usize>,
-    /// Files of the first phase and transactions, so far.
+    /// Files of the first phase and transactions.
     created: u64,
     done: u64,
     skipped: u64,

@@ -1,9 +1,10 @@
 //! Threads in classes: each class has its rate, its mix of reads and writes, and statistics of its own.
 //!
-//! A thread has a schedule, by the clock or without pause, and at most `depth` requests outstanding. A
-//! request that is due at full depth is submitted when another one completes, so a thread that falls
-//! behind catches up. Latency counts from submission, not from when the request was due. Each thread
-//! has a submission queue of its own, numbered in the order of the names of the classes.
+//! A thread has a schedule, by the clock or without pause, and at most `depth` requests
+//! outstanding. A request whose time comes at full depth is submitted on the next completion, so a
+//! thread that falls behind catches up. Latency counts from submission, not from when the request
+//! was due. Each thread has a submission queue of its own, numbered in the order of the names of
+//! the classes.
 
 mod config;
 
@@ -49,7 +50,7 @@ impl WorkloadKind for Threads {
             given: None,
         };
         for (index, (name, class)) in self.classes.0.iter().enumerate() {
-            // Each class draws for itself, and each of its threads.
+            // Each class and each thread has its own randomness.
             let pattern = class
                 .pattern(context.capacity_sectors, streams::derived(context.seed, index as u64))
                 .map_err(|it| config::within(name, it))?;
@@ -74,39 +75,39 @@ struct Shared {
     flush_every: u64,
 }
 
-/// A thread while it runs.
+/// A running thread.
 struct Thread {
-    /// Which class.
+    /// Number of its class.
     of: u16,
-    /// When its next request is due, ns.
+    /// Time of the next request, ns.
     due_ns: f64,
-    /// Requests that it may still ask before one is answered.
+    /// Requests that may be issued before a completion.
     free: u32,
-    /// True if it is among those that wait for their time.
+    /// True while waiting for its time.
     is_waiting: bool,
     /// Writes since its last flush.
     writes: u64,
-    /// True if its next request is a flush.
+    /// True if a flush is next.
     flushes: bool,
-    /// Drawn, but taken back before it was submitted.
+    /// A drawn request, withdrawn before submission.
     held: Option<Request>,
     cursor: Cursor,
     gaps: Xoshiro256,
     durability: Xoshiro256,
 }
 
-/// All threads while they run.
+/// Running threads.
 struct Load {
     classes: Vec<Shared>,
-    /// By the number of their queue.
+    /// Threads by queue number.
     threads: Vec<Thread>,
     limit: u64,
     issued: u64,
-    /// The threads that may ask, by when and then as they came, with their number.
+    /// Threads ready to issue, by time and order, with their number.
     waiting: BinaryHeap<Reverse<(Time, u64, u16)>>,
     /// Number of waits of a thread.
     turns: u64,
-    /// The arrival given last, as long as it may be taken back.
+    /// The last arrival, while it can be withdrawn.
     given: Option<Arrival>,
 }
 
@@ -157,7 +158,7 @@ impl Load {
         });
     }
 
-    /// A thread may ask when its next request is due, from `now` on.
+    /// Schedules a thread's next request, from `now` on.
     fn wait(&mut self, number: u16, now: Time) {
         let thread = &mut self.threads[usize::from(number)];
         thread.is_waiting = true;
@@ -170,7 +171,7 @@ impl Load {
         let thread = &mut self.threads[usize::from(request.queue)];
         let shared = &self.classes[usize::from(thread.of)];
         thread.writes += u64::from(request.op == Op::Write);
-        // A flush follows its last write at once.
+        // A flush follows the last write at once.
         thread.flushes = request.op == Op::Write && thread.writes == shared.flush_every;
         if thread.flushes {
             thread.writes = 0;
@@ -235,7 +236,7 @@ impl Workload for Load {
         let number = completion.request.queue;
         let thread = &mut self.threads[usize::from(number)];
         thread.free += 1;
-        // Of one whose request was given and is not submitted yet, the next one is not due.
+        // While a thread's request is not yet submitted, its next one has no arrival.
         let is_given = self.given.is_some_and(|given| given.request.queue == number);
         if !thread.is_waiting && !is_given {
             self.wait(number, completion.at);

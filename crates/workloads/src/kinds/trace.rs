@@ -14,7 +14,7 @@ impl WorkloadKind for Trace {
     const SUMMARY: &'static str = "a recorded trace, replayed at its recorded times";
 
     fn draws(&self) -> bool {
-        // Which records are reads, where the file does not tell.
+        // Reads are drawn where the file lacks directions.
         self.read_share.is_some()
     }
 

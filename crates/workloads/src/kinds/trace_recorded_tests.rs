@@ -10,7 +10,7 @@ use crate::records::Records;
 use engine::Op;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Where they lie, beside the repository.
+/// Folder of the traces, beside the repository.
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces");
 
 /// The bytes of a recorded file.
@@ -37,7 +37,7 @@ fn stated(file: &str) -> Trace {
     }
 }
 
-/// The numbers that the table of expectations has, as it writes them; flushes are not in it.
+/// Figures in the form of the table of expectations; flushes are not in it.
 fn figures(records: &[Record]) -> [f64; 7] {
     let data: Vec<&Record> = records.iter().filter(|r| r.op != Op::Flush).collect();
     let count = data.len() as f64;
@@ -77,10 +77,10 @@ fn recorded_traces_are_what_the_table_says() {
             let (expected, step) =
                 (expected.parse::<f64>().unwrap(), 0.1_f64.powi(i32::try_from(decimals).unwrap()));
             let tolerance = match (index, columns[0].contains("oracleGeneral")) {
-                // A drawn share of reads is near what it was drawn with.
+                // A drawn share of reads is near its parameter.
                 (1, true) => 0.5,
-                // The table has these from the other encodings of the trace. This one repeats the
-                // size of an object's first access: 37.46 KiB on average, 1.0234 GiB touched.
+                // The table has the values of the other encodings. This one repeats the size of an
+                // object's first access: 37.46 KiB on average, 1.0234 GiB touched.
                 (2, true) => 37.46 - 36.07 + step,
                 (4, true) => 1.027 - 1.0234 + step,
                 // Whole seconds.
@@ -112,7 +112,7 @@ fn three_encodings_of_one_trace_agree_row_for_row() {
         }
     };
     agree(&binary.iter().map(whole_seconds).collect::<Vec<_>>(), &csv);
-    // Here the direction is drawn, and the size is that of the first access to the object.
+    // Here the direction is drawn, and each object keeps the size of its first access.
     let mut first_sizes = HashMap::new();
     let expected: Vec<Record> = csv
         .iter()

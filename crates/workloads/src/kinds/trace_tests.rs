@@ -184,7 +184,7 @@ proptest! {
         let mut newest = 0;
         let mut text = String::new();
         for (shift, sector, size) in &lines {
-            // Up to 2 ms ahead of the newest, or up to 1 ms, the window, behind it.
+            // Up to 2 ms ahead of the newest record, or up to the window of 1 ms behind it.
             let at = (newest + shift).saturating_sub(1000);
             newest = newest.max(at);
             writeln!(text, "{}.{:03} 0 {sector} {size} 0", at / 1000, at % 1000).unwrap();
@@ -355,7 +355,7 @@ fn standard_input_is_read_once_only() {
     }
 }
 
-/// What a trace in TOML asks of a device of 1000 sectors, or why nothing.
+/// Requests of a trace in TOML on 1000 sectors, or the error.
 fn asked(text: &str, toml: &str) -> Result<Vec<(u64, Op, u64, u32)>, String> {
     let layer: toml::Table = toml::from_str(toml).unwrap();
     let Ok(WorkloadConfig::Trace(options)) = WorkloadConfig::resolve("trace", [layer]) else {
@@ -439,7 +439,8 @@ fn gaps_may_be_from_an_answer_to_the_next_request() {
     let plain = "1.0 0 0 8 1\n2.0 1 16 8 0\n6.0 0 900 8 0\n";
     assert_eq!(at(plain, Gaps::Answer, 0), [1_000_000, 2_000_000, 6_000_000]);
     assert_eq!(at(plain, Gaps::Answer, 250_000), [1_000_000, 2_250_000, 6_500_000]);
-    // A drive under test had one request at a time: its traces say how long the host then waited.
+    // A drive under test served one request at a time: its traces say how long the host then
+    // waited.
     let tested = "R Miss 0 4 9.0 100.0\nW Hit 4 4 9.0 50.0\nR Doub 8 8 9.0 1.0\n";
     assert_eq!(at(tested, Gaps::Format, 30_000), [0, 130_000, 210_000]);
     let (all, _) = replay(tested, &Trace { gaps: Gaps::Arrival, ..Trace::default() }, 1000);

@@ -1,11 +1,11 @@
 //! Reading the data of a training run: readers fetch the samples of batches ahead of accelerators that compute.
 //!
-//! The models are those of `MLPerf` Storage 2.0 on H100 accelerators (its configuration files): size of a sample, samples
-//! of a batch, time that a batch computes, readers of an accelerator, and the utilisation that a run must reach to
-//! pass. An accelerator takes its batches in order; its readers read the samples of the batches that come, `prefetch`
-//! batches ahead of it. All samples are read once an epoch, in an order drawn anew (`shuffle`), and are shared out among
-//! accelerators. Utilisation is the time spent computing / all of the time. Assumed: all samples of a model are of
-//! equal size.
+//! Models of `MLPerf` Storage 2.0 on H100 accelerators (its configuration files): size of a sample,
+//! samples of a batch, time that a batch computes, readers of an accelerator, and the utilisation
+//! that a run must reach to pass. An accelerator takes its batches in order; its readers read
+//! samples up to `prefetch` batches ahead. All samples are read once an epoch, in an order drawn
+//! anew (`shuffle`), and are shared out among accelerators. Utilisation is the time spent computing
+//! / all of the time. Assumed: all samples of a model are of equal size.
 
 use crate::chains::{Chains, Cut, Next, Piece, Steps};
 use crate::checks;
@@ -47,15 +47,16 @@ options::options! {
         batch: Option<u32> = None,
         /// Time that an accelerator computes on a batch.
         compute: Option<Duration> = None,
-        /// Readers of an accelerator, each with one sample at a time; if not given, 4, and 8 of resnet50.
+        /// Readers per accelerator, each with one sample at a time; if not given, 4, and 8 of
+        /// resnet50.
         readers: Option<u32> = None,
         /// Batches that are read ahead.
         prefetch: u32 = 2,
         /// Samples of the data set.
         samples: u64 = 1000,
-        /// How often all samples are read.
+        /// Passes over all samples.
         epochs: u32 = 1,
-        /// The order of samples is drawn anew for each epoch; else it is that of the files.
+        /// The order of samples is drawn anew for each epoch; else the order is that of the files.
         shuffle: bool = true,
         /// Largest size of a request, a multiple of 4KiB.
         request_size: Size = Size::from_bytes(1 << 20),
@@ -95,7 +96,7 @@ impl Trained {
 }
 
 impl Training {
-    /// Parameters of the model, with the given ones in their place.
+    /// Parameters of the model, overridden by given keys.
     fn known(&self) -> Known {
         let known = self.model.known();
         Known {
@@ -206,12 +207,12 @@ impl WorkloadKind for Training {
     }
 }
 
-/// Which sample is read when.
+/// Order of the samples.
 struct Order {
     samples: u64,
     accelerators: u64,
     epochs: u64,
-    /// From which the orders of epochs are drawn, if they are.
+    /// Seed of the epochs' orders, if shuffled.
     seed: Option<u64>,
     /// Orders of the epochs from `first` on.
     known: VecDeque<Permutation>,
@@ -224,7 +225,7 @@ impl Order {
         self.samples / self.accelerators
     }
 
-    /// The sample that an accelerator reads as its `number`th; `None` after the last epoch.
+    /// The `number`th sample of an accelerator; `None` after the last epoch.
     fn sample(&mut self, accelerator: u64, number: u64) -> Option<u64> {
         // The first accelerators read the rest of an uneven division.
         let own = self.of_one() + u64::from(accelerator < self.samples % self.accelerators);
@@ -252,16 +253,16 @@ impl Order {
     }
 }
 
-/// An accelerator and its readers.
+/// An accelerator with its readers.
 #[derive(Debug, Default)]
 struct Accelerator {
-    /// Samples that its readers have begun.
+    /// Samples begun.
     asked: u64,
-    /// Of batches that are not complete: how many of their samples are read.
+    /// Completed samples of incomplete batches: how many of their samples are read.
     partial: BTreeMap<u64, u64>,
     /// Batches whose samples are all read, behind the first that is not.
     complete: BTreeMap<u64, Time>,
-    /// When it took its batches, of which the first are forgotten.
+    /// Times at which batches were taken, oldest dropped.
     taken: VecDeque<Time>,
     forgotten: u64,
     /// The batch of the sample that each reader reads.
@@ -269,7 +270,7 @@ struct Accelerator {
 }
 
 impl Accelerator {
-    /// When it took a batch, if it has.
+    /// Time at which a batch was taken, if any.
     fn took(&self, batch: u64) -> Option<Time> {
         self.taken.get(batch.checked_sub(self.forgotten)? as usize).copied()
     }
@@ -292,7 +293,7 @@ impl Accelerator {
 
 /// The run.
 struct Run {
-    /// Bytes from one sample to the next, and of a sample.
+    /// Distance between samples, and sample size, bytes.
     each: u64,
     sample: u64,
     data_blocks: u64,

@@ -1,4 +1,4 @@
-//! Requests that were read together, with notes on skipped or changed ones: the output of readers.
+//! A batch of requests, with notes on skipped or changed ones: the output of readers.
 //!
 //! A batch is filled, given out and filled again, so that reading allocates nothing in the long run. It
 //! knows for each request where it came from, and what had been left out or changed up to it, so that a
@@ -11,9 +11,9 @@ use memchr::{memchr, memchr_iter};
 /// Requests that were read together.
 #[derive(Default)]
 pub(crate) struct Batch {
-    /// The requests, in the order of their file.
+    /// Requests in file order.
     pub(crate) records: Vec<Record>,
-    /// Where the line of each record begins in `text`, or its number among the records of a binary file.
+    /// Offset of each record's line in `text`, or the record number in a binary file.
     marks: Vec<u64>,
     /// The response time of each record, ns; 0 where the file does not state it.
     pub(crate) responses: Vec<Time>,
@@ -29,7 +29,7 @@ pub(crate) struct Batch {
     pub(crate) lines_before: u64,
     /// Lines or binary records of the file up to the end of the batch.
     pub(crate) number: u64,
-    /// The reason, if it is the last.
+    /// Reason for the end, in the last batch.
     pub(crate) end: Option<Result<(), WorkloadError>>,
 }
 
@@ -56,7 +56,7 @@ impl Batch {
         self.marks.push(mark);
     }
 
-    /// Counts something that happened before the next request, or is about it.
+    /// Counts an event before or about the next request.
     pub(crate) fn note(&mut self, what: &'static str) {
         self.notes.add_before(self.records.len(), what);
     }
@@ -71,7 +71,7 @@ impl Batch {
         self.lines_before + ends as u64 + 1
     }
 
-    /// The line of a request, without its end.
+    /// Line of a request, without its end.
     pub(crate) fn line_of(&self, index: usize) -> &[u8] {
         let rest = &self.text[self.marks[index] as usize..self.filled];
         &rest[..memchr(b'\n', rest).unwrap_or(rest.len())]
@@ -82,7 +82,7 @@ impl Batch {
 #[derive(Default)]
 pub(crate) struct Notes(Vec<Note>);
 
-/// So often something happened, before the request at that place of the batch or to it.
+/// Count of an event, and the request of the batch that it precedes or concerns.
 struct Note {
     before: usize,
     count: u64,
@@ -125,7 +125,7 @@ impl Counted {
         }
     }
 
-    /// All of it, in the order in which it first happened.
+    /// All counts, in order of first occurrence.
     pub(crate) fn all(&self) -> &[(&'static str, u64)] {
         &self.0
     }

@@ -1,5 +1,5 @@
-//! What Linux's block layer traces have in common as text and as binary: which event of a request
-//! counts, and what the others are called when they are left out.
+//! Common parts of Linux's text and binary block-layer traces: which event of a request counts, and
+//! what the others are called when they are left out.
 //!
 //! A request passes several events, so exactly one kind is taken. A remap repeats a request whose
 //! queue event is there as well, and a merge puts a queued request into another; neither counts.
@@ -8,7 +8,7 @@ use super::stated::BlockEvent;
 use crate::record::Record;
 use engine::{Op, Time};
 
-/// Which kinds of events the beginning of a trace has.
+/// Kinds of events seen at the beginning of a trace.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Seen {
     queue: bool,

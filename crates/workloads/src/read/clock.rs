@@ -1,4 +1,4 @@
-//! Times as tables and captures write them: numbers with a unit, dates, and times of day.
+//! Times in tables and captures: numbers with a unit, dates, and times of day.
 
 use super::columns::{ONE, Step, after, fixed};
 use super::fields::{Fault, S, decimal};
@@ -7,7 +7,7 @@ use engine::Time;
 /// Form of a column of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Numbers in units of so many ns.
+    /// Numbers in units of some ns.
     Unit(Time),
     /// Dates such as `2026-01-15 10:30:45.123456`, with or without a zone.
     Date,
@@ -37,7 +37,7 @@ impl Form {
         unit.map(|per_second| (1_000_000_000 / per_second) as Time).or(windows).map(Form::Unit)
     }
 
-    /// The time in ns, after the steps of its arithmetic.
+    /// Time in ns, after the arithmetic.
     pub(crate) fn ns(self, text: &[u8], steps: &[Step]) -> Result<Time, Fault> {
         let ns = match self {
             Form::Unit(unit) if steps.is_empty() => match decimal(text, unit) {

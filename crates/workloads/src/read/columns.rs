@@ -1,4 +1,4 @@
-//! Which columns of a table, or groups of a pattern, say what: as the user maps them.
+//! Roles of a table's columns, or a pattern's groups: as the user maps them.
 //!
 //! `time=ts:us,op=opcode:1=write,2=read,offset=slba*4096,size=(nlb+1)*4096`: a role, a column by its
 //! name or by its number from 1, arithmetic with numbers, and a unit. Names are found in a header by
@@ -10,7 +10,7 @@ use engine::{Op, SECTOR_BYTES, Time};
 use options::nearest;
 use std::str::FromStr;
 
-/// The columns that are mapped, in the order in which they stand.
+/// Mapped columns, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Columns(pub(crate) Vec<Part>);
 
@@ -18,32 +18,32 @@ pub struct Columns(pub(crate) Vec<Part>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) role: Role,
-    /// A name, a number, or one of them with arithmetic.
+    /// A name or number, with arithmetic.
     pub(crate) value: String,
-    /// The unit as it is written, where one is.
+    /// Unit, if given.
     pub(crate) unit: String,
     pub(crate) directions: Option<Directions>,
 }
 
-/// How a column tells reads from writes.
+/// Recognition of reads and writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Directions {
     /// By words and letters.
     Words,
-    /// By this number for a read; the other of 0 and 1 is a write.
+    /// The number of a read; the other of 0 and 1 is a write.
     ReadIs(u8),
-    /// By these marks, the first that fits; what has no operation is left out.
+    /// The first matching mark decides; what has no operation is left out.
     Marks(Vec<(Mark, Option<Op>)>),
 }
 
-/// What a value of an operation is known by.
+/// Recognition of an operation's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Mark {
     Number(u64),
     /// A bit of a number.
     Bit(u32),
     Text(String),
-    /// Any other.
+    /// Any other value.
     Other,
 }
 
@@ -55,11 +55,11 @@ pub(crate) enum Step {
     Plus(i128),
 }
 
-/// One, as numbers of nine decimals have it.
+/// One, in fixed point with nine decimals.
 pub(crate) const ONE: i128 = 1_000_000_000;
 
 impl Columns {
-    /// What a config value of this type must look like.
+    /// Description of valid values.
     pub const EXPECTED: &'static str = "columns such as \"time=1:us,op=3,offset=4:bytes,size=5\" or \
         \"time=ts,op=rw,offset=lba*512,size=(nlb+1)*512\"";
 
@@ -68,7 +68,7 @@ impl Columns {
         self.0.iter().find(|part| part.role == role)
     }
 
-    /// These columns where others are not given.
+    /// These columns as defaults for `given`.
     pub(crate) fn under(&self, given: Option<&Columns>) -> Columns {
         let mut all = given.cloned().unwrap_or_default();
         let own = self.0.iter().filter(|part| given.is_none_or(|it| it.part(part.role).is_none()));
@@ -113,7 +113,8 @@ fn mark(text: &str) -> Mark {
     number.map_or_else(|_| Mark::Text(text.to_owned()), Mark::Number)
 }
 
-/// What the map `1=write,2=read` says. A single 0 or 1 means that the other is the other direction.
+/// Directions of a map such as `1=write,2=read`. A single 0 or 1 means that the other is the other
+/// direction.
 fn directions(text: &str) -> Result<Directions, String> {
     let mut marks = Vec::new();
     for entry in text.split([',', ';']).map(str::trim) {
@@ -151,7 +152,7 @@ impl FromStr for Columns {
                 }
                 (Some(_), _) if is_twice => return refuse(format!("{name} is there twice")),
                 (Some(role), _) => parts.push((role, value.to_owned())),
-                // The map of an operation goes on behind its commas.
+                // The map of an operation continues behind its commas.
                 (None, Some((Role::Op, map))) if map.contains('=') && !value.is_empty() => {
                     map.push(',');
                     map.push_str(part);
@@ -201,12 +202,12 @@ fn part_of(role: Role, text: &str) -> Result<Part, String> {
 /// The largest column number, so that a line is not searched without end.
 const COLUMN_LIMIT: usize = 1000;
 
-/// The number of a column that is given by it.
+/// Column number, if given as a number.
 pub(crate) fn number_of(value: &str) -> Option<usize> {
     value.bytes().all(|byte| byte.is_ascii_digit()).then(|| value.parse().unwrap_or(0))
 }
 
-/// A column and the steps of its arithmetic: `(nlb+1)*4096`.
+/// A column and its arithmetic: `(nlb+1)*4096`.
 ///
 /// # Errors
 /// When a factor is 0, or `*` follows `+` without parentheses.
@@ -219,7 +220,7 @@ pub(crate) fn arithmetic(value: &str) -> Result<(&str, Vec<Step>), String> {
         all.extend(further?);
         return Ok((name, all));
     }
-    // The name is as long as it can be: what follows it are signs and numbers.
+    // The longest possible name: what follows it are signs and numbers.
     for (place, _) in value.match_indices(['*', '/', '+', '-']) {
         let (name, behind) = value.split_at(place);
         if let Some(found) = steps(behind).filter(|_| !name.trim().is_empty()) {
@@ -332,7 +333,7 @@ mod tests {
         assert_eq!(value("lba*512", 3), 1536);
         assert_eq!(value("a b / 2 + 1", 10), 6);
         assert_eq!(value("x*1.5", 10), 15);
-        // What looks like arithmetic and is not is part of a name.
+        // Text that resembles arithmetic but is invalid belongs to the name.
         assert_eq!(arithmetic("I/O size-kb").unwrap(), ("I/O size-kb", Vec::new()));
         assert_eq!(arithmetic("I/O*512").unwrap().0, "I/O");
         assert!(arithmetic("nlb+1*4096").unwrap_err().contains("needs parentheses"));

@@ -1,14 +1,14 @@
 //! Compressed input, recognised by its first bytes and never by a file's name.
 //!
-//! Files made of several compressed streams one after the other are read to their end. What no
-//! magic number marks is passed on unchanged.
+//! Files made of several compressed streams one after the other are read to their end. Data without
+//! a known magic number pass unchanged.
 
 use std::io::{self, Cursor, Read};
 
-/// Where traces come from: any stream of bytes.
+/// Source of a trace: any stream of bytes.
 pub type Input = Box<dyn Read + Send>;
 
-/// One compression: the bytes that its files begin with, and its decoder.
+/// A compression: the bytes that its files begin with, and its decoder.
 struct Compression {
     magic: &'static [u8],
     decode: fn(Input) -> io::Result<Input>,
@@ -44,7 +44,7 @@ const COMPRESSIONS: &[Compression] = &[
     },
 ];
 
-/// The content of `input`, decompressed if it is compressed.
+/// Content of `input`, decompressed if needed.
 ///
 /// # Errors
 /// When its beginning cannot be read or is not what its first bytes promise.
@@ -60,7 +60,7 @@ pub fn decompress(mut input: Input) -> io::Result<Input> {
     }
 }
 
-/// Text in each of the compressions, for tests of what reads it.
+/// Compressed texts, for tests of readers.
 #[cfg(test)]
 pub(crate) fn compressed(text: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     fn all(mut reader: impl Read) -> Vec<u8> {

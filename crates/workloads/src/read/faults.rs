@@ -1,4 +1,4 @@
-//! Errors of a trace that cannot be read, with its name and the place in it.
+//! Errors of unreadable traces, with file and position.
 
 use super::inputs::reason;
 use engine::WorkloadError;

@@ -35,13 +35,13 @@ pub(crate) const DEVICE: Field = Field::new("device number", "a device number");
 /// Errors of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It is none.
+    /// The field is no number.
     Bad,
-    /// It is below zero.
+    /// The number is negative.
     Negative,
-    /// It is beyond the range.
+    /// The number is out of range.
     TooLarge,
-    /// It is zero where something must be.
+    /// The number must not be zero.
     Zero,
 }
 
@@ -174,7 +174,7 @@ pub(crate) fn blanks<const N: usize>(line: &[u8]) -> Result<[&[u8]; N], usize> {
     exactly(line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty()))
 }
 
-/// Splits at commas into exactly `N` fields without the blanks around them.
+/// Splits at commas into exactly `N` trimmed fields.
 pub(crate) fn commas<const N: usize>(line: &[u8]) -> Result<[&[u8]; N], usize> {
     exactly(line.split(|byte| *byte == b',').map(<[u8]>::trim_ascii))
 }
@@ -205,7 +205,7 @@ pub(crate) fn columns(count: usize, expected: &'static str) -> LineError {
 pub(crate) struct Extent {
     /// The first sector.
     pub(crate) sector: u64,
-    /// How many.
+    /// Number of sectors.
     pub(crate) sectors: u32,
     /// True if sectors are touched in part.
     pub(crate) rounded: bool,
@@ -225,7 +225,7 @@ impl Extent {
         Ok(Extent { sector, sectors, rounded })
     }
 
-    /// As `new`, from the text of both numbers.
+    /// `new` for textual numbers.
     pub(crate) fn parse(offset: &[u8], bytes: &[u8]) -> Result<Self, LineError> {
         let (start, length) = (OFFSET.u64(offset)?, BYTES.u64(bytes)?);
         Extent::of(start, length).map_err(|fault| BYTES.fault(fault, bytes))
@@ -240,7 +240,7 @@ impl Extent {
     }
 }
 
-/// Numbers for names in the order in which they come up, at most `limit` of them.
+/// Numbers for names in order of appearance, at most `limit`.
 #[derive(Debug, Default)]
 pub(crate) struct Names(Vec<Box<[u8]>>);
 
@@ -248,7 +248,7 @@ pub(crate) struct Names(Vec<Box<[u8]>>);
 const NAMES_LIMIT: usize = 4096;
 
 impl Names {
-    /// The number of `name`, new or known; `None` when there are too many or it is too long.
+    /// Number of a new or known `name`; `None` when there are too many or it is too long.
     pub(crate) fn number(&mut self, name: &[u8]) -> Option<u32> {
         if let Some(known) = self.0.iter().position(|other| **other == *name) {
             return Some(known as u32);

@@ -1,4 +1,4 @@
-//! The beginning of a trace, by which its format is recognised.
+//! Beginning of a trace, from which its format is recognised.
 //!
 //! A head is short and bounded. As text it offers its first lines with data, without comments; a
 //! head that is no text has no lines.
@@ -15,13 +15,13 @@ pub(crate) const HEAD_BYTES: usize = 64 << 10;
 /// The beginning of a trace.
 #[derive(Debug)]
 pub(crate) struct Head<'a> {
-    /// Its bytes as they stand.
+    /// Raw bytes.
     pub(crate) bytes: &'a [u8],
     /// True if these are all the bytes there are.
     pub(crate) whole: bool,
     /// The first lines with data; none if this is no text.
     pub(crate) lines: Vec<&'a str>,
-    /// The format of which something is declared that no other has.
+    /// The only format that has a declared property.
     stated: Option<&'static str>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// True if a line says something: it is not blank and no comment.
+/// True for a line with content: it is not blank and no comment.
 pub(crate) fn is_data(line: &[u8]) -> bool {
     !matches!(line.trim_ascii_start().first(), None | Some(b'#'))
 }
@@ -71,7 +71,7 @@ pub(crate) fn first_lines(head: &[u8], complete: bool) -> Vec<&[u8]> {
     lines.into_iter().filter(|line| is_data(line)).take(LINES).collect()
 }
 
-/// The line as text, without a character cut off at its end; `None` for binary data.
+/// Line as text, without a truncated last character; `None` for binary data.
 fn text(line: &[u8]) -> Option<&str> {
     if line.contains(&0) {
         return None;
@@ -100,7 +100,7 @@ pub(crate) fn is_integer(text: &str) -> bool {
     is_digits(text.strip_prefix('-').unwrap_or(text))
 }
 
-/// The fields between commas, without blanks around them.
+/// Trimmed fields between commas.
 pub(crate) fn comma_fields(line: &str) -> Vec<&str> {
     line.split(',').map(str::trim).collect()
 }
@@ -110,8 +110,8 @@ pub(crate) fn blank_fields(line: &str) -> Vec<&str> {
     line.split_ascii_whitespace().collect()
 }
 
-/// The form of a line: every word is `a` and every number `9`. What is no trace may be anything that its
-/// owner shows to nobody.
+/// The form of a line: every word is `a` and every number `9`. A file that is no trace may be
+/// confidential.
 pub(crate) fn form_of(line: &[u8]) -> String {
     let mut form: Vec<u8> = Vec::new();
     for byte in line.trim_ascii_end() {

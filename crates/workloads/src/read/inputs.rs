@@ -8,13 +8,13 @@ pub trait Seekable: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> Seekable for T {}
 
-/// Opens an input by name from its start; `"-"` is standard input, which opens only once.
+/// Opens an input by name, at its start; `"-"` is standard input, which opens only once.
 pub type Opener = Arc<dyn Fn(&str) -> io::Result<Box<dyn Read + Send>> + Send + Sync>;
 
 /// Opens an input by name for reading from several places, which only files allow.
 pub type SeekableOpener = Arc<dyn Fn(&str) -> io::Result<Box<dyn Seekable>> + Send + Sync>;
 
-/// Where inputs come from.
+/// Source of inputs.
 #[derive(Clone)]
 pub struct Inputs {
     /// Opens an input as a stream.
@@ -41,7 +41,7 @@ impl Inputs {
         }
     }
 
-    /// One input in memory, by its name.
+    /// A named input in memory.
     pub fn memory(name: &str, bytes: impl Into<Arc<[u8]>>) -> Self {
         let bytes: Arc<[u8]> = bytes.into();
         let name = name.to_owned();

@@ -1,8 +1,8 @@
 //! Reads text line by line: in blocks, in bounded memory and without allocating per line.
 //!
-//! A parser has two ways to read a line. [`LineParser::line`] reads any line and says what is wrong with
-//! one; [`LineParser::quick`] reads plain lines at once, and leaves all others to `line`. What both read,
-//! they read alike, so `line` is the oracle of `quick` (`quick_tests.rs`).
+//! A parser has two ways to read a line. [`LineParser::line`] reads any line and explains errors;
+//! [`LineParser::quick`] reads plain lines at once, and leaves all others to `line`. Both give the
+//! same records, so `line` is the oracle of `quick` (`quick_tests.rs`).
 
 use super::batch::Batch;
 use super::decompress::Input;
@@ -15,12 +15,12 @@ use std::io::{self, ErrorKind, Read};
 /// Bytes read at once: few system calls, and the requests of a block stay in the cache.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// Finds the response time in a line, ns, if there is one.
+/// Parser of response times, ns.
 pub(crate) type ResponseOf = dyn Fn(&[u8]) -> Option<Time> + Send + Sync;
 
-/// Reads the lines of one trace in turn.
+/// Parser of a trace's consecutive lines.
 pub(crate) trait LineParser: Send {
-    /// What the next line is, handed over without its end.
+    /// Content of the next line, given without its end.
     ///
     /// # Errors
     /// When it is none that the format has.
@@ -96,24 +96,24 @@ pub(crate) enum BlockEnd {
     Line,
     /// The end of the input.
     Input,
-    /// The beginning of a line that is too long to be one.
+    /// The beginning of an overlong line.
     TooLong,
     /// A fault; what came in of the last line is lost.
     Fault(io::Error),
 }
 
 impl Blocks {
-    /// The lines of `input` from its start.
+    /// Lines of `input` from its start.
     pub(crate) fn new(input: Input) -> Self {
         Blocks { input, rest: Vec::new(), number: 0 }
     }
 
-    /// Lines that were taken.
+    /// Lines taken.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Takes note of lines that were taken.
+    /// Counts taken lines.
     pub(crate) fn took(&mut self, lines: u64) {
         self.number += lines;
     }
@@ -154,7 +154,7 @@ impl Blocks {
     }
 }
 
-/// The line that `text` begins with, without its end; its bytes with its end; whether it has one.
+/// First line of `text`, without its end; its bytes with its end; whether it has one.
 pub(crate) fn first_line(text: &[u8]) -> (&[u8], usize, bool) {
     match memchr(b'\n', text) {
         Some(end) => (&text[..end], end + 1, true),

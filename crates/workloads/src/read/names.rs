@@ -7,7 +7,7 @@ use options::nearest;
 /// The roles that every request has.
 const NEEDED: [Role; 4] = [Role::Time, Role::Op, Role::Offset, Role::Size];
 
-/// How a list of columns looks.
+/// Example of a list of columns.
 pub(crate) const EXAMPLE: &str = "time=ts,offset=lba*512,size=len,op=rw";
 
 /// The part of the example that a role has.
@@ -18,7 +18,7 @@ fn example(role: Role) -> &'static str {
 
 /// Headers of known tables whose columns their names do not explain, and how these are read.
 const KNOWN: &[(&[&str], &str)] = &[
-    // Tencent CBS 2018, as its documentation names the columns.
+    // Tencent CBS 2018, with its documented column names.
     (
         &["timestamp", "offset", "size", "iotype", "volumeid"],
         "time=1:s,offset=2:sectors,size=3:sectors,op=4:0=read,device=5",
@@ -41,7 +41,7 @@ pub(crate) fn place(names: &[String], wanted: &str) -> Option<usize> {
     })
 }
 
-/// What is wrong with a table, the columns it has, and the option that maps them: three lines.
+/// Error about a table, with its columns and the option to map them: three lines.
 pub(crate) fn refusal(names: &[String], problem: &str, example: &str) -> String {
     const SHOWN: usize = 12;
     let shown = names[..names.len().min(SHOWN)].join(", ");
@@ -59,11 +59,10 @@ pub(crate) fn no_column(names: &[String], wanted: &str) -> String {
     refusal(names, &format!("there is no column \"{wanted}\"{hint}"), EXAMPLE)
 }
 
-/// The columns of a table by role: those that are given, the others by their names. Where two could be
-/// meant, `is_it` says of a column whether its values are such.
+/// The columns of a table by role: given ones, the others by name. Where two could be meant,
+/// `is_it` says of a column whether its values are such.
 ///
-/// # Errors
-/// In three lines, what is missing or could be two columns.
+/// # Errors A message of three lines about a missing or ambiguous column.
 pub(crate) fn mapped(
     names: &[String],
     given: Option<&Columns>,
@@ -154,7 +153,7 @@ pub(crate) fn header(line: &str) -> Option<(Vec<String>, u8)> {
     (names.len() > 2 && names.iter().all(is_name)).then_some((names, separator as u8))
 }
 
-/// The unit that the name of a column says.
+/// Unit stated in a column's name.
 pub(crate) fn unit_in(role: Role, name: &str) -> &'static str {
     match role {
         Role::Offset | Role::Size if plain(name).contains("sector") => "sectors",

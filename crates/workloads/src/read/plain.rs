@@ -1,14 +1,14 @@
 //! Reads plain lines: fields of digits, letters and single words, eight bytes at a time.
 //!
-//! What this cannot read is not wrong: everything here gives up on whatever is not plain (signs, blanks
-//! where none are needed, numbers of twenty digits, the end of the text), and the line is then read
-//! by the parser of the format, which knows all that is allowed and says what is not.
+//! This parser may give up on valid lines: it gives up on signs, optional blanks, numbers of twenty
+//! digits, and the end of the text; then the format's own parser reads the line, which accepts all
+//! valid forms and explains errors.
 
 use crate::record::Record;
 use engine::{Op, SECTOR_BYTES};
 use memchr::memchr;
 
-/// A line while it is read, and the text behind it.
+/// A line being read, with the following text.
 #[derive(Clone, Copy)]
 pub(crate) struct Plain<'a> {
     rest: &'a [u8],
@@ -26,10 +26,10 @@ const TENS: [u64; 19] = {
     tens
 };
 
-/// Most digits whose number is below 2^64 whatever they are.
+/// Number of digits that always fits 64 bits.
 const DIGITS: usize = 19;
 
-/// One byte in each place.
+/// The same byte in each position.
 const fn each(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
@@ -37,7 +37,7 @@ const fn each(byte: u8) -> u64 {
 /// The number of the digits that eight bytes begin with, and how many they are.
 #[inline]
 fn digits_of_eight(eight: [u8; 8]) -> (u64, usize) {
-    // Digits become 0 to 9; what is larger shows in the highest bit. A carry only goes to bytes behind
+    // Digits become 0 to 9; other characters set the highest bit. A carry only goes to bytes behind
     // the first that is no digit.
     let values = u64::from_le_bytes(eight) ^ each(b'0');
     let others = ((values.wrapping_add(each(0x76))) | values) & each(0x80);
@@ -60,7 +60,7 @@ impl<'a> Plain<'a> {
         Plain { rest: text, bytes: text.len() }
     }
 
-    /// Digits, at most 19 of them; how many there are.
+    /// At most 19 digits; how many there are.
     #[inline]
     fn digits(&mut self) -> Option<(u64, usize)> {
         let (mut number, mut count) = digits_of_eight(*self.rest.first_chunk()?);
@@ -114,7 +114,7 @@ impl<'a> Plain<'a> {
         units.checked_add(fraction)
     }
 
-    /// This byte.
+    /// A given byte.
     #[inline]
     pub(crate) fn byte(&mut self, byte: u8) -> Option<()> {
         let (first, rest) = self.rest.split_first()?;
@@ -133,7 +133,7 @@ impl<'a> Plain<'a> {
         Some(*byte)
     }
 
-    /// Blanks or tabs, at least one.
+    /// At least one blank or tab.
     #[inline]
     pub(crate) fn blanks(&mut self) -> Option<()> {
         let before = self.rest.len();
@@ -205,7 +205,7 @@ impl<'a> Plain<'a> {
         Some(self.bytes - self.rest.len())
     }
 
-    /// The end of the line after whatever else it has.
+    /// Skips to the end of the line.
     #[inline]
     pub(crate) fn skip_to_end(self) -> Option<usize> {
         Some(self.bytes - self.rest.len() + memchr(b'\n', self.rest)? + 1)

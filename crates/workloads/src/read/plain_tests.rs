@@ -4,7 +4,7 @@ use super::*;
 use crate::read::fields::{Extent, decimal, integer};
 use proptest::prelude::*;
 
-/// The text with what follows it in a file.
+/// The text with its successor in a file.
 fn behind(text: &str) -> Vec<u8> {
     format!("{text},and what follows\n").into_bytes()
 }

@@ -1,6 +1,6 @@
 //! The request of a line whose fields are apart: of a table's columns, or of a pattern's groups.
 //!
-//! A time of completion becomes that of arrival by the latency, and by what the request was queued for.
+//! A completion time becomes an arrival by subtracting the latency and the queueing time.
 
 use super::block_events::{EventRequest, left_out, requested};
 use super::clock::Form;
@@ -37,7 +37,7 @@ pub(crate) struct Times {
     pub(crate) form: Form,
 }
 
-/// What the columns of a line say.
+/// Values of a line's columns.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) time: Option<Times>,
@@ -54,20 +54,20 @@ pub(crate) struct Reading {
     pub(crate) event: Option<(usize, u8)>,
     /// Lines of a capture say what was seen: a time or a disk may be missing, and requests may have no data.
     pub(super) is_capture: bool,
-    /// What the lines before have shown.
+    /// Observations from earlier lines.
     pub(crate) seen: Seen,
 }
 
-/// What is known of the lines before.
+/// Observations from earlier lines.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     devices: Names,
-    /// The last time of day, and what the days before it were.
+    /// Last time of day, and the sum of earlier days.
     last: Time,
     days: Time,
 }
 
-/// What a column says to the quick way of tables.
+/// Role of a column in the fast parser of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plainly {
     Nothing,
@@ -83,12 +83,12 @@ pub(crate) enum Plainly {
 }
 
 impl Reading {
-    /// Where the time stands.
+    /// Index of the time column.
     pub(crate) fn time_index(&self) -> usize {
         self.time.as_ref().or(self.end.as_ref()).map_or(0, |times| times.index)
     }
 
-    /// Whether a column says the operation.
+    /// True if a column has the operation.
     pub(crate) fn has_op(&self) -> bool {
         self.op.is_some()
     }
@@ -116,7 +116,7 @@ impl Reading {
         self.event = self.event.map(|(index, _)| (index, letter));
     }
 
-    /// What finds response times, where the lines state them.
+    /// Parser of response times, where the lines state them.
     pub(crate) fn stating_responses(&self) -> Option<Reading> {
         let states = self.latency.is_some() || (self.end.is_some() && self.time.is_some());
         let (time, end) = (self.time.clone(), self.end.clone());
@@ -176,7 +176,7 @@ impl Reading {
         let Some(stated) = self.time.as_ref().or(self.end.as_ref()) else { return Ok((0, false)) };
         let (mut stated, is_day) = (ns(stated)?, stated.form == Form::Day);
         if is_day {
-            // Behind midnight the next day has begun.
+            // A new day after midnight.
             if stated + 12 * 3600 * S < self.seen.last {
                 self.seen.days += 24 * 3600 * S;
             }
@@ -240,13 +240,13 @@ impl Reading {
                 });
             }
         };
-        // Of a request without data, a capture has no place that is one.
+        // A capture states no valid position of a request without data.
         if self.is_capture && !op.is_zoned() && whole(&self.size, SIZE)?.0 == 0 {
             return Ok(Line::Skip("without_data"));
         }
         let (first, (bytes, length)) = (whole(&self.offset, OFFSET)?.0, whole(&self.size, SIZE)?);
         if op.is_zoned() && bytes == 0 {
-            // A command of zones without a length concerns all of them.
+            // A zone command without a length concerns all zones.
             let sector = first / SECTOR_BYTES;
             return Ok(Line::Record(Record { op, sector, ..Record::flush(at, device) }));
         }
@@ -268,8 +268,8 @@ impl Reading {
         })
     }
 
-    /// What each column says up to the last that says something; none where a line takes more than
-    /// the quick way knows.
+    /// Role of each column up to the last used one; none where a line takes more than the quick way
+    /// knows.
     pub(crate) fn plainly(&self) -> Vec<Plainly> {
         let time = |times: &Times| match times.form {
             Form::Unit(unit) if times.steps.is_empty() => {
@@ -321,7 +321,7 @@ fn whole(text: &[u8], numbers: &Numbers) -> Result<u64, Fault> {
         return found?.checked_mul(numbers.unit).ok_or(Fault::TooLarge);
     }
     let Some(number) = fixed(text) else {
-        // It is said what is wrong with it: too large, or no number.
+        // The slow parser explains the error: too large, or no number.
         return super::fields::integer(text, 10).and(Err(Fault::Bad));
     };
     if numbers.steps.is_empty() && number % ONE != 0 {
@@ -332,16 +332,16 @@ fn whole(text: &[u8], numbers: &Numbers) -> Result<u64, Fault> {
     if bytes < 0 { Err(Fault::Negative) } else { u64::try_from(bytes).map_err(|_| Fault::TooLarge) }
 }
 
-/// What the field of an operation asks.
+/// Meaning of an operation's field.
 enum Asked {
     Op(Op),
-    /// What letters of the block layer say, which may be a flush and a write.
+    /// Letters of the block layer, possibly a flush and a write.
     Letters,
-    /// Nothing that is a request.
+    /// No request.
     Nothing,
 }
 
-/// What a field of that kind asks.
+/// Meaning of a field of that kind.
 fn operation(text: &[u8], directions: &Directions) -> Result<Asked, LineError> {
     let bad = || OP.fault(Fault::Bad, text);
     match directions {

@@ -1,4 +1,4 @@
-//! Where the columns of a table or the groups of a pattern stand, and in which units they are.
+//! Positions and units of a table's columns or a pattern's groups.
 
 use super::clock::Form;
 use super::columns::{
@@ -12,9 +12,9 @@ use options::Invalid;
 
 const KEY: &str = "workload.columns";
 
-/// The fields of lines: their names, and those of the first lines, by which units are known.
+/// The fields of lines: names, and values of the first lines to detect units.
 pub(crate) struct Sample<'a> {
-    /// None where columns are only known by their numbers.
+    /// Empty for columns known by number only.
     pub(crate) names: &'a [String],
     pub(crate) rows: Vec<Vec<&'a [u8]>>,
 }
@@ -24,7 +24,7 @@ impl Sample<'_> {
         self.rows.iter().filter_map(move |row| row.get(index).map(|it| it.trim_ascii()))
     }
 
-    /// Whether the values of a column are such as its role has, where two could be meant.
+    /// True if a column's values suit its role, to resolve ambiguous names.
     pub(crate) fn is_it(&self, role: Role, index: usize) -> bool {
         let name = self.names.get(index).map_or("", String::as_str);
         match role {
@@ -36,7 +36,7 @@ impl Sample<'_> {
     }
 }
 
-/// What the columns say, with those that are not given found by their names.
+/// Reader of the columns, with missing ones found by name.
 pub(crate) fn reading(
     given: Option<&Columns>,
     draws: bool,
@@ -128,7 +128,7 @@ fn resolved(columns: &Columns, sample: &Sample<'_>) -> Result<Reading, String> {
     })
 }
 
-/// Where a mapped column stands, and the steps of its arithmetic.
+/// Position of a mapped column, and its arithmetic.
 fn column(part: &Part, sample: &Sample<'_>) -> Result<(usize, Vec<Step>), String> {
     if let Some(index) = place(sample.names, &part.value) {
         return Ok((index, Vec::new()));
@@ -207,7 +207,7 @@ fn times(part: &Part, sample: &Sample<'_>, index: usize, steps: &[Step]) -> Resu
     Err(refusal(sample.names, &problem, &example))
 }
 
-/// What the name of a column of operations says of its numbers.
+/// Coding of operations implied by a column's name.
 fn by_name(sample: &Sample<'_>, index: usize) -> Option<Directions> {
     let name = sample.names.get(index)?.to_ascii_lowercase().replace(['_', ' ', '-'], "");
     match name.as_str() {

@@ -56,7 +56,7 @@ impl Role {
     }
 }
 
-/// A name of a column, its letters and digits alone.
+/// Letters and digits of a column name.
 pub(crate) fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
 }

@@ -1,4 +1,4 @@
-//! The files that make up one trace of blktrace: siblings by number, or the members of a tar.
+//! The files of one blktrace trace: siblings by number, or the members of a tar.
 //!
 //! Only the first is named. Siblings end at the first number for which there is no file. Members
 //! of a tar are found by a pass over it and then read by opening it again for each, so that memory
@@ -108,7 +108,7 @@ impl Member {
         Some(Member { bytes: octal(&block[124..136])?, file: matches!(block[156], b'0' | 0) })
     }
 
-    /// Length of the content with its padding, bytes.
+    /// Padded length of the content, bytes.
     fn padded(&self) -> u64 {
         self.bytes.next_multiple_of(BLOCK as u64)
     }

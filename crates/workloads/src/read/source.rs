@@ -14,7 +14,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 /// Why a source does not deliver.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
-    /// This record is wrong; the next may be right.
+    /// The record is faulty; the next may be right.
     Record(LineError),
     /// The input fails or ends inside a record.
     Input(io::Error),
@@ -41,11 +41,10 @@ pub(crate) const BATCH_RECORDS: usize = 4096;
 pub(crate) trait Source: Send {
     /// Adds the next records to the batch; `false` at the end.
     ///
-    /// # Errors
-    /// As [`Unreadable`] says, about the record behind those that were added.
+    /// # Errors As in [`Unreadable`], about the record after the added ones.
     fn read(&mut self, batch: &mut Batch) -> Result<bool, Unreadable>;
 
-    /// Number of records of the file, of whatever kind, so far.
+    /// Number of records read, of any kind.
     fn number(&self) -> u64;
 
     /// From when the times of this file count, where that is not the same for every file of the
@@ -54,7 +53,7 @@ pub(crate) trait Source: Send {
         None
     }
 
-    /// True if this file states the response times of its requests.
+    /// True if the file states response times.
     fn states_responses(&self) -> bool {
         false
     }
@@ -69,7 +68,7 @@ pub(crate) trait OneByOne: Send {
     /// As [`Unreadable`] says.
     fn next(&mut self, batch: &mut Batch) -> Result<Option<Record>, Unreadable>;
 
-    /// Number of records of the file, of whatever kind, so far.
+    /// Number of records read, of any kind.
     fn number(&self) -> u64;
 }
 
@@ -91,11 +90,11 @@ impl<S: OneByOne> Source for S {
 pub(crate) struct Opening<'a> {
     /// The name of the input.
     pub(crate) name: &'a str,
-    /// Where further inputs come from.
+    /// Source of further inputs.
     pub(crate) inputs: &'a Inputs,
-    /// The input from its start, decompressed.
+    /// Input from its start, decompressed.
     pub(crate) input: Input,
-    /// Its beginning.
+    /// Beginning of the input.
     pub(crate) head: &'a Head<'a>,
     /// Stated options.
     pub(crate) options: &'a ReadOptions,
@@ -111,7 +110,7 @@ pub(crate) struct Bytes {
 }
 
 impl Bytes {
-    /// Reads `input` from where it stands.
+    /// Reads `input` from its current position.
     pub(crate) fn new(input: Input) -> Self {
         Bytes { input: BufReader::with_capacity(BUFFER_BYTES, input), taken: 0 }
     }
@@ -139,7 +138,7 @@ impl Bytes {
         Ok(Some(piece))
     }
 
-    /// Bytes that were read and not taken.
+    /// Bytes read and not consumed.
     pub(crate) fn ready(&self) -> &[u8] {
         self.input.buffer()
     }

@@ -20,7 +20,7 @@ options::choices! {
         S = "s",
     }
 
-    /// Which event of a request counts as its arrival, in traces with several per request.
+    /// Arrival event of a request, in traces with several events per request.
     pub enum BlockEvent {
         /// The first of queue, issue, complete that occurs at the start of the trace.
         Auto = "auto",
@@ -46,24 +46,24 @@ impl TimeUnit {
     }
 }
 
-/// What is stated about a trace beside its name and its format.
+/// Declared properties of a trace besides name and format.
 #[derive(Debug, Clone)]
 pub struct ReadOptions {
-    /// The unit of its times.
+    /// Unit of times.
     pub time_unit: TimeUnit,
-    /// The columns of a table that no other format describes.
+    /// Columns of a table without a known format.
     pub columns: Option<Columns>,
     /// The pattern of the lines that are requests, whose groups are columns.
     pub pattern: Option<String>,
-    /// The `-f` format that blkparse printed it with.
+    /// The `-f` format of blkparse.
     pub layout: Option<String>,
-    /// Which event counts.
+    /// Arrival event.
     pub event: BlockEvent,
     /// Share of reads to draw where the file has no direction, 0 to 1.
     pub read_share: Option<f64>,
     /// The seed of those draws.
     pub seed: u64,
-    /// How many unreadable lines or records to leave out.
+    /// Maximum number of unreadable lines or records to skip.
     pub skip_bad: u64,
 }
 
@@ -80,7 +80,7 @@ impl ReadOptions {
         ]
     }
 
-    /// Whether a key, with its section, is stated; a key that may not be left out always is.
+    /// True if a key, with its section, is stated; a key that may not be left out always is.
     pub(crate) fn states(&self, path: &str) -> bool {
         let key = path.trim_start_matches("workload.");
         self.stated().into_iter().find(|(it, _)| *it == key).is_none_or(|(_, is)| is)

@@ -2,7 +2,7 @@
 
 use engine::Op;
 
-/// What a text says of the operation.
+/// Meaning of a text for an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Said {
     Op(Op),

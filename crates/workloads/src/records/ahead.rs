@@ -13,16 +13,16 @@ use std::thread::{self, JoinHandle};
 /// Batches that go round: one in use, one being filled, and two for when either side is slow.
 const BATCHES: usize = 4;
 
-/// Where batches come from.
+/// Source of batches.
 pub(super) enum Feeder {
-    /// From this thread, when they are asked for.
+    /// This thread, on demand.
     Here(Producer),
     /// From another.
     Ahead(Ahead),
 }
 
 impl Feeder {
-    /// Reads `producer` ahead if it `may`, and the system lets it.
+    /// Reads ahead of `producer` if `may` is true and a thread can start.
     pub(super) fn new(producer: Producer, may: bool) -> Feeder {
         match may.then(Ahead::new) {
             Some(Ok(ahead)) => ahead.begin(producer),
@@ -69,13 +69,13 @@ impl Ahead {
         Ok(Ahead { used, filled, begin: Some(begin), thread: Some(thread) })
     }
 
-    /// Has it read this trace.
+    /// Starts reading a trace.
     fn begin(mut self, producer: Producer) -> Feeder {
         let Some(begin) = self.begin.take() else { return Feeder::Here(producer) };
         if let Err(back) = begin.send(producer) {
             return Feeder::Here(back.0);
         }
-        // The batch that is handed in first is the last of them.
+        // The first batch handed in is the last one.
         for _ in 1..BATCHES {
             self.give_back(Batch::default());
         }
@@ -83,7 +83,7 @@ impl Ahead {
     }
 
     fn give_back(&self, batch: Batch) {
-        // After the last batch no more are filled.
+        // No batches are filled after the last one.
         if let Some(used) = &self.used {
             let _ = used.send(batch);
         }
@@ -95,12 +95,12 @@ impl Ahead {
             *batch = filled;
             return;
         }
-        // It ends without a last batch only by a panic, which continues here.
+        // A thread that ends without a last batch has panicked; the panic is propagated.
         self.stop();
         unreachable!("the thread that reads the trace ended early");
     }
 
-    /// Ends the thread, and waits for it: at most for what it is reading.
+    /// Ends and joins the thread: at most for what it is reading.
     fn stop(&mut self) {
         self.begin = None;
         self.used = None;

@@ -7,7 +7,7 @@ use engine::{Op, SECTOR_BYTES};
 const LARGEST_SPAN: u64 = (1 << 50) / SECTOR_BYTES;
 /// Requests are seldom larger, and not in the mean: 8 MiB.
 const LARGEST_MEAN: u64 = (8 << 20) / SECTOR_BYTES;
-/// Bytes are multiples of this, and sectors seldom.
+/// Bytes are multiples of this, sectors rarely.
 const PAGE: u64 = 4096;
 /// Fewer requests may be multiples of that by chance.
 const ENOUGH: usize = 4;

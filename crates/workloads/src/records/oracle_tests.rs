@@ -1,4 +1,4 @@
-//! The reader compared with a slow one that reads line by line: same requests, numbers, lines,
+//! Compares the reader with a simple one that reads line by line: same requests, numbers, lines,
 //! counts and messages, whatever the pieces in which the input comes in, and with a thread or
 //! without.
 
@@ -23,7 +23,7 @@ struct Told {
     lines: u64,
 }
 
-/// What [`Records`] tell.
+/// Output of [`Records`].
 fn told(inputs: &Inputs, format: &'static Format, options: &ReadOptions) -> Told {
     let mut told = Told::default();
     let mut records = match Records::open(inputs, "t", Some(format), options) {
@@ -36,7 +36,7 @@ fn told(inputs: &Inputs, format: &'static Format, options: &ReadOptions) -> Told
         match found {
             Ok(Some(record)) => {
                 let line = records.raw_line().map(<[u8]>::to_vec);
-                // To count lines takes long.
+                // Counting lines is slow.
                 let number = if told.requests.len() % 17 < 2 { records.number() } else { 0 };
                 told.requests.push((record, number, line, records.response()));
             }
@@ -51,7 +51,7 @@ fn told(inputs: &Inputs, format: &'static Format, options: &ReadOptions) -> Told
     told
 }
 
-/// The same of a text, by splitting it and asking the format's parser for each line.
+/// Output for a text, by splitting it and parsing each line.
 fn oracle(text: &[u8], format: &'static Format, options: &ReadOptions) -> Told {
     let mut told = Told::default();
     let head = Head::new(&text[..text.len().min(HEAD_BYTES)], text.len() < HEAD_BYTES, options);
@@ -248,7 +248,7 @@ fn a_declared_column_that_a_first_line_of_names_lacks_is_refused_as_by_the_oracl
     assert!(oracle(b"r,r,R,w\n", format, &options).error.is_some());
 }
 
-/// An input of lines without end, which notices when it is dropped.
+/// An endless input that reports its drop.
 struct Endless {
     /// Lives as long as the input.
     _held: Arc<()>,
@@ -278,7 +278,7 @@ fn a_reader_that_is_dropped_leaves_no_thread() {
         assert!(matches!(records.feeder, Feeder::Ahead(_)));
         (0..read).for_each(|_| assert!(records.next_record().unwrap().is_some()));
         drop(records);
-        // The input, and the one of the opener that makes it.
+        // The input, and the opener's copy.
         assert_eq!(Arc::strong_count(&held), 2, "after {read}");
     }
     let here = inputs.clone().with_threads(1);

@@ -1,5 +1,5 @@
-//! Makes batches of requests from a trace: takes its lines or binary records in turn, leaves out those
-//! that may be unreadable, draws what is not said, and says where the trace is broken.
+//! Makes batches of requests from a trace: parses lines or binary records in turn, skips permitted
+//! unreadable ones, draws missing values, and reports the position of errors.
 
 use crate::read::batch::Batch;
 use crate::read::faults::{broken, error_at};
@@ -9,7 +9,7 @@ use crate::read::source::{Source, Unreadable};
 use crate::record::{Line, LineError, Record, shown};
 use engine::{Op, Random, WorkloadError, Xoshiro256};
 
-/// A trace that is read in its order.
+/// A trace read in order.
 pub(super) struct Producer {
     pub(super) name: String,
     pub(super) body: Body,
@@ -123,7 +123,7 @@ impl Producer {
         None
     }
 
-    /// Takes the line at `at`, whatever it is; returns how many bytes it has with its end.
+    /// Takes the line at `at`, of any kind; returns how many bytes it has with its end.
     fn take_line(&mut self, batch: &mut Batch, at: usize) -> Result<usize, Stop> {
         let Body::Lines { parser, .. } = &mut self.body else { return Err(Stop::End) };
         let (line, bytes, has_end) = first_line(&batch.text[at..batch.filled]);

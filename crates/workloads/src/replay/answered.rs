@@ -2,19 +2,19 @@
 
 use engine::Time;
 
-/// Where a replay stands whose gaps are from answer to request.
+/// Position of a replay with gaps from completion to request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Answered {
     /// A request is under way.
     pub(super) waits: bool,
-    /// When the request asked last came in the trace.
+    /// Recorded arrival of the last request.
     asked: Time,
     /// When the last answer came.
     last: Time,
 }
 
 impl Answered {
-    /// When a request is asked that comes at `at` in the trace.
+    /// Arrival of a request recorded at `at`.
     pub(super) fn ask(&mut self, at: Time) -> Time {
         let gap = at.saturating_sub(self.asked);
         self.asked = at;
@@ -22,7 +22,7 @@ impl Answered {
         self.last.saturating_add(gap)
     }
 
-    /// Its answer has come.
+    /// Handles a completion.
     pub(super) fn answer(&mut self, at: Time) {
         self.last = at;
         self.waits = false;

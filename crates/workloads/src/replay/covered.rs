@@ -7,7 +7,7 @@ use crate::units::PAGE_SECTORS;
 use engine::{Op, Replayed, SECTOR_BYTES};
 use std::collections::BTreeMap;
 
-/// The requests so far, as recorded.
+/// Extent of the recorded requests.
 #[derive(Debug, Default)]
 pub(super) struct Covered {
     end_sector: u64,
@@ -32,7 +32,7 @@ impl Covered {
         self.pages.insert(record.device, first, end.div_ceil(PAGE_SECTORS));
     }
 
-    /// Outcome of the replay, with the mapping of its addresses.
+    /// Summary of the replay, with the mapping of addresses.
     pub(super) fn replayed(&self, mapping: &'static str, chunk_bytes: Option<u64>) -> Replayed {
         Replayed {
             mapping,

@@ -15,7 +15,7 @@ use crate::records::Records;
 use engine::{Time, WorkloadError};
 use options::Invalid;
 
-/// The file of a trace, to be opened as often as it is read.
+/// The file of a trace, which can be reopened.
 pub(super) struct TraceFile {
     inputs: Inputs,
     path: String,
@@ -37,19 +37,20 @@ impl TraceFile {
         })
     }
 
-    /// Whether it can be opened more than once.
+    /// True if the file can be reopened.
     pub(super) fn is_repeatable(&self) -> bool {
         (self.inputs.is_repeatable)(&self.path)
     }
 
-    /// Its records from the first on.
+    /// Records from the first on.
     ///
     /// # Errors
     /// When it cannot be opened, or is no trace.
     pub(super) fn open(&self) -> Result<Records, BuildError> {
         let found = Records::open(&self.inputs, &self.path, self.format, &self.read_options);
         found.map_err(|error| match error {
-            // What the file leaves open has no place in the experiment, so that the file is named.
+            // Properties that the file lacks have no key in the experiment, so the message names
+            // the file.
             BuildError::Invalid(invalid) if !self.read_options.states(&invalid.keys[0]) => {
                 BuildError::Input(format!("trace {}: {invalid}", self.path))
             }
@@ -58,7 +59,7 @@ impl TraceFile {
     }
 }
 
-/// The requests while they are read.
+/// Requests being read.
 pub(super) struct Feed {
     file: TraceFile,
     records: Records,
@@ -72,7 +73,7 @@ pub(super) struct Feed {
     first_device: Option<u32>,
     other_device: u64,
     left_out_device: u64,
-    /// What was left out or changed in the repetitions before this one.
+    /// Skipped or changed records of earlier repetitions.
     earlier: Counted,
 }
 
@@ -99,7 +100,7 @@ impl Feed {
         })
     }
 
-    /// The records from where they stand.
+    /// Records at their current position.
     pub(super) fn records(&self) -> &Records {
         &self.records
     }
@@ -126,7 +127,7 @@ impl Feed {
         Ok(Some(record))
     }
 
-    /// The requests so far, as recorded.
+    /// Extent of the recorded requests.
     pub(super) fn covered(&self) -> &Covered {
         &self.covered
     }
@@ -141,12 +142,12 @@ impl Feed {
         Ok(())
     }
 
-    /// Leaves out what is left of this repetition.
+    /// Skips the rest of this repetition.
     pub(super) fn finish(&mut self) {
         self.left = 0;
     }
 
-    /// How many requests are of other devices than the first and use the same addresses, or were left out for that.
+    /// Requests of other devices that share the addresses of the first, or were skipped for that.
     pub(super) fn notices(&self) -> [(&'static str, u64); 2] {
         [
             ("other_device_requests", self.other_device),
@@ -154,7 +155,7 @@ impl Feed {
         ]
     }
 
-    /// What the reader left out or changed in all repetitions.
+    /// Skipped or changed records of all repetitions.
     pub(super) fn counted(&self) -> Counted {
         let mut counted = self.earlier.clone();
         counted.merge(&self.records.counts());
@@ -162,7 +163,7 @@ impl Feed {
     }
 }
 
-/// How long after the first request of a trace the last one comes that may be replayed, in the trace's time.
+/// Maximum time between the first and the last replayed request, on the trace's clock.
 fn last_ns(options: &Trace, format: &Format) -> Time {
     let window = options.reorder_window.ns().unwrap_or(format.disorder_ns);
     match (options.duration.ns(), options.max_gap.ns()) {
@@ -171,14 +172,14 @@ fn last_ns(options: &Trace, format: &Format) -> Time {
     }
 }
 
-/// What a pass over the trace finds.
+/// Result of a pass over the trace.
 pub(super) struct Survey {
     pub(super) spans: Spans,
     pub(super) requests: u64,
 }
 
 impl Survey {
-    /// Reads `file` to its end, or as far as it is replayed.
+    /// Reads `file` to its end or replay limit.
     ///
     /// # Errors
     /// When it cannot be read, or has more devices than are kept apart.

@@ -1,6 +1,6 @@
 //! The keys of a replay: statements about the trace, and changes to its requests.
 //!
-//! What they do to the stream is in the files beside this one. A key for information that a file lacks
+//! The other files of this folder implement the changes. A key for information that a file lacks
 //! (unit, columns, direction) has no default: without it the file is refused.
 
 use super::limit::Limit;
@@ -17,9 +17,9 @@ use options::Invalid;
 options::choices! {
     /// Arrival time of the first request of a trace.
     pub enum Start {
-        /// Its recorded time if relative to the start of the trace, 0 if a date.
+        /// Recorded time if relative to the trace's start, 0 for dates.
         Format = "format",
-        /// Its recorded time.
+        /// Recorded time.
         Recorded = "recorded",
         /// 0.
         Zero = "zero",
@@ -27,8 +27,8 @@ options::choices! {
 
     /// Meaning of the gaps between recorded requests.
     pub enum Gaps {
-        /// As the format defines: "answer" for validate, which records the requests of a drive under test
-        /// one by one; "arrival" for the others.
+        /// Format's default: "answer" for validate, which records the requests of a drive under
+        /// test one by one; "arrival" for the others.
         Format = "format",
         /// Arrival to arrival: requests arrive at their recorded times, whatever the device does.
         Arrival = "arrival",
@@ -38,24 +38,24 @@ options::choices! {
 
     /// Spreading of requests with equal times of a coarse trace clock.
     pub enum Spreading {
-        /// Even for formats whose clock counts whole seconds, none for others.
+        /// Even for formats with a clock of whole seconds, else none.
         Format = "format",
-        /// They arrive together.
+        /// Simultaneous arrivals.
         None = "none",
-        /// They are spread evenly over the clock's tick.
+        /// Arrivals evenly spaced within the clock's tick.
         Even = "even",
     }
 }
 
 options::options! {
-    // As many fields as there are keys: their defaults and their reference are made from it.
+    // One field per key: their defaults and their reference are made from it.
     /// A recorded trace, plain or compressed (gzip, bzip2, xz or zstd).
     pub struct Trace as TracePartial {
         /// The trace file; "-" is standard input. For blktrace, the file of the first CPU.
         path: String = String::new(),
         /// Trace format; detected from the start of the file if not given.
         format: Option<String> = None,
-        /// Unit of times, for formats that do not state it.
+        /// Unit of times, for formats that lack one.
         time_unit: TimeUnit = TimeUnit::Own,
         /// Columns of a table, or groups of the pattern, such as "time=1:us,op=3,offset=4:bytes,size=5" or
         /// "time=ts,op=opcode:1=write,2=read,offset=slba*4096,size=(nlb+1)*4096".
@@ -63,9 +63,9 @@ options::options! {
         /// Regular expression of the lines that are requests, whose named groups are columns:
         /// "(?<time_us>[0-9]+) (?<op>[RW]) (?<sector>[0-9]+) (?<sectors>[0-9]+)".
         pattern: Option<String> = None,
-        /// Line format of blkparse output, as given to its option -f.
+        /// Line format of blkparse output (its option -f).
         layout: Option<String> = None,
-        /// Which event counts as the arrival, in Linux block-layer traces.
+        /// Event that counts as the arrival, in Linux block-layer traces.
         event: BlockEvent = BlockEvent::Auto,
         /// Share of reads, for formats that do not record reads and writes.
         read_share: Option<f64> as Ratio = None,
@@ -73,23 +73,23 @@ options::options! {
         skip_bad: u64 = 0,
         /// Devices (volumes, units) of the trace to replay: all, first, or numbers.
         devices: Devices = Devices::All,
-        /// How several devices of the trace are combined into one.
+        /// Combination of several traced devices into one.
         combine: Combine = Combine::Overlay,
         /// Sectors by which all addresses are shifted up, for alignment.
         align_shift: u64 = 0,
         /// True if the trace has commands of NVMe beside reads, writes, trims and flushes: zeroes, compare,
         /// miscompare, compare_write, miscompare_write, verify, uncorrectable, range and copy.
         commands: bool = false,
-        /// How the addresses of the trace are put on the device, and those beyond its capacity.
+        /// Mapping of the trace's addresses, and treatment of those beyond the capacity.
         beyond: Beyond = Beyond::Span,
         /// Arrival time of the first request.
         start: Start = Start::Format,
-        /// What the recorded times mean: arrivals, or gaps after answers.
+        /// Meaning of recorded times: arrivals, or gaps after answers.
         gaps: Gaps = Gaps::Format,
-        /// How requests within one tick of a coarse clock are spread.
+        /// Spreading of requests within one tick of a coarse clock.
         spread: Spreading = Spreading::Format,
-        /// Longer gaps between requests are shortened to this, in the trace's time; "none" keeps
-        /// them.
+        /// Longer gaps between requests are shortened to this limit, in the trace's time; "none"
+        /// keeps them.
         max_gap: Limit = Limit::NONE,
         /// Factor on all arrival times: 0.5 doubles the request rate.
         time_scale: f64 = 1.0,
@@ -113,7 +113,7 @@ fn columns(text: &str) -> Result<Columns, Invalid> {
 }
 
 impl Trace {
-    /// The format that is named, if one is.
+    /// The named format, if any.
     ///
     /// # Errors
     /// When there is no such format.
@@ -121,7 +121,7 @@ impl Trace {
         self.format.as_deref().map(format_named).transpose()
     }
 
-    /// What is stated for the reader, with the seed for what is drawn.
+    /// Options of the reader, with the seed for drawn values.
     ///
     /// # Errors
     /// When the columns are none.
@@ -138,7 +138,7 @@ impl Trace {
         })
     }
 
-    /// True if all addresses must be known before the first request.
+    /// True if addresses must be known before the first request.
     pub(super) fn needs_survey(&self) -> bool {
         self.beyond == Beyond::Scale
             || self.combine != Combine::Overlay

@@ -20,7 +20,7 @@ impl Limit {
         Limit(Some(Duration::from_ns(ns)))
     }
 
-    /// The limit in ns, if there is one.
+    /// The limit in ns, if any.
     pub fn ns(self) -> Option<u64> {
         self.0.map(Duration::ns)
     }

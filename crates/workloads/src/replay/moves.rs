@@ -5,10 +5,10 @@ use crate::units::PAGE_SECTORS;
 options::choices! {
     /// The places of the repetitions of a trace.
     pub enum LoopPlaces {
-        /// The places of the first one.
+        /// The places of the first repetition.
         Same = "same",
-        /// Other places each time: a part of the span is added to all addresses. Repetitions of a sample then cover the
-        /// span, as the load itself would.
+        /// New places in each repetition: a part of the span is added to all addresses. Repetitions
+        /// of a sample then cover the span, as the load itself would.
         Moved = "moved",
     }
 }

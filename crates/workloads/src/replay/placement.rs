@@ -1,7 +1,7 @@
 //! Maps the addresses of a trace to a device that may be smaller than the traced one.
 //!
-//! What is placed lies within the capacity. Requests that fit are never moved unless the whole
-//! trace is scaled; a request larger than the device is refused whatever the choice.
+//! All results lie within the capacity. Requests that fit are never moved unless the whole trace is
+//! scaled; a request larger than the device is refused whatever the choice.
 
 use crate::units::PAGE_SECTORS;
 use std::collections::HashMap;
@@ -9,17 +9,18 @@ use std::collections::HashMap;
 options::choices! {
     /// Mapping of the addresses of a trace to the device.
     pub enum Beyond {
-        /// The share of the drive over which the trace goes is kept. A drive whose part alone a preset
-        /// simulates (device.scale) is simulated whole where that takes 2 GiB of memory at most and it is not
-        /// preconditioned. Where it is not, and where the trace goes beyond the whole drive, all addresses are
-        /// scaled as by "scale".
+        /// Keep the trace's share of the drive. A drive whose part alone a preset simulates
+        /// (device.scale) is simulated whole where that takes 2 GiB of memory at most and it is not
+        /// preconditioned. Where it is not, and where the trace goes beyond the whole drive, all
+        /// addresses are scaled as by "scale".
         Span = "span",
-        /// As recorded; a request beyond the device's capacity stops the run.
+        /// Recorded addresses; a request beyond the device's capacity stops the run.
         Error = "error",
-        /// Addresses are taken modulo the capacity.
+        /// Addresses modulo the capacity.
         Wrap = "wrap",
-        /// If any request is beyond the capacity, all addresses are scaled down by the same factor, in chunks of
-        /// about a thousandth of the device: within each, what is sequential stays so.
+        /// If any request is beyond the capacity, all addresses are scaled down by the same factor,
+        /// in chunks of about a thousandth of the device: sequential requests within a chunk stay
+        /// sequential.
         Scale = "scale",
         /// Dense renumbering: each 4 KiB page accessed for the first time takes the next page of the device.
         /// A request whose pages end up apart is split; needs about 30 B of memory per page accessed.
@@ -30,7 +31,7 @@ options::choices! {
 /// The rule, bound to a capacity.
 #[derive(Debug)]
 pub(crate) enum FixedPlace {
-    /// Nothing may be beyond.
+    /// Refuse addresses beyond the capacity.
     Refuse {
         /// Capacity of the device, sectors.
         capacity: u64,
@@ -52,16 +53,16 @@ pub(crate) enum FixedPlace {
 /// A request that cannot be placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Misplaced {
-    /// It ends beyond the capacity.
+    /// The request ends beyond the capacity.
     Beyond,
-    /// It alone is larger than the capacity.
+    /// The request exceeds the capacity.
     TooLarge,
     /// The pages that the trace touches are more than the device has.
     Full,
 }
 
 impl FixedPlace {
-    /// Where a request that the trace has at `sector` begins.
+    /// Start of a request recorded at `sector`.
     pub(crate) fn place(&self, sector: u64, sectors: u32) -> Result<u64, Misplaced> {
         let sectors = u64::from(sectors);
         let fits = |capacity: u64| {
@@ -86,7 +87,7 @@ impl FixedPlace {
 #[derive(Debug)]
 pub(crate) struct Dense {
     capacity: u64,
-    /// From a page of the trace to one of the device; never more than the device has.
+    /// Device page of each trace page; never more than the device has.
     places: HashMap<u64, u64>,
 }
 
@@ -96,7 +97,7 @@ impl Dense {
         Dense { capacity, places: HashMap::new() }
     }
 
-    /// Where the parts of a request that the trace has at `sector` go, as sectors and lengths.
+    /// Parts of a request recorded at `sector`, as sectors and lengths.
     pub(crate) fn place(
         &mut self,
         sector: u64,
@@ -128,7 +129,7 @@ impl Dense {
     }
 }
 
-/// Chunks of a device at least, if it has as many pages.
+/// Minimum chunks of a device with enough pages.
 const CHUNKS: u64 = 1024;
 
 /// Sectors of a chunk: of the largest power of two pages of which the device has [`CHUNKS`].

@@ -16,7 +16,7 @@ pub(crate) struct Reorder<T> {
     window_ns: Time,
     /// Items in order: each as late as the one before, or later.
     ordered: VecDeque<Held<T>>,
-    /// The others, which are few where a trace is nearly in order.
+    /// The other items, few in a nearly ordered trace.
     others: BinaryHeap<Reverse<Held<T>>>,
     /// From which newest time on the earliest item may leave, if that can be.
     due: Option<Time>,
@@ -30,14 +30,14 @@ pub(crate) struct Reorder<T> {
 /// Why an item cannot be put in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Late {
-    /// It is further than the window behind the newest time.
+    /// The item is behind the newest time by more than the window.
     BeyondWindow {
         /// The newest time seen, ns.
         newest: Time,
     },
-    /// It is within the window, but the buffer was full and its place has left already.
+    /// The item is within the window, but the full buffer has released its place.
     BeyondBuffer {
-        /// When the last item left, ns.
+        /// Time of the last released item, ns.
         released: Time,
         /// Capacity of the buffer, items.
         capacity: usize,
@@ -92,7 +92,7 @@ impl<T> Reorder<T> {
         }
     }
 
-    /// Number of items that were earlier than the one before.
+    /// Number of items earlier than their predecessor.
     pub(crate) fn backward_steps(&self) -> u64 {
         self.backward_steps
     }

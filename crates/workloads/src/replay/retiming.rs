@@ -1,10 +1,10 @@
-//! From times in a trace to times in its replay: where they begin, gaps, repetitions.
+//! From recorded to replayed times: where they begin, gaps, repetitions.
 //!
 //! Times come in order. A repetition begins one mean gap after the last request of the one before.
 
 use engine::Time;
 
-/// The times of a replay so far.
+/// Time mapping of a replay.
 #[derive(Debug)]
 pub(crate) struct Retiming {
     recorded_start: bool,

@@ -1,4 +1,4 @@
-//! Which devices of a trace are replayed, and how several become one address space.
+//! Selection of traced devices, and their combination into one address space.
 
 use crate::record::device_number;
 use options::{Setting, Values};
@@ -10,9 +10,9 @@ use std::str::FromStr;
 options::choices! {
     /// Combination of several devices of a trace into one.
     pub enum Combine {
-        /// All use the same addresses.
+        /// Shared addresses.
         Overlay = "overlay",
-        /// Concatenated in order of their numbers; reads the trace twice.
+        /// Concatenation in order of device numbers; reads the trace twice.
         Concatenate = "concatenate",
         /// Each on its own volume, a member of a concatenated array, in order of their numbers; reads the
         /// trace twice.
@@ -20,12 +20,12 @@ options::choices! {
     }
 }
 
-/// Which devices of a trace are replayed.
+/// Selection of traced devices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Devices {
-    /// Every one.
+    /// All devices.
     All,
-    /// That of the first request.
+    /// The device of the first request.
     First,
     /// These.
     These(Vec<u32>),
@@ -114,7 +114,7 @@ impl<'de> Deserialize<'de> for Devices {
 }
 
 impl Devices {
-    /// As a number, a list of them, or text.
+    /// A number, a list, or text.
     fn values() -> Values {
         let number = || Values::Whole(0, u64::from(u32::MAX));
         let one = r"\s*\+?[0-9]+(?::\+?[0-9]+)?\s*";
@@ -175,7 +175,7 @@ impl Spans {
         self.0.values().copied().max().unwrap_or(0)
     }
 
-    /// The devices in order of their numbers.
+    /// Devices in order of their numbers.
     pub(crate) fn devices(&self) -> impl ExactSizeIterator<Item = u32> {
         self.0.keys().copied()
     }

@@ -1,4 +1,4 @@
-//! Tests of how the span of a trace is kept.
+//! Tests of the preserved span of a trace.
 
 use super::moves::LoopPlaces;
 use super::*;
@@ -59,7 +59,7 @@ fn on_a_part_of_a_drive_a_trace_has_its_share_of_the_whole() {
     let last = sectors.iter().max().unwrap();
     assert!((capacity / 4 - 128..=capacity / 4).contains(last), "{last} of {capacity}");
     assert_eq!((replayed.mapping, replayed.chunk_bytes), ("scaled", Some(65_536)));
-    // The end of the drive stays its end.
+    // The end of the drive is preserved.
     assert_eq!(places(&line(0, 4 * capacity - 8), capacity, 4).0, [capacity - 8]);
 }
 
@@ -95,7 +95,7 @@ fn replayed_at(inputs: Inputs) -> Result<Vec<u64>, String> {
 
 #[test]
 fn replays_of_a_sample_come_to_cover_its_span() {
-    // 100 pages of 8,192, and the last one.
+    // 100 of 8,192 pages, and the last one.
     let mut lines: Vec<String> = (0..100).map(|it| line(it, it as u64 * 8)).collect();
     lines.push(line(100, 65_528));
     let text = lines.concat();

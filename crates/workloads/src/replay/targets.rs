@@ -11,18 +11,18 @@ use engine::SECTOR_BYTES;
 use options::Invalid;
 use std::collections::BTreeMap;
 
-/// The places of all requests so far.
+/// Mapping of all requests.
 pub(super) struct Targets {
     /// Each volume of the device that is used.
     volumes: Vec<Target>,
     volume_sectors: u64,
-    /// Where each device goes, if not all to the start of the first volume.
+    /// Position of each device, unless all start at the first volume.
     places: BTreeMap<u32, Place>,
     align_shift: u64,
-    /// The move of this repetition, for repetitions at other places.
+    /// Move of this repetition, for repetitions at new places.
     moves: Option<Moves>,
     beyond: Beyond,
-    /// The spans of the trace are known.
+    /// True once the trace's spans are known.
     is_surveyed: bool,
     /// The pieces of the request placed last, if there are several.
     pieces: Vec<(u64, u32)>,
@@ -32,7 +32,7 @@ pub(super) struct Targets {
     split: u64,
 }
 
-/// Where requests go.
+/// Destination of requests.
 enum Target {
     Fixed(FixedPlace),
     Dense(Dense, u64),
@@ -51,7 +51,7 @@ impl Target {
     }
 }
 
-/// Where a device of the trace begins.
+/// Position of a traced device.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
     volume: usize,
@@ -137,7 +137,7 @@ impl Targets {
     /// Why a request has no place, in a sentence.
     #[cold]
     pub(super) fn explain(&self, misplaced: Misplaced, record: &Record) -> String {
-        // They are all alike.
+        // All volumes are alike.
         let capacity = self.volumes[0].capacity();
         let what = if self.volumes.len() > 1 { "volume" } else { "device" };
         let device = format!(
@@ -164,7 +164,7 @@ impl Targets {
         }
     }
 
-    /// How addresses come to lie on the device, in a word; of scaled ones the bytes of a chunk.
+    /// Name of the address mapping; of scaled ones the bytes of a chunk.
     pub(super) fn mapping(&self) -> (&'static str, Option<u64>) {
         match self.volumes[0] {
             Target::Fixed(FixedPlace::Shrink { capacity, .. }) => {
@@ -176,10 +176,10 @@ impl Targets {
         }
     }
 
-    /// How many requests were not placed as they stand, by reason.
+    /// Number of relocated requests, by reason.
     pub(super) fn notices(&self) -> [(&'static str, u64); 4] {
         let moved = match self.volumes[0] {
-            // The results have a line of their own for what is done by default.
+            // The results report default treatment separately.
             Target::Fixed(FixedPlace::Shrink { .. }) if self.beyond == Beyond::Span => "",
             Target::Fixed(FixedPlace::Shrink { .. }) => "scaled_requests",
             Target::Fixed(FixedPlace::Refuse { .. } | FixedPlace::Wrap { .. }) => {
@@ -196,7 +196,7 @@ impl Targets {
     }
 }
 
-/// The volumes for requests, and the place of each device in them.
+/// Volumes for requests, and the position of each device.
 fn places(
     options: &Trace,
     context: &Context,
@@ -225,7 +225,7 @@ fn places(
     };
     let mut span = span.saturating_add(options.align_shift);
     if options.beyond == Beyond::Span {
-        // What the whole device has, of which this is a part, counts as gone over.
+        // The span counts for the whole device, of which this is a part.
         span = span.max(capacity.saturating_mul(u64::from(context.scale)));
     }
     let target = || match options.beyond {

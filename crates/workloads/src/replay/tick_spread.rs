@@ -5,7 +5,7 @@
 use engine::Time;
 use std::collections::VecDeque;
 
-/// Requests in one tick, at most: some 30 MB.
+/// Maximum number of requests in a tick: some 30 MB.
 const CAPACITY: usize = 1 << 20;
 
 /// A buffer of the requests of one tick.
@@ -60,13 +60,13 @@ impl<T> TickSpread<T> {
         }
     }
 
-    /// Forgets what has not left.
+    /// Discards pending requests.
     pub(crate) fn clear(&mut self) {
         self.waiting.clear();
         self.ready.clear();
     }
 
-    /// The next request whose tick is over, and its time.
+    /// Next request of a completed tick, with its time.
     pub(crate) fn pop(&mut self) -> Option<(Time, T)> {
         let item = self.ready.pop_front()?;
         let index = self.ready_count - self.ready.len() as u64 - 1;

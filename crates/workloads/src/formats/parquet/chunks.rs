@@ -1,4 +1,5 @@
-//! A file as the Parquet library wants it: read from several places, in pieces that it owns.
+//! A file in the interface of the Parquet library: read from several places, in pieces that it
+//! owns.
 
 use crate::read::inputs::Seekable;
 use bytes::Bytes;
@@ -14,7 +15,7 @@ pub(super) struct Chunks {
 }
 
 impl Chunks {
-    /// A file from its start to its end.
+    /// A file with its full length.
     pub(super) fn new(mut file: Box<dyn Seekable>) -> io::Result<Self> {
         let bytes = file.seek(SeekFrom::End(0))?;
         Ok(Chunks { file: Arc::new(Mutex::new(file)), bytes })

@@ -14,7 +14,7 @@ use parquet::file::reader::RowGroupReader;
 use parquet::schema::types::{ColumnDescriptor, Type};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Words that are no operation, by their codes, which begin behind those of the operations.
+/// Words that are no operation, with codes above those of the operations.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Codes(Arc<Mutex<Vec<Vec<u8>>>>);
 
@@ -35,7 +35,7 @@ impl Codes {
         (Op::ALL.len() + place) as u64
     }
 
-    /// The operation of a code, if it is one.
+    /// Operation of a code, if any.
     #[inline]
     pub(super) fn operation(code: u64) -> Option<Op> {
         Op::ALL.get(code as usize).copied()
@@ -48,7 +48,7 @@ impl Codes {
         place.and_then(|place| others.get(place)).cloned().unwrap_or_default()
     }
 
-    /// The codes of words as the library hands them out.
+    /// Codes of words from the library.
     pub(super) fn of_all(&self, words: &[ByteArray], codes: &mut Vec<u64>) {
         codes.clear();
         codes.extend(words.iter().map(|word| self.of(word.data())));
@@ -65,7 +65,7 @@ impl Codes {
             Encoding::PLAIN,
             Encoding::PLAIN_DICTIONARY,
             Encoding::RLE_DICTIONARY,
-            // Of the levels, which say whether there is a value.
+            // For the levels that mark nulls.
             Encoding::RLE,
         ];
         if !column.encodings().all(|encoding| known.contains(&encoding)) {
@@ -84,7 +84,7 @@ impl Codes {
     }
 }
 
-/// The pages of a column of words, with their codes instead.
+/// Pages of a column of words, replaced by codes.
 struct Replaced {
     pages: Box<dyn PageReader>,
     has_levels: bool,
@@ -96,7 +96,7 @@ fn broken() -> ParquetError {
 }
 
 impl Replaced {
-    /// Replaces what is behind the levels of a page: each word is its length and its bytes.
+    /// Replaces the values behind the levels of a page: each word is its length and its bytes.
     fn replace(&self, page: &[u8], levels: usize) -> Result<Vec<u8>, ParquetError> {
         let (levels, mut rest) = page.split_at_checked(levels).ok_or_else(broken)?;
         let mut replaced = levels.to_vec();

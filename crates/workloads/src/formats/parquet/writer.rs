@@ -39,7 +39,7 @@ pub(super) fn write(
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
         .set_column_dictionary_enabled("at_ns".into(), false)
         .set_column_encoding("at_ns".into(), Encoding::DELTA_BINARY_PACKED);
-    // The library wants to own what it writes to, so it writes to memory, group by group.
+    // The library owns its output, so it writes to memory, group by group.
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build()))?;
     let mut lost = Lost::default();
     while !rows.is_empty() {

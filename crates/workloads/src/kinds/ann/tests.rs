@@ -31,7 +31,7 @@ fn a_search_reads_its_beam_in_each_of_its_hops() {
     ] {
         let (asked, count) = run(text, |_| 1000);
         let beam = if text == "beam = 2" { 2.0 } else { 4.0 };
-        // Of a fraction of a hop chance decides: 2,000 searches know it to 3 hundredths.
+        // A fraction of a hop is random: 2,000 searches know it to 3 hundredths.
         let found = count("ann_hops") / count("ann_searches");
         assert!((found - hops).abs() < 0.04, "{text}: {found}, {hops}");
         assert_eq!(asked.len() as f64, beam * count("ann_hops"));
@@ -64,7 +64,7 @@ fn throughput_is_reads_a_second_by_reads_of_a_search() {
     assert!((searches / (iops / of_search) - 1.0).abs() < 1e-9);
     // 16 x 4 reads in flight all the time, but for the last searches.
     assert!((iops / (64.0 / 1e-4) - 1.0).abs() < 0.02, "{iops}");
-    // It waits for its answers: more than that is never outstanding.
+    // Searches wait for completions: more than that is never outstanding.
     let events = asked.iter().flat_map(|it| [(it.at, 1), (it.end, -1)]);
     let mut events: Vec<(Time, i32)> = events.collect();
     events.sort_unstable();

@@ -15,7 +15,7 @@ fn takes(request: &Request) -> Time {
 }
 
 fn asked(text: &str) -> Vec<Asked> {
-    // A key of `text` replaces that of the base.
+    // Keys of `text` replace those of the base.
     let own: toml::Table = toml::from_str(text).unwrap();
     let kept = SMALL.lines().filter(|line| !own.contains_key(line.split(' ').next().unwrap()));
     let text = format!("{}\n{text}", kept.collect::<Vec<_>>().join("\n"));
@@ -36,7 +36,7 @@ fn the_shares_of_bytes_are_exact() {
         let asked = asked(&format!("small_share = {share}\nread_share = 0.3"));
         let small = written(&asked).filter(|it| *it < BUCKETS).count() as f64;
         let all = written(&asked).count() as f64;
-        // To a few regions of 128 blocks.
+        // Within a few regions of 128 blocks.
         assert!((small - share * all).abs() < 3.0 * 128.0, "{share}: {small} of {all}");
     }
     assert!(written(&asked("small = 0.0\nread_share = 0.0")).all(|it| it < 1 << 14));
@@ -66,8 +66,8 @@ fn a_page_of_large_objects_lives_for_one_turn_of_the_ring_and_one_of_small_ones_
         }
     }
     assert!(large > 2 * BUCKETS && lives.len() > 100_000);
-    // Geometric with mean 8,192, as far as the run is long: of lives, a share 1 - exp(-x) ends before x means; those
-    // that a run of length L can see are weighted by 1 - x/L.
+    // Geometric with mean 8,192, as far as the run is long: of lives, a share 1 - exp(-x) ends
+    // before x means; the lives visible in a run of length L are weighted by 1 - x/L.
     let horizon = small as f64 / BUCKETS as f64;
     let seen = |x: f64| horizon * (1.0 - libm::exp(-x)) - (1.0 - (1.0 + x) * libm::exp(-x));
     for x in [0.25, 1.0, 3.0] {
@@ -90,7 +90,7 @@ fn a_bucket_is_read_before_it_is_written_and_nothing_is_read_that_was_not_writte
             events.push((it.at, true, at));
             events.push((it.end, false, at));
         }
-        // At one instant answers come before questions.
+        // At one instant, completions precede arrivals.
         events.sort_by_key(|(time, begins, at)| (*time, *begins, *at));
         for (time, begins, at) in events {
             let it = &asked[at];

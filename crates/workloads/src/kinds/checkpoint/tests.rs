@@ -43,7 +43,7 @@ fn the_burst_is_that_of_all_ranks_and_the_mean_gap_is_the_period() {
         let begin = checkpoint * 10_000_000;
         let burst: Vec<&Asked> =
             asked.iter().filter(|it| it.at >= begin && it.at < begin + 10_000_000).collect();
-        // Eight requests a rank one after the other, and two flushes.
+        // Eight consecutive requests per rank, and two flushes.
         let writes = || burst.iter().filter(|it| it.request.op == Op::Write);
         assert_eq!((writes().count(), writes().map(|it| it.at).min()), (32, Some(begin)));
         let end = burst.iter().filter(|it| it.request.op != Op::Trim).map(|it| it.end).max();
@@ -82,12 +82,12 @@ fn no_rank_goes_on_before_the_barrier_and_no_address_is_used_before_its_trim_is_
     let mut trimmed = 0;
     for (at, trim) in asked.iter().enumerate().filter(|(_, it)| it.request.op == Op::Trim) {
         trimmed += 1;
-        // Nothing else is under way but trims, and what is written there comes after the answer.
+        // Only trims are in progress, and writes to their ranges follow the completion.
         assert!(asked[..at].iter().all(|it| it.request.op == Op::Trim || it.end <= trim.at));
         assert!(asked[at..].iter().all(|it| it.request.op == Op::Trim || it.at >= trim.end));
     }
     assert!(trimmed >= 4);
-    // Each write goes to addresses that hold nothing.
+    // Each write goes to free addresses.
     let mut holds = vec![false; 1 << 18];
     for it in &asked {
         for block in it.blocks() {
@@ -104,7 +104,8 @@ fn no_rank_goes_on_before_the_barrier_and_no_address_is_used_before_its_trim_is_
 fn a_file_is_flushed_before_the_next_begins() {
     let (asked, _) = asked("checkpoints = 1\nperiod = '1s'\noutstanding = 4");
     for (at, flush) in asked.iter().enumerate().filter(|(_, it)| it.request.op == Op::Flush) {
-        // A flush comes after the answers of its file: at its instant nothing of that rank is under way.
+        // A flush follows the completions of its file: at its instant nothing of that rank is under
+        // way.
         let under_way = asked[..at].iter().filter(|it| it.end > flush.at).count();
         assert!(under_way <= 3 * 4, "{under_way}");
     }

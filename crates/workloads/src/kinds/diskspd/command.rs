@@ -3,7 +3,7 @@
 use super::parse::Words;
 use options::nearest;
 
-/// In which order a thread goes over its target; bytes.
+/// Order in which a thread visits its target; bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
     /// `-s`: each thread has a position of its own.
@@ -25,13 +25,13 @@ pub struct Seconds {
 /// Threads of a command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
-    /// `-t`: so many for each target.
+    /// `-t`: number for each target.
     PerTarget(u64),
-    /// `-F`: so many, and each asks every target.
+    /// `-F`: number in all, each visiting every target.
     InAll(u64),
 }
 
-/// Where a thread may ask within a target, in bytes.
+/// Bounds of a thread within a target, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// `-c`.
@@ -52,7 +52,7 @@ pub struct Command {
     pub targets: Vec<String>,
     pub bounds: Bounds,
     pub threads: Threads,
-    /// Of each thread on each target.
+    /// Outstanding requests of each thread on each target.
     pub outstanding: u64,
     pub pattern: Pattern,
     pub write_percent: u64,
@@ -64,11 +64,11 @@ pub struct Command {
     /// Bytes a second of each thread on each target.
     pub rate: Option<u64>,
     pub seed: u64,
-    /// Notices of what is read over.
+    /// Notices of ignored options.
     pub ignored: Vec<&'static str>,
 }
 
-/// The options that decide requests, as they are written.
+/// Options that affect requests, in their spelling.
 const HONOURED: &[&str] = &[
     "-b<size>",
     "-B<offset>",
@@ -93,7 +93,7 @@ const HONOURED: &[&str] = &[
     "-z<seed>",
 ];
 
-/// Options that say how `DiskSpd` does its I/O, what the data are, or what is reported.
+/// Options about `DiskSpd`'s I/O calls, data and reports.
 const IGNORED: &[(char, &str)] = &[
     ('a', "diskspd_ignored_a"),
     ('D', "diskspd_ignored_D"),
@@ -115,18 +115,17 @@ enum Amount {
     Blocks(u64),
 }
 
-/// The options as they are written, before they are held against each other. Its fields are those
-/// options.
+/// Options in their spelling, before checks for contradictions. Its fields are those options.
 #[derive(Default)]
 struct Written {
-    /// What was given, once each.
+    /// Distinct options given.
     given: Vec<String>,
     block: Option<Amount>,
     base: Option<Amount>,
     size: Option<Amount>,
     most: Option<Amount>,
     thread_stride: Option<Amount>,
-    /// Whether it is shared, and its stride.
+    /// Sharing of the position, and its stride.
     sequential: Option<(bool, Option<Amount>)>,
     #[expect(clippy::option_option, reason = "it is given or not, with or without its amount")]
     align: Option<Option<Amount>>,
@@ -140,7 +139,7 @@ struct Written {
     cool_down: Option<u64>,
     burst: Option<u64>,
     pause_ms: Option<u64>,
-    /// A number, and whether it counts requests a second.
+    /// Value, and true for requests a second.
     rate: Option<(u64, bool)>,
     seed: Option<u64>,
     caching: Option<String>,
@@ -148,7 +147,7 @@ struct Written {
 }
 
 impl Command {
-    /// Whether its threads ask as soon as they are answered, until its time is over.
+    /// True if threads issue on each completion until the time is over.
     pub fn needs_time(&self) -> bool {
         self.rate.is_none() && self.burst.is_none_or(|(_, pause)| pause == 0)
     }
@@ -176,7 +175,7 @@ impl Command {
     }
 }
 
-/// What follows the dash of an option. A slash begins one too, unless there are more: it is a path.
+/// Text after the dash of an option. A slash begins one too, unless there are more: it is a path.
 fn option(word: &str) -> Option<&str> {
     word.strip_prefix('-').or_else(|| word.strip_prefix('/').filter(|rest| !rest.contains('/')))
 }
@@ -247,7 +246,7 @@ impl Written {
             'S' => return self.cache(value),
             't' => self.per_target = Some(count(value, 1)?),
             'T' => self.thread_stride = Some(amount(value)?),
-            // As DiskSpd has it, -w alone only reads.
+            // As in DiskSpd, -w alone only reads.
             'w' => {
                 self.write_percent =
                     Some(if value.is_empty() { 0 } else { within(value, 0, 100)? });
@@ -265,7 +264,7 @@ impl Written {
         Ok(())
     }
 
-    /// `-S` and its letters: of the caches, that of the operating system is not simulated.
+    /// `-S` and its flags: the operating system's cache is not simulated.
     fn cache(&mut self, flags: &str) -> Result<(), String> {
         let flags = if flags.is_empty() { "u" } else { flags };
         if flags.contains('m') {
@@ -322,7 +321,7 @@ impl Written {
         Ok(())
     }
 
-    /// The values with DiskSpd's defaults, held against each other.
+    /// Fills in DiskSpd's defaults, and checks for contradictions.
     fn complete(mut self, line: usize, targets: Vec<String>) -> Result<Command, String> {
         let block = match self.block {
             None => 64 << 10,

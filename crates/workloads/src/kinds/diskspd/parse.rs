@@ -5,10 +5,10 @@ use crate::script::BadLine;
 /// A command line: its words behind the name of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
-    /// The line on which it begins.
+    /// Line of the start.
     pub line: usize,
     pub list: Vec<String>,
-    /// Its output goes to a file.
+    /// True if the output is redirected to a file.
     pub redirected: bool,
 }
 
@@ -39,7 +39,7 @@ pub fn commands(text: &str) -> Result<Vec<Words>, BadLine> {
     Ok(found)
 }
 
-/// Lines that ask for nothing.
+/// True for lines without commands.
 fn is_remark(line: &str) -> bool {
     let line = line.trim_start_matches('@');
     let word = line.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();

@@ -13,7 +13,7 @@ fn build(text: &str) -> Result<Box<dyn Workload>, BuildError> {
     Diskspd { command: text.to_owned(), ..Diskspd::default() }.build(&context(1 << 21, 42))
 }
 
-/// Its first `most` arrivals when every request takes `latency` ns.
+/// The first `most` arrivals when every request takes `latency` ns.
 fn run(text: &str, latency: Time, most: usize) -> Vec<Arrival> {
     let mut workload = build(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let (mut all, mut answers) = (Vec::new(), VecDeque::new());
@@ -28,7 +28,7 @@ fn run(text: &str, latency: Time, most: usize) -> Vec<Arrival> {
                 answers.pop_front();
                 workload.completed(&answer(request, at));
             }
-            // As a device does, an answer that comes first is heard first.
+            // As on a device, the earlier completion is reported first.
             (Some(arrival), Some((at, request))) if at < arrival.at => {
                 assert!(workload.take_back());
                 now = at;
@@ -51,7 +51,7 @@ fn kib(options: &str, most: usize) -> Vec<u64> {
     all.iter().map(|a| a.request.lba.0 / 2).collect()
 }
 
-/// When the first `most` are asked, us, if each takes 10 us.
+/// Arrival of the first `most` requests, us, if each takes 10 us.
 fn us(options: &str, most: usize) -> Vec<Time> {
     let all = run(&format!("diskspd {options} a.dat"), 10_000, most);
     all.iter().map(|a| a.at / 1000).collect()
@@ -91,7 +91,7 @@ fn threads_have_places_of_their_own_or_share_one() {
     assert_eq!(kib("-b4K -t2 -o1 -T1M", 4), [0, 1024, 4, 1028]);
     assert_eq!(kib("-b4K -t2 -o1 -si", 4), [0, 4, 8, 12]);
     assert_eq!(kib("-b4K -t2 -o1 -si8K -c20K", 5), [0, 8, 16, 0, 8]);
-    // Behind the end a thread begins at the base, not at its own start.
+    // Beyond the end a thread wraps to the base, not to its own start.
     assert_eq!(kib("-b4K -t2 -o1 -T8K -c16K", 8), [0, 8, 4, 12, 8, 0, 12, 4]);
     assert_eq!(kib("-b4K -t2 -o1 -T6K -c16K", 4), [0, 6, 4, 10]);
 }
@@ -118,7 +118,7 @@ fn targets_are_parts_of_the_device() {
     assert_eq!(gib("-F2 a b"), [0, half, 0, half]);
     assert_eq!(gib("-c5K a b")[..2], [0, 8192]);
     assert_eq!(gib("-B1M a b")[..2], [1 << 20, half + (1 << 20)]);
-    // One that is named twice is one.
+    // A target named twice counts once.
     assert_eq!(gib("#1 #2 #1"), [0, half, 0, 4096]);
 }
 
@@ -209,7 +209,7 @@ fn times_have_classes_of_their_own() {
         }
         (names.join(" "), counts)
     };
-    // One a second, from the first second on, and none at the end.
+    // One each second from the first second on, and none at the end.
     assert_eq!(ends(""), ("warm-up measured".to_owned(), vec![4, 10]));
     assert_eq!(ends("-W2 -d3"), ("warm-up measured".to_owned(), vec![1, 3]));
     assert_eq!(ends("-W0 -d3"), (String::new(), vec![2]));

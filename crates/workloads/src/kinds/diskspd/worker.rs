@@ -1,4 +1,4 @@
-//! A thread on one of its targets while it runs: its next request, and the earliest time for it.
+//! A running thread on one target: its next request, and the earliest time for it.
 
 use super::command::{Bounds, Command, Pattern, Threads};
 use crate::chance::Chance;
@@ -11,7 +11,7 @@ const ALIGNMENT: u64 = 4096;
 /// The part of the device that a command line asks of one target, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
-    /// Where it is asked first.
+    /// Offset of its first request.
     base: u64,
     /// Distance from the base to the last place of a request.
     last: u64,
@@ -75,14 +75,14 @@ pub fn regions(command: &Command, capacity: u64) -> Result<Vec<Region>, String> 
     Ok(found)
 }
 
-/// A thread on a target while it runs.
+/// A running thread on a target.
 pub struct Worker {
-    /// The number of its target.
+    /// Number of the target.
     target: usize,
     region: Region,
-    /// Where it begins, from the base.
+    /// Start, relative to the base.
     start: u64,
-    /// Its next place in a row, from the base.
+    /// Next sequential position, relative to the base.
     next: u64,
     random: Xoshiro256,
     pub in_flight: u64,
@@ -91,14 +91,14 @@ pub struct Worker {
     burst: u64,
     /// Not before, because of a pause.
     resume: Time,
-    /// The burst and its pause before the request given last.
+    /// Burst and pause before the last request.
     before: (u64, Time),
-    /// Drawn, but taken back before it was submitted.
+    /// A drawn request, withdrawn before submission.
     held: Option<Request>,
 }
 
 impl Worker {
-    /// Thread `thread` on a target, with randomness of its own.
+    /// Thread `thread` on a target, with its own randomness.
     pub fn new(
         command: &Command,
         (target, region): (usize, Region),
@@ -121,13 +121,13 @@ impl Worker {
         }
     }
 
-    /// When it asks next, if nothing is answered before.
+    /// Next arrival, if nothing completes before.
     pub fn ready(&self, command: &Command, started: Time, now: Time) -> Option<Time> {
         if self.in_flight >= command.outstanding {
             return None;
         }
         let due = command.rate.map_or(0, |rate| {
-            // As DiskSpd has it, a request waits until its own bytes are allowed.
+            // As in DiskSpd, a request waits until its own bytes are allowed.
             let bytes = u128::from(self.issued + 1) * u128::from(command.block);
             let ns = (bytes * 1_000_000_000).div_ceil(u128::from(rate));
             started.saturating_add(u64::try_from(ns).unwrap_or(u64::MAX))
@@ -135,7 +135,7 @@ impl Worker {
         Some(now.max(self.resume).max(due))
     }
 
-    /// Its next request, which is submitted at `at`; `shared` are the positions of all targets.
+    /// Returns the next request, submitted at `at`; `shared` are the positions of all targets.
     pub fn submit(
         &mut self,
         command: &Command,
@@ -165,7 +165,7 @@ impl Worker {
         Request { fua: is_write && command.durable, ..request }
     }
 
-    /// The request submitted last was not submitted after all.
+    /// Withdraws the last request.
     pub fn take_back(&mut self, request: Request) {
         (self.burst, self.resume) = self.before;
         self.in_flight -= 1;

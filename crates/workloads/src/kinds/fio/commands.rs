@@ -2,7 +2,7 @@
 
 use engine::Op;
 
-/// The most ranges of a trim: those of a command of `NVMe`.
+/// The most ranges of a trim: those of an `NVMe` command.
 const MOST_RANGES: u64 = 256;
 
 /// Commands of a job.
@@ -53,8 +53,8 @@ impl Sent {
         Ok(())
     }
 
-    /// What the `number`th request of its direction becomes, counted from 1: of trims all but the last of each
-    /// command are its ranges.
+    /// Operation of the `number`th request of its direction, from 1: of trims all but the last of
+    /// each command are its ranges.
     pub fn becomes(&self, op: Op, number: u64) -> Op {
         match op {
             Op::Write => self.write,
@@ -63,12 +63,12 @@ impl Sent {
         }
     }
 
-    /// True if writes are durable when they are answered.
+    /// True if writes are durable on completion.
     pub fn fua(&self) -> bool {
         (self.writefua || self.sync) && self.write == Op::Write
     }
 
-    /// True if it asks for what is done in steps.
+    /// True if multi-step commands are issued.
     pub fn has_steps(&self) -> bool {
         self.write != Op::Write || self.ranges > 1
     }

@@ -1,14 +1,14 @@
-//! The requests of this kind against those that fio itself logs for the same job.
+//! Compares requests of this kind with fio's own logs of the same job.
 //!
 //! fio's `null` engine answers at once and its `write_iolog` names each request. The streams are
 //! random, so distributions are compared: direction, size, position (64 parts of the region),
 //! whether a request follows the one before of its direction, and how much the most popular blocks
 //! get. Ignored unless asked for, because a test cannot skip itself; `make test` asks where fio is
-//! installed. The largest differences of shares, with fio 3.33
-//! (`cargo test -p workloads compare:: -- --ignored --nocapture`). What two streams of that many
-//! requests (16,000 to 260,000) differ by chance stays below 0.014 for a share, and below what
-//! [`chance_of_the_mean`] says for the first two columns, the number of requests and the mean size;
-//! then come those distributions in their order:
+//! installed. The largest differences of shares, with fio 3.33 (`cargo test -p workloads compare::
+//! -- --ignored --nocapture`). Random differences of two streams with this number of requests
+//! (16,000 to 260,000) stay below 0.014 for a share, and below [`chance_of_the_mean`] for the first
+//! two columns, the number of requests and the mean size; then come those distributions in their
+//! order:
 //!
 //! ```text
 //! job                             requests     mean direction     size position  follows popular
@@ -86,9 +86,9 @@ const JOBS: &[(&str, &str)] = &[
 /// The largest difference in shares that may be chance: five standard deviations at 65,536 requests.
 const CHANCE: f64 = 0.014;
 
-/// How far the mean sizes of two streams may be apart by chance, and so their numbers of requests,
-/// which fill the same bytes: five deviations. The published JESD219, of sizes from 512 bytes to
-/// 64 KiB and another seed in each run of fio, deviates by 0.0056 alone.
+/// Random difference of the mean sizes of two streams, and of their numbers of requests, which fill
+/// the same bytes: five deviations. The published JESD219, of sizes from 512 bytes to 64 KiB and
+/// another seed in each run of fio, deviates by 0.0056 alone.
 fn chance_of_the_mean(ours: &[Row], theirs: &[Row]) -> f64 {
     let count = theirs.len() as f64;
     let sum = |power: i32| theirs.iter().map(|row| (row.2 as f64).powi(power)).sum::<f64>();
@@ -124,7 +124,7 @@ fn requests_are_distributed_as_fio_s_own() {
             popularity(&ours, &theirs),
         ];
         println!("{name:<31}{}", figures.map(|figure| format!("{figure:>9.4}")).concat());
-        // One request more or less, at the end of the region.
+        // One request of tolerance, at the end of the region.
         let one = 1.0 / theirs.len() as f64;
         let mean_chance = chance_of_the_mean(&ours, &theirs) + one;
         let (means, shares) = figures.split_at(2);

@@ -1,9 +1,9 @@
-//! The distribution of random places, as `random_distribution` has it.
+//! Distribution of random positions (`random_distribution`).
 
 use super::units::{DIRECTIONS, number, percentage, three};
 use crate::locality::Zone;
 
-/// Where random requests go.
+/// Distribution of random requests.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum RandomPlaces {
     Uniform,
@@ -15,7 +15,7 @@ pub(super) enum RandomPlaces {
     Normal(f64, Option<f64>),
     /// Percentages of requests and blocks as shares, by direction.
     Zoned([Vec<Zone>; DIRECTIONS]),
-    /// These blocks, again and again.
+    /// A repeated sequence of blocks.
     Sequence(Vec<u64>),
 }
 
@@ -85,8 +85,7 @@ fn zones_by_direction(text: &str) -> Result<[Vec<Zone>; DIRECTIONS], String> {
     Ok(zones.map(|zones| zones.unwrap_or_else(|| whole.clone())))
 }
 
-/// Percentages that add up to 100; those that are missing share the rest, the last of them with
-/// what does not divide.
+/// Percentages that add up to 100; missing ones share the rest, with the remainder in the last.
 pub(super) fn shared_rest(
     percents: impl Iterator<Item = Option<u64>> + Clone,
 ) -> Result<Vec<u64>, String> {

@@ -1,4 +1,4 @@
-//! The keys of a job, with their meanings and fio's defaults.
+//! Keys of a job, with their meanings and fio's defaults.
 
 use super::distribution::{RandomPlaces, distribution, shared_rest};
 use super::keys::{HONOURED, IGNORED, synchronous, unknown};
@@ -21,7 +21,7 @@ pub(super) const TRIM: usize = 2;
 /// Sizes of the requests of one direction, bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Sizes {
-    /// All are alike.
+    /// One size.
     One(u64),
     /// Multiples of the first up to the second.
     Range(u64, u64),
@@ -45,7 +45,7 @@ impl Sizes {
     }
 }
 
-/// A job as it is written, with fio's defaults.
+/// A job file's job, with fio's defaults.
 ///
 /// It has as many fields as there are keys that decide the requests: each is set by its key alone.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,10 +53,10 @@ impl Sizes {
 pub(super) struct Job {
     pub(super) name: String,
     pub(super) line: usize,
-    /// Which directions are asked; reads and writes together are a mix.
+    /// Enabled directions; reads and writes together are a mix.
     pub(super) directions: [bool; DIRECTIONS],
     pub(super) random: bool,
-    /// How far behind the end of a sequential request the next begins.
+    /// Gap between consecutive sequential requests.
     pub(super) step: i64,
     /// Requests of which the first is at a random place, and the others follow it, or repeat it.
     pub(super) run: u64,
@@ -83,7 +83,7 @@ pub(super) struct Job {
     pub(super) rate_iops: [Option<u64>; DIRECTIONS],
     pub(super) poisson: bool,
     pub(super) distribution: RandomPlaces,
-    /// A sequence of places moves on by its length each time.
+    /// True if each pass starts after the preceding one.
     pub(super) moves_on: bool,
     pub(super) random_percent: [u64; DIRECTIONS],
     pub(super) map: bool,
@@ -92,11 +92,11 @@ pub(super) struct Job {
     pub(super) stonewall: bool,
     /// Flush after this many writes; 0 is never.
     pub(super) flush_after: u64,
-    /// What writes and trims are sent as.
+    /// Commands sent for writes and trims.
     pub sent: super::commands::Sent,
-    /// Which handles writes name, and how.
+    /// Placement handles of writes.
     pub placement: Placement,
-    /// How it uses the zones of a device.
+    /// Use of zones.
     pub zones: ZoneKeys,
     /// Keys that were read over, as indices of [`IGNORED`].
     pub(super) ignored: Vec<usize>,
@@ -151,7 +151,7 @@ impl Job {
         let mut job = Job::new(section);
         let engine = section.entries.iter().rposition(|entry| entry.key == "ioengine");
         for (index, entry) in section.entries.iter().enumerate() {
-            // That of [global] may be one without a device, which a job replaces.
+            // The engine of [global] may be one without a device, which a job overrides.
             if entry.key == "ioengine" && Some(index) != engine {
                 continue;
             }
@@ -174,7 +174,7 @@ impl Job {
         self.ignored.extend(IGNORED.iter().position(|(name, _)| *name == what));
     }
 
-    /// Sizes in zones, which are as large as those of the device.
+    /// Sizes in zones of the device.
     pub(super) fn count_zones(&mut self, zone_bytes: Option<u64>) -> Result<(), String> {
         let amounts = [self.size.as_mut(), Some(&mut self.offset), self.io_size.as_mut()];
         let amounts = amounts.into_iter().chain([Some(&mut self.offset_increment)]);
@@ -337,30 +337,30 @@ impl Job {
         Ok(())
     }
 
-    /// Whether reads and writes are mixed.
+    /// True for mixed reads and writes.
     pub(super) fn mixed(&self) -> bool {
         self.directions[READ] && self.directions[WRITE]
     }
 
-    /// The rate of a direction, if it has one.
+    /// Rate of a direction, if limited.
     pub(super) fn bytes_per_s(&self, direction: usize) -> Option<u64> {
         let least = self.sizes[direction].least();
         let by_requests = self.rate_iops[direction].map(|rate| rate.saturating_mul(least));
         self.rate[direction].or(by_requests)
     }
 
-    /// Whether a direction that is asked has a rate.
+    /// True if an enabled direction has a rate.
     pub(super) fn has_rate(&self) -> bool {
         self.used().any(|direction| self.bytes_per_s(direction).is_some())
     }
 
-    /// Whether it asks as soon as it is answered, until its time is over.
+    /// True if requests are issued on completion until the time is over.
     pub fn needs_time(&self) -> bool {
         let is_paced = |direction| self.bytes_per_s(direction).is_some();
         self.time_based && self.think_ns == 0 && !self.used().all(is_paced)
     }
 
-    /// The directions that are asked.
+    /// Enabled directions.
     pub(super) fn used(&self) -> impl Iterator<Item = usize> + '_ {
         (0..DIRECTIONS).filter(|direction| self.directions[*direction])
     }

@@ -1,8 +1,8 @@
-//! The names of a job's keys: those that are supported, and those that may be ignored.
+//! The names of a job's keys: supported and ignored ones.
 
 use options::nearest;
 
-/// The keys that decide the requests, with their other names.
+/// Keys that affect requests, with synonyms.
 #[rustfmt::skip]
 pub(super) const HONOURED: &[&str] = &[
     "rw", "readwrite", "bs", "blocksize", "bsrange", "blocksize_range", "bssplit", "ba",
@@ -24,13 +24,13 @@ macro_rules! ignored {
     };
 }
 
-/// Keys that say how fio does its I/O, what the data are, what is checked or reported, but not what is
-/// asked when. `randrepeat` and its like choose fio's randomness, which here comes from the run's
-/// seed; `filename` and its like choose the target, which here is the device. With a few of them fio
-/// asks something else: what is read again to verify it, more or less depth for a target of latency,
-/// shares of jobs by `flow`, pauses of strided zones, an earlier end in a steady state, requests off
-/// their alignment (`bs_unaligned`), thinking that is counted otherwise. The notices
-/// say so. Those at the end are no keys of fio: values that are taken as simpler ones.
+/// Keys about fio's I/O calls, data, checks and reports, which do not affect requests. `randrepeat`
+/// and its like choose fio's randomness, which here comes from the run's seed; `filename` and its
+/// like choose the target, which here is the device. With a few of them fio asks something else:
+/// With a few of them fio issues other requests: reads for verification, adaptive depth (latency
+/// target), `flow`, strided zones, `steadystate`, unaligned requests (`bs_unaligned`), other
+/// accounting of think time. The notices say so. The notices name them. The last ones are no keys
+/// of fio: values that are taken as simpler ones.
 pub(super) const IGNORED: &[(&str, &str)] = ignored! {
     "allow_file_create", "allow_mounted_write", "allrandrepeat", "apptag", "apptag_mask", "atomic",
     "block_error_percentiles", "blocksize_unaligned", "bs_is_seq_rand", "bs_unaligned",
@@ -84,7 +84,7 @@ pub(super) const IGNORED: &[(&str, &str)] = ignored! {
     "extended_blocks",
 };
 
-/// Engines that have one request outstanding whatever `iodepth` says.
+/// Engines with one outstanding request, whatever `iodepth` says.
 const SYNCHRONOUS: &[&str] = &[
     "sync",
     "psync",
@@ -145,7 +145,7 @@ pub(super) fn without_device(engine: &str) -> bool {
     WITHOUT_DEVICE.contains(&engine)
 }
 
-/// Whether an engine has one request outstanding whatever `iodepth` says.
+/// True for an engine with one outstanding request, whatever `iodepth` says.
 pub(super) fn synchronous(text: &str) -> Result<bool, String> {
     if SYNCHRONOUS.contains(&text) {
         return Ok(true);

@@ -1,6 +1,6 @@
-//! Which blocks of a region were touched: a bitmap that finds the next free block quickly.
+//! Bitmap of the touched blocks of a region: a bitmap that finds the next free block quickly.
 
-/// One bit a block, and above it levels in which a bit stands for 64 below that are all taken.
+/// One bit per block, with summary levels whose bits stand for 64 taken bits below.
 #[derive(Debug, Clone)]
 pub(super) struct Map {
     blocks: u64,
@@ -26,7 +26,7 @@ impl Map {
         }
     }
 
-    /// Blocks in all.
+    /// Number of blocks.
     pub(super) fn blocks(&self) -> u64 {
         self.blocks
     }
@@ -62,7 +62,7 @@ impl Map {
         }
     }
 
-    /// Takes up to `count` blocks from `first` on, as far as they are free, and says how many.
+    /// Takes up to `count` free blocks from `first` on, and returns their number.
     pub(super) fn take(&mut self, first: u64, count: u64) -> u64 {
         let mut taken = 0;
         while taken < count && first + taken < self.blocks && self.take_one(first + taken) {

@@ -2,7 +2,7 @@
 
 use crate::script::BadLine;
 
-/// A key as it is written.
+/// A key in its spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) line: usize,
@@ -10,7 +10,7 @@ pub(super) struct Entry {
     pub(super) value: Option<String>,
 }
 
-/// A job with its keys, after the keys of the global sections before it.
+/// A job with its keys, after those of the preceding global sections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct JobSection {
     pub(super) line: usize,

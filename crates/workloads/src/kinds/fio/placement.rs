@@ -5,14 +5,14 @@ use super::units::count;
 use crate::streams;
 use engine::{Handle, Random, Xoshiro256};
 
-/// Handles that a job may list at most, as fio has it.
+/// Maximum number of handles in a job, as in fio.
 const MOST: usize = 128;
 
 /// Lifetimes of `write_hint` that say something, from the shortest, as Linux orders them (`RWH_WRITE_LIFE_SHORT` to
 /// `RWH_WRITE_LIFE_EXTREME`). Each has a handle of its own, from 1 on; data without one go to handle 0.
 const LIFETIMES: [&str; 4] = ["short", "medium", "long", "extreme"];
 
-/// Which handles the writes of a job name, as it is written.
+/// Placement options of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Placement {
     is_on: bool,
@@ -20,7 +20,7 @@ pub struct Placement {
     of_streams: bool,
     handles: Vec<u8>,
     is_random: bool,
-    /// The handle of the lifetime of its data.
+    /// Handle of the write hint.
     lifetime: Option<u8>,
 }
 
@@ -82,7 +82,7 @@ impl Placement {
         Ok(())
     }
 
-    /// A job that places says with what.
+    /// Checks that placement has handles.
     pub fn check(&self) -> Result<(), String> {
         if self.is_on && self.handles.is_empty() {
             return Err("fdp without plids uses all handles of a drive, which a job does not know; list them, such as \
@@ -101,16 +101,16 @@ impl Placement {
     }
 }
 
-/// The handles of a job while it runs.
+/// Placement state of a running job.
 pub struct Placing {
     handles: Vec<u8>,
     next: usize,
-    /// Where they are selected at random.
+    /// Randomness of random selection.
     random: Option<Xoshiro256>,
 }
 
 impl Placing {
-    /// Of a clone of a job, whose randomness is its own.
+    /// State for a clone of a job, with its own randomness.
     pub fn new(placement: &Placement, seed: u64) -> Placing {
         let of_lifetime = || placement.lifetime.into_iter().collect();
         let mut handles = if placement.is_on { placement.handles.clone() } else { of_lifetime() };

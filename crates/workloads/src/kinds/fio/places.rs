@@ -17,7 +17,7 @@ const GOLDEN_RATIO: u64 = 0x9E37_79B9_7F4A_7C15_u64.wrapping_neg();
 /// The most terms of the zeta function that count, as in fio.
 const ZETA_TERMS: u64 = 10_000_000;
 
-/// The part of the device that a job touches, and its positions in it; all in bytes.
+/// The region of a job, and its positions; all in bytes.
 pub(super) struct Places {
     start: u64,
     end: u64,
@@ -26,13 +26,13 @@ pub(super) struct Places {
     least: [u64; DIRECTIONS],
     law: Law,
     cover: Cover,
-    /// Where each direction ended.
+    /// End of the last request by direction.
     last: [u64; DIRECTIONS],
-    /// How far from there the next sequential request begins.
+    /// Gap to the next sequential request.
     step: i64,
 }
 
-/// How random positions are drawn.
+/// Distribution of random positions.
 enum Law {
     Uniform,
     Zoned([Vec<Band>; DIRECTIONS]),
@@ -48,7 +48,7 @@ enum Law {
     },
 }
 
-/// Ranks, by popularity, of the blocks of one direction.
+/// Ranks of the blocks of one direction, by popularity.
 #[derive(Clone)]
 enum Rank {
     Zipf { n: f64, zeta: f64, zeta2: f64, alpha: f64, eta: f64 },
@@ -56,7 +56,7 @@ enum Rank {
     Normal { n: u64, deviation: u64 },
 }
 
-/// Where the most popular block lies, before it is hashed.
+/// Place of the most popular block, before hashing.
 #[derive(Clone, Copy)]
 enum Centre {
     /// An offset in blocks.
@@ -67,11 +67,11 @@ enum Centre {
     Middle(f64),
 }
 
-/// What keeps random requests from coming back to a block.
+/// Prevention of repeated random blocks.
 enum Cover {
-    /// Nothing.
+    /// None.
     Free,
-    /// All requests are equally large: every position once, in constant memory.
+    /// Equal request sizes: every position once, in constant memory.
     Once { order: Permutation, next: u64 },
     /// Sizes differ: a bit for each unit of the least size. As in fio, directions with
     /// different least sizes share the bits and each counts in its own units.
@@ -123,7 +123,7 @@ impl Places {
         Ok(Places { start, end, units, least, law, cover, last, step: job.step })
     }
 
-    /// Whether random requests do not come back to a block.
+    /// True if random requests never repeat a block.
     pub(super) fn covered(&self) -> bool {
         !matches!(self.cover, Cover::Free)
     }
@@ -157,8 +157,8 @@ impl Places {
         Some((at, size))
     }
 
-    /// Where the next sequential request begins behind one that ended at `last`: with a distance it goes
-    /// on at the other end of the region, as in fio.
+    /// Start of the sequential request after one that ended at `last`: with a gap it wraps at the
+    /// end of the region, as in fio.
     fn stepped(&self, last: u64) -> u64 {
         let moved = |from: u64| from.checked_add_signed(self.step).filter(|at| *at >= self.start);
         match self.step {
@@ -248,7 +248,7 @@ impl Places {
     }
 }
 
-/// What the map of touched blocks is for a job.
+/// The map of touched blocks for a job.
 fn cover(
     job: &Job,
     law: &Law,
@@ -272,7 +272,7 @@ fn cover(
 }
 
 impl Law {
-    /// One of fio's distributions, of which random places are taken by a hash.
+    /// A distribution of fio, with hashed positions.
     fn skewed(
         skewed: &RandomPlaces,
         units: [(u64, u64); DIRECTIONS],
@@ -361,8 +361,8 @@ impl Rank {
     }
 }
 
-/// The sum of k^-theta for k from 1 to n: the head term by term, the rest after Euler and
-/// Maclaurin, whose next term is below 10^-12 of it.
+/// The sum of k^-theta for k from 1 to n: the head term by term, the rest by the Euler-Maclaurin
+/// formula with an error below 10^-12.
 fn zeta(n: u64, theta: f64) -> f64 {
     const HEAD: u64 = 1000;
     let term = |k: u64, exponent: f64| libm::pow(k as f64, exponent);

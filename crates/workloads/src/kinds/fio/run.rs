@@ -1,4 +1,4 @@
-//! One clone of a job while it runs: its next request, and the earliest time for it.
+//! A running clone of a job: its next request, and the earliest time for it.
 
 use super::job::{Job, OPS, READ, TRIM, WRITE};
 use super::placement::Placing;
@@ -21,21 +21,21 @@ pub(super) struct Drawn {
     pub fua: bool,
 }
 
-/// A clone of a job while it runs. It has as many fields as there are parts of its next request.
+/// A running clone of a job. It has as many fields as there are parts of its next request.
 pub(super) struct Runner {
     job: Job,
     reads: Chance,
     random: Xoshiro256,
-    /// The randomness with which it began.
+    /// Initial randomness.
     origin: Xoshiro256,
     places: Places,
     round: Round,
     placing: Placing,
     flushes: Flushes,
     pending: Option<Drawn>,
-    /// What was trimmed and is written next: from where, and how many bytes.
+    /// Trimmed range to write next: from where, and how many bytes.
     to_rewrite: Option<(u64, u64)>,
-    /// Requests that follow the last random place, or repeat it.
+    /// Number of requests that follow or repeat the last random position.
     to_follow: u64,
     repeated: (u64, u64),
     /// A write that follows the reset of its zone, which waits until all before it is answered, and which all waits
@@ -49,16 +49,16 @@ pub(super) struct Runner {
     thinking: Thinking,
     pace: Pace,
     pub(super) done: bool,
-    /// The bytes of the device that are its own.
+    /// Its bytes of the device.
     range: (u64, u64),
 }
 
-/// How much of its work is done.
+/// Progress of the current loop.
 struct Round {
-    /// Bytes of one loop.
+    /// Bytes per loop.
     budget: u64,
     loops_left: u64,
-    /// Bytes and requests of this loop, so far.
+    /// Bytes and requests in this loop.
     bytes: u64,
     requests: u64,
 }
@@ -79,15 +79,16 @@ struct Thinking {
     resume: Time,
 }
 
-/// Between which instants it asks, and how fast.
+/// Time limits and rates.
 struct Pace {
     started: Time,
-    /// The first instant at which nothing is asked any more.
+    /// End of issuing.
     until: Time,
-    /// By direction: when the rate allows the next request, and the bytes that it counted.
+    /// Earliest next request by direction: when the rate allows the next request, and the bytes
+    /// that it counted.
     due: [Time; DIRECTIONS],
     bytes: [u64; DIRECTIONS],
-    /// By direction: requests drawn.
+    /// Requests drawn by direction: requests drawn.
     drawn: [u64; DIRECTIONS],
 }
 
@@ -127,8 +128,8 @@ pub fn range(job: &Job, index: u64, capacity: u64) -> Result<(u64, u64), String>
 }
 
 impl Runner {
-    /// Clone `index` of a job on a device of `capacity` bytes; the seeds are of where hot blocks lie, and of
-    /// what is drawn request by request. The error is a sentence.
+    /// Clone `index` of a job on a device of `capacity` bytes; the seeds are for hot blocks, and
+    /// for requests. The error is a sentence.
     pub(super) fn new(
         job: &Job,
         index: u64,
@@ -181,7 +182,7 @@ impl Runner {
         })
     }
 
-    /// Its turn begins.
+    /// Starts the job.
     pub(super) fn start(&mut self, now: Time) {
         self.pace.started = now.saturating_add(self.job.delay_ns);
         self.thinking.resume = self.pace.started;
@@ -191,12 +192,12 @@ impl Runner {
         }
     }
 
-    /// Whether it has nothing to ask and nothing unanswered.
+    /// True without requests to issue or complete.
     pub(super) fn idle(&self) -> bool {
         self.done && self.in_flight == 0
     }
 
-    /// When it asks next, if nothing is answered before; draws the request.
+    /// Next arrival, if nothing completes before; draws the request.
     pub(super) fn ready(&mut self, now: Time, zbd: Option<&mut Zbd>) -> Option<Time> {
         if self.resets && self.in_flight > 0 {
             return None;
@@ -235,7 +236,7 @@ impl Runner {
         asked
     }
 
-    /// The request submitted last was not submitted after all.
+    /// Withdraws the last request.
     pub(super) fn take_back(&mut self) {
         let asked = self.submitted.take().expect("one was submitted");
         assert!(self.pending.is_none(), "another was drawn before");
@@ -246,10 +247,10 @@ impl Runner {
         self.pending = Some(asked);
     }
 
-    /// One of its requests was answered.
+    /// Handles a completion.
     pub(super) fn completed(&mut self, at: Time) {
         self.in_flight -= 1;
-        // As fio does, all requests are waited for before thinking begins.
+        // As in fio, think time begins after all completions.
         if self.thinking.since >= self.job.think_after && self.in_flight == 0 {
             self.thinking.since = 0;
             self.thinking.resume = self.thinking.resume.max(at.saturating_add(self.job.think_ns));
@@ -289,7 +290,7 @@ impl Runner {
             }
             _ => (at, bytes),
         };
-        // As in fio, only what is written counts where each trim is followed by a write.
+        // As in fio, only writes count where each trim is followed by a write.
         self.to_rewrite = (self.job.rewrites && direction == TRIM).then_some((at, bytes));
         self.round.bytes += if self.to_rewrite.is_some() { 0 } else { bytes };
         self.round.requests += 1;
@@ -309,8 +310,8 @@ impl Runner {
         Some(Drawn { op: Op::Reset, at: zone, bytes, not_before, handle, fua: false })
     }
 
-    /// Whether there is more to do, which then begins anew: the bytes, the blocks or (`spent`) the
-    /// requests of this round are used up.
+    /// Starts the next loop, if there is one: the bytes, the blocks or (`spent`) the requests of
+    /// this round are used up.
     fn again(&mut self, spent: bool) -> bool {
         let more_bytes =
             !spent && self.job.io_size.is_some() && self.round.bytes < self.round.budget;
@@ -324,7 +325,7 @@ impl Runner {
             self.round.bytes = 0;
             self.round.requests = 0;
         }
-        // As in fio, a loop over a map repeats itself, but what is only based on time does not.
+        // As in fio, a loop over a map repeats itself, unless only time limits the job.
         if !self.job.time_based && self.places.covered() {
             self.random = self.origin.clone();
         }
@@ -339,7 +340,7 @@ impl Runner {
         let reads = self.reads.decide(self.random.below(1 << Chance::BITS));
         let (drawn, other) = if reads { (READ, WRITE) } else { (WRITE, READ) };
         let percent = if reads { 100 - self.job.read_percent } else { self.job.read_percent };
-        // A direction that is ahead of its rate leaves its turn to the one that is due earlier.
+        // A direction ahead of its rate yields to the earlier one.
         let swap = self.pace.due[drawn] > now
             && percent > 0
             && self.pace.due[other] < self.pace.due[drawn];
@@ -400,7 +401,7 @@ impl Runner {
         let late = |direction: usize| {
             let rate = self.job.bytes_per_s(direction)?;
             let drawn = self.pace.drawn[direction];
-            // As long as a request of the mean size takes at this rate; Poisson gaps count the smallest.
+            // Duration of a request of mean size at this rate; Poisson gaps count the smallest.
             let bytes = if self.job.poisson || drawn == 0 {
                 self.job.sizes[direction].least() as f64
             } else {

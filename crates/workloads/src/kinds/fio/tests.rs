@@ -10,7 +10,7 @@ pub(super) fn build(job: &str) -> Result<Box<dyn Workload>, BuildError> {
     Fio { job: job.to_owned(), ..Fio::default() }.build(&context(1 << 21, 42))
 }
 
-/// Its arrivals when every request takes `latency` ns.
+/// Arrivals when every request takes `latency` ns.
 pub(super) fn run(job: &str, latency: Time) -> Vec<Arrival> {
     let mut workload = build(job).unwrap();
     let (mut all, mut answers) = (Vec::new(), std::collections::VecDeque::new());
@@ -26,7 +26,7 @@ pub(super) fn run(job: &str, latency: Time) -> Vec<Arrival> {
                 workload.completed(&answer(request, at));
             }
             (Some(arrival), _) => {
-                // What completes before comes first, as it would on a device.
+                // Earlier completions come first, as on a device.
                 while let Some((at, request)) = answers.front().copied()
                     && at <= arrival.at
                 {
@@ -62,7 +62,7 @@ fn sequential_jobs_run_through_their_part() {
     assert_eq!(blocks("[j]\nsize=1m\nio_size=1%", 4096), [0, 1, 2]);
     assert_eq!(blocks("[j]\nsize=1m\nnumber_ios=2", 4096), [0, 1]);
     assert_eq!(blocks("[j]\noffset=50%\nsize=8k", 4096), [1 << 17, (1 << 17) + 1]);
-    // Of 1 GiB one percent, down to whole blocks.
+    // One percent of 1 GiB, rounded down to blocks.
     assert_eq!(blocks("[j]\nsize=1%", 4096).len(), 2621);
     assert_eq!(blocks("[j]\nsize=1m\nnumber_ios=2\nloops=2", 4096), [0, 1, 0, 1]);
     let clones = "[j]\nsize=8k\nnumjobs=2\noffset_increment=16k";
@@ -122,7 +122,7 @@ fn sizes_and_mixes_follow_their_percentages() {
     // The later of the two keys counts.
     let later = run("[j]\nrw=rw\nrwmixread=70\nrwmixwrite=100\nsize=1m", 0);
     assert!(later.iter().all(|a| a.request.op == Op::Write));
-    // Reads and writes have positions of their own.
+    // Reads and writes have separate positions.
     let both = run("[j]\nrw=rw\nsize=1m", 0);
     for op in [Op::Read, Op::Write] {
         let positions = both.iter().filter(|a| a.request.op == op).map(|a| a.request.lba.0);
@@ -171,7 +171,7 @@ fn depth_rate_and_thinking_set_the_times() {
     // 4 KiB at 4 MiB/s are 976 us.
     assert_eq!(times_us("[j]\nsize=12k\nrate=4m\niodepth=8", 10), [0, 976, 1953]);
     assert_eq!(times_us("[j]\nsize=12k\nrate_iops=1k\niodepth=8", 10), [0, 976, 1953]);
-    // Behind its rate it catches up.
+    // Behind its rate the job catches up.
     assert_eq!(times_us("[j]\nsize=12k\nrate=4m", 2000), [0, 2000, 4000]);
     assert_eq!(times_us("[j]\nsize=16k\nthinktime=5", 10), [0, 15, 30, 45]);
     let pairs = "[j]\nsize=16k\nthinktime=1ms\nthinktime_blocks=2\niodepth=4";

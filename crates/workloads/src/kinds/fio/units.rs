@@ -1,6 +1,6 @@
-//! Numbers as fio writes them: 4k, 1m, 128kb, 0x1000, 50%, 10ms, and lists of up to three.
+//! Numbers in fio's notation: 4k, 1m, 128kb, 0x1000, 50%, 10ms, and lists of up to three.
 
-/// The three directions that fio keeps apart, in its order.
+/// The three directions, in fio's order.
 pub(super) const DIRECTIONS: usize = 3;
 
 /// A size in bytes or a percentage of something.
@@ -129,7 +129,7 @@ pub(super) fn three<T: Clone>(
     Ok(values)
 }
 
-/// `yes` if nothing is written after the key.
+/// `yes` for a key without a value.
 pub(super) fn flag(text: Option<&str>) -> Result<bool, String> {
     match text {
         None | Some("1" | "true") => Ok(true),

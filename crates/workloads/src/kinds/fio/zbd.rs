@@ -1,11 +1,11 @@
-//! `zonemode=zbd`: writes go to the write pointers of zones, reads to what is written, and a zone that is full is
-//! reset before it is written again (fio's manual, "zonemode"). The zones are those of the device; all jobs share
-//! what is known of them.
+//! `zonemode=zbd`: writes go to write pointers, reads to written data, and full zones are reset
+//! before they are rewritten (fio's manual, "zonemode"). The zones are the device's; all jobs share
+//! their state.
 
 use super::units::number;
 use engine::{Random, SECTOR_BYTES, Xoshiro256, ZoneShape};
 
-/// The keys of zones of a job, as they are written.
+/// A job's keys about zones.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ZoneKeys {
     pub is_on: bool,
@@ -32,7 +32,7 @@ impl ZoneKeys {
         Ok(())
     }
 
-    /// The other keys.
+    /// Sets one of the other keys.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
         let share = || match text.trim().parse::<f64>() {
             Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
@@ -55,7 +55,7 @@ impl ZoneKeys {
         self.is_strided = true;
     }
 
-    /// The bytes of a zone, as they are written.
+    /// Zone size as given, bytes.
     pub fn zone_bytes(&self) -> Option<u64> {
         self.size.filter(|_| self.is_on)
     }
@@ -110,17 +110,17 @@ pub struct Zbd {
     shape: ZoneShape,
     size: u64,
     capacity: u64,
-    /// Where each zone is written next, within it; and those that jobs have begun to write.
+    /// Write pointer of each zone, relative to its start; also the zones being written by jobs.
     pointers: Vec<u64>,
     open: Vec<u64>,
 }
 
-/// Request in place of a drawn one.
+/// A request that replaces a drawn one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moved {
     pub at: u64,
     pub bytes: u64,
-    /// This zone is reset before, given by where it begins.
+    /// Start of a zone to reset before.
     pub reset: Option<u64>,
 }
 
@@ -137,8 +137,8 @@ impl Zbd {
         }
     }
 
-    /// Where a job reads in place of what was drawn: in what is written, at the same place of its zone if that is
-    /// written, else in the next zones.
+    /// Range to read instead of the drawn one: the same place of its zone if that is written, else
+    /// a later zone's.
     pub fn read(&self, (at, bytes): (u64, u64), (start, end): (u64, u64)) -> Option<(u64, u64)> {
         let zones = (start / self.size)..end.div_ceil(self.size).min(self.shape.count);
         let first = at / self.size;
@@ -152,7 +152,7 @@ impl Zbd {
         Some((zone * self.size + place.min(room), bytes))
     }
 
-    /// Where a job writes in place of what was drawn; nothing if no zone of its range is as large.
+    /// Range to write instead of the drawn one; nothing if no zone of its range is as large.
     pub fn write(
         &mut self,
         keys: &ZoneKeys,

@@ -34,8 +34,8 @@ fn a_batch_meets_at_most_the_nodes_of_its_tree() {
 
 #[test]
 fn distinct_nodes_follow_the_law_of_degrees() {
-    // One layer of many neighbours: of n draws by Zipf's law with exponent 1/1.1, the expected number of distinct ranks
-    // is the sum of 1 - (1 - p)^n.
+    // One layer with many neighbours: of n draws by Zipf's law with exponent 1/1.1, the expected
+    // number of distinct ranks is the sum of 1 - (1 - p)^n.
     let (nodes, batch, fan_out) = (20_000u64, 256u64, 40u64);
     let text = format!("nodes = {nodes}\nbatch = {batch}\nfan_out = '{fan_out}'\nbatches = 20");
     let (_, count) = run(&text);

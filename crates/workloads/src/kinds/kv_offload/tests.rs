@@ -5,7 +5,7 @@ use super::KvOffload;
 use crate::chains::tests::{Asked, against};
 use engine::{Op, Request, Time};
 
-/// Three workers with objects of 1, 2 and 4 MiB, prompts of two of them, on 256 MiB.
+/// Three workers with objects of 1, 2 and 4 MiB, prompts of two objects, on 256 MiB.
 const SMALL: &str = "workers = 3\nobjects = '1MiB, 2MiB, 4MiB'\nprompt = 2\nfootprint = '256MiB'\nrequests = 100000\n";
 
 fn run(text: &str) -> (Vec<Asked>, impl Fn(&str) -> f64 + use<>) {
@@ -79,7 +79,7 @@ fn nothing_is_read_that_was_not_written_and_nothing_written_over_that_was_not_tr
 
 #[test]
 fn an_object_has_one_size_all_its_life() {
-    // By worker: writes of a prompt are 2 objects of its size, whatever was asked before.
+    // Handles by worker: writes of a prompt are 2 objects of its size, whatever was asked before.
     let (asked, _) = run("placement = 'size'\nhit_share = 0.5\noutstanding = 1");
     let mut bytes_of = [0u64; 3];
     for it in asked.iter().filter(|it| it.request.op == Op::Write) {
@@ -120,7 +120,8 @@ fn what_was_written_first_goes_first_and_what_is_read_stays() {
         let squares = lives.iter().map(|it| (*it as f64 - mean).powi(2)).sum::<f64>();
         (squares / lives.len() as f64).sqrt() / mean
     };
-    // First in, first out: all live for what there is room for. Those that are asked again live longer than others.
+    // First in, first out: all live for what there is room for. Repeated prompts live longer than
+    // others.
     assert!(spread("eviction = 'fifo'") < 0.02, "{}", spread("eviction = 'fifo'"));
     assert!(spread("") > 0.2, "{}", spread(""));
 }

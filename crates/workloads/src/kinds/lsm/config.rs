@@ -6,22 +6,22 @@ use options::Size;
 options::choices! {
     /// The order of keys.
     pub enum Keys {
-        /// All keys are written alike.
+        /// Uniformly distributed keys.
         Uniform = "uniform",
-        /// Each key is beyond all before it, and the oldest data are deleted, as in a store of time series: files are
+        /// Ascending keys, with the oldest data deleted, as in a store of time series: files are
         /// moved to the last level without merging.
         Sequential = "sequential",
     }
 
-    /// Which data have a placement handle of their own.
+    /// Separation of data by placement handle.
     pub enum Classes {
         /// No handle is named.
         None = "none",
         /// The hints of `RocksDB`: the log 0, levels 0 and 1 have 1, level 2 has 2, others 3.
         Hints = "hints",
-        /// As `default`, shifted downward: the log 0, levels 0 to 3 have 1, level 4 has 2, others 3.
+        /// `default`, shifted downward: the log 0, levels 0 to 3 have 1, level 4 has 2, others 3.
         Shifted = "shifted",
-        /// The log 0, and each level its own: level 0 has 1, level 6 has 7.
+        /// Handle 0 for the log, and one per level. level 0 has 1, level 6 has 7.
         Level = "level",
     }
 }
@@ -45,7 +45,7 @@ options::options! {
         memtable: Size = Size::from_bytes(64 << 20),
         /// Files of level 0 that are merged into the next.
         l0_files: u32 where MERGES = 4,
-        /// The size of each level over that of the one above.
+        /// Size ratio of consecutive levels.
         fan_out: f64 where MERGES = 10.0,
         /// Largest size of the first level below level 0.
         l1: Size where MERGES = Size::from_bytes(256 << 20),
@@ -57,25 +57,26 @@ options::options! {
         keys: Keys = Keys::Uniform,
         /// Share of writes to keys that exist; others make the tree larger.
         overwrites: f64 as Ratio where MERGES = 1.0,
-        /// What a byte of data takes in a file: 0.5 is compression to a half.
+        /// Compressed size of a byte of data: 0.5 is compression to a half.
         compression: f64 as Ratio = 1.0,
         /// Merges at once.
         merges: u32 where MERGES = 1,
-        /// Bytes that a merge reads before it writes, a multiple of 4KiB.
+        /// Bytes read by a merge before it writes, a multiple of 4KiB.
         buffer: Size where MERGES = Size::from_bytes(2 << 20),
         /// Size of the requests of flushes and merges, a multiple of 4KiB.
         request_size: Size = Size::from_bytes(128 << 10),
-        /// Writes are logged before they are acknowledged.
+        /// Log writes before they are acknowledged.
         log: bool = true,
         /// Bytes that are appended to the log at once (a group of writes), a multiple of 4KiB.
         append: Size where LOGS = Size::from_bytes(64 << 10),
         /// Each append is flushed (fsync) before the next.
         sync: bool where LOGS = true,
-        /// At first the tree is written as it is after long use: every level is full. Without it the tree is empty.
+        /// Start with the tree of a store in long use: every level is full. Without it the tree is
+        /// empty.
         load: bool = true,
         /// Trim files that are deleted.
         trim: bool = true,
-        /// Which data have a placement handle of their own.
+        /// Separation of data by placement handle.
         placement: Classes = Classes::None,
         /// Footprint: the part of the device that is accessed, from its start.
         footprint: Footprint = Footprint::WHOLE,

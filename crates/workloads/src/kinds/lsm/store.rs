@@ -35,7 +35,7 @@ enum Flush {
 /// A merge under way.
 struct Merging {
     merge: Merge,
-    /// The places of its files, and all of them together.
+    /// Extents of each file.
     places: Vec<Vec<Extent>>,
     writes: Vec<Extent>,
     read: u64,
@@ -62,7 +62,7 @@ struct Counts {
     waits: u64,
 }
 
-/// The store while it runs.
+/// A running store.
 pub struct Store {
     options: Lsm,
     memtable: u64,
@@ -70,7 +70,7 @@ pub struct Store {
     buffer: u64,
     tree: Tree,
     allocator: Allocator,
-    /// Initial files, the last of them next, and the one under way.
+    /// Initial files, next one last, and the current one.
     unloaded: Vec<(usize, std::ops::Range<f64>, f64)>,
     loading: Vec<Extent>,
     log: Log,
@@ -112,7 +112,8 @@ fn pieces(
 }
 
 impl Store {
-    /// One that has done nothing; blocks of a memtable, an append and a buffer, bytes of data, and blocks of the device.
+    /// A store before its first request; blocks of a memtable, an append and a buffer, bytes of
+    /// data, and blocks of the device.
     pub fn new(
         options: &Lsm,
         (memtable, append, buffer): (u64, u64, u64),
@@ -223,7 +224,7 @@ impl Store {
             }
         }
         if !self.options.log && self.full.is_empty() && !self.must_wait() {
-            // Without a log memtables are full as soon as they may be.
+            // Without a log memtables fill as soon as allowed.
             self.full.push_back(Vec::new());
         }
         if self.full.is_empty() {

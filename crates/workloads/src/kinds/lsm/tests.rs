@@ -15,7 +15,7 @@ fn takes(request: &Request) -> Time {
     if request.op == Op::Flush { 3_000_000 } else { 1000 + u64::from(request.sectors) * 10 }
 }
 
-/// The requests of a config whose keys replace those of the base, and what was counted.
+/// Requests and notices of a config whose keys replace those of the base.
 fn run(text: &str) -> (Vec<Asked>, impl Fn(&str) -> f64 + use<>) {
     let own: toml::Table = toml::from_str(text).unwrap();
     let kept = SMALL.lines().filter(|line| !own.contains_key(line.split(' ').next().unwrap()));

@@ -1,10 +1,11 @@
 //! The tree: files of sorted keys in levels, and which of them are merged next.
 //!
-//! Keys are numbers from 0 to 1 on which all are equally dense, so that a file is a range of keys and a number of
-//! bytes, and what merging leaves of two files follows from how many keys they share. Levels, targets and the choice of
-//! files are those of `RocksDB` with dynamic level sizes: the last of seven levels (6) holds the data, each above it a
-//! share 1/T of the next, down to a base level of at most `l1` bytes, into which the files of level 0 are merged all
-//! at once. From other levels one file at a time is merged with those it overlaps, in the order of keys.
+//! Keys are numbers from 0 to 1 on which all are equally dense, so that a file is a range of keys
+//! and a number of bytes, and what merging leaves of two files follows from how many keys they
+//! share. Levels, targets and the choice of files follow `RocksDB` with dynamic level sizes: the
+//! last of seven levels (6) holds the data, each above it a share 1/T of the next, down to a base
+//! level of at most `l1` bytes, into which the files of level 0 are merged all at once. From other
+//! levels one file at a time is merged with those it overlaps, in the order of keys.
 
 use crate::extents::Extent;
 use std::ops::Range;
@@ -26,7 +27,7 @@ pub struct File {
 /// Parameters of the shape of the tree.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape {
-    /// The size of each level over that of the one above.
+    /// Size ratio of consecutive levels.
     pub fan_out: f64,
     /// Bytes that the base level has at most.
     pub l1: f64,
@@ -38,7 +39,7 @@ pub struct Shape {
     pub overwrites: f64,
 }
 
-/// A merge: what is read, and the files that are made of it.
+/// A merge: its input and output files.
 #[derive(Debug, Clone)]
 pub struct Merge {
     inputs: Vec<u64>,
@@ -56,7 +57,7 @@ pub struct Merge {
 pub struct Tree {
     shape: Shape,
     levels: [Vec<File>; LAST + 1],
-    /// Where in the keys each level goes on merging.
+    /// Position in the keys of each level's next merge.
     cursors: [f64; LAST + 1],
     /// Bytes of all keys, each once.
     all_keys: f64,
@@ -64,11 +65,11 @@ pub struct Tree {
     merges_l0: bool,
 }
 
-/// A piece of the keys with its bytes.
+/// A range of keys with its bytes.
 type Segment = (Range<f64>, f64);
 
 impl Tree {
-    /// An empty one for `data` bytes of keys.
+    /// An empty tree for `data` bytes of keys.
     pub fn new(shape: Shape, data: f64) -> Self {
         Tree {
             shape,
@@ -124,7 +125,7 @@ impl Tree {
         files.map(|(keys, bytes)| (LAST, keys, bytes)).collect()
     }
 
-    /// A new file, in the order of its keys.
+    /// Inserts a file in the order of keys.
     pub fn insert(&mut self, level: usize, keys: Range<f64>, bytes: f64, extents: Vec<Extent>) {
         self.numbered += 1;
         let files = &mut self.levels[level];
@@ -141,8 +142,8 @@ impl Tree {
         self.insert(0, 0.0..1.0, bytes, extents);
     }
 
-    /// A file whose keys are beyond all others comes to the last level as it is; what was first there goes while
-    /// there is more than the data.
+    /// A file whose keys exceed all others moves to the last level unchanged; what was first there
+    /// goes while there is more than the data.
     pub fn appended(&mut self, bytes: f64, extents: Vec<Extent>) -> Vec<Extent> {
         let after = self.levels[LAST].last().map_or(0.0, |file| file.keys.end);
         self.insert(LAST, after..after + bytes / self.all_keys, bytes, extents);
@@ -153,7 +154,7 @@ impl Tree {
         gone
     }
 
-    /// The merge that is due most, if one is.
+    /// The most urgent merge, if any.
     pub fn next_merge(&mut self) -> Option<Merge> {
         loop {
             let (base, targets) = self.targets(self.bytes(LAST));
@@ -188,7 +189,7 @@ impl Tree {
         }
     }
 
-    /// All of level 0 with all of the base level.
+    /// Merges level 0 with the base level.
     fn merge_l0(&mut self, base: usize) -> Option<Merge> {
         if self.levels[base].iter().any(|file| file.is_busy) {
             return None;
@@ -200,7 +201,7 @@ impl Tree {
         Some(self.merge((0, newer_files), &(0.0..1.0, newer), (base, 0..count)))
     }
 
-    /// One file of a level, the next in the order of keys, with those below that it overlaps.
+    /// The next file of a level in key order, with the overlapping ones below.
     fn merge_one(&mut self, level: usize) -> Chosen {
         let from = self.levels[level].partition_point(|file| file.keys.start < self.cursors[level]);
         let count = self.levels[level].len();
@@ -225,7 +226,7 @@ impl Tree {
         Chosen::Nothing
     }
 
-    /// Size of the union of two sets of keys, each of so many bytes on a share of the keys.
+    /// Size of the union of two sets of keys with given sizes on a share of the keys.
     fn union(&self, newer: f64, older: f64, share: f64) -> f64 {
         let all = self.all_keys * share;
         newer + older - self.shape.overwrites * newer * older / all.max(1.0)
@@ -276,7 +277,7 @@ impl Tree {
             .collect()
     }
 
-    /// A merge is done, and its files lie there: what the old ones took.
+    /// Completes a merge, whose files lie at `places`: what the old ones took.
     pub fn merged_into(&mut self, merge: &Merge, places: Vec<Vec<Extent>>) -> Vec<Extent> {
         for level in [merge.from, merge.to] {
             self.levels[level].retain(|file| !merge.inputs.contains(&file.number));
@@ -299,7 +300,7 @@ impl Tree {
 
 enum Chosen {
     Merge(Merge),
-    /// A file came to the next level as it was, because it overlaps none there.
+    /// The file moved down unchanged, because it overlaps no other.
     Moved,
     Nothing,
 }

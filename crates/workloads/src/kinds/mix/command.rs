@@ -5,25 +5,25 @@ use engine::{Lba, Op, Request};
 options::choices! {
     /// Command in place of a request of a stream of a mix.
     pub enum AsCommand {
-        /// Nothing else.
+        /// No command.
         None = "none",
-        /// Its writes, zeroes (Write Zeroes).
+        /// Writes become Write Zeroes.
         Zeroes = "zeroes",
-        /// Its reads, comparisons with data that are the same (Compare).
+        /// Reads become comparisons with equal data (Compare).
         Compare = "compare",
-        /// Its reads, comparisons with data that differ.
+        /// Reads become comparisons with different data.
         Miscompare = "miscompare",
-        /// Its writes, comparisons with data that are the same, and a write (a fused pair).
+        /// Writes become fused pairs of an equal comparison and a write.
         CompareWrite = "compare_write",
-        /// Its writes, fused pairs that find other data and write nothing.
+        /// Writes become fused pairs with different data, which write nothing.
         MiscompareWrite = "miscompare_write",
-        /// Its reads, reads whose data stay in the drive (Verify).
+        /// Reads become Verify, without a transfer.
         Verify = "verify",
-        /// Its writes, marks that their range cannot be read (Write Uncorrectable).
+        /// Writes become Write Uncorrectable.
         Uncorrectable = "uncorrectable",
-        /// Its writes, copies of what the stream wrote before (Copy).
+        /// Writes become copies of the stream's earlier writes (Copy).
         Copy = "copy",
-        /// Its writes, writes that are durable when they are answered (FUA).
+        /// Writes become durable on completion (FUA).
         Fua = "fua",
     }
 }
@@ -44,12 +44,12 @@ impl AsCommand {
         }
     }
 
-    /// True if it asks for what is done in steps.
+    /// True if multi-step commands are issued.
     pub fn has_steps(self) -> bool {
         !matches!(self, AsCommand::None | AsCommand::Fua)
     }
 
-    /// True if they stay what they are.
+    /// True if requests stay unchanged.
     pub fn is_none(&self) -> bool {
         *self == AsCommand::None
     }
@@ -60,7 +60,7 @@ impl AsCommand {
 pub struct Becoming {
     pub command: AsCommand,
     pub sectors: u64,
-    /// Where it wrote last.
+    /// Range of the last write.
     written: u64,
     /// The range of the next copy was given.
     has_range: bool,

@@ -8,25 +8,25 @@ use serde::de::{self, DeserializeOwned};
 use serde::{Deserialize, Deserializer, Serialize};
 use toml::{Table, Value};
 
-/// One workload of a mix.
+/// One stream of a mix.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MixStream {
     /// Requests of a stream.
     #[serde(flatten)]
     pub workload: WorkloadConfig,
-    /// Its share among the streams with weights; without it, it keeps its own pace.
+    /// Share among the weighted streams; without it, it keeps its own pace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
-    /// Where its part of the device begins: a share of the device or a size.
+    /// Start of its part of the device: a share of the device or a size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Footprint>,
-    /// Where its part of the device ends.
+    /// End of its part of the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Footprint>,
-    /// The placement handle of its writes.
+    /// Placement handle of writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handle: Option<u32>,
-    /// Commands in place of its requests.
+    /// Command that replaces requests.
     #[serde(skip_serializing_if = "AsCommand::is_none")]
     pub command: AsCommand,
 }

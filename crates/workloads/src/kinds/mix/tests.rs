@@ -41,7 +41,7 @@ fn a_stream_asks_what_it_would_ask_alone() {
     let mixed = run("mix", text);
     let reads = mixed.iter().filter(|a| a.request.op == Op::Read);
     assert!(reads.map(|a| a.request.lba).eq(alone.iter().map(|a| a.request.lba)));
-    // The second stream draws from randomness of its own.
+    // The second stream has its own randomness.
     let writes: Vec<u64> = mixed
         .iter()
         .filter(|a| a.request.op == Op::Write)
@@ -111,7 +111,7 @@ fn every_stream_has_its_own_queues_and_its_classes() {
     let expected =
         [named("stream 2 a", 1..3), named("stream 2 b", 3..4), named("stream 4 a", 6..7)];
     assert_eq!(found, expected);
-    // Each stream gets its own completions.
+    // Each stream sees its own completions.
     let all = arrivals(&mut *workload);
     assert_eq!(all.len(), 928);
     let of = |queue| all.iter().filter(|it| it.request.queue == queue).count();
@@ -215,7 +215,7 @@ fn malformed_settings_are_refused_with_their_stream() {
     ] {
         let layer: toml::Table = toml::from_str(text).unwrap();
         let error = WorkloadConfig::resolve("mix", [layer]).unwrap_err().to_string();
-        // Behind the first line, the layer says where the streams stand.
+        // After the first line, the message has the position of the streams.
         assert!(error.lines().next().unwrap().contains(message), "{text}: {error}");
     }
 }

@@ -5,34 +5,34 @@ use crate::extents::Extent;
 /// Neither a page nor a place.
 const NONE: u32 = u32::MAX;
 
-/// Where a page is.
+/// Location of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// In the swap space alone.
     Out,
     /// In memory.
     In,
-    /// In memory, while it is written.
+    /// In memory, being written.
     Leaving,
 }
 
-/// All pages, in the order in which they were touched as far as they are in memory, and all places of the swap space.
+/// All pages, those in memory in the order of access, and the slots of the swap space.
 pub struct Pages {
     place: Vec<Place>,
     is_changed: Vec<bool>,
-    /// The page touched before, and the one touched after it; a ring through `ring`.
+    /// Page accessed before, and after; a ring through `ring`.
     older: Vec<u32>,
     newer: Vec<u32>,
-    /// The place in the swap space, where the page has one: unchanged pages do.
+    /// Swap slot of each page, if any: unchanged pages do.
     slot: Vec<u32>,
-    /// A bit for each place that is taken.
+    /// Bitmap of used slots.
     taken: Vec<u64>,
     slots: u32,
     /// The page of each place.
     held: Vec<u32>,
-    /// The place at which the search for the next free one begins.
+    /// Slot at which the search for a free one begins.
     hand: u32,
-    /// Pages of memory that hold nothing.
+    /// Free pages of memory.
     free: u32,
 }
 
@@ -43,7 +43,7 @@ impl Pages {
         let mut pages = Pages {
             place: vec![Place::Out; each],
             is_changed: vec![false; each],
-            // One more than there are pages: where the ring begins and ends.
+            // One entry more than pages: where the ring begins and ends.
             older: (0..=count).collect(),
             newer: (0..=count).collect(),
             slot: (0..count).collect(),
@@ -69,7 +69,7 @@ impl Pages {
         self.place.len() as u32
     }
 
-    /// Where a page is.
+    /// Location of a page.
     pub fn place(&self, page: u32) -> Place {
         self.place[page as usize]
     }
@@ -79,7 +79,7 @@ impl Pages {
         self.count()
     }
 
-    /// Puts a page behind the one touched last.
+    /// Moves a page to the newest end.
     fn link(&mut self, page: u32) {
         let ring = self.ring();
         let last = self.older[ring as usize];
@@ -120,7 +120,7 @@ impl Pages {
         }
     }
 
-    /// A page of memory for another one: a free one, or that of the oldest if that is unchanged.
+    /// Frees a page of memory: an unused one, or the oldest if it is unchanged.
     fn frame(&mut self) -> bool {
         if self.free > 0 {
             self.free -= 1;
@@ -136,8 +136,8 @@ impl Pages {
         }
     }
 
-    /// Brings a page into memory with those beside it, of the `window` places in which it lies: what is read.
-    /// `None` if there is no memory for it.
+    /// Loads a page and its neighbours within `window` slots: returns the range to read. `None` if
+    /// there is no memory for it.
     pub fn fetch(&mut self, page: u32, window: u32) -> Option<Extent> {
         if !self.frame() {
             return None;
@@ -151,13 +151,13 @@ impl Pages {
         while from > first && self.fetch_beside(from - 1) {
             from -= 1;
         }
-        // Last, so that it is the newest.
+        // Inserted last, as the newest page.
         self.place[page as usize] = Place::In;
         self.link(page);
         Some(Extent { first: u64::from(from), blocks: u64::from(to - from) })
     }
 
-    /// Brings the page of a place into memory, if it is out and there is memory for it.
+    /// Loads the page of a slot, if it is out and there is free memory.
     fn fetch_beside(&mut self, slot: u32) -> bool {
         let page = self.held[slot as usize];
         if page == NONE || self.place(page) != Place::Out || !self.frame() {
@@ -168,8 +168,9 @@ impl Pages {
         true
     }
 
-    /// Makes memory free where less than `cluster` pages of it are: the oldest pages leave, unchanged ones at once.
-    /// The changed ones, at most `cluster`, have to be written: they and their places, side by side where possible.
+    /// Evicts pages until `cluster` are free: the oldest pages leave, unchanged ones at once. The
+    /// changed ones, at most `cluster`, have to be written: they and their places, side by side
+    /// where possible.
     pub fn evict(&mut self, cluster: u32) -> (Vec<u32>, Vec<Extent>) {
         let mut leaving = Vec::new();
         let mut slots = Vec::new();
@@ -223,7 +224,7 @@ impl Pages {
         unreachable!("as many places as pages, and a changed page has none")
     }
 
-    /// Pages were written: those that nobody has touched meanwhile are out.
+    /// Pages were written: pages not accessed meanwhile are out.
     pub fn written(&mut self, pages: &[u32]) {
         for &page in pages {
             if self.place(page) == Place::Leaving {

@@ -41,7 +41,7 @@ fn of_pages_touched_alike_as_many_are_lacking_as_do_not_fit() {
     // A deviation of the share is 0.002.
     let share = count("faults") / TOUCHES;
     assert!((share - 0.75).abs() < 0.01, "{share}");
-    // One thread: it computes 1 us for each touch and waits 100 us for each fault.
+    // For one thread: it computes 1 us for each touch and waits 100 us for each fault.
     let expected = TOUCHES * 1e3 + count("faults") * 1e5;
     assert!((end(&asked) - expected).abs() < 1e5, "{} {expected}", end(&asked));
     assert_eq!(count("wait_ns"), count("faults") * 1e5);
@@ -52,7 +52,7 @@ fn of_pages_touched_alike_as_many_are_lacking_as_do_not_fit() {
 fn hot_pages_are_in_memory() {
     let (_, uniform) = run("", |_| 1000);
     let (_, skewed) = run("locality = 'hot-cold(0.9, 0.1)'", |_| 1000);
-    // 400 hot pages stay, and of the 3,600 others what is left of memory: about a sixth.
+    // 400 hot pages stay resident, and the rest of memory serves the other 3,600: about a sixth.
     let share = skewed("faults") / TOUCHES;
     assert!((0.078..0.1).contains(&share), "{share}");
     assert!(skewed("faults") < 0.15 * uniform("faults"));
@@ -71,7 +71,7 @@ fn a_loop_over_more_than_memory_lacks_every_page_and_reading_ahead_finds_the_nex
 #[test]
 fn what_is_changed_is_written_before_its_memory_is_used_again() {
     let (asked, count) = run("read_share = 0.0", |_| 1000);
-    // All that comes in leaves changed, but for what was in memory at first and is there at last.
+    // Pages loaded leave changed, except for the initial and final content of memory.
     assert!((count("pages_written") - count("pages_read")).abs() <= 1000.0 + 32.0);
     // 32 at once, side by side as long as the swap space is mostly empty.
     let writes = of(&asked, Op::Write);
@@ -92,7 +92,7 @@ fn a_program_is_no_faster_than_its_changed_pages_are_written() {
     // Places are side by side, mostly: a write of 32 pages each 10 ms.
     let expected = count("pages_written") / 32.0 * 1e7;
     assert!((end(&asked) / expected - 1.0).abs() < 0.05, "{} {expected}", end(&asked));
-    // And a fault waits for its share of that: four threads for 32 pages.
+    // Each fault waits for its share: four threads for 32 pages.
     let mean = count("wait_ns") / count("faults");
     assert!((mean / (4.0 * 1e7 / 32.0) - 1.0).abs() < 0.1, "{mean}");
 }

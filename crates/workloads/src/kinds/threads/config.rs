@@ -1,4 +1,4 @@
-//! The keys of classes of threads, and their constraints.
+//! Keys of thread classes, and their constraints.
 
 use crate::checks;
 use crate::footprint::Footprint;
@@ -24,8 +24,8 @@ options::options! {
         threads: u32 = 1,
         /// Request rate of all threads of the class together, requests/s; "workload" is `workload.rate`.
         rate: ClassRate = ClassRate::Unlimited,
-        /// Part of `workload.rate` that other classes issue, requests/s; subtracted from the rate of this
-        /// class.
+        /// Part of `workload.rate` issued by other classes, requests/s; subtracted from the rate of
+        /// this class.
         rate_less: f64 = 0.0,
         /// Arrival process, if the class has a rate.
         arrivals: Arrivals = Arrivals::Poisson,
@@ -64,9 +64,9 @@ options::options! {
 /// The requests of a class a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ClassRate {
-    /// As many as are answered.
+    /// Limited only by completions.
     Unlimited,
-    /// That of the workload.
+    /// The workload's rate.
     Workload,
     /// A number.
     Number(f64),
@@ -186,7 +186,7 @@ impl Threads {
         Ok(())
     }
 
-    /// Requests of a class a second, unless it has no limit.
+    /// Rate of a class, requests/s, if limited.
     pub(super) fn rate_of(&self, class: &ThreadClass) -> Option<f64> {
         match class.rate {
             ClassRate::Unlimited => None,
@@ -197,12 +197,12 @@ impl Threads {
 }
 
 impl ThreadClass {
-    /// The keys of what its threads ask and where.
+    /// Keys of the access pattern.
     pub(super) fn keys(&self) -> PatternKeys<'_> {
         pattern_keys!(self)
     }
 
-    /// Access pattern of its threads.
+    /// Access pattern of a class.
     pub(super) fn pattern(
         &self,
         capacity_sectors: u64,

@@ -39,7 +39,7 @@ fn the_published_load_is_asked_as_it_is_described() {
         assert!((6_500.0..6_830.0).contains(&rate), "queue {queue}: {rate}, not 40,000 / 6");
         let reads = share(&own, |request| request.op == Op::Read);
         assert!((0.007..0.013).contains(&reads), "queue {queue}: {reads}");
-        // Of exponential gaps, 1 - 1/e are below the mean.
+        // A share 1 - 1/e of exponential gaps is below the mean.
         let gaps: Vec<f64> = own.windows(2).map(|two| (two[1].at - two[0].at) as f64).collect();
         let short = gaps.iter().filter(|gap| **gap < 150_000.0).count() as f64 / gaps.len() as f64;
         assert!((0.62..0.645).contains(&short), "queue {queue}: {short}");
@@ -91,7 +91,7 @@ fn without_a_rate_the_depth_is_kept() {
         queues.push(arrival.request.queue);
         first.get_or_insert(arrival.request);
     }
-    // They take turns.
+    // Threads take turns.
     assert_eq!(queues, [0, 1, 2, 0, 1]);
     workload.completed(&answer(first.unwrap(), 9));
     let next = workload.next(9).unwrap().unwrap();
@@ -109,7 +109,7 @@ fn an_answer_brings_the_next_request_of_its_thread_forward() {
     workload.completed(&answer(first.request, 10));
     let clock = workload.next(10).unwrap().unwrap();
     assert_eq!((clock.at, clock.request.id, clock.request.queue), (1_000_000, 2, 0));
-    // Nothing is earlier than what was given.
+    // Nothing precedes the last arrival.
     assert!(!workload.take_back());
     workload.completed(&answer(second.request, 300));
     assert!(workload.take_back());
@@ -129,7 +129,7 @@ fn a_class_asks_what_it_would_ask_alone() {
     let of_a: Vec<_> = both.iter().filter(|it| it.request.queue == 0).take(300).collect();
     let what = |it: &Arrival| (it.at, it.request.op, it.request.lba);
     assert!(of_a.iter().map(|it| what(it)).eq(alone.iter().map(what)));
-    // And the other draws for itself.
+    // Each class has its own randomness.
     let of_b = both.iter().filter(|it| it.request.queue == 1);
     assert!(!of_b.map(|it| it.request.lba).eq(alone.iter().map(|it| it.request.lba)));
 }
@@ -187,7 +187,7 @@ fn every_key_changes_the_requests() {
         assert_ne!(other, text);
         assert_ne!(run("threads", &other), base, "{to}");
     }
-    // The depth shows where answers take their time: see the tests above.
+    // The depth matters when completions take time: see the tests above.
     assert_eq!(run("threads", &text.replace("requests = 200", "requests = 99")), base[..99]);
 }
 

@@ -10,7 +10,7 @@ use engine::{Op, Request, Time};
 const SMALL: &str =
     "samples = 400\nsample = '1MiB'\nbatch = 10\ncompute = '10ms'\nload = false\nreaders = 4\n";
 
-/// The requests of a config whose keys replace those of the base, where a request takes so long, and its notices.
+/// Requests and notices of a config whose keys replace those of the base, with constant latency.
 fn run(text: &str, takes: Time) -> (Vec<Asked>, impl Fn(&str) -> f64 + use<>) {
     let own: toml::Table = toml::from_str(text).unwrap();
     let kept = SMALL.lines().filter(|line| !own.contains_key(line.split(' ').next().unwrap()));
@@ -27,7 +27,8 @@ fn utilisation(count: &impl Fn(&str) -> f64) -> f64 {
 
 #[test]
 fn utilisation_is_the_time_that_computes_or_the_share_of_the_needed_bandwidth() {
-    // Four readers with one request each: a batch of 10 samples takes 10/4 services, against 10 ms of computing.
+    // Four readers with one outstanding request each: a batch of 10 samples takes 10/4 services,
+    // against 10 ms of computing.
     for (takes, expected) in
         [(1_000_000, 1.0), (3_900_000, 1.0), (8_000_000, 0.5), (16_000_000, 0.25)]
     {
@@ -37,7 +38,7 @@ fn utilisation_is_the_time_that_computes_or_the_share_of_the_needed_bandwidth() 
         assert!((found - expected).abs() < 0.03 * expected, "{takes}: {found}, {expected}");
         assert_eq!(count("training_batches"), 200.0);
     }
-    // Accelerators do not disturb one another where requests do not.
+    // Accelerators are independent where requests are.
     let (_, count) = run("epochs = 5\naccelerators = 4", 1_000_000);
     assert!(utilisation(&count) > 0.97);
 }
@@ -79,7 +80,7 @@ fn readers_are_ahead_by_the_prefetch_and_no_more() {
                 );
             }
         }
-        // It is asked as soon as it may be: the readers have long read what comes before.
+        // The request is issued as early as possible: the readers have long read what comes before.
         let last = asked.len() - 10;
         let taken = first + (last as u64 / 10 - prefetch) * 10_000_000;
         assert_eq!(asked[last].at, taken);
