@@ -6,9 +6,9 @@ use engine::Status;
 pub(crate) const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
 /// Magic number of a chunk of a structured reply.
 const STRUCTURED_REPLY_MAGIC: u32 = 0x668e_33ef;
-/// Bytes of a simple reply before its data.
+/// Size of a simple reply's header.
 const REPLY_BYTES: usize = 16;
-/// Bytes of a chunk before its content.
+/// Size of a chunk's header.
 const CHUNK_HEAD_BYTES: usize = 20;
 /// The longest header before data: that of a chunk, with the offset of its data.
 pub(crate) const HEAD_BYTES: usize = CHUNK_HEAD_BYTES + 8;
@@ -38,7 +38,7 @@ pub enum Refusal {
     NoSpace,
     /// Zeroing was requested only if fast, and is not fast.
     NotSupported,
-    /// A zone does not allow it.
+    /// A zone refuses the command.
     Zone(Status),
 }
 
@@ -116,7 +116,7 @@ impl Answer {
     }
 }
 
-/// A simple reply, before its data.
+/// Header of a simple reply.
 pub(crate) fn reply(cookie: u64, refusal: Option<Refusal>) -> [u8; REPLY_BYTES] {
     let mut bytes = [0; REPLY_BYTES];
     bytes[..4].copy_from_slice(&SIMPLE_REPLY_MAGIC.to_be_bytes());

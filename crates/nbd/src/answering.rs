@@ -1,4 +1,4 @@
-//! Sends replies when they are due.
+//! Sends due replies.
 
 use crate::connection::Flow;
 use crate::pending::Pending;
@@ -77,7 +77,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         self.requests.keep(pending.data);
     }
 
-    /// Sends each client one stretch of its waiting replies.
+    /// Sends each client a part of its waiting replies.
     pub(crate) fn send_all(&mut self) {
         for place in 0..self.clients.places() {
             let Some(connection) = self.clients.at(place) else { continue };

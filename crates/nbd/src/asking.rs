@@ -1,4 +1,4 @@
-//! Requests of clients, on their way to the device and the store.
+//! Requests of clients between arrival and the device or store.
 //!
 //! Data are stored as soon as they have arrived, before the model completes the write. Only if the
 //! device may refuse the write, because it is worn, they wait for the completion, so that refused data
@@ -29,7 +29,7 @@ pub(crate) struct From {
     pub(crate) place: usize,
     pub(crate) serial: u64,
     pub(crate) local: Option<Owed>,
-    /// It is a write that has the device read the same first.
+    /// A write that first makes the device read the same range.
     pub reads_first: bool,
 }
 
@@ -151,7 +151,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             waits_for |= BACKING;
         }
         let recorded = match &mut self.setup.recording {
-            // A write is recorded once its data have come.
+            // A write is recorded when its data have arrived.
             Some(it) if !asked.command.has_data() => {
                 it.asked(&asked, &[], self.setup.scale.model(received))
             }
@@ -185,11 +185,11 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             let first = if reads_first { Op::Read } else { op };
             self.submit(slot, first, range.clone(), self.setup.scale.model(received));
             if reads_first && let Some(pending) = self.requests.at(slot) {
-                // As of a long trim, what is left follows.
+                // A long trim continues with its remaining range.
                 pending.is_followed_by(range);
             }
             if asked.command == Command::Zone(Op::Reset) {
-                // The zones have decided it, and what is written to them from now on is kept.
+                // The zones have accepted, so later writes to them are stored.
                 self.forget_unwritten((length > 0).then_some(offset));
             }
         } else {
@@ -199,7 +199,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         slot
     }
 
-    /// Written and unwritten extents of a range, at most `most` of them.
+    /// Written and unwritten extents of a range, up to `most`.
     fn extents(&self, mut offset: u64, mut length: u32, most: usize) -> Vec<(u32, bool)> {
         let mut extents: Vec<(u32, bool)> = Vec::new();
         while length > 0 {
@@ -250,7 +250,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// All data of a write have arrived.
+    /// Completes the arrival of a write's data.
     pub(crate) fn written(&mut self, slot: u32) {
         if let (Some(it), Some(pending)) = (&mut self.setup.recording, self.requests.at(slot)) {
             let at = self.setup.scale.model(pending.received);
@@ -299,7 +299,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             self.ask_syncer(slot);
         }
         if resets {
-            // Of a reset that waited in front of the device.
+            // A reset that waited for the device discards data now.
             self.forget_unwritten(at);
         }
     }
@@ -329,7 +329,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// Processes a client's messages, as far as its limits allow.
+    /// Processes a client's messages within its limits.
     pub(crate) fn parse(&mut self, place: usize, connection: &mut Connection, received: u64) {
         while connection.has_room(self.clients.room(place)) {
             let (consumed, event) = connection.step();

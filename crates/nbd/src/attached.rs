@@ -1,5 +1,5 @@
-//! The served device and the requests in it. It is advanced ahead of the clock, so that replies can be
-//! sent early by the latency of their way to the client.
+//! The served device and its outstanding requests. It is advanced ahead of the clock, so that
+//! replies can be sent early by the latency of their way to the client.
 
 use crate::health::Served;
 use crate::setup::Witness;
@@ -50,7 +50,7 @@ impl Row {
     }
 }
 
-/// The largest `early` of the outstanding requests, and how many have it.
+/// The largest `early` of the outstanding requests, and the number of requests with it.
 #[derive(Default)]
 struct Ahead {
     most: u64,
@@ -65,7 +65,7 @@ impl Ahead {
         self.count += usize::from(early == self.most);
     }
 
-    /// One is answered; `left` are the others.
+    /// Removes a completed request; `left` are the others.
     fn remove(&mut self, early: u64, left: &Row) {
         if early < self.most {
             return;
@@ -81,9 +81,9 @@ impl Ahead {
 /// Event handling of a device without outstanding requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Background {
-    /// They wait, as in a replay, which does not process them before the next request.
+    /// Events wait, as in a replay, which does not process them before the next request.
     Waits,
-    /// A request follows, so they belong to the results.
+    /// A request follows, so the events belong to the results.
     BeforeRequest,
     /// The device works by itself; if no request follows, this is no part of the results.
     Alone,
@@ -121,7 +121,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         }
     }
 
-    /// Counts of its requests.
+    /// Counts of requests.
     pub fn served(&self) -> Served {
         self.served
     }
@@ -136,12 +136,12 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         self.device
     }
 
-    /// Until when it has been advanced.
+    /// Time up to which the device has advanced.
     pub(crate) fn time(&self) -> Time {
         self.time
     }
 
-    /// All that happens up to `to` has happened; an order follows, which may change the device.
+    /// Advances the observer to `to`; an order follows, which may change the device.
     pub(crate) fn pass<W: Witness<D> + ?Sized>(&mut self, to: Time, witness: &mut W) {
         self.time = self.time.max(to);
         if self.submitted > 0 {
@@ -155,7 +155,7 @@ impl<'a, D: Device + ?Sized> Attached<'a, D> {
         self.ahead.most
     }
 
-    /// True if no request is in it.
+    /// True without outstanding requests.
     pub(crate) fn is_idle(&self) -> bool {
         self.inside.count == 0
     }

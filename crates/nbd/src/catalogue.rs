@@ -7,19 +7,19 @@ const MOST_NAME_BYTES: usize = 255;
 /// Maximum number of exports: their list is sent in one piece.
 const MOST_EXPORTS: usize = 64;
 
-/// An export as a connection uses it.
+/// Properties of an export for its connections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Export {
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// True if it is read-only.
+    /// True for a read-only export.
     pub read_only: bool,
 }
 
-/// An export as clients find it.
+/// An export as listed to clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
-    /// Its name.
+    /// Name of the export.
     pub name: String,
     /// A description for people.
     pub description: String,
@@ -46,13 +46,13 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// One export that needs no name.
+    /// A catalogue of one unnamed export.
     pub fn single(export: Export) -> Self {
         let offer = Offer { name: String::new(), description: String::new(), export };
         Catalogue { offers: vec![offer], security: Security::Off }
     }
 
-    /// Several exports, each with a name of its own.
+    /// A catalogue of named exports.
     ///
     /// # Errors
     /// When names are too long or the same, or there are none or too many.
@@ -77,7 +77,7 @@ impl Catalogue {
         Ok(Catalogue { offers, security })
     }
 
-    /// All, in their order.
+    /// Exports in order.
     pub(crate) fn offers(&self) -> &[Offer] {
         &self.offers
     }

@@ -27,7 +27,7 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// The chunk of a number, if there is one.
+    /// The chunk of a number, if allocated.
     fn chunk(&self, number: u64) -> Option<&Chunk> {
         let region = self.regions.get(&(number / REGION_CHUNKS))?;
         region[(number % REGION_CHUNKS) as usize].as_ref()
@@ -74,7 +74,7 @@ impl Chunks {
         self.free();
     }
 
-    /// As `chunks`, for a range without a whole region.
+    /// `chunks` for a range without a whole region.
     fn zero_chunks(&mut self, offset: u64, length: u64) {
         let mut gone = Vec::new();
         for (number, within, count) in pieces(offset, length) {
@@ -98,7 +98,7 @@ impl Chunks {
         let garbage = std::mem::take(&mut self.garbage);
         let freeing = self.freeing.get_or_insert_with(|| {
             let (freeing, incoming) = channel::<Vec<Region>>();
-            // Without the thread the channel is closed, and it is freed here.
+            // Without the thread the channel is closed, and the memory is freed here.
             let thread = std::thread::Builder::new().name("free".to_owned());
             let _ = thread.spawn(move || incoming.into_iter().for_each(drop));
             freeing

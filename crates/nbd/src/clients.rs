@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Clients at once.
 pub(crate) const MOST_CLIENTS: usize = 64;
-/// Clients beside them that are told that all places are taken.
+/// Maximum number of further clients that are told that the server is full.
 const MOST_TURNED_AWAY: usize = 16;
 /// Time in which a client must choose an export, and in which a rejected client can read the error, ns.
 const HANDSHAKE_NS: u64 = 10_000_000_000;
@@ -32,9 +32,9 @@ struct Place {
     connection: Option<Connection>,
     orphans: u32,
     held: usize,
-    /// Guest that left them.
+    /// The guest that was turned away.
     guest: Option<Arc<Guest>>,
-    /// It belongs to a client without a socket.
+    /// True for a client without a socket.
     is_within: bool,
 }
 
@@ -44,13 +44,13 @@ impl Place {
     }
 }
 
-/// All clients, with the places of those that have left.
+/// All clients, with free places.
 #[derive(Default)]
 pub(crate) struct Clients {
     places: Vec<Place>,
-    /// Number of connections so far.
+    /// Number of connections since the start.
     connected: u64,
-    /// Requests of all clients in the device, and how many clients compete for it.
+    /// Outstanding requests of all clients, and the number of competing clients.
     load: Load,
     competitors: u32,
 }
@@ -74,7 +74,7 @@ impl Clients {
         let full = self.places.len() >= MOST_CLIENTS + MOST_TURNED_AWAY
             && !self.places.iter().any(Place::is_free);
         if !is_served && full {
-            // It finds that the server hangs up.
+            // The client sees a closed connection.
             return Ok(None);
         }
         let conversation =
@@ -112,7 +112,7 @@ impl Clients {
         self.places.iter().filter(is_taken).count()
     }
 
-    /// The place of the client that leaves first of those that have not chosen an export.
+    /// The client to drop first among those without an export.
     pub(crate) fn ungreeted(&self, now: u64) -> Option<usize> {
         let negotiates =
             |it: &Connection| it.conversation.is_served() && !it.conversation.is_open();
@@ -128,7 +128,7 @@ impl Clients {
         (now >= since + UNUSED_NS).then_some(place)
     }
 
-    /// The places of clients that took too long to say what they want.
+    /// Places of clients that are slow to choose an export.
     pub(crate) fn overdue(&self, now: u64) -> Vec<usize> {
         let is_overdue = |it: &Connection| {
             let patience = if it.conversation.is_served() { HANDSHAKE_NS } else { TURNED_AWAY_NS };
@@ -137,23 +137,23 @@ impl Clients {
         self.iter().filter(|(_, it)| is_overdue(it)).map(|(place, _)| place).collect()
     }
 
-    /// The number of places, taken or not.
+    /// Number of places, free ones included.
     pub(crate) fn places(&self) -> usize {
         self.places.len()
     }
 
-    /// The clients with their places.
+    /// Clients with their places.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Connection)> {
         let places = self.places.iter().enumerate();
         places.filter_map(|(number, place)| Some((number, place.connection.as_ref()?)))
     }
 
-    /// The client at a place, if there is one.
+    /// The client at a place, if any.
     pub(crate) fn at(&mut self, place: usize) -> Option<&mut Connection> {
         self.places[place].connection.as_mut()
     }
 
-    /// Takes the client from its place until it is [put](Clients::put) back.
+    /// Takes the client from its place until [`Clients::put`].
     pub(crate) fn take(&mut self, place: usize) -> Option<Connection> {
         self.places[place].connection.take()
     }
@@ -163,7 +163,7 @@ impl Clients {
         self.places[place].connection = Some(connection);
     }
 
-    /// Takes a client from its place for good.
+    /// Removes a client.
     pub(crate) fn remove(&mut self, place: usize) -> Option<Connection> {
         let connection = self.places[place].connection.take()?;
         let left = &mut self.places[place];
@@ -178,7 +178,7 @@ impl Clients {
         Room::new(self.load, self.competitors, self.places[place].held)
     }
 
-    /// So many bytes more of its writes wait, or fewer.
+    /// Adjusts the bytes of a client's waiting writes.
     pub(crate) fn hold(&mut self, place: usize, more: isize) {
         let held = &mut self.places[place].held;
         *held = held.saturating_add_signed(more);
@@ -196,7 +196,7 @@ impl Clients {
         self.load.add(bytes);
     }
 
-    /// As `asked`, for a client without a socket, which cannot disconnect.
+    /// `asked` for a client without a socket, which cannot disconnect.
     pub(crate) fn asked_locally(&mut self, place: usize, bytes: u32) {
         self.places[place].orphans += 1;
         self.load.add(bytes);
@@ -295,7 +295,7 @@ mod tests {
         let (mut end, leaves) = come(&mut clients, late);
         assert_eq!(leaves, Some(newest), "the newest silent one");
         clients.remove(newest);
-        // It speaks, and so it is not the one that leaves for the next.
+        // It sends data, so it is not the one replaced next.
         end.write_all(b"\0\0\0\x03").unwrap();
         let place = clients.places() - 1;
         assert_eq!(clients.at(place).unwrap().fill(), Flow::Open);
@@ -313,12 +313,12 @@ mod tests {
             choose(&mut clients, number, &mut end);
             ends.push(end);
         }
-        // All have chosen an export, so none is overdue, but none has sent a request.
+        // No client is overdue, because all have chosen an export, but none has sent a request.
         assert!(clients.overdue(10 * HANDSHAKE_NS).is_empty());
         let (_early, leaves) = come(&mut clients, UNUSED_NS - 1);
         assert_eq!(leaves, None);
         assert!(!clients.at(MOST_CLIENTS).unwrap().conversation.is_served());
-        // It is told so, and has to leave soon.
+        // The client is told so, and must leave soon.
         let away = UNUSED_NS + TURNED_AWAY_NS;
         assert_eq!(clients.overdue(away), [MOST_CLIENTS]);
         // The first has been useful since.

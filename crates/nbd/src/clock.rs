@@ -64,11 +64,11 @@ impl Scale {
 
 /// Makes sleeps of this thread end precisely.
 pub fn precise_sleep() {
-    // Without it replies are late, which the report then says.
+    // On failure replies are late, as the report then says.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
-/// Gives this thread real-time priority and locks its memory; what was refused, and why.
+/// Gives this thread real-time priority and locks the process's memory; what was refused, and why.
 pub fn realtime() -> Vec<String> {
     use rustix::mm::{MlockAllFlags, mlockall};
     use thread_priority::unix::{

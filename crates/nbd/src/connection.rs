@@ -1,4 +1,4 @@
-//! One client: its socket, unread input, replies to be sent, and its limits.
+//! State of one client: its socket, unread input, replies to be sent, and its limits.
 
 use crate::guest::Stay;
 use crate::listen::ClientStream;
@@ -8,7 +8,7 @@ use crate::room::{Load, Room};
 use crate::store::Store;
 use std::io::{self, ErrorKind, Read, Write};
 
-/// Bytes taken from a socket at once.
+/// Size of one socket read.
 const INPUT_BYTES: usize = 256 << 10;
 /// Maximum number of outstanding requests of a client; more wait in its socket.
 pub(crate) const MOST_OUTSTANDING: usize = 512;
@@ -19,16 +19,16 @@ pub(crate) const MOST_BYTES: u64 = 64 << 20;
 pub(crate) struct Connection {
     pub(crate) stream: ClientStream,
     pub(crate) conversation: Conversation,
-    /// Its handle at the door, if it came through one.
+    /// Its registration at the listener.
     pub(crate) guest: Option<Stay>,
-    /// Distinguishes this connection from earlier ones at its place.
+    /// Distinguishes successive connections at one place.
     pub(crate) serial: u64,
-    /// When it came, and whether it has ever asked for something.
+    /// Time of the connection, and whether it has sent a request.
     pub(crate) since: u64,
     pub(crate) has_asked: bool,
-    /// When it last said something.
+    /// Time of the last message.
     pub(crate) heard: u64,
-    /// True if it has said anything.
+    /// True after the first message.
     has_spoken: bool,
     input: Vec<u8>,
     /// The part of the input that is yet to be read.
@@ -36,13 +36,13 @@ pub(crate) struct Connection {
     /// Replies made by the protocol itself.
     words: Vec<u8>,
     pub(crate) replies: Replies,
-    /// Requests not answered yet, and their bytes.
+    /// Outstanding requests and their bytes.
     pub(crate) outstanding: Load,
     /// The request whose data are coming.
     pub(crate) writing: Option<u32>,
     /// The client disconnects: nothing more is read, but its requests are answered.
     pub(crate) leaving: bool,
-    /// It has exceeded its limits, and some of its requests still wait.
+    /// True if requests wait because of its limits.
     pub(crate) held_back: bool,
     /// The socket did not accept the last stretch completely; it reports when it can take more.
     pub(crate) clogged: bool,
@@ -95,11 +95,11 @@ impl Connection {
         !self.leaving
             && self.replies.len() + (own.requests as usize) < MOST_OUTSTANDING
             && self.replies.bytes() + own.bytes < MOST_BYTES
-            // The data of a write that has begun are always taken.
+            // The rest of a begun write is always read.
             && (self.writing.is_some() || room.admits(own, self.wanted()))
     }
 
-    /// The bytes of the next request, if its head has arrived.
+    /// Bytes of the next request, if its header has arrived.
     fn wanted(&self) -> u32 {
         self.conversation.wanted(&self.input[self.unread.clone()])
     }
@@ -127,17 +127,17 @@ impl Connection {
         &self.input[range]
     }
 
-    /// True if the client has said anything.
+    /// True after the client's first message.
     pub(crate) fn has_spoken(&self) -> bool {
         self.has_spoken
     }
 
-    /// Bytes of the input left to read.
+    /// Unread input bytes.
     pub(crate) fn unread(&self) -> usize {
         self.unread.len()
     }
 
-    /// Reads what has arrived, as far as there is room for it.
+    /// Reads arrived data into the free space.
     pub(crate) fn fill(&mut self) -> Flow {
         if self.unread.is_empty() {
             self.unread = 0..0;

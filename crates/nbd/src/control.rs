@@ -1,4 +1,4 @@
-//! Access of other threads of this process to the server.
+//! Access to the server from other threads.
 
 use crate::health::Health;
 use crate::placement::Placement;
@@ -11,7 +11,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// An order, and the channel for its answer.
+/// A command line, and the channel for its answer.
 type Said = (String, Sender<String>);
 
 /// Maximum number of orders waiting for an answer.
@@ -50,7 +50,7 @@ impl Drop for Hearing {
 }
 
 impl Control {
-    /// For one server.
+    /// The control of a new server.
     ///
     /// # Errors
     /// When the system has no more descriptors.
@@ -65,16 +65,16 @@ impl Control {
     pub fn health(&self) -> Option<Health> {
         let (sender, answer) = channel();
         self.wish(Wish::Health(sender))?;
-        // A server that does not run answers nobody.
+        // A stopped server answers no lines.
         answer.recv_timeout(PATIENCE).ok()
     }
 
-    /// True if both are of one server.
+    /// True if both control the same server.
     pub fn is_same(&self, other: &Control) -> bool {
         Arc::ptr_eq(&self.wake, &other.wake)
     }
 
-    /// The placement handles of the device, if it has some; likewise.
+    /// Placement handles of the device, if any; likewise.
     pub fn placement(&self) -> Option<Placement> {
         let (sender, answer) = channel();
         self.wish(Wish::Placement(sender))?;
@@ -113,12 +113,12 @@ impl Control {
         answer.recv().ok()
     }
 
-    /// From now on lines are answered, until what is returned is dropped.
+    /// Enables answers to command lines until the result is dropped.
     pub(crate) fn hears(&self) -> Hearing {
         Hearing(self.clone())
     }
 
-    /// The lines that were said and not answered.
+    /// Pending command lines.
     pub(crate) fn take_said(&self) -> Vec<Said> {
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         said.as_mut().map(std::mem::take).unwrap_or_default()
@@ -130,13 +130,13 @@ impl Control {
         self.wake();
     }
 
-    /// True if it is to end.
+    /// True if the server must stop.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
 
     pub(crate) fn wake(&self) {
-        // It only fails when it is full, and then the server is awake.
+        // The write fails only for a full counter, and then the server is awake.
         let _ = rustix::io::write(&*self.wake, &1u64.to_ne_bytes());
     }
 

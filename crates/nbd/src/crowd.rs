@@ -1,11 +1,12 @@
-//! Replacement of silent connections when they take all places.
+//! Replacement of silent connections when all places are taken.
 
 /// A connection has this long to speak before it may have to leave for another one, ns.
 const GRACE_NS: u64 = 20_000_000;
 
-/// The place of the connection that leaves for a new one. Of those that are not greeted yet `all` has the place, when it came,
-/// and whether it has said anything since: the newest that had time to speak leaves, and one that is silent before one
-/// that has spoken. A crowd that comes again and again so takes places from itself alone.
+/// The connection that is replaced by a new one. `all` has the place of each connection without an
+/// export, its age, and whether it has sent data: the newest that had time to speak leaves, and one
+/// that is silent before one that has spoken. A crowd that comes again and again so takes places
+/// from itself alone.
 pub(crate) fn leaves(all: impl Iterator<Item = (usize, u64, bool)>, now: u64) -> Option<usize> {
     let had_time = all.filter(|(_, since, _)| now >= since + GRACE_NS);
     had_time.max_by_key(|(_, since, has_spoken)| (!has_spoken, *since)).map(|it| it.0)

@@ -1,4 +1,4 @@
-//! The device as the only file of a file system, as FUSE asks for it.
+//! The device as the only file of a FUSE file system.
 //!
 //! It behaves like a disk: its size is fixed, and opening it with `O_TRUNC` changes nothing. Reads and
 //! writes bypass the page cache and run in parallel. Punching a hole is a trim; zeroing a range is a
@@ -21,10 +21,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const FILE: INodeNo = INodeNo(2);
 /// Cache time of attributes in the kernel: they never change.
 const FOR_LONG: Duration = Duration::from_secs(86_400);
-/// The most data in a request of the kernel, and requests that it asks without waiting.
+/// Maximum data of a kernel request, and of outstanding background requests.
 const MOST_WRITE_BYTES: u32 = 1 << 20;
 const MOST_IN_BACKGROUND: u16 = 512;
-/// Holes are asked for in pieces of this size.
+/// Maximum size of one piece of a hole.
 const PIECE_BYTES: u64 = 1 << 30;
 
 pub(crate) struct DiskFile {
@@ -108,7 +108,7 @@ fn within(size: u64, offset: u64, length: u64) -> u64 {
 
 impl Filesystem for DiskFile {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // Features that the kernel does not support are left out.
+        // Features missing in the kernel are left out.
         let _ = config.set_max_write(MOST_WRITE_BYTES);
         let _ = config.set_max_background(MOST_IN_BACKGROUND);
         let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
@@ -153,7 +153,7 @@ impl Filesystem for DiskFile {
         } else if !is_kept {
             reply.error(Errno::EINVAL);
         } else {
-            // Like a disk, it cannot be truncated.
+            // A disk cannot be truncated.
             self.getattr(request, of, handle, reply);
         }
     }
@@ -240,7 +240,7 @@ impl Filesystem for DiskFile {
         let command = match mode.difference(FallocateFlags::KEEP_SIZE) {
             FallocateFlags::PUNCH_HOLE => Command::Trim,
             FallocateFlags::ZERO_RANGE => Command::WriteZeroes { keep: true },
-            // All of it is there.
+            // The whole range is inside.
             rest if rest.is_empty() && within(self.bytes(), offset, length) == length => {
                 return reply.ok();
             }

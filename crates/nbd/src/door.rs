@@ -30,7 +30,7 @@ const LOOK_NS: i64 = 500_000_000;
 pub struct Door {
     listener: Listener,
     catalogue: Arc<Catalogue>,
-    /// To the servers, in the order of the catalogue.
+    /// Channels to the servers, in the order of the catalogue.
     passages: Vec<Passage>,
     tls: Option<Tls>,
     control: Control,
@@ -47,10 +47,10 @@ pub struct Door {
 pub struct Relays(Vec<JoinHandle<()>>);
 
 impl Relays {
-    /// Waits until they have ended.
+    /// Joins the threads.
     pub fn finish(self) {
         for thread in self.0 {
-            // One that panicked has ended.
+            // A panicked thread has ended as well.
             let _ = thread.join();
         }
     }
@@ -83,7 +83,7 @@ impl Door {
         })
     }
 
-    /// Lets clients in until it is told to stop.
+    /// Accepts clients until stopped.
     pub fn run(mut self) -> Relays {
         while !self.control.is_stopped() {
             self.wait();
@@ -97,7 +97,7 @@ impl Door {
         Relays(self.relays)
     }
 
-    /// Waits for a message or a client, and takes them.
+    /// Waits for messages and clients, and accepts them.
     fn wait(&mut self) {
         let mut places = Vec::new();
         let mut fds = vec![
@@ -137,12 +137,12 @@ impl Door {
         }
     }
 
-    /// Removes clients that have left their servers.
+    /// Drops clients that have left their servers.
     fn forget(&mut self) {
         self.inside.retain(|(_, guest)| Arc::strong_count(guest) > 1);
     }
 
-    /// Accepts a waiting client, if there is one.
+    /// Accepts a waiting client, if any.
     fn admit(&mut self) -> io::Result<()> {
         let stream = self.listener.accept()?;
         let now = self.clock.now();
@@ -155,7 +155,7 @@ impl Door {
                 self.inside.remove(number).1.turn_out();
             }
         }
-        // A socket that cannot be used is that of a client that is gone already.
+        // An unusable socket belongs to a client that has left.
         let leaves = self.clients.add(stream, &self.catalogue, self.inside.len(), now);
         if let Ok(Some(place)) = leaves {
             self.clients.remove(place);
@@ -205,7 +205,7 @@ impl Door {
         Connection::new(stream, |_| conversation, since).ok()
     }
 
-    /// Passes a client that has chosen an export to its server.
+    /// Passes a client with a chosen export to its server.
     fn let_in(&mut self, mut connection: Connection) {
         let Ok(handle) = connection.stream.handle() else { return };
         let guest = Arc::new(Guest::new(handle));
@@ -221,7 +221,7 @@ fn has_room(connection: &Connection) -> bool {
     connection.has_room(Room::default()) && !conversation.is_open() && !conversation.is_securing()
 }
 
-/// Processes the client's input, up to its choice of an export.
+/// Negotiates with a client until it chooses an export.
 fn negotiate(connection: &mut Connection) {
     while has_room(connection) {
         match connection.step().1 {

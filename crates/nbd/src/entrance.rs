@@ -22,7 +22,7 @@ pub(crate) enum Who {
 
 /// A source of clients; its descriptor is readable when one waits.
 pub trait Entrance: AsFd {
-    /// The next waiting client, if there is one.
+    /// The next waiting client, if any.
     ///
     /// # Errors
     /// When none waits, or the system has no more descriptors.
@@ -41,7 +41,7 @@ pub struct Arrivals {
     bell: Arc<OwnedFd>,
 }
 
-/// The door's end of it.
+/// The listener's end of a channel to a server.
 pub struct Passage {
     sender: Sender<Box<Connection>>,
     bell: Arc<OwnedFd>,
@@ -62,7 +62,7 @@ impl Passage {
     /// Passes a client to the server. If the server has ended, the client is disconnected.
     pub(crate) fn let_in(&self, connection: Connection) {
         if self.sender.send(Box::new(connection)).is_ok() {
-            // It only fails when it is full, and then the server is awake.
+            // The write fails only for a full counter, and then the server is awake.
             let _ = rustix::io::write(&*self.bell, &1u64.to_ne_bytes());
         }
     }

@@ -1,4 +1,4 @@
-//! Why there is no live device, and what the system says.
+//! Errors on starting a live device, with the system's reason.
 
 use std::fmt;
 use std::io;
@@ -22,7 +22,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Message of the system, without its number.
+/// The system's message without its number.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

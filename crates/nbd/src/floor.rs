@@ -28,19 +28,19 @@ impl Curve {
 /// Latency of the transport, ns, by direction and size.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Floor {
-    /// The part outside of the server, which it cannot see, for reads and for all others.
+    /// The part outside the server, for reads and for others.
     outside: [Curve; 2],
-    /// All of it.
+    /// The whole overhead.
     least: [Curve; 2],
 }
 
 impl Floor {
-    /// Nothing takes time.
+    /// No overhead.
     pub fn none() -> Self {
         Floor::default()
     }
 
-    /// An equal value for all.
+    /// A constant overhead.
     pub fn constant(ns: u64) -> Self {
         let curve = || Curve(vec![(0, ns)]);
         Floor { outside: [curve(), curve()], least: [curve(), curve()] }

@@ -13,22 +13,22 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    /// With another handle to its connection.
+    /// A guest with a second handle to its connection.
     pub(crate) fn new(stream: ClientStream) -> Self {
         Guest { stream, has_asked: AtomicBool::new(false) }
     }
 
-    /// It has asked for something.
+    /// Notes a request.
     pub(crate) fn asks(&self) {
         self.has_asked.store(true, Ordering::Relaxed);
     }
 
-    /// True if it ever has.
+    /// True after the first request.
     pub(crate) fn has_asked(&self) -> bool {
         self.has_asked.load(Ordering::Relaxed)
     }
 
-    /// It has to leave.
+    /// Disconnects the client.
     pub(crate) fn turn_out(&self) {
         self.stream.shut();
     }

@@ -5,11 +5,11 @@ use engine::{Completion, Op};
 /// Health of a drive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Health {
-    /// The bits of what it warns of.
+    /// Bits of the critical warning.
     pub critical_warning: u8,
-    /// Its wear, in percent of what it is rated for.
+    /// Wear in percent of the rating.
     pub percentage_used: u8,
-    /// The spare blocks that are left, in percent; `None` if it has none to report.
+    /// Remaining spare blocks in percent; `None` if it has none to report.
     pub available_spare: Option<u8>,
     /// Written by its hosts since it was new, in thousands of 512 bytes; `None` if only this server knows.
     pub data_units_written: Option<u64>,
@@ -17,10 +17,10 @@ pub struct Health {
     pub served: Served,
 }
 
-/// Requests to a device since it is served, by all clients.
+/// Requests of all clients since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Served {
-    /// Reads, and their bytes.
+    /// Number and bytes of reads.
     pub reads: u64,
     /// Bytes of these.
     pub read_bytes: u64,

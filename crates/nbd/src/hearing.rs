@@ -1,4 +1,4 @@
-//! Requests of clients within the process, on their way to the server.
+//! Requests from within the process, on their way to the server.
 
 use crate::asking::From;
 use crate::attached::Background;
@@ -26,14 +26,14 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         self.locals.add(place, floor, self.control, seen)
     }
 
-    /// The placement handles of the device, if it has some.
+    /// Placement handles of the device, if any.
     pub fn placement(&mut self) -> Option<Placement> {
         self.witness.placement(self.device.device_mut())
     }
 
-    /// Begins other reclaim units for placement handles; whether that was done.
+    /// Starts new reclaim units for placement handles; whether that was done.
     fn next_units(&mut self, handles: &[u16]) -> bool {
-        // Later than all submitted requests, so that it is the same in a replay.
+        // The time follows all submitted requests, so that a replay agrees.
         let now = self.setup.scale.model(self.clock.now()).max(self.device.time() + 1);
         self.advance(now, Background::Alone);
         self.device.pass(now, self.witness);
@@ -90,7 +90,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
                     self.ask_locally(place, next);
                 }
             }
-            // Due replies must not wait for the requests of all other clients.
+            // Due replies must not wait for other clients' requests.
             self.answer_due();
         }
     }
@@ -108,7 +108,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
                 if read.is_ok() && found == expected && !self.marks.meet(&bytes) {
                     reads_first = true;
                 } else {
-                    // Equal data are read, and nothing is written.
+                    // Only equal data are overwritten.
                     differs.store(true, Ordering::Relaxed);
                     asked = Asked { command: Command::Read, ..asked };
                 }

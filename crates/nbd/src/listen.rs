@@ -1,4 +1,4 @@
-//! Listening sockets, and the streams they accept.
+//! Listening sockets and accepted streams.
 
 use crate::error::{Error, reason};
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 
-/// Where clients find the server.
+/// Address of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// A Unix socket with this path.
@@ -74,7 +74,7 @@ impl Listener {
         })
     }
 
-    /// Whether [`new`](Listener::new) would succeed now: it is known before a long preparation.
+    /// Checks that [`new`](Listener::new) would succeed now: it is known before a long preparation.
     ///
     /// # Errors
     /// As [`new`](Listener::new).
@@ -82,7 +82,7 @@ impl Listener {
         Listener::new(address).map(drop)
     }
 
-    /// The URI for clients, as libnbd and QEMU write it.
+    /// URI for clients, in the syntax of libnbd and QEMU.
     pub fn uri(&self) -> String {
         self.uri_of("", false)
     }
@@ -122,7 +122,7 @@ impl Listener {
         }
     }
 
-    /// True if it is TCP, whose latency differs.
+    /// True for TCP, whose latency differs.
     pub fn is_tcp(&self) -> bool {
         matches!(self.socket, Socket::Tcp(_))
     }
@@ -135,7 +135,7 @@ impl Listener {
         }
     }
 
-    /// A client that waits, if there is one.
+    /// A waiting client, if any.
     pub(crate) fn accept(&self) -> io::Result<ClientStream> {
         match &self.socket {
             Socket::Unix(socket) => socket.accept().map(|(stream, _)| ClientStream::Unix(stream)),
@@ -182,14 +182,14 @@ impl AsFd for Listener {
 /// A connection's socket.
 #[derive(Debug)]
 pub enum ClientStream {
-    /// By a Unix socket.
+    /// A Unix socket.
     Unix(UnixStream),
-    /// By TCP.
+    /// A TCP socket.
     Tcp(TcpStream),
 }
 
 impl ClientStream {
-    /// Makes it non-blocking, and sends without delay.
+    /// Makes the stream non-blocking and disables delays.
     pub(crate) fn prepare(&self) -> io::Result<()> {
         match self {
             ClientStream::Unix(stream) => stream.set_nonblocking(true),
@@ -200,7 +200,7 @@ impl ClientStream {
         }
     }
 
-    /// Another handle to it.
+    /// A second handle to the stream.
     pub(crate) fn handle(&self) -> io::Result<Self> {
         match self {
             ClientStream::Unix(stream) => stream.try_clone().map(ClientStream::Unix),
@@ -208,9 +208,9 @@ impl ClientStream {
         }
     }
 
-    /// Ends it, for all who have a handle to it.
+    /// Shuts the stream down for all its handles.
     pub(crate) fn shut(&self) {
-        // It may have ended already.
+        // The stream may already be closed.
         let _ = match self {
             ClientStream::Unix(stream) => stream.shutdown(Shutdown::Both),
             ClientStream::Tcp(stream) => stream.shutdown(Shutdown::Both),
@@ -219,8 +219,7 @@ impl ClientStream {
 
     /// Connects to an address.
     ///
-    /// # Errors
-    /// When nobody listens there.
+    /// # Errors Without a listener at the address.
     pub fn connect(address: &Address) -> io::Result<Self> {
         Ok(match address {
             Address::Unix(path) => ClientStream::Unix(UnixStream::connect(path)?),

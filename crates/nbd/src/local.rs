@@ -1,7 +1,7 @@
 //! Clients within the process, connected to the server by a queue instead of a socket.
 //!
-//! A client may submit requests from any thread; the server calls the reply callback of each on its own
-//! thread. The same limits apply as for a client with a socket; above them a client waits. Each request
+//! A client may submit requests from any thread; the server calls the reply callback of each on its
+//! own thread. Limits are those of a client with a socket; above them a client waits. Each request
 //! is answered exactly once, with an error if the server does not answer it.
 
 use crate::catalogue::Export;
@@ -21,7 +21,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A buffer for answers that grew beyond this is not kept.
+/// Maximum size of a reused answer buffer.
 const KEPT_BYTES: usize = 2 << 20;
 
 /// The callback for a reply: the data of a read, empty for other requests, or an error.
@@ -32,12 +32,12 @@ pub(crate) struct Owed {
     reply: Option<Reply>,
     queue: Arc<Queue>,
     bytes: u32,
-    /// The server has taken the request.
+    /// True once the server has taken the request.
     inside: bool,
 }
 
 impl Owed {
-    /// Answers, with the data of a range if there is one. They are read into `buffer`.
+    /// Answers a request, with the data of a range if there are any. They are read into `buffer`.
     pub(crate) fn answer(
         mut self,
         refusal: Option<Refusal>,
@@ -89,7 +89,7 @@ impl fmt::Debug for Owed {
     }
 }
 
-/// Where a client finds the placement handles that it has asked for.
+/// Slot for the requested placement handles.
 pub type Seen = Arc<Mutex<Option<Placement>>>;
 
 /// Request to the server.
@@ -99,19 +99,19 @@ pub enum Errand {
     Request,
     /// Only the data, which the device has read before.
     Peek,
-    /// A write, if what is there is the same as these; else what is there is read, and the mark is set.
+    /// A write conditional on equal data; otherwise it only reads, and sets the mark.
     WriteIfSame(Vec<u8>, Arc<AtomicBool>),
     /// A trim, after which the range cannot be read before it is written.
     Mark,
-    /// That placement handles begin other reclaim units.
+    /// Starts new reclaim units for placement handles.
     NextUnits(Vec<u16>),
-    /// To see the placement handles, which are put there.
+    /// Queries the placement handles.
     SeePlacement(Seen),
     /// A report of zones.
     SeeZones(ZoneWish),
 }
 
-/// A request on its way to the server.
+/// A request waiting for the server.
 pub(crate) struct Waiting {
     pub(crate) asked: Asked,
     pub(crate) data: Vec<u8>,
@@ -139,7 +139,7 @@ struct State {
 }
 
 impl State {
-    /// True if the client is at its limits.
+    /// True at the client's limits.
     fn is_full(&self) -> bool {
         let requests = (self.inside.requests + self.before.requests) as usize;
         let held = self.inside.bytes + self.before.bytes;
@@ -182,13 +182,13 @@ impl LocalClient {
         self.export
     }
 
-    /// True if nothing is served any more.
+    /// True for a stopped server.
     pub fn is_closed(&self) -> bool {
         self.queue.lock().closed
     }
 
-    /// Submits a request; blocks while this client is at its limits. The reply comes on the thread of
-    /// the server, when it is due; an invalid request is refused at once.
+    /// Submits a request; blocks while this client is at its limits. The reply comes on the
+    /// server's thread when it is due; an invalid request is refused at once.
     pub fn ask(&self, wanted: Wanted, reply: Reply) {
         let received = self.clock.now();
         let asked = match wanted.checked(self.export) {
@@ -204,7 +204,7 @@ impl LocalClient {
         self.push(state, reply, (asked, wanted.data), (received, held_back, Errand::Request));
     }
 
-    /// Puts a request behind those that wait.
+    /// Appends a request to the queue.
     fn push(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -254,7 +254,7 @@ impl LocalClient {
         self.ask_for(Errand::Request, wanted, held_back, reply);
     }
 
-    /// Writes if what is there is `expected`, else sets the mark `differs`; nothing comes between the two.
+    /// Writes if the data equal `expected`, else sets `differs`; nothing comes between the two.
     pub fn write_if_same(
         &self,
         (expected, differs): (Vec<u8>, Arc<AtomicBool>),
@@ -291,7 +291,8 @@ impl LocalClient {
         self.push(self.queue.lock(), reply, (asked, Vec::new()), (0, false, Errand::Peek));
     }
 
-    /// Tells the placement handles of the device, behind what was asked before; nothing if it cannot be told.
+    /// Queries the device's placement handles, after earlier requests; nothing if it cannot be
+    /// told.
     pub fn see_placement(&self, reply: Box<dyn FnOnce(Option<Placement>) + Send>) {
         let seen = Arc::new(Mutex::new(None));
         let to_tell = Arc::clone(&seen);
@@ -304,7 +305,8 @@ impl LocalClient {
         self.push(self.queue.lock(), reply, (nothing(0, 0), Vec::new()), (0, false, errand));
     }
 
-    /// Tells some zones, in an answer of so many bytes, when the device has reported them; nothing if it cannot be told.
+    /// Queries zones, with an answer of limited size, when the device has reported them; nothing if
+    /// it cannot be told.
     pub fn see_zones(
         &self,
         query: ZoneQuery,
@@ -322,7 +324,7 @@ impl LocalClient {
         self.ask_for(Errand::SeeZones(wish), wanted, held_back, reply);
     }
 
-    /// Has placement handles begin other reclaim units, behind what was asked before; without data.
+    /// Starts new reclaim units for placement handles, after earlier requests; without data.
     pub fn next_units(&self, handles: Vec<u16>, reply: Reply) {
         let errand = Errand::NextUnits(handles);
         self.push(self.queue.lock(), reply, (nothing(0, 0), Vec::new()), (0, false, errand));
@@ -369,13 +371,13 @@ pub fn together(count: usize, reply: Reply) -> Vec<Reply> {
     (0..count).map(|_| one()).collect()
 }
 
-/// The server's side of all its local clients; when it is dropped, nothing more is served.
+/// The server's side of all local clients; when it is dropped, nothing more is served.
 #[derive(Default)]
 pub(crate) struct Locals(Vec<Local>);
 
 struct Local {
     queue: Arc<Queue>,
-    /// Its place among the clients, and what the way to it takes.
+    /// Place among the clients, and the channel's cost.
     place: usize,
     floor: Floor,
 }
@@ -403,7 +405,7 @@ impl Locals {
         self.0.iter().find(|local| local.place == place).map(|local| &local.floor)
     }
 
-    /// The places of all.
+    /// Places of all clients.
     pub(crate) fn places(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
         let places: Vec<usize> = self.0.iter().map(|local| local.place).collect();
         places.into_iter().enumerate()
@@ -422,7 +424,7 @@ impl Locals {
         }
     }
 
-    /// The device has changed zones by itself so often.
+    /// Counts zone changes made by the device.
     pub fn altered(&self, count: u64) {
         for local in &self.0 {
             let mut state = local.queue.lock();
@@ -435,7 +437,7 @@ impl Locals {
         }
     }
 
-    /// Takes the next request of one of them, if `has_room` says so of what it has in the server.
+    /// Takes the next request of a client that `has_room`, given its load in the server.
     pub(crate) fn next(
         &self,
         number: usize,
@@ -468,7 +470,7 @@ impl Drop for Locals {
             state.closed = true;
             let waiting = std::mem::take(&mut state.waiting);
             drop(state);
-            // Each is answered when it is dropped, and that takes the lock.
+            // Dropping a request answers it, which takes the lock.
             drop(waiting);
             local.queue.room.notify_all();
             let bell = local.queue.lock().bell.clone();

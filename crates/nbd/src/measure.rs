@@ -118,7 +118,7 @@ impl Floor {
                 let (Some(rounds), Some(inside)) = (rounds.get(&key), inside.0.get(&key)) else {
                     continue;
                 };
-                // One after the other, so that each round has its part inside.
+                // Paired in order, so that each round has its inner part.
                 let pairs = rounds.iter().zip(inside);
                 let outside = typical(pairs.map(|(round, part)| round.saturating_sub(*part)));
                 let rounds = rounds.iter().map(|round| round.saturating_sub(SERVICE_NS));
@@ -129,7 +129,7 @@ impl Floor {
     }
 }
 
-/// Setup of a measurement, beside its device.
+/// Setup of a measurement, without its device.
 fn setup() -> Result<Setup, Error> {
     Ok(Setup {
         store: Store::memory(),
@@ -153,8 +153,7 @@ fn finish(client: Client) -> Result<Times, Error> {
     rounds.map_err(|error| Error::System(reason(&error)))
 }
 
-/// The latency of a request that meets no other: on a busy machine, half of them wait for a
-/// processor.
+/// Latency of a request without contention: on a busy machine, half of them wait for a processor.
 fn typical(values: impl Iterator<Item = u64>) -> u64 {
     let mut values: Vec<u64> = values.collect();
     values.sort_unstable();

@@ -26,12 +26,12 @@ const HELPER: &str = "fusermount3";
 /// Time limit for an unmounted directory to be empty again, and its thread to end.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A mounted directory, which is unmounted when it is dropped.
+/// A mounted directory, unmounted on drop.
 #[derive(Debug)]
 pub struct Mount {
     path: PathBuf,
     session: Option<BackgroundSession>,
-    /// The process that unmounts when this one has ended.
+    /// Process that unmounts after this one has ended.
     watcher: Option<Child>,
     /// The device number of the mounted file system.
     number: u64,
@@ -89,7 +89,7 @@ impl Mount {
         Mount::with(path, client, true)
     }
 
-    /// As `mount`, without the process that unmounts if the server is killed; for short use.
+    /// `mount` without the process that unmounts after a kill; for short use.
     pub(crate) fn unwatched(path: &Path, client: &LocalClient) -> Result<Self, Error> {
         Mount::with(path, client, false)
     }
@@ -134,7 +134,7 @@ impl Mount {
         if thread.is_finished() {
             let _ = thread.join();
         }
-        // Before something else can be mounted there.
+        // The directory must be free for another mount.
         if let Some(mut watcher) = self.watcher.take() {
             let _ = watcher.kill();
             let _ = watcher.wait();
@@ -206,7 +206,7 @@ fn refused(path: &Path, problem: &str) -> Error {
     Error::Input(format!("mount point {}: {problem}", path.display()))
 }
 
-/// The program that mounts for users, if it is installed.
+/// The program that mounts for users, if installed.
 fn helper() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|it| it.join(HELPER)).find(|it| it.is_file())

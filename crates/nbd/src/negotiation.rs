@@ -72,7 +72,7 @@ impl Conversation {
         Conversation::of(export.map(|it| Arc::new(Catalogue::single(it))), out)
     }
 
-    /// As `new`, for several exports.
+    /// `new` for several exports.
     pub fn of(catalogue: Option<Arc<Catalogue>>, out: &mut Vec<u8>) -> Self {
         out.extend(INIT_MAGIC.to_be_bytes());
         out.extend(OPTION_MAGIC.to_be_bytes());
@@ -137,7 +137,7 @@ impl Conversation {
                 REP_ACK
             }
             OPT_EXPORT_NAME => {
-                // This option has no reply but success.
+                // This option has no error reply.
                 let Some(number) = catalogue.find(data).filter(|_| is_open) else {
                     return Event::Close;
                 };
@@ -259,7 +259,7 @@ fn wanted(data: &[u8]) -> Option<(&[u8], &[[u8; 2]])> {
     is_whole.then_some((name, items))
 }
 
-/// The text at the beginning, behind its length, which is taken off.
+/// Removes a length-prefixed text.
 fn text<'a>(data: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, rest) = data.split_first_chunk::<4>()?;
     let (text, rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;

@@ -20,7 +20,7 @@ const SILENT_NS: u64 = 10_000_000_000;
 const FULL: &[u8] =
     b"{\"error\":\"8 programs are connected to the control socket already, which is the maximum\"}\n";
 
-/// A control socket and its connections. Its path is removed when it is dropped.
+/// A control socket with its connections. Its path is removed when it is dropped.
 #[derive(Debug)]
 pub struct Orders {
     listener: Listener,
@@ -38,7 +38,7 @@ struct Orderer {
     heard: Vec<u8>,
     /// The part of an answer that is not sent yet; nothing is read until it is.
     owed: Vec<u8>,
-    /// When it was accepted, or data came last.
+    /// Time of its acceptance or last data.
     since: u64,
 }
 
@@ -55,7 +55,7 @@ impl Orderer {
         wanted
     }
 
-    /// Sends what is owed and reads up to a line; whether the connection is still open.
+    /// Sends pending answers and reads up to a line; whether the connection is still open.
     fn attend(&mut self, now: u64) -> bool {
         while !self.owed.is_empty() {
             match self.stream.write(&self.owed) {
@@ -94,19 +94,19 @@ impl Orders {
         Ok(Orders { listener, clients: Vec::new(), turn: 0, rests_until: 0 })
     }
 
-    /// The descriptors to poll, with the events of each.
+    /// Descriptors to poll, with their events.
     pub(crate) fn fds(&self) -> impl Iterator<Item = (BorrowedFd<'_>, PollFlags)> {
         let clients = self.clients.iter().map(|it| (it.stream.as_fd(), it.wanted()));
         std::iter::once((self.listener.as_fd(), PollFlags::IN)).chain(clients)
     }
 
-    /// When the next complete line may be answered, if there is one.
+    /// Time at which the next complete line may be answered, if any.
     pub(crate) fn due(&self) -> Option<u64> {
         let waits = self.clients.iter().any(|it| it.owed.is_empty() && it.has_line());
         waits.then_some(self.rests_until)
     }
 
-    /// Accepts connections, reads what they send, and sends the answers they are due.
+    /// Accepts connections, reads lines, and sends pending answers.
     pub(crate) fn attend(&mut self, now: u64) {
         while let Ok(mut stream) = self.listener.accept() {
             if stream.prepare().is_err() {
@@ -126,7 +126,7 @@ impl Orders {
         self.clients.retain_mut(|it| it.attend(now));
     }
 
-    /// The next line to answer, with the number of its connection.
+    /// The next line to answer, with its connection's number.
     pub(crate) fn next(&mut self, now: u64) -> Option<(usize, String)> {
         if now < self.rests_until {
             return None;

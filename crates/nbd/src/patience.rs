@@ -1,4 +1,4 @@
-//! When the server polls its sockets, and when it sleeps instead.
+//! Decision between polling and sleeping.
 //!
 //! Polling has the lowest latency as long as a processor is free. On a busy machine the scheduler
 //! suspends a thread that has used up its share, for milliseconds each time, and the processor time
@@ -50,13 +50,13 @@ pub(crate) struct Patience {
     ran: u64,
     waited: u64,
     sleepy_until: u64,
-    /// Until when it rests once per period, and when it rested last.
+    /// End of the restricted mode, and time of the last rest.
     overworked_until: u64,
     rested: u64,
 }
 
 impl Patience {
-    /// Of this thread.
+    /// State for the current thread.
     pub(crate) fn of_this_thread() -> Self {
         Patience {
             account: File::open("/proc/thread-self/schedstat").ok(),
@@ -73,7 +73,7 @@ impl Patience {
         now >= self.sleepy_until
     }
 
-    /// A rest that is due now, ns, even if there is work.
+    /// A required rest, ns, even with work left.
     pub(crate) fn rest(&mut self, now: u64) -> Option<u64> {
         let due = now < self.overworked_until && now >= self.rested + REST_EVERY_NS;
         if due {

@@ -1,4 +1,4 @@
-//! A request on its way from the client to the device.
+//! A request between client and device.
 
 use crate::local::Owed;
 use crate::protocol::{Asked, Command, Refusal};
@@ -32,24 +32,24 @@ pub(crate) struct Pending {
     /// The sectors of a long trim that were not submitted yet.
     pub(crate) rest: Range<u64>,
     pub(crate) completion: Option<Completion>,
-    /// When the reply is due, once that is known.
+    /// Due time of the reply, once known.
     pub(crate) target: u64,
     pub(crate) waits_for: u8,
     pub(crate) held_by_backing: bool,
     /// The device may refuse the write, so the data are stored only when it completes.
     pub(crate) held: bool,
     pub(crate) refusal: Option<Refusal>,
-    /// The number under which its completion is recorded.
+    /// Number of its recorded completion.
     pub(crate) recorded: Option<u64>,
     /// For a write, the data that arrived and are not in the store, and the number of bytes that are.
     pub(crate) data: Vec<u8>,
     pub(crate) stored: u32,
-    /// Zones shown when it is answered.
+    /// Zones to report with the answer.
     pub sees: Option<ZoneWish>,
 }
 
 impl Pending {
-    /// When the device has done what it has, it gets this too.
+    /// Adds a range to submit after the current one.
     pub fn is_followed_by(&mut self, rest: Range<u64>) {
         self.rest = rest;
     }
@@ -59,23 +59,23 @@ impl Pending {
         self.asked = Asked { offset: sector * SECTOR_BYTES, ..self.asked };
     }
 
-    /// When it is answered it shows this of the zones.
+    /// Requests a report of zones with the answer.
     pub fn shows(&mut self, wish: ZoneWish) {
         self.sees = Some(wish);
     }
 
-    /// It ends with an error, unless it does already.
+    /// Sets the error, unless one is set.
     pub fn refuse(&mut self, refusal: Refusal) {
         self.refusal = self.refusal.or(Some(refusal));
     }
 }
 
-/// All requests without a reply yet, each in a slot of its own.
+/// All requests without a reply, by slot.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     slots: Vec<Option<Pending>>,
     free: Vec<u32>,
-    /// Requests that only wait until they are due: due time, order in which they became ready, slot.
+    /// Requests waiting for their due time: due time, order in which they became ready, slot.
     ready: BinaryHeap<Reverse<(u64, u64, u32)>>,
     readied: u64,
     buffers: Vec<Vec<u8>>,
@@ -100,7 +100,7 @@ impl Requests {
         }
     }
 
-    /// Gives a request its slot.
+    /// Assigns a slot.
     pub(crate) fn add(&mut self, pending: Pending) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(None);
@@ -115,19 +115,19 @@ impl Requests {
         self.slots[slot as usize].as_mut()
     }
 
-    /// A request only waits until it is due.
+    /// Makes a request wait for its due time.
     pub(crate) fn make_ready(&mut self, slot: u32) {
         let Some(pending) = &self.slots[slot as usize] else { return };
         self.readied += 1;
         self.ready.push(Reverse((pending.target, self.readied, slot)));
     }
 
-    /// When the next answer is due.
+    /// Due time of the next answer.
     pub(crate) fn due(&self) -> Option<u64> {
         self.ready.peek().map(|Reverse((target, ..))| *target)
     }
 
-    /// Takes the request whose answer is due next.
+    /// Takes the request with the next due answer.
     pub(crate) fn take_due(&mut self) -> Option<Pending> {
         let Reverse((_, _, slot)) = self.ready.pop()?;
         let pending = self.slots[slot as usize].take()?;
@@ -141,7 +141,7 @@ pub(crate) fn refusal(status: Status) -> Option<Refusal> {
     match status {
         Status::Ok => None,
         Status::ReadOnly => Some(Refusal::NotPermitted),
-        // After a power cut the client is disconnected anyway.
+        // A power cut disconnects the client anyway.
         Status::PowerLost | Status::Unreadable => Some(Refusal::Io),
         _ => Some(Refusal::Zone(status)),
     }

@@ -3,11 +3,11 @@
 /// Placement handles of a drive. Sizes are bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// Each handle, those of the first reclaim group first.
+    /// Handles, first reclaim group first.
     pub handles: Vec<PlacementHandle>,
     /// Naming of the placements.
     pub naming: Naming,
-    /// Of a reclaim unit.
+    /// Size of a reclaim unit.
     pub unit_bytes: u64,
     /// Longest time that a unit may be open, s; 0 where that is not limited.
     pub limit_seconds: u32,
@@ -23,7 +23,7 @@ pub struct Placement {
     pub own_events: Vec<PlacementEvent>,
 }
 
-/// How a host names where a write goes: a handle in a reclaim group.
+/// Encoding of a write's placement: a handle in a reclaim group.
 ///
 /// Within the program the number of a placement is group x handles + handle. A placement identifier of `NVMe` has the
 /// group in its upper bits, as many as the number of groups takes.
@@ -64,7 +64,7 @@ impl Naming {
         (group << (u16::BITS - self.bits_of_group()) | handle) as u16
     }
 
-    /// The placement of an identifier, if there is one.
+    /// Placement of an identifier, if valid.
     pub fn placement(self, identifier: u16) -> Option<u32> {
         let below = u16::BITS - self.bits_of_group();
         let (group, handle) =
@@ -76,9 +76,9 @@ impl Naming {
 /// A placement handle.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PlacementHandle {
-    /// Copies of its data have units of their own.
+    /// True if copies keep the handle.
     pub persistent: bool,
-    /// Writable bytes of its unit before it needs another.
+    /// Writable bytes left in its unit.
     pub left_bytes: u64,
     /// Remaining time of that unit, s; 0 where it is not limited.
     pub left_seconds: u32,
@@ -87,17 +87,17 @@ pub struct PlacementHandle {
 /// An event of placement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PlacementEvent {
-    /// Its number in a log page.
+    /// Number in a log page.
     pub code: u8,
-    /// The handle that it is about, if it is about one.
+    /// Handle concerned, if any.
     pub handle: Option<u8>,
     /// The handle that a write named.
     pub named: Option<u8>,
-    /// The first sector concerned, if that is known.
+    /// First sector concerned, if known.
     pub sector: Option<u64>,
     /// Number of sectors.
     pub sectors: u32,
-    /// Bytes that the host had asked to write before it.
+    /// Host bytes submitted before.
     pub after_bytes: u64,
 }
 

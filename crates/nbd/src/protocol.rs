@@ -28,7 +28,7 @@ const CMD_FLAG_REQ_ONE: u16 = 8;
 const CMD_FLAG_FAST_ZERO: u16 = 16;
 
 const REQUEST_BYTES: usize = 28;
-/// The most data in one request: the limit for clients that do not negotiate block sizes.
+/// Maximum data of one request: the limit for clients that do not negotiate block sizes.
 pub const MOST_DATA_BYTES: u32 = 32 << 20;
 /// The smallest block, a sector; binding for clients that negotiate block sizes.
 pub(crate) const LEAST_BLOCK_BYTES: u32 = 512;
@@ -44,7 +44,7 @@ pub enum Command {
     Flush,
     /// Trim the bytes.
     Trim,
-    /// Replace the bytes by zeroes, and perhaps trim them.
+    /// Write zeroes, possibly by trimming.
     WriteZeroes {
         /// True if the range must stay allocated.
         keep: bool,
@@ -54,13 +54,13 @@ pub enum Command {
         /// True if only the first extent is wanted.
         one: bool,
     },
-    /// What only zones do: an append of the data that follow, or what concerns the zone at the offset; without a
-    /// length, all zones.
+    /// A zone operation: an append of the data that follow, or what concerns the zone at the
+    /// offset; without a length, all zones.
     Zone(Op),
 }
 
 impl Command {
-    /// True if data come with it.
+    /// True if data follow.
     pub fn has_data(self) -> bool {
         matches!(self, Command::Write | Command::Zone(Op::Append))
     }
@@ -69,9 +69,9 @@ impl Command {
 /// A request within the export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
-    /// What.
+    /// Kind of the request.
     pub command: Command,
-    /// True if it must be durable when it completes.
+    /// True for a write durable on completion.
     pub fua: bool,
     /// The placement handle that a write names.
     pub handle: Handle,
@@ -81,12 +81,12 @@ pub struct Asked {
     pub offset: u64,
     /// Number of bytes.
     pub length: u32,
-    /// True if it gets a structured reply.
+    /// True for a structured reply.
     pub structured: bool,
 }
 
 impl Asked {
-    /// The bytes that count towards the limits until it is answered.
+    /// Bytes counted against the limits until the reply.
     pub(crate) fn charge(&self) -> u32 {
         match self.command {
             Command::Read | Command::Write | Command::Zone(Op::Append | Op::Report) => self.length,
@@ -99,12 +99,12 @@ impl Asked {
     }
 }
 
-/// Meaning of the next bytes of a connection to its server.
+/// Meaning of the next input bytes for the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// Nothing yet: more bytes are needed.
+    /// Incomplete: more bytes are needed.
     More,
-    /// The protocol has handled it alone.
+    /// Handled by the protocol alone.
     Handled,
     /// A request; if it writes, [`Event::Data`] follow.
     Request(Asked),
@@ -114,7 +114,7 @@ pub enum Event {
     Close,
 }
 
-/// Where a connection is.
+/// Phase of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// The client's flags are next.
@@ -128,7 +128,7 @@ pub(crate) enum Phase {
     Closed,
 }
 
-/// The protocol's side of one connection.
+/// Protocol state of a connection.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is another thing that was agreed on")]
 pub struct Conversation {
@@ -138,13 +138,13 @@ pub struct Conversation {
     pub(crate) no_zeroes: bool,
     /// The connection uses TLS.
     pub(crate) is_secure: bool,
-    /// The export that was chosen, and its number.
+    /// The chosen export and its number.
     pub(crate) export: Export,
     pub(crate) number: usize,
     /// Reads get structured replies; the export for which `base:allocation` was negotiated.
     pub(crate) structured: bool,
     pub(crate) allocation: Option<usize>,
-    /// The client has negotiated block sizes and must respect them.
+    /// True if the client has negotiated block sizes.
     pub(crate) is_aligned: bool,
     /// Bytes of data of the write that was asked last, still to come.
     pub(crate) data_left: u32,
@@ -153,8 +153,8 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// A new connection, before anything was said. Without a catalogue, every option is refused,
-    /// because all places are taken.
+    /// A new connection. Without a catalogue, every option is refused, because all places are
+    /// taken.
     pub(crate) fn begun(catalogue: Option<Arc<Catalogue>>, phase: Phase) -> Self {
         Conversation {
             catalogue,
@@ -171,17 +171,17 @@ impl Conversation {
         }
     }
 
-    /// True if there is an export for it.
+    /// True with an export.
     pub fn is_served(&self) -> bool {
         self.catalogue.is_some()
     }
 
-    /// True if the negotiation is complete, so that requests may come.
+    /// True after the negotiation, when requests may come.
     pub fn is_open(&self) -> bool {
         self.phase == Phase::Transmission
     }
 
-    /// The conversation within TLS, with nothing negotiated yet.
+    /// The conversation within TLS, from its start.
     pub(crate) fn secured(&self) -> Self {
         let no_zeroes = self.no_zeroes;
         let fresh = Conversation::begun(self.catalogue.clone(), Phase::Options);

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 const BYTES: u64 = 1 << 20;
 
-/// A conversation, and what it said first.
+/// A conversation and its greeting.
 fn conversation() -> (Conversation, Vec<u8>) {
     let mut out = Vec::new();
     (Conversation::new(Some(Export { bytes: BYTES, read_only: false }), &mut out), out)
@@ -293,7 +293,7 @@ fn allocation_is_asked_for_in_chunks_alone() {
     assert_eq!((asked.command, asked.structured), (Command::Extents { one: true }, true));
     let (events, _) = feed(&mut conversation, &request(4, CMD_READ, 0, 512), 100);
     assert!(matches!(events[..], [Event::Request(Asked { structured: true, .. })]));
-    // Without having asked for it there is no such command.
+    // Without negotiation the command does not exist.
     let (events, out) = feed(&mut open(), &request(0, CMD_BLOCK_STATUS, 0, 512), 100);
     assert_eq!((events.len(), error(&out)), (0, 22));
 }
@@ -381,7 +381,7 @@ fn contexts_are_those_of_the_export_for_which_they_were_set() {
         let (events, _) = feed(&mut conversation, &request(0, CMD_BLOCK_STATUS, 0, 512), 100);
         assert_eq!(events.len(), usize::from(is_known), "{name}");
     }
-    // A list that cannot be read sets nothing, and leaves nothing set.
+    // An unreadable list sets nothing, and clears earlier ones.
     let mut conversation = several(Security::Off);
     let set = option(OPT_SET_META_CONTEXT, &contexts("", &["base:allocation"]));
     let odd = option(OPT_SET_META_CONTEXT, &contexts("", &["base:allocation"])[..9]);
@@ -421,7 +421,7 @@ fn options_set_before_tls_are_forgotten_within() {
     let (events, out) = feed(&mut conversation, &words, 1000);
     assert_eq!((events, kinds(&out).last()), (vec![], Some(&REP_ACK)));
     assert!(conversation.is_securing() && conversation.secured().no_zeroes);
-    // These words would be within, and are not.
+    // A text that would fit, but does not.
     let words = option(OPT_GO, &go("", &[]));
     assert_eq!(feed(&mut conversation.clone(), &words, 1000), (vec![Event::Close], vec![]));
     let mut secured = conversation.secured();

@@ -14,13 +14,13 @@ const MOST_DIFFERENCE: f64 = 0.05;
 pub struct Punctuality {
     /// Requests answered.
     pub requests: u64,
-    /// Of these, requests with a model latency below the round trip to the client.
+    /// Requests whose model latency is below the round trip to the client.
     pub below_floor: u64,
     /// The sum of the differences of these requests, ns.
     pub floor_excess_ns: u64,
-    /// Of the others, requests that took more than 5 % longer than in the model.
+    /// Other requests more than 5 % later than in the model.
     pub late: u64,
-    /// Of the late ones, those that waited for the backing file to become durable.
+    /// Late requests that waited for the backing file's sync.
     pub late_by_backing: u64,
     /// Sum of measured latencies: time in the server plus the measured floor, ns.
     pub measured_ns: u64,
@@ -28,7 +28,7 @@ pub struct Punctuality {
     pub model_ns: u64,
     /// Requests that waited in their socket for an unknown time, because the client was at its limits.
     pub held_back: u64,
-    /// The most that one was later than the model, ns.
+    /// Maximum lateness, ns.
     pub latest_ns: u64,
     /// Time for which the server waited for a processor, ns, where the system reports it.
     pub waited_ns: Option<u64>,
@@ -37,20 +37,20 @@ pub struct Punctuality {
 /// Verdict: whether clients see the latencies of the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is.
+    /// Valid timing.
     Valid,
-    /// It is not, and why.
+    /// Invalid timing, with the reason.
     Invalid(String),
 }
 
-/// One request that was answered.
+/// A completed request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Delivered {
     pub(crate) op: Op,
     pub(crate) bytes: u64,
     pub(crate) measured_ns: u64,
     pub(crate) model_ns: u64,
-    /// It only waited for the backing file.
+    /// True if only the backing file delayed it.
     pub(crate) held_by_backing: bool,
 }
 
@@ -71,7 +71,7 @@ impl Punctuality {
         }
     }
 
-    /// The share of late requests, among those that could be in time.
+    /// Late share of requests that could be in time.
     pub fn late_share(&self) -> f64 {
         self.late as f64 / (self.requests - self.below_floor).max(1) as f64
     }

@@ -30,7 +30,7 @@ pub(crate) fn begin(
     config: &Arc<ServerConfig>,
 ) -> io::Result<(ClientStream, JoinHandle<()>)> {
     let mut session = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
-    // It gets one piece at a time.
+    // The session gets one piece at a time.
     session.set_buffer_limit(None);
     let (near, far) = UnixStream::pair()?;
     far.set_nonblocking(true)?;
@@ -55,7 +55,7 @@ struct Relay {
     piece: Vec<u8>,
     /// The part of the piece not yet passed to the server.
     inward: std::ops::Range<usize>,
-    /// All output of the server has been read.
+    /// True once the server's output has been read.
     has_ended: bool,
     /// The server has disconnected; until when its last output may still be sent.
     until: Option<Instant>,
@@ -63,7 +63,7 @@ struct Relay {
 
 impl Relay {
     fn run(mut self) {
-        // However it ends, both sides are disconnected.
+        // Both sides are disconnected in any case.
         while self.turn().is_ok() {}
         let _ = self.session.write_tls(&mut self.outer);
         self.outer.shut();
@@ -171,7 +171,7 @@ impl Relay {
             });
         }
         let mut fds = [PollFd::new(&self.outer, outer), PollFd::new(&self.inner, inner)];
-        // The server's socket is no longer watched once it has disconnected.
+        // A disconnected server socket is no longer polled.
         let count = if self.until.is_some() && inner.is_empty() { 1 } else { 2 };
         match poll(&mut fds[..count], timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
@@ -192,7 +192,7 @@ impl Relay {
     }
 }
 
-/// Bytes passed, or nothing when that would have to wait.
+/// Bytes passed, or 0 if the call would block.
 fn passed(outcome: io::Result<usize>) -> io::Result<Option<usize>> {
     match outcome {
         Ok(count) => Ok(Some(count)),

@@ -1,4 +1,4 @@
-//! Replies on their way to a client: their data are read when the client receives them.
+//! Replies to a client: their data are read when the client receives them.
 //!
 //! A waiting reply takes a few bytes, however long its data are. So a client that receives nothing costs
 //! next to nothing. After a partial send the rest is read again: one buffer serves all clients.
@@ -9,13 +9,13 @@ use std::collections::VecDeque;
 
 /// Maximum number of bytes made at once, before the next client is served.
 const STRETCH_BYTES: usize = 256 << 10;
-/// Maximum size of a buffer that is kept for reuse.
+/// Maximum size of a reused buffer.
 const SPARE_BYTES: usize = 4096;
 
-/// A reply, or a part of it, that was not sent yet.
+/// An unsent reply, or part of one.
 #[derive(Debug)]
 enum Reply {
-    /// Bytes to send as they are.
+    /// Bytes as they are.
     Words(Vec<u8>),
     /// The data of a range, after a header.
     Data { answer: Answer, offset: u64, length: u32 },
@@ -49,7 +49,7 @@ impl Replies {
         self.bytes
     }
 
-    /// Adds bytes to send as they are.
+    /// Appends bytes as they are.
     pub(crate) fn say(&mut self, words: &[u8]) {
         match self.queue.back_mut() {
             Some(Reply::Words(last)) if last.len() < 1024 => last.extend_from_slice(words),

@@ -1,7 +1,6 @@
-//! Room in the device: who may add to what is there, so that no client waits long for the others.
+//! Room in the device: limits that keep any client from delaying the others for long.
 
-/// Requests and bytes of all clients in the device, above which only clients with little there may add
-/// to it.
+/// Total load above which only lightly loaded clients may submit.
 const MOST_IN_ALL: Load = Load { requests: 4096, bytes: 128 << 20 };
 const LITTLE: Load = Load { requests: 16, bytes: 1 << 20 };
 /// More clients than this that compete for the device are a crowd, which gets as much together as a
@@ -9,8 +8,7 @@ const LITTLE: Load = Load { requests: 16, bytes: 1 << 20 };
 const CROWD: u32 = 8;
 const MOST_IN_CROWD: Load = Load { requests: 512, bytes: 8 << 20 };
 const LITTLE_IN_CROWD: Load = Load { requests: 4, bytes: 64 << 10 };
-/// Bytes of writes of a client that wait for the device before they go to the store, above which nothing
-/// more is read from it.
+/// Bytes of a client's writes waiting for the device above which no more input is read.
 const MOST_HELD_BYTES: usize = 1 << 20;
 
 /// Requests in the device.
@@ -41,8 +39,8 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// The room beside the `load` of all, of whom so many compete, for a client of whose writes `held`
-    /// bytes wait for the device.
+    /// Room for a client with `held` bytes of waiting writes, given the total `load` and the number
+    /// of `competitors`.
     pub(crate) fn new(load: Load, competitors: u32, held: usize) -> Self {
         Room { load, competitors, held }
     }

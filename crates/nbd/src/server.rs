@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// Time for which a server that ends waits for clients to receive their replies, ns.
 const FAREWELL_NS: u64 = 2_000_000_000;
 
-/// A server of one device; its fields are what its turns need.
+/// Server of one device; its fields are what its turns need.
 pub struct Server<'a, D: ?Sized, W: ?Sized> {
     pub(crate) device: Attached<'a, D>,
     /// Completions of the device that are being processed.
@@ -123,7 +123,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         let now = self.clock.now();
         connection.since = now;
         let place = self.clients.settle(connection);
-        // Input after its choice may have arrived already.
+        // Input after the choice of an export may have arrived already.
         let Some(mut connection) = self.clients.take(place) else { return };
         self.parse(place, &mut connection, now);
         self.clients.put(place, connection);
@@ -160,10 +160,9 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         self.punctuality
     }
 
-    /// Ends the recording of the data, if there is one.
+    /// Ends the recording of data, if any.
     ///
-    /// # Errors
-    /// When some of it could not be written.
+    /// # Errors When data could not be written.
     pub fn finish_recording(&mut self) -> io::Result<()> {
         self.setup.recording.take().map_or(Ok(()), Recording::finish)
     }
@@ -200,7 +199,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         }
     }
 
-    /// Serves the control socket, and executes one of its orders.
+    /// Serves the control socket, executing one order.
     pub(crate) fn obey(&mut self) {
         let Some(mut orders) = self.setup.orders.take() else { return };
         let began = self.clock.now();
@@ -212,7 +211,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         self.setup.orders = Some(orders);
     }
 
-    /// Executes orders of other threads of this process.
+    /// Executes orders from other threads.
     pub(crate) fn listen_within(&mut self) {
         for (line, answer) in self.control.take_said() {
             // The caller may no longer wait for the answer.
@@ -233,7 +232,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
         if self.device.is_idle() {
             self.advance(now, Background::Alone);
         }
-        // A look changes nothing, so it is not recorded for a replay.
+        // Inspection changes nothing, so it is not recorded.
         let looked = self.witness.look(self.device.device_mut(), now, line, &self.punctuality);
         if let Some(answer) = looked {
             return answer;
@@ -254,7 +253,7 @@ impl<'a, D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'a, D, W> {
     pub(crate) fn disconnect(&mut self, place: usize) {
         let Some(connection) = self.clients.remove(place) else { return };
         if let Some(slot) = connection.writing {
-            // The rest of its data will not arrive, so none of it is written.
+            // Without all its data, a write is dropped.
             if let Some(pending) = self.requests.at(slot) {
                 pending.waits_for &= !BACKING;
                 pending.held = false;

@@ -1,4 +1,4 @@
-//! The parts of a server beside its device, and its observer.
+//! Parts of a server, without its device.
 
 use crate::catalogue::Export;
 use crate::clock::Scale;
@@ -26,7 +26,8 @@ pub trait Witness<D: ?Sized> {
         Time::MAX
     }
 
-    /// All requests are completed; what follows the device does by itself, or by an order.
+    /// Called when all requests are completed; what follows the device does by itself, or by an
+    /// order.
     fn left_alone(&mut self, _device: &mut D) {}
 
     /// The device gets requests again.
@@ -42,23 +43,23 @@ pub trait Witness<D: ?Sized> {
     /// timing so far.
     fn idle(&mut self, device: &mut D, now: Time, punctuality: &Punctuality);
 
-    /// The health of the device, if it knows one.
+    /// Health of the device, if known.
     fn health(&mut self, _device: &mut D, _now: Time) -> Option<Health> {
         None
     }
 
-    /// The placement handles of the device, if it has some.
+    /// Placement handles of the device, if any.
     fn placement(&mut self, _device: &mut D) -> Option<Placement> {
         None
     }
 
-    /// What is written next with a placement handle begins a reclaim unit; all events up to `now` have happened.
-    /// Whether it does.
+    /// Starts a new reclaim unit for a placement handle; all events up to `now` have happened.
+    /// Returns whether it does.
     fn next_unit(&mut self, _device: &mut D, _now: Time, _handle: u32) -> bool {
         false
     }
 
-    /// Limits of the zones of the device, if it has some.
+    /// Limits of the device's zones, if any.
     fn zone_limits(&mut self, _device: &mut D) -> Option<ZoneLimits> {
         None
     }
@@ -90,10 +91,10 @@ pub trait Witness<D: ?Sized> {
     }
 }
 
-/// The parts of a server beside its device.
+/// Parts of a server, without its device.
 #[derive(Debug)]
 pub struct Setup {
-    /// Where the data are.
+    /// Store of the data.
     pub store: Store,
     /// The part of the device that clients use; within its capacity, in whole sectors.
     pub export: Export,
@@ -101,7 +102,7 @@ pub struct Setup {
     pub scale: Scale,
     /// Latency of the transport to the clients.
     pub floor: Floor,
-    /// The control socket, if there is one.
+    /// Control socket, if any.
     pub orders: Option<Orders>,
     /// Recording of all changes by clients, with the data.
     pub recording: Option<Recording>,

@@ -30,8 +30,8 @@ impl Store {
         Store::Memory(Chunks::default())
     }
 
-    /// Data in a file, locked against other servers, and their size. A new file gets the length `bytes`,
-    /// or `default` if that is not given; an existing one must not be shorter.
+    /// Data in a file, locked against other servers, with their size. A new file gets the length
+    /// `bytes`, or `default` if that is not given; an existing one must not be shorter.
     ///
     /// # Errors
     /// When it cannot be opened, is locked, or is too short.
@@ -51,7 +51,7 @@ impl Store {
             }
             Err(error) => return Err(cannot("locked", error.into())),
         }
-        // A flush promises that the file is there, and not only what is in it.
+        // A flush makes the file's name durable, as well as its data.
         sync_folder_of(path).map_err(|error| cannot("synced with its folder", error))?;
         let found = file.seek(SeekFrom::End(0)).map_err(|error| cannot("measured", error))?;
         if found == 0 {
@@ -121,12 +121,12 @@ impl Store {
         matches!(self, Store::File(_)) && length > QUICK_BYTES
     }
 
-    /// Tells the system that a range will be read soon, so that it can be read ahead.
+    /// Starts read-ahead of a range.
     pub(crate) fn announce(&self, offset: u64, length: u32) {
         if let Store::File(file) = self
             && length >= ANNOUNCED_BYTES
         {
-            // It is only a hint.
+            // The call is a hint.
             let length = std::num::NonZeroU64::new(length.into());
             let _ = fadvise(file, offset, length, Advice::WillNeed);
         }
@@ -159,7 +159,7 @@ impl Store {
         }
     }
 
-    /// The file whose data must be made durable, if there is one; it is another handle to it.
+    /// The file to sync, if any; it is another handle to it.
     ///
     /// # Errors
     /// When the system gives no other handle.
@@ -189,7 +189,7 @@ pub(crate) fn zero_file(file: &File, offset: u64, length: u32, keep: bool) -> Re
     if fallocate(file, flags, offset, length.into()).is_ok() {
         return Ok(());
     }
-    // Not every file system supports it.
+    // Some file systems lack it.
     for (number, within, count) in pieces(offset, length.into()) {
         let at = number * CHUNK_BYTES as u64 + within as u64;
         file.write_all_at(&ZEROES[..count], at).map_err(|error| refusal(&error))?;

@@ -1,4 +1,4 @@
-//! Slow operations on a backing file, on a thread of their own: syncing it, and punching long holes.
+//! Slow operations on a backing file, in a separate thread: syncing it, and punching long holes.
 
 use crate::control::Control;
 use crate::error::{Error, reason};
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-/// A range to zero, and whether it stays allocated.
+/// A range to zero, and true to keep it allocated.
 pub(crate) type Hole = (u64, u32, bool);
 
 /// A job: first the hole, then the sync.
@@ -26,7 +26,7 @@ pub(crate) struct Syncer {
 }
 
 impl Syncer {
-    /// The syncer of a store, if it has a file.
+    /// The syncer of a file store.
     pub(crate) fn of(store: &Store, control: &Control) -> Result<Option<Self>, Error> {
         let system = |error: std::io::Error| Error::System(reason(&error));
         let Some(file) = store.handle().map_err(system)? else { return Ok(None) };
@@ -46,7 +46,7 @@ impl Syncer {
         }
     }
 
-    /// A finished ticket, and its result.
+    /// A finished ticket with its result.
     pub(crate) fn done(&self) -> Option<(u32, Result<(), Refusal>)> {
         self.done.try_recv().ok()
     }
@@ -85,7 +85,7 @@ fn work(
         if jobs.is_empty() {
             continue;
         }
-        // One sync is enough for all waiting tickets.
+        // One sync serves all waiting tickets.
         let outcome = match failed {
             Some(refused) => Err(refused),
             None => file.sync_data().map_err(|error| refusal(&error)),

@@ -9,7 +9,7 @@ use rustls::{RootCertStore, ServerConfig};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The server's certificate, and its demands on clients.
+/// The server's certificate, and its requirements for clients.
 #[derive(Debug, Clone)]
 pub struct Tls(pub(crate) Arc<ServerConfig>);
 

@@ -26,7 +26,7 @@ use vmm_sys_util::epoll::EventSet;
 
 /// The event that ends a worker; those up to the number of queues are the library's.
 const FAREWELL: u16 = QUEUES + 1;
-/// Time for which a stopped queue waits for its outstanding requests.
+/// Maximum wait of a stopped queue for its outstanding requests.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 type Memory = GuestMemoryAtomic<GuestMemoryMmap>;
@@ -51,7 +51,7 @@ impl std::fmt::Debug for Current {
 }
 
 impl VhostUser {
-    /// Whether [`new`](VhostUser::new) would succeed now.
+    /// Checks that [`new`](VhostUser::new) would succeed now.
     ///
     /// # Errors
     /// As [`new`](VhostUser::new).
@@ -87,10 +87,10 @@ impl Drop for VhostUser {
     }
 }
 
-/// Serves one hypervisor after the other until it is told to stop.
+/// Serves hypervisors in turn until stopped.
 fn attend(listener: &Listener, client: &LocalClient, control: &Control, current: &Current) {
     let Some(Ok(socket)) = listener.unix() else { return };
-    // A connection is waiting when it is accepted from.
+    // The accept follows a waiting connection.
     if socket.set_nonblocking(false).is_err() {
         return;
     }
@@ -122,7 +122,7 @@ fn attend(listener: &Listener, client: &LocalClient, control: &Control, current:
     }
 }
 
-/// A daemon whose worker ends when it is dropped.
+/// A daemon whose worker ends on drop.
 ///
 /// The library's own event for that is a descriptor that it never closes, one for each connection. So the
 /// worker is ended by an error of `handle_event`, at an event of ours.
@@ -139,7 +139,7 @@ impl Daemon {
         for worker in daemon.get_epoll_handlers() {
             let event = farewell.as_raw_fd();
             if let Err(error) = worker.register_listener(event, EventSet::IN, FAREWELL.into()) {
-                // To drop it would wait for a worker that nothing ends.
+                // Dropping it would wait for a worker without end.
                 std::mem::forget(daemon);
                 return Err(error);
             }
@@ -150,7 +150,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // It only fails when it is full, and then the worker has been told.
+        // The write fails only for a full counter, and then the worker knows.
         let _ = rustix::io::write(&self.farewell, &1u64.to_ne_bytes());
     }
 }
@@ -166,7 +166,7 @@ struct Asked {
     outstanding: u32,
 }
 
-/// The disk of one guest.
+/// Disk of a guest.
 struct Disk {
     client: LocalClient,
     memory: Mutex<Option<Memory>>,
@@ -238,7 +238,7 @@ struct Owed {
     vring: VringMutex,
     asked: Arc<(Mutex<[Asked; QUEUES as usize]>, Condvar)>,
     number: usize,
-    /// Number of stops of its queue when it was submitted.
+    /// Count of queue stops at submission.
     stops: u64,
 }
 
@@ -327,8 +327,8 @@ impl VhostUserBackend for Disk {
             self.take_all(number, vring);
             return Ok(());
         }
-        // Notifications are off while it reads, without missing the last one. A ring that twice claims
-        // more requests and has none is not trusted.
+        // Notifications are off during the loop, without missing the last one. A ring that twice
+        // claims more requests and has none is not trusted.
         let mut empty = 0;
         while empty < 2 {
             let _ = vring.disable_notification();

@@ -1,10 +1,11 @@
 //! The disk that a virtual machine sees: what its driver asks, after chapter 5.2 of the
 //! [virtio specification](https://docs.oasis-open.org/virtio/virtio/v1.2/virtio-v1.2.html).
 //!
-//! A request is a chain of descriptors in the memory of the guest: a head, data, and room for data and, at
-//! the very end, a status. The guest can write all of it, also while it is read. So nothing is trusted:
-//! addresses and lengths are checked where they are used, by `vm-memory` and `virtio-queue`, a request
-//! is read once, and an invalid one gets an error if it has room for a status.
+//! A request is a chain of descriptors in the memory of the guest: a head, data, and room for data
+//! and, at the very end, a status. The guest can modify all of it at any time. So nothing is
+//! trusted: addresses and lengths are checked where they are used, by `vm-memory` and
+//! `virtio-queue`, a request is read once, and an invalid one gets an error if it has room for a
+//! status.
 
 use crate::catalogue::Export;
 use crate::local::Wanted;
@@ -24,7 +25,7 @@ use virtio_bindings::virtio_ring::{VIRTIO_RING_F_EVENT_IDX, VIRTIO_RING_F_INDIRE
 use virtio_queue::{DescriptorChain, Reader, Writer};
 use vm_memory::GuestMemoryMmap;
 
-/// Queues at most, and entries of one.
+/// Maximum number of queues, and of entries in one.
 pub(crate) const QUEUES: u16 = 16;
 pub(crate) const QUEUE_SIZE: u16 = 256;
 /// Pieces of memory in a request: the rest of a queue is its head and its status.
@@ -85,7 +86,7 @@ pub(crate) fn config(export: Export, offset: u32, size: u32) -> Vec<u8> {
 /// The request in a chain of descriptors.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// One or more requests to the device.
+    /// Requests to the device.
     Ask(Vec<Wanted>),
     /// The name of the disk.
     Name,
@@ -157,7 +158,7 @@ where
     let Ok(mut writer) = Writer::new(memory, chain) else { return 0 };
     let Some(room) = writer.available_bytes().checked_sub(1) else { return 0 };
     let Ok(mut last) = writer.split_at(room) else { return 0 };
-    // The guest may have changed the chain since it was read.
+    // The guest may have modified the chain.
     let (status, written) = match outcome {
         Ok(data) if data.len() <= room && writer.write_all(data).is_ok() => (DONE, data.len()),
         Ok(_) => (FAILED, 0),

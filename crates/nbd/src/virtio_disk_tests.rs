@@ -16,7 +16,7 @@ const WRITE: u16 = 2;
 const INDIRECT: u16 = 4;
 const EXPORT: Export = Export { bytes: 1 << 20, read_only: false };
 
-/// Where a piece of memory lies, how long it is, its flags and the next.
+/// Descriptor: address, length, flags, next.
 type Piece = (u64, u32, u16, u16);
 
 fn guest() -> GuestMemoryMmap {
@@ -35,7 +35,7 @@ fn chain<'a>(
         words.extend(next.to_le_bytes());
         memory.write_slice(&words, GuestAddress(TABLE + 16 * number)).unwrap();
     }
-    // One is available: the first.
+    // One available entry: the first.
     memory.write_slice(&[0, 0, 1, 0, 0, 0], GuestAddress(AVAILABLE)).unwrap();
     let mut queue = Queue::new(QUEUE_SIZE).unwrap();
     queue.try_set_desc_table_address(GuestAddress(TABLE)).unwrap();
@@ -52,7 +52,7 @@ fn head(memory: &GuestMemoryMmap, kind: u32, sector: u64) {
     memory.write_slice(&words, GuestAddress(HEAD)).unwrap();
 }
 
-/// A request of one piece of data, and its status behind it.
+/// A request of one data buffer, with its status.
 fn request(
     memory: &GuestMemoryMmap,
     (kind, sector): (u32, u64),
@@ -124,7 +124,7 @@ fn malformed_requests_are_answered_by_an_error() {
     let short = chain(&memory, &[(HEAD, 15, NEXT, 1), (DATA, 1, WRITE, 0)]).unwrap();
     assert_eq!(task(&memory, short.clone()), Err(FAILED));
     assert_eq!(answer(&memory, short, Err(FAILED)), 1);
-    // Of a memory that is not there, and without an end.
+    // Memory outside the guest's, and without an end.
     let outside =
         [(HEAD, 16, NEXT, 1), (u64::MAX - 100, 512, NEXT | WRITE, 2), (DATA, 1, WRITE, 0)];
     assert_eq!(task(&memory, chain(&memory, &outside).unwrap()), Err(FAILED));

@@ -1,4 +1,4 @@
-//! How the server waits: for the next event, a message, or a wake-up by another thread.
+//! Waiting of the server: for the next event, a message, or a wake-up by another thread.
 //!
 //! While messages arrive in quick succession, the clients that sent the last ones are read directly,
 //! without `poll`; all are polled every few microseconds.
@@ -18,9 +18,9 @@ use std::time::Duration;
 const MARGIN_NS: u64 = 40_000;
 /// Time for which the socket is polled after the last message, before the thread sleeps, ns.
 const WATCH_NS: u64 = 30_000;
-/// While it polls, the interval at which all are polled, ns; in between only the last senders are read.
+/// Interval between full polls, ns; in between only the last senders are read.
 const ROUND_NS: u64 = 8_000;
-/// Pause between reads that found nothing, ns: clients need the processor too.
+/// Pause between empty polls, ns: clients need the processor too.
 const PAUSE_NS: u64 = 1_000;
 /// Maximum number of clients read directly; if more are active, all are polled every time.
 const MOST_WARM: usize = 4;
@@ -77,7 +77,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             let room = self.clients.room(place);
             if self.clients.at(place).is_some_and(|it| it.has_room(room)) {
                 self.read(place);
-                // Due replies must not wait for the requests of all other clients.
+                // Due replies must not wait for other clients' requests.
                 self.answer_due();
             }
         }
@@ -138,7 +138,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
             }
             if events.contains(PollFlags::IN) {
                 self.read(place);
-                // Due replies must not wait for the requests of all other clients.
+                // Due replies must not wait for other clients' requests.
                 self.answer_due();
             } else if events.intersects(gone) {
                 self.disconnect(place);
@@ -207,7 +207,7 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         self.count_waiting();
         let model_now = self.setup.scale.model(now).max(self.device.time());
         if self.device.is_idle() {
-            // Background work of the device, so that it can become idle.
+            // Background work of the device, until it is idle.
             self.advance(model_now, Background::Alone);
         }
         self.witness.idle(self.device.device_mut(), model_now, &self.punctuality);

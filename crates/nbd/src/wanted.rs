@@ -1,4 +1,4 @@
-//! Requests of clients within the process, before the server has them.
+//! Requests from within the process, before the server takes them.
 
 use crate::catalogue::Export;
 use crate::protocol::{Asked, Command, MOST_DATA_BYTES, Refusal};
@@ -7,9 +7,9 @@ use engine::{Handle, Op};
 /// A request of a client within the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
-    /// What.
+    /// Kind of the request.
     pub command: Command,
-    /// True if it must be durable when it completes.
+    /// True for a write durable on completion.
     pub fua: bool,
     /// The placement handle that a write names.
     pub handle: Handle,
@@ -46,7 +46,7 @@ impl Wanted {
         Wanted { command, ..Wanted::write(zone, data) }
     }
 
-    /// The request to an export, if it is valid there.
+    /// The request to an export, if valid there.
     ///
     /// # Errors
     /// Why it is not.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 /// Limits of zones. Sizes are bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZoneLimits {
-    /// From the beginning of a zone to that of the next.
+    /// Distance between the starts of consecutive zones.
     pub size: u64,
     /// Writable bytes of each new zone.
     pub capacity: u64,
@@ -29,26 +29,26 @@ pub struct ZoneLimits {
 /// State of a zone. Places are bytes of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZoneSeen {
-    /// Its state.
+    /// State of the zone.
     pub state: ZoneState,
-    /// Where it begins.
+    /// Start of the zone.
     pub begins: u64,
     /// Writable bytes.
     pub capacity: u64,
-    /// Where it is written next.
+    /// Write pointer.
     pub pointer: u64,
-    /// It has a window of random writes.
+    /// True with a window of random writes.
     pub has_window: bool,
-    /// Behind the last byte that is in the window; the pointer, if there is none.
+    /// End of the window's data; the pointer, if there is none.
     pub window_end: u64,
-    /// It is full because the controller could not go on.
+    /// True if the controller made the zone full.
     pub finished_by_controller: bool,
 }
 
-/// Which zones are to be seen: between two places, those in a state, so many of them. Places are bytes of the device.
+/// Selection of zones: by range, state, and number. Places are bytes of the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZoneQuery {
-    /// Within the first, and the end of what is seen.
+    /// Start within the first zone, and end of the range.
     pub from: u64,
     /// See `from`.
     pub until: u64,
@@ -61,18 +61,18 @@ pub struct ZoneQuery {
 /// Zones that a query found: how many there are, and the first of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ZoneList {
-    /// All that it concerns.
+    /// Number of matching zones.
     pub count: u64,
-    /// As many as were wanted.
+    /// The requested zones.
     pub zones: Vec<ZoneSeen>,
 }
 
-/// Query of a report, and the place of its result.
+/// Query of a report, and the slot of its result.
 #[derive(Debug, Clone)]
 pub struct ZoneWish {
     /// Query.
     pub query: ZoneQuery,
-    /// Where the answer is put.
+    /// Slot of the answer.
     pub found: Arc<Mutex<Option<ZoneList>>>,
 }
 
@@ -81,6 +81,6 @@ pub struct ZoneWish {
 pub struct ZonesAltered {
     /// Number of changes.
     pub count: u64,
-    /// Where they begin, bytes of the device; `None` if they are too many to be told.
+    /// Starts of the zones, bytes of the device; `None` if they are too many to be told.
     pub starts: Option<Vec<u64>>,
 }

@@ -1,4 +1,4 @@
-//! Requests of the server to zones, and to their data.
+//! Server requests to zones and their data.
 
 use crate::server::Server;
 use crate::setup::Witness;
@@ -6,12 +6,12 @@ use crate::zones::{ZoneLimits, ZoneList, ZoneQuery, ZonesAltered};
 use engine::Device;
 
 impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
-    /// Limits of the zones of the device, if it has some.
+    /// Limits of the device's zones, if any.
     pub fn zone_limits(&mut self) -> Option<ZoneLimits> {
         self.witness.zone_limits(self.device.device_mut())
     }
 
-    /// The zones as they are now, if the device has some.
+    /// Current zones of the device, if any.
     pub fn see_zones(&mut self, query: &ZoneQuery) -> Option<ZoneList> {
         self.witness.zones(self.device.device_mut(), query)
     }
@@ -28,8 +28,8 @@ impl<D: Device + ?Sized, W: Witness<D> + ?Sized> Server<'_, D, W> {
         }
     }
 
-    /// Data behind the write pointers of zones are given up: of the zone at a place, or of all. What a reset or a power
-    /// cut has taken reads as zeroes then.
+    /// Data behind the write pointers of zones are given up: of the zone at a place, or of all.
+    /// Data lost by a reset or a power cut read as zeroes then.
     pub fn forget_unwritten(&mut self, at: Option<u64>) {
         let Some(limits) = self.zone_limits() else { return };
         let most = if at.is_some() { 1 } else { usize::MAX };

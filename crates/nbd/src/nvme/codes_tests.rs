@@ -1,8 +1,11 @@
-//! The numbers of the protocol beside those of others who speak it: a mistake in one of them is found here.
+//! Compares numbers of the protocol with other implementations: a mistake in one of them is found
+//! here.
 //!
-//! Looked up in the header of libnvme (src/nvme/types.h: statuses, opcodes, identify structures, log pages, features,
-//! directives, zones), and where that has none in those of SPDK (`nvme_spec.h`: FDP Disabled, Invalid Placement Handle
-//! List) and of the Windows driver kit (nvme.h: the notice of changed zones). Names are theirs, without a prefix.
+//! Looked up in the header of libnvme (src/nvme/types.h: Compared are the headers of libnvme
+//! (src/nvme/types.h: statuses, opcodes, identify structures, log pages, features, directives,
+//! zones), and for the rest those of SPDK (`nvme_spec.h`: FDP Disabled, Invalid Placement Handle
+//! List) and of the Windows driver kit (nvme.h: the notice of changed zones). Names are theirs,
+//! without a prefix.
 
 use super::command::{Status, admin, fabrics, io};
 use super::{controller, identify, logs, placement, zones};
@@ -31,7 +34,7 @@ fn statuses_are_those_of_the_standard() {
         (Status::LBA_OUT_OF_RANGE, "LBA_RANGE", 0x80),
         (Status::CAPACITY_EXCEEDED, "CAP_EXCEEDED", 0x81),
         (Status::NAMESPACE_NOT_READY, "NS_NOT_READY", 0x82),
-        // Of the command: type 1.
+        // Statuses of commands: type 1.
         (Status::EVENT_LIMIT_EXCEEDED, "ASYNC_LIMIT", 0x105),
         (Status::INVALID_LOG_PAGE, "INVALID_LOG_PAGE", 0x109),
         (Status::FEATURE_NOT_CHANGEABLE, "FEATURE_NOT_CHANGEABLE", 0x10e),
@@ -40,11 +43,11 @@ fn statuses_are_those_of_the_standard() {
         (Status::CONNECT_INVALID_PARAMETERS, "CONNECT_INVALID_PARAM", 0x182),
         (Status::READ_ONLY_RANGE, "READ_ONLY", 0x182),
         (Status::COMMAND_SIZE_LIMIT, "CMD_SIZE_LIMIT_EXCEEDED", 0x183),
-        // Of the media: type 2.
+        // Statuses of the media: type 2.
         (Status::WRITE_FAULT, "WRITE_FAULT", 0x280),
         (Status::UNRECOVERED_READ_ERROR, "READ_ERROR", 0x281),
         (Status::COMPARE_FAILURE, "COMPARE_FAILED", 0x285),
-        // Of devices and their namespaces, and of zones.
+        // Statuses of devices, namespaces and zones.
         (Status::of_device(Refused::OutOfRange), "LBA_RANGE", 0x80),
         (Status::of_device(Refused::CapacityExceeded), "CAP_EXCEEDED", 0x81),
         (Status::of_device(Refused::AtomicExceeded), "AWU_EXCEEDED", 0x14),

@@ -1,4 +1,4 @@
-//! Commands and their completions, and the codes of both.
+//! Commands, completions and their codes.
 //!
 //! After the NVM Express base specification 1.4, its NVM command set, and `NVMe` over Fabrics 1.1; the names
 //! are theirs.
@@ -41,7 +41,7 @@ pub mod io {
     pub const ZONE_APPEND: u8 = 0x7d;
 }
 
-/// The opcode of commands of fabrics, and their types.
+/// Opcode of fabrics commands, and their types.
 pub const FABRICS: u8 = 0x7f;
 pub mod fabrics {
     pub const PROPERTY_SET: u8 = 0x00;
@@ -49,7 +49,7 @@ pub mod fabrics {
     pub const PROPERTY_GET: u8 = 0x04;
 }
 
-/// The namespace id that stands for all.
+/// Namespace id of all namespaces.
 pub const EVERY_NAMESPACE: u32 = u32::MAX;
 
 /// The kind of a descriptor of data: within the capsule, or by the transport.
@@ -61,7 +61,7 @@ pub const SGL_TRANSPORT: u8 = 0x5a;
 pub struct Status(pub u16);
 
 impl Status {
-    /// It is done.
+    /// Success.
     pub const SUCCESS: Status = Status(0);
     /// The queue has no command with this opcode.
     pub const INVALID_OPCODE: Status = Status(0x001);
@@ -69,25 +69,25 @@ impl Status {
     pub const INVALID_FIELD: Status = Status(0x002);
     /// The device failed.
     pub const INTERNAL_ERROR: Status = Status(0x006);
-    /// The other command of a fused pair has failed.
+    /// The other command of a fused pair failed.
     pub const FAILED_FUSED: Status = Status(0x009);
     /// The other command of a fused pair is missing.
     pub const MISSING_FUSED: Status = Status(0x00a);
     /// There is no such namespace.
     pub const INVALID_NAMESPACE: Status = Status(0x00b);
-    /// It comes before the command that must precede it.
+    /// A preceding command is missing.
     pub const SEQUENCE_ERROR: Status = Status(0x00c);
-    /// The data are longer or shorter than the command says.
+    /// Data length and command disagree.
     pub const SGL_LENGTH_INVALID: Status = Status(0x00f);
     /// Data are neither in the capsule nor by the transport.
     pub const SGL_TYPE_INVALID: Status = Status(0x011);
-    /// Data are said to be beyond the capsule.
+    /// The data offset exceeds the capsule.
     pub const SGL_OFFSET_INVALID: Status = Status(0x016);
     /// A fused pair has more blocks than can be compared and written as one.
     pub const ATOMIC_UNIT_EXCEEDED: Status = Status(0x014);
-    /// The namespace is read-only for its hosts.
+    /// The namespace is read-only for hosts.
     pub const WRITE_PROTECTED: Status = Status(0x020);
-    /// Data were damaged on their way.
+    /// Data were damaged in transit.
     pub const TRANSIENT_TRANSPORT_ERROR: Status = Status(0x022);
     /// The drive has no placement handles.
     pub const FDP_DISABLED: Status = Status(0x029);
@@ -101,7 +101,7 @@ impl Status {
     pub const EVENT_LIMIT_EXCEEDED: Status = Status(0x105);
     /// There is no such log page.
     pub const INVALID_LOG_PAGE: Status = Status(0x109);
-    /// The feature has one value.
+    /// The feature has a single value.
     pub const FEATURE_NOT_CHANGEABLE: Status = Status(0x10e);
     /// Connect: another format of its record.
     pub const CONNECT_INCOMPATIBLE_FORMAT: Status = Status(0x180);
@@ -166,7 +166,7 @@ impl Entry {
         self.0[4]
     }
 
-    /// True if it is a part of a fused command.
+    /// True for part of a fused command.
     pub fn is_fused(&self) -> bool {
         self.fuse() != 0
     }
@@ -189,7 +189,7 @@ impl Entry {
         (self.0[39], le64(&self.0, 24), le32(&self.0, 32))
     }
 
-    /// A word by its number, from 10 on.
+    /// Command dword by number, from 10 on.
     pub fn word(&self, number: usize) -> u32 {
         le32(&self.0, 4 * number)
     }
@@ -215,7 +215,7 @@ impl Entry {
         }
     }
 
-    /// True if the data must be durable when it ends.
+    /// True for forced unit access.
     pub fn is_durable(&self) -> bool {
         self.word(12) & 1 << 30 != 0
     }

@@ -1,4 +1,4 @@
-//! Controllers, and the commands of their admin queues.
+//! Controllers and admin commands.
 
 use super::command::{EVERY_NAMESPACE, Entry, FABRICS, SGL_TRANSPORT, Status, admin, fabrics};
 use super::identify;
@@ -35,18 +35,18 @@ pub const KEEP_ALIVE: u8 = 0x0f;
 pub const COMMAND_SETS: u8 = 0x19;
 pub const PLACEMENT: u8 = 0x1d;
 
-/// The warning of a drive that it accepts no more writes, as an event: of health, reliability, to be read
-/// in the log page of health; and the bit that asks for it.
+/// Event of a drive that has become read-only: of health, reliability, to be read in the log page
+/// of health; and the bit that asks for it.
 const ENDED_EVENT: u64 = 1 | (logs::HEALTH as u64) << 16;
 const ENDED_BIT: u32 = 1 << 3;
-/// The notice that zones were changed, to be read in their log page, and the bit that asks for it; the namespace is in
+/// Event of changed zones, with their log page, and the bit that enables it; the namespace is in
 /// the second word.
 pub const ALTERED_EVENT: u64 = 2 | 0xef << 8 | (logs::CHANGED_ZONES as u64) << 16;
 pub const ALTERED_BIT: u32 = 1 << 27;
 
 const NS_PER_MS: u64 = 1_000_000;
 
-/// A controller, which a host has by its admin queue.
+/// A controller, created by a host's admin queue.
 pub struct Controller {
     pub id: u16,
     pub host: [u8; 16],
@@ -54,7 +54,7 @@ pub struct Controller {
     pub errors: Arc<Mutex<Errors>>,
     configuration: u32,
     status: u32,
-    /// After how many ms of silence it ends (0: never), and when it was heard last.
+    /// Keep-alive timeout in ms (0: never), and when it was heard last.
     patience_ms: u32,
     heard: u64,
     queues: u32,
@@ -62,8 +62,8 @@ pub struct Controller {
     waiting: VecDeque<u16>,
     events: u32,
     is_told: bool,
-    /// Of each namespace: how often its drive had changed a zone when the log was read last, and whether the host was
-    /// told since.
+    /// Zone changes by namespace: how often its drive had changed a zone when the log was read
+    /// last, and whether the host was told since.
     altered: Vec<(u64, bool)>,
 }
 
@@ -102,7 +102,7 @@ impl Controller {
         }
     }
 
-    /// True if it is enabled, so that I/O queues may be.
+    /// True once enabled, so that I/O queues may connect.
     pub fn is_ready(&self) -> bool {
         self.status & IS_READY != 0
     }
@@ -112,7 +112,7 @@ impl Controller {
         self.heard = now;
     }
 
-    /// When its patience ends.
+    /// Keep-alive deadline.
     pub fn deadline(&self) -> Option<u64> {
         let patience = u64::from(self.patience_ms) * NS_PER_MS;
         (patience > 0).then(|| self.heard + patience)
@@ -154,7 +154,7 @@ impl Controller {
         self.altered.resize(subsystem.namespaces.len(), (0, false));
         let (seen, is_told) = &mut self.altered[number as usize - 1];
         let found = namespace.zones_altered(*seen)?;
-        // Unless the event is to be kept, the host knows now.
+        // The event is cleared, unless the host retains it.
         if entry.word(10) & 1 << 15 == 0 {
             (*seen, *is_told) = (found.count, false);
         }
@@ -190,7 +190,7 @@ impl Controller {
             {
                 direct(entry, subsystem, opcode == admin::DIRECTIVE_RECEIVE)
             }
-            // Nothing is aborted: it all ends soon.
+            // Abort aborts nothing: it all ends soon.
             admin::ABORT if !self.discovers => Ok(End::Result(1)),
             _ => Err(Status::INVALID_OPCODE),
         };
@@ -256,7 +256,7 @@ impl Controller {
         if by_set.contains(&what) && !is_known {
             return Err(Status::INVALID_FIELD);
         }
-        // Of a command set, or of all.
+        // Namespaces of a command set, or all.
         let numbered = subsystem.namespaces.iter().zip(1..);
         let of_set = |set: u8| {
             numbered.filter(move |(it, _)| it.command_set() == set).map(|(_, number)| number)
@@ -308,7 +308,7 @@ impl Controller {
         }))
     }
 
-    /// The name of its subsystem.
+    /// Name of the subsystem.
     fn named(&self, subsystem: &Subsystem) -> identify::Name {
         if !self.discovers {
             return subsystem.name.clone();
@@ -346,7 +346,7 @@ impl Controller {
             logs::HEALTH => {
                 let health = subsystem.health(entry.namespace())?;
                 let count = errors().count();
-                // Unless it wants to be reminded, the host knows now.
+                // The event is cleared, unless the host retains it.
                 self.is_told &= first & 1 << 15 != 0;
                 logs::health(&health, count)
             }
@@ -411,7 +411,7 @@ fn placement_in_use(entry: &Entry, subsystem: &Subsystem) -> Result<End, Status>
     Ok(End::Result(u64::from(namespace.handles.is_some())))
 }
 
-/// Directives of a namespace are asked for or set.
+/// Reports or sets directives of a namespace.
 fn direct(entry: &Entry, subsystem: &Subsystem, receives: bool) -> Result<End, Status> {
     let namespace = subsystem.namespace(entry.namespace())?;
     let mut page = placement::directive(entry, namespace, receives)?;
@@ -422,7 +422,7 @@ fn direct(entry: &Entry, subsystem: &Subsystem, receives: bool) -> Result<End, S
     Ok(End::Data(page))
 }
 
-/// True if a feature is one that a discovery controller has too.
+/// True for features that discovery controllers have.
 fn is_common(entry: &Entry) -> bool {
     matches!(entry.word(10) as u8, EVENTS | KEEP_ALIVE)
 }
@@ -443,7 +443,7 @@ pub const CONNECT_BYTES: usize = 1024;
 pub const NEW_CONTROLLER: u16 = 0xffff;
 
 impl Connect {
-    /// Reads it; otherwise the status, and what was wrong: the offset, and 1 for the data.
+    /// Reads the feature; otherwise the status, and what was wrong: the offset, and 1 for the data.
     pub fn read(entry: &Entry, data: &[u8], name: &str) -> Result<Connect, (Status, u64)> {
         let invalid = |at: u64| (Status::CONNECT_INVALID_PARAMETERS, at);
         if entry.word(10) & 0xffff != 0 {

@@ -31,7 +31,7 @@ fn format(entry: &Entry) -> u32 {
 /// A range to be read: whose it is, and where it lies.
 type Source<'a> = (&'a LocalClient, u64, u32);
 
-/// Reads the ranges, and then writes them.
+/// Reads the ranges, then writes them.
 pub fn begin(
     entry: &Entry,
     data: &[u8],
@@ -49,7 +49,7 @@ pub fn begin(
             _ => namespace,
         };
         if from.part.wish.block != block {
-            // Blocks of one size cannot be made of those of another.
+            // Block sizes must agree.
             return Err(Status::INVALID_FIELD);
         }
         let count = u64::from(le16(range, 16)) + 1;

@@ -31,7 +31,7 @@ pub struct Done {
 }
 
 impl Done {
-    /// True if it was done.
+    /// True for success.
     pub fn is_success(&self) -> bool {
         self.status == Status::SUCCESS
     }
@@ -105,7 +105,7 @@ impl NvmeHost {
         self.done(data)
     }
 
-    /// Sends a command, with its data if they are short.
+    /// Sends a command, with short data in the capsule.
     pub fn send(
         &mut self,
         mut entry: [u8; ENTRY_BYTES],
@@ -146,7 +146,7 @@ impl NvmeHost {
         words
     }
 
-    /// Waits for the end of the command, sends its data when they may come, and collects those for it.
+    /// Waits for the completion, sending data on request and collecting data from the controller.
     pub fn done(&mut self, data: &[u8]) -> system::Result<Done> {
         let mut found = Vec::new();
         loop {

@@ -11,7 +11,7 @@ use engine::{Namespace as Part, SECTOR_BYTES};
 /// Bytes of each answer.
 const PAGE_BYTES: usize = 4096;
 
-/// Which answer is wanted.
+/// Kinds of answers.
 pub const NAMESPACE: u8 = 0x00;
 pub const CONTROLLER: u8 = 0x01;
 pub const ACTIVE: u8 = 0x02;
@@ -27,7 +27,7 @@ pub const BLOCKS: u8 = 0;
 pub const ZONES: u8 = 2;
 /// The version of the specification that is followed: 1.4.
 pub const VERSION: u32 = 0x0001_0400;
-/// The type of a discovery controller, and of one with namespaces.
+/// Types of controllers: discovery, and with namespaces.
 const DISCOVERY_TYPE: u8 = 2;
 const IO_TYPE: u8 = 1;
 
@@ -36,7 +36,7 @@ const IO_TYPE: u8 = 1;
 pub struct Name {
     /// The qualified name of the subsystem.
     pub subsystem: String,
-    /// Its serial number.
+    /// Serial number.
     pub serial: String,
 }
 
@@ -49,8 +49,8 @@ pub fn firmware() -> [u8; 8] {
     text
 }
 
-/// A controller with `namespaces`, or one for discovery; with placement handles in
-/// so many endurance groups, if there are such, and with zones.
+/// A controller with `namespaces`, or a discovery controller; with placement handles in the given
+/// endurance groups, and with zones.
 pub fn controller(
     name: &Name,
     id: u16,
@@ -69,7 +69,7 @@ pub fn controller(
     page.u32(96, 1 << 6);
     page.byte(111, if discovers { DISCOVERY_TYPE } else { IO_TYPE });
     page.byte(259, MOST_EVENTS as u8 - 1);
-    // One read-only slot of firmware.
+    // One read-only firmware slot.
     page.byte(260, 1 | 1 << 1);
     // Log pages: health by namespace, commands, longer ones by offset.
     page.byte(261, 1 | 1 << 1 | 1 << 2);
@@ -84,7 +84,7 @@ pub fn controller(
     // In 16 bytes: a command with its data, and a completion.
     page.u32(1792, (64 + MOST_IN_CAPSULE as u32) / 16);
     page.u32(1796, 1);
-    // Data blocks, in the capsule or by the transport; offsets are those of data in the capsule.
+    // Data blocks, in the capsule or by the transport; offsets refer to data in the capsule.
     page.u32(536, 1 | 1 << 20);
     page.byte(1803, 1);
     if !discovers {
@@ -93,7 +93,7 @@ pub fn controller(
         page.u32(516, namespaces as u32);
         // Compare, write uncorrectable, dataset management, write zeroes, verify, copy.
         page.u16(520, 1 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 7 | 1 << 8);
-        // Fused compare and write, of so many blocks, counted from none on.
+        // Maximum blocks of a fused compare and write, zero-based.
         page.u16(522, 1);
         page.u16(532, (ATOMIC_BYTES / SECTOR_BYTES) as u16 - 1);
         page.u16(534, COPY_FORMATS);
@@ -175,7 +175,7 @@ pub fn namespace(
 pub fn in_general(read_only: bool) -> Vec<u8> {
     let mut page = Page::default();
     page.byte(8, u8::from(read_only));
-    // It is ready.
+    // Ready.
     page.byte(14, 1);
     page.0
 }
@@ -216,7 +216,7 @@ pub fn command_sets(zones: bool) -> Vec<u8> {
     page.0
 }
 
-/// An answer with nothing in it.
+/// An empty answer.
 pub fn nothing() -> Vec<u8> {
     Page::default().0
 }
@@ -227,7 +227,7 @@ pub fn capabilities(zones: bool) -> u64 {
     u64::from(QUEUE_ENTRIES - 1) | 1 << 16 | 10 << 24 | 1 << 37 | u64::from(zones) << 43
 }
 
-/// The number of I/O queues that a host gets of those that it wants, from none on.
+/// Granted number of I/O queues, zero-based.
 pub fn queues(wanted: u32) -> u32 {
     let most = u32::from(MOST_QUEUES) - 1;
     let granted = (wanted & 0xffff).min(wanted >> 16).min(most);

@@ -16,25 +16,26 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes taken from a socket at once.
+/// Size of one socket read.
 const INPUT_BYTES: usize = 64 << 10;
-/// Bytes of writes that may come to all queues, and to one. Each may have one write at a time in any case.
+/// Maximum bytes of writes in transit, for all queues and for one. Each may have one write at a
+/// time in any case.
 const MOST_GRANTED: usize = 64 << 20;
 const MOST_GRANTED_EACH: usize = 16 << 20;
 
 /// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It is not a queue yet.
+    /// Not yet a queue.
     New,
     /// The admin queue of a controller.
     Admin(u16),
-    /// An I/O queue of a controller, and its number.
+    /// An I/O queue of a controller, with its number.
     Queue(u16, u16),
 }
 
 impl Role {
-    /// Its controller.
+    /// Controller of the queue.
     pub fn controller(self) -> Option<u16> {
         match self {
             Role::New => None,
@@ -57,7 +58,7 @@ struct Waiting {
     entry: Entry,
     data: Vec<u8>,
     grant: Option<Grant>,
-    /// The comparison that a write is fused with, and what it expects.
+    /// The comparison of a fused write, with its expected data.
     first: Option<(Entry, Vec<u8>)>,
 }
 
@@ -74,19 +75,19 @@ pub struct Told {
     pub is_damaged: bool,
 }
 
-/// A connection; its fields are what the target stores of it between turns.
+/// A connection; the target stores its fields between turns.
 pub struct Link {
     pub stream: ClientStream,
     pub output: Arc<Output>,
     pub role: Role,
-    /// When it came.
+    /// Time of the connection.
     pub since: u64,
-    /// Of a queue: how many commands may be in it.
+    /// Properties of a queue: how many commands may be in it.
     pub size: u16,
-    /// Of an I/O queue.
+    /// Shared state of an I/O queue.
     pub lane: Option<Arc<Lane>>,
     wire: Wire,
-    /// True if it has said anything.
+    /// True after the first message.
     has_spoken: bool,
     input: Vec<u8>,
     unread: Range<usize>,
@@ -133,12 +134,12 @@ impl Link {
         })
     }
 
-    /// It is a queue from now on, of this size; an I/O queue has a lane.
+    /// Turns the connection into a queue of this size; an I/O queue has a lane.
     pub fn become_queue(&mut self, role: Role, size: u16, lane: Option<Lane>) {
         (self.role, self.size, self.lane) = (role, size, lane.map(Arc::new));
     }
 
-    /// True if its host has said anything.
+    /// True after the host's first message.
     pub fn has_spoken(&self) -> bool {
         self.has_spoken
     }
@@ -265,7 +266,7 @@ impl Link {
             return self.output.complete(entry.id(), 0, Status::MISSING_FUSED);
         };
         let Some(expected) = expected else {
-            // It was told why.
+            // The host has received the reason.
             return self.output.complete(entry.id(), 0, Status::FAILED_FUSED);
         };
         let is_pair = before.namespace() == entry.namespace() && before.blocks() == entry.blocks();
@@ -350,7 +351,7 @@ impl Link {
         }
     }
 
-    /// Executes a command, unless others wait or it has to.
+    /// Executes a command, unless it must wait.
     fn begin(&mut self, one: Waiting, subsystem: &Subsystem) {
         let Some(lane) = &self.lane else { return };
         if !self.waiting.is_empty() || !self.has_room(&one.entry, lane, subsystem) {
@@ -371,7 +372,7 @@ impl Link {
         }
     }
 
-    /// True if a command may begin: those who answer it have room, and the host takes what it is told.
+    /// True if a command may begin: the executing clients have room, and the host accepts data.
     fn has_room(&self, entry: &Entry, lane: &Lane, subsystem: &Subsystem) -> bool {
         let may_tell =
             !requests::is_told(entry) || lane.may_tell() && self.output.readiness().reads;
@@ -411,12 +412,12 @@ impl Link {
         }
     }
 
-    /// True if input was left because the host does not take what is sent to it.
+    /// True if input waits because the host accepts no data.
     pub fn has_input(&self) -> bool {
         !self.unread.is_empty()
     }
 
-    /// True if commands wait that only an answer to others sets free.
+    /// True if commands wait for another completion.
     pub fn is_kept_waiting(&self) -> bool {
         !self.wanting.is_empty()
     }

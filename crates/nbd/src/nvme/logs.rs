@@ -18,7 +18,7 @@ pub const CHANGED_ZONES: u8 = 0xbf;
 pub const EVERYWHERE: [u8; 5] = [SUPPORTED, ERRORS, HEALTH, FIRMWARE, EFFECTS];
 
 const ERROR_BYTES: usize = 64;
-/// The temperature that is reported, kelvin: none is modelled, so that of a room.
+/// The temperature that is reported, kelvin: not modelled, so room temperature is reported.
 const TEMPERATURE: u16 = 298;
 /// Spare below which a drive warns, percent.
 const SPARE_THRESHOLD: u8 = 10;
@@ -67,7 +67,7 @@ impl Errors {
     }
 }
 
-/// The health of several drives that are one: what was done is added, the rest is the worst.
+/// Combined health of several drives: what was done is added, the rest is the worst.
 pub fn together(all: impl Iterator<Item = Health>) -> Health {
     all.reduce(|one, other| {
         let (a, b) = (one.served, other.served);
@@ -127,8 +127,8 @@ pub fn firmware(revision: [u8; 8]) -> Vec<u8> {
     page
 }
 
-/// The page of commands and what they change; with those of placement handles, if there are some, and with those of
-/// zones for their command set.
+/// Log page of supported commands and effects; with commands for placement handles, and for zones
+/// of their command set.
 pub fn effects(places: bool, zones: bool) -> Vec<u8> {
     let mut page = vec![0; 4096];
     let mut set = |at: usize, bits: u32| page[at..at + 4].copy_from_slice(&bits.to_le_bytes());
@@ -171,7 +171,7 @@ pub fn effects(places: bool, zones: bool) -> Vec<u8> {
     page
 }
 
-/// The page of changed zones, by their first blocks; of more than fit none are told.
+/// Log page of changed zones, by first block; of more than fit none are told.
 pub fn changed_zones(starts: Option<&[u64]>) -> Vec<u8> {
     let mut page = vec![0; 4096];
     let starts = starts.filter(|all| all.len() < page.len() / 8);

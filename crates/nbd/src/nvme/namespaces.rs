@@ -16,7 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The health of drives is asked for again after so many times the time that it took: 5 % of a server's.
+/// The health of drives is cached for this multiple of its query time: 5 % of a server's.
 const HEALTH_PAUSE: u64 = 20;
 
 /// A device that is served, as a namespace.
@@ -24,21 +24,21 @@ pub struct Namespace {
     name: String,
     /// A client for each I/O queue that there may be.
     clients: Vec<LocalClient>,
-    /// Of its server.
+    /// Control of its server.
     control: Control,
     /// Export for hosts.
     pub export: Export,
-    /// Where it lies in the device.
+    /// Its part of the device.
     pub part: Part,
-    /// The number of its device among all, which is that of an endurance group, from 1 on.
+    /// Number of its device, from 1, which is the endurance group.
     pub group: u32,
-    /// Its id as a UUID.
+    /// Id (UUID).
     pub id: [u8; 16],
-    /// Its placement handles, if it has some.
+    /// Placement handles, if any.
     pub handles: Option<Naming>,
-    /// Limits of its zones, if it has some.
+    /// Limits of zones, if any.
     pub zones: Option<ZoneLimits>,
-    /// It has refused a write, because it takes no more.
+    /// True after a write refused at end of life.
     pub has_ended: Arc<AtomicBool>,
 }
 
@@ -70,7 +70,7 @@ impl Namespace {
         &self.clients[lane]
     }
 
-    /// What it has to say of its placement handles.
+    /// State of the placement handles.
     ///
     /// # Errors
     /// The status for a host, where it has none.
@@ -81,7 +81,7 @@ impl Namespace {
         self.control.placement().ok_or(Status::INTERNAL_ERROR)
     }
 
-    /// Number of zones that its drive has changed by itself.
+    /// Number of zone changes made by the drive.
     pub fn altered(&self) -> u64 {
         self.clients.first().map_or(0, LocalClient::altered)
     }
@@ -97,7 +97,7 @@ impl Namespace {
         self.control.zones_altered(since).ok_or(Status::INTERNAL_ERROR)
     }
 
-    /// The command set that it has.
+    /// Command set of the namespace.
     pub fn command_set(&self) -> u8 {
         if self.zones.is_some() { identify::ZONES } else { identify::BLOCKS }
     }
@@ -111,20 +111,20 @@ impl Namespace {
     }
 }
 
-/// All namespaces, with what hosts are told of the whole.
+/// All namespaces, with common data for hosts.
 pub struct Subsystem {
     pub name: Name,
     /// Address and port.
     pub place: (String, String),
     pub namespaces: Vec<Namespace>,
     clock: WallClock,
-    /// The health of each, and until when it is not asked for again.
+    /// Cached health by namespace, with its expiry.
     health: Vec<Health>,
     healthy_until: u64,
 }
 
 impl Subsystem {
-    /// Namespaces at an address, from which their ids follow, so that they are the same every time.
+    /// Namespaces at an address, from which their ids are derived reproducibly.
     pub fn new(mut namespaces: Vec<Namespace>, place: (String, String), bell: &Control) -> Self {
         let mut groups: Vec<Control> = Vec::new();
         for (number, namespace) in namespaces.iter_mut().enumerate() {
@@ -190,11 +190,11 @@ impl Subsystem {
 
     /// True if a drive has refused a write since the last time that this was asked.
     pub fn has_ended(&self) -> bool {
-        // All are asked.
+        // All flags are cleared.
         self.namespaces.iter().filter(|it| it.has_ended.swap(false, Ordering::Relaxed)).count() > 0
     }
 
-    /// The health of a namespace, or of all.
+    /// Health of one or all namespaces.
     pub fn health(&mut self, number: u32) -> Result<Health, Status> {
         let is_one = number != 0 && number != EVERY_NAMESPACE;
         if is_one {
@@ -210,7 +210,7 @@ impl Subsystem {
         if is_one {
             return Ok(self.health[number as usize - 1]);
         }
-        // Of each device once.
+        // Each device counts once.
         let all = self.namespaces.iter().zip(&self.health);
         let mut seen = 0;
         let each = all.filter(|(namespace, _)| {

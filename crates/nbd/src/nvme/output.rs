@@ -1,8 +1,8 @@
-//! What goes to a host: completions and data, in order, written by whoever has them.
+//! Data to a host: completions and data, in order, written by whoever has them.
 //!
-//! The server writes a reply when it is due, on its own thread. What the socket does not accept waits, and
-//! of data only as much as a PDU: the rest is fetched when the host receives. So a queue that is not read
-//! costs next to nothing.
+//! The server writes due replies on its own thread. Data refused by the socket wait, at most one
+//! PDU's: the rest is fetched when the host receives. So a queue that is not read costs next to
+//! nothing.
 
 use super::command::{Status, completion};
 use super::logs::Errors;
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes that wait beside data, above which nothing more is read from the host.
 const MOST_WORDS: usize = 64 << 10;
-/// Maximum size of a buffer that is kept for reuse.
+/// Maximum size of a reused buffer.
 const KEPT_BYTES: usize = 256 << 10;
 
 /// A read whose data were not sent completely.
@@ -40,18 +40,18 @@ enum Item {
 struct State {
     stream: ClientStream,
     terms: Terms,
-    /// Bytes on their way, and how many of them the socket has.
+    /// Bytes in transit, and the number already sent.
     words: Vec<u8>,
     sent: usize,
-    /// Items that follow them, and the bytes in it.
+    /// Following items, with their total bytes.
     queue: VecDeque<Item>,
     queued: usize,
     /// Data of the first read are being fetched.
     fetches: bool,
     closed: bool,
-    /// Nothing follows, and the connection ends once it is sent.
+    /// True if the connection ends after the pending bytes.
     leaves: bool,
-    /// Position in the submission queue, its size, and its number.
+    /// Submission queue head, size, and number.
     head: u16,
     size: u16,
     number: u16,
@@ -105,7 +105,7 @@ impl Output {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The terms of the connection are known.
+    /// Stores the terms of the connection.
     pub fn agree(&self, terms: Terms) {
         self.lock().terms = terms;
     }
@@ -117,7 +117,7 @@ impl Output {
         state.head = 1 % size;
     }
 
-    /// A command was taken from the queue; how many have no completion.
+    /// Takes a command from the queue; how many have no completion.
     pub fn take(&self) -> u32 {
         let mut state = self.lock();
         state.head = (state.head + 1) % state.size;
@@ -184,7 +184,7 @@ impl Output {
         self.outstanding.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// A read ends; `data` are all of its data. What the socket does not accept is fetched later.
+    /// A read ends; `data` are all of its data. The rest is fetched when the socket accepts it.
     pub fn deliver(&self, mut reading: Reading, data: &[u8]) {
         let mut state = self.lock();
         if !state.is_idle() {
@@ -224,7 +224,7 @@ impl Output {
         state.flush();
     }
 
-    /// Continues with what waits, as far as the socket accepts it; a read whose next data are to be
+    /// Sends waiting items as far as the socket accepts them; a read whose next data are to be
     /// [fetched](Output::fetch).
     pub fn drain(&self) -> Option<Reading> {
         let mut state = self.lock();
@@ -245,7 +245,7 @@ impl Output {
         None
     }
 
-    /// Fetches the next data of a read, and sends them.
+    /// Fetches and sends the next data of a read.
     pub fn fetch(self: &Arc<Self>, mut reading: Reading) {
         let output = Arc::clone(self);
         let length = (reading.length - reading.done).min(MOST_IN_PDU);

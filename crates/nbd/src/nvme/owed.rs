@@ -17,7 +17,7 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// A free one.
+    /// A free lane.
     pub fn take(taken: &Arc<Vec<AtomicBool>>) -> Option<Self> {
         let number = taken.iter().position(|it| !it.swap(true, Ordering::AcqRel))?;
         Some(Lane { number, taken: Arc::clone(taken), tells: AtomicBool::new(false) })
@@ -44,7 +44,7 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// Some more bytes beside those of all queues and those of this one.
+    /// A grant of bytes, beside those of all queues and of this one.
     pub fn new(bytes: usize, all: &Arc<AtomicUsize>, own: &Arc<AtomicUsize>) -> Self {
         all.fetch_add(bytes, Ordering::Relaxed);
         own.fetch_add(bytes, Ordering::Relaxed);
@@ -59,7 +59,7 @@ impl Drop for Grant {
     }
 }
 
-/// Where some blocks lie, bytes.
+/// Byte range of some blocks.
 pub fn bytes_of(first: u64, count: u64, namespace: &Namespace) -> Result<(u64, u32), Status> {
     let block = u64::from(namespace.part.wish.block);
     let most = namespace.export.bytes / block;
@@ -74,18 +74,19 @@ pub struct Owed {
     pub output: Arc<Output>,
     pub lane: Arc<Lane>,
     pub grant: Option<Grant>,
-    /// It had to wait for room.
+    /// True if it waited for room.
     pub held_back: bool,
 }
 
 impl Owed {
-    /// An answer is made whose data are kept until the host takes them; until what is returned is dropped no other is.
+    /// An answer is made whose data are kept until the host takes them; no other is made until the
+    /// result is dropped.
     pub fn begin_telling(self) -> Telling {
         self.lane.tells.store(true, Ordering::Release);
         Telling(self)
     }
 
-    /// The client that asks for it.
+    /// The client that serves it.
     pub fn client<'a>(&self, namespace: &'a Namespace) -> &'a LocalClient {
         namespace.client(self.lane.number)
     }
@@ -109,7 +110,7 @@ pub fn plain(entry: &Entry, namespace: &Namespace, owed: Owed) -> Reply {
     let client = owed.client(namespace).clone();
     let (first, block) = (namespace.part.first, u64::from(namespace.part.wish.block));
     Box::new(move |outcome| {
-        // All of it is kept until now, the lane and the grant too.
+        // The lane and the grant are held until now.
         let mut owed = owed;
         if is_cut(&client, outcome.is_err(), &owed.output) {
             return;

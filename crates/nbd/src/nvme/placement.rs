@@ -1,4 +1,5 @@
-//! What a controller says of placement handles: the log pages of FDP, the status of handles, and directives.
+//! Placement handles in a controller's answers: the log pages of FDP, the status of handles, and
+//! directives.
 //!
 //! After the NVM Express base specification 2.1, 5.1.12.1.28 to 5.1.12.1.31, and 8.1.8; the names are its.
 
@@ -65,7 +66,7 @@ pub fn page(number: u8, entry: &Entry, subsystem: &Subsystem) -> Option<Result<V
     }))
 }
 
-/// The one configuration.
+/// The only configuration.
 fn configurations(placement: &Placement, namespaces: usize) -> Vec<u8> {
     let (naming, handles) = (placement.naming, placement.naming.handles as usize);
     let size = (64 + 4 * handles).next_multiple_of(8);
@@ -106,8 +107,8 @@ fn statistics(placement: &Placement) -> Vec<u8> {
     page
 }
 
-/// The last events. The drive's account has no clock, so there is no time; what is told instead is how much the host
-/// had written, in the bytes of the vendor.
+/// The last events. The drive's account has no clock, so there is no time; the vendor bytes have
+/// the host bytes written instead.
 fn events(events: &[PlacementEvent], placement: &Placement, group: u32) -> Vec<u8> {
     let mut page = vec![0; 64 + EVENT_BYTES * events.len()];
     put(&mut page, 0, events.len() as u64, 4);
@@ -164,7 +165,7 @@ pub fn sends(entry: &Entry, namespace: &Namespace) -> Result<usize, Status> {
     Ok(count * HANDLE_BYTES)
 }
 
-/// The placements that are to begin other reclaim units.
+/// Placements that must start new reclaim units.
 pub fn to_update(data: &[u8], namespace: &Namespace) -> Result<Vec<u16>, Status> {
     let (pairs, _) = data.as_chunks::<HANDLE_BYTES>();
     let naming = namespace.handles.unwrap_or_default();
@@ -172,7 +173,7 @@ pub fn to_update(data: &[u8], namespace: &Namespace) -> Result<Vec<u16>, Status>
     all.map(|it| it.map(|it| it as u16).ok_or(Status::INVALID_FIELD)).collect()
 }
 
-/// Checks a command that reports handles, before it waits.
+/// Checks a query of handles before it waits.
 pub fn check_receive(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
     if namespace.handles.is_none() {
         return Err(Status::FDP_DISABLED);
@@ -185,7 +186,7 @@ pub fn check_receive(entry: &Entry, namespace: &Namespace) -> Result<(), Status>
     if is_known { Ok(()) } else { Err(Status::INVALID_FIELD) }
 }
 
-/// The answer to it.
+/// Answer to a query of handles.
 pub fn receive(entry: &Entry, placement: &Placement, block: u32) -> Vec<u8> {
     let wanted = 4 * (u64::from(entry.word(11)) + 1);
     let (_, _, room) = entry.data();
@@ -205,8 +206,8 @@ pub fn check_write(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
     if is_known { Ok(()) } else { Err(Status::INVALID_FIELD) }
 }
 
-/// True if a directive asks for what is so already. Handles are never given back: a stream has the next one that is
-/// written with it.
+/// True for a directive without effect. Handles are never given back: a stream has the next one
+/// that is written with it.
 fn is_nothing(kind: u8, operation: u8, receives: bool) -> bool {
     match (kind, operation) {
         (STREAMS, ALLOCATE) => receives,
@@ -215,14 +216,15 @@ fn is_nothing(kind: u8, operation: u8, receives: bool) -> bool {
     }
 }
 
-/// The answer to a command about directives of a namespace, of which it asks or which it sets.
+/// Answer to a directive command of a namespace.
 pub fn directive(entry: &Entry, namespace: &Namespace, receives: bool) -> Result<Vec<u8>, Status> {
     let (operation, kind) = (entry.word(11) as u8, (entry.word(11) >> 8) as u8);
     let handles = namespace.handles.ok_or(Status::INVALID_FIELD)?.count();
     let mut page = vec![0; 4096];
     match (kind, operation) {
         (IDENTIFY, PARAMETERS) if receives => {
-            // Both are there and in use, for they are one: streams are handles counted from 1.
+            // Both are supported and enabled, since they are one: streams are handles counted from
+            // 1.
             let all = 1 | 1 << STREAMS | 1 << PLACEMENT;
             (page[0], page[32], page[64]) = (all, all, all);
         }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const RANGE_BYTES: usize = 16;
-/// Descriptions of ranges that come with a command have at most so many bytes.
+/// Maximum bytes of range descriptors.
 const MOST_DESCRIBED: usize = 4096;
 
 /// Bytes of data that a command of an I/O queue sends; otherwise its refusal.
@@ -92,7 +92,7 @@ pub fn sends(entry: &Entry, subsystem: &Subsystem) -> Result<usize, Status> {
     }
 }
 
-/// How many bytes come with a command that sends at least so many, of which the host says how long they are. Descriptions
+/// Bytes of data sent with a command, at least `least`, given the host's own length. Descriptions
 /// of ranges may come with room for more of them: Linux always sends as many as there may be.
 pub fn comes(entry: &Entry, least: usize, said: usize) -> Result<usize, Status> {
     let may_be_longer = matches!(entry.opcode(), io::DATASET_MANAGEMENT | io::COPY);
@@ -119,7 +119,8 @@ pub fn check_fused(entry: &Entry, is_first: bool, subsystem: &Subsystem) -> Resu
     if entry.data().0 == SGL_IN_CAPSULE { Ok(()) } else { Err(Status::SGL_TYPE_INVALID) }
 }
 
-/// Executes a fused pair, which was checked: the write, if what is there is what the comparison expects.
+/// Executes a fused pair, which was checked: Executes a checked fused pair: a write conditional on
+/// the comparison.
 pub fn execute_fused(
     first: &Entry,
     expected: Vec<u8>,
@@ -169,7 +170,7 @@ pub fn execute_fused(
     client.write_if_same((expected, differs), wanted, held_back, reply);
 }
 
-/// True if the clients that a command needs have room for it.
+/// True if the clients of a command have room.
 pub fn has_room(entry: &Entry, lane: &Lane, subsystem: &Subsystem) -> bool {
     let client = subsystem.namespace(entry.namespace()).ok().map(|it| it.client(lane.number));
     client.is_none_or(LocalClient::has_room)
@@ -180,7 +181,7 @@ pub fn is_told(entry: &Entry) -> bool {
     matches!(entry.opcode(), io::ZONE_RECEIVE | io::MANAGEMENT_RECEIVE)
 }
 
-/// Executes a command of an I/O queue, which was [checked](sends), with the data that it sends.
+/// Executes a [checked](sends) I/O command with its data.
 pub fn execute(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) {
     let id = entry.id();
     let output = Arc::clone(&owed.output);
@@ -233,7 +234,7 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
         let block = namespace.part.wish.block;
         let (client, telling) = (client.clone(), owed.begin_telling());
         client.see_placement(Box::new(move |seen| {
-            // All of it is kept until now.
+            // The data are held until now.
             let _telling = telling;
             match seen {
                 Some(it) => {
@@ -269,7 +270,8 @@ fn begin(entry: &Entry, data: Vec<u8>, subsystem: &Subsystem, owed: Owed) -> Res
             client.mark((offset, bytes), held_back, plain(entry, namespace, owed));
         }
         io::WRITE_ZEROES => {
-            // Without data nothing is programmed: the drive forgets the blocks, which read as zeroes. A zone is written.
+            // Zeroes are trimmed, not programmed: the drive forgets the blocks, which read as
+            // zeroes. A zone is written.
             let command = Command::WriteZeroes { keep: namespace.zones.is_some() };
             let wanted = Wanted { fua, ..Wanted::new(command, offset, bytes) };
             client.ask_at_once(wanted, held_back, plain(entry, namespace, owed));
@@ -315,7 +317,7 @@ fn ranges(entry: &Entry, data: &[u8], namespace: &Namespace) -> Result<Vec<(u64,
             found.push((from, count * block));
         }
     }
-    // Other attributes are hints, which change nothing here.
+    // The other attributes are hints without effect here.
     if entry.word(11) & 1 << 2 == 0 {
         found.clear();
     }
@@ -332,7 +334,7 @@ fn read(
 ) -> Reply {
     let (id, opcode) = (entry.id(), entry.opcode());
     Box::new(move |outcome| {
-        // All of it is kept until now, the lane and the grant too.
+        // The lane and the grant are held until now.
         let owed = owed;
         if is_cut(&client, outcome.is_err(), &owed.output) {
             return;

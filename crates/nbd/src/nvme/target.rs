@@ -36,7 +36,7 @@ pub struct NvmeTarget {
 }
 
 impl NvmeTarget {
-    /// Whether [`new`](NvmeTarget::new) would succeed now.
+    /// Checks that [`new`](NvmeTarget::new) would succeed now.
     ///
     /// # Errors
     /// As [`new`](NvmeTarget::new).
@@ -80,7 +80,7 @@ impl NvmeTarget {
         Ok(NvmeTarget { control, uri, address, thread: Some(thread) })
     }
 
-    /// Where it listens.
+    /// Address of the listener.
     pub fn address(&self) -> Address {
         self.address.clone()
     }
@@ -115,11 +115,11 @@ struct Target {
     controllers: Vec<Controller>,
     /// The id of the last controller.
     last: u16,
-    /// Which I/O queues are taken, and bytes of writes that may come.
+    /// I/O queues in use, and granted bytes of writes.
     lanes: Arc<Vec<AtomicBool>>,
     granted: Arc<AtomicUsize>,
     clock: WallClock,
-    /// Layers below the connections, and the threads of those.
+    /// TLS below the connections, and its threads.
     tls: Option<Tls>,
     relays: Vec<JoinHandle<()>>,
     /// A host that was accepted after the power went: it waits until the power is back.
@@ -131,7 +131,7 @@ impl Target {
         while !self.control.is_stopped() && !self.subsystem.is_closed() {
             let is_off = self.subsystem.is_off();
             if is_off {
-                // Without power nobody is connected; who comes waits until it is back.
+                // A power cut disconnects all; who comes waits until it is back.
                 for place in 0..self.links.len() {
                     self.end(place);
                 }
@@ -152,7 +152,7 @@ impl Target {
         for link in self.links.drain(..).flatten() {
             link.output.close();
         }
-        // They end with their connections.
+        // Relays end with their connections.
         for relay in self.relays.drain(..) {
             let _ = relay.join();
         }
@@ -229,7 +229,7 @@ impl Target {
                     stream
                 }
             };
-            // A socket that cannot be used is that of a host that is gone already.
+            // An unusable socket belongs to a host that has left.
             let Ok(link) = Link::new(stream, &self.control, &self.granted, now) else { continue };
             match self.links.iter().position(Option::is_none) {
                 Some(place) => self.links[place] = Some(link),
@@ -238,7 +238,7 @@ impl Target {
         }
     }
 
-    /// The place of the connection that leaves first of those that are no queue yet.
+    /// The connection to drop first among those that are no queue.
     fn ungreeted(&self, now: u64) -> Option<usize> {
         let links = self.links.iter().enumerate();
         let ungreeted = links.filter_map(|(place, link)| {
@@ -355,7 +355,7 @@ impl Target {
         Ok(())
     }
 
-    /// Ends a connection, and with an admin queue its controller.
+    /// Ends a connection, and its controller if it is an admin queue.
     fn end(&mut self, place: usize) {
         let Some(link) = self.links[place].take() else { return };
         link.output.close();
@@ -374,7 +374,7 @@ impl Target {
         }
     }
 
-    /// Ends controllers whose hosts were silent for longer than they said.
+    /// Ends controllers past their keep-alive timeout.
     fn end_silent(&mut self, now: u64) {
         let is_silent = |it: &Controller| it.deadline().is_some_and(|deadline| now > deadline);
         let silent: Vec<u16> =

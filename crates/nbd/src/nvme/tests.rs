@@ -169,7 +169,7 @@ fn handles_are_shown_and_begin_other_units() {
         assert!(done.is_success());
         let numbers = [0, 1].map(|at| le16(&done.data, 16 + 32 * at));
         assert_eq!((le16(&done.data, 14), numbers, le64(&done.data, 24)), (4, [0, 1], 16));
-        // Less than all of it.
+        // Less than the whole.
         status[44] = 3;
         assert_eq!(queue.ask(status, &[], 16).unwrap().data, done.data[..16]);
         let mut update = command(io::MANAGEMENT_SEND, 1);
@@ -223,7 +223,7 @@ fn commands_reach_the_device_as_what_they_are() {
             let flush = queue.ask(command(io::FLUSH, namespace), &[], 0).unwrap();
             assert!(flush.is_success());
         }
-        // Two ranges, of which one has no blocks, deallocated; then the same as a hint.
+        // Two ranges, one of them empty, for deallocation; then the same as a hint.
         let mut ranges = [0; 32];
         (ranges[4], ranges[8]) = (2, 20);
         let mut trim = command(io::DATASET_MANAGEMENT, 1);
@@ -345,7 +345,7 @@ fn heard(input: &[u8], mut pieces: impl Iterator<Item = usize>) -> (Vec<Event>, 
             }
             // Equal data, in as many pieces as there are.
             Event::Data if events.last() == Some(&Event::Data) => {}
-            // Where data are among the bytes that were consumed does not depend on the pieces.
+            // The position of data in the input does not depend on its pieces.
             event => events.push(event),
         }
         assert!(to - from <= MOST_IN_CAPSULE + 512 || to == input.len(), "it waits for too much");
@@ -411,7 +411,7 @@ proptest! {
         }
         input.truncate(cut.index(input.len()) + 1);
         let (events, out) = heard(&input, std::iter::repeat(100));
-        // One answer to the terms, and a reason for the end.
+        // One answer to the terms, and the reason of the end.
         prop_assert!(out.len() <= 128 + 152, "{} bytes", out.len());
         for event in events {
             if let Event::Begins(_, _, _, length) = event {
@@ -433,7 +433,7 @@ fn a_queue_that_is_not_read_delays_nobody() {
         for _ in 0..50 {
             assert!(good.read(0, 4096).unwrap().is_success());
         }
-        // Late, but all of it.
+        // Late but complete.
         for _ in 0..120 {
             let done = greedy.done(&[]).unwrap();
             assert!(done.is_success() && done.data.len() == 1 << 20);

@@ -1,8 +1,8 @@
 //! NVMe/TCP as a state machine from bytes to events: no sockets, no clock, no commands.
 //!
-//! After the NVM Express TCP transport specification 1.0. Any input is safe: what is not NVMe/TCP ends the
-//! connection with the reason (`C2HTermReq`), and lengths that a host claims never decide how much memory
-//! is taken.
+//! After the NVM Express TCP transport specification 1.0. Any input is safe: input other than
+//! NVMe/TCP ends the connection with the reason (`C2HTermReq`), and memory does not depend on
+//! lengths claimed by a host.
 
 use super::command::{COMPLETION_BYTES, ENTRY_BYTES, le16, le32};
 use std::ops::Range;
@@ -23,7 +23,7 @@ const HEADER_DIGEST: u8 = 1;
 const DATA_DIGEST: u8 = 2;
 const LAST: u8 = 4;
 
-/// Bytes of headers: the part that all have, that of a connection's first PDUs, of a command, of data.
+/// Bytes of headers: common part, first PDUs of a connection, command, data.
 const COMMON_BYTES: usize = 8;
 const IC_BYTES: usize = 128;
 const CAPSULE_BYTES: usize = COMMON_BYTES + ENTRY_BYTES;
@@ -50,9 +50,9 @@ pub enum Fatal {
     Sequence = 2,
     /// The digest of a header is wrong.
     HeaderDigest = 3,
-    /// Data that were not asked for.
+    /// Unrequested data.
     DataOutOfRange = 4,
-    /// More data than were asked for.
+    /// Too much data.
     DataLimit = 5,
     /// A parameter that is not supported.
     Unsupported = 6,
@@ -63,25 +63,25 @@ pub enum Fatal {
 pub struct Terms {
     pub header_digest: bool,
     pub data_digest: bool,
-    /// Data sent to the host begin at a multiple of this.
+    /// Alignment of data sent to the host.
     pub alignment: usize,
 }
 
 /// Meaning of the next bytes of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// Nothing yet: more bytes are needed.
+    /// Incomplete: more bytes are needed.
     More,
     /// The terms are agreed on.
     Open(Terms),
-    /// A command, and where its data are among the bytes that were consumed, if they came with it; whether
-    /// these are damaged.
+    /// A command, and the position of its data in the consumed input, if it has data; whether these
+    /// are damaged.
     Command(Box<[u8; ENTRY_BYTES]>, Range<usize>, bool),
     /// Data for a transfer begin: command, transfer, offset, length.
     Begins(u16, u16, u32, u32),
     /// The bytes that were consumed are data of that transfer.
     Data,
-    /// Its data ended; whether they are damaged, and whether they are said to be the last.
+    /// End of the data; whether they are damaged, and whether they are said to be the last.
     Ends { damaged: bool, last: bool },
     /// The host disconnects, or does not speak NVMe/TCP.
     Close,
@@ -102,7 +102,7 @@ struct Incoming {
     last: bool,
 }
 
-/// The controller's side of one connection.
+/// Controller side of a connection.
 #[derive(Debug)]
 pub struct Wire {
     phase: Phase,
@@ -110,7 +110,7 @@ pub struct Wire {
     incoming: Option<Incoming>,
 }
 
-/// Error of a header, and its place.
+/// Error of a header, and its position.
 type Wrong = (Fatal, u32);
 
 impl Wire {
@@ -289,7 +289,7 @@ fn common(head: &mut [u8], kind: u8, flags: u8, offset: usize, whole: usize) {
 }
 
 impl Terms {
-    /// A header without data behind it, whose fields from the eighth byte on are given.
+    /// A header without data, with the given fields from the eighth byte on.
     fn plain(self, kind: u8, fields: &[u8], out: &mut Vec<u8>) {
         let length = COMMON_BYTES + fields.len();
         let digest = if self.header_digest { DIGEST_BYTES } else { 0 };
@@ -321,7 +321,7 @@ impl Terms {
         self.plain(R2T, &fields, out);
     }
 
-    /// Data for the host, at most [`MOST_IN_PDU`], from an offset of those of a command on.
+    /// Data for the host, at most [`MOST_IN_PDU`], from an offset in the command's data.
     pub fn data(self, id: u16, offset: u32, data: &[u8], last: bool, out: &mut Vec<u8>) {
         let head_bytes = DATA_BYTES + if self.header_digest { DIGEST_BYTES } else { 0 };
         let begin = head_bytes.next_multiple_of(self.alignment.max(4));

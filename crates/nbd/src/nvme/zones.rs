@@ -12,7 +12,7 @@ use crate::zones::{ZoneList, ZoneQuery, ZoneSeen};
 use engine::{Op, ZoneState};
 use std::sync::Arc;
 
-/// Bytes of a report before its descriptors, and of each.
+/// Size of a report's header, and of a descriptor.
 const HEAD_BYTES: usize = 64;
 const ZONE_BYTES: usize = 64;
 
@@ -25,7 +25,7 @@ const ACTIONS: [(u8, Op); 6] = [
     (0x05, Op::Offline),
     (0x11, Op::Commit),
 ];
-/// Bits of it: for all zones, and of an open zone, with a window of random writes.
+/// Bits of the action: for all zones, and of an open zone, with a window of random writes.
 const FOR_ALL: u32 = 1 << 8;
 const WITH_WINDOW: u32 = 1 << 9;
 
@@ -43,7 +43,7 @@ const STATES: [(u8, u8, ZoneState); 7] = [
     (6, 0xd, ZoneState::ReadOnly),
     (7, 0xf, ZoneState::Offline),
 ];
-/// The count of a report is that of its descriptors.
+/// The count covers the returned descriptors.
 const PARTIAL: u32 = 1 << 16;
 
 /// The type of all zones: written in order.
@@ -62,7 +62,7 @@ pub fn check_set(opcode: u8, namespace: &Namespace) -> Result<(), Status> {
     if is_there { Ok(()) } else { Err(Status::INVALID_OPCODE) }
 }
 
-/// Where a command about a zone lies in its namespace, bytes.
+/// Byte offset of a zone command in its namespace.
 fn place(entry: &Entry, namespace: &Namespace) -> Result<u64, Status> {
     let (first, _) = entry.blocks();
     let block = u64::from(namespace.part.wish.block);
@@ -83,7 +83,7 @@ fn action(entry: &Entry) -> Option<Op> {
     }
 }
 
-/// Checks a command of management, before it waits.
+/// Checks a zone management command before it waits.
 pub fn check_send(entry: &Entry, namespace: &Namespace) -> Result<(), Status> {
     action(entry).ok_or(Status::INVALID_FIELD)?;
     if entry.word(13) & FOR_ALL == 0 {
@@ -107,7 +107,7 @@ pub fn check_receive(entry: &Entry, namespace: &Namespace) -> Result<(), Status>
     place(entry, namespace).map(drop)
 }
 
-/// The state that a report asks for, if it is one.
+/// Zone state selected by a report.
 fn state(word: u32) -> Option<ZoneState> {
     let asked = (word >> 8) as u8;
     STATES.iter().find(|it| it.0 == asked).map(|it| it.2)
@@ -131,7 +131,7 @@ pub fn begin(entry: &Entry, namespace: &Namespace, owed: Owed) -> Result<(), Sta
     } else {
         let offset = place(entry, namespace)?;
         let block = u64::from(namespace.part.wish.block);
-        // Of a commit the last block is told, and not more than all of a zone is concerned.
+        // A commit names the last block, and concerns at most a zone.
         let long = if op == Op::Commit { block } else { limits.size };
         let length = long.min(namespace.export.bytes - offset);
         Wanted::zone(op, namespace.part.first + offset, length as u32)
@@ -156,7 +156,7 @@ fn report(entry: &Entry, namespace: &Namespace, owed: Owed) -> Result<(), Status
     let until = first + namespace.export.bytes;
     let query = ZoneQuery { from, until, state, most };
     let reply = Box::new(move |outcome: Result<ZoneList, _>| {
-        // All of it is kept until now.
+        // The data are held until now.
         let _telling = telling;
         match outcome {
             Ok(list) => {
