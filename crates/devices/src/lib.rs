@@ -26,8 +26,8 @@ use ssd::SsdConfig;
 use ssd::config::PolicyName;
 use ssd::zoned::ZonedConfig;
 
-/// Declares each kind's word in configurations, its variant and its options; and other words for it, with
-/// the defaults for which each stands.
+/// Declares name, variant and options of each kind; and other words for it, with the defaults for
+/// which each stands.
 macro_rules! devices {
     ($(
         $word:ident: $Variant:ident($Options:ty) $(or { $($other:ident: $default:expr),* $(,)? })?
@@ -71,8 +71,7 @@ macro_rules! devices {
                 match self { $(Self::$Variant(_) => stringify!($word),)* }
             }
 
-            /// Its keys that have no effect given the others, by their paths within it; not the keys of
-            /// devices within it.
+            /// Keys without effect under the other values, not the keys of devices within it.
             pub fn idle(&self) -> Vec<Idle> {
                 match self { $(Self::$Variant(own) => options::idle("", &**own),)* }
             }

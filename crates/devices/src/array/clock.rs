@@ -2,7 +2,7 @@
 
 use engine::{EventQueue, Time};
 
-/// What happens.
+/// Kinds of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The link has finished a transfer.
@@ -65,7 +65,7 @@ impl Clock {
         self.0.pop_until(to).map(|(_, packed)| Event::unpack(packed))
     }
 
-    /// Nothing of this will happen; in order.
+    /// Cancels all events; in order.
     pub fn clear(&mut self) -> Vec<(Time, Event)> {
         let all = std::iter::from_fn(|| self.0.pop_until(Time::MAX));
         all.map(|(at, packed)| (at, Event::unpack(packed))).collect()

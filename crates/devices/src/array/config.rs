@@ -16,7 +16,7 @@ use ssd::snapshot::ARRAY_KEY;
 pub(super) const MOST_MEMBERS: u32 = 1024;
 
 choices! {
-    /// How addresses are mapped to the members.
+    /// Mapping of addresses to members.
     pub enum Layout {
         /// In stripe units, round-robin (RAID-0).
         Striped = "striped",
@@ -26,11 +26,12 @@ choices! {
 
     /// When members clean.
     pub enum CleaningTogether {
-        /// Each member cleans when it has to.
+        /// Each member cleans on its own.
         Free = "free",
-        /// When one member has to clean, all that would have to soon clean with it.
+        /// When one member must clean, all that soon must clean with it.
         Synchronized = "synchronized",
-        /// One member at a time while the others can wait; its data are reconstructed from the others.
+        /// One member at a time, while the others can postpone; its data are reconstructed from the
+        /// others.
         Staggered = "staggered",
     }
 }
@@ -57,7 +58,7 @@ options! {
     pub struct ArrayConfig as ArrayPartial {
         /// Number of member devices.
         members: u32 = 6,
-        /// How addresses are mapped to the members.
+        /// Mapping of addresses to members.
         layout: Layout = Layout::Striped,
         /// Chunk size: consecutive addresses on one member before the next.
         stripe: Size = Size::from_bytes(64 << 10),
@@ -65,24 +66,24 @@ options! {
         redundancy: Redundancy = Redundancy::None,
         /// Number of copies of a mirror.
         copies: u32 = 2,
-        /// Which copy a mirror reads from.
+        /// Copy of a mirror that serves reads.
         read_copy: ReadCopy = ReadCopy::ShortestQueue,
         /// Rotation of parity over the members.
         parity_rotation: Rotation = Rotation::LeftSymmetric,
         /// Share of the parity on each member in percent, adding up to 100. Members with more parity wear
         /// out sooner (Diff-RAID, EuroSys 2010).
         parity_share: Shares = Shares::default(),
-        /// How parity is updated.
+        /// Method of updating parity.
         write: WriteRule = WriteRule::Auto,
-        /// Write to a stripe only after all reads that its update needs.
+        /// Start the writes of a stripe only after all reads of its update.
         writes_together: bool = false,
         /// Maximum number of contiguous waiting writes to a stripe that are merged with the first: small
         /// sequential writes become large ones.
         stripe_cache: u32 = 0,
-        /// How torn stripes, those being written at a power cut (`run.power_cut`), are handled (the write
-        /// hole).
+        /// Handling of torn stripes, those being written at a power cut (`run.power_cut`): the
+        /// write hole.
         hole: HoleRule = HoleRule::Resync,
-        /// Which members fail, and when.
+        /// Failing members, with their times.
         failed: Failures = Failures::default(),
         /// Hot spares: idle devices that replace failed members.
         spares: u32 = 0,
@@ -94,8 +95,8 @@ options! {
         host_link: ControllerLink = ControllerLink::default(),
         /// The device of each member.
         member: DeviceConfig = DeviceConfig::Ssd(Box::default()),
-        /// Keys of single members that differ from the others. The smallest member sets the capacity used of
-        /// each.
+        /// Keys of single members that differ from the others. The smallest member sets the
+        /// capacity used of each.
         each: Each = Each::default(),
     }
 }
@@ -117,7 +118,7 @@ impl Serialize for Each {
     }
 }
 
-/// Like a member, it is resolved separately by the reader of layers.
+/// Resolved separately by the reader of layers, as for a member.
 impl Setting for Each {
     type Partial = IgnoredAny;
 
@@ -139,13 +140,13 @@ impl Setting for Each {
     }
 }
 
-/// The error of a member, in the keys of its section.
+/// A member's error with the key of its section.
 pub(super) fn of_member(invalid: Invalid) -> Invalid {
     let keys = invalid.keys.iter().map(|key| in_member(key));
     Invalid { keys: keys.collect(), problem: invalid.problem }
 }
 
-/// A key of a device, of one that is a member.
+/// Key of a member device.
 pub(super) fn in_member(key: &str) -> String {
     key.replacen("device.", "device.member.", 1)
 }
@@ -168,7 +169,7 @@ pub(super) fn shape(config: &ArrayConfig) -> Vec<(String, String)> {
             pair("device.parity_share", config.parity_share.to_string()),
         ]);
         if config.hole.has_log() {
-            // It takes room of the members.
+            // The log takes space on the members.
             pairs.push(pair("device.hole", config.hole.to_string()));
         }
     }

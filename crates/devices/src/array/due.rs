@@ -8,14 +8,14 @@ use engine::Time;
 /// The next instant of each member; the end of time where it has none.
 #[derive(Debug, Clone)]
 pub struct Due {
-    /// Of as many leaves as a power of two; the winner of nodes 2n and 2n + 1 is node n.
+    /// A tree over a power of two of leaves; the winner of nodes 2n and 2n + 1 is node n.
     tree: Vec<Time>,
     leaves: usize,
     members: usize,
 }
 
 impl Due {
-    /// Of members that have no event.
+    /// Members without events.
     pub fn new(members: usize) -> Due {
         let leaves = members.next_power_of_two();
         Due { tree: memory::filled(Time::MAX, 2 * leaves), leaves, members }
@@ -36,7 +36,7 @@ impl Due {
         }
     }
 
-    /// The earliest of all.
+    /// The earliest event.
     #[inline]
     pub fn first(&self) -> Option<Time> {
         Some(self.tree[1]).filter(|at| *at < Time::MAX)
@@ -66,7 +66,7 @@ impl Due {
         Some(node - self.leaves)
     }
 
-    /// The next event of a member, as it is known.
+    /// Known next event of a member.
     pub fn of(&self, member: usize) -> Option<Time> {
         Some(self.tree[self.leaves + member]).filter(|at| *at < Time::MAX)
     }

@@ -1,4 +1,4 @@
-//! Members unlike the others: which is what, and how they are built.
+//! Members that differ: which is what, and how they are built.
 
 use super::ArrayConfig;
 use crate::{DeviceConfig, Model, Supplied, Tick, Unbuilt};
@@ -16,7 +16,7 @@ impl ArrayConfig {
         (0..self.members).map(|number| self.member_of(number))
     }
 
-    /// Builds the members, and behind them the spares.
+    /// Builds the members, then the spares.
     pub(super) fn build_drives(
         &self,
         spares: u32,
@@ -27,7 +27,7 @@ impl ArrayConfig {
         self.check_each()?;
         let mut drives = memory::with_capacity((self.members + spares) as usize);
         for number in 0..self.members + spares {
-            // The first is the device that it would be alone; each draws for itself.
+            // The first member equals a single device; each draws for itself.
             let seed = seed.wrapping_add(u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15));
             let own = self.each.0.iter().any(|it| it.0 == number);
             let device = self.member_of(number).build_watched(seed, supplied, tick);
@@ -89,7 +89,7 @@ impl ArrayConfig {
     }
 }
 
-/// The error of a member that is unlike the others.
+/// Error of a member that differs from the others.
 fn of_each(invalid: &Invalid, number: u32) -> Invalid {
     let keys = invalid.keys.join(", ").replace("device.", "");
     Invalid::new(&["device.each"], format!("member {number}, {keys}: {}", invalid.problem))

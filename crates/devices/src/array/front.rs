@@ -1,6 +1,7 @@
 //! The front of an array: requests come over the link, wait for what was before them, and are answered.
 //!
-//! It knows nothing of members: it says which request has reached them, and is told of each part that is done.
+//! It knows nothing of members: reports requests that have reached the members, and is told of
+//! completed parts.
 
 use engine::{Breakdown, Completion, Op, Request, Status, Time};
 use ssd::device::kit::config::HostLink;
@@ -8,7 +9,7 @@ use ssd::device::kit::link::{Link, TRIM_BYTES, Turn};
 use ssd::device::kit::slots::{Slot, Slots};
 use ssd::device::latency::{HOST_LINK, UNIT_WAIT};
 
-/// A request of the host, from its arrival to its answer.
+/// A host request from arrival to completion.
 #[derive(Debug, Clone, Copy)]
 struct Active {
     request: Request,
@@ -16,13 +17,13 @@ struct Active {
     /// When it reached the members, and later when the last of its parts was done.
     at_members: Time,
     done: Time,
-    /// Of the requests that have reached the members.
+    /// Number among the requests that have reached the members.
     number: u64,
     /// Parts that are not done; of a flush that waits, the changes before it.
     left: u64,
-    /// Of the part done last.
+    /// Latency parts of the last completed part.
     breakdown: Breakdown,
-    /// Of all parts so far.
+    /// Combined status of the parts so far.
     status: Status,
 }
 
@@ -30,11 +31,11 @@ struct Active {
 pub struct Front {
     link: Link,
     active: Slots<Active>,
-    /// Requests that have reached the members so far.
+    /// Number of requests that have reached the members.
     arrivals: u64,
     /// Writes and trims that have reached the members and are not done.
     changes: u64,
-    /// Flushes that wait for changes before them.
+    /// Flushes waiting for earlier changes.
     flushes: Vec<Slot>,
     /// Answered, to be fetched.
     done: Vec<Completion>,
@@ -69,7 +70,8 @@ impl Front {
         }
     }
 
-    /// The host sends a request. Returns when its [arrival](Front::arrive) is due, if it is not there at once.
+    /// The host sends a request. Returns the time of its [arrival](Front::arrive), unless it
+    /// arrives at once.
     #[inline]
     pub fn submit(&mut self, request: Request, capacity: u64, now: Time) -> Option<Time> {
         check(&request, capacity);
@@ -83,7 +85,7 @@ impl Front {
         self.link.is_clear()
     }
 
-    /// True if nothing can cross the link now.
+    /// True while no transfer can start.
     #[inline]
     pub fn is_idle(&self, now: Time) -> bool {
         self.link.is_idle(now)
@@ -99,7 +101,7 @@ impl Front {
         slot
     }
 
-    /// Takes in a request that goes to its members without the link.
+    /// Accepts a request that bypasses the link.
     #[inline]
     pub fn insert(&mut self, request: Request, now: Time) -> Slot {
         self.active.insert(Active {
@@ -120,8 +122,8 @@ impl Front {
         self.link.arrive(|slot| inward_bytes(&active[slot].request));
     }
 
-    /// Lets the link take its turns until a request has reached the members, which is returned, or nothing can
-    /// cross it now. `busy` is told when a transfer ends.
+    /// Lets the link take its turns until a request has reached the members, which is returned, or
+    /// nothing can cross it now. `busy` is called at the end of a transfer.
     #[inline]
     pub fn turn(&mut self, now: Time, mut busy: impl FnMut(Time)) -> Option<Slot> {
         loop {
@@ -153,12 +155,13 @@ impl Front {
         self.active[slot].left = parts;
     }
 
-    /// A write or trim is under way until it is done: flushes after it wait.
+    /// Counts an outstanding write or trim: flushes after it wait.
     pub fn count_change(&mut self) {
         self.changes += 1;
     }
 
-    /// True if a flush waits for changes before it; it is then handed out when the last of them is done.
+    /// True if a flush waits for earlier changes; it is then handed out when the last of them is
+    /// done.
     pub fn holds_flush(&mut self, slot: Slot) -> bool {
         if self.changes > 0 {
             self.active[slot].left = self.changes;
@@ -310,7 +313,7 @@ mod tests {
         });
         let flush = arrived(&mut front, Op::Flush, 20);
         assert!(front.holds_flush(flush));
-        // A change behind the flush, which it does not wait for.
+        // A change after the flush, for which it does not wait.
         let later = arrived(&mut front, Op::Write, 30);
         front.count_change();
         front.expect(later, 1);

@@ -33,7 +33,7 @@ impl DeviceKind for ArrayConfig {
         alike.saturating_mul(self.member.first_memory()).saturating_add(own)
     }
 
-    /// That of its members, where these are alike.
+    /// Scale of the members, if they are alike.
     fn scale(&self) -> u32 {
         let scale = self.member.scale();
         if self.all_members().all(|it| it.scale() == scale) { scale } else { 1 }
@@ -47,7 +47,7 @@ impl DeviceKind for ArrayConfig {
         self.all_members().all(DeviceConfig::keeps_answers)
     }
 
-    /// With redundancy, of SSDs that recover and keep what they have answered.
+    /// With redundancy, members must be SSDs that recover and whose completions are durable.
     fn check_power_cuts(&self) -> Result<(), Invalid> {
         let refuse = |key: &str, problem: &str| Err(Invalid::new(&[key, "run.power_cut"], problem));
         if self.redundancy == Redundancy::None {

@@ -10,7 +10,7 @@ use crate::Model;
 use engine::{Breakdown, Completion, Device, Op, Outlook, Request, Status, Time};
 use ssd::device::kit::slots::{Slot, Slots};
 
-/// Rows of a member that holds all of them.
+/// Row count of a complete member.
 const ALL: u64 = u64::MAX;
 
 /// A member: the drive in its place, and its outstanding requests.
@@ -20,7 +20,7 @@ struct Member {
     has_failed: bool,
     /// Rows whose content is there.
     rows: u64,
-    /// Requests outstanding, and where the last one ended.
+    /// Outstanding requests, and the end of the last one.
     queue: u32,
     head: u64,
 }
@@ -39,7 +39,7 @@ pub struct Part {
     pub place: u64,
     pub span: Span,
     pub drive: u32,
-    /// Where the time of its operation went before it.
+    /// Latency parts of its operation before it.
     pub before: Breakdown,
     /// Under way; not so once its drive has failed.
     is_live: bool,
@@ -47,7 +47,7 @@ pub struct Part {
 
 #[cfg(test)]
 impl Part {
-    /// One that is under way.
+    /// A new outstanding part.
     pub fn of(
         operation: Slot,
         purpose: Purpose,
@@ -58,24 +58,24 @@ impl Part {
         Part { operation, purpose, place, span, drive: 0, before, is_live: true }
     }
 
-    /// This part on another drive.
+    /// The part on another drive.
     pub fn on(self, drive: u32) -> Part {
         Part { drive, ..self }
     }
 }
 
-/// Drives at the end of their life.
+/// Drives at end of life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
-    /// They are to be asked.
+    /// Not yet determined.
     Unknown,
-    /// None of them has.
+    /// No drive.
     None,
-    /// One has, in use or not.
+    /// At least one drive, in use or not.
     Some,
 }
 
-/// The drives, the members in whose places they are, and what is under way on them.
+/// The drives, their assignment to members, and their outstanding parts.
 pub struct Members {
     drives: Vec<Box<dyn Model>>,
     each: Vec<Member>,
@@ -88,15 +88,15 @@ pub struct Members {
     /// State of drives that have ended, so that not all are inspected after each event.
     ended: Ended,
     parts: Slots<Part>,
-    /// Parts that each member was asked.
+    /// Number of parts by member.
     asked: Vec<u64>,
     steering: Steering,
-    /// Pages on their way to each drive; empty between calls.
+    /// Pages pending for each drive; empty between calls.
     batches: Vec<Vec<u64>>,
 }
 
 impl Members {
-    /// The first `count` drives are members, the others spares.
+    /// The first `count` drives are members, the rest spares.
     pub fn new(drives: Vec<Box<dyn Model>>, count: u32, steering: Steering) -> Members {
         let count = count as usize;
         let mut members = Members {
@@ -119,7 +119,7 @@ impl Members {
         self.each.len()
     }
 
-    // ---- what they hold -----------------------------------------------------------------------
+    // ---- content -----------------------------------------------------------------------------
 
     pub fn has_failed(&self, member: usize) -> bool {
         self.each[member].has_failed
@@ -204,13 +204,13 @@ impl Members {
         self.submit(member, request, now);
     }
 
-    /// A member has answered a request that was passed on to it.
+    /// Handles a member's completion of a forwarded request.
     #[inline]
     pub fn left(&mut self, member: usize) {
         self.each[member].queue -= 1;
     }
 
-    /// A member is asked something; its drive.
+    /// Submits a part to a member; its drive.
     #[inline]
     fn count(&mut self, member: usize, request: &Request) -> u32 {
         let asked = &mut self.each[member];
@@ -248,7 +248,7 @@ impl Members {
         self.parts[id]
     }
 
-    /// The parts that are under way, by their numbers.
+    /// Outstanding parts with their slots.
     pub fn parts(&self) -> impl Iterator<Item = (Slot, Part)> {
         self.parts.taken().into_iter().map(|id| (id, self.parts[id]))
     }
@@ -300,13 +300,13 @@ impl Members {
         self.ask_all();
     }
 
-    /// Has one drive clean, as far as the others know.
+    /// Marks a drive as cleaning for the others.
     #[cfg(test)]
     pub fn pretend(&mut self, drive: usize) {
         self.steering.pretend(drive);
     }
 
-    /// Asks every member for its next event.
+    /// Queries every member's next event.
     fn ask_all(&mut self) {
         self.ended = Ended::Unknown;
         for (number, member) in self.each.iter().enumerate() {
@@ -331,7 +331,7 @@ impl Members {
         lost.into_iter().map(|id| self.take(id)).collect()
     }
 
-    /// A spare takes the place of a member, if there is one: its drive.
+    /// Replaces a member by a spare, if there is one: its drive.
     pub fn replace(&mut self, member: usize) -> Option<u32> {
         let next = self.each.len() + self.spares_used;
         let drive = self.drives.get(next)?;
@@ -341,7 +341,7 @@ impl Members {
         Some(next as u32)
     }
 
-    /// A member holds so many rows.
+    /// Sets the number of rows of a member.
     pub fn hold(&mut self, member: usize, rows: u64) {
         self.each[member].rows = rows;
     }
@@ -388,7 +388,7 @@ impl Members {
         answers.fold(Status::Ok, Status::and)
     }
 
-    /// Puts a page on the way to a member, if that holds all that belongs to it.
+    /// Queues a page for a member, unless it lacks the page's rows.
     #[inline]
     pub fn collect(&mut self, member: usize, page: u64) {
         let member = &self.each[member];
@@ -397,7 +397,7 @@ impl Members {
         }
     }
 
-    /// Overwrites what is on the way to the drives.
+    /// Overwrites the queued pages.
     pub fn overwrite_collected(&mut self) {
         self.ended = Ended::Unknown;
         for (drive, batch) in self.drives.iter_mut().zip(&mut self.batches) {
@@ -408,13 +408,13 @@ impl Members {
         }
     }
 
-    /// The drives, each with the pages on the way to it.
+    /// Drives with their queued pages.
     pub fn with_batches(&mut self) -> impl Iterator<Item = (&mut Box<dyn Model>, &mut Vec<u64>)> {
         self.ended = Ended::Unknown;
         self.drives.iter_mut().zip(&mut self.batches)
     }
 
-    // ---- as they are --------------------------------------------------------------------------
+    // ---- state -------------------------------------------------------------------------------
 
     /// Every drive, spares included.
     pub fn drives(&self) -> &[Box<dyn Model>] {
@@ -500,7 +500,7 @@ mod tests {
         }
         assert_eq!(done.len(), 2);
         members.audit().unwrap();
-        // The second part of member 1 goes with it.
+        // The second part of member 1 is dropped with it.
         assert_eq!(members.parts().map(|it| it.0).collect::<Vec<_>>(), [ids[2]]);
         let lost = members.fail(1);
         assert_eq!((lost.len(), lost[0].operation), (1, 41));

@@ -45,36 +45,36 @@ use ssd::device::kit::config::HostLink;
 use ssd::device::kit::slots::Slot;
 use steering::Steering;
 
-/// Devices behind one controller.
+/// Several devices behind one controller.
 pub struct Array {
     front: Front,
     members: Members,
     body: Body,
     clock: Clock,
-    /// What members have completed; empty between calls.
+    /// Completions of members; empty between calls.
     completed: Vec<Completion>,
     /// Sectors that the host may address.
     capacity: u64,
     layout: Layout,
-    /// No member is unlike the others.
+    /// True if all members are alike.
     alike: bool,
-    /// What of the configuration its state depends on, beside that of its members.
+    /// Configuration on which the state depends, besides that of the members.
     shape: Vec<(String, String)>,
-    /// Its members ask one and the same policy, which is none of ours.
+    /// True if the members share a custom policy.
     shares_policy: bool,
-    /// Into how many parts it is divided.
+    /// Number of parallel parts.
     divided: u32,
 }
 
-/// What is done with requests, by the redundancy.
+/// Treatment of requests by redundancy.
 enum Body {
-    /// Nothing is redundant.
+    /// No redundancy.
     Spread(Spread),
     Raid(Box<Raid>),
 }
 
 impl Array {
-    /// An array of devices in their initial state.
+    /// An array of new devices.
     ///
     /// # Errors
     /// When the configuration contradicts itself, the error names the keys; or when `tick` ended it.
@@ -145,7 +145,7 @@ impl Array {
         Ok(array)
     }
 
-    /// Has members fail at their times; those of the start at once.
+    /// Schedules the failures of members; initial ones happen at once.
     fn schedule_failures(&mut self, failures: &Failures) -> Result<(), Invalid> {
         let count = self.members.len();
         for (member, at) in &failures.0 {
@@ -162,7 +162,7 @@ impl Array {
         Ok(())
     }
 
-    /// Lets the link take its turns until nothing can cross it now.
+    /// Starts transfers while the link is free.
     #[inline]
     fn pump(&mut self, now: Time) {
         if !self.front.is_idle(now) {
@@ -208,7 +208,8 @@ impl Array {
         }
     }
 
-    /// Members go on up to an instant, in order of their numbers; whether something may follow from it for the front.
+    /// Advances the members to an instant, in order; whether something may follow from it for the
+    /// front.
     #[inline]
     fn advance_members(&mut self, now: Time) -> bool {
         let Array { front, members, body, clock, completed, .. } = self;
@@ -244,7 +245,7 @@ impl Array {
         follows
     }
 
-    /// Does all that happens at an instant, as far as it is known.
+    /// Processes the known events of an instant.
     #[inline]
     fn step(&mut self, now: Time) {
         let mut follows = false;
@@ -253,7 +254,7 @@ impl Array {
             follows = true;
         }
         follows |= self.advance_members(now);
-        // What else changes on the link, an event of the clock says.
+        // Other changes of the link are events of the clock.
         if follows {
             self.pump(now);
         }
@@ -329,7 +330,7 @@ impl Device for Array {
             }
             self.step(now);
             at = Some(now);
-            // All of an instant belongs together.
+            // All events of an instant are processed together.
             if self.front.has_done() || self.has_ended() {
                 to = now;
             }
@@ -356,7 +357,7 @@ impl Device for Array {
         }
     }
 
-    /// Once its members are, and what the log has is done.
+    /// True once its members are ready and the log is replayed.
     fn is_ready(&self) -> bool {
         match &self.body {
             Body::Raid(raid) => self.members.in_use().all(Device::is_ready) && raid.is_ready(),
@@ -364,7 +365,7 @@ impl Device for Array {
         }
     }
 
-    /// With its first member: it then refuses some writes.
+    /// The end of life of its first member: it then refuses some writes.
     fn has_ended(&self) -> bool {
         self.members.have_ended()
     }

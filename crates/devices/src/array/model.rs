@@ -1,4 +1,4 @@
-//! Untimed operation, saved state and reports of an array: those of its members.
+//! Untimed operation, saved state and reports of an array: they follow from the members.
 
 use super::config::in_member;
 use super::kind::NOT_RECONSTRUCTED;
@@ -149,7 +149,7 @@ impl Persist for Array {
 /// Why an array cannot be restored.
 const UNLIKE: &str = "an array of unlike members (device.each) cannot be restored";
 
-/// The drives of an array one after the other, under its own keys and those of a member.
+/// The states of an array's drives, with its own keys and those of a member.
 fn save(drives: &[Box<dyn Model>], own: &[(String, String)]) -> Option<Snapshot> {
     let (mut kept, mut caches) = (Vec::new(), Vec::new());
     let mut shape = Vec::new();
@@ -163,7 +163,7 @@ fn save(drives: &[Box<dyn Model>], own: &[(String, String)]) -> Option<Snapshot>
     Some(Snapshot { shape: own.iter().cloned().chain(of_member).collect(), drives: kept, caches })
 }
 
-/// The shape of a member in that of an array with these keys.
+/// Shape of a member within the array's.
 fn shape_of_member(
     theirs: &[(String, String)],
     own: &[(String, String)],
@@ -177,7 +177,7 @@ fn shape_of_member(
     Ok(of_member.iter().map(|(name, value)| (key(name), value.clone())).collect())
 }
 
-/// What the drives of an array with the same keys may hold.
+/// Capacity of the drives' states for an array with equal keys.
 fn room(
     drives: &[Box<dyn Model>],
     own: &[(String, String)],
@@ -187,7 +187,7 @@ fn room(
     room.map(|room| room.times(drives.len())).map_err(|problem| of_member(0, &problem))
 }
 
-/// What is wrong with the state of a member.
+/// Error about a member's state.
 fn of_member(number: usize, problem: &str) -> String {
     format!("member {number}: {}", problem.replace("device.", "device.member."))
 }
@@ -238,7 +238,7 @@ impl Examine for Array {
     }
 
     fn audit(&self) -> Result<(), String> {
-        // A member that failed during recovery from a power cut stays as it was then.
+        // A member that failed during recovery keeps its state.
         let ready = self.members.drives().iter().enumerate().filter(|it| it.1.is_ready());
         for (number, drive) in ready {
             drive.audit().map_err(|problem| format!("member {number}: {problem}"))?;
@@ -272,7 +272,7 @@ impl Examine for Array {
         all.map(Timeline::together)
     }
 
-    /// Of parity, reads and writes of members are not those of the host.
+    /// With parity, reads and writes of members differ from the host's.
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         let drives = self.members.drives().iter();
         let all = EnergyReport::together(drives.map(|drive| drive.energy_report(end)))?;

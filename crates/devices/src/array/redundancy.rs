@@ -21,7 +21,7 @@ choices! {
         DoubleParity = "double-parity",
     }
 
-    /// Which copy a mirror reads from.
+    /// Copy of a mirror that serves reads.
     pub enum ReadCopy {
         /// The first available copy.
         Primary = "primary",
@@ -35,7 +35,7 @@ choices! {
         ShortestQueue = "shortest-queue",
     }
 
-    /// How parity rotates over the members from stripe to stripe. Left: from the last member down.
+    /// Rotation of parity over the members from stripe to stripe. Left: from the last member down.
     /// Symmetric: data start after the parity chunk, so that consecutive chunks lie on all members.
     pub enum Rotation {
         /// Parity from the last member down, data starting after the parity (md's default).
@@ -48,8 +48,8 @@ choices! {
         RightSymmetric = "right-symmetric",
     }
 
-    /// How torn stripes, those being written at a power cut, are handled. Their parity may match neither the
-    /// old nor the new data.
+    /// Handling of torn stripes, those being written at a power cut. Their parity may match neither
+    /// the old nor the new data.
     pub enum HoleRule {
         /// Resynchronise: after a cut every stripe is read and its parity rewritten, in the background.
         Resync = "resync",
@@ -60,7 +60,7 @@ choices! {
         PartialParity = "partial-parity",
     }
 
-    /// How parity is updated.
+    /// Method of updating parity.
     pub enum WriteRule {
         /// Whichever needs fewer reads; read-modify-write if equal.
         Auto = "auto",
@@ -130,7 +130,7 @@ impl fmt::Display for Shares {
     }
 }
 
-/// Which members fail, and when; none by default.
+/// Failing members, with their times; none by default.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Failures(pub Vec<(u32, Duration)>);
 

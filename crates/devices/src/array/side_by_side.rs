@@ -22,7 +22,7 @@ impl Places {
     }
 }
 
-/// Some members, and the pages on their way to each.
+/// Some members with their queued pages.
 type Share<'a> = Vec<(&'a mut Box<dyn Model>, &'a mut Vec<u64>)>;
 
 impl Array {

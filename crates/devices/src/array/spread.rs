@@ -1,4 +1,4 @@
-//! Where in the members the sectors of an array without redundancy lie.
+//! Layout of an array without redundancy.
 
 use super::config::{ArrayConfig, Layout};
 use engine::{Lba, Request, SECTOR_BYTES};
@@ -15,7 +15,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// How members of `member_sectors` sectors each share the addresses.
+    /// Layout over members of `member_sectors` sectors each.
     ///
     /// # Errors
     /// When a stripe unit is no whole number of sectors, or more than a member.
@@ -49,7 +49,7 @@ impl Spread {
         sector / row * self.unit + rest
     }
 
-    /// The one part of a request that lies within a stripe unit: its member, and what that is asked.
+    /// The part of a request that lies within a stripe unit: its member, and what that is asked.
     #[inline]
     pub fn only_part(self, request: &Request) -> Option<(usize, Request)> {
         let (start, end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));

@@ -10,7 +10,7 @@ use crate::Model;
 use engine::Time;
 use options::Invalid;
 
-/// Which members clean.
+/// Coordination of the members' cleaning.
 #[derive(Debug)]
 pub struct Steering {
     rule: CleaningTogether,
@@ -60,7 +60,7 @@ impl Steering {
         Ok(steering)
     }
 
-    /// True if members are coordinated at all.
+    /// True if members are coordinated.
     #[inline]
     pub fn is_on(&self) -> bool {
         self.rule != CleaningTogether::Free
@@ -78,7 +78,7 @@ impl Steering {
         self.rule == CleaningTogether::Staggered
     }
 
-    /// Has one drive clean, as far as the others know.
+    /// Marks a drive as cleaning for the others.
     #[cfg(test)]
     pub fn pretend(&mut self, drive: usize) {
         (self.rule, self.pretends) = (CleaningTogether::Staggered, true);
@@ -125,11 +125,11 @@ impl Steering {
             return;
         }
         self.turn = None;
-        // One that could wait no longer has taken its turn.
+        // An urgent member has taken the turn.
         if self.units.iter().any(|units| *units > 0) {
             return;
         }
-        // A member whose victims would gain nothing has no turn: nothing would ever end it.
+        // Members whose victims would gain nothing have no turn: nothing would ever end it.
         let count = drives.len();
         for next in (1..=count).map(|step| (self.last + step) % count) {
             if !in_use(next) || !drives[next].wants_cleaning() {

@@ -10,11 +10,11 @@ use super::replacement::{LOOKED_AT, Replacement};
 const ONCE: usize = 0;
 const AGAIN: usize = 1;
 
-/// Both lists, and the lines that have left them.
+/// Both lists, and the evicted lines they remember.
 #[derive(Debug, Clone)]
 pub struct Arc {
     lines: Lists,
-    /// The slots of these are of their own.
+    /// Remembered lines have separate slots.
     left: Lists,
     known: Index,
     free: Vec<Slot>,
@@ -40,7 +40,7 @@ impl Arc {
         }
     }
 
-    /// From which list a line has left that is remembered.
+    /// List from which a remembered line was evicted.
     fn left_from(&self, line: u64) -> Option<(usize, Slot)> {
         let place = self.known.find(line);
         (place != NONE).then(|| self.left.list_of(place).map(|list| (list, place)))?
@@ -124,8 +124,8 @@ impl Replacement for Arc {
         }
     }
 
-    /// Both lists, the lines that have left each, and the rest: the length wanted, as bits, the line that was adapted to,
-    /// with one added to it, and those that came again.
+    /// State: both lists, their remembered lines, and more: the target length, as bits, the line of
+    /// the last adaptation plus one, and the lines that returned.
     fn keep(&self) -> Kept {
         let line = |place: u64| self.known.key(place as Slot);
         let left = |list| self.left.kept(list).into_iter().map(line).collect();

@@ -1,4 +1,4 @@
-//! The options of a cache, and its shape: what contradicts itself is refused here.
+//! Options of a cache, and its shape: what contradicts itself is refused here.
 
 use super::hints::Hints;
 use super::ranges::Ranges;
@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// Lines at most: each takes 60 bytes of memory.
 const MOST_LINES: u64 = 1 << 26;
-/// Runs of dirty lines on their way at most.
+/// Maximum number of runs in progress.
 const MOST_DEPTH: u32 = 1024;
 /// The longest line: a megabyte is read in one revolution of a disk.
 const LONGEST_LINE: u64 = 16 << 20;
@@ -18,7 +18,7 @@ const LONGEST_LINE: u64 = 16 << 20;
 macro_rules! words {
     ($($module:ident: $variant:ident = $word:literal, $summary:literal;)+) => {
         choices! {
-            /// Which line leaves a cache that is full.
+            /// Eviction policy of a full cache.
             pub enum Policy {
                 $(#[doc = $summary] $variant = $word,)+
             }
@@ -28,16 +28,16 @@ macro_rules! words {
 policies!(words);
 
 choices! {
-    /// Where writes go.
+    /// Destination of writes.
     pub enum Mode {
-        /// To the fast device, and later from there to the backing one.
+        /// The fast device first, later the backing device.
         WriteBack = "write-back",
-        /// To both.
+        /// Both devices.
         WriteThrough = "write-through",
-        /// To the backing device alone; what the fast one had of them is worth nothing.
+        /// The backing device alone; what the fast one had of them is worth nothing.
         ReadOnly = "read-only",
-        /// There are no copies: each line lies on one of the devices, the hot ones on the fast device, and the capacity is
-        /// that of both.
+        /// There are no copies: each line lies on one device, hot lines on the fast one, and the
+        /// capacity is the sum.
         Tiered = "tiered",
     }
 
@@ -45,7 +45,7 @@ choices! {
     pub enum Recovery {
         /// The power of this device does not go.
         None = "none",
-        /// Nothing: its map was in memory. Not where writes wait in it.
+        /// The cache is empty: its map was in memory. Not where writes wait in it.
         Cold = "cold",
         /// Everything: its map is in memory that needs no power.
         Warm = "warm",
@@ -74,7 +74,7 @@ options! {
         max_age: Maybe where WRITES_BACK = Maybe::NONE,
         /// Runs of adjacent dirty lines that are on their way at a time.
         in_flight: u32 where WRITES_BACK = 8,
-        /// Most adjacent lines that are written as one run.
+        /// Maximum adjacent lines written as one run.
         run_lines: u32 where WRITES_BACK = 64,
     }
 
@@ -82,20 +82,20 @@ options! {
     pub struct Tier as TierPartial {
         /// Half-life of heat: half of the uses of a line are forgotten in it.
         half_life: Duration where TIERED = Duration::from_ns(60_000_000_000),
-        /// How many times as hot as the coldest of some lines on the fast device it must be.
+        /// Minimum ratio of its heat to that of the coldest of some fast lines.
         gain: f64 where TIERED = 2.0,
         /// Pairs of lines that change places at a time.
         swaps: u32 where TIERED = 1,
     }
 
-    // As many fields as there are keys directly under `[device]`.
+    // One field per key directly under `[device]`.
     /// A fast device in front of another: of lines of the backing device the fast one has copies.
     pub struct CacheConfig as CachePartial {
-        /// Where writes go.
+        /// Destination of writes.
         mode: Mode = Mode::WriteBack,
-        /// Which line leaves a cache that is full.
+        /// Eviction policy of a full cache.
         replacement: Policy where COPIES = Policy::Lru,
-        /// Size of a line, the unit of what is cached or changes places.
+        /// Size of a line, the unit of caching or moving.
         line: Size = Size::from_bytes(4096),
         /// Share of the fast device that is used.
         share: f64 as Ratio where COPIES = 1.0,
@@ -103,14 +103,14 @@ options! {
         bypass: Size where COPIES = Size::from_bytes(0),
         /// Ranges of addresses that are in the cache from the beginning and never leave it.
         pinned: Ranges where COPIES = Ranges::default(),
-        /// What a request says of its lines by its placement handle: pin, unpin, or flush (all that is dirty is written
-        /// back), as the commands of ATA's non-volatile cache do.
+        /// Hints by placement handle: pin, unpin, or flush (all that is dirty is written back), as
+        /// the commands of ATA's non-volatile cache do.
         hints: Hints where COPIES = Hints::default(),
         /// When lines that were written are written to the backing device.
         destage: Destage = Destage::default(),
         /// When lines change places.
         tier: Tier = Tier::default(),
-        /// What is left of the cache when the power has gone.
+        /// State of the cache after a power cut.
         restart: Recovery = Recovery::None,
         /// The fast device.
         fast: DeviceConfig = DeviceConfig::Law(Box::new(nvram())),
@@ -162,7 +162,7 @@ impl Shape {
         (sectors.start.max(lines.start * line), sectors.end.min(lines.end * line))
     }
 
-    /// All sectors of lines.
+    /// Sectors of whole lines.
     pub fn whole(&self, lines: &Range<u64>) -> Range<u64> {
         lines.start * self.line..(lines.end * self.line).min(self.capacity)
     }
@@ -186,7 +186,7 @@ fn refuse<T>(keys: &[&str], problem: String) -> Result<T, Invalid> {
 }
 
 impl CacheConfig {
-    /// Both devices, with the names of their sections.
+    /// Both devices, with their section names.
     pub fn both(&self) -> [(&'static str, &DeviceConfig); 2] {
         [("fast", &self.fast), ("backing", &self.backing)]
     }

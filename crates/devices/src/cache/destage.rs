@@ -1,5 +1,6 @@
-//! Which dirty lines are written to the backing device, and when. A run of adjacent lines is read from the fast device
-//! and written to the backing one; where that may lose what it answered, lines are clean once it was flushed.
+//! Choice and timing of the dirty lines to write back. A run of adjacent lines is read from the
+//! fast device and written to the backing one; where that may lose what it answered, lines are
+//! clean once it was flushed.
 
 use super::config::Destage;
 use super::lists::{Lists, NONE, Slot};
@@ -8,17 +9,17 @@ use super::table::{State, Table};
 use engine::{Status, Time};
 use std::ops::Range;
 
-/// Lines that are not written now are passed over, so many at most.
+/// Maximum number of lines skipped in a search.
 const LOOKED_AT: u32 = 64;
 
-/// Adjacent lines on their way.
+/// A run of adjacent lines being written back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
     pub first: u64,
     pub count: u32,
-    /// Reads of it that have not ended.
+    /// Outstanding reads.
     pub reads: u32,
-    /// Some of it could not be read or written: it stays dirty.
+    /// True after a failed read or write: it stays dirty.
     pub failed: bool,
 }
 
@@ -27,12 +28,12 @@ impl Run {
         self.first..self.first + u64::from(self.count)
     }
 
-    /// Notes the status of a request to it.
+    /// Notes the status of one of its requests.
     pub fn note(&mut self, status: Status) {
         self.failed |= !status.is_ok();
     }
 
-    /// A read of it has ended; whether all have.
+    /// Handles a completed read; whether all have.
     pub fn read_ended(&mut self, status: Status) -> bool {
         self.note(status);
         self.reads -= 1;
@@ -40,7 +41,7 @@ impl Run {
     }
 }
 
-/// The dirty lines that are not on their way, and the rules. Its fields are these, and what was asked for.
+/// Waiting dirty lines, and the rules. Its fields are these, and what was asked for.
 #[derive(Debug, Clone)]
 pub struct Destager {
     /// Oldest first.
@@ -56,10 +57,10 @@ pub struct Destager {
     draining: bool,
     /// A request waits for room.
     wants_room: bool,
-    /// All are written, whatever the host does.
+    /// True while all lines are written back.
     wants_all: bool,
     under_way: u32,
-    /// When the host asked or was answered last.
+    /// Last submission or completion of the host.
     last_host: Time,
 }
 
@@ -93,7 +94,7 @@ impl Destager {
     pub fn add(&mut self, slot: Slot, now: Time) {
         if self.dirty.list_of(slot).is_none() {
             if self.dirty.len(0) == 0 {
-                // Drains for others are over.
+                // Drains for other reasons end.
                 (self.draining, self.wants_all) = (false, false);
             }
             self.dirty.push(0, slot);
@@ -103,7 +104,7 @@ impl Destager {
         }
     }
 
-    /// A line is worth nothing any more.
+    /// Drops a line.
     pub fn remove(&mut self, slot: Slot) {
         self.dirty.remove(slot);
     }
@@ -121,7 +122,7 @@ impl Destager {
         self.wants_all = wants;
     }
 
-    /// True if lines are dirty that are not on their way.
+    /// True if dirty lines wait.
     #[inline]
     pub fn has_dirty(&self) -> bool {
         self.dirty.len(0) > 0
@@ -136,7 +137,7 @@ impl Destager {
         self.dirty.len(0) <= self.low
     }
 
-    /// Dirty lines that are not on their way, and runs that are.
+    /// Number of waiting dirty lines, and of runs in progress.
     pub fn waiting(&self) -> (u32, u32) {
         (self.dirty.len(0), self.under_way)
     }
@@ -180,7 +181,8 @@ impl Destager {
                 || due(self.age_at()))
     }
 
-    /// The next run to be written, if one is: from the line that has been dirty longest, with its dirty neighbours.
+    /// The next run to write back, if any: from the line that has been dirty longest, with its
+    /// dirty neighbours.
     #[inline]
     pub fn begin(&mut self, table: &mut Table, host_waits: bool, now: Time) -> Option<Run> {
         if self.dirty.len(0) == 0 {
@@ -217,7 +219,8 @@ impl Destager {
         Some(Run { first, count: (end - first) as u32, reads: 0, failed: false })
     }
 
-    /// A run is on the backing device, or is not: its lines are clean but for those that were written meanwhile.
+    /// A run is on the backing device, or is not: its lines become clean, except those written
+    /// meanwhile.
     pub fn end(&mut self, run: &Run, table: &mut Table, now: Time) {
         self.under_way -= 1;
         for line in run.lines() {
@@ -238,7 +241,7 @@ impl Destager {
         [self.dirty.kept(0), vec![u64::from(self.draining), u64::from(self.wants_all)]]
     }
 
-    /// Takes that up, where nothing is dirty yet.
+    /// Restores the state of an empty destager.
     ///
     /// # Errors
     /// When it cannot be.
@@ -250,7 +253,7 @@ impl Destager {
         Ok(())
     }
 
-    /// The power goes: nothing is under way, and what is dirty is found in the table.
+    /// The power goes: nothing is in progress, and dirty lines are collected from the table.
     pub fn lose_power(&mut self, table: &Table, now: Time) {
         self.under_way = 0;
         (self.draining, self.wants_room, self.wants_all) = (false, false, false);
@@ -262,7 +265,7 @@ impl Destager {
         self.last_host = now;
     }
 
-    /// Whether it knows every dirty line.
+    /// Checks that every dirty line is known.
     ///
     /// # Errors
     /// Our mistake.

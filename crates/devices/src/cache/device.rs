@@ -25,7 +25,8 @@ use ssd::device::kit::slots::{Slot, Slots};
 use ssd::device::latency::FAST;
 use std::ops::Range;
 
-/// A fast device in front of another. Its fields are both of them, what it knows of lines, and what is under way.
+/// A fast device in front of another. It combines both devices, the state of lines, and outstanding
+/// requests.
 pub struct Cache {
     pub shape: Shape,
     recovery: Recovery,
@@ -39,7 +40,7 @@ pub struct Cache {
     landed: Vec<Slot>,
     flushing: Vec<Slot>,
     pub counts: Counts,
-    /// Why lines can be written back no more, if that is so.
+    /// Reason why write-back is impossible, if it is.
     failed: Option<Status>,
     /// The devices were ready after the last cut.
     was_ready: bool,
@@ -48,8 +49,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// A cache with nothing in it but what is pinned; `keeps` says of each device whether what it has answered outlives
-    /// a power cut.
+    /// A cache with its pinned lines only; `keeps` says of each device whether what it has answered
+    /// outlives a power cut.
     ///
     /// # Errors
     /// When the options contradict each other or the devices; the error names the keys.
@@ -89,7 +90,7 @@ impl Cache {
         })
     }
 
-    /// Reads lines in consecutive slots, which they do not leave meanwhile.
+    /// Reads lines in consecutive slots, which stay in place meanwhile.
     #[inline]
     fn read_slots(
         &mut self,
@@ -104,7 +105,7 @@ impl Cache {
 
     // ---- the host asks -----------------------------------------------------------------------------------
 
-    /// Begins a read of one line that is there and that nobody has for itself, if it is one.
+    /// Starts a read of one cached, unlocked line, if it is one.
     #[inline]
     fn begin_hit(&mut self, request: &Request) -> bool {
         let Shape { line, .. } = self.shape;
@@ -152,7 +153,7 @@ impl Cache {
             && self.was_ready
     }
 
-    /// Does what a request says of its lines.
+    /// Applies a request's hints.
     pub fn heed(&mut self, request: &Request) {
         let Some(hint) = self.hints.of(request.handle) else { return };
         let Request { lba, sectors, .. } = *request;
@@ -178,7 +179,7 @@ impl Cache {
         self.hints.of(request.handle) == Some(Hint::Flush)
     }
 
-    /// True if the host says anything of lines.
+    /// True if the host gives hints.
     pub fn has_hints(&self) -> bool {
         !self.hints.are_none()
     }
@@ -311,8 +312,8 @@ impl Cache {
         self.pair.note(|ledger| ledger.written(asked, lines.clone()));
     }
 
-    /// Writes to the cache, where every line has its slot. Of lines that come and are written in part the rest is read
-    /// before.
+    /// Writes to the cache, where every line has a slot. Of lines that come and are written in part
+    /// the rest is read before.
     fn write_to_cache(&mut self, asked: Slot, lines: Range<u64>, sectors: &Range<u64>) {
         let mut merges = false;
         for line in [lines.start, lines.end - 1] {
@@ -335,7 +336,7 @@ impl Cache {
         }
         if merges {
             self.requests.set_merges(asked, true);
-            // None of them leaves meanwhile.
+            // No line is evicted meanwhile.
             for line in lines {
                 let slot = self.places.table().find(line);
                 self.places.set_writing(slot, true);
@@ -375,7 +376,7 @@ impl Cache {
         }
     }
 
-    /// Writes to the backing device what is not in the cache.
+    /// Writes uncached lines to the backing device.
     fn write_past(&mut self, asked: Slot, lines: Range<u64>, sectors: &Range<u64>) {
         let forced = self.requests.asked(asked).request.fua;
         self.requests.serve_as(asked, Kind::WritePassed);
@@ -472,7 +473,7 @@ impl Cache {
         true
     }
 
-    /// The backing device is flushed where it may lose data; writes to the fast one are forced.
+    /// Flushes a backing device that may lose data; writes to the fast one are forced.
     fn flush(&mut self, asked: Slot) -> bool {
         if self.requests.waits_for_changes(asked) {
             return false;
@@ -533,7 +534,7 @@ impl Cache {
         }
     }
 
-    /// The rest of lines that are written in part is known.
+    /// Continues a write whose partial lines are merged.
     fn merged(&mut self, asked: Slot) {
         let Request { lba, sectors, .. } = self.requests.asked(asked).request;
         let lines = self.shape.lines(lba.0, u64::from(sectors));
@@ -589,7 +590,7 @@ impl Cache {
         }
     }
 
-    /// All parts of a request have ended.
+    /// Completes a request whose parts have ended.
     #[inline]
     fn over(&mut self, asked: Slot) {
         let request = self.requests.asked(asked).request;
@@ -624,7 +625,7 @@ impl Cache {
                 }
             }
         }
-        // It goes with the rest.
+        // It follows the other lines.
         if self.asks_for_all(request) {
             self.places.rules().want_all(true);
         }
@@ -648,7 +649,8 @@ impl Cache {
         self.requests.release(asked);
     }
 
-    // ---- what is dirty is written back ---------------------------------------------------------------------
+    // ---- write-back
+    // ----------------------------------------------------------------------------------------
 
     fn pump_destage(&mut self) {
         if self.shape.mode != Mode::WriteBack || self.failed.is_some() {
@@ -700,7 +702,8 @@ impl Cache {
         }
     }
 
-    /// Asks the backing device to keep runs that it has answered: once nothing else is on its way, or half of what may be.
+    /// Flushes completed runs on the backing device: once nothing else is on its way, or half of
+    /// what may be.
     fn flush_runs(&mut self) {
         let (_, under_way) = self.places.destager().waiting();
         let many = self.landed.len() as u32 * 2 >= under_way;
@@ -725,7 +728,7 @@ impl Cache {
 
     // ---- on and on -----------------------------------------------------------------------------------------
 
-    /// Begins what waited, and writes back what is to be.
+    /// Starts waiting requests, and write-back.
     #[inline]
     fn pump(&mut self) {
         if self.requests.has_waiting() {
@@ -744,7 +747,7 @@ impl Cache {
             let lines = lines_of(&request);
             let is_behind =
                 request.op != Op::Flush && self.requests.is_behind(&lines, place, lines_of);
-            // Of those that want room the first gets it.
+            // The first request waiting for room gets it.
             let wants_room = self.requests.asked(asked).wants_room;
             if is_behind || wants_room && !room || !self.begin(asked) {
                 room &= !self.requests.asked(asked).wants_room;
@@ -789,7 +792,7 @@ impl Cache {
         (at < Time::MAX).then_some(at)
     }
 
-    /// Does what is to be done at an instant.
+    /// Performs the actions of an instant.
     #[inline]
     fn step(&mut self, now: Time) {
         self.now = now;
@@ -801,7 +804,7 @@ impl Cache {
         }
     }
 
-    /// Goes from event to event, as far as nobody else has to know of them.
+    /// Processes events, while they concern only this device.
     fn go_to_answer(&mut self, to: Time, completions: &mut Vec<Completion>) -> Option<Time> {
         if let Some(at) = self.requests.first_answer().filter(|at| *at <= to) {
             self.advance(at, completions);
@@ -854,7 +857,7 @@ impl Cache {
         }
     }
 
-    /// Once both devices are ready after a cut: what is left is looked at.
+    /// Once both devices are ready after a cut: determines the surviving state.
     #[inline]
     fn wake(&mut self) {
         if self.was_ready || !self.pair.are_ready() {
@@ -896,7 +899,7 @@ impl Cache {
         ledger.audit(|line| self.places.find(line))
     }
 
-    /// True if nothing of the host or of lines is under way.
+    /// True without outstanding requests of the host or of lines.
     pub fn is_at_rest(&self) -> bool {
         self.requests.is_empty() && self.pair.is_idle() && self.runs.is_empty()
     }

@@ -1,18 +1,18 @@
-//! What the host says of lines with a request, by its placement handle: `1: pin, 2: unpin, 3: flush`.
+//! Hints of the host about lines, by placement handle: `1: pin, 2: unpin, 3: flush`.
 //!
-//! These are the commands of ATA's non-volatile cache: lines are added to the pinned set or removed from it, and what is
-//! dirty is written back.
+//! These are the commands of ATA's non-volatile cache: lines are pinned or unpinned, and dirty ones
+//! are written back.
 
 use ssd::device::kit::said::{Said, Saying};
 
 /// Cache hints of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
-    /// Its lines never leave the cache from now on.
+    /// Pins the request's lines.
     Pin,
-    /// They may leave again.
+    /// Unpins the lines.
     Unpin,
-    /// All dirty lines are written back.
+    /// Writes back all dirty lines.
     Flush,
 }
 

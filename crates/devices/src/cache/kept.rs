@@ -1,13 +1,14 @@
 //! The state of a cache or of two tiers, to be saved and restored: lists of numbers, beside the states of both devices.
 //!
-//! A state is that of a device at rest, so all lines that are there are clean or dirty. Times begin anew: what is dirty
-//! has been so since the beginning. A list that was read from a file may hold anything; whoever takes it up checks it.
+//! The device is at rest, so all cached lines are clean or dirty. Times begin anew: dirty ones
+//! count as dirty from the start. A list that was read from a file may hold anything; whoever takes
+//! it up checks it.
 
 use crate::Model;
 use ssd::snapshot::compare;
 use ssd::{Room, Snapshot};
 
-/// Of each device, the word in the keys.
+/// Key prefix of each device.
 const NAMES: [&str; 2] = ["fast", "backing"];
 
 /// Lists of numbers.
@@ -24,12 +25,12 @@ pub fn next(lists: &mut dyn Iterator<Item = Vec<u64>>) -> Result<Vec<u64>, Strin
     lists.next().ok_or_else(|| "a list is missing".to_owned())
 }
 
-/// The key of a device, as the whole has it.
+/// A device's key, as a key of the whole.
 fn within(name: &str, key: &str) -> String {
     key.replacen("device.", &format!("device.{name}."), 1)
 }
 
-/// True if a device has a state at all; a law of service times and a disk have none.
+/// True if a device has a state; a law of service times and a disk have none.
 fn has_state(device: &dyn Model) -> bool {
     device.preparable_pages() > 0
 }
@@ -48,7 +49,7 @@ pub fn save(devices: &[Box<dyn Model>; 2], own: Shape, kept: Kept) -> Option<Sna
     Some(Snapshot { shape, drives, caches })
 }
 
-/// The shape of each device in that of the whole, whose own keys are these.
+/// The shape of each device, from the shape of the whole with these own keys.
 fn shapes(theirs: &[(String, String)], own: &[(String, String)]) -> Result<[Shape; 2], String> {
     let (of_all, rest) = theirs.split_at(own.len().min(theirs.len()));
     if of_all.iter().zip(own).any(|(there, here)| there.0 != here.0) {
@@ -81,7 +82,7 @@ fn rooms(devices: &[Box<dyn Model>; 2], shapes: &[Shape; 2]) -> Result<[Option<R
     Ok(rooms)
 }
 
-/// What a state of this shape may hold, of which the longest list beside both devices has so many numbers.
+/// Capacity of a state of this shape, with the length of the longest list besides both devices.
 ///
 /// # Errors
 /// Why this device cannot have it.
@@ -95,7 +96,7 @@ pub fn room(
     Ok(each.into_iter().flatten().fold(Room::of_cache(longest), Room::beside))
 }
 
-/// Has both devices take up their states; what lies over them.
+/// Restores the states of both devices; what lies over them.
 ///
 /// # Errors
 /// Why this device cannot have it.

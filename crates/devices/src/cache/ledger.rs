@@ -1,6 +1,6 @@
-//! What must be there after a power cut, and what is. The ledger knows of each line which of its versions are where: in
-//! the slots of the fast device and on the backing one, for sure or perhaps. It sees what both are asked, and decides
-//! nothing. It is kept where the power of a cache may go.
+//! Expected and found data after a power cut. The ledger knows of each line which of its versions
+//! are where: in the slots of the fast device and on the backing one, for sure or perhaps. It sees
+//! what both are asked, and decides nothing. It is kept where the power of a cache may go.
 
 use super::Side;
 use crate::Report;
@@ -28,7 +28,7 @@ pub struct CachePower {
     lines_kept: u64,
 }
 
-/// Stream of randomness: what is left of writes that were under way.
+/// Stream of randomness: survival of outstanding writes.
 const CUT_STREAM: u64 = 50;
 
 /// A version of a line. Versions count up over all lines; 0 is what was there in the beginning.
@@ -38,7 +38,7 @@ pub struct Version {
     pub number: u64,
 }
 
-/// What a slot holds that was never written.
+/// Content of a slot that was never written.
 const GARBAGE: Version = Version { line: u64::MAX, number: 0 };
 
 /// A write to a place that may be lost.
@@ -46,18 +46,19 @@ const GARBAGE: Version = Version { line: u64::MAX, number: 0 };
 struct Later {
     job: u32,
     version: Version,
-    /// When it was answered, in the order of all answers.
+    /// Sequence number of its completion.
     answered: Option<u64>,
 }
 
-/// A place on a device: what is there for sure, and what was written over it.
+/// A place on a device: its durable content, and later writes to it.
 #[derive(Debug, Clone)]
 struct Place {
     sure: Version,
     later: Vec<Later>,
 }
 
-/// Of a line: the version that was written last, the last one that was answered, and the one that must be there.
+/// State of a line: the version that was written last, the last one that was answered, and the one
+/// that must be there.
 #[derive(Debug, Clone, Copy, Default)]
 struct Truth {
     newest: u64,
@@ -65,7 +66,7 @@ struct Truth {
     owed: u64,
 }
 
-/// Where the map says a line is.
+/// Position of a line according to the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// On the backing device alone.
@@ -74,27 +75,28 @@ pub enum Found {
     Clean(u32),
     /// In this slot.
     Dirty(u32),
-    /// At a place of the backing device that is not its own.
+    /// At another line's place on the backing device.
     Moved(u64),
-    /// In memory that needs no power, on its way to another place.
+    /// In non-volatile memory, being moved.
     InMemory,
 }
 
 /// The ledger. Its fields are the jobs, the lines that each of them holds, and its counts.
 #[derive(Debug, Clone)]
 pub struct Ledger {
-    /// Whether each device keeps what it has answered.
+    /// True for each device whose completions are durable.
     keeps: [bool; 2],
     places: [BTreeMap<u64, Place>; 2],
     /// Places that are not sure.
     open: [BTreeSet<u64>; 2],
     jobs: BTreeMap<u32, (Side, bool, Vec<u64>)>,
     truths: BTreeMap<u64, Truth>,
-    /// What was read of lines that are on their way to the backing device.
+    /// Content read from lines being written back.
     taken: BTreeMap<u64, Version>,
     /// Requests of the host: their lines and version.
     asked: BTreeMap<u32, (Range<u64>, u64)>,
-    /// Answers that promise nothing yet, in order; and flushes, with the time from which on they have no say.
+    /// Completed writes without a guarantee, in order; and flushes, with the time from which on
+    /// they have no say.
     unpromised: Vec<(u64, u64, u64)>,
     flushes: BTreeMap<u32, u64>,
     flush_jobs: BTreeMap<u32, u64>,
@@ -140,7 +142,7 @@ impl Ledger {
         }
     }
 
-    /// What is at a place as long as the power does not go.
+    /// Current content of a place.
     pub fn newest(&self, side: Side, place: u64) -> Version {
         let Some(known) = self.places[side as usize].get(&place) else {
             return Ledger::initial(side, place);
@@ -149,7 +151,7 @@ impl Ledger {
         answered.map_or(known.sure, |it| it.version)
     }
 
-    /// What is at a place for sure.
+    /// Durable content of a place.
     fn sure(&self, side: Side, place: u64) -> Version {
         let known = self.places[side as usize].get(&place);
         known.map_or_else(|| Ledger::initial(side, place), |it| it.sure)
@@ -161,7 +163,7 @@ impl Ledger {
         self.places[Side::Fast as usize].insert(u64::from(slot), place);
     }
 
-    /// The same of a place on the backing device, where that is not its own.
+    /// The loaded content of another line's place on the backing device.
     pub fn loaded_behind(&mut self, place: u64, line: u64) {
         let known = Place { sure: Version { line, number: 0 }, later: Vec::new() };
         self.places[Side::Backing as usize].insert(place, known);
@@ -179,14 +181,14 @@ impl Ledger {
         }
     }
 
-    /// What was read of a line.
+    /// Content read from a line.
     pub fn taken(&self, line: u64) -> Version {
         self.taken.get(&line).copied().unwrap_or(GARBAGE)
     }
 
     // ---- the devices ---------------------------------------------------------------------------------
 
-    /// A write to a device begins: places and what is written there.
+    /// A write to a device begins: notes places and contents.
     pub fn begin(&mut self, job: u32, side: Side, forced: bool, what: &[(u64, Version)]) {
         for (at, version) in what {
             let place = self.places[side as usize]
@@ -198,7 +200,7 @@ impl Ledger {
         self.jobs.insert(job, (side, forced, what.iter().map(|it| it.0).collect()));
     }
 
-    /// It is answered.
+    /// Completes a write.
     pub fn end(&mut self, job: u32) {
         let Some((side, forced, what)) = self.jobs.remove(&job) else { return };
         self.answers += 1;
@@ -219,17 +221,17 @@ impl Ledger {
         }
     }
 
-    /// The backing device is asked to flush, or of tiers each.
+    /// Notes a flush of the backing device, or of each tier.
     pub fn flush_begins(&mut self, job: u32) {
         self.flush_jobs.insert(job, self.answers);
     }
 
-    /// It has flushed.
+    /// Completes the flush.
     pub fn flush_ends(&mut self, job: u32) {
         self.flush_ends_on(job, Side::Backing);
     }
 
-    /// The same of a device.
+    /// Completes the flush of one device.
     pub fn flush_ends_on(&mut self, job: u32, side: Side) {
         let Some(from) = self.flush_jobs.remove(&job) else { return };
         let side = side as usize;
@@ -263,7 +265,7 @@ impl Ledger {
         self.asked.get(&asked).map_or(0, |it| it.1)
     }
 
-    /// Lines are worth nothing any more.
+    /// Trims lines.
     pub fn trimmed(&mut self, lines: Range<u64>) {
         for line in lines {
             self.truths.remove(&line);
@@ -285,14 +287,14 @@ impl Ledger {
         }
     }
 
-    /// A write has failed: nothing is known of what is there.
+    /// A write has failed: the content of its places is unknown.
     pub fn failed(&mut self, asked: u32) {
         if let Some((lines, _)) = self.asked.remove(&asked) {
             self.trimmed(lines);
         }
     }
 
-    /// The host asks to flush, and all that it concerns is answered.
+    /// Notes a host flush whose preceding writes are completed.
     pub fn host_flush_begins(&mut self, asked: u32) {
         self.flushes.insert(asked, self.answers);
     }
@@ -309,7 +311,7 @@ impl Ledger {
 
     // ---- the power -----------------------------------------------------------------------------------
 
-    /// The power goes: of what is not sure at a place, something is there.
+    /// The power goes: draws the surviving content of each place.
     pub fn cut(&mut self) {
         for side in 0..2 {
             for at in std::mem::take(&mut self.open[side]) {
@@ -350,7 +352,7 @@ impl Ledger {
         }
     }
 
-    /// After a cut: counts what is missing, as the map has it.
+    /// Judgement after a cut: counts missing data according to the map.
     pub fn judge(&mut self, find: impl Fn(u64) -> Found) {
         let mut truths = std::mem::take(&mut self.truths);
         for (line, truth) in &mut truths {

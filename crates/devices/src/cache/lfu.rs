@@ -5,14 +5,14 @@ use super::kept::{self, Kept};
 use super::lists::{Lists, Slot};
 use super::replacement::{LOOKED_AT, Replacement};
 
-/// Uses that are told apart.
+/// Maximum distinguished use count.
 const MOST: usize = 64;
 
-/// Lines by the number of their uses.
+/// Lines by use count.
 #[derive(Debug, Clone)]
 pub struct Lfu {
     by_uses: Lists,
-    /// Which of these lists have lines, as bits.
+    /// Bitmap of the lists with lines.
     used: u64,
 }
 

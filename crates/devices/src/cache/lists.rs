@@ -1,5 +1,5 @@
-//! Lists of slots, each slot in one of them at most: to put one in front, to take one out and to look at the last cost
-//! the same however long they are.
+//! Lists of slots, each slot in at most one: to put one in front, to take one out and to look at
+//! the last cost the same however long they are.
 
 /// The number of a slot, from 1 on.
 pub type Slot = u32;
@@ -11,7 +11,7 @@ pub const NONE: Slot = 0;
 struct Node {
     newer: Slot,
     older: Slot,
-    /// In which list it is, from 1 on; 0: in none.
+    /// Number of its list, from 1 on; 0: in none.
     list: u32,
 }
 
@@ -25,14 +25,14 @@ struct Ends {
 /// Some lists over the same slots.
 #[derive(Debug, Clone)]
 pub struct Lists {
-    /// As many as slots were used: a cache that holds little takes little memory.
+    /// One node per used slot: a cache that holds little takes little memory.
     nodes: Vec<Node>,
     ends: Vec<Ends>,
     slots: u32,
 }
 
 impl Lists {
-    /// So many lists of slots from 1 to `slots`, empty.
+    /// Empty lists for slots from 1 to `slots`.
     pub fn new(lists: usize, slots: u32) -> Lists {
         Lists { nodes: Vec::new(), ends: memory::filled(Ends::default(), lists), slots }
     }
@@ -48,7 +48,7 @@ impl Lists {
         self.ends[list].len
     }
 
-    /// The slot that was put into a list before all others in it, or `NONE`.
+    /// The oldest slot of a list, or `NONE`.
     #[inline]
     pub fn oldest(&self, list: usize) -> Slot {
         self.ends[list].oldest
@@ -76,7 +76,7 @@ impl Lists {
         ends.len += 1;
     }
 
-    /// Takes a slot out of its list, if it is in one.
+    /// Removes a slot from its list, if any.
     #[inline]
     pub fn remove(&mut self, slot: Slot) {
         let Some(list) = self.list_of(slot) else { return };
@@ -96,7 +96,7 @@ impl Lists {
         self.nodes[slot as usize].list = 0;
     }
 
-    /// Makes a slot the newest of a list, whichever it is in.
+    /// Moves a slot to the new end of a list.
     #[inline]
     pub fn renew(&mut self, list: usize, slot: Slot) {
         let ends = &mut self.ends[list];
@@ -111,7 +111,7 @@ impl Lists {
         if of as usize != list + 1 {
             return self.change(list, slot);
         }
-        // It stays in its list, where there is a newer one.
+        // It stays in its list, behind a newer one.
         (node.newer, node.older) = (NONE, newest);
         ends.newest = slot;
         if older == NONE {
@@ -178,16 +178,16 @@ impl Lists {
     }
 }
 
-/// Which slots hold something, by its number: chains of slots by a hash.
+/// Index of slots by content number: chains of slots by a hash.
 #[derive(Debug, Clone)]
 pub struct Index {
     heads: Vec<Slot>,
-    /// As many as slots were used.
+    /// One entry per used slot.
     holds: Vec<Held>,
     shift: u32,
 }
 
-/// Content of a slot, and the next slot of its chain.
+/// Content of a slot, and its successor in the chain.
 #[derive(Debug, Clone, Copy, Default)]
 struct Held {
     key: u64,
@@ -195,7 +195,7 @@ struct Held {
 }
 
 impl Index {
-    /// Of slots from 1 to `slots`, none of which holds anything.
+    /// An index of the empty slots from 1 to `slots`.
     pub fn new(slots: u32) -> Index {
         let heads = (slots as usize).next_power_of_two().max(2);
         Index {
@@ -224,13 +224,13 @@ impl Index {
         slot
     }
 
-    /// Content of a slot, or its last one.
+    /// Current or last content of a slot.
     #[inline]
     pub fn key(&self, slot: Slot) -> u64 {
         self.holds.get(slot as usize).map_or(0, |held| held.key)
     }
 
-    /// A slot that holds nothing holds a number that no other holds.
+    /// Fills an empty slot with a unique number.
     pub fn insert(&mut self, slot: Slot, key: u64) {
         let head = self.head(key);
         memory::grow(&mut self.holds, slot as usize + 1, Held::default());
@@ -238,7 +238,7 @@ impl Index {
         self.heads[head] = slot;
     }
 
-    /// A slot that holds something holds nothing.
+    /// Empties a slot.
     pub fn remove(&mut self, slot: Slot) {
         let head = self.head(self.holds[slot as usize].key);
         let after = self.holds[slot as usize].next;

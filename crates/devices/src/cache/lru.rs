@@ -4,7 +4,7 @@ use super::kept::{self, Kept};
 use super::lists::{Lists, Slot};
 use super::replacement::{LOOKED_AT, Replacement};
 
-/// Lines by their last use.
+/// Lines by last use.
 #[derive(Debug, Clone)]
 pub struct Lru {
     lines: Lists,

@@ -1,20 +1,16 @@
 //! A cache: a fast device in front of another, with copies of its lines.
 //!
-//! | file | is for |
-//! |---|---|
-//! | `device.rs` | what a request becomes on both devices, and what follows from their answers |
-//! | `untimed.rs` | the same without time |
-//! | `pair.rs` | both devices, what they are asked, and what they may lose |
-//! | `requests.rs` | requests that wait, hold lines for themselves, or are to be answered |
-//! | `places.rs` | how lines come and go |
-//! | `table.rs` | which line is in which slot of the fast device, and how that stands |
-//! | `policy.rs` | which line leaves: the table of policies, each in a file (`lru.rs`, `lfu.rs`, `arc.rs`) |
-//! | `destage.rs` | which dirty lines are written back, and when |
-//! | `streams.rs` | sequential streams, which go past the cache |
-//! | `ledger.rs` | what must be there after a power cut, and what is |
-//! | `hints.rs` | what the host says of lines with a request |
-//! | `kept.rs` | the state between two runs, with those of both devices |
-//! | `tiers.rs`, `heat.rs` | no copies: each extent lies on one of both devices, by its heat |
+//! | file | is for | |---|---| | `device.rs` | what a request becomes on both devices, and what
+//! follows from their answers | | `untimed.rs` | the same without time | | `pair.rs` | both
+//! devices, what they are asked, and what they may lose | | `requests.rs` | requests that wait,
+//! hold lines for themselves, or are to be answered | | `places.rs` | how lines come and go | |
+//! `table.rs` | which line is in which slot of the fast device, and how that stands | | `policy.rs`
+//! | which line leaves: the table of policies, each in a file (`lru.rs`, `lfu.rs`, `arc.rs`) | |
+//! `destage.rs` | choice and timing of write-back | | `streams.rs` | sequential streams, which
+//! bypass the cache | | `ledger.rs` | expected and found data after a power cut | | `hints.rs` |
+//! the host's hints about lines | | `kept.rs` | the state between two runs, with those of both
+//! devices | | `tiers.rs`, `heat.rs` | no copies: each extent lies on one of both devices, by its
+//! heat |
 //!
 //! Both devices are whole devices: the cache knows only its own requests to them. A line is clean once the backing
 //! device holds it for sure: where that may lose what it answered (`DeviceKind::keeps_answers`), after a flush. A

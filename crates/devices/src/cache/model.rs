@@ -1,4 +1,4 @@
-//! A cache without time, and what it has to say.
+//! Untimed operation of a cache, and its reports.
 
 use super::config::Shape;
 use super::device::Cache;
@@ -20,7 +20,7 @@ impl Prepare for Cache {
         self.shape.capacity.div_ceil(self.shape.line)
     }
 
-    /// Whether what lies behind the cache does, where a line begins.
+    /// True if the backing device holds the start of a line.
     fn holds(&self, line: u64) -> bool {
         let [_, backing] = self.pair.each();
         let (pages, sectors) = (backing.preparable_pages(), backing.capacity_sectors());
@@ -29,7 +29,7 @@ impl Prepare for Cache {
     }
 
     fn memory(&self, share: f64) -> u64 {
-        // Of a line that is there: its entry, its places in lists, and its number.
+        // For each cached line: its entry, its places in lists, and its number.
         let own = u64::from(self.shape.slots) * 80;
         self.pair.each().iter().map(|device| device.memory(share)).sum::<u64>() + own
     }
@@ -42,12 +42,12 @@ impl Prepare for Cache {
         }
     }
 
-    /// After some times as many writes as it has lines the cache itself has settled.
+    /// The cache settles after a multiple of its lines in writes.
     fn overwrites_that_settle(&self) -> u64 {
         u64::from(self.shape.slots) * SETTLED_AFTER
     }
 
-    /// What lies behind the cache is written by itself, but for lines that are in the cache.
+    /// Overwrites uncached pages of the backing device directly.
     fn overwrite_behind(&mut self, pages: &[u64]) {
         let missing = |line: &&u64| self.places.table().find(**line) == NONE;
         let (behind, here): (Vec<u64>, Vec<u64>) = pages.iter().partition(missing);
@@ -72,15 +72,15 @@ impl Prepare for Cache {
     }
 }
 
-/// Writes for each line after which nothing in a cache is as it was: of uniform writes each line of a full cache of LRU is
-/// new after one, and drives that are a part of it have settled after a few.
+/// Writes per line after which no former state remains: under uniform writes each line of a full
+/// LRU cache is replaced after one, and inner drives settle after a few.
 const SETTLED_AFTER: u64 = 4;
 
 /// Numbers of a list that do not depend on the size of a cache, at most.
 const MOST_FIXED: usize = 64;
 
 impl Cache {
-    /// What of its options its state depends on.
+    /// Options on which the state depends.
     fn kept_shape(&self) -> kept::Shape {
         let Shape { line, slots, capacity, mode, .. } = self.shape;
         [
@@ -213,7 +213,7 @@ impl Examine for Cache {
         all.map(Timeline::together)
     }
 
-    /// Reads of the devices are not those of the host.
+    /// Reads of the devices differ from the host's.
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         let devices = self.pair.each().iter().map(|device| device.energy_report(end));
         EnergyReport::together(devices).map(|all| EnergyReport { reads: None, ..all })

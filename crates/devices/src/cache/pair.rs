@@ -1,4 +1,4 @@
-//! Both devices, what they are asked, and what the ledger is told of it.
+//! Both devices with their requests, and the ledger's updates.
 
 use super::Side;
 use super::config::Shape;
@@ -10,10 +10,10 @@ use engine::{Completion, Handle, Lba, Op, Request, Status, Time};
 use ssd::device::kit::slots::{Slot, Slots};
 use std::ops::Range;
 
-/// For what a device was asked.
+/// Purpose of a device request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// A part of a request that is answered with it.
+    /// A part of a host request, completed with it.
     Part(Slot),
     /// Missing parts of lines that a request reads and keeps.
     Missing(Slot),
@@ -24,7 +24,7 @@ pub enum Owner {
     /// A run of dirty lines is read, or written.
     RunRead(Slot),
     RunWrite(Slot),
-    /// The backing device keeps what it has answered.
+    /// A flush that makes completed runs durable.
     RunFlush,
 }
 
@@ -34,12 +34,12 @@ pub struct Job {
     pub owner: Owner,
     pub first: u64,
     pub lines: u32,
-    /// Where the first of its lines is, if it is read there.
+    /// Slot of its first line, if read there.
     pub pinned: LineSlot,
 }
 
-/// Marks the numbers of reads that hit, which are no jobs. Below it are the number of the host's request and its queue, so
-/// that nothing else has to be kept of it.
+/// Marks the numbers of reads that hit, which are no jobs. The bits below have the host request's
+/// number and queue, so that nothing else is stored.
 const HIT: u64 = 1 << 63;
 const QUEUE: u32 = 47;
 
@@ -50,7 +50,7 @@ pub fn may_be_hit(request: &Request) -> bool {
     request.op == Op::Read && request.id < 1 << QUEUE && is_plain
 }
 
-/// True if that is answered which [`Pair::ask_hit`] had asked.
+/// True if a request of [`Pair::ask_hit`] is completed.
 #[inline]
 pub fn is_hit(completion: &Completion) -> bool {
     completion.request.id & HIT != 0
@@ -71,9 +71,9 @@ pub struct Pair {
     next: [Time; 2],
     jobs: Slots<Job>,
     ledger: Option<Box<Ledger>>,
-    /// Writes to the fast device must not be lost, which it could do.
+    /// True if writes to the fast device must be forced.
     forces: bool,
-    /// The backing device may lose what it has answered.
+    /// True if the backing device may lose completed writes.
     volatile: bool,
     /// Number of flushes of the backing device, and the requests that wait for one; the host wrote to it since.
     epoch: u64,
@@ -104,17 +104,17 @@ impl Pair {
         }
     }
 
-    /// Both of them.
+    /// Both devices.
     pub fn each(&self) -> &[Box<dyn Model>; 2] {
         &self.devices
     }
 
-    /// Both devices, to be changed while nothing is under way.
+    /// Both devices, mutable while idle.
     pub fn each_mut(&mut self) -> &mut [Box<dyn Model>; 2] {
         &mut self.devices
     }
 
-    /// Tells the ledger something, if one is kept.
+    /// Updates the ledger, if there is one.
     #[inline]
     pub fn note(&mut self, tell: impl FnOnce(&mut Ledger)) {
         if let Some(ledger) = &mut self.ledger {
@@ -127,22 +127,22 @@ impl Pair {
         self.ledger.as_deref()
     }
 
-    /// True if the backing device may lose what it has answered.
+    /// True if the backing device may lose completed writes.
     pub fn is_volatile(&self) -> bool {
         self.volatile
     }
 
-    /// True if it may lose something that the host wrote to it.
+    /// True if it may lose data of the host.
     pub fn may_lose(&self) -> bool {
         self.volatile && (self.unflushed || self.flushed < self.epoch)
     }
 
-    /// The flush before what is written to the backing device now.
+    /// Number of the flush before current writes to the backing device.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// The flush before which everything is kept; none where nothing is lost.
+    /// Number of the last durable flush; none where nothing is lost.
     pub fn flushed(&self) -> Option<u64> {
         self.volatile.then_some(self.flushed)
     }
@@ -179,7 +179,7 @@ impl Pair {
         }
     }
 
-    /// Reads what the host asks of one line that is there, from a sector of it on.
+    /// Reads the requested part of a cached line.
     #[inline]
     pub fn ask_hit(&mut self, now: Time, request: &Request, slot: LineSlot, from: u64) {
         let place = Lba(u64::from(slot - 1) * self.shape.line + from);
@@ -189,8 +189,8 @@ impl Pair {
         self.next[Side::Fast as usize] = device.next_event().unwrap_or(Time::MAX);
     }
 
-    /// Where nothing is under way but these, and nothing happens on the backing device before: the fast device goes on to
-    /// their next answers, none after an instant, or as far as it likes. To which instant it did, if it did.
+    /// With hits only, and no earlier event on the backing device: the fast device advances to its
+    /// next completions, up to an instant, or as far as it can. To which instant it did, if it did.
     #[inline]
     pub fn advance_to_hits(&mut self, to: Time, answers: &mut Vec<Completion>) -> Option<Time> {
         let [fast, backing] = self.next;
@@ -222,7 +222,7 @@ impl Pair {
         }
     }
 
-    /// Asks the backing device to keep what it has answered.
+    /// Flushes the backing device.
     pub fn ask_flush(&mut self, now: Time, owner: Owner) {
         self.epoch += 1;
         self.unflushed = false;
@@ -233,7 +233,7 @@ impl Pair {
         }
     }
 
-    /// Serves one of them a request without time.
+    /// Serves an untimed request on one device.
     pub fn serve_untimed(&mut self, side: Side, request: &Request) -> Status {
         self.devices[side as usize].serve_untimed(request)
     }
@@ -262,7 +262,7 @@ impl Pair {
         ledger.begin(job, Side::Backing, fua, &what);
     }
 
-    /// One of them has answered: what for.
+    /// Handles a completion of one device: what for.
     #[inline]
     pub fn answered(&mut self, side: Side, completion: &Completion) -> Job {
         let id = completion.request.id as Slot;
@@ -297,7 +297,7 @@ impl Pair {
         self.next[side as usize] <= now
     }
 
-    /// It does that.
+    /// Serves the request.
     #[inline]
     pub fn advance(&mut self, side: Side, now: Time, done: &mut Vec<Completion>) {
         let device = &mut self.devices[side as usize];
@@ -305,14 +305,14 @@ impl Pair {
         self.next[side as usize] = device.next_event().unwrap_or(Time::MAX);
     }
 
-    /// True if one of them has come to its end.
+    /// True at the end of life of either device.
     #[inline]
     pub fn has_ended(&self) -> bool {
         let [fast, backing] = &self.devices;
         fast.has_ended() || backing.has_ended()
     }
 
-    /// True if nothing is under way but reads that hit.
+    /// True without outstanding requests other than hits.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.jobs.is_empty()

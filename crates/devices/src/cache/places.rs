@@ -1,4 +1,4 @@
-//! The places of the cache: the map, the order in which lines leave, those that never do, and what is to be written back.
+//! The places of the cache: the map, the eviction order, the pinned lines, and pending write-back.
 
 use super::config::{CacheConfig, Recovery, Shape};
 use super::destage::{Destager, Run};
@@ -12,10 +12,10 @@ use super::table::{State, Table};
 use engine::Time;
 use std::ops::Range;
 
-/// Lines that hints leave free to change, of all.
+/// Minimum number of unpinned lines.
 const FEWEST_FREE: u64 = 2;
 
-/// Which lines are where, and how they come and go.
+/// Positions of lines, and their movement.
 #[derive(Debug, Clone)]
 pub struct Places {
     table: Table,
@@ -27,7 +27,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Nothing is there but what is pinned.
+    /// Places with pinned lines only.
     pub fn new(config: &CacheConfig, shape: &Shape) -> Places {
         let mut places = Places {
             table: Table::new(shape.slots),
@@ -43,7 +43,7 @@ impl Places {
         places
     }
 
-    /// Lines that made room for others.
+    /// Number of evicted lines.
     pub fn evictions(&self) -> u64 {
         self.evictions
     }
@@ -57,8 +57,8 @@ impl Places {
         self.pinned.get(after).is_some_and(|it| it.contains(&line))
     }
 
-    /// Lines never leave from now on, as far as some others may; how many more these are. A line that comes later never
-    /// leaves either.
+    /// Pins lines, as far as enough others stay free; how many more these are. A line that comes
+    /// later never leaves either.
     pub fn hold(&mut self, lines: Range<u64>) -> u64 {
         let held: u64 = self.pinned.iter().map(|it| it.end - it.start).sum();
         let mut room = u64::from(self.table.slots()).saturating_sub(held + FEWEST_FREE);
@@ -135,12 +135,12 @@ impl Places {
         slot
     }
 
-    /// A slot for a line, which is on its way there; none where no line may leave.
+    /// Allocates a slot for an arriving line; none where no line may leave.
     pub fn allocate(&mut self, line: u64) -> Option<Slot> {
         self.allocate_beside(line, &(0..0))
     }
 
-    /// As `allocate`, where some lines may not leave.
+    /// `allocate` sparing some lines.
     fn allocate_beside(&mut self, line: u64, others: &Range<u64>) -> Option<Slot> {
         let slot = self.table.take_free().or_else(|| self.evict(line, others))?;
         let held = self.is_pinned(line);
@@ -185,7 +185,7 @@ impl Places {
         true
     }
 
-    /// A line is worth nothing in its slot.
+    /// Drops the line of a slot.
     pub fn forget(&mut self, slot: Slot) {
         self.destager.remove(slot);
         if !self.table.entry(slot).held {
@@ -202,7 +202,7 @@ impl Places {
         }
     }
 
-    /// Lines in runs: those that are missing, and those in consecutive slots with the first of these.
+    /// Lines in runs: missing ones, and ones in consecutive slots with their first slot.
     pub fn runs_of(&self, lines: Range<u64>) -> Vec<(Range<u64>, Slot)> {
         let mut runs: Vec<(Range<u64>, Slot)> = Vec::new();
         for line in lines {
@@ -219,7 +219,8 @@ impl Places {
         runs
     }
 
-    // ---- what is under way -------------------------------------------------------------------------
+    // ---- in progress
+    // ---------------------------------------------------------------------------------
 
     /// Lines are read in consecutive slots, or no longer.
     #[inline]
@@ -232,18 +233,18 @@ impl Places {
         self.table.unpin(slot, slots);
     }
 
-    /// One line is no longer read.
+    /// Ends the read of a line.
     #[inline]
     pub fn unpin_one(&mut self, slot: Slot) {
         self.table.unpin_one(slot);
     }
 
-    /// A line is being written in its slot, or no longer.
+    /// Sets the writing mark of a slot.
     pub fn set_writing(&mut self, slot: Slot, writing: bool) {
         self.table.set_writing(slot, writing);
     }
 
-    /// A line does not count until it has come.
+    /// Marks a line as invalid until it arrives.
     pub fn make_coming(&mut self, slot: Slot) {
         self.table.set(slot, State::Coming);
     }
@@ -262,9 +263,10 @@ impl Places {
         &self.policy
     }
 
-    // ---- what is written back ----------------------------------------------------------------------
+    // ---- write-back
+    // ----------------------------------------------------------------------------------
 
-    /// The rules of writing back, and what is to be written.
+    /// The destager.
     pub fn rules(&mut self) -> &mut Destager {
         &mut self.destager
     }
@@ -273,7 +275,7 @@ impl Places {
         &self.destager
     }
 
-    /// The next run to be written back, if one is.
+    /// The next run to write back, if any.
     #[inline]
     pub fn begin_run(&mut self, host_waits: bool, now: Time) -> Option<Run> {
         self.destager.begin(&mut self.table, host_waits, now)
@@ -284,7 +286,7 @@ impl Places {
         self.destager.end(run, &mut self.table, now);
     }
 
-    /// Where the map says a line is.
+    /// Position of a line according to the map.
     pub fn find(&self, line: u64) -> Found {
         let slot = self.table.find(line);
         match self.table.entry(slot).state {
@@ -294,8 +296,8 @@ impl Places {
         }
     }
 
-    /// The power goes: what of the map is left. What was written to both devices after the flush of that number may be
-    /// on the fast one alone.
+    /// The power goes: what of the map is left. Writes to both devices after that flush may be on
+    /// the fast one alone.
     pub fn lose_power(&mut self, recovery: Recovery, flushed: Option<u64>, now: Time) {
         self.table.lose_power();
         let warm = recovery == Recovery::Warm;
@@ -323,7 +325,7 @@ impl Places {
         own.chain(self.policy.keep()).collect()
     }
 
-    /// Takes that up, of a device of so many lines.
+    /// Restores the state of a device with that many lines.
     ///
     /// # Errors
     /// When it cannot be.
@@ -355,7 +357,7 @@ impl Places {
         })
     }
 
-    /// What is wrong with the map.
+    /// Checks the map.
     ///
     /// # Errors
     /// Our mistake.

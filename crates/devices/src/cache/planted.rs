@@ -6,11 +6,11 @@ ssd::planted! {
     pub enum Slip {
         /// A line is clean when the backing device has answered, though that has not flushed.
         DestagedEarly,
-        /// A line is clean when it was read from the fast device.
+        /// A line becomes clean when it was read from the fast device.
         DestagedUnwritten,
         /// A line that was written on its way is clean when the older content arrives.
         RewrittenForgotten,
-        /// A line counts as soon as it has a place, before its content is there.
+        /// A line is valid as soon as it has a place, before its content arrives.
         MappedEarly,
         /// A line that is written in the cache is dirty only when that has ended.
         DirtyLate,
@@ -22,7 +22,7 @@ ssd::planted! {
         UnflushedKept,
         /// A swap that was writing when the power went is forgotten.
         SwapForgotten,
-        /// A swap is written without force, though the device may lose it.
+        /// A swap is written unforced, though the device may lose it.
         SwapUnforced,
     }
 }

@@ -20,14 +20,14 @@ macro_rules! policies {
 
 macro_rules! dispatch {
     ($($module:ident: $variant:ident = $word:literal, $summary:literal;)+) => {
-        /// A policy with what it remembers.
+        /// A policy with its state.
         #[derive(Debug, Clone)]
         pub enum Policy {
             $(#[doc = $summary] $variant($module::$variant),)+
         }
 
         impl Policy {
-            /// It knows no lines yet.
+            /// A policy without lines.
             pub fn new(word: super::config::Policy, slots: u32) -> Policy {
                 match word {
                     $(super::config::Policy::$variant => {
@@ -36,7 +36,7 @@ macro_rules! dispatch {
                 }
             }
 
-            /// Its word in configurations.
+            /// Name in configurations.
             pub fn word(&self) -> &'static str {
                 match self { $(Policy::$variant(_) => $word,)+ }
             }

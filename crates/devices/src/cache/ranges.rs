@@ -21,12 +21,12 @@ impl Ranges {
         format!("none|{one}(?:,{one})*")
     }
 
-    /// Where the last one ends, bytes.
+    /// End of the last range, bytes.
     pub fn end(&self) -> Option<u64> {
         self.0.last().map(|(_, end)| end.bytes())
     }
 
-    /// The lines of so many sectors that they touch, each once.
+    /// The touched lines of `line` sectors, each once.
     pub fn lines(&self, line: u64) -> Vec<Range<u64>> {
         let mut all: Vec<Range<u64>> = Vec::new();
         for (from, end) in &self.0 {

@@ -3,7 +3,7 @@
 use super::kept::Kept;
 use super::lists::Slot;
 
-/// At most so many slots are looked at for one that may leave: those of dirty lines, and of lines in use, may not.
+/// Maximum number of slots examined for an eviction: slots of dirty and of used lines must stay.
 pub const LOOKED_AT: u32 = 64;
 
 /// A replacement policy.
@@ -14,13 +14,13 @@ pub trait Replacement {
     /// A line has come into a free slot.
     fn admit(&mut self, slot: Slot, line: u64);
 
-    /// The slot to give up for a line that comes, of those that `may` leave.
+    /// The slot to evict for an arriving line, among those that `may` leave.
     fn victim(&mut self, line: u64, may: &mut dyn FnMut(Slot) -> bool) -> Option<Slot>;
 
-    /// A line leaves its slot: to make room, or because its content is worth nothing.
+    /// Removes a line from its slot: to make room, or because its content is worth nothing.
     fn leave(&mut self, slot: Slot, line: u64, evicted: bool);
 
-    /// Lines that came again soon after they had left, as far as it remembers such.
+    /// Number of lines that returned soon after eviction, if remembered.
     fn remembered(&self) -> u64 {
         0
     }
@@ -28,7 +28,7 @@ pub trait Replacement {
     /// State of the policy, as lists of numbers.
     fn keep(&self) -> Kept;
 
-    /// Takes that up, where it knows nothing yet; which slots hold a line that may leave.
+    /// Restores the state of an empty policy; which slots hold a line that may leave.
     ///
     /// # Errors
     /// When it cannot be.
@@ -38,7 +38,7 @@ pub trait Replacement {
         holds: &dyn Fn(Slot) -> bool,
     ) -> Result<(), String>;
 
-    /// Lines that it knows to be there, and what is wrong with what it knows.
+    /// Number of known lines, or the error of an inconsistent state.
     ///
     /// # Errors
     /// Our mistake.

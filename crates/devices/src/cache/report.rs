@@ -1,4 +1,4 @@
-//! What a cache has to say after a run.
+//! Reports of a cache.
 
 use crate::{Field, Model, Report};
 use engine::Time;
@@ -17,12 +17,12 @@ impl Kind {
     const COUNT: usize = 5;
 }
 
-/// Where the time of requests of a kind went, summed up.
+/// Summed latency parts of a kind of request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Account {
     /// Requests.
     requests: u64,
-    /// Waiting for room, or for other requests of the same lines, ns.
+    /// Waiting for room or for locked lines, ns.
     wait_ns: Time,
     /// On the fast device, ns.
     fast_ns: Time,
@@ -30,20 +30,20 @@ struct Account {
     backing_ns: Time,
 }
 
-/// What a cache counts; lines and bytes are those of the host unless it says otherwise.
+/// Counts of a cache; lines and bytes of the host unless stated otherwise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Lines that were read from the fast device.
     pub read_hits: u64,
-    /// Lines that were not there when they were read.
+    /// Uncached lines read.
     pub read_misses: u64,
-    /// Lines that were there when they were written.
+    /// Cached lines written.
     pub write_hits: u64,
-    /// Lines that were not there when they were written.
+    /// Uncached lines written.
     pub write_misses: u64,
     /// Bytes of long streams that went past the cache.
     pub bypassed_bytes: u64,
-    /// Bytes that came into the cache because they were read.
+    /// Bytes filled by reads.
     pub filled_bytes: u64,
     /// Bytes that were written from the cache to the backing device, and in how many writes.
     pub destaged_bytes: u64,
@@ -53,7 +53,7 @@ pub struct Counts {
     pub merges: u64,
     /// Requests that waited because all of the cache was dirty.
     pub stalls: u64,
-    /// Lines that hints pinned and unpinned, and those that they could not pin, or had.
+    /// Lines pinned and unpinned by hints, and failed or repeated pins.
     pub pinned: u64,
     /// See `pinned`.
     pub unpinned: u64,
@@ -63,14 +63,14 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Lines were read, so many of them that were there.
+    /// Counts lines read, and cached ones among them.
     #[inline]
     pub fn reads(&mut self, hits: u64, misses: u64) {
         self.read_hits += hits;
         self.read_misses += misses;
     }
 
-    /// A read of one line that was there was answered.
+    /// Counts a completed hit.
     #[inline]
     pub fn hit(&mut self, fast_ns: Time) {
         let account = &mut self.accounts[Kind::ReadHit as usize];
@@ -99,7 +99,7 @@ impl Counts {
         self.destage_writes += 1;
     }
 
-    /// A hint has pinned lines, and others not.
+    /// Counts lines pinned by a hint, and others.
     pub fn pin(&mut self, lines: u64, others: u64) {
         self.pinned += lines;
         self.not_pinned += others;
@@ -127,7 +127,7 @@ impl Counts {
         account.backing_ns += backing_ns;
     }
 
-    /// The section `cache` under a policy, without what its lines are.
+    /// The section `cache` under a policy, without details of lines.
     pub fn section(&self, policy: &str) -> Report {
         let of = |kind: Kind| self.accounts[kind as usize].section();
         ssd::section! {
@@ -177,8 +177,8 @@ impl Account {
     }
 }
 
-/// The report of the devices behind a cache: the flash is that of the first one with some, disks are summed, and an
-/// array tells of itself wherever it is.
+/// The report of the devices behind a cache: flash of the first device with some, summed disks, and
+/// an array's section from either.
 pub fn inside(devices: &[Box<dyn Model>; 2], end: Time) -> Report {
     let reports = devices.each_ref().map(|device| device.report(end));
     let has_flash = |it: &Report| it.section("flash").is_some();

@@ -1,5 +1,5 @@
-//! The requests of the host that are not over: those that wait, those that hold lines for themselves, and the answers
-//! to be fetched.
+//! The requests of the host that are not over: waiting requests, locked lines, and completions to
+//! fetch.
 
 use super::Side;
 use super::report::Kind;
@@ -9,26 +9,26 @@ use ssd::device::latency::{BACKING, BUFFER, FAST, UNIT_WAIT};
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// A request of the host, from its arrival until nothing of it is under way.
+/// A host request from arrival to its last part.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked {
     pub request: Request,
     submitted: Time,
-    /// When it, or what is done of it now, was begun.
+    /// Start of the request, or of its current stage.
     stage: Time,
-    /// Of all requests, in order.
+    /// Sequence number.
     number: u64,
     /// Device that served it.
     pub kind: Kind,
-    /// It goes past the cache.
+    /// True if it bypasses the cache.
     pub passes: bool,
-    /// It waits for room, and not for other requests.
+    /// True if it waits for room, not for other requests.
     pub wants_room: bool,
-    /// The rest of its lines is being read before the write.
+    /// True while partial lines are read before the write.
     pub merges: bool,
     holds: bool,
     is_answered: bool,
-    /// Parts that have not ended before it is answered, and after that.
+    /// Parts outstanding before its completion, and after it.
     left: u32,
     after: u32,
     status: Status,
@@ -37,7 +37,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// True if nothing of it is under way, and it is answered.
+    /// True if it is completed without outstanding parts.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.is_answered && self.left == 0 && self.after == 0
@@ -62,22 +62,21 @@ impl Hold {
 #[derive(Debug, Clone)]
 pub struct Requests {
     asked: Slots<Asked>,
-    /// Reads of one line that is there, on the fast device, which has all there is to know of them; only a cut asks which
-    /// these are.
+    /// Hits, whose state is in the fast device; only a cut asks which these are.
     hits: Option<Vec<(Request, Time)>>,
     waiting: VecDeque<Slot>,
     holds: Vec<Hold>,
     number: u64,
     /// Writes and trims that are not answered.
     changes: u64,
-    /// Flushes, each with the changes before it that are not answered.
+    /// Flushes with their number of uncompleted earlier changes.
     flushes: Vec<(Slot, u64)>,
     outstanding: u32,
     answers: Vec<Completion>,
 }
 
 impl Requests {
-    /// None of them; whether the power may go.
+    /// Without requests; whether the power may go.
     pub fn new(may_be_cut: bool) -> Requests {
         Requests {
             asked: Slots::new(),
@@ -132,7 +131,7 @@ impl Requests {
         }
     }
 
-    /// It is answered.
+    /// Completes the request.
     #[inline]
     pub fn hit_ends(&mut self, id: u64) {
         self.outstanding -= 1;
@@ -143,7 +142,7 @@ impl Requests {
         }
     }
 
-    /// Adds an answer to those that are not fetched.
+    /// Appends a completion.
     pub fn push_answer(&mut self, answer: Completion) {
         self.answers.push(answer);
     }
@@ -159,12 +158,12 @@ impl Requests {
         self.asked[slot].kind = kind;
     }
 
-    /// It waits for room.
+    /// Lets the request wait for room.
     pub fn want_room(&mut self, slot: Slot) {
         self.asked[slot].wants_room = true;
     }
 
-    /// Sets whether the rest of its lines is being read.
+    /// Sets the mark of reading partial lines.
     pub fn set_merges(&mut self, slot: Slot, merges: bool) {
         self.asked[slot].merges = merges;
     }
@@ -175,7 +174,7 @@ impl Requests {
         self.outstanding
     }
 
-    /// True if lines are free of requests that have them for themselves.
+    /// True if no request locks the lines.
     #[inline]
     pub fn are_free(&self, lines: &Range<u64>) -> bool {
         self.holds.is_empty() || !self.holds.iter().any(|hold| hold.overlaps(lines))
@@ -187,7 +186,7 @@ impl Requests {
         self.holds.push(Hold { asked, first: lines.start, end: lines.end });
     }
 
-    /// True if a flush waits for changes before it.
+    /// True if a flush waits for earlier changes.
     pub fn waits_for_changes(&self, flush: Slot) -> bool {
         self.flushes.iter().any(|(slot, left)| *slot == flush && *left > 0)
     }
@@ -259,7 +258,7 @@ impl Requests {
         true
     }
 
-    /// A part after the answer has ended; whether nothing of it is left.
+    /// A part after the answer has ended; returns true if it was the last one.
     pub fn after_ended(&mut self, slot: Slot) -> bool {
         let asked = &mut self.asked[slot];
         asked.after -= 1;
@@ -275,7 +274,8 @@ impl Requests {
         self.asked[slot].status = status;
     }
 
-    /// The answer of a request, with what it took: waiting, on the fast and on the backing device.
+    /// The completion of a request, with its latency parts: waiting, on the fast and on the backing
+    /// device.
     #[inline]
     pub fn answer(&mut self, slot: Slot, now: Time) -> (Kind, Time, [Time; 2]) {
         let asked = &mut self.asked[slot];
@@ -302,7 +302,8 @@ impl Requests {
         (kind, wait_ns, on)
     }
 
-    /// Nothing of an answered request is under way: what it had for itself is free. Whether it had something.
+    /// Removes a completed request without outstanding parts: what it had for itself is free.
+    /// Returns true if it had locked lines.
     #[inline]
     pub fn release(&mut self, slot: Slot) -> bool {
         let asked = self.asked.remove(slot);
@@ -335,7 +336,7 @@ impl Requests {
         }
     }
 
-    /// The power goes: what is not answered is lost.
+    /// The power goes: outstanding requests are lost.
     pub fn lose_power(&mut self, now: Time, completions: &mut Vec<Completion>) {
         completions.append(&mut self.answers);
         let taken = self.asked.taken().into_iter().map(|slot| self.asked[slot]);
@@ -354,7 +355,7 @@ impl Requests {
         *self = Requests { number, ..Requests::new(self.hits.is_some()) };
     }
 
-    /// True if nothing is under way.
+    /// True without outstanding requests.
     pub fn is_empty(&self) -> bool {
         self.asked.is_empty() && self.outstanding == 0
     }

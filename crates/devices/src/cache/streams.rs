@@ -1,4 +1,4 @@
-//! Sequential streams: a request that begins where another of its direction ended goes on with its stream.
+//! Sequential streams: a request that follows another of its direction continues its stream.
 
 use engine::{Op, Request};
 
@@ -31,7 +31,7 @@ impl Streams {
         self.longest > 0 && self.follow(request)
     }
 
-    /// The streams, each with its end and its length.
+    /// Ends and lengths of the streams.
     pub fn keep(&self) -> Vec<u64> {
         self.each.iter().flatten().flat_map(|it| [it.end, it.sectors]).collect()
     }
@@ -55,7 +55,7 @@ impl Streams {
         let streams = &mut self.each[usize::from(request.op != Op::Read)];
         let (start, sectors) = (request.lba.0, u64::from(request.sectors));
         let known = streams.iter().position(|it| it.end == start && it.sectors > 0);
-        // Where none goes on, the one that has not gone on longest gives way.
+        // A new stream replaces the one longest inactive.
         let place = known.unwrap_or(FOLLOWED - 1);
         let before = known.map_or(0, |place| streams[place].sectors);
         streams[..=place].rotate_right(1);

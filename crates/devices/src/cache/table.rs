@@ -5,7 +5,7 @@ use super::lists::{Index, NONE, Slot};
 /// State of the content of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum State {
-    /// Nothing is there.
+    /// Empty.
     #[default]
     Free,
     /// A line is being written there: it does not count yet, and does not outlive a power cut.
@@ -14,7 +14,7 @@ pub enum State {
     Clean,
     /// Newer than what the backing device has.
     Dirty,
-    /// Worth nothing, but still being read.
+    /// Dropped, but still being read.
     Leaving,
 }
 
@@ -22,24 +22,24 @@ pub enum State {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Entry {
     pub state: State,
-    /// It never leaves.
+    /// True for a pinned line.
     pub held: bool,
-    /// The host is writing to it.
+    /// True while the host writes it.
     pub writing: bool,
-    /// It is on its way to the backing device; and was written meanwhile.
+    /// True while it is written back; and was written meanwhile.
     pub destaging: bool,
     pub rewritten: bool,
-    /// Reads of it under way.
+    /// Outstanding reads.
     pub pins: u32,
     /// Number of flushes of the backing device when the line was written to both.
     pub epoch: u64,
 }
 
-/// The slots, and which of them hold lines.
+/// The slots, and an index of their lines.
 #[derive(Debug, Clone)]
 pub struct Table {
     index: Index,
-    /// Of the slots that were used, and of `NONE`.
+    /// One entry per used slot, and one for `NONE`.
     entries: Vec<Entry>,
     free: Vec<Slot>,
     /// Slots that were never used come after these.
@@ -69,13 +69,13 @@ impl Table {
         &self.entries[slot as usize]
     }
 
-    /// The line of a slot that holds one.
+    /// Line of an occupied slot.
     #[inline]
     pub fn line(&self, slot: Slot) -> u64 {
         self.index.key(slot)
     }
 
-    /// A slot of which nothing is known.
+    /// An unused slot.
     pub fn take_free(&mut self) -> Option<Slot> {
         self.free.pop().or_else(|| {
             (self.used < self.slots).then(|| {
@@ -148,7 +148,7 @@ impl Table {
         }
     }
 
-    /// The entry of one slot.
+    /// Entry of one slot.
     #[inline]
     pub fn unpin_one(&mut self, slot: Slot) {
         let entry = &mut self.entries[slot as usize];
@@ -184,8 +184,8 @@ impl Table {
         }
     }
 
-    /// The line of each slot that was used, one added to it, twice that and whether it is dirty; 0: none. And the slots that
-    /// are free, in the order in which they are given out.
+    /// For each used slot its line plus one, twice that plus its dirty bit; 0: none. And the slots
+    /// that are free, in the order in which they are given out.
     pub fn kept(&self) -> [Vec<u64>; 2] {
         let line = |slot: Slot| match self.entry(slot).state {
             State::Clean => (self.line(slot) + 1) << 1,
@@ -196,7 +196,7 @@ impl Table {
         [(1..=self.used).map(line).collect(), free.collect()]
     }
 
-    /// Takes that up, where nothing is yet; which lines never leave, and how many lines there are.
+    /// Restores the state of an empty table; which lines never leave, and how many lines there are.
     ///
     /// # Errors
     /// When it cannot be.
@@ -237,14 +237,14 @@ impl Table {
         (1..=self.used).filter(holds).map(|it| (it, self.line(it), self.entry(it)))
     }
 
-    /// Lines that are there, and those of them that are dirty.
+    /// Number of cached lines, and of dirty ones.
     pub fn counts(&self) -> (u64, u64) {
         self.lines().fold((0, 0), |(all, dirty), (_, _, entry)| {
             (all + 1, dirty + u64::from(entry.state == State::Dirty))
         })
     }
 
-    /// What is wrong with it.
+    /// Checks the table.
     ///
     /// # Errors
     /// Our mistake.

@@ -12,13 +12,13 @@ use std::collections::BTreeMap;
 
 const SLOTS: u32 = 12;
 
-/// A policy as its inventors write it: which line leaves for another one.
+/// A policy as described by its inventors: which line leaves for another one.
 trait Model {
     /// A line is used; which leaves, if it was not there and there was no room.
     fn used(&mut self, line: u64) -> Option<u64>;
 }
 
-/// By the last use, or by the number of uses and then the last.
+/// By last use, or by number of uses and last use.
 struct ByCount {
     lines: Vec<(u64, u64, u64)>,
     counts: bool,
@@ -43,7 +43,7 @@ impl Model for ByCount {
     }
 }
 
-/// ARC as figure 4 of the paper has it; the oldest of a list is its first.
+/// ARC after figure 4 of the paper; the oldest of a list is its first.
 #[derive(Default)]
 struct AsPublished {
     t1: Vec<u64>,

@@ -1,4 +1,5 @@
-//! Two devices of one address space: each extent lies on one of them, the hot ones on the fast device.
+//! Two devices with one address space: each extent lies on one of them, the hot ones on the fast
+//! device.
 //!
 //! A slow extent that has become hotter than one of the fast ones changes places with it. Both are read into memory that
 //! needs no power, and then written to each other's place; requests for either wait meanwhile. So a power cut finds a
@@ -24,10 +25,10 @@ use std::ops::Range;
 /// No extent: what a place holds that is being written.
 const NONE: u32 = u32::MAX;
 
-/// Fast extents that are looked at for the one that gives way: the coldest of so many in turn.
+/// Fast extents examined for a swap: the coldest of that many, in turn.
 const LOOKED_AT: usize = 16;
 
-/// Marks the numbers of requests of swaps; those of the host's parts are the numbers of their requests.
+/// Marks the numbers of requests of swaps; other numbers are those of host requests.
 const SWAP: u64 = 1 << 32;
 
 /// Marks the numbers of swaps for the ledger.
@@ -49,7 +50,7 @@ struct Asked {
     status: Status,
 }
 
-/// Two extents that change places: the one that comes to the fast device, and the one that leaves it.
+/// Two extents that change places: the one promoted to the fast device, and the one demoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Swap {
     up: u32,
@@ -59,14 +60,15 @@ struct Swap {
     failed: bool,
 }
 
-/// Two tiers. Its fields are the devices, where extents are, and what is under way.
+/// Two tiers. It combines the devices, positions of extents, and outstanding requests.
 pub struct Tiers {
     extents: Extents,
     devices: [Box<dyn Model>; 2],
     next: [Option<Time>; 2],
-    /// What must be there after a power cut, where the power may go: places are counted through both devices.
+    /// Expected data after a power cut, if cuts are possible: places are counted through both
+    /// devices.
     ledger: Option<Box<Ledger>>,
-    /// The place of each extent, those of the fast device first; and the extent that each place holds.
+    /// Place of each extent, fast device first; and the extent that each place holds.
     place: Vec<u32>,
     holds: Vec<u32>,
     heat: Heat,
@@ -75,7 +77,7 @@ pub struct Tiers {
     /// The fast place that is looked at next for one that gives way.
     hand: u32,
     swaps: Slots<Swap>,
-    /// Devices that may lose what they have answered: swaps are forced there.
+    /// Devices that may lose completed writes: swaps are forced there.
     forces: [bool; 2],
     asked: Slots<Asked>,
     waiting: VecDeque<Slot>,
@@ -144,7 +146,7 @@ impl Tiers {
         &self.devices
     }
 
-    /// The same to be changed, while nothing is under way.
+    /// The devices, mutable while idle.
     pub fn each_mut(&mut self) -> &mut [Box<dyn Model>; 2] {
         &mut self.devices
     }
@@ -174,7 +176,7 @@ impl Tiers {
         (side, u64::from(place - first) * self.extents.sectors)
     }
 
-    /// The parts of a request, each in one extent: where.
+    /// Parts of a request, each in one extent: where.
     fn parts(&self, request: &Request) -> Vec<(u32, Side, Lba, u32)> {
         let Request { lba: Lba(first), sectors, .. } = *request;
         let (per, end) = (self.extents.sectors, first + u64::from(sectors));
@@ -264,7 +266,7 @@ impl Tiers {
         }
     }
 
-    /// Whether a request that waits before this place is for some of the same extents.
+    /// True if an earlier waiting request shares an extent.
     fn is_behind(&self, request: &Request, place: usize) -> bool {
         if request.op == Op::Flush {
             return false;
@@ -341,12 +343,13 @@ impl Tiers {
         }
     }
 
-    /// Whether what a swap writes to a device must be kept before it is answered.
+    /// True if a swap's writes to a device must be forced.
     fn forces_swap(&self, side: Side) -> bool {
         self.forces[side as usize] && !Slip::SwapUnforced.is_planted()
     }
 
-    // ---- what the ledger is told ---------------------------------------------------------------------------
+    // ---- ledger
+    // --------------------------------------------------------------------------------------------
 
     /// A request is begun: what it writes where.
     fn note_begun(&mut self, slot: Slot, request: &Request, parts: &[(u32, Side, Lba, u32)]) {
@@ -403,7 +406,7 @@ impl Tiers {
         }
     }
 
-    /// Where an extent is.
+    /// Position of an extent.
     fn find(&self, extent: u64) -> Found {
         let moves = |slot: &Slot| {
             let Swap { up, down, writes, .. } = self.swaps[*slot];
@@ -418,7 +421,7 @@ impl Tiers {
         }
     }
 
-    /// What power cuts came to.
+    /// Outcome of power cuts.
     pub fn power(&self) -> Option<Report> {
         self.ledger.as_ref().and_then(|ledger| ledger.report())
     }
@@ -431,14 +434,14 @@ impl Tiers {
         self.ledger.as_ref().map_or(Ok(()), |ledger| ledger.audit(|extent| self.find(extent)))
     }
 
-    /// One of the devices has done its part of a swap.
+    /// Handles a completed part of a swap.
     fn swap_answered(&mut self, slot: Slot, side: Side, status: Status) {
         let swap = &mut self.swaps[slot];
         swap.left -= 1;
         swap.failed |= !status.is_ok();
         let Swap { up, down, writes, left, failed } = *swap;
         if writes {
-            // What is written to the fast place is what comes up.
+            // The fast place gets the promoted extent.
             let (place, content) = if side == Side::Fast {
                 (self.place[down as usize], up)
             } else {
@@ -602,12 +605,12 @@ impl Tiers {
         self.swapped += 1;
     }
 
-    /// Whether nothing of the host or of swaps is under way.
+    /// True without outstanding requests and swaps.
     pub fn is_at_rest(&self) -> bool {
         self.asked.is_empty() && self.swaps.is_empty() && self.answers.is_empty()
     }
 
-    /// What is kept between two runs: where extents are, how hot each is now, and which is looked at next.
+    /// State between two runs: where extents are, how hot each is now, and which is looked at next.
     pub fn keep(&self) -> Kept {
         let places = self.place.iter().map(|place| u64::from(*place)).collect();
         let heat = (0..self.extents.all).map(|it| u64::from(self.heat.of(it, self.now))).collect();
@@ -646,7 +649,7 @@ impl Tiers {
         Ok(())
     }
 
-    /// Whether each extent lies once, where the map says.
+    /// Checks that each extent lies once, where the map says.
     ///
     /// # Errors
     /// Our mistake.
@@ -717,7 +720,7 @@ impl Device for Tiers {
         self.asked = Slots::new();
         self.waiting.clear();
         self.busy.fill(0);
-        // What was only read is where it was.
+        // Extents only read are still in place.
         for slot in self.swaps.taken() {
             if !self.swaps[slot].writes || Slip::SwapForgotten.is_planted() {
                 self.swaps.remove(slot);

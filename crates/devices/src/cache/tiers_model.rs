@@ -1,4 +1,4 @@
-//! Two tiers without time, and what they have to say.
+//! Untimed operation of two tiers, and their reports.
 
 use super::config::{Extents, Mode};
 use super::kept;
@@ -18,7 +18,7 @@ impl Prepare for Tiers {
     }
 
     fn memory(&self, share: f64) -> u64 {
-        // Of an extent: its place, what lies there, its heat, and whether it is in use.
+        // For each extent: its place, what lies there, its heat, and whether it is in use.
         let own = u64::from(self.extents().all) * 18;
         self.each().iter().map(|device| device.memory(share)).sum::<u64>() + own
     }
@@ -37,7 +37,7 @@ impl Prepare for Tiers {
 }
 
 impl Tiers {
-    /// What of its options its state depends on.
+    /// Options on which the state depends.
     fn kept_shape(&self) -> kept::Shape {
         let Extents { sectors, fast, all, .. } = self.extents();
         [
@@ -138,7 +138,7 @@ impl Examine for Tiers {
         all.map(Timeline::together)
     }
 
-    /// Reads of the devices are not those of the host.
+    /// Reads of the devices differ from the host's.
     fn energy_report(&self, end: Time) -> Option<EnergyReport> {
         let devices = self.each().iter().map(|device| device.energy_report(end));
         EnergyReport::together(devices).map(|all| EnergyReport { reads: None, ..all })

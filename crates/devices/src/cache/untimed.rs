@@ -44,7 +44,7 @@ impl Cache {
                 _ => {}
             }
             if on_backing {
-                // Of a line that is written in part the rest is read.
+                // The rest of a partly written line is read.
                 let reads = op == Op::Write && in_cache && shape.mode == Mode::WriteBack;
                 let past = if reads { Request { op: Op::Read, ..past } } else { past };
                 status = status.and(self.pair.serve_untimed(Side::Backing, &past));

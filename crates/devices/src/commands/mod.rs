@@ -17,14 +17,15 @@ use engine::{
 use std::collections::{BTreeMap, VecDeque};
 use steps::{Range, Step, Steps, bytes, range};
 
-/// Ranges of a copy, of each, and of all, as a served device has them.
+/// Limits of a copy: number of ranges, sectors of each, and total, as for a served device.
 const COPY_RANGES: usize = 128;
 const COPY_EACH_BYTES: u64 = 1 << 20;
 const COPY_BYTES: u64 = 4 << 20;
-/// Ranges of a trim, and of each: the standard's number, and the length that a served device takes.
+/// Limits of a trim: number of ranges, and sectors of each: the standard's number, and the length
+/// that a served device takes.
 const TRIM_RANGES: usize = 256;
 const TRIM_EACH_BYTES: u64 = 1 << 30;
-/// Of a fused pair.
+/// Limit of a fused pair.
 const FUSED_BYTES: u64 = 8 << 10;
 
 /// Numbers of requests from here on are of steps; workloads count from 0.
@@ -34,7 +35,7 @@ const STEPS: u64 = 1 << 63;
 pub struct Commands<'a> {
     device: &'a mut dyn Device,
     namespaces: Vec<Namespace>,
-    /// Sectors that cannot be read until they are replaced.
+    /// Sectors that are unreadable until rewritten.
     marks: Marks,
     /// Ranges for the next copy or trim of a queue.
     given: BTreeMap<u16, Vec<Range>>,
@@ -90,7 +91,7 @@ impl<'a> Commands<'a> {
         }
     }
 
-    /// A range gets new data, if its namespace may map it.
+    /// Replaces the data of a range, if its namespace can map it.
     fn replace(&mut self, range: &Range) -> Result<(), Status> {
         if let Some(it) = self.namespace(range)? {
             it.map(range.start * SECTOR_BYTES - it.first, bytes(range))?;
@@ -108,7 +109,7 @@ impl<'a> Commands<'a> {
         Ok(())
     }
 
-    /// The steps of a request, where it is not passed on as it is.
+    /// Steps of a request that is not forwarded unchanged.
     ///
     /// # Errors
     /// What it ends with at once.
@@ -170,7 +171,7 @@ impl<'a> Commands<'a> {
                 Some(Step::nothing(request))
             }
             Op::Copy => Some(self.copy(request, &given)?),
-            // Of zones, or of all addresses.
+            // Zone operations, and operations on all addresses.
             _ => None,
         })
     }
@@ -218,7 +219,7 @@ impl<'a> Commands<'a> {
         {
             return Err(Status::SizeLimit);
         }
-        // A host says where to, and how long the ranges are.
+        // The host states the destination and the ranges' length.
         if all != bytes(&own) {
             return Err(Status::InvalidField);
         }

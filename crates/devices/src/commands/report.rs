@@ -1,4 +1,4 @@
-//! Number of commands, and how they ended.
+//! Counts of commands and their outcomes.
 
 use engine::{Op, Status};
 use std::collections::BTreeMap;
@@ -16,16 +16,16 @@ pub struct CommandsReport {
     pub ranges: u64,
     /// Comparisons.
     pub compared: u64,
-    /// Number of compares that found other data.
+    /// Comparisons with different data.
     pub differed: u64,
-    /// By its place in [`Status::ALL`]: commands that ended so.
+    /// Statuses by index in [`Status::ALL`]: commands that ended so.
     statuses: BTreeMap<u8, u64>,
-    /// Of each namespace, where it is counted.
+    /// Mapped bytes of each counted namespace.
     pub mapped_bytes: Vec<Option<u64>>,
 }
 
 impl CommandsReport {
-    /// Counts a command of that size as it begins.
+    /// Counts a starting command of that size.
     pub fn begins(&mut self, op: Op, bytes: u64) {
         match op {
             Op::Copy => self.copied_bytes += bytes,

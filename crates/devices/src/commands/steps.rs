@@ -2,7 +2,7 @@
 
 use engine::{Breakdown, Completion, Lba, Op, Request, SECTOR_BYTES, Status, Time};
 
-/// First sector, and past the last one.
+/// First and end sector.
 pub type Range = std::ops::Range<u64>;
 
 pub fn range(request: &Request) -> Range {
@@ -42,7 +42,7 @@ impl Step {
         Step { then: Some(Request { op: Op::Write, ..*request }), ..self }
     }
 
-    /// However well it goes, it ends so.
+    /// Sets the status of a successful step.
     pub fn ending(self, ends: Status) -> Step {
         Step { ends, ..self }
     }
@@ -56,7 +56,7 @@ impl Step {
 struct Going {
     request: Request,
     submitted: Time,
-    /// Parts of its step without an answer.
+    /// Outstanding parts of the step.
     left: usize,
     then: Option<Request>,
     ends: Status,
@@ -70,7 +70,7 @@ pub enum After {
     Answer(Completion),
 }
 
-/// All commands under way, by their places, which are in the numbers of what is asked for them.
+/// Commands in progress, by place, which is part of their requests' numbers.
 #[derive(Default)]
 pub struct Steps {
     places: Vec<Option<Going>>,
@@ -78,7 +78,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// A command begins: what is asked for it.
+    /// A command begins: Starts a command: returns the requests of its first step.
     pub fn begin(&mut self, step: Step, now: Time, numbers: u64) -> Vec<Request> {
         let Step { request, mut parts, mut then, ends } = step;
         if parts.is_empty() {
@@ -110,7 +110,7 @@ impl Steps {
         if going.left > 0 {
             return After::Nothing;
         }
-        // Parts begin together, and this one has ended last.
+        // Parts start together, and this one ended last.
         going.breakdown += part.breakdown;
         if let Some(then) = going.then.take() {
             going.left = 1;

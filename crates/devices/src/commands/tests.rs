@@ -2,7 +2,7 @@ use super::*;
 use engine::{Breakdown, Lba, Part};
 use std::collections::BTreeMap as Map;
 
-/// Answers each request after a time that its length gives, and notes what it was asked.
+/// Answers each request after a time that depends on its length, and records it.
 #[derive(Default)]
 struct Noting {
     under_way: Map<(Time, u64), Completion>,
@@ -49,7 +49,7 @@ impl Device for Noting {
     }
 }
 
-/// Requests one by one, each when all before it are answered: how they ended and after what time.
+/// Requests submitted one at a time: how they ended and after what time.
 fn done(
     device: &mut Noting,
     wishes: &[NamespaceWish],
@@ -149,7 +149,7 @@ type Asked = Vec<(Op, u64, u32)>;
 fn each_limit_has_its_status() {
     let range = |count: usize| vec![(Op::Range, 0, 1); count];
     let rows: Vec<(Asked, Status)> = vec![
-        // Nothing to copy; another length than the ranges; too many, too long, too much.
+        // An empty copy; another length than the ranges; too many, too long, too much.
         (vec![(Op::Copy, 0, 8)], Status::InvalidField),
         ([range(1), vec![(Op::Copy, 8, 2)]].concat(), Status::InvalidField),
         ([range(129), vec![(Op::Copy, 8, 129)]].concat(), Status::SizeLimit),
@@ -167,7 +167,7 @@ fn each_limit_has_its_status() {
         ([range(256), vec![(Op::Trim, 8, 1)]].concat(), Status::InvalidField),
         (range(257), Status::SizeLimit),
         ([range(1), vec![(Op::Trim, 8, (1 << 21) + 1)]].concat(), Status::SizeLimit),
-        // A fused pair is compared and written as one.
+        // A fused pair is compared and written atomically.
         (vec![(Op::CompareWrite, 0, 16)], Status::Ok),
         (vec![(Op::CompareWrite, 0, 17)], Status::AtomicExceeded),
         (vec![(Op::MiscompareWrite, 0, 17)], Status::AtomicExceeded),
@@ -210,7 +210,7 @@ fn namespaces_end_where_they_end_and_map_what_they_may() {
     let wishes = [whole(16 * 4096, 512), thin, whole(16 * 4096, 4096)];
     let (second, third) = (128, 128 + 512);
     let asked = [
-        // Over the border, behind the last one, and parts of a block.
+        // Across the border, beyond the last namespace, and parts of a block.
         (Op::Read, second - 1, 2, Status::OutOfRange),
         (Op::Write, third + 128, 1, Status::OutOfRange),
         (Op::Write, third + 1, 8, Status::InvalidField),

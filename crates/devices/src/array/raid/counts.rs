@@ -6,11 +6,11 @@ use crate::{Field, Report};
 use engine::{SECTOR_BYTES, Time};
 
 impl Raid {
-    /// The section of a run that ended at `end`, in which members programmed so many bytes, if that is known.
+    /// Section of the report at `end`, with the bytes programmed by members, if known.
     pub fn account(&self, members: &Members, bytes_programmed: Option<u64>, end: Time) -> Report {
         let counts = self.plans.counts();
         let writes = [
-            // The whole stripe was written, and nothing read.
+            // Full-stripe writes, without reads.
             ("full", counts.writes_full),
             // Data alone were written, for the parity was missing.
             ("plain", counts.writes_plain),
@@ -18,7 +18,7 @@ impl Raid {
             ("read_modify_write", counts.writes_modified),
             // The rest of the stripe was read.
             ("reconstruct", counts.writes_reconstructed),
-            // All that was there of the stripe was read, because a chunk that was written to in part was not.
+            // Writes that read all remaining chunks, because a partly written chunk was missing.
             ("recover", counts.writes_recovered),
         ];
         let (stripe_waits, stripe_joins) = self.stripes.counts();

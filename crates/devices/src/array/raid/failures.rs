@@ -3,7 +3,7 @@
 use super::geometry::Geometry;
 use crate::array::members::Members;
 
-/// Sectors of data that cannot be made of what is there.
+/// Data sectors that cannot be reconstructed.
 pub fn lost_sectors(geometry: &Geometry, members: &Members) -> u64 {
     let rows = geometry.rows;
     let mut bounds: Vec<u64> = (0..members.len()).map(|it| members.rows(it, rows)).collect();

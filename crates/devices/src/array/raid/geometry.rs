@@ -1,8 +1,8 @@
-//! Where the chunks of each stripe lie: data, copies and parity.
+//! Layout of each stripe's chunks: data, copies and parity.
 //!
-//! A stripe has places: first its data chunks, then what is redundant. Each place is a chunk of a
-//! member of its own, and a stripe takes the same chunk of each. The rotations are those of Lee and
-//! Katz (ASPLOS 1991); the second parity stands behind the first, as in Linux md.
+//! A stripe has places: first the data chunks, then the redundant ones. Each place is a chunk of a
+//! member of its own, and a stripe takes the same chunk of each. Rotations follow Lee and Katz
+//! (ASPLOS 1991); the second parity stands behind the first, as in Linux md.
 
 use crate::Model;
 use crate::array::ArrayConfig;
@@ -14,13 +14,13 @@ use options::{Invalid, Size};
 /// The fraction of the golden ratio in 64 bits: its multiples fill the circle evenly.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Which member holds which chunk.
+/// Mapping of chunks to members.
 #[derive(Debug, Clone)]
 pub struct Geometry {
     redundancy: Redundancy,
     rotation: Rotation,
     members: u64,
-    /// Members that hold the same stripes: all of them, or those of a mirror.
+    /// Members that hold the same stripes: all members, or those of a mirror.
     pub width: u64,
     /// Data chunks of a stripe.
     pub data: u64,
@@ -28,19 +28,20 @@ pub struct Geometry {
     pub chunk: u64,
     /// Chunks that each member has.
     pub rows: u64,
-    /// Of members that hold parity by shares: where on the circle each share ends.
+    /// Ends of the parity shares of members: where on the circle each share ends.
     ends: Option<Vec<u64>>,
-    /// Stripes of a row: members divided by those that hold the same stripes.
+    /// Stripes of a row: the number of members divided by the width.
     groups: u64,
-    /// Of few members whose places repeat: the one at each place of the stripes of a period. Else nothing.
+    /// Table of places for few members with a repeating layout: the one at each place of the
+    /// stripes of a period. Else nothing.
     places: Vec<u32>,
 }
 
-/// As many members as have a table of their places.
+/// Maximum number of members with a table.
 const FEW: u64 = 64;
 
 impl Geometry {
-    /// How members of `member_sectors` sectors each share the addresses.
+    /// Layout over members of `member_sectors` sectors each.
     ///
     /// # Errors
     /// When the keys contradict each other; the error names them.
@@ -98,13 +99,13 @@ impl Geometry {
         Ok(geometry)
     }
 
-    /// This layout over members of `member_units` units, with chunks of `chunk` units.
+    /// The layout over members of `member_units` units, with chunks of `chunk` units.
     fn in_units(&self, member_units: u64, chunk: u64) -> Geometry {
         Geometry { chunk, rows: member_units / chunk, ..self.clone() }
     }
 
-    /// The same in pages, with `log` sectors of each drive left out: of chunks of whole pages, else as if a page were a
-    /// chunk.
+    /// The layout in pages, without `log` sectors of each drive: of chunks of whole pages, else as
+    /// if a page were a chunk.
     pub fn in_pages(&self, drives: &[Box<dyn Model>], log: u64) -> Geometry {
         let fewest = drives.iter().min_by_key(|drive| drive.preparable_pages());
         let drive = fewest.expect("an array has members");
@@ -141,7 +142,7 @@ impl Geometry {
         self.stripes() * self.stripe_sectors()
     }
 
-    /// The chunk that a stripe takes of each of its members.
+    /// Row of a stripe's chunks.
     pub fn row(&self, stripe: u64) -> u64 {
         stripe / self.groups
     }
@@ -196,7 +197,7 @@ impl Geometry {
         }
     }
 
-    /// The place of a member in a stripe that it is part of.
+    /// Place of a member in one of its stripes.
     pub fn place_of(&self, stripe: u64, member: u64) -> u64 {
         (0..self.width).find(|place| self.member(stripe, *place) == member).expect("a member of it")
     }
@@ -221,7 +222,7 @@ fn mirror(config: &ArrayConfig) -> Result<u64, Invalid> {
     Ok(u64::from(copies))
 }
 
-/// Where on the circle of 64 bits the share of each member ends.
+/// Ends of the members' shares on a circle of 64 bits.
 fn ends(config: &ArrayConfig) -> Result<Option<Vec<u64>>, Invalid> {
     let Some(shares) = config.parity_share.percent() else { return Ok(None) };
     let refuse = |problem: String| Err(Invalid::new(&["device.parity_share"], problem));
@@ -345,7 +346,7 @@ mod tests {
         }
     }
 
-    /// Its reason to exist: a long read uses every member.
+    /// The purpose of the array: a long read uses every member.
     #[test]
     fn any_n_consecutive_chunks_of_left_symmetric_lie_on_n_members() {
         for (n, kind, rotation, it) in all() {
@@ -360,7 +361,7 @@ mod tests {
         }
     }
 
-    /// The first stripes of four members, as they are drawn in the literature.
+    /// The first stripes of four members, as drawn in the literature.
     #[test]
     fn the_rotations_are_those_of_lee_and_katz() {
         let drawn = |kind, rotation| -> Vec<String> {

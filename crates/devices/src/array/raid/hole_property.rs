@@ -75,7 +75,7 @@ impl Run {
         assert!(!self.array.raid().recovery.is_going_on() && self.array.raid().stripes.is_empty());
     }
 
-    /// Calls with each sector, its place and row, and whether it came out as one of what it may be.
+    /// Calls `each` with every sector's place and row, and true if its value is allowed.
     fn each_sector(&self, mut each: impl FnMut(u64, u64, u64, bool)) {
         let geometry = self.array.geometry();
         for stripe in 0..geometry.stripes() {
@@ -91,7 +91,7 @@ impl Run {
         }
     }
 
-    /// What is found from now on is what was found first.
+    /// Fixes the values found first as the expected ones.
     fn take_what_is_found(&mut self) {
         let geometry = self.array.geometry().clone();
         self.shadow.is_unsure = false;
@@ -112,7 +112,7 @@ impl Run {
     }
 }
 
-/// Cuts a run at every event of it.
+/// Cuts a run at each of its events.
 fn at_every_event(config: &ArrayConfig, spares: u32, mut each: impl FnMut(u64, Run)) {
     let seed = u64::from(config.members) + 400;
     for event in 1.. {
@@ -127,7 +127,7 @@ fn at_every_event(config: &ArrayConfig, spares: u32, mut each: impl FnMut(u64, R
 const ALL: [HoleRule; 3] = [HoleRule::Resync, HoleRule::Journal, HoleRule::PartialParity];
 const LOGS: [HoleRule; 2] = [HoleRule::Journal, HoleRule::PartialParity];
 
-/// After recovery, nothing is wrong whichever member is lost, and the load continues.
+/// After recovery all data are right, whichever member is lost, and the load continues.
 #[test]
 fn after_the_way_back_every_chunk_is_what_it_may_be_whoever_is_missing() {
     let (mut dirty, mut done) = (0, 0);
@@ -152,9 +152,8 @@ fn after_the_way_back_every_chunk_is_what_it_may_be_whoever_is_missing() {
     assert!(dirty > 500 && done > dirty, "{dirty} {done}");
 }
 
-/// With a log, chunks that were not being written are right even if a member is lost before recovery
-/// ends. So are chunks that were, except where partial parity has several chunks of a stripe in
-/// progress.
+/// With a log, chunks outside writes are right even if a member is lost before recovery ends. So
+/// are chunks that were, except where partial parity has several chunks of a stripe in progress.
 #[test]
 fn logs_keep_what_nobody_was_writing_though_a_member_does_not_come_back() {
     all(&LOGS, |config| {
@@ -184,7 +183,7 @@ fn logs_keep_what_nobody_was_writing_though_a_member_does_not_come_back() {
     });
 }
 
-/// The same of an array of which a member was missing, or on its way to a spare, when the power went.
+/// The guarantees hold for an array with a missing or rebuilding member at the cut.
 #[test]
 fn logs_keep_what_nobody_was_writing_to_a_degraded_array() {
     all(&LOGS, |config| {
@@ -211,7 +210,7 @@ fn logs_keep_what_nobody_was_writing_to_a_degraded_array() {
     });
 }
 
-/// The recovery itself is cut, at each of its events.
+/// The recovery is cut at each of its events.
 #[test]
 fn a_second_cut_on_the_way_back_changes_nothing() {
     all(&ALL, |config| {
@@ -277,7 +276,7 @@ fn a_log_that_is_not_read_is_found() {
             let torn = run.cut();
             let chunk = run.array.geometry().chunk;
             run.array.happen(Event::Failure(member as usize), run.now);
-            // As it is then, and nothing is done about it.
+            // The present state, without repair.
             run.each_sector(|stripe, place, row, may| {
                 let mut all = torn.iter().filter(|it| it.0 == stripe).flat_map(|it| &it.1);
                 let in_flight = all.any(|it| it.contains(&(place * chunk + row)));

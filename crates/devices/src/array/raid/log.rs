@@ -1,8 +1,8 @@
 //! The logs of the members: a write first logs what it is about to change.
 //!
-//! A log lies behind the chunks of its member. An entry is a header and what follows it, written through
-//! any cache. Header and size are those of Linux md and mdadm for partial parity: 4 KiB, and 1 MiB or a
-//! chunk if that is more.
+//! A log lies behind the chunks of its member. An entry is a header and what follows it, written
+//! through any cache. Header and size follow Linux md and mdadm for partial parity: 4 KiB, and 1
+//! MiB or a chunk if that is more.
 
 use super::message::Place;
 use crate::array::ArrayConfig;
@@ -20,9 +20,9 @@ const LEAST: u64 = if cfg!(test) { 32 } else { (1 << 20) / SECTOR_BYTES };
 #[derive(Debug, Default)]
 pub struct Log {
     first_sector: u64,
-    /// By log and block, whether something is there.
+    /// Used blocks by log.
     taken: Vec<Vec<bool>>,
-    /// By log, behind the entry that was given room last.
+    /// Position behind the last allocated entry, by log.
     next: Vec<usize>,
     /// Operations that wait for room, in order.
     waiting: VecDeque<Slot>,
@@ -31,7 +31,7 @@ pub struct Log {
 impl Log {
     /// Space of the logs on each member, sectors; nothing where there are none.
     pub fn sectors(config: &ArrayConfig) -> u64 {
-        // A block more, since entries begin at whole ones.
+        // One more block, since entries begin at whole ones.
         if config.hole.has_log() { Log::blocks(config) * HEADER + HEADER } else { 0 }
     }
 
@@ -55,7 +55,7 @@ impl Log {
         }
     }
 
-    /// Where they begin on their members.
+    /// Start of the logs on the members.
     pub fn first_sector(&self) -> u64 {
         self.first_sector
     }
@@ -102,7 +102,7 @@ impl Log {
         taken[first..first + place.blocks as usize].fill(is_taken);
     }
 
-    /// Of all entries only these are still of use.
+    /// Frees all entries except these.
     pub fn keep_only(&mut self, places: impl Iterator<Item = Place>) {
         self.waiting.clear();
         self.taken.iter_mut().for_each(|it| it.fill(false));
@@ -128,9 +128,9 @@ mod tests {
         log.wait(8);
         log.free(first);
         assert_eq!((log.waiting(), log.next_waiting(), log.waiting()), (2, Some(7), 1));
-        // Entries lie in one piece.
+        // Entries are contiguous.
         assert_eq!((log.take(0, 4), log.take(0, 2).unwrap().range()), (None, 0..2));
-        // After a cut only what is asked for is kept.
+        // After a cut only the listed entries remain.
         log.keep_only([second].into_iter());
         assert_eq!((log.waiting(), log.take(0, 3)), (0, Some(first)));
     }

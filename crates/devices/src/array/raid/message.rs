@@ -48,7 +48,7 @@ impl Span {
         self.from < other.to && other.from < self.to
     }
 
-    /// This span without the other, which begins or ends where this one does, or holds it.
+    /// Difference of this span and another that shares a boundary with it or contains it.
     pub fn without(self, other: Span) -> Span {
         if !self.overlaps(other) {
             return self;
@@ -79,12 +79,12 @@ pub fn span(from: u64, to: u64, place: u64, chunk: u64) -> Span {
 /// Purpose of a part of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// The old value of what is written, or what is asked.
+    /// The requested data, or their old value.
     Own,
     /// A value from which another follows.
     Other,
     Write,
-    /// A write to the log, and a read of it.
+    /// A log write, and its read.
     Log,
     Recall,
 }
@@ -124,26 +124,27 @@ pub struct Issue {
 /// An operation to begin on a stripe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Start {
-    /// The request that it belongs to; none of a rebuild or a resynchronisation.
+    /// Request of the operation; none of a rebuild or a resynchronisation.
     pub owner: Slot,
     pub kind: Kind,
     pub stripe: u64,
-    /// Its sectors among the data of the stripe.
+    /// First sector within the stripe's data.
     pub from: u64,
     pub to: u64,
-    /// Where a log has it.
+    /// Position in a log.
     pub log: Option<Place>,
 }
 
-/// A message to the machine that its row names; `raid/mod.rs` hands them on, the last one first. Every one is
-/// copied a few times: what is large and seldom said is elsewhere.
+/// A message to the machine named in its row; `raid/mod.rs` hands them on, the last one first.
+/// Every one is copied a few times: Messages are copied, so large and rare content is stored
+/// elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
     /// Plans: an operation begins, or waits for its turn.
     Start(Start),
     /// Stripes: an operation waits for its turn.
     Queue(Slot),
-    /// Stripes: those that need not wait any more have their turn.
+    /// Stripes: Stripes: gives the operations that no longer wait their turn.
     Turn(u64),
     /// Plans: an operation is done with another one.
     Join(Slot, Slot),
@@ -153,7 +154,7 @@ pub enum Message {
     Issue(Issue),
     /// Log: an operation is to be logged before it writes.
     Log(Slot),
-    /// Plans: what an operation lost with a member is read around, and it goes on.
+    /// Plans: Plans: replaces the reads lost with a member, and continues.
     Recover(Slot),
     /// Recovery: a write makes the parity of these rows of a stripe anew.
     Mend(u64, Span),
@@ -165,19 +166,19 @@ pub enum Message {
     Finish(Slot),
     /// Front: an operation of a request, if it is of one, is over.
     Answer { owner: Option<Slot>, status: Status, path: Box<Breakdown> },
-    /// Plans: an operation that is over leaves, and its request hears of it.
+    /// Plans: Plans: removes a completed operation, and informs its request.
     Close(Slot),
-    /// As `Close`, for an operation done with another, which took this way and began then.
+    /// `Close` for an operation merged with another, with its path and start.
     CloseJoined { slot: Slot, status: Status, path: Box<Breakdown>, arrived: Time },
     /// Plans: the stripe of a rebuilt chunk is unlocked.
     Release(Slot),
     /// Plans: an operation leaves.
     Forget(Slot),
-    /// Log: so many that wait for room try again.
+    /// Log: Log: lets that many waiting operations retry.
     Retry(usize),
     /// Members: a flush that waits for nothing goes to all.
     Flush(Slot),
-    /// Rebuilds: a unit is over if all of it is there.
+    /// Rebuilds: Rebuilds: ends a unit if it is complete.
     Unit(usize),
     /// Rebuilds and recovery: units that are over are followed by others.
     Units,

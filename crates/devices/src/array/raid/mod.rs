@@ -54,7 +54,7 @@ use stripes::Stripes;
 /// The stream of the lots that choose a copy.
 const COPY_STREAM: u64 = 13;
 
-/// State of an array with redundancy, beside its front and its members.
+/// State of a redundant array, besides its front and members.
 pub struct Raid {
     geometry: Geometry,
     /// The geometry in pages, for preparation.
@@ -64,15 +64,15 @@ pub struct Raid {
     log: Log,
     rebuilds: Rebuilds,
     recovery: Recovery,
-    /// Messages that have not been handed on, the next one last; empty between calls.
+    /// Pending messages, next one last; empty between calls.
     agenda: Vec<Message>,
-    /// Members that have failed, and sectors of data that were lost with them, since the array was built.
+    /// Failed members, and data sectors lost with them, since the array was built.
     failures: u64,
     lost_sectors: u64,
     host_sectors_written: u64,
     /// Failures to come. While there are any, all requests are operations, which go on without a member.
     failures_ahead: usize,
-    /// All that the array did, for the tests.
+    /// Log of all actions, for the tests.
     #[cfg(test)]
     events: Vec<symbolic::Event>,
 }
@@ -136,7 +136,7 @@ impl Raid {
         !self.recovery.holds_up()
     }
 
-    /// True if there may be data that nobody can read.
+    /// True if data may be lost.
     pub fn has_lost(&self) -> bool {
         self.lost_sectors > 0
     }
@@ -159,7 +159,7 @@ impl Raid {
         self.log.rewind();
     }
 
-    /// Checks that no stripe is locked while nothing is under way.
+    /// Checks that an idle array has no locked stripe.
     pub fn audit(&self, members: &Members) -> Result<(), String> {
         if !self.stripes.is_empty() && members.is_whole() && !self.recovery.is_going_on() {
             return Err("a stripe is locked and no request is outstanding".to_owned());
@@ -174,7 +174,7 @@ impl Raid {
         let request = *desk.front.request(slot);
         let kind = match request.op {
             Op::Flush => {
-                // Changes before it may not have been written yet, so the members cannot answer for them.
+                // Earlier changes may be unwritten, so the members cannot vouch for them.
                 if !desk.front.holds_flush(slot) {
                     self.agenda.push(Message::Flush(slot));
                     self.hand_on(desk);
@@ -188,7 +188,7 @@ impl Raid {
         let sectors = self.geometry.stripe_sectors();
         let (mut start, mut end) = (request.lba.0, request.lba.0 + u64::from(request.sectors));
         if request.op == Op::Trim && !self.geometry.is_mirror() {
-            // Parity says nothing of a stripe of which a part is worthless: whole ones only.
+            // A partly trimmed stripe has no valid parity: whole ones only.
             (start, end) = (start.next_multiple_of(sectors), end / sectors * sectors);
         }
         self.count(&request);
@@ -225,7 +225,7 @@ impl Raid {
         self.hand_on(desk);
     }
 
-    /// All members have gone on; whether something may follow from it.
+    /// Handles the advance of all members; whether something may follow from it.
     #[inline]
     pub fn end_step(&mut self, desk: &mut Desk<'_>) -> bool {
         let follows = self.rebuilds.are_done() || self.recovery.is_going_on();
@@ -236,7 +236,7 @@ impl Raid {
         follows
     }
 
-    /// An event other than those of the link.
+    /// Handles an event of the array other than the link's.
     pub fn happen(&mut self, event: Event, desk: &mut Desk<'_>) {
         match event {
             Event::Failure(member) => {
@@ -260,7 +260,7 @@ impl Raid {
         self.hand_on(desk);
     }
 
-    /// A member fails, with all that it holds and is doing.
+    /// Fails a member, with its content and its outstanding parts.
     pub fn fail(&mut self, member: usize, desk: &mut Desk<'_>) {
         if desk.members.has_failed(member) {
             return;
@@ -356,7 +356,7 @@ impl Raid {
                 let Some(slot) = self.log.next_waiting() else { return };
                 match self.plans.entry(self.plans.of(slot), sight) {
                     Some(_) => out.push(Message::Log(slot)),
-                    // Its parity has gone meanwhile.
+                    // Its parity is lost meanwhile.
                     None => self.plans.needs_no_log(slot, sight, out),
                 }
                 out.push(Message::Retry(count - 1));
@@ -376,7 +376,7 @@ impl Raid {
             Message::CloseJoined { slot, status, path, arrived } => {
                 self.tell_finished(slot, desk);
                 let operation = self.plans.remove(slot);
-                // It came later, while the first one waited.
+                // It arrived later, while the first one waited.
                 let mut own = *path;
                 own[UNIT_WAIT] -= operation.arrived() - arrived;
                 self.answer(operation.owner(), status, own, desk);
@@ -411,7 +411,7 @@ impl Raid {
             && self.rebuilds.rebuilt(drive, slot)
         {
             if self.geometry.checks() == 1 {
-                // It fits the others, right or wrong.
+                // The stripe is consistent, right or wrong.
                 self.recovery.forget(operation.stripe());
             }
             return;
@@ -425,7 +425,7 @@ impl Raid {
         }
     }
 
-    /// An operation that is over leaves: what it wrote is there, and what the log has of it is worthless.
+    /// An operation that is over leaves: its data are written, so its log entries are obsolete.
     fn close(&mut self, slot: Slot, desk: &mut Desk<'_>) {
         let operation: Operation = self.plans.remove(slot);
         if operation.kind() == Kind::Resync {

@@ -14,7 +14,7 @@ pub struct Rules {
     pub write: WriteRule,
     pub together: bool,
     pub hole: HoleRule,
-    /// Where the logs begin on their members.
+    /// Start of the logs on the members.
     pub log_sector: u64,
 }
 
@@ -25,11 +25,11 @@ pub enum Stage {
     Reading,
     /// Reads of old values, each followed by the write of the new one; parity waits for all.
     Chained,
-    /// All has been read; nothing is written before the log has room for it.
+    /// All reads are done; nothing is written before the log has room for it.
     LogFull,
-    /// Nothing is written before it is in the log.
+    /// Logging precedes all writes.
     Logging,
-    /// All writes have been issued, or there are none.
+    /// All writes are issued, or none is needed.
     Ending,
     /// A member went with a part: from the beginning, once nothing is outstanding.
     Again,
@@ -38,36 +38,36 @@ pub enum Stage {
 /// An operation on a stripe; its fields are what it is for, what it was asked, and its progress.
 #[derive(Debug, Clone, Copy)]
 pub struct Operation {
-    /// The request that it belongs to; none of a rebuild.
+    /// Request of the operation; none of a rebuild.
     owner: Slot,
     kind: Kind,
     stripe: u64,
-    /// Its sectors among the data of the stripe.
+    /// First sector within the stripe's data.
     from: u64,
     to: u64,
-    /// Submission queue and durability of its request.
+    /// Submission queue and durability of the request.
     queue: u16,
     handle: Handle,
     fua: bool,
-    /// True if it has claimed its stripe.
+    /// True once the stripe is claimed.
     is_queued: bool,
-    /// The one that is done with it, and with that the next.
+    /// Link to the next merged operation.
     joined: Slot,
     arrived: Time,
     reads_left: u32,
     writes_left: u32,
     stage: Stage,
-    /// Where the log has it.
+    /// Position in the log.
     log: Option<Place>,
-    /// Old values that went with their member.
+    /// Old values lost with their member.
     lost: Span,
-    /// Where the time up to the part done last went.
+    /// Latency parts up to the last completed part.
     path: Breakdown,
     status: Status,
 }
 
 impl Operation {
-    /// One that has not begun.
+    /// A new operation.
     pub fn new(start: Start, now: Time) -> Self {
         Operation {
             owner: start.owner,
@@ -91,19 +91,19 @@ impl Operation {
         }
     }
 
-    /// One of a request.
+    /// A new operation of a request.
     pub fn asked(self, request: &Request) -> Self {
         let Request { queue, fua, handle, .. } = *request;
         Operation { queue, handle, fua, ..self }
     }
 
-    // ---- what it is for -----------------------------------------------------------------------
+    // ---- purpose -----------------------------------------------------------------------------
 
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The request that it belongs to, if there is one.
+    /// Request of the operation, if any.
     pub fn owner(&self) -> Option<Slot> {
         (self.owner != NONE).then_some(self.owner)
     }
@@ -112,12 +112,12 @@ impl Operation {
         self.stripe
     }
 
-    /// Its sectors among the data of the stripe.
+    /// Its sectors within the stripe's data.
     pub fn sectors(&self) -> std::ops::Range<u64> {
         self.from..self.to
     }
 
-    /// True if it touches anything.
+    /// True without sectors.
     pub fn is_empty(&self) -> bool {
         self.from >= self.to
     }
@@ -127,7 +127,7 @@ impl Operation {
         (self.queue, self.fua, self.handle)
     }
 
-    /// True if it has claimed its stripe.
+    /// True once the stripe is claimed.
     pub fn is_queued(&self) -> bool {
         self.is_queued
     }
@@ -148,12 +148,12 @@ impl Operation {
         self.status
     }
 
-    /// True if it changes what the host sees.
+    /// True if the host's data change.
     pub fn is_change(&self) -> bool {
         matches!(self.kind, Kind::Write | Kind::Trim)
     }
 
-    /// Span of a data chunk that it touches.
+    /// Its span of a data chunk.
     pub fn span(&self, place: u64, chunk: u64) -> Span {
         span(self.from, self.to, place, chunk)
     }
@@ -164,19 +164,19 @@ impl Operation {
         self.span(first, chunk).hull(self.span(last, chunk))
     }
 
-    /// The data chunks that it touches.
+    /// Its data chunks.
     pub fn touched(&self, chunk: u64) -> std::ops::Range<u64> {
         self.from / chunk..self.to.div_ceil(chunk)
     }
 
-    /// Where its time up to `now` went: what no part took it waited.
+    /// Latency parts up to `now`: what no part took it waited.
     pub fn path_at(&self, now: Time) -> Breakdown {
         let mut path = self.path;
         path[UNIT_WAIT] += now - self.arrived - path.total();
         path
     }
 
-    // ---- how far it is ------------------------------------------------------------------------
+    // ---- progress ----------------------------------------------------------------------------
 
     pub fn stage(&self) -> Stage {
         self.stage
@@ -191,7 +191,7 @@ impl Operation {
         (self.reads_left > 0, self.writes_left > 0)
     }
 
-    /// Claims its stripe, and returns the claim.
+    /// Claims the stripe, and returns the claim.
     pub fn claim(&mut self) -> Claim {
         self.is_queued = true;
         let Operation { stripe, from, to, fua, .. } = *self;
@@ -204,7 +204,7 @@ impl Operation {
         Claim { stripe, from, to, what }
     }
 
-    /// It is done with another one, to which it is added.
+    /// Merges it with another operation.
     pub fn join(&mut self, slot: Slot, first: &mut Operation) {
         (self.is_queued, self.joined) = (false, first.joined);
         first.joined = slot;
@@ -216,12 +216,12 @@ impl Operation {
         (self.status, self.stage) = (Status::Unreadable, Stage::Ending);
     }
 
-    /// It has room in a log, and is logged.
+    /// Starts logging in the allocated space.
     pub fn log_in(&mut self, room: Place) {
         (self.log, self.stage) = (Some(room), Stage::Logging);
     }
 
-    /// A part of it is issued.
+    /// Counts an issued part.
     #[inline]
     pub fn issued(&mut self, purpose: Purpose) {
         if purpose.is_write() {
@@ -239,7 +239,7 @@ impl Operation {
         }
     }
 
-    /// A part of it is done, before which its time went there.
+    /// Counts a completed part, with its latency parts.
     #[inline]
     pub fn done(&mut self, purpose: Purpose, before: Breakdown, spent: Breakdown, how: Status) {
         self.path = before;
@@ -248,7 +248,7 @@ impl Operation {
         self.ended(purpose);
     }
 
-    /// A part of it has gone with its member, of this span of a data chunk or of parity.
+    /// Notes the loss of a part with its member: a span of a data chunk, or parity.
     pub fn lose(&mut self, purpose: Purpose, data: Option<Span>) {
         self.ended(purpose);
         if purpose.is_write() {
@@ -257,7 +257,7 @@ impl Operation {
         if self.stage != Stage::Chained {
             self.stage = Stage::Again;
         } else if let Some(span) = data.filter(|_| purpose == Purpose::Own) {
-            // Values read before may have been overwritten, so it cannot restart.
+            // Values read before may have been overwritten, so the operation cannot restart.
             self.lost = self.lost.hull(span);
         }
     }

@@ -7,7 +7,7 @@ use super::{Desk, Raid};
 use engine::{Completion, Lba, Op, Request};
 use ssd::device::kit::slots::Slot;
 
-/// Marks the number of a request that was passed on; the rest is that of the host's request.
+/// Marks the number of a request that was passed on; the other bits are the host request's number.
 const PASSED: Slot = 1 << 31;
 
 impl Raid {
@@ -20,7 +20,7 @@ impl Raid {
             && !desk.members.are_by_turns()
     }
 
-    /// Passes a request on to the member that has all of it; whether it did.
+    /// Forwards a request to the member with all of its data; whether it did.
     #[inline]
     pub fn pass(&mut self, slot: Slot, desk: &mut Desk<'_>) -> bool {
         let request = desk.front.request(slot);

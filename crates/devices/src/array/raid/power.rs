@@ -1,4 +1,5 @@
-//! A power cut: what is under way is gone, and what of torn stripes is there is found out; and the way back.
+//! A power cut: outstanding operations are lost, and the state of torn stripes is determined; and
+//! the way back.
 
 use super::Desk;
 use super::Raid;
@@ -21,7 +22,7 @@ impl Raid {
         self.tear(desk.members);
         desk.members.cut(desk.now);
         desk.front.lose_power(desk.now, completions);
-        // The controller loses its state of operations under way.
+        // The controller loses its outstanding operations.
         self.recovery.stop(desk.clock.clear());
         self.plans.clear();
         self.stripes.clear();
@@ -32,7 +33,7 @@ impl Raid {
         self.recovery.count_wrong(&self.geometry, desk.members);
     }
 
-    /// Finds out which stripes are torn, and what of them is there.
+    /// Determines the torn stripes and their content.
     fn tear(&mut self, members: &Members) {
         let mut under_way: BTreeMap<Slot, Vec<plans::CutPart>> = BTreeMap::new();
         #[cfg_attr(not(test), expect(unused_variables, reason = "a test notes the part"))]

@@ -49,7 +49,7 @@ pub struct Run {
     pub outstanding: Vec<Request>,
     pub asked: u64,
     pub now: Time,
-    /// By sector, what was answered last.
+    /// Last completed value by sector.
     pub settled: Vec<u64>,
     done: Vec<engine::Completion>,
 }
@@ -184,7 +184,7 @@ fn parity_fits_after_every_event_and_whoever_is_missing_is_found() {
     });
 }
 
-/// One drive after the other is marked as cleaning, and one fails meanwhile.
+/// Drives are marked as cleaning in turn, and one fails meanwhile.
 #[test]
 fn what_is_read_around_a_member_that_cleans_is_what_was_written_last() {
     let mut around = 0;
@@ -264,7 +264,7 @@ fn what_is_lost_is_counted_and_refused() {
     all(|config| {
         let mut it = array(config.clone(), 0);
         let borne = it.geometry().checks();
-        // Neighbours, which are copies of each other.
+        // Neighbours are copies of each other.
         (0..borne).for_each(|member| it.happen(Event::Failure(member as usize), 0));
         assert_eq!(it.raid().lost_sectors, 0);
         it.happen(Event::Failure(borne as usize), 0);

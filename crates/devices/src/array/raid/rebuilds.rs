@@ -1,8 +1,8 @@
-//! How spares come to hold what members lost.
+//! Rebuilds of lost members onto spares.
 //!
-//! A rebuild goes through the rows of its member a unit at a time. The stripes of a unit are locked until
-//! all of it is there, so that no write can fall between a chunk that is written and a pointer that
-//! does not know.
+//! A rebuild goes through the rows of its member a unit at a time. The stripes of a unit stay
+//! locked until it is complete, so that no write falls between a written chunk and an outdated
+//! pointer.
 
 use super::recovery::Pace;
 use engine::Time;
@@ -16,7 +16,7 @@ struct Progress {
     drive: u32,
     /// Rows that are there.
     rows: u64,
-    /// Operations of the unit under way that are not done, and those that are.
+    /// Outstanding and completed operations of the current unit.
     left: u32,
     done: Vec<Slot>,
     began: Time,
@@ -33,9 +33,9 @@ pub struct Unit {
     pub done: Vec<Slot>,
     /// Rows that are there now.
     pub rows: u64,
-    /// When the next one is due, if there is one.
+    /// Start of the next unit, if scheduled.
     pub next_at: Option<Time>,
-    /// All of the member is there.
+    /// True for the last unit.
     pub is_last: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Rebuilds {
     members: Vec<Option<Progress>>,
     /// Members of which a unit is there, to be unlocked.
     units_done: Vec<usize>,
-    /// Rebuilds that are over, and how long they took.
+    /// Number and duration of completed rebuilds.
     finished: u64,
     finished_ns: Time,
 }
@@ -75,7 +75,7 @@ impl Rebuilds {
         self.members[member].take().map(|it| it.done).unwrap_or_default()
     }
 
-    /// Begins the next unit of a member, if it is time: the spare and its rows.
+    /// Starts the next unit of a member, if its time has come: the spare and its rows.
     pub fn next_unit(&mut self, member: usize, now: Time) -> Option<(u32, Range<u64>)> {
         let pace = self.pace;
         let it = self.members[member].as_mut()?;
@@ -101,7 +101,8 @@ impl Rebuilds {
         }
     }
 
-    /// An operation for a spare is over. Whether its stripe stays locked until the others of the unit are.
+    /// An operation for a spare is over. Returns true if its stripe stays locked until the unit is
+    /// complete.
     pub fn rebuilt(&mut self, drive: u32, slot: Slot) -> bool {
         let Some((member, it)) = self.of(drive) else { return false };
         it.left -= 1;
@@ -123,7 +124,7 @@ impl Rebuilds {
         self.units_done.pop()
     }
 
-    /// Ends the unit of a member, if all of it is there.
+    /// Ends the unit of a member, if complete.
     pub fn end_unit(&mut self, member: usize, now: Time) -> Option<Unit> {
         let it = self.members[member].as_mut()?;
         if it.left > 0 || it.done.is_empty() {
@@ -163,7 +164,7 @@ impl Rebuilds {
         self.finished
     }
 
-    /// Share of the data of failed members on spares, and the time that it took or takes, seconds.
+    /// Share of the failed members' data on spares, and the elapsed time, seconds.
     pub fn progress(&self, now: Time) -> (f64, f64) {
         let mut ns = self.finished_ns;
         let (mut rows, mut of) = (self.finished * self.pace.rows, self.finished);

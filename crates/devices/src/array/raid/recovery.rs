@@ -1,4 +1,4 @@
-//! Power cuts of an array, and what is done about what they leave: the write hole.
+//! Power cuts of an array, and the recovery after them: the write hole.
 //!
 //! Of a stripe that was being written some writes are there and others are not, so that its parity may fit neither
 //! what was there nor what was to be (`torn.rs`). Afterwards all stripes are gone through a unit at a time, beside the
@@ -20,12 +20,12 @@ use std::ops::Range;
 /// The stream of the lots that say which unanswered writes are there.
 const TEAR_STREAM: u64 = 14;
 
-/// What power cuts left, and what is done about it.
+/// State left by power cuts, and its recovery.
 #[derive(Debug)]
 pub struct Recovery {
     rule: HoleRule,
     random: Xoshiro256,
-    /// Stripes that were being written, until they have been put right.
+    /// Dirty stripes until they are repaired.
     dirty: BTreeMap<u64, Dirt>,
     progress: Option<Progress>,
     pace: Pace,
@@ -38,11 +38,11 @@ pub struct Recovery {
     chunks_wrong: u64,
 }
 
-/// How fast rows are gone through.
+/// Pace over the rows.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
     pub rate: Bandwidth,
-    /// Rows of a unit, of all, and stripes of a row.
+    /// Rows of a unit, total rows, and stripes per row.
     pub unit: u64,
     pub rows: u64,
     pub groups: u64,
@@ -51,7 +51,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// That of an array with this geometry.
+    /// State for an array with this geometry.
     ///
     /// # Errors
     /// When a unit is no whole number of chunks.
@@ -125,7 +125,7 @@ impl Recovery {
         }
     }
 
-    /// No cut has left anything to be done or remembered.
+    /// True without pending recovery and torn stripes.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.dirty.is_empty() && self.progress.is_none()
@@ -135,18 +135,18 @@ impl Recovery {
         self.progress.is_some()
     }
 
-    /// Whether the array answers nothing before it is over.
+    /// True if requests wait for the recovery.
     pub fn holds_up(&self) -> bool {
         self.rule.has_log() && self.progress.is_some()
     }
 
-    /// Whether a row has not been gone through since the last cut, so that its parity may not fit.
+    /// True if the row was not yet resynchronised, so that its parity may be wrong.
     #[inline]
     pub fn is_behind(&self, row: u64) -> bool {
         self.progress.as_ref().is_some_and(|it| row >= it.rows)
     }
 
-    /// Whether part of a stripe must be rewritten, so that reads wait.
+    /// True if part of a stripe must be rewritten, so that reads wait.
     #[inline]
     pub fn is_replayed(&self, stripe: u64) -> bool {
         !self.dirty.is_empty() && self.rule.has_log() && self.dirty.contains_key(&stripe)
@@ -159,7 +159,7 @@ impl Recovery {
         self.cuts += 1;
     }
 
-    /// Whether a write that had not been answered is there.
+    /// Draws whether an uncompleted write survives.
     pub fn lot(&mut self) -> bool {
         self.random.below(2) == 0
     }
@@ -175,7 +175,7 @@ impl Recovery {
         }
     }
 
-    /// What was under way is gone; failures that are due wait for the power.
+    /// Drops the outstanding operations; failures that are due wait for the power.
     pub fn stop(&mut self, due: Vec<(Time, Event)>) {
         self.dirty.values_mut().for_each(Dirt::calm);
         self.held.extend(due.into_iter().filter(|(_, event)| matches!(event, Event::Failure(_))));
@@ -187,7 +187,7 @@ impl Recovery {
         self.dirty.values().flat_map(Dirt::torn).filter_map(|it| it.log)
     }
 
-    /// Counts the chunks that are lost and come out wrong, each once. What a log has is put right first.
+    /// Counts the chunks that are lost and come out wrong, each once. The log is replayed first.
     pub fn count_wrong(&mut self, geometry: &Geometry, members: &Members) {
         if self.rule.has_log() || geometry.is_mirror() {
             return;
@@ -207,7 +207,7 @@ impl Recovery {
 
     // ---- and the way back ---------------------------------------------------------------------
 
-    /// The power is on again: the failures that are due, and what is to be done again from the logs.
+    /// The power is on again: returns the failures due, and the log entries to replay.
     pub fn wake(&mut self, now: Time) -> (Vec<(Time, Event)>, Vec<Replay>) {
         let mut replays = Vec::new();
         if self.rule.has_log() {
@@ -222,7 +222,7 @@ impl Recovery {
         (std::mem::take(&mut self.held), replays)
     }
 
-    /// The stripes of the next unit, if it is time.
+    /// Stripes of the next unit, if its time has come.
     pub fn next_unit(&mut self, now: Time) -> Range<u64> {
         let pace = self.pace;
         let Some(progress) = &mut self.progress else { return 0..0 };
@@ -236,7 +236,8 @@ impl Recovery {
         progress.rows * pace.groups..progress.unit * pace.groups
     }
 
-    /// Continues once the members are ready, a unit is done, or everything is. Returns when the next unit is due.
+    /// Continues once the members are ready, a unit is done, or everything is. Returns the start of
+    /// the next unit.
     pub fn go_on(&mut self, is_ready: bool, now: Time) -> Option<Time> {
         let all = self.pace.rows;
         let progress = self.progress.as_mut()?;
@@ -289,14 +290,14 @@ impl Recovery {
         }
     }
 
-    /// A write that had its stripe is over.
+    /// Notes a completed write to a stripe.
     pub fn mended(&mut self, stripe: u64) {
         if let Some(dirt) = self.dirty.get_mut(&stripe) {
             dirt.mended();
         }
     }
 
-    /// The chunks of a stripe fit each other, right or wrong.
+    /// Marks a stripe as consistent, right or wrong.
     pub fn forget(&mut self, stripe: u64) {
         self.dirty.remove(&stripe);
     }
@@ -316,7 +317,7 @@ impl Recovery {
         })
     }
 
-    /// The stripes that were torn, each with its writes.
+    /// Torn stripes with their writes.
     #[cfg(test)]
     pub fn dirty(&self) -> impl Iterator<Item = (u64, &Dirt)> {
         self.dirty.iter().map(|(stripe, dirt)| (*stripe, dirt))

@@ -1,4 +1,5 @@
-//! The array as plans see it: places of chunks, state of members, progress of recovery after a power cut.
+//! View of the array for plans: places of chunks, state of members, progress of recovery after a
+//! power cut.
 
 use super::geometry::Geometry;
 use super::message::Span;
@@ -37,7 +38,7 @@ impl Sight<'_> {
         self.is_behind(stripe) && self.has_all(stripe)
     }
 
-    /// True if nothing of a stripe is missing.
+    /// True without missing members in a stripe.
     pub fn has_all(self, stripe: u64) -> bool {
         (0..self.geometry.width).all(|place| self.has(stripe, place))
     }

@@ -1,7 +1,8 @@
 //! The stripes in use: operations that would spoil each other's parity, in order of arrival.
 //!
-//! An operation claims sectors of a stripe. It has its turn at once if no claim before it is in its way, else when
-//! those that are leave. Writes that wait behind one another and are contiguous may be done as one.
+//! An operation claims sectors of a stripe. It runs at once if no earlier claim conflicts,
+//! otherwise when those have left. Writes that wait behind one another and are contiguous may be
+//! done as one.
 
 use super::message::{Message, NONE};
 use ssd::device::kit::slots::Slot;
@@ -10,12 +11,12 @@ use ssd::device::kit::slots::Slot;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
     Read,
-    /// A write that may be done with others like it: with the same demand for durability.
+    /// A write that can be merged with similar ones: with the same demand for durability.
     Write {
         fua: bool,
     },
     Trim,
-    /// All of the stripe is made again.
+    /// The whole stripe is restored.
     Repair,
 }
 
@@ -29,13 +30,13 @@ pub struct Claim {
     pub what: Use,
 }
 
-/// A claim in the queue of its stripe.
+/// A claim in its stripe's queue.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     claim: Claim,
-    /// The next one of its stripe.
+    /// Next claim of the stripe.
     next: Slot,
-    /// Of the first one, the first of another stripe in the same list.
+    /// For a first claim, the first claim of another stripe in the same list.
     beside: Slot,
     has_turn: bool,
 }
@@ -46,16 +47,16 @@ const LISTS: usize = 1024;
 /// The queues of the stripes in use.
 #[derive(Debug)]
 pub struct Stripes {
-    /// The first operations of all, which name the next of their stripes; and how many stripes these are.
+    /// First claims, linked to the next ones of their stripes; and how many stripes these are.
     lists: Vec<Slot>,
     in_use: usize,
-    /// By operation; what is in those without a claim is worthless.
+    /// Claims by operation; entries without a claim are unused.
     waiting: Vec<Waiting>,
     /// Copies, of which only the sectors claimed are in use; of parity, it is all of the stripe.
     is_mirror: bool,
-    /// Writes that are done with one that waited like them, at most.
+    /// Maximum number of writes merged with a waiting one.
     most_joined: u32,
-    /// Operations that waited, and that were done with others.
+    /// Operations that waited, and that were merged.
     waits: u64,
     joins: u64,
 }
@@ -122,12 +123,12 @@ impl Stripes {
         &mut self.waiting[slot as usize]
     }
 
-    /// True if an operation that has claimed has its turn.
+    /// True if a claimed operation may run.
     pub fn has_turn(&self, slot: Slot) -> bool {
         self.at(slot).has_turn
     }
 
-    /// Puts an operation behind those of its stripe; whether it has its turn.
+    /// Appends an operation to its stripe's queue; whether it has its turn.
     pub fn claim(&mut self, slot: Slot, claim: Claim) -> bool {
         let waiting = Waiting { claim, next: NONE, beside: NONE, has_turn: false };
         if self.waiting.len() <= slot as usize {
@@ -176,8 +177,8 @@ impl Stripes {
         Some(stripe)
     }
 
-    /// Gives the first operation of a stripe that waits and need not its turn, with those that are done with it;
-    /// then the next is to be asked for.
+    /// Starts the first waiting operation of a stripe, with its merged ones; then the next is to be
+    /// asked for.
     pub fn turn(&mut self, stripe: u64, out: &mut Vec<Message>) {
         if let Some(ready) = self.ready(stripe) {
             self.join(ready, out);
@@ -204,7 +205,7 @@ impl Stripes {
         None
     }
 
-    /// Does with a write those that wait behind it and go on from it.
+    /// Merges a write with contiguous ones waiting behind it.
     fn join(&mut self, slot: Slot, out: &mut Vec<Message>) {
         for _ in 0..self.most_joined {
             let Waiting { claim: one, next, .. } = *self.at(slot);
@@ -225,7 +226,7 @@ impl Stripes {
         }
     }
 
-    /// The power goes: nobody waits any more.
+    /// The power goes: removes all claims.
     pub fn clear(&mut self) {
         self.lists.fill(NONE);
         self.in_use = 0;
@@ -242,7 +243,7 @@ mod tests {
         Claim { stripe: STRIPE, from, to, what }
     }
 
-    /// Operations whose turn comes when one has left.
+    /// Operations that may run after one has left.
     fn left(stripes: &mut Stripes, slot: Slot) -> Vec<Message> {
         let mut all = Vec::new();
         if let Some(stripe) = stripes.leave(slot) {
@@ -318,7 +319,7 @@ mod tests {
         for (slot, from) in (0..).zip([0, 10, 12, 8, 14]) {
             stripes.claim(slot, claim(write, from, from + 2));
         }
-        // Behind and before it, and no more than two.
+        // The contiguous writes before and after it, and at most two.
         let expected = [Message::Join(1, 2), Message::Join(1, 3), Message::Begin(1)];
         assert_eq!(left(&mut stripes, 0), expected);
         assert_eq!((stripes.counts(), stripes.at(1).claim), ((4, 2), claim(write, 8, 14)));

@@ -1,9 +1,11 @@
-//! The contents of an array as numbers: each write has one, and parity follows from those of its stripe.
+//! The contents of an array as numbers: each write has a number, and parity is computed from those
+//! of its stripe.
 //!
-//! The array keeps no data, so the tests do: they follow its log and hold, after every event, that what a
-//! write or a rebuild computes follows from what it has read, that the parity of every stripe fits its
-//! data, and that what is left gives the number written last, whichever members are taken away. Numbers
-//! are counted modulo a prime, P is their sum and Q their sum with weights, so that any two can be found.
+//! The array keeps no data, so the tests do: the tests follow its log and check, after every event,
+//! that each computed value follows from completed reads, that all parity is consistent, and that
+//! the remaining chunks give the last written number, whichever members are removed. Numbers are
+//! counted modulo a prime, P is their sum and Q their sum with weights, so that any two can be
+//! found.
 
 use super::Raid;
 use super::geometry::Geometry;
@@ -49,7 +51,7 @@ pub enum Event {
 /// An entry of a log: the drive, where it begins there, and where it ends.
 type Entry = (u32, u32, u32);
 
-/// Places from here on are those of logs.
+/// First place of the logs.
 const LOG: u64 = 1 << 32;
 
 const PRIME: u64 = (1 << 61) - 1;
@@ -88,7 +90,7 @@ fn number(request: &Request, sector: u64) -> u64 {
     if request.op == Op::Trim { 0 } else { (request.id + 1) * 1_000_003 + sector }
 }
 
-/// Known values of a row of a stripe, by place, with the data that follow from them.
+/// Values of a row by place, with the data that can be computed.
 fn solved(array: &Array, mut known: Vec<Option<u64>>) -> Option<Vec<u64>> {
     let (data, width) = (array.geometry().data as usize, array.geometry().width as usize);
     if array.geometry().is_mirror() {
@@ -96,7 +98,7 @@ fn solved(array: &Array, mut known: Vec<Option<u64>>) -> Option<Vec<u64>> {
     }
     let checks: Vec<_> = (data..width).filter(|place| known[*place].is_some()).collect();
     let unknown: Vec<_> = (0..data).filter(|place| known[*place].is_none()).collect();
-    // Remainder of a parity without the known data.
+    // A parity value without the known data.
     let rest = |check: usize| {
         let all = (0..data).filter_map(|place| Some((place, known[place]?)));
         all.fold(known[check].unwrap(), |rest, (place, value)| {
@@ -170,21 +172,22 @@ impl Array {
 
 /// The contents of an array.
 pub struct Shadow {
-    /// By drive and sector.
+    /// Values by drive and sector.
     drives: Vec<Vec<u64>>,
     /// Last written values, by sector of the array.
     pub expected: Vec<u64>,
-    /// By operation: what it has read, by place and row; and its stripe while it is under way.
+    /// Values read by each operation: what it has read, by place and row; and its stripe while it
+    /// is under way.
     read: BTreeMap<Slot, BTreeMap<(u64, u64), u64>>,
     busy: BTreeMap<Slot, u64>,
-    /// Stripes in which something has ended since they were checked.
+    /// Stripes with changes since the last check.
     changed: BTreeSet<u64>,
     /// Parts under way: where they are, and the numbers that a write brings.
     parts: BTreeMap<Slot, (Part, u64, Vec<u64>)>,
     /// Content of the logs, by row, and the parts under way with entries.
     logs: BTreeMap<Entry, Vec<u64>>,
     entries: BTreeMap<Slot, Entry>,
-    /// After a power cut, until somebody has looked what is there.
+    /// True after a power cut, until the content is determined.
     pub is_unsure: bool,
 }
 
@@ -204,7 +207,7 @@ impl Shadow {
         }
     }
 
-    /// Follows what the array did since it was asked last.
+    /// Follows the array's actions since the last call.
     pub fn follow(&mut self, array: &mut Array) {
         for event in std::mem::take(&mut array.raid_mut().events) {
             match event {
@@ -256,7 +259,7 @@ impl Shadow {
         let Some((part, first, numbers)) = self.parts.remove(&id) else { return };
         if part.purpose == Purpose::Log {
             let entry = self.entries[&id];
-            // It is written over what was there.
+            // The entry replaces the former one.
             self.logs.retain(|it, _| it.0 != entry.0 || it.2 <= entry.1 || entry.2 <= it.1);
             self.logs.insert(entry, numbers);
             return;
@@ -279,7 +282,7 @@ impl Shadow {
         }
     }
 
-    /// Known values of a row from the reads of an operation.
+    /// Known values of a row from an operation's reads.
     fn known(&self, array: &Array, slot: Slot, row: u64) -> Vec<Option<u64>> {
         let read = &self.read[&slot];
         (0..array.geometry().width).map(|place| read.get(&(place, row)).copied()).collect()
@@ -327,7 +330,7 @@ impl Shadow {
                 let new = touched.map(|place| known[place as usize]).collect::<Option<Vec<_>>>()?;
                 let is_full = array.logs_header(operation, part.place);
                 let rest = if is_full { Some(0) } else { logged };
-                // A trim logs nothing, and touches all.
+                // A trim is not logged, and concerns the whole stripe.
                 let rest = rest.or_else(|| (new.len() as u64 == data).then_some(0))?;
                 Some(new.into_iter().fold(rest, plus))
             }
@@ -367,7 +370,7 @@ impl Shadow {
             if part.place < data || array.geometry().is_mirror() {
                 return new(if array.geometry().is_mirror() { 0 } else { part.place }, row);
             }
-            // Of the rest of the stripe, of the old parity, or of all that can be found out.
+            // From the rest of the stripe, from the old parity, or from all that can be computed.
             let after = |old: &[Option<u64>]| -> Option<u64> {
                 let values = (0..data).map(|place| new(place, row).or(old[place as usize]));
                 Some(parity(check, values.collect::<Option<Vec<_>>>()?.into_iter()))
@@ -421,7 +424,7 @@ impl Shadow {
         }
     }
 
-    /// The numbers that the data of a stripe come out as, by place and row, of what is there.
+    /// Reconstructed values of a stripe by place and row.
     pub fn found(&self, array: &Array, stripe: u64, row: u64) -> Vec<u64> {
         let geometry = &array.geometry();
         let known = (0..geometry.width).map(|place| {
@@ -445,7 +448,7 @@ impl Shadow {
         self.check_without(array, 0);
     }
 
-    /// As `check`, and that any missing members, up to `most` of them, can be reconstructed.
+    /// `check` with reconstruction for any `most` missing members.
     fn check_without(&mut self, array: &Array, most: u64) {
         let geometry = &array.geometry();
         if self.is_unsure {

@@ -5,14 +5,14 @@ use super::message::{Place, Span, span};
 /// A write of a stripe that a cut ended.
 #[derive(Debug)]
 pub struct Torn {
-    /// Its sectors among the data of the stripe.
+    /// First sector within the stripe's data.
     pub from: u64,
     pub to: u64,
-    /// Rows whose parity it changes.
+    /// Rows with changed parity.
     pub hull: Span,
-    /// By place, whether what it writes is there; nothing where it writes nothing.
+    /// By place, true if its write survived; nothing where it writes nothing.
     pub there: Vec<Option<bool>>,
-    /// Where the log has it.
+    /// Position in the log.
     pub log: Option<Place>,
 }
 
@@ -25,7 +25,7 @@ pub enum Cut {
     Torn {
         stripe: u64,
         torn: Torn,
-        /// All that it was writing at that instant is there.
+        /// True if all outstanding writes survived.
         all_there: bool,
     },
 }
@@ -35,7 +35,7 @@ pub enum Cut {
 pub struct Dirt {
     /// Each with the rows whose parity has been written anew since.
     torn: Vec<(Torn, Vec<Span>)>,
-    /// Its parity is being written anew: of all, or by a write of these rows.
+    /// True while the parity is rewritten: of all, or by a write of these rows.
     is_written_anew: bool,
     mending: Option<Span>,
     /// Chunks that have been counted as wrong.
@@ -80,12 +80,12 @@ impl Dirt {
         }
     }
 
-    /// All its parity is being written anew.
+    /// Starts rewriting the whole parity.
     pub fn write_anew(&mut self) {
         self.is_written_anew = true;
     }
 
-    /// It has been gone through, or the entry of a log done again; whether it is clean.
+    /// Notes the resync of a stripe, or the replay of a log entry; whether it is clean.
     pub fn go_through(&mut self, log: Option<Place>) -> bool {
         if log.is_none() {
             return self.is_written_anew;

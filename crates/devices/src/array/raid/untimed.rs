@@ -20,7 +20,7 @@ impl Raid {
         (member, self.pages.row(stripe) * chunk + within % chunk)
     }
 
-    /// Each page is written with its copies, or with the pages of parity that change with it.
+    /// Writes each page with its copies, or with its parity pages.
     pub fn overwrite_untimed(&self, pages: &[u64], members: &mut Members) {
         let (stripe_pages, chunk) = (self.pages.stripe_sectors(), self.pages.chunk);
         let (data, width) = (self.pages.data, self.pages.width);

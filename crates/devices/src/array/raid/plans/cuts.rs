@@ -1,4 +1,4 @@
-//! What of an operation is there when the power goes.
+//! State of operations at a power cut.
 //!
 //! A write that a member had not answered survives or not, as a whole, at random: the member promises
 //! neither. So of a stripe some writes may be there and others not.
@@ -12,8 +12,8 @@ use crate::array::raid::torn::{Cut, Torn};
 /// A part that was under way: its place and purpose, and whether what it writes is there.
 pub type CutPart = (u64, Purpose, bool);
 
-/// What the cut made of an operation that had its turn, with these parts under way; nothing where its stripe is
-/// as it was.
+/// The torn state of an operation in its turn, with the given outstanding parts; nothing where its
+/// stripe is as it was.
 pub fn cut(operation: &Operation, parts: &[CutPart], sight: Sight<'_>) -> Option<Cut> {
     let stripe = operation.stripe();
     let is_ending = operation.stage() == Stage::Ending;
@@ -27,7 +27,7 @@ pub fn cut(operation: &Operation, parts: &[CutPart], sight: Sight<'_>) -> Option
     let (data, width) = (sight.geometry.data, sight.geometry.width);
     let first_check = if sight.geometry.is_mirror() { 1 } else { data };
     if !(first_check..width).any(|place| sight.has(stripe, place)) {
-        // There is nothing that could not fit.
+        // Nothing can be inconsistent.
         return None;
     }
     let mut begun = false;

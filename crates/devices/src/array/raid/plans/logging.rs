@@ -7,7 +7,7 @@ use crate::array::raid::sight::Sight;
 use crate::array::redundancy::HoleRule;
 use engine::{Lba, Op, Request};
 
-/// Span that an operation writes to a place of its stripe.
+/// Span written by an operation at a place of its stripe.
 pub fn written_span(operation: &Operation, place: u64, sight: Sight<'_>) -> Span {
     let chunk = sight.geometry.chunk;
     if sight.geometry.is_mirror() {
@@ -16,7 +16,7 @@ pub fn written_span(operation: &Operation, place: u64, sight: Sight<'_>) -> Span
     if place < sight.geometry.data { operation.span(place, chunk) } else { operation.hull(chunk) }
 }
 
-/// True if an operation writes to a place of its stripe.
+/// True if an operation writes at a place of its stripe.
 pub fn is_written(operation: &Operation, place: u64, sight: Sight<'_>) -> bool {
     sight.geometry.is_mirror()
         || place >= sight.geometry.data

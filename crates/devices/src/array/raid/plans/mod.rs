@@ -29,7 +29,7 @@ pub use cuts::CutPart;
 #[cfg(test)]
 pub use logging::is_header;
 
-/// Counts of operations since they were reset.
+/// Counts of operations since the last reset.
 #[derive(Debug, Clone, Default)]
 pub struct PlanCounts {
     /// Writes of stripes by what was read before.
@@ -92,7 +92,7 @@ impl Plans {
 
     // ---- an operation begins ------------------------------------------------------------------
 
-    /// Takes in an operation of a request, if it is of one: its number.
+    /// Adds an operation, of a request if there is one: its number.
     pub fn start(&mut self, start: Start, asked: Option<&Request>, now: Time) -> Slot {
         let operation = Operation::new(start, now);
         self.operations.insert(asked.map_or(operation, |asked| operation.asked(asked)))
@@ -103,7 +103,7 @@ impl Plans {
         self.operations[slot].claim()
     }
 
-    /// One write is done with another, before which it stands in the queue.
+    /// Merges a write with a preceding one in the queue.
     pub fn join(&mut self, slot: Slot, other: Slot) {
         let mut first = self.operations[slot];
         self.operations[other].join(other, &mut first);
@@ -130,7 +130,7 @@ impl Plans {
         self.settle(slot, sight, out);
     }
 
-    /// Issues the first parts of an operation that waits for nothing.
+    /// Issues the first parts of an operation without waits.
     pub fn begin(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         match self.operations[slot].kind() {
             Kind::Read => {
@@ -161,7 +161,7 @@ impl Plans {
         self.settle(slot, sight, out);
     }
 
-    /// True if it need not wait for its stripe.
+    /// True if the read need not wait for its stripe.
     fn begin_read(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) -> bool {
         let operation = &mut self.operations[slot];
         if sight.geometry.is_mirror() {
@@ -240,9 +240,9 @@ impl Plans {
         self.issue(slot, sight, out);
     }
 
-    // ---- and goes on --------------------------------------------------------------------------
+    // ---- continuation ------------------------------------------------------------------------
 
-    /// Continues an operation if it need not wait for outstanding parts.
+    /// Continues an operation without outstanding parts.
     pub fn settle(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         loop {
             let operation = &mut self.operations[slot];
@@ -279,7 +279,7 @@ impl Plans {
         }
     }
 
-    /// All has been read that a write follows from.
+    /// Continues a write whose reads are complete.
     fn write_or_log(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         if self.rules.hole.has_log() {
             return out.push(Message::Log(slot));
@@ -287,7 +287,7 @@ impl Plans {
         self.write(slot, sight, out);
     }
 
-    /// An operation writes what it has to.
+    /// Issues the writes of an operation.
     pub fn write(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         self.write_all(slot, sight, out);
         if !self.operations[slot].outstanding().1 {
@@ -295,7 +295,7 @@ impl Plans {
         }
     }
 
-    /// Writes what is asked, its copies and its parity; of a rebuild the chunk that was lost.
+    /// Writes the requested data, their copies and parity; of a rebuild the chunk that was lost.
     fn write_all(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         let operation = &mut self.operations[slot];
         operation.go_to(Stage::Ending);
@@ -331,7 +331,7 @@ impl Plans {
         logging::entry(operation, &self.rules, sight)
     }
 
-    /// An operation has room in a log, and writes to it what it is about to change.
+    /// Logs the coming changes of an operation in its allocated space.
     pub fn log_in(&mut self, slot: Slot, room: Place, sight: Sight<'_>, out: &mut Vec<Message>) {
         let operation = &mut self.operations[slot];
         operation.log_in(room);
@@ -350,9 +350,9 @@ impl Plans {
         self.settle(slot, sight, out);
     }
 
-    // ---- its parts ----------------------------------------------------------------------------
+    // ---- parts -------------------------------------------------------------------------------
 
-    /// Asks the members for the parts at hand, those that are empty left out.
+    /// Issues the prepared parts, except empty ones.
     fn issue(&mut self, slot: Slot, sight: Sight<'_>, out: &mut Vec<Message>) {
         let mut wants = std::mem::take(&mut self.wants);
         for want in wants.drain(..) {

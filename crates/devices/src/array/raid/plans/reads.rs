@@ -12,20 +12,20 @@ pub struct Missing {
     pub data: u64,
     pub checks: u64,
     pub touched: u64,
-    /// Of each chunk that it touches and that is missing.
+    /// Hull of the spans in missing chunks.
     pub hull: Span,
-    /// A chunk that it touches in part is missing.
+    /// True if a partly touched chunk is missing.
     pub in_part: bool,
 }
 
 impl Missing {
-    /// True if nothing helps.
+    /// True beyond the redundancy.
     pub fn is_too_much(self, sight: Sight<'_>) -> bool {
         self.data + self.checks > sight.geometry.checks()
     }
 }
 
-/// Members of its stripe that an operation misses.
+/// Missing members of an operation's stripe.
 #[inline]
 pub fn missing(operation: &Operation, sight: Sight<'_>) -> Missing {
     if sight.members.is_whole() {
@@ -34,7 +34,7 @@ pub fn missing(operation: &Operation, sight: Sight<'_>) -> Missing {
     missing_of(operation, sight, false)
 }
 
-/// As `missing_of`, with members that clean as missing where reads go `around` them.
+/// `missing_of` including cleaning members, where reads go `around` them.
 fn missing_of(operation: &Operation, sight: Sight<'_>, around: bool) -> Missing {
     let mut missing = Missing::default();
     let chunk = sight.geometry.chunk;
@@ -58,7 +58,7 @@ fn missing_of(operation: &Operation, sight: Sight<'_>, around: bool) -> Missing 
     missing
 }
 
-/// True if an operation may read what is at a place of its stripe.
+/// True if an operation may read at a place of its stripe.
 fn reads_from(operation: &Operation, place: u64, sight: Sight<'_>, around: bool) -> bool {
     let stripe = operation.stripe();
     sight.has(stripe, place) && !(around && sight.avoids(stripe, place))
@@ -67,13 +67,13 @@ fn reads_from(operation: &Operation, place: u64, sight: Sight<'_>, around: bool)
 /// Way of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
-    /// From where it is.
+    /// Directly.
     AsAsked,
-    /// So many chunks are made of others.
+    /// By reconstruction of that many chunks.
     FromOthers(u64),
-    /// Chunks have to be made of others, which needs the stripe.
+    /// By reconstruction after the stripe is claimed.
     InTurn,
-    /// It cannot be made.
+    /// Not at all.
     Lost,
 }
 
@@ -125,8 +125,8 @@ pub fn read_sources(
     wants.extend(checks.take(unknown as usize).map(|place| (Purpose::Other, place, lost)));
 }
 
-/// Reads what an old value follows from that went with its member: all of the stripe that the
-/// operation has not read itself.
+/// Reads the data needed to reconstruct a lost old value: all of the stripe that the operation has
+/// not read itself.
 pub fn read_around(operation: &Operation, lost: Span, sight: Sight<'_>, wants: &mut Vec<Want>) {
     for place in 0..sight.geometry.data {
         if sight.has(operation.stripe(), place) {
@@ -136,7 +136,7 @@ pub fn read_around(operation: &Operation, lost: Span, sight: Sight<'_>, wants: &
     }
 }
 
-/// The copy of a mirror to read, if there is one.
+/// A readable copy of a mirror, if any.
 pub fn choose_copy(
     rule: ReadCopy,
     (random, turn): &mut (&mut Xoshiro256, &mut u64),

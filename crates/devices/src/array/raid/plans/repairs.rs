@@ -1,5 +1,5 @@
-//! What is read and written to make chunks again: those of a member that failed, and those that a power cut left
-//! as they should not be.
+//! Reads and writes that restore chunks: chunks of a failed member, and chunks left inconsistent by
+//! a power cut.
 
 use super::logging::{is_written, written_span};
 use super::reads::{missing, read_sources};
@@ -20,14 +20,14 @@ pub fn rebuild(
         return false;
     }
     let place = sight.geometry.place_of(operation.stripe(), member as u64);
-    // Of parity itself nothing is unknown but the other missing chunks.
+    // For parity, only other missing chunks are unknown.
     let unknown = missing.data;
     debug_assert!(place >= sight.geometry.data || unknown > 0);
     read_sources(operation, unknown, sight.whole(), false, sight, wants);
     true
 }
 
-/// Reads what is put right after a cut follows from; false where nothing can be.
+/// Reads the input of a resync; false where nothing can be.
 pub fn resync(
     operation: &Operation,
     rules: &Rules,
@@ -74,13 +74,12 @@ pub fn resync(
     true
 }
 
-/// The copy that the others are made equal to.
+/// The copy to which the others are made equal.
 fn source(stripe: u64, sight: Sight<'_>) -> Option<u64> {
     (0..sight.geometry.width).find(|place| sight.has(stripe, *place))
 }
 
-/// Rows whose parity follows from the log and from what is there: not those of a chunk that was being
-/// written and is missing.
+/// Rows whose parity follows from the log and the data: rows without a missing chunk in progress.
 fn replayed_rows(operation: &Operation, sight: Sight<'_>) -> Span {
     let (chunk, stripe) = (sight.geometry.chunk, operation.stripe());
     if !sight.has(stripe, sight.geometry.data) {
@@ -94,7 +93,7 @@ fn replayed_rows(operation: &Operation, sight: Sight<'_>) -> Span {
     })
 }
 
-/// Writes what a cut left wrong; false where a member has failed since it was read.
+/// Writes the chunks left inconsistent by a cut; false where a member has failed since it was read.
 pub fn write_resynced(
     operation: &Operation,
     rules: &Rules,

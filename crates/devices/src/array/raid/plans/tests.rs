@@ -120,7 +120,7 @@ fn what_is_missing_is_made_of_the_others_once_the_stripe_is_held() {
     assert_eq!(table.plans.claim(slot).what, Use::Read);
     let sources = table.after(|plans, sight, out| plans.begin(slot, sight, out));
     assert_eq!(sources, ["Read Other 1 0-2", "Read Other 2 0-2", "Read Other 3 0-2"]);
-    // Another member fails with one of them: nothing helps.
+    // Another member fails together with one: nothing helps.
     table.members.fail(1);
     let lost = Part::of(slot, Purpose::Other, 1, Span { from: 0, to: 2 }, Breakdown::default());
     table.plans.lose(&lost, 3);

@@ -1,4 +1,4 @@
-//! Reads before a stripe is written, and its writes.
+//! Reads before the write of a stripe, and its writes.
 
 use super::reads::{Missing, missing};
 use crate::array::raid::message::Purpose;
@@ -9,15 +9,15 @@ use crate::array::redundancy::WriteRule;
 /// Reads before a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reads {
-    /// Nothing: there is no parity.
+    /// No reads: there is no parity.
     NothingPlain,
-    /// Nothing: the whole stripe is written.
+    /// No reads: the whole stripe is written.
     Nothing,
-    /// The old values of what is written, and the old parity.
+    /// Old values of the written range, and old parity.
     Old,
     /// The rest of the stripe.
     Others,
-    /// All that is there.
+    /// All present chunks.
     All,
 }
 
@@ -91,7 +91,8 @@ pub fn read(operation: &Operation, reads: Reads, sight: Sight<'_>, wants: &mut V
     }
 }
 
-/// Writes what is asked, and its copies or, unless that was done as the old values were read, its parity.
+/// Writes the requested data with copies, or with parity unless it was written as the old values
+/// arrived.
 pub fn write(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Want>) {
     let chunk = sight.geometry.chunk;
     if sight.geometry.is_mirror() {
@@ -119,7 +120,7 @@ pub fn write_checks(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Wan
     }
 }
 
-/// Trims what is asked, its copies or its parity.
+/// Trims the range, its copies or its parity.
 pub fn trim(operation: &Operation, sight: Sight<'_>, wants: &mut Vec<Want>) {
     let chunk = sight.geometry.chunk;
     for place in 0..sight.geometry.width {
