@@ -11,12 +11,12 @@ const PERCENTILES: [&str; 7] = ["50", "90", "95", "99", "99.9", "99.99", "99.999
 /// Rank bands of the requests, from the fastest on, each with a breakdown of its latency.
 const RANKS: [f64; 6] = [0.0, 0.5, 0.9, 0.99, 0.999, 1.0];
 
-/// How requests ended.
+/// Unsuccessful outcomes of requests.
 #[derive(Debug, Clone, Copy, Default)]
 struct Ended {
     /// Requests by status.
     statuses: [u64; Status::ALL.len()],
-    /// Bytes that the refused ones asked for.
+    /// Bytes of refused requests.
     failed_bytes: u64,
 }
 
@@ -32,10 +32,10 @@ impl Ended {
 /// transfer.
 const WAITS: [Part; 5] = [HOST_QUEUE, BUFFER, UNIT_WAIT, CLEANING_WAIT, SUSPEND];
 
-/// How many requests met each cause of waiting.
+/// Number of requests by cause of waiting.
 #[derive(Debug, Clone, Copy, Default)]
 struct Met {
-    /// Requests that waited for nothing.
+    /// Requests without waiting.
     nothing: u64,
     /// Requests that waited for a unit that cleaned.
     cleaning: u64,
@@ -60,15 +60,15 @@ impl Met {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answers {
     by_op: [LatencyStats; Op::ALL.len()],
-    /// What requests that succeeded waited for.
+    /// Causes of waiting of successful requests.
     met: [Met; Op::ALL.len()],
-    /// How the requests of each operation ended.
+    /// Outcomes of requests by operation.
     ended: [Ended; Op::ALL.len()],
 }
 
 impl Answers {
-    /// The kinds of request that are listed: those of every device, and of others those that were asked. A range is part
-    /// of a request.
+    /// The kinds of request that are listed: those of every device, and others that occurred. A
+    /// range is part of a request.
     fn listed(&self) -> impl Iterator<Item = Op> + '_ {
         let was_asked = |op: Op| self.ended[op as usize].statuses.iter().any(|count| *count > 0);
         let is_listed = move |op: &Op| op.is_block() || *op != Op::Range && was_asked(*op);
@@ -99,7 +99,7 @@ impl Answers {
         self.ended.iter().flat_map(|ended| ended.statuses).sum()
     }
 
-    /// Ranges of requests, which were asked one by one.
+    /// Ranges of commands, submitted as requests.
     pub fn ranges(&self) -> u64 {
         self.ended[Op::Range as usize].statuses.iter().sum()
     }
@@ -109,7 +109,7 @@ impl Answers {
         self.by_op[op as usize].bytes()
     }
 
-    /// How many requests were answered well, and their bytes.
+    /// Number of successful requests, and their bytes.
     pub(crate) fn answered(&self) -> Answered {
         let of = |op: Op| &self.by_op[op as usize];
         Answered {
@@ -120,8 +120,8 @@ impl Answers {
         }
     }
 
-    /// What was counted so far of each operation, small enough to be looked at several times a second:
-    /// of the latencies, the bins in which there are some, each with its number and its count.
+    /// Counts so far by operation, small enough for several calls a second: of the latencies, the
+    /// bins in which there are some, each with its number and its count.
     pub(crate) fn so_far(&self) -> Value {
         let each = self.listed().map(|op| {
             let (stats, ended) = (&self.by_op[op as usize], &self.ended[op as usize]);
@@ -139,7 +139,7 @@ impl Answers {
         Value::Object(each.collect())
     }
 
-    /// One summary per operation, and one of all.
+    /// A summary per operation, and one of all.
     pub(crate) fn to_json(&self, simulated_ns: Time) -> Value {
         let mut all = LatencyStats::new();
         let mut all_ended = Ended::default();
@@ -163,9 +163,9 @@ impl Answers {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Classes {
     each: Vec<(Class, Answers)>,
-    /// From the first request of each class to its last answer, ns.
+    /// From the first request of each class to its last completion, ns.
     spans: Vec<(Time, Time)>,
-    /// Which class has a submission queue, by its number.
+    /// Class of each submission queue.
     of_queue: Vec<Option<u16>>,
 }
 
@@ -228,7 +228,7 @@ fn latency(stats: &LatencyStats, ended: &Ended, met: &Met, simulated_ns: Time) -
         .filter(|(part, ns)| *ns > 0.0 || !part.may_be_left_out)
         .map(|(part, ns)| (part.key.to_owned(), json!(us(ns))))
         .collect();
-    // What a power cut or a lost member has cost, and what zones refuse, is listed where there is some.
+    // Losses by power cuts or failed members, and refusals of zones, are listed where they occur.
     let is_listed = |status: Status, count| match status {
         Status::Ok => false,
         Status::ReadOnly => true,
@@ -262,7 +262,7 @@ fn latency(stats: &LatencyStats, ended: &Ended, met: &Met, simulated_ns: Time) -
     })
 }
 
-/// Where the time of fast and of slow requests went; bands without requests are left out.
+/// Latency parts of fast and of slow requests; bands without requests are left out.
 fn bands(stats: &LatencyStats) -> Vec<Value> {
     let latencies = stats.histogram();
     let at = |share: f64| match share {

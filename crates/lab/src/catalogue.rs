@@ -60,12 +60,12 @@ pub fn operations() -> Vec<&'static str> {
     Word::ALL.map(Word::name).to_vec()
 }
 
-/// The kinds of request, in the order in which results list them.
+/// Kinds of requests, in the order of results.
 pub fn request_kinds() -> Vec<&'static str> {
     Op::ALL.map(Op::name).to_vec()
 }
 
-/// A key, with what it means, expects and defaults to.
+/// A key with its meaning, values and default.
 fn key_row(key: KeyInfo) -> (String, String) {
     let doc = key.doc.split_whitespace().collect::<Vec<_>>().join(" ");
     let default = match key.default.as_str() {
@@ -75,7 +75,7 @@ fn key_row(key: KeyInfo) -> (String, String) {
     (key.path, format!("{doc} ({}{default})", key.expected))
 }
 
-/// A host link, with its rate and where that comes from.
+/// A host link with its rate and source.
 fn link_row(link: &Link) -> (String, String) {
     let rate = link.bytes_per_second as f64 / 1e6;
     (link.name.to_owned(), format!("{} MB/s ({})", (rate * 10.0).round() / 10.0, link.source))

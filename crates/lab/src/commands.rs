@@ -12,14 +12,14 @@ use engine::{
 use options::Invalid;
 use serde_json::{Map, Value, json};
 
-/// What a run has of commands; without it the device gets its requests directly.
+/// Command state of a run; without it the device gets its requests directly.
 #[derive(Debug)]
 pub struct RunCommands {
     wishes: Vec<NamespaceWish>,
     report: CommandsReport,
 }
 
-/// Why a run asks a device through them, if it does.
+/// Reason why a run uses commands, if it does.
 pub fn are_asked(experiment: &Experiment, workload: &dyn Workload) -> bool {
     workload.has_commands() || experiment.run.namespaces.is_some()
 }
@@ -29,7 +29,7 @@ pub fn knows(device: &dyn Model, op: Op) -> bool {
     op.is_zoned() && device.zones().is_some()
 }
 
-/// The commands of a run, if it has any.
+/// Commands of a run, if any.
 ///
 /// # Errors
 /// When the device, or the way to its state, does not go with them.

@@ -4,7 +4,7 @@ use crate::config::Experiment;
 use engine::Workload;
 use options::Invalid;
 
-/// Refuses it.
+/// Refuses an endless run.
 pub fn refuse(experiment: &Experiment, workload: &dyn Workload) -> Result<(), Invalid> {
     let Some(by) = workload.needs_time() else { return Ok(()) };
     let way_out = "end it by a number of requests (workload.requests), or give it a rate";

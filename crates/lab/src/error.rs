@@ -26,21 +26,21 @@ pub enum RunError {
     },
     /// The cleaning policy that was handed in broke a rule or gave up; with the state of its pool.
     Policy {
-        /// Which policy, the rule, and the state.
+        /// The policy, the violated rule, and the state.
         problem: String,
-        /// Requests that had completed by the time it was noticed.
+        /// Completed requests at detection.
         requests: u64,
     },
     /// An output of a run, such as a record or a drive, cannot be written. The run itself is done.
     Unwritten {
-        /// The output that cannot be written, the reason, and its other place.
+        /// The unwritable output, the reason, and its substitute.
         problem: String,
         /// The results of the run, as JSON text.
         results: String,
     },
     /// The audit found a broken invariant: our mistake.
     Check(String),
-    /// The system refuses what is needed, such as writing a file.
+    /// The system refuses an operation, such as writing a file.
     System(String),
 }
 
@@ -80,7 +80,7 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Why the system refuses, without the number of its error.
+/// The system's reason, without its number.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

@@ -3,7 +3,7 @@
 use devices::{EnergyReport, Model, Report};
 use engine::{Followed, Time};
 
-/// Its reports; `None` where it has none.
+/// Reports of a run; `None` where it has none.
 pub(crate) struct Figures {
     pub(crate) followed: Option<Followed>,
     pub(crate) report: Report,

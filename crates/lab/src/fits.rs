@@ -1,11 +1,11 @@
-//! Memory of a device, against the memory that is left.
+//! Comparison of a device's memory with the available memory.
 
 use memory::NoMemory;
 use options::Invalid;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 
-/// Memory left to this process, and its bound.
+/// Available memory of the process, and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Left {
     bytes: u64,
@@ -20,7 +20,7 @@ fn left_under(root: &Path) -> Option<Left> {
     [physical(root), own].into_iter().flatten().min_by_key(|it| it.bytes)
 }
 
-/// As `left`, without the limits of the process, which are on addresses.
+/// `left` without the process's address-space limits.
 fn physical(root: &Path) -> Option<Left> {
     let machine = machine(root).map(|bytes| Left { bytes, of: "on this machine" });
     let group = groups(root).map(|bytes| Left { bytes, of: "in its control group" });
@@ -52,7 +52,8 @@ fn groups(root: &Path) -> Option<u64> {
             _ => return None,
         };
         let base = root.join(base);
-        // In a container the path is that of the host, which may not be there; its own group is then the base.
+        // In a container the path refers to the host and may be missing; its own group is then the
+        // base.
         let within = Path::new(path.trim_start_matches('/'));
         let all = within.ancestors().map(|it| base.join(it)).chain([base.clone()]);
         all.filter_map(|group| group_left(&group, files)).min()
@@ -63,7 +64,7 @@ fn groups(root: &Path) -> Option<u64> {
 fn group_left(group: &Path, [limit, usage, reclaimable]: [&str; 3]) -> Option<u64> {
     let number = |name: &str| text(&group.join(name))?.trim().parse::<u64>().ok();
     let (most, taken) = (number(limit)?, number(usage)?);
-    // The file cache of others is dropped before anything is refused.
+    // The file cache is reclaimed before allocations fail.
     let cached = text(&group.join("memory.stat")).and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix(reclaimable))?;
         line.trim().parse::<u64>().ok()
@@ -71,7 +72,7 @@ fn group_left(group: &Path, [limit, usage, reclaimable]: [&str; 3]) -> Option<u6
     Some(most.saturating_sub(taken.saturating_sub(cached.unwrap_or(0))))
 }
 
-/// Memory left by the limits of the process: of its addresses, and of its data.
+/// Memory left by process limits: of its addresses, and of its data.
 fn limits(root: &Path) -> Option<u64> {
     let own: PathBuf = root.join("proc/self");
     let (limits, taken) = (text(&own.join("limits"))?, text(&own.join("statm"))?);
@@ -87,7 +88,7 @@ fn limits(root: &Path) -> Option<u64> {
 /// Page size of the systems that the project is built for.
 const PAGE_BYTES: u64 = 4096;
 
-/// Of a kind of device: the key that lowers what it takes, and the other ways.
+/// Advice by kind of device: the key that lowers what it takes, and the other ways.
 fn way_out(kind: &str) -> (&'static str, &'static str) {
     match kind {
         "cache" => {
@@ -106,7 +107,7 @@ fn way_out(kind: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// As people read it.
+/// Size for messages.
 fn shown(bytes: u64) -> String {
     let gib = bytes as f64 / f64::from(1 << 30);
     if gib >= 0.1 { format!("{gib:.1} GiB") } else { format!("{} MiB", bytes.div_ceil(1 << 20)) }
@@ -137,8 +138,8 @@ fn check(kind: &str, what: &str, needed: u64, left: Option<Left>) -> Result<(), 
     }
 }
 
-/// Builds a device of a kind, of which `held` bytes grow with what it holds: refused before it is built where these do
-/// not go into memory, and on the way where its tables do not.
+/// Builds a device, of which `held` bytes grow with its content: refused before it is built where
+/// these do not go into memory, and on the way where its tables do not.
 pub fn built<T>(kind: &str, held: u64, build: impl FnOnce() -> T) -> Result<T, Invalid> {
     let left = left_under(Path::new("/"));
     check(kind, "this device", held, left)?;
@@ -191,7 +192,7 @@ mod tests {
         put(root, "sys/fs/cgroup/a/memory.current", "2500000\n");
         put(root, "sys/fs/cgroup/a/memory.stat", "anon 7\ninactive_file 500000\n");
         assert_eq!(left_under(root), Some(Left { bytes: 1_000_000, of: "in its control group" }));
-        // Version 1, in a container whose path is that of the host.
+        // Version 1, in a container with the host's path.
         put(root, "proc/self/cgroup", "3:cpu:/x\n4:memory:/docker/f00\n");
         put(root, "sys/fs/cgroup/memory/memory.limit_in_bytes", "900000\n");
         put(root, "sys/fs/cgroup/memory/memory.usage_in_bytes", "200000\n");

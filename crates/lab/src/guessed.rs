@@ -3,7 +3,7 @@
 use crate::warnings::Warning;
 use serde_json::json;
 
-/// Keys of the workload have values that nobody has measured, and that were not chosen either.
+/// Warning about unmeasured default values of the workload.
 pub fn warning(keys: &[&'static str]) -> Option<Warning> {
     if keys.is_empty() {
         return None;

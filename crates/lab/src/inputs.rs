@@ -1,4 +1,4 @@
-//! Where inputs come from: files by their paths, and standard input as "-".
+//! Sources of input: files by their paths, and standard input as "-".
 
 use crate::error::{InputError, reason};
 use std::collections::BTreeSet;
@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use workloads::Inputs;
 
-/// Files by their paths, and standard input as "-".
+/// Files by path, and standard input as "-".
 pub(crate) fn inputs() -> Inputs {
     counting_inputs(&Arc::default())
 }
 
-/// As `inputs`, for files that can be read again; `once` notes that another one was asked for.
+/// `inputs` for repeatable files; `once` notes that another one was asked for.
 pub(crate) fn repeatable_inputs(once: &Arc<AtomicBool>) -> Inputs {
     let all = inputs();
     let check = |once: Arc<AtomicBool>| {
@@ -37,12 +37,12 @@ pub(crate) fn repeatable_inputs(once: &Arc<AtomicBool>) -> Inputs {
     }
 }
 
-/// True if it is neither standard input nor a pipe.
+/// False for standard input and pipes.
 fn is_repeatable(path: &str) -> bool {
     path != "-" && !Path::new(path).metadata().is_ok_and(|it| !it.is_file())
 }
 
-/// As `inputs`, and the names of all opened files are noted.
+/// `inputs` that record the names of opened files.
 pub fn noting_inputs(all: Inputs, opened: &Opened) -> Inputs {
     let (open, open_seekable) = (all.open, all.open_seekable);
     let (first, second) = (Arc::clone(opened), Arc::clone(opened));
@@ -78,7 +78,7 @@ pub fn content_hash(path: &str) -> io::Result<Option<String>> {
     Ok(Some(hasher.finalize().to_hex().to_string()))
 }
 
-/// As [`inputs`]; `read` grows by the bytes that are read.
+/// [`inputs`] that count bytes; `read` grows by the bytes that are read.
 pub(crate) fn counting_inputs(read: &Arc<AtomicU64>) -> Inputs {
     let (streams, files) = (Arc::clone(read), Arc::clone(read));
     Inputs {
@@ -101,7 +101,7 @@ pub(crate) fn counting_inputs(read: &Arc<AtomicU64>) -> Inputs {
 /// The largest content, bytes, that is read into memory at once.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The whole content of the file `path`, decompressed if it is compressed.
+/// Content of the file `path`, decompressed if needed.
 ///
 /// # Errors
 /// When it cannot be read or has more than 1 GiB.
@@ -153,11 +153,11 @@ pub fn file(path: impl AsRef<Path>) -> io::Result<File> {
     File::open(path)
 }
 
-/// So long a named pipe may wait for the program that writes to it.
+/// Maximum wait for the writer of a named pipe.
 #[cfg(unix)]
 const MOST_WAITED: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// A named pipe, if a program writes to it: the system would wait for one forever.
+/// A named pipe with a writer: the system would wait for one forever.
 #[cfg(unix)]
 #[expect(
     clippy::disallowed_methods,
@@ -177,7 +177,7 @@ fn pipe(path: &Path) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::TimedOut, problem))
 }
 
-/// An input that counts what is read from it.
+/// An input that counts its bytes.
 struct Counting<T> {
     input: T,
     read: Arc<AtomicU64>,

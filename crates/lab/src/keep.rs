@@ -1,4 +1,4 @@
-//! Whether a drive keeps its data: the closed forms of `ssdlab retention`, and those that `ssdlab paper media` compares.
+//! Data retention: closed forms of `ssdlab retention`, and the comparisons of `ssdlab paper media`.
 
 use crate::config::Experiment;
 use crate::error::InputError;
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 /// Losses that JESD218 allows of the bits read: of consumer drives, and of enterprise drives.
 const CLIENT_UBER: f64 = 1e-15;
 const ENTERPRISE_UBER: f64 = 1e-16;
-/// The chance of a first loss for which the day is found, and the years up to which it is.
+/// Probability of a loss at the reported day, and maximum years.
 const FIRST: f64 = 0.01;
 const MOST_YEARS: f64 = 1000.0;
 const HOUR: f64 = 3600.0;
 /// More cycles than any flash has.
 const MOST_CYCLES: f64 = 1e6;
 
-/// What is asked: how long, how warm, how worn the blocks are, and how much data.
+/// Question: how long, how warm, how worn the blocks are, and how much data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Keeping {
     /// A time and perhaps a temperature, such as "1y at 40C".
@@ -29,7 +29,7 @@ pub struct Keeping {
     pub data_bytes: u64,
 }
 
-/// The closed form as JSON: what is lost of the data, when the first of it, and what reading takes.
+/// The closed form as JSON: losses, day of the first loss, and read time.
 ///
 /// # Errors
 /// When data of this device do not age, or the age is not one.
@@ -90,8 +90,8 @@ pub fn keep(experiment: &Experiment, asked: &Keeping) -> Result<Value, InputErro
     }))
 }
 
-/// What may be said given the pages expected to be lost. Losses are known to a factor of ten at best: "kept" and "lost"
-/// hold also at its far end, and all between is "open".
+/// Verdict by expected number of lost pages. Losses are known to a factor of ten at best: "kept"
+/// and "lost" hold also at its far end, and all between is "open".
 fn verdict(expected: f64) -> &'static str {
     const UNSURE: f64 = 10.0;
     if chance_any(expected * UNSURE) < FIRST {
@@ -103,8 +103,8 @@ fn verdict(expected: f64) -> &'static str {
     }
 }
 
-/// Losses and retries over time, from a sixteenth of it to sixteen times as long: the losses also of blocks that are
-/// less worn, and more.
+/// Losses and retries over time, from a sixteenth to sixteen times the age. the losses also of
+/// blocks that are less worn, and more.
 fn over_time(
     config: &SsdConfig,
     forecast: &Forecast,
@@ -131,7 +131,7 @@ fn over_time(
     })
 }
 
-/// The hours from which on something holds that goes on holding, if they are not too many.
+/// Hours after which a lasting condition holds, within a limit.
 fn first_loss(holds: impl Fn(f64) -> bool) -> Option<f64> {
     let (mut low, mut high) = (0.0, MOST_YEARS * YEAR);
     if !holds(high) {
@@ -173,8 +173,8 @@ fn of_case(config: &SsdConfig, forecast: &Forecast, aged: Aged, pages: f64) -> V
     })
 }
 
-/// What a read of the drive as it is simulated should come to. It has few word lines: so much less is lost than of the
-/// whole drive, and by how much that varies.
+/// Expected result of a read of the simulated drive. It has few word lines: so much less is lost
+/// than of the whole drive, and by how much that varies.
 fn of_its_lines(config: &SsdConfig, aged: Aged) -> Value {
     let Some(forecast) = Forecast::of_its_lines(config) else { return Value::Null };
     let Some(lines) = forecast.lines() else { return Value::Null };
@@ -184,12 +184,12 @@ fn of_its_lines(config: &SsdConfig, aged: Aged) -> Value {
         "page_lost": lost(config, &forecast, aged),
         "mean_retries": forecast.retries(aged).mean(),
         "variance_of_blocks": forecast.variance_of_blocks(aged),
-        // With parity none is lost alone.
+        // With parity no page is lost alone.
         "lost_together": if config.parity.of > 0 { 2 } else { 1 },
     })
 }
 
-/// Whether the drive keeps its data as the classes of JESD218 demand at the end of its rating.
+/// Compliance with the classes of JESD218 at the end of the rating.
 fn classes(config: &SsdConfig, forecast: &Forecast) -> Value {
     let cycles = f64::from(config.wear.rated_cycles);
     let of = |hours: f64, most: f64| {
@@ -222,7 +222,7 @@ pub fn retention(experiment: &Experiment, class: &str) -> Result<Value, InputErr
         _ => return Err(InputError(format!("class {class}: \"client\" or \"enterprise\""))),
     };
     let of = |cycles: f64| uber(lost(config, &forecast, Aged { cycles, hours }), 1.0);
-    // What the spread was found from is met exactly.
+    // The value from which the spread was derived is met exactly.
     let keeps = |cycles: f64| of(cycles) <= most * (1.0 + 1e-9);
     let rated = f64::from(config.wear.rated_cycles);
     let (mut low, mut high) = (0.0, MOST_CYCLES);
@@ -233,7 +233,7 @@ pub fn retention(experiment: &Experiment, class: &str) -> Result<Value, InputErr
         let middle = f64::midpoint(low, high);
         if keeps(middle) { low = middle } else { high = middle }
     }
-    // The rating is met exactly where the spread of the pages follows from it.
+    // The rating is met exactly where the spread is derived from it.
     let cycles = if keeps(rated) { low.max(rated) } else { low };
     Ok(json!({
         "model": config.media.model.to_string(),
@@ -246,7 +246,7 @@ pub fn retention(experiment: &Experiment, class: &str) -> Result<Value, InputErr
     }))
 }
 
-/// Days until the first retry of flash whose references never move, by cycles: what is published of it.
+/// Days until the first retry of flash whose references never move, by cycles: published values.
 #[must_use]
 pub fn media_forms() -> Value {
     let first = [1, 500, 1000, 2000, 3000]
@@ -343,7 +343,7 @@ mod tests {
             assert_eq!(form["simulated"]["word_lines"], 6);
             assert_eq!(form["simulated"]["pages_of_block"].as_u64().unwrap() % 18, 0);
             assert!(of("page_lost") <= whole, "{cycles}: {} {whole}", of("page_lost"));
-            // However small the chances are, they vary by a finite share.
+            // Even small probabilities have a finite relative variance.
             assert!(of("variance_of_blocks") >= 0.0);
             let retries = form["kept"]["mean_retries"].as_f64().unwrap();
             assert!((of("mean_retries") / retries - 1.0).abs() < 0.02);

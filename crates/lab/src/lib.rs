@@ -5,7 +5,7 @@
 //! long a run took is reported apart from it.
 
 #![expect(unreachable_pub, reason = "items are marked pub where pub(crate) would do")]
-// What only the live device asks for is compiled without it too.
+// Code for the live device alone is compiled without it too.
 #![cfg_attr(not(all(feature = "live", target_os = "linux")), allow(dead_code))]
 
 mod answers;

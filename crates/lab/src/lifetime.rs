@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 
 /// Erasures in the measured interval: of fewer, a block that is being cleaned at either end is 1 % each.
 const LEAST_ERASES: u64 = 100;
-/// The largest errors of write amplification, and of a lifetime, that are stated, as shares of them.
+/// Maximum relative errors of reported write amplification and lifetimes.
 const MOST_ERROR: f64 = 0.03;
 const MOST_ERROR_OF_LIFE: f64 = 0.1;
-/// Batches of a run from which the error of write amplification is told.
+/// Batches of a run for the error of write amplification.
 const BATCHES: usize = 10;
 /// Student's t for 95 % of the mean of `BATCHES` batches.
 const STUDENT: f64 = 2.262;
 
-/// What to do where a lifetime is not known.
+/// Advice for an unknown lifetime.
 const ADVICE: &str = "`ssdlab endurance DEVICE --class CLASS --workload NAME` measures it";
 
 /// The section that says how long a drive lasts, of a run that went in these pieces, whose writes reached so far.
@@ -70,12 +70,12 @@ pub(crate) fn section(it: &Report, pieces: &[Piece], reached: Reached) -> Value 
     section
 }
 
-/// A figure that is always known.
+/// A mandatory figure.
 fn number(of: &Report, name: &str) -> f64 {
     of.number(name).unwrap_or(f64::NAN)
 }
 
-/// Whether the lifetime is known, why not, and its error as a share of it.
+/// Status of the lifetime, the reason if unknown, and its relative error.
 fn judged(
     it: &Report,
     evenness_unsure: f64,
@@ -122,8 +122,8 @@ fn judged(
     ("estimated", None, Some(amplification + evenness_unsure))
 }
 
-/// Half of the 95 % interval of the write amplification, as a share of it: from batches of the run, of equally
-/// many pages of the host.
+/// Half of the 95 % interval of write amplification, relative to it: from batches of the run, of
+/// equally many pages of the host.
 fn amplification_error(pieces: &[Piece]) -> Option<f64> {
     let all: u64 = pieces.iter().map(|it| it.host_pages).sum();
     let mut sums = [(0.0, 0.0); BATCHES];
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn the_error_is_that_of_the_mean_of_batches() {
         assert_eq!(amplification_error(&pieces(|_| 3000)), Some(0.0));
-        // Every other batch has 10 % more: a standard deviation of 5 % x sqrt(10 / 9).
+        // Alternate batches have 10 % more: a standard deviation of 5 % x sqrt(10 / 9).
         let wavy = amplification_error(&pieces(|n| if n / 4 % 2 == 0 { 2850 } else { 3150 }));
         let expected = STUDENT * 0.05 * (10.0_f64 / 9.0).sqrt() / 10.0_f64.sqrt();
         assert!((wavy.unwrap() - expected).abs() < 1e-12, "{wavy:?} {expected}");

@@ -3,12 +3,12 @@
 use engine::{NAMESPACE_UNIT_BYTES, NamespaceWish};
 use options::{Size, share};
 
-/// Form of one, for people.
+/// Syntax of a namespace, for messages.
 const FORM: &str = "SIZE [thin CAPACITY] [lba 512B|4KiB], with sizes such as 1GiB or 50%";
 /// Namespaces of a device at most.
 const MOST: usize = 32;
 
-/// Reads what is wished for, of a device of that many bytes.
+/// Parses namespaces of a device with that many bytes.
 ///
 /// # Errors
 /// A sentence.

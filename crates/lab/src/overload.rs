@@ -1,5 +1,5 @@
-//! Is a device asked for more than it can do? The requests that were due are compared with those that were
-//! answered, for every workload in which requests come by the clock ([`Workload::has_rate`]).
+//! Is a device asked for more than it can do? Compares arrivals with completions, for every
+//! workload of timed arrivals ([`Workload::has_rate`]).
 //!
 //! The requests that wait are those due and not answered: they queue in the device, or the workload
 //! holds them back because no more may be outstanding. A device that serves its load has a queue that
@@ -11,7 +11,7 @@ use engine::{Driven, Load, Time, Workload};
 /// Outcome of the requests of a workload that come by the clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offered {
-    /// When the last one was submitted.
+    /// Last submission.
     pub(crate) last: Time,
     /// Requests due by then and held back.
     pub(crate) held_back: u64,
@@ -25,12 +25,12 @@ impl Offered {
     }
 }
 
-/// What was due and answered over time, in a bounded number of steps, whose length doubles as the run
+/// Arrivals and completions over time, in a bounded number of steps whose length doubles as the run
 /// grows.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Backlog {
     steps: Steps,
-    /// The steps when nothing more was due: those after the last request may be much longer.
+    /// Steps at the end of arrivals: those after the last request may be much longer.
     asked: Option<Steps>,
 }
 
@@ -89,7 +89,7 @@ impl Backlog {
         self.steps.note(since_start, load);
     }
 
-    /// When to note it next.
+    /// Time of the next step.
     pub(crate) fn end_of_step(since_start: Time) -> Time {
         let ns = step_ns(since_start);
         (since_start / ns + 1) * ns
@@ -106,7 +106,7 @@ impl Backlog {
 /// A load that exceeded what was served.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Overload {
-    /// Requests a second, until the last one came.
+    /// Arrivals a second, until the last one.
     pub(crate) offered_iops: f64,
     pub(crate) served_iops: f64,
     /// Requests that waited at the end of each fifth.
@@ -114,8 +114,8 @@ pub(crate) struct Overload {
     pub(crate) requests: u64,
 }
 
-/// Parts of the run that are told apart: of the first, nothing is concluded, because the queue fills in it
-/// whatever the load.
+/// Number of compared parts of the run: of the first, nothing is concluded, because the queue fills
+/// in it whatever the load.
 const FIFTHS: usize = 5;
 /// Parts of the other four fifths from which the chance of the load and of the service is taken.
 const BATCHES: usize = 16;
@@ -123,13 +123,13 @@ const BATCHES: usize = 16;
 /// just be served a queue is as long as a random walk is far: one run in some hundreds is above this, and
 /// at 0.98 of that load one in ten thousand.
 const LEAST_DEVIATIONS: f64 = 3.0;
-/// Least share of the growth in the last two of the four fifths, in which half of it is expected.
+/// Minimum share of the growth in the last two of four fifths; half is expected.
 const LEAST_LATE: f64 = 0.25;
 
 /// The queue grew by more than chance, and did so until the end.
 ///
-/// The deviation is that of random arrivals, the root of their number (of a Poisson process exactly), or
-/// that of the batches where service or arrivals vary more: bursts, or cleaning.
+/// The deviation is that of random arrivals, the root of their number (exact for a Poisson
+/// process), or that of the batches where service or arrivals vary more: bursts, or cleaning.
 fn judge(begin: Load, ends: &[Load], ns: Time) -> Option<Overload> {
     let from = ends.len() / FIFTHS;
     if ends.len() < from + BATCHES {
@@ -164,7 +164,8 @@ mod tests {
     use super::*;
     use engine::{Distribution, Xoshiro256};
 
-    /// Random arrivals at one server that takes `1 / share` of the mean gap for each: what is found.
+    /// Random arrivals at a server that takes `1 / share` of the mean gap for each: verdict of the
+    /// rule.
     fn queue(requests: u64, share: f64, seed: u64) -> Option<Overload> {
         let mut random = Xoshiro256::new(seed, 1);
         let gap = Distribution::Exponential { base: 0.0, mean: 10_000.0 / share };
@@ -199,7 +200,7 @@ mod tests {
                 assert_eq!(found(share).next(), None, "{share}, of {requests}");
             }
             for share in [1.05, 1.1, 1.3, 2.0, 20.0] {
-                // Of few requests, 5 % more are no more than chance.
+                // For few requests, 5 % is within chance.
                 if requests as f64 * (share - 1.0) * (share - 1.0) < 60.0 {
                     continue;
                 }
@@ -217,7 +218,7 @@ mod tests {
     fn a_long_end_without_requests_leaves_the_steps_before_it_as_they_were() {
         let mut backlog = Backlog::default();
         let (mut now, mut due) = (0, 0);
-        // One in 1 us is due, one in 100 us is answered.
+        // Arrivals every 1 us, completions every 100 us.
         while now < 10_000_000 {
             if now < 100_000 {
                 due += 1;

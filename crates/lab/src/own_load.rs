@@ -26,9 +26,9 @@ pub(crate) const UNIFORM: &str = "the workload itself is uniform";
 /// Makes the workload for a pass, from 1 on.
 pub(crate) type Passes<'a> = dyn FnMut(u64) -> Result<Box<dyn Workload>, RunError> + 'a;
 
-/// From request to answer: that of a write on a drive which cleans.
+/// From request to answer: about that of a write on a drive that cleans.
 const ANSWER_NS: Time = 100_000;
-/// After this number of requests without a write, a workload is taken not to write any more.
+/// Requests without a write after which a workload counts as finished writing.
 const MOST_QUIET: u64 = 1 << 22;
 /// Rounds end with the workload if it writes at most this number of rounds.
 const LONGEST_PASS: u64 = 5;
@@ -48,7 +48,7 @@ pub(crate) fn context(experiment: &Experiment, device: &dyn Model) -> Context {
     }
 }
 
-/// Builds it.
+/// Builds the load.
 ///
 /// # Errors
 /// A key against the device, or input that cannot be read.
@@ -164,12 +164,12 @@ pub(crate) fn write(
 struct Asked<'a> {
     device: &'a mut dyn Model,
     amplification: &'a mut Amplification,
-    /// Asked with the pages written.
+    /// Called with the number of written pages.
     tick: &'a mut dyn FnMut(u64) -> ControlFlow<()>,
     page_bytes: u64,
     answers: VecDeque<Completion>,
     written: u64,
-    /// Pages until the caller is asked whether to go on.
+    /// Pages until the next call of `tick`.
     until_tick: u64,
     /// Requests since the last write.
     quiet: u64,
@@ -244,7 +244,7 @@ impl Device for Asked<'_> {
     }
 }
 
-/// Nobody watches.
+/// No observer.
 struct Unseen;
 
 impl Observer for Unseen {

@@ -1,4 +1,4 @@
-//! Placement handles as a host sees them, and the warning about those that nothing takes.
+//! Placement handles as seen by a host, and the warning about ignored ones.
 
 use crate::warnings::Warning;
 use devices::Report;
@@ -43,7 +43,7 @@ pub fn shown(fdp: &Report) -> nbd::Placement {
     }
 }
 
-/// The notice of a workload that its writes named handles.
+/// Notice of a workload with named handles.
 pub const NAMED_HANDLES: &str = "writes_with_handles";
 
 /// Writes named handles, and the device has none: neither for placement, nor as hints of a cache or orders of snapshots.

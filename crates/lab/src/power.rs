@@ -13,7 +13,7 @@ const CUT_STREAM: u64 = 13;
 /// Records only the end of a run.
 pub(crate) struct Rehearsal<'a>(
     pub(crate) &'a mut dyn FnMut() -> ControlFlow<()>,
-    /// It was ended early.
+    /// True if stopped early.
     pub(crate) bool,
 );
 

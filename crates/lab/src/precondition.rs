@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 /// Why the pages are uniform though there is a workload.
 const NO_WRITES: &str = "the workload writes nothing";
 const ENDED: &str = "the drive takes no writes";
-/// Why one thread serves the workload.
+/// Reason for a single-threaded preparation.
 const IN_ORDER: &str = "the workload is repeated in its order";
 
 /// Preconditions a drive. `own` is its workload, or why that is not used; `tick` is called periodically with
@@ -52,10 +52,11 @@ pub(crate) fn precondition(
     Ok(at_random(device, run, because, target, threads, tick))
 }
 
-/// The pages that a preparation writes: those that the drive holds, of those that its load may touch.
+/// The pages that a preparation writes: pages that the drive holds, among those that its load may
+/// touch.
 #[derive(Debug)]
 pub struct Target {
-    /// Runs of pages, each with how many come before it.
+    /// Runs of pages, each with the number of preceding pages.
     runs: Vec<(u64, u64)>,
     count: u64,
 }
@@ -66,8 +67,9 @@ impl Target {
         Target { runs: vec![(0, 0)], count: device.preparable_pages() }
     }
 
-    /// Of a device that holds part of its pages, or all; the load touches so many sectors, if that is known. Where the
-    /// load touches nothing of what the device holds, all that it touches.
+    /// Pages of a full or partly filled device; `reach` is the number of sectors touched by the
+    /// load, if known. Where the load touches nothing of what the device holds, all that it
+    /// touches.
     pub fn of(device: &dyn Model, is_partly_filled: bool, reach: Option<u64>) -> Target {
         let (pages, sectors) = (device.preparable_pages(), device.capacity_sectors().max(1));
         let share = |reach: u64| (u128::from(reach) * u128::from(pages)).div_ceil(sectors.into());
@@ -88,12 +90,12 @@ impl Target {
         if held.count == 0 { whole } else { held }
     }
 
-    /// Whether they are the first pages of the device.
+    /// True if they are the first pages of the device.
     fn is_first(&self) -> bool {
         self.runs.len() == 1 && self.runs[0].1 == 0
     }
 
-    /// The page of a number below their count.
+    /// Page by rank.
     #[inline]
     fn page(&self, number: u64) -> u64 {
         let (before, first) = if let [only] = self.runs[..] {
@@ -129,7 +131,7 @@ fn with_workload(
     }))
 }
 
-/// Of so many pages those of a round.
+/// Pages per round.
 fn round_pages(pages: u64, steady: &Steady) -> u64 {
     ((pages as f64 * steady.round_writes) as u64).max(1)
 }
@@ -179,7 +181,7 @@ fn at_random(
     ControlFlow::Continue(settled)
 }
 
-/// Whether what prepared the drive is not its load: a steady state of the load is part of it, and so is its wear.
+/// True if another load prepared the drive: a steady state belongs to its load, as does its wear.
 pub fn begins_load(run: &RunConfig, prepared: Option<&Prepared>) -> bool {
     let is_load =
         |it: &Prepared| it.is_own_load() || it.because.as_deref() == Some(own_load::UNIFORM);
@@ -218,7 +220,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Makes one piece of the device again.
+    /// Joins the parts of the device.
     fn unite(&mut self) {
         if self.is_divided() {
             self.device.unite();
@@ -236,7 +238,7 @@ impl<'a> Writer<'a> {
         expected: u64,
         at_random: bool,
     ) -> ControlFlow<(), u64> {
-        // Below that, looking whether it still does is more work than writing.
+        // Minimum size for which the check is faster than writing.
         const FEWEST: u64 = 1 << 8;
         let pages = self.target.count;
         let mut first = 0;
@@ -270,8 +272,8 @@ impl<'a> Writer<'a> {
 
     /// Writes `writes` pages more; there will be `expected` in all.
     fn pages(&mut self, writes: u64, expected: u64, at_random: bool) -> ControlFlow<()> {
-        // Many at a time let the drive fetch what it will need; where cleaning finds little, a write can cost a
-        // third of a millisecond.
+        // Batch size, for prefetching; where cleaning finds little, a write can cost a third of a
+        // millisecond.
         const BATCH: u64 = 1 << 8;
         let begun =
             if self.is_divided() { self.side_by_side(writes, expected, at_random)? } else { 0 };

@@ -1,4 +1,5 @@
-//! Bringing a device into its initial state: with a state that was kept, or by building and writing it.
+//! Preparation of a device's initial state: with a state that was kept, or by building and writing
+//! it.
 
 use crate::cache::{CacheSettings, Found, Place, PreparingLoad};
 use crate::config::{Experiment, Precondition};
@@ -23,7 +24,7 @@ pub type PhaseTick<'a> = &'a mut dyn FnMut(&'static str, u64, Option<u64>) -> Co
 pub struct Preparation<'a> {
     experiment: &'a Experiment,
     supplied: &'a Supplied,
-    /// Where prepared states are kept; the device is empty until its state was looked for.
+    /// Cache of prepared states; the device is empty until its state was looked for.
     cache: Option<&'a CacheSettings>,
 }
 
@@ -33,8 +34,9 @@ impl<'a> Preparation<'a> {
         supplied: &'a Supplied,
         cache: Option<&'a CacheSettings>,
     ) -> Preparation<'a> {
-        // A drive that was loaded from a file or that asks a policy from outside is prepared anew; and one whose data
-        // age while they are written, as the pace is that of the device which is built first.
+        // A drive that was loaded from a file or that asks a policy from outside is prepared anew;
+        // the same holds for data that age during preparation, because the pace depends on the
+        // first device.
         let run = &experiment.run;
         let is_own = run.load_drive.is_none()
             && supplied.policy.is_none()

@@ -1,10 +1,10 @@
-//! What is said of a file that another file names: where it is wrong, and nothing of what stands there. Somebody who is sent
-//! such a file could otherwise be made to show what another one holds.
+//! Quotation of a file that another file names: where it is wrong, and nothing of what stands
+//! there. Somebody who is sent such a file could otherwise be made to show what another one holds.
 
 use crate::config::Experiment;
 use crate::error::RunError;
 
-/// What stands in place of the words of a file.
+/// Replacement of quoted text.
 const HIDDEN: &str = "this is not what is expected there; its words are shown where --trace, --set, trace= or set= names the file";
 
 /// The message about a file, which quotes it where the user has named it.
@@ -16,7 +16,7 @@ pub fn said(experiment: &Experiment, message: String) -> String {
     if is_named { message } else { format!("{before}{number}: {HIDDEN}") }
 }
 
-/// The same of an error.
+/// The error without quoted text.
 pub fn told(experiment: &Experiment, error: RunError) -> RunError {
     match error {
         RunError::Input(message) => RunError::Input(said(experiment, message)),
@@ -33,7 +33,7 @@ pub fn of_key(experiment: &Experiment, key: &str, problem: String) -> String {
     number.map_or_else(|| HIDDEN.to_owned(), |number| format!("line {number}: {HIDDEN}"))
 }
 
-/// A message as what is before the place, the place, and what is wrong there.
+/// Parts of a message: before the position, the position, and the problem.
 fn place(message: &str) -> Option<(&str, &str, &str)> {
     let found = [", line ", ", record "].into_iter().filter_map(|unit| {
         message.match_indices(unit).find_map(|(at, _)| {

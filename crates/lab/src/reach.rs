@@ -1,8 +1,8 @@
-//! How far the writes of a run reached: whether they have gone round the addresses that they cover.
+//! Coverage of a run's writes: whether they have gone round the addresses that they cover.
 //!
-//! The lifetime of a drive is told from the blocks that a load erases. Those that hold addresses which it never
-//! writes rest, and those of addresses to which it has not come yet look the same. So it is counted where writes
-//! fall, in equal parts of the device.
+//! The lifetime is estimated from the blocks that a load erases. Blocks of addresses that are never
+//! written rest, and those of addresses not yet reached look the same. So it is counted where
+//! writes fall, in equal parts of the device.
 
 use engine::{Completion, Op};
 
@@ -10,23 +10,23 @@ use engine::{Completion, Op};
 const PARTS: u64 = 1024;
 /// The end of the run in which a load that has gone round reaches few new parts: this share of what it wrote.
 const LATE: f64 = 0.2;
-/// Of what it writes there this share may be to parts that it had not written before.
+/// Permitted share of last writes to new parts.
 const FEW: f64 = 0.05;
-/// Writes to a part, in the mean, before the next is reached, in which a load in order differs from one at
-/// random, which reaches half of the parts in 0.7 writes to each.
+/// Mean writes per part before the next is reached, above which a load is sequential; a random one
+/// reaches half of the parts after 0.7.
 const IN_ORDER: f64 = 4.0;
 
-/// How far a load has come.
+/// Coverage of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Reached {
-    /// It reaches new addresses up to its end.
+    /// New addresses until the end.
     StillNew {
-        /// About so many more take it round the whole device.
+        /// Approximate requests for a full pass over the device.
         more_requests: u64,
     },
-    /// It goes through its addresses in order, and has gone round at least once.
+    /// At least one sequential pass over its addresses.
     InTurns,
-    /// It has been everywhere.
+    /// Full coverage.
     All,
 }
 
@@ -39,7 +39,7 @@ struct Part {
     sectors: u64,
 }
 
-/// Where the writes of a run fell.
+/// Distribution of a run's writes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reach {
     part_sectors: u64,
@@ -80,7 +80,7 @@ impl Reach {
         self.sectors += sectors;
     }
 
-    /// How far it came; `is_repeated` where what prepared the device were the same writes, all of them.
+    /// Coverage; `is_repeated` where what prepared the device were the same writes, all of them.
     pub(crate) fn reached(&self, is_repeated: bool) -> Reached {
         let mut touched: Vec<Part> =
             self.parts.iter().copied().filter(|it| it.sectors > 0).collect();
@@ -101,7 +101,7 @@ impl Reach {
         Reached::All
     }
 
-    /// Whether each part was written between n and n + 1 times, but where a load begins or ends in one.
+    /// True if each part was written n or n + 1 times, except where a load begins or ends.
     fn is_even(&self, touched: &[Part]) -> bool {
         let times = self.sectors / (touched.len() as u64 * self.part_sectors);
         let range = times * self.part_sectors..=(times + 1) * self.part_sectors;
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use engine::{Breakdown, Lba, Random, Request, Status, Xoshiro256};
 
-    /// What is said of writes of 8 sectors at these places, of 100,000, every other request being a read.
+    /// Coverage of writes of 8 sectors at these of 100,000 places, with as many reads.
     fn reached(places: impl Iterator<Item = u64>) -> Reached {
         let mut reach = Reach::new(800_000);
         for (id, place) in places.enumerate() {
@@ -141,7 +141,7 @@ mod tests {
         for writes in [125_000, 185_000, 200_000, 1_030_000] {
             assert_eq!(in_order(writes), Reached::InTurns, "{writes}");
         }
-        // What was asked for is enough.
+        // The suggested number suffices.
         assert_eq!(in_order(20_000 + more_requests / 2 + 1), Reached::InTurns);
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// Fewer requests are few: of their p99 not ten are slower.
 const FEW_REQUESTS: u64 = 1000;
-/// A shorter run says nothing of what comes once in a while.
+/// A shorter run shows no rare events.
 const SHORT_SECONDS: f64 = 1.0;
 /// From this number on Linux has put the major number of a device before the minor one.
 const MAJOR: u32 = 1 << 20;
@@ -30,7 +30,7 @@ pub fn section(replayed: &Replayed, capacity: u64, scale: u32) -> Value {
 /// The run of a trace.
 pub struct Evidence<'a> {
     pub replayed: &'a Replayed,
-    /// Requests that were answered, and how many of them read.
+    /// Completed requests, and the reads among them.
     pub requests: u64,
     pub reads: u64,
     pub seconds: f64,
@@ -43,7 +43,7 @@ pub fn warnings(run: &Evidence<'_>) -> Vec<Warning> {
     [mixed(run), little(run)].into_iter().flatten().collect()
 }
 
-/// Several volumes became one drive.
+/// Warning about volumes combined into one drive.
 fn mixed(run: &Evidence<'_>) -> Option<Warning> {
     let volumes = &run.replayed.volumes;
     let (busiest, most) = volumes.iter().max_by_key(|it| it.1)?;
@@ -67,7 +67,7 @@ fn mixed(run: &Evidence<'_>) -> Option<Warning> {
     Some(Warning::new("mixed_volumes", message, figures))
 }
 
-/// A device of a trace as `workload.devices` takes it.
+/// A traced device in the form of `workload.devices`.
 fn volume(number: u32) -> String {
     if number < MAJOR {
         return number.to_string();
@@ -75,7 +75,7 @@ fn volume(number: u32) -> String {
     format!("{}:{}", number / MAJOR, number % MAJOR)
 }
 
-/// There is little of it.
+/// Warning about a short or sparse trace.
 fn little(run: &Evidence<'_>) -> Option<Warning> {
     let Evidence { requests, reads, seconds, replayed, .. } = *run;
     let (touched, span) = (replayed.touched_bytes, replayed.span_bytes);
@@ -147,7 +147,7 @@ fn time(seconds: f64) -> String {
     }
 }
 
-/// A number with three digits, or all that it has before the point.
+/// A number with three digits, or all of its integer part.
 fn three(value: f64) -> String {
     match value {
         99.95.. => format!("{value:.0}"),

@@ -31,7 +31,7 @@ const NUMBERS: [(&str, Number); 4] = [
     ("end_ns", |it| it.at),
 ];
 
-/// Writes completions as they come.
+/// Writes completions in order.
 pub(crate) struct RequestLog {
     writer: SerializedFileWriter<Vec<u8>>,
     output: Output,
@@ -63,7 +63,7 @@ impl RequestLog {
             .set_column_encoding("arrival_ns".into(), Encoding::DELTA_BINARY_PACKED)
             .set_column_dictionary_enabled("end_ns".into(), false)
             .set_column_encoding("end_ns".into(), Encoding::DELTA_BINARY_PACKED);
-        // The library wants to own what it writes to, so it writes to memory, group by group.
+        // The library owns its output, so it writes to memory, group by group.
         let writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties.build()))?;
         Ok(RequestLog {
             writer,
@@ -98,7 +98,7 @@ impl RequestLog {
         }
     }
 
-    /// Completes the file and gives it its name; a message if it had to be elsewhere.
+    /// Completes the file and names it; a message if it had to be elsewhere.
     pub(crate) fn finish(mut self) -> io::Result<Option<String>> {
         if let Some(error) = self.failed.take() {
             return Err(error);

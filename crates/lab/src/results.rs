@@ -29,20 +29,20 @@ pub const SCHEMA: u32 = 1;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Collected {
     answers: Answers,
-    /// Statistics of the classes of the workload, if it has any.
+    /// Statistics of the workload's classes, if any.
     classes: Classes,
     series: TimeSeries,
     start: Option<Time>,
     /// Requests that come before this instant are left out, and how many were.
     warm_up: Time,
     left_out: u64,
-    /// What is followed of the device, before the first arrival and at the end.
+    /// Followed figures of the device, before the first arrival and at the end.
     followed: Option<(Followed, Followed)>,
     /// The requests due and answered over time.
     backlog: Backlog,
     /// The stretches of a run without time, which its time series cannot tell apart.
     untimed: Vec<Piece>,
-    /// Where writes fell, from the first request on.
+    /// Distribution of all writes.
     reach: Reach,
 }
 
@@ -54,7 +54,7 @@ impl Collected {
         Collected { classes: Classes::new(classes), warm_up, reach, ..Collected::default() }
     }
 
-    /// Counts a request. Returns whether it is one of those that are measured.
+    /// Counts a request. Returns true for a measured one.
     pub(crate) fn record(&mut self, completion: &Completion) -> bool {
         self.reach.record(completion);
         if completion.submitted < self.warm_up {
@@ -103,7 +103,7 @@ impl Collected {
         self.untimed = pieces;
     }
 
-    /// How the device was at the end of each bin, if anything is followed of it.
+    /// Followed figures at the end of each bin, if any.
     fn followed_at_ends(&self) -> Option<Vec<Followed>> {
         let (_, last) = self.followed?;
         let bins = self.series.bins().len();
@@ -116,7 +116,7 @@ impl Collected {
         Some(ends)
     }
 
-    /// The run as the rules of warnings look at it.
+    /// Stretches of the run, for the rules of warnings.
     fn pieces(&self, has_flash: bool) -> Vec<Piece> {
         if !self.untimed.is_empty() {
             return self.untimed.clone();
@@ -133,12 +133,12 @@ impl Collected {
         pieces
     }
 
-    /// Requests answered, well or not, with those that are left out.
+    /// Completed requests, including unmeasured and unsuccessful ones.
     pub(crate) fn answered(&self) -> u64 {
         self.answers.count() + self.left_out
     }
 
-    /// Whether requests were left out, and no other was answered.
+    /// True if all completions belong to the warm-up.
     pub(crate) fn has_only_warmed_up(&self) -> bool {
         self.left_out > 0 && self.answers.count() == 0
     }
@@ -148,7 +148,7 @@ impl Collected {
         self.answers.to_json(simulated_ns)
     }
 
-    /// What was counted so far, by operation.
+    /// Counts so far by operation.
     pub(crate) fn so_far(&self) -> Value {
         self.answers.so_far()
     }
@@ -189,7 +189,7 @@ impl Collected {
     }
 }
 
-/// What a run took on this machine; the only part of the results that differs between repeats.
+/// Time of a run on this machine; the only part of the results that differs between repeats.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Elapsed {
     pub(crate) wall_seconds: f64,
@@ -203,32 +203,32 @@ pub(crate) struct Elapsed {
 /// The outcome of a run, as seen by the driver of the device.
 pub(crate) struct Ran {
     pub(crate) collected: Collected,
-    /// The first arrival, where there was one, and when the run ended.
+    /// First arrival, if any, and end of the run.
     pub(crate) first: Option<Time>,
     pub(crate) last: Time,
     pub(crate) notices: Vec<(&'static str, u64)>,
-    /// What was replayed of a trace, if one was.
+    /// Replayed part of a trace, if any.
     pub replayed: Option<Replayed>,
     /// Keys of the workload that have no source.
     pub(crate) guessed: Vec<&'static str>,
-    /// How requests that come by the clock ended.
+    /// Outcome of timed arrivals.
     pub(crate) offered: Option<Offered>,
-    /// Requests submitted, and how many of them had no answer.
+    /// Submitted requests, and those without completion.
     pub(crate) asked: u64,
     pub(crate) unanswered: u64,
-    /// How the drive settled, where that decided the end.
+    /// Settling that ended the run, if it did.
     pub(crate) settled: Option<SteadyState>,
     pub(crate) wall_seconds: f64,
-    /// When the power went, if it was to; and the outcomes of commands, if there were any.
+    /// Requested power cuts; and the outcomes of commands, if there were any.
     pub(crate) cuts: Option<PowerCuts>,
     pub commands: Option<Value>,
 }
 
-/// Everything that goes into the results of one run.
+/// Input of the results of one run.
 pub(crate) struct Results {
     pub(crate) experiment: Value,
     pub(crate) capacity_bytes: u64,
-    /// How many bytes of the whole device one of its own stands for.
+    /// Bytes of the whole device per simulated byte.
     pub scale: u32,
     /// The drive was brought into a state before the run, and how it settled then.
     pub(crate) was_prepared: bool,
@@ -255,7 +255,7 @@ impl Results {
             page_operations_per_second: per_second(operations.iter().sum()),
             threads: Some(self.threads).filter(|threads| threads.asked > 1),
         };
-        // With placement handles it is nothing to notice that they are named.
+        // On a device with handles, named handles need no notice.
         let places = self.report.section("fdp").is_some();
         let noticed =
             ran.notices.iter().filter(|(name, _)| !places || *name != placed::NAMED_HANDLES);
@@ -330,7 +330,8 @@ impl Results {
         }
     }
 
-    /// How far its writes came. A trace is repeated as it is, other loads are samples of longer ones.
+    /// Coverage of the writes. A trace is repeated as it is, other loads are samples of longer
+    /// ones.
     fn reached(&self) -> Reached {
         let is_trace = self.experiment["workload"]["kind"] == "trace";
         let is_repeated = is_trace && self.prepared.as_ref().is_some_and(Prepared::is_own_load);
@@ -351,7 +352,8 @@ impl Results {
             let last = offered.last.saturating_sub(collected.start?);
             collected.backlog.overload(last)
         });
-        // Of a cache the flash is that in front: it has neither the capacity nor the writes of the device.
+        // A cache reports the flash in front: it has neither the capacity nor the writes of the
+        // device.
         let is_all = self.has_flash() && self.report.section("cache").is_none();
         let mut found = warnings::warnings(&warnings::Facts {
             capacity_bytes: self.capacity_bytes,

@@ -28,29 +28,29 @@ use serde_json::Value;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What is being done: `building` (the device), `loading`, `preconditioning`, `saving` or `running`.
+    /// Current phase: `building` (the device), `loading`, `preconditioning`, `saving` or `running`.
     pub phase: &'static str,
     /// Requests (or preconditioning writes) done in this phase.
     pub done: u64,
-    /// How many there will be, when that is known.
+    /// Expected number, if known.
     pub expected: Option<u64>,
     /// Simulated time, ns.
     pub simulated_ns: Time,
 }
 
-/// What a caller may ask of a run beside the experiment.
+/// Options of a run besides the experiment.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunSettings {
     /// Audit the device at the end.
     pub check: bool,
-    /// Write every request, its times and its breakdown to this Parquet file.
+    /// Parquet file for every request with times and latency parts.
     pub requests: Option<String>,
     /// Threads for the run, 0 being as good as 1: it is over sooner, and nothing else differs.
     pub threads: u32,
-    /// Where prepared states are kept, if they are; no result depends on it.
+    /// Cache of prepared states, if any; no result depends on it.
     pub cache: Option<CacheSettings>,
 }
 
@@ -60,11 +60,11 @@ pub(crate) struct Session<'a> {
     supplied: &'a Supplied,
     preparation: Preparation<'a>,
     device: Box<dyn Model>,
-    /// How it settled while it was prepared, where that decided when to stop.
+    /// Settling during preparation, if that ended it.
     prepared: Option<Prepared>,
     threads: Threads,
     is_served: bool,
-    /// What could not be written, as messages: the run goes on without it.
+    /// Messages about unwritable outputs: the run continues without them.
     unwritten: Vec<String>,
 }
 
@@ -100,9 +100,9 @@ impl<'a> Session<'a> {
         self.device.capacity_sectors() * SECTOR_BYTES
     }
 
-    /// Brings the device into its initial state, and saves it if requested. `tick` is called
-    /// periodically with the name of the phase, the writes done and, where known, those to do; it may
-    /// end this.
+    /// Prepares the device's initial state, and saves it if requested. `tick` is called
+    /// periodically with the name of the phase, the writes done and, where known, those to do; it
+    /// may end this.
     pub(crate) fn prepare(&mut self, tick: PhaseTick<'_>) -> Result<(), RunError> {
         let run = &self.experiment.run;
         snapshot::load_drive(run, &mut *self.device, &mut || tick("loading", 0, None))?;
@@ -126,7 +126,7 @@ impl<'a> Session<'a> {
             };
             self.device.age(age).map_err(refuse)?;
         }
-        // One that is served is saved at the end.
+        // A served device is saved at the end.
         if self.is_served {
             return Ok(());
         }
@@ -175,7 +175,7 @@ impl<'a> Session<'a> {
         results
     }
 
-    /// The device, how it settled, and the threads that prepared it.
+    /// The device, its settling, and the preparing threads.
     pub(crate) fn into_parts(self) -> (Box<dyn Model>, Option<Prepared>, Threads) {
         (self.device, self.prepared, self.threads)
     }
@@ -266,8 +266,7 @@ pub fn run(
     run_with(experiment, &Supplied::default(), settings, progress)
 }
 
-/// The same with the live objects that the experiment can only name, as
-/// [`Experiment::supply_policy`] makes them.
+/// `run` with supplied live objects, as for [`Experiment::supply_policy`].
 ///
 /// # Errors
 /// Also when one of them fails.
@@ -280,7 +279,7 @@ pub fn run_with(
     run_gated(experiment, supplied, settings, None, progress)
 }
 
-/// The same with the device behind a gate from its first request on.
+/// `run_with` with the device behind a gate from its first request on.
 pub(crate) fn run_gated(
     experiment: &Experiment,
     supplied: &Supplied,
@@ -296,7 +295,7 @@ pub(crate) fn run_gated(
         Session::new(experiment, supplied, settings.threads, cache, &mut || progress(&building))?;
     let mut workload = build(experiment, &context(experiment, &*session.device))?;
     let workload = &mut *workload;
-    // What cannot be is said before anything is written.
+    // Refusals precede the first output.
     commands::of(experiment, workload, &*session.device)?;
     endless::refuse(experiment, workload).map_err(|invalid| experiment.blame(&invalid))?;
     session.prepare(&mut |phase, done, expected| {
@@ -361,7 +360,7 @@ pub(crate) fn run_gated(
     RunError::or_results(&results, &session.unwritten)
 }
 
-/// What driving the device with a workload came to.
+/// Outcome of a driven workload.
 struct Drove {
     driven: Driven,
     settled: Option<SteadyState>,
@@ -457,7 +456,7 @@ fn ask(
     Ok(Drove { driven, settled, wall_seconds: started.elapsed().as_secs_f64(), commands })
 }
 
-/// What preconditioning writes goes into the memory of a large machine.
+/// Preconditioning can exceed the memory of a large machine.
 fn refuse_memory(experiment: &Experiment, device: &dyn Model) -> Result<(), InputError> {
     let run = &experiment.run;
     let share = match run.precondition {
@@ -467,7 +466,7 @@ fn refuse_memory(experiment: &Experiment, device: &dyn Model) -> Result<(), Inpu
     };
     let needed = device.memory(share);
     if needed <= MOST_MEMORY {
-        // What it was built with is taken already.
+        // The memory of the initial state is allocated already.
         let more = needed.saturating_sub(experiment.device.first_memory());
         let what = format!("run.precondition = \"{}\"", run.precondition);
         let checked = fits::check_written(experiment.device.kind(), &what, more);

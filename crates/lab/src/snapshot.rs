@@ -29,8 +29,7 @@ const LEVEL: i32 = 1;
 /// Bytes of a state between two questions whether to go on: a few milliseconds of work.
 const ASK_AFTER: usize = 1 << 19;
 
-/// Restores the saved drive that the experiment names, if it names one. `tick` is asked now and then, and may
-/// end this.
+/// Restores the experiment's saved drive, if any. `tick` is asked now and then, and may end this.
 pub(crate) fn load_drive(
     run: &RunConfig,
     device: &mut dyn Model,
@@ -85,8 +84,8 @@ pub(crate) fn check_place(path: &Path) -> Result<(), &'static str> {
     )
 }
 
-/// Saves the drive, if the experiment says where; a message if it could not be saved there.
-/// `tick` is asked now and then, and may end this.
+/// Saves the drive, if a file is named; a message if it could not be saved there. `tick` is asked
+/// now and then, and may end this.
 pub(crate) fn save_drive(
     run: &RunConfig,
     device: &dyn Persist,
@@ -116,8 +115,8 @@ pub(crate) fn save_drive(
     }
 }
 
-/// Writes a state to `path`, whole or not at all, behind a head of the caller's; where it is, if it could
-/// not be there.
+/// Writes a state to `path` atomically, after the caller's header; where it is, if it could not be
+/// there.
 pub(crate) fn save(
     snapshot: &Snapshot,
     path: &Path,
@@ -248,14 +247,14 @@ fn load_from(
     let decoder = zstd::Decoder::with_buffer(file).map_err(|error| damaged(&error))?;
     let decoder = Asking { inner: decoder, tick, left: ASK_AFTER };
     let mut texts = vec![0; TEXTS];
-    // A few bytes of a compressed file may expand to any size: what is read is bounded by what the
-    // device can have, first the texts and then, once it is known that they are its own, the rest.
+    // A few bytes of a compressed file may expand to any size: sizes are limited by the device's,
+    // first for texts, then, once they match, for the rest.
     let reader = BufReader::new(decoder).take(TEXTS as u64);
     let read = postcard::from_io::<Vec<(String, String)>, _>((reader, &mut texts));
     let (shape, (mut rest, _)) = read.map_err(|error| damaged(&error))?;
     let room = match device.room(&shape) {
         Ok(room) => room,
-        // Of a damaged file whatever it seems to be of is not the reason; the checksum comes last.
+        // A damaged file is reported as such, whatever else is wrong; the checksum comes last.
         Err(problem) => {
             rest.set_limit(MOST_OF_ANOTHER);
             let read = std::io::copy(&mut rest, &mut std::io::sink());
@@ -271,7 +270,7 @@ fn load_from(
             "it is longer than {} bytes, the most for a drive of this configuration",
             room.bytes()
         )),
-        // Of what the device has said, the library keeps no word.
+        // The library drops the device's message.
         (Err(postcard::Error::SerdeDeCustom), _) => {
             Err(damaged(&"its tables do not fit the configuration of the drive"))
         }

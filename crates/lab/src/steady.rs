@@ -1,7 +1,7 @@
-//! Steady state as the SNIA's Performance Test Specification defines it: over a window of rounds
-//! the figure ranges over at most a fifth of its mean, and the fitted line rises or falls by at most
-//! a tenth of it. A drive that is preconditioned by its own workload has to have stopped drifting as well:
-//! skewed loads reach their steady state slowly, and a tenth in a window would hide that.
+//! Steady state of SNIA's Performance Test Specification: over a window of rounds the figure ranges
+//! over at most a fifth of its mean, and the fitted line rises or falls by at most a tenth. A drive
+//! that is preconditioned by its own workload has to have stopped drifting as well: skewed loads
+//! reach their steady state slowly, and a tenth in a window would hide that.
 
 use crate::config::{Metric, Steady};
 use engine::{Completion, Time};
@@ -28,13 +28,13 @@ impl SteadyState {
         &self.rounds
     }
 
-    /// The figures of the last rounds, over which it must settle.
+    /// Figures of the current window.
     pub(crate) fn window(&self) -> &[f64] {
         &self.rounds[self.rounds.len().saturating_sub(self.window)..]
     }
 }
 
-/// Settling of a drive in its preconditioning, for the results.
+/// Settling of a drive during preconditioning, for the results.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Prepared {
     #[serde(flatten)]
@@ -45,14 +45,14 @@ pub(crate) struct Prepared {
     pub(crate) because: Option<Cow<'static, str>>,
     /// Written bytes, in capacities of the drive.
     pub(crate) capacities_written: f64,
-    /// Where it was the workload: how far the last third of the rounds is from the third before.
+    /// Drift of the workload itself: how far the last third of the rounds is from the third before.
     pub(crate) drift: Option<f64>,
-    /// It was given up after the most rounds.
+    /// True if the maximum of rounds passed.
     #[serde(skip)]
     pub(crate) is_given_up: bool,
 }
 
-/// The load that is the workload itself, and the other.
+/// The workload as the load, and the alternative.
 const OWN: &str = "workload";
 const UNIFORM: &str = "uniform";
 
@@ -80,21 +80,20 @@ impl Prepared {
     }
 }
 
-/// The rounds so far, with the figure of each.
+/// Figures of the rounds.
 #[derive(Debug, Clone)]
 pub(crate) struct Rounds {
     rules: Steady,
     metric: &'static str,
     figures: Vec<f64>,
-    /// How much the mean of the last third of the rounds may differ from that of the third before, as a
-    /// share of it.
+    /// Maximum relative difference of the last third of the rounds from the preceding third.
     drift: Option<f64>,
 }
 
-/// Drift of a drive that its own workload has settled: as little as means of a few rounds tell apart.
+/// Maximum drift under the workload itself: as little as means of a few rounds tell apart.
 const MOST_DRIFT: f64 = 0.01;
 
-/// Mean of a window, and its range and the rise of its fitted line as shares of that.
+/// Mean of a window, with relative range and rise of the fitted line.
 fn shape(window: &[f64]) -> (f64, f64, f64) {
     let count = window.len() as f64;
     let mean = window.iter().sum::<f64>() / count;
@@ -119,8 +118,8 @@ impl Rounds {
         Rounds { drift: Some(MOST_DRIFT), ..Rounds::new(rules, "write_amplification") }
     }
 
-    /// The difference of the last third of the rounds from the third before, as a share of that. Both grow
-    /// with the run, so that however slow a change is, it shows before it is over.
+    /// Relative difference of the last third of the rounds from the preceding third. Both grow with
+    /// the run, so that however slow a change is, it shows before it is over.
     pub(crate) fn drift(&self) -> Option<f64> {
         let third = (self.figures.len() / 3).max(1);
         let (before, last) = self.figures.split_at(self.figures.len().checked_sub(third)?);
@@ -141,19 +140,19 @@ impl Rounds {
         }) && self.drift.is_none_or(|most| self.drift().is_some_and(|it| it.abs() <= most))
     }
 
-    /// Adds the figure of a round unless it is over already.
+    /// Adds the figure of a round, unless finished.
     pub(crate) fn add(&mut self, figure: f64) {
         if !self.is_over() {
             self.figures.push(figure);
         }
     }
 
-    /// True if the drive has settled, or it is given up.
+    /// True if settled or given up.
     pub(crate) fn is_over(&self) -> bool {
         self.is_steady() || self.figures.len() >= self.rules.rounds as usize
     }
 
-    /// True if it has not settled in the most rounds.
+    /// True if unsettled after the maximum of rounds.
     pub(crate) fn is_given_up(&self) -> bool {
         !self.is_steady() && self.is_over()
     }
@@ -240,7 +239,7 @@ mod tests {
         // A range of less than a fifth of the mean, without a rise.
         assert_eq!(rounds_until_over(&[1.09, 0.91, 1.0, 0.91, 1.09]), (5, true));
         assert_eq!(rounds_until_over(&[1.2, 0.8]), (25, false));
-        // It falls by a tenth of the mean within a window at first, and by less once it is flat.
+        // The initial fall exceeds a tenth of the mean within a window, the later one does not.
         let falling = [9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 3.0, 3.0, 3.0, 3.0];
         assert_eq!(rounds_until_over(&falling), (11, true));
         let (mean, range, slope) = shape(&[1.0, 1.1, 1.2, 1.3, 1.4]);

@@ -36,15 +36,15 @@ const LATEST: Time = 500 * 31_557_600 * 1_000_000_000;
 pub struct HostRequest {
     /// The operation.
     pub op: Op,
-    /// Where it begins, bytes; a multiple of 512.
+    /// Start, bytes; a multiple of 512.
     pub offset: u64,
-    /// Its length, bytes; a multiple of 512, and 0 only where the operation has none.
+    /// Length, bytes; a multiple of 512, and 0 only where the operation has none.
     pub bytes: u64,
     /// The placement handle of a write; 255 is none.
     pub handle: Option<u8>,
     /// The submission queue.
     pub queue: u16,
-    /// A write that is durable when it is answered.
+    /// True for a write durable on completion.
     pub fua: bool,
 }
 
@@ -55,7 +55,7 @@ impl HostRequest {
     }
 }
 
-/// Why a drive does not do what it was asked; it is as it was.
+/// Error of a stepped drive; it is as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StepError {
     /// The time lies before the present of the drive: both, ns.
@@ -68,11 +68,11 @@ pub enum StepError {
     Empty(Op),
     /// The range goes beyond the end: its first byte, its length, and the capacity.
     Beyond(u64, u64, u64),
-    /// The drive does not know the operation: its name, and those that there are.
+    /// The drive does not know the operation: its name, and the known ones.
     Unknown(String, String),
     /// The drive is at work, and only one at rest can be saved or cloned.
     AtWork,
-    /// This device has no state that could be saved or cloned, and why.
+    /// The device has no state to save or clone, with the reason.
     Stateless(&'static str),
     /// The caller has ended the step; what was answered is still there.
     Interrupted,
@@ -144,22 +144,22 @@ pub struct SteppedDrive {
     device: Box<dyn Model>,
     prepared: Option<Prepared>,
     threads: Threads,
-    /// Requests whose time has not come, by that and then in the order in which they were handed over.
+    /// Future requests by time and order of submission.
     coming: VecDeque<Arrival>,
     /// The present: all before it has happened.
     now: Time,
-    /// When the clock of the device began, by that of the caller.
+    /// Start of the device's clock on the caller's clock.
     began: Time,
     next_tag: u64,
-    /// Requests that the device has had, and those of them that it has not answered.
+    /// Requests submitted to the device, and the outstanding ones.
     asked: u64,
     outstanding: u64,
     first: Option<Time>,
     sample_at: Time,
     collected: Collected,
-    /// All requests that the device has had, where they are kept.
+    /// All submitted requests, if recorded.
     history: Option<Vec<Arrival>>,
-    /// Where prepared states are kept.
+    /// Cache of prepared states.
     cache: Option<CacheSettings>,
     answers: Vec<Completion>,
     /// The answers are of a step that was ended, and its caller has not seen them.
@@ -225,7 +225,7 @@ impl SteppedDrive {
         }
     }
 
-    /// The bytes that it offers.
+    /// Capacity in bytes.
     pub fn capacity_bytes(&self) -> u64 {
         self.device.capacity_sectors() * SECTOR_BYTES
     }
@@ -240,7 +240,7 @@ impl SteppedDrive {
         self.outstanding + self.coming.len() as u64
     }
 
-    /// The operation of that name, as results call it.
+    /// Operation by its name in results.
     ///
     /// # Errors
     /// When the drive does not know it.
@@ -305,7 +305,7 @@ impl SteppedDrive {
         Ok(first)
     }
 
-    /// The request with the next tag, if the drive can have it.
+    /// The request with the next tag, if valid.
     fn arrival(&self, at: Time, asked: HostRequest) -> Result<Arrival, StepError> {
         let HostRequest { op, offset, bytes, handle, queue, fua } = asked;
         if at < self.now {
@@ -346,8 +346,9 @@ impl SteppedDrive {
         own.into_iter().chain(coming).min()
     }
 
-    /// Lets time pass to an instant, ns, and returns what is answered by then, in order of the answers. `tick` is asked
-    /// now and then, and may end this before; the answers so far are then those of the next step.
+    /// Advances to an instant, ns, and returns the completions in order. `tick` is asked now and
+    /// then, and may end this before; `tick` is called at intervals, and may stop early; the next
+    /// call returns the completions so far.
     ///
     /// # Errors
     /// A time in the past, an interruption, or the failure of a cleaning policy from outside.
@@ -442,7 +443,7 @@ impl SteppedDrive {
         self.check_supplied()
     }
 
-    /// Notes how the device is before what happens at `now`, if it is time for that.
+    /// Samples the device before the events at `now`, when due.
     #[inline]
     fn sample(&mut self, now: Time) {
         if now >= self.sample_at {
@@ -490,7 +491,7 @@ impl SteppedDrive {
         results
     }
 
-    /// Writes the drive to a file, whole or not at all; any experiment of such a drive begins with it
+    /// Writes the drive to a file atomically; any experiment of such a drive begins with it
     /// (`run.load_drive`). As with `run.save_drive`, its SLC cache is folded.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 use std::sync::Arc;
 
-/// The values of a column, one for each row; `None` is null.
+/// Values of a column, one per row; `None` is null.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Column {
     /// Truth values.
@@ -46,8 +46,8 @@ impl Column {
     }
 }
 
-/// The bytes of a Parquet file with these columns, compressed by zstd. The same columns give the
-/// same bytes.
+/// The bytes of a Parquet file with these columns, compressed by zstd. Equal columns give equal
+/// bytes.
 ///
 /// # Errors
 /// Columns of different lengths, or two of one name.

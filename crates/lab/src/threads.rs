@@ -10,9 +10,9 @@ use std::time::Instant;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Threads {
     pub(crate) asked: u32,
-    /// As many prepared the device; 0 where nothing was to be written.
+    /// Threads that prepared the device; 0 where nothing was to be written.
     pub(crate) preparing: u32,
-    /// Why they were fewer than requested.
+    /// Reason for fewer threads than requested.
     pub(crate) preparing_alone: Option<&'static str>,
 }
 
@@ -34,7 +34,7 @@ impl Threads {
 
 const NO_MORE_PARTS: &str = "the device has no more independent parts";
 
-/// Has jobs done side by side, the first of them here.
+/// Runs jobs in parallel, the first in this thread.
 pub(crate) fn side_by_side(jobs: Vec<Job<'_>>) {
     let mut jobs = jobs.into_iter();
     let first = jobs.next();

@@ -27,12 +27,12 @@ use workloads::{
     WorkloadConfig, format_named,
 };
 
-/// Why something about a trace cannot be said or done.
+/// Error about a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceError {
-    /// The trace, or what is stated about it, is wrong.
+    /// The trace or a declared property is wrong.
     Input(String),
-    /// The caller ended it.
+    /// Stopped by the caller.
     Interrupted {
         /// Requests that had been read by then.
         requests: u64,
@@ -59,16 +59,16 @@ impl std::error::Error for TraceError {}
 pub struct TraceProgress {
     /// Requests read.
     pub requests: u64,
-    /// Bytes read from the file, as they lie there.
+    /// Raw bytes read from the file.
     pub bytes: u64,
-    /// Bytes of the file, where that is known.
+    /// Size of the file, if known.
     pub expected_bytes: Option<u64>,
 }
 
 /// Called every few thousand requests; may end the work.
 pub type Watch<'a> = &'a mut dyn FnMut(&TraceProgress) -> ControlFlow<()>;
 
-/// The keys of the trace kind that say how a file is read, and how much of it.
+/// Keys of the trace kind for reading and selection.
 const READING: [&str; 11] = [
     "format",
     "time_unit",
@@ -83,16 +83,16 @@ const READING: [&str; 11] = [
     "duration",
 ];
 
-/// Counts of changes, which are neither lines nor records left out.
+/// Counts of changes, as opposed to skipped lines or records.
 const CHANGES: [&str; 3] = ["drawn_directions", "rounded_to_sectors", "arrived_before_the_trace"];
 
 /// Requests between two reports.
 const REPORT_REQUESTS: u64 = 4096;
 
-/// The seed of what is drawn while a trace is looked at; a run has its own.
+/// Seed for inspecting a trace; a run has its own.
 const SEED: u64 = 42;
 
-/// A trace that is read from its beginning.
+/// A trace being read from its start.
 pub struct Reading {
     records: Records,
     devices: Devices,
@@ -182,7 +182,7 @@ impl Reading {
         }
     }
 
-    /// The name of its format.
+    /// Name of the format.
     pub fn format(&self) -> &'static str {
         self.records.format().name
     }
@@ -241,8 +241,8 @@ fn take_capacity(options_json: &str) -> Result<(Option<u64>, String), TraceError
     Ok((Some(bytes.bytes() / engine::SECTOR_BYTES), Value::Object(stated).to_string()))
 }
 
-/// What a trace holds, as JSON text; `options_json` is an object of keys that say how to read it, and
-/// perhaps `capacity`, of the device that it is meant for.
+/// Statistics of a trace, as JSON text; `options_json` is an object of keys that say how to read
+/// it, and perhaps `capacity`, of the device that it is meant for.
 ///
 /// # Errors
 /// When the trace or an option is wrong, or `watch` ends it.

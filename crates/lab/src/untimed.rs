@@ -66,8 +66,8 @@ impl Steps {
     }
 }
 
-/// Measures the write amplification, in bytes, of rounds of a fixed number of pages, or of the first end of
-/// a workload behind that.
+/// Measures write amplification, in bytes, over rounds of a fixed number of pages, or up to the
+/// first end of a workload after that.
 pub(crate) struct Amplification {
     pub(crate) rounds: Rounds,
     pub(crate) round_bytes: u64,

@@ -63,7 +63,7 @@ impl Device for WarmUp<'_> {
         self.device.may_refuse()
     }
 
-    /// Before the account begins nothing has been counted, though things stand as they do.
+    /// Before the account begins, counts are zero, though the state exists.
     fn followed(&self) -> Option<Followed> {
         let mut followed = self.device.followed()?;
         if !self.is_over {

@@ -1,7 +1,7 @@
 //! Warnings: where a number of the results does not mean what it seems to.
 //!
-//! One function for each rule, from figures of the run to a [`Warning`] or nothing. What is compared
-//! over time are stretches of the run ([`Piece`]): the bins of its time series, or, where requests take
+//! One function for each rule, from figures of the run to a [`Warning`] or nothing. Rules over time
+//! compare stretches of the run ([`Piece`]): the bins of its time series, or, where requests take
 //! no time, equally many requests. The rules' limits were chosen on runs of known kind, which
 //! `crates/lab/tests/warnings.rs` repeats.
 
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use spare::{RunKind, cleaning_behind, effective_spare};
 use std::borrow::Cow;
 
-/// The name of every warning, and what it says. `docs/warnings.md` has a section for each.
+/// All warnings with their meaning. `docs/warnings.md` has a section for each.
 pub(crate) const WARNINGS: &[(&str, &str)] = &[
     ("nothing_cleaned", "the run wrote data, but no block was cleaned"),
     ("unsettled", "preconditioning ended before write amplification had settled"),
@@ -70,11 +70,11 @@ const COUNTS: [(&str, &str, &str); 7] = [
 /// A warning in the results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Warning {
-    /// One of [`WARNINGS`].
+    /// Name in [`WARNINGS`].
     pub(crate) name: Cow<'static, str>,
-    /// What is so, what that means and what to do, in a sentence or two.
+    /// The observation, its meaning and advice, in a sentence or two.
     pub(crate) message: String,
-    /// The figures that it rests on.
+    /// The underlying figures.
     pub(crate) figures: Map<String, Value>,
 }
 
@@ -89,13 +89,13 @@ impl Warning {
 /// A stretch of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Piece {
-    /// Requests that were answered in it, and the sum of their latencies.
+    /// Completed requests, and the sum of their latencies.
     pub(crate) requests: u64,
     pub(crate) latency_ns: f64,
     /// Flash pages that the host wrote, and all that were programmed.
     pub(crate) host_pages: u64,
     pub(crate) programs: u64,
-    /// Erased blocks at its end.
+    /// Erased blocks at the end.
     pub(crate) free_blocks: Option<u64>,
 }
 
@@ -114,7 +114,7 @@ impl Piece {
     }
 }
 
-/// A run as the rules see it.
+/// Facts of a run for the rules.
 pub(crate) struct Facts<'a> {
     pub(crate) capacity_bytes: u64,
     pub(crate) written_bytes: u64,
@@ -126,7 +126,7 @@ pub(crate) struct Facts<'a> {
     /// The report of a device whose flash takes all writes.
     pub(crate) device: Option<&'a Report>,
     pub(crate) notices: &'a [(&'static str, u64)],
-    /// How the drive settled while it was preconditioned, if that decided when to stop.
+    /// Settling during preconditioning, if that ended it.
     pub(crate) prepared: Option<&'a Prepared>,
     /// The drive was prepared before the run, by a preset way or a saved drive.
     pub(crate) was_prepared: bool,
@@ -157,13 +157,13 @@ pub(crate) fn warnings(run: &Facts<'_>) -> Vec<Warning> {
     found.chain(of_trace(run.notices)).collect()
 }
 
-/// The warnings that the sections of a device have of their own.
+/// Warnings from the device's own sections.
 pub(crate) fn of_device(report: &Report) -> Vec<Warning> {
     let found = report.all().into_iter().map(|section| section.value("warnings"));
     found.flat_map(|all| serde_json::from_value::<Vec<Warning>>(all).unwrap_or_default()).collect()
 }
 
-/// What to do about a drive that was not measured in steady state.
+/// Advice for a drive out of steady state.
 fn settle(was_prepared: bool) -> &'static str {
     if was_prepared {
         "run longer (workload.requests)"
@@ -172,7 +172,7 @@ fn settle(was_prepared: bool) -> &'static str {
     }
 }
 
-/// The run wrote, and no block was cleaned: the drive had room for all of it.
+/// The run wrote, and no block was cleaned: the drive had room for all writes.
 fn nothing_cleaned(run: &Facts<'_>, device: &Report) -> Option<Warning> {
     let erases = device.count("flash.block_erases");
     if run.written_bytes == 0 || erases > 0 {
@@ -196,7 +196,7 @@ fn nothing_cleaned(run: &Facts<'_>, device: &Report) -> Option<Warning> {
     Some(Warning::new("nothing_cleaned", message, figures))
 }
 
-/// The drive was given up before it had settled.
+/// Warning about preconditioning that ended unsettled.
 fn unsettled(prepared: &Prepared) -> Option<Warning> {
     if !prepared.is_given_up {
         return None;
@@ -245,7 +245,7 @@ struct Change {
     is_steady: bool,
 }
 
-/// How a figure of each batch went from the first fifth to the last, if that is more than noise.
+/// Significant change of a figure from the first to the last fifth of the run.
 ///
 /// The standard error of the difference of two fifths comes from the batches within the fifths; of the
 /// five variances the median is taken, so that a change within one or two of them is not noise.
@@ -356,7 +356,7 @@ fn transient(run: &Facts<'_>, device: &Report, is_overloaded: bool) -> Option<Wa
     if said.is_empty() {
         return None;
     }
-    // A state to prepare is one of the flash; a latency may change for other reasons.
+    // Only a flash state can be prepared; a latency may change for other reasons.
     let flash_changed = figures.keys().any(|key| key != "mean_us");
     let advice =
         if flash_changed { settle(run.was_prepared) } else { "run longer (workload.requests)" };
@@ -395,7 +395,7 @@ fn overloaded(overload: &Overload) -> Warning {
 /// Shares of the pages below which the buffer decides no figure.
 const LEAST_ABSORBED: f64 = 0.01;
 
-/// The buffer of a scaled drive is that of the whole one, for the dies need it: of a skewed load it holds more of
+/// A scaled drive has an unscaled buffer, because of its dies: of a skewed load it holds more of
 /// the hot pages than it would.
 fn scaled_buffer(device: &Report) -> Option<Warning> {
     let share = |part: &str, of: &str| match device.count(of) {
@@ -449,7 +449,7 @@ fn buffer_untimed(device: &Report) -> Option<Warning> {
     Some(Warning::new("buffer_untimed", message, figures))
 }
 
-/// What was done to the requests of a trace.
+/// Warnings about changed requests of a trace.
 fn of_trace(notices: &[(&'static str, u64)]) -> Vec<Warning> {
     let mut found: Vec<Warning> = Vec::new();
     for (count_name, name, what) in COUNTS {

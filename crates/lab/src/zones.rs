@@ -37,7 +37,7 @@ pub fn listed(zones: &Zones) -> Value {
     })
 }
 
-/// What zones are like, as a host sees it.
+/// Properties of zones for a host.
 #[cfg(all(feature = "live", target_os = "linux"))]
 pub fn limits(zones: &Zones) -> nbd::ZoneLimits {
     let limits = zones.limits();
@@ -92,7 +92,7 @@ pub fn altered(zones: &Zones, since: u64) -> nbd::ZonesAltered {
 /// pointer, instead of failing request by request.
 pub struct OnZones {
     inner: Box<dyn Workload>,
-    /// It has asked for what only zones do.
+    /// True after a zone operation.
     knows_zones: bool,
     problem: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! One prepared state in a file: whole or not at all, and checked when it is read.
+//! A file with one prepared state: whole or not at all, and checked when it is read.
 //!
 //! A head says what the state is of and how it settled. The state follows as in a saved drive, and is read as
 //! carefully, but for its tables of pages: those are kept as they lie in memory, because a state must be read sooner
@@ -20,12 +20,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const MAGIC: &[u8; 16] = b"ssdlab state 01\n";
 /// More than any head has.
 const MOST_HEAD: u64 = 1 << 24;
-/// More than what a drive has beside its tables: some numbers for each block.
+/// Maximum size of a drive's state besides its tables: some numbers for each block.
 const MOST_REST: u64 = 1 << 34;
 const SUM_BYTES: usize = 16;
 /// Drives of more pages are not looked at page by page.
 const MOST_AUDITED: u64 = 1 << 22;
-/// With more numbers two threads read them.
+/// Number of values above which two threads read.
 const WORTH_THREADS: u64 = 1 << 24;
 
 /// Description of a state that is not read yet.
@@ -33,11 +33,11 @@ const WORTH_THREADS: u64 = 1 << 24;
 pub struct Head {
     /// Cache key.
     pub key: String,
-    /// The experiment for which it was prepared first.
+    /// First experiment that needed it.
     pub title: String,
     pub capacity_bytes: u64,
     pub precondition: String,
-    /// Seconds that it took.
+    /// Seconds of its preparation.
     pub seconds: f64,
     settled: Option<Settled>,
 }
@@ -90,7 +90,7 @@ fn write_part(file: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-/// Reads such a part, of at most so many bytes.
+/// Reads a length-prefixed part of limited size.
 fn read_part(file: &mut impl Read, most: u64) -> Result<Vec<u8>, String> {
     let mut fixed = [0; 8 + SUM_BYTES];
     file.read_exact(&mut fixed).map_err(|error| damaged(&error))?;
@@ -100,7 +100,7 @@ fn read_part(file: &mut impl Read, most: u64) -> Result<Vec<u8>, String> {
         return Err(damaged(&format!("a part of {length} bytes")));
     }
     let mut bytes = Vec::new();
-    // The memory grows with what the file has, whatever it claims.
+    // Memory grows with the file's content, whatever length it claims.
     file.take(length).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
     if bytes.len() as u64 != length || blake3::hash(&bytes).as_bytes()[..SUM_BYTES] != *sum {
         return Err(damaged(&"a sum is wrong"));
@@ -147,7 +147,7 @@ pub fn write(
     file.flush()
 }
 
-/// Where a table begins in the file, and what it is like.
+/// Position and properties of a table in the file.
 #[derive(Debug, Clone, Copy, Default)]
 struct Listed {
     begin: u64,
@@ -196,7 +196,7 @@ pub fn head(path: &Path) -> Result<(Head, BufReader<File>), String> {
 
 fn open(path: &Path) -> Result<File, String> {
     if !path.is_file() {
-        // Nobody may write to a pipe.
+        // Writing to a pipe would block.
         return Err("it is no file".to_owned());
     }
     #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
@@ -228,7 +228,7 @@ pub fn restore(
     let ends = list.iter().skip(1).map(|next| next.begin).chain([end]);
     for (listed, end) in list.iter().zip(ends) {
         let mut table = PageTable::blank(&room, listed.length, listed.wide)?;
-        // As many bytes as a nearly full table has, though they may turn out to be anything.
+        // A nearly full table's size, although the content is unchecked.
         if end.saturating_sub(listed.begin) / 3 >= listed.length {
             table.expect_all();
         }
@@ -254,7 +254,8 @@ fn read_tables(
     if all < WORTH_THREADS || half == 0 {
         return tables.iter_mut().try_for_each(|it| read_table(path, it, tick));
     }
-    // Of each drive the map comes first, as large as the stamps, and where they are kept the order of programs.
+    // For each drive the map comes first, equal in size to the stamps, then the order of programs
+    // if stored.
     let (mut here, mut there) = (Vec::new(), Vec::new());
     for (number, table) in tables.iter_mut().enumerate() {
         if number % 3 == 0 { here.push(table) } else { there.push(table) }

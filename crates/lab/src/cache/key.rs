@@ -1,7 +1,8 @@
-//! What decides a prepared state, as a text: two runs with the same text have the same state, to the bit.
+//! The text that identifies a prepared state: two runs with the same text have the same state, to
+//! the bit.
 //!
-//! The text says everything that may decide it and leaves out what is known not to. So a key that is new
-//! decides until a test has shown that it does not.
+//! It includes everything that may affect the state, and nothing known to have no effect. So a key
+//! that is new decides until a test has shown that it does not.
 
 use crate::config::{Experiment, Precondition, Until};
 use crate::inputs::content_hash;
@@ -9,7 +10,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The program and its engine, as they were compiled.
+/// Version of the program and its engine at compile time.
 const ENGINE: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("SSDLAB_ENGINE"));
 
 /// Key of a prepared state.
@@ -84,7 +85,7 @@ pub fn keys(experiment: &Experiment, load: PreparingLoad<'_>) -> Option<(Key, Ke
 
 /// Sections of a device that are about time alone: the FTL and the flash know none.
 const TIMED: [&str; 5] = ["timing", "host_link", "suspend", "firmware", "energy"];
-/// Keys of other sections that are.
+/// Further keys that affect timed preparations.
 const TIMED_KEYS: [(&str, &str); 5] = [
     ("buffer", "linger"),
     ("cleaning", "read_batch"),
@@ -92,7 +93,7 @@ const TIMED_KEYS: [(&str, &str); 5] = [
     ("cleaning", "meter_depth"),
     ("cleaning", "meter_above"),
 ];
-/// The keys of a device that may decide its prepared state.
+/// Keys of a device that may affect its prepared state.
 fn deciding(device: Value) -> Value {
     let mut keys = match device {
         Value::Object(keys) => keys,
@@ -105,7 +106,7 @@ fn deciding(device: Value) -> Value {
             section.remove(key);
         }
     }
-    // Of the pace only whether cleaning comes in bursts matters to what waits in the buffer.
+    // Of the pace, only burstiness affects the content of the buffer.
     if let Some(pace) = keys.get_mut("cleaning").and_then(|it| it.get_mut("pace")) {
         *pace = json!(*pace == json!("burst"));
     }
@@ -117,7 +118,7 @@ fn deciding(device: Value) -> Value {
     Value::Object(keys)
 }
 
-/// The names of files, without their folders, and their contents.
+/// Names of files without folders, and their contents.
 fn contents(files: &BTreeSet<String>) -> Option<Value> {
     let each = files.iter().map(|path| {
         let name = Path::new(path).file_name()?.to_string_lossy();

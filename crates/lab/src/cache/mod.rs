@@ -1,4 +1,4 @@
-//! Prepared states of drives, kept in files: a drive is prepared once for any number of runs.
+//! Prepared states of drives, stored in files: a drive is prepared once for any number of runs.
 //!
 //! An entry is found by all that decides the state ([`key`]): the keys of the device, the load and the contents of
 //! its files, the seed where anything is drawn, and a fingerprint of the engine's sources (`build.rs`). A new
@@ -30,21 +30,21 @@ use std::path::PathBuf;
 use std::time::Instant;
 use turn::Turn;
 
-/// Where the state of one drive is, or will be.
+/// Position of a drive's state in the cache.
 pub struct Place<'a> {
     settings: &'a CacheSettings,
     experiment: &'a Experiment,
-    /// For every seed, if the seed does not decide it.
+    /// Entry for all seeds, if the seed has no effect.
     any_seed: Option<Key>,
     own_seed: Key,
-    /// Others that prepare the same wait for us.
+    /// Lock held while others wait for this state.
     turn: Option<Turn>,
     started: Instant,
 }
 
 /// The result of a search for a state.
 pub enum Found {
-    /// The device has it.
+    /// The device is restored.
     State(Option<Prepared>),
     /// There is none, or none that could be read: the device is to be built anew.
     Nothing,
@@ -80,8 +80,8 @@ impl<'a> Place<'a> {
         shelf::path(&self.settings.folder, &key.name())
     }
 
-    /// Brings the device into its state, if that is there; waits while somebody else prepares it. `tick` is asked
-    /// now and then, and may end this.
+    /// Restores the device from an entry, if there is one; waits while somebody else prepares it.
+    /// `tick` is asked now and then, and may end this.
     pub fn find(&mut self, device: &mut dyn Model, tick: Tick<'_>) -> ControlFlow<(), Found> {
         let mut found = self.look(device, tick)?;
         if matches!(found, Found::Nothing) {
@@ -132,7 +132,7 @@ impl<'a> Place<'a> {
                     }
                     return ControlFlow::Continue(Found::State(prepared));
                 }
-                // The device drops its part when it is built anew.
+                // The partly restored device is rebuilt.
                 Err(problem) => shelf::discard(&path, &problem),
             }
         }

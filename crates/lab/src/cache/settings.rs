@@ -1,4 +1,4 @@
-//! Where prepared states are kept, and how much of them.
+//! Location and size limit of prepared states.
 
 use crate::error::InputError;
 use options::Size;
@@ -14,9 +14,9 @@ const MOST_OF_FREE: f64 = 0.1;
 /// The cache of prepared states.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CacheSettings {
-    /// The folder of its entries.
+    /// Folder of the entries.
     pub folder: PathBuf,
-    /// Together they take no more than this; those that were not used for longest leave first.
+    /// Limit of their total size; least recently used entries are deleted first.
     pub most_bytes: u64,
     /// Nor more than this share of what the disk has free without them, where the system tells that.
     pub most_of_free: f64,

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const STATE: &str = "state";
 /// The folder beside the states, and the ending, of tables that Python converted into traces.
 const TRACES: (&str, &str) = ("traces", "parquet");
-/// Beside an entry: a byte for each time that it was used.
+/// File beside an entry: a byte for each time that it was used.
 const HITS: &str = "hits";
 const TEMPORARY: &str = "tmp";
 const LOCK: &str = "lock";
@@ -24,9 +24,9 @@ const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 /// Content of an entry, and its use.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CacheEntry {
-    /// Its name, a hash of what decided the state.
+    /// Name, a hash of the identifying text.
     pub name: String,
-    /// The title of the experiment for which it was prepared first.
+    /// Title of the first experiment that needed it.
     pub title: String,
     /// Capacity of the drive.
     pub capacity_bytes: u64,
@@ -36,11 +36,11 @@ pub struct CacheEntry {
     pub prepared_seconds: f64,
     /// Size of the entry on the disk.
     pub bytes: u64,
-    /// Times that it was used again.
+    /// Number of reuses.
     pub hits: u64,
-    /// When it was used last, seconds since 1970.
+    /// Last use, seconds since 1970.
     pub last_used: f64,
-    /// The experiment's keys that decided it, as JSON; nothing of an entry that cannot be read.
+    /// Keys of the experiment that identify it, as JSON; nothing of an entry that cannot be read.
     pub decided_by: Option<String>,
 }
 
@@ -53,7 +53,7 @@ struct Notices {
 
 static NOTICES: Mutex<Option<Notices>> = Mutex::new(None);
 
-/// Notes what the user is told when there is an occasion, unless it was said before in this process.
+/// Queues a notice for the user, once per process.
 fn say(kind: &str, notice: String) {
     let mut notices = NOTICES.lock().unwrap_or_else(PoisonError::into_inner);
     let notices = notices.get_or_insert_default();
@@ -79,7 +79,7 @@ pub fn used(path: &Path) {
     let now = SystemTime::now();
     #[expect(clippy::disallowed_methods, reason = "the lab opens files")]
     let file = File::open(path);
-    // Where this cannot be noted the entry only leaves sooner.
+    // Without this note the entry is only deleted sooner.
     let _ = file.and_then(|file| file.set_modified(now));
     let hits = path.with_extension(HITS);
     if hits.exists() && !hits.is_file() {
@@ -89,7 +89,7 @@ pub fn used(path: &Path) {
     let _ = hits.and_then(|mut file| file.write_all(b"."));
 }
 
-/// Removes an entry that cannot be read, and says so.
+/// Deletes an unreadable entry, with a notice.
 pub fn discard(path: &Path, problem: &str) {
     remove(path);
     let name = path.display();
@@ -105,7 +105,7 @@ fn remove(path: &Path) -> bool {
     is_gone
 }
 
-/// Stores an entry, whole or not at all, and makes room for it. What goes wrong is said.
+/// Stores an entry atomically, and makes room for it. Errors become notices.
 pub fn store(settings: &CacheSettings, path: &Path, write: impl FnOnce(&File) -> io::Result<()>) {
     let folder = &settings.folder;
     let stored = fs::create_dir_all(folder).and_then(|()| {
@@ -145,7 +145,7 @@ fn bound(settings: &CacheSettings, written: u64) -> u64 {
     settings.most_bytes.min(share)
 }
 
-/// Free disk space of a folder, for its user.
+/// Free disk space available to the user.
 #[cfg(unix)]
 fn free_bytes(folder: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(folder).ok()?;
@@ -157,7 +157,7 @@ fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 
-/// Removes states and traces until all take no more than that: those that were not used for longest first.
+/// Removes states and traces until all take no more than that: least recently used ones first.
 fn make_room(folder: &Path, most: u64) {
     let mut entries = kept(folder);
     entries.sort_by_key(|it| it.used);
@@ -204,7 +204,7 @@ fn ending(folder: &Path, ending: &str) -> Vec<Stored> {
     stored.collect()
 }
 
-/// Files of processes that did not end as they should.
+/// Temporary files of killed processes.
 fn abandoned(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let is_old = |path: &Path| {
@@ -222,7 +222,7 @@ fn abandoned(folder: &Path) -> Vec<PathBuf> {
     ours.collect()
 }
 
-/// The entries of a cache, the one that was used last first.
+/// Entries of a cache, most recently used first.
 pub fn cache_entries(folder: &Path) -> Vec<CacheEntry> {
     let mut found = files(folder);
     found.sort_by(|one, other| (other.used, &one.path).cmp(&(one.used, &other.path)));
@@ -249,7 +249,7 @@ pub fn cache_entries(folder: &Path) -> Vec<CacheEntry> {
     entries.collect()
 }
 
-/// The same as a JSON list.
+/// Entries of a cache as a JSON list.
 ///
 /// # Panics
 /// Never: an entry is texts and numbers.

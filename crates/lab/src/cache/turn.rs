@@ -1,10 +1,10 @@
-//! Taking turns: of those that want the same state at once, one prepares it and the others wait.
+//! Taking turns: among processes that need the same state, one prepares it and the others wait.
 
 use devices::Tick;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// The right to prepare a state, until it is dropped; a process that ends gives it back.
+/// Lock for the preparation of a state; a process that ends gives it back.
 pub struct Turn {
     #[cfg_attr(not(unix), expect(dead_code, reason = "held, not read"))]
     file: std::fs::File,
@@ -13,7 +13,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Somebody else had it before, who may have kept the state.
+    /// True if another process held the lock, and may have stored the state.
     pub fn was_waited_for(&self) -> bool {
         self.waited
     }
@@ -53,7 +53,7 @@ fn locked(path: &Path, tick: Tick<'_>) -> ControlFlow<(), Option<Turn>> {
     const PAUSE: Duration = Duration::from_millis(10);
     let options = std::fs::OpenOptions::new().write(true).create(true).truncate(false).to_owned();
     if path.exists() && !path.is_file() {
-        // Nobody may read from a pipe.
+        // Reading from a pipe would block.
         return ControlFlow::Continue(None);
     }
     let Ok(file) = options.open(path) else { return ControlFlow::Continue(None) };

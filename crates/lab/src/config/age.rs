@@ -10,7 +10,7 @@ use std::str::FromStr;
 pub struct RunAge(pub Option<Age>);
 
 impl RunAge {
-    /// They are as new.
+    /// No age.
     pub const NONE: RunAge = RunAge(None);
 }
 

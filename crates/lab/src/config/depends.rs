@@ -1,11 +1,12 @@
-//! Keys of a preset that hold for others of its keys: who states the one must state the other, too.
+//! Keys of a preset that depend on others: who states the one must state the other, too.
 
 use super::section::Section;
 use crate::error::InputError;
 use devices::DeviceConfig;
 
-/// Refuses bits a cell that a layer states over others, with the program time of those: writes would be faster with
-/// more bits, and cells that wear more would last as long. `below` resolves the lowest sections, by their number.
+/// Refuses a layer that overrides the bits of a cell without its program time: writes would be
+/// faster with more bits, and cells that wear more would last as long. `below` resolves the lowest
+/// sections, by their number.
 pub(super) fn refuse(
     sections: &[Section<'_, '_>],
     path: &str,

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use workloads::{ResolveError, WorkloadConfig};
 
-/// A device, a workload, and how to run it; every key has its value.
+/// A device, a workload, and parameters of the run; every key has its value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Experiment {
     version: u32,
@@ -35,7 +35,7 @@ pub struct Experiment {
     /// Prices, if any are given.
     #[serde(skip_serializing_if = "Cost::is_empty")]
     pub cost: Cost,
-    /// The layers, so that errors found later can still name their line.
+    /// Layers, for the lines of late errors.
     #[serde(skip)]
     layers: Vec<Layer>,
 }
@@ -96,7 +96,7 @@ impl Experiment {
         Ok(Experiment { version: 1, title, device, workload, run, cost, layers })
     }
 
-    /// The experiment as a file that reproduces it.
+    /// The experiment as a reproducible file.
     ///
     /// # Panics
     /// Never: everything in an experiment can be written.
@@ -132,8 +132,8 @@ impl Experiment {
         self.supply_policy(make)
     }
 
-    /// Whether the cleaning policy from outside that the device names may be loaded: it is code, and
-    /// only a layer that [may name code](Layer::code) can ask for it.
+    /// Checks that a custom cleaning policy may be loaded: it is code, and only a layer that [may
+    /// name code](Layer::code) can ask for it.
     ///
     /// # Errors
     /// When another layer names it, with its place.
@@ -147,7 +147,7 @@ impl Experiment {
         stated.unwrap_or_else(|| Err(InputError(format!("{path}: no layer sets it"))))
     }
 
-    /// Where the cleaning policy stands: of the device, or of a device within it.
+    /// Key path of the cleaning policy: of the device, or of a device within it.
     fn policy_path(&self) -> String {
         let (mut path, mut device) = ("device".to_owned(), &self.device);
         let names_one = |it: &(&str, &DeviceConfig)| it.1.policy_name().is_some();
@@ -158,8 +158,8 @@ impl Experiment {
         path + ".cleaning.policy"
     }
 
-    /// Makes what the device can only name and a run must be given: the cleaning policy from outside,
-    /// if it names one. `make` gets the name, and says what is wrong with it.
+    /// Makes what the device can only name and a run must be given: the cleaning policy from
+    /// outside, if it names one. `make` gets the name, and returns the policy or an error.
     ///
     /// # Errors
     /// What `make` says, with the place of the name.
@@ -174,7 +174,7 @@ impl Experiment {
         }
     }
 
-    /// Refuses a device that contradicts itself, without building it.
+    /// Refuses contradictory keys, without building the device.
     ///
     /// # Errors
     /// The contradiction, with the place of the key that is to blame.
@@ -182,7 +182,7 @@ impl Experiment {
         self.device.check_shape().map_err(|invalid| self.blame(&invalid))
     }
 
-    /// What the device offers to the host, in bytes; `tick` is asked now and then, and may end this.
+    /// Exported capacity, bytes; `tick` is asked now and then, and may end this.
     ///
     /// # Errors
     /// A contradiction that only shows when the device is built, or an interruption.
@@ -197,7 +197,7 @@ impl Experiment {
         Ok(of_zones.unwrap_or_else(|| device.capacity_sectors()) * SECTOR_BYTES)
     }
 
-    /// Builds the device, with what it can only name; `tick` is asked now and then, and may end this.
+    /// Builds the device, with a supplied policy; `tick` is asked now and then, and may end this.
     pub(crate) fn build_device(
         &self,
         supplied: &Supplied,
@@ -206,7 +206,7 @@ impl Experiment {
         self.build(&self.device, supplied, tick)
     }
 
-    /// Builds it with no page written, to take up a state.
+    /// Builds the device without written pages, for a restored state.
     ///
     /// # Errors
     /// As of `build_device`.
@@ -232,8 +232,8 @@ impl Experiment {
         })
     }
 
-    /// The text of a key as the user has stated it, on the command line and in no file; `None` if a file states it, or
-    /// nobody.
+    /// The text of a key as the user has stated it, on the command line and in no file; `None` if
+    /// it comes from a file, or is not set.
     pub fn named_by_user(&self, path: &str) -> Option<String> {
         let mut parsed = self.layers.iter().rev().filter_map(|layer| layer.parse().ok());
         let (text, is_of_user) = parsed.find_map(|layer| layer.stated(path))?;
@@ -256,7 +256,7 @@ impl Experiment {
     }
 }
 
-/// The presets on which the layers build: those that they name, or the defaults.
+/// The presets on which the layers build: named ones, or the defaults.
 fn presets_below(layers: &[Layer]) -> Result<Vec<Layer>, InputError> {
     let parsed = layers.iter().map(Layer::parse).collect::<Result<Vec<_>, _>>()?;
     let mut presets = Vec::new();
@@ -351,7 +351,7 @@ fn device(sections: &[Section<'_, '_>], path: &str) -> Result<DeviceConfig, Inpu
     Ok(config)
 }
 
-/// The members unlike the others: each is what all are, below what its table says. The topmost list counts.
+/// Members that differ: each is what all are, below what its table says. The topmost list counts.
 fn each(sections: &[Section<'_, '_>], path: &str) -> Result<Vec<(u32, DeviceConfig)>, InputError> {
     let mut lists = sections.iter().rev().map(|section| section.tables("each"));
     let tables = lists.find_map(Result::transpose).transpose()?.unwrap_or_default();
@@ -374,9 +374,9 @@ fn each(sections: &[Section<'_, '_>], path: &str) -> Result<Vec<(u32, DeviceConf
     tables.into_iter().map(of).collect()
 }
 
-/// The device that a device is made of: its keys in the layers, from the topmost that names a kind or a
-/// preset, which is that of the default device unless one does; and above them what it has of
-/// its own. None where a device of several has a default of its own for it, and nothing is stated.
+/// The device that a device is made of: its keys in the layers, from the topmost layer with a kind
+/// or preset, by default that of the default device; and above them what it has of its own. None
+/// where a device of several has a default of its own for it, and nothing is stated.
 fn within(
     sections: &[Section<'_, '_>],
     name: &str,

@@ -14,8 +14,9 @@ const SHAPE: [&str; 6] = [
     "page_size",
 ];
 
-/// What holds the capacity of `own`, the device of the presets below `layers`, again, after a message that the flash does not: the blocks
-/// of a plane that make as much flash as theirs, with the keys that made it less.
+/// Advice on restoring the capacity of `own`, the device of the presets below `layers`, after a
+/// message that the flash is too small: the blocks of a plane that make as much flash as theirs,
+/// with the keys that made it less.
 pub(super) fn kept(device: &DeviceConfig, own: &DeviceConfig, layers: &[Layer]) -> Option<String> {
     let (DeviceConfig::Ssd(config), DeviceConfig::Ssd(own)) = (device, own) else { return None };
     let parsed: Vec<_> = layers.iter().filter_map(|layer| layer.parse().ok()).collect();

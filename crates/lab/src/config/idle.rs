@@ -1,4 +1,4 @@
-//! Keys that have no effect: refused where a layer states them, left out of what is resolved.
+//! Keys that have no effect: refused when set in a layer, otherwise omitted.
 //!
 //! A preset states nothing for the user, so its keys give way. So do the keys of a layer that had an effect
 //! until a layer above it changed something: `--set suspend.program=none` need not take back the rest of a

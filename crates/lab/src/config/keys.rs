@@ -9,19 +9,19 @@ use options::{ANY_NAME, KeyInfo, Setting, Values, nearest};
 use std::sync::LazyLock;
 use workloads::WorkloadConfig;
 
-/// The words with which a section chooses what the others refine.
+/// Keys that select what the others refine.
 pub(crate) const CHOOSING: [&str; 2] = ["kind", "preset"];
 
-/// The keys of one section, for one kind of device or workload.
+/// Keys of one section, for one kind of device or workload.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SectionKeys {
-    /// Such as `device, kind ssd`.
+    /// Title, such as `device, kind ssd`.
     pub title: String,
-    /// Such as `device`.
+    /// Section, such as `device`.
     pub section: &'static str,
-    /// Such as `ssd`.
+    /// Kind, such as `ssd`.
     pub kind: Option<&'static str>,
-    /// Its keys, in order.
+    /// Keys in order.
     pub keys: Vec<KeyInfo>,
 }
 
@@ -33,7 +33,7 @@ impl SectionKeys {
             .collect()
     }
 
-    /// The names that may stand in a table of the section beside those that choose it.
+    /// Names of a table in the section besides the selecting ones.
     fn names_in(&self, table: &str) -> Vec<&str> {
         let below = self.below(table).into_iter();
         let mut names: Vec<&str> =
@@ -104,7 +104,7 @@ fn of_kind(section: &'static str, kind: &'static str, keys: Vec<KeyInfo>) -> Sec
     SectionKeys { title: format!("{section}, kind {kind}"), section, kind: Some(kind), keys }
 }
 
-/// The keys with which a section chooses its kind.
+/// Keys that select a section's kind.
 fn choosing(section: &str, kinds: &[(&str, &str)]) -> Vec<KeyInfo> {
     let row = |word: &str, doc: &str, values: Values| KeyInfo {
         path: format!("{section}.{word}"),
@@ -122,13 +122,13 @@ fn choosing(section: &str, kinds: &[(&str, &str)]) -> Vec<KeyInfo> {
     ]
 }
 
-/// The path of a key of a device that another is made of as that of a device, whose keys it has.
+/// Path of an inner device's key as a key of `device`.
 pub(crate) fn of_device(path: &str) -> String {
     let words = path.split('.').filter(|word| !devices::SECTIONS_WITHIN.contains(word));
     words.collect::<Vec<_>>().join(".")
 }
 
-/// A path with `*` for each name that the user gives to a table, as it is in the reference: of
+/// Reference form of a path, with `*` for user-defined names of tables: of
 /// `workload.classes.logs.rate`, `workload.classes.*.rate`.
 pub(crate) fn in_reference(path: &str) -> String {
     for table in NAMED.iter() {
@@ -161,7 +161,7 @@ pub(crate) fn unknown_key(parent: &str, word: &str, kind: &str) -> String {
             known.join(", ")
         );
     }
-    // Where one is meant, the list of all would hide it.
+    // A list of all keys would hide the likely one.
     let near = || nearest(word, known.iter().copied());
     let mut paths: Vec<&str> =
         all.iter().flat_map(|it| &it.keys).map(|key| key.path.as_str()).collect();

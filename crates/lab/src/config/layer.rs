@@ -9,7 +9,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// One TOML text and where it comes from.
+/// A TOML text with its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layer {
     /// A file name, `preset agrawal2008` or `--set device.channels=4`: what errors begin with. Of
@@ -24,12 +24,12 @@ pub struct Layer {
     pub gives_way: bool,
 }
 
-/// Sections of an experiment, and the keys beside them.
+/// Sections of an experiment, and other top-level keys.
 const SECTIONS: [&str; 4] = ["device", "workload", "run", "cost"];
 pub(super) const VERSION: &str = "version";
 pub(super) const TITLE: &str = "title";
 
-/// A layer that is TOML and has only known sections.
+/// A valid TOML layer with known sections.
 pub(crate) struct Parsed<'a> {
     pub(super) layer: &'a Layer,
     pub(super) root: Spanned<DeTable<'a>>,
@@ -54,7 +54,7 @@ fn unwritable<'t, 'a>(
 }
 
 impl Layer {
-    /// A layer from its source and text, which may not name code.
+    /// A layer from its source and text, without permission for code.
     pub fn new(source: impl Into<String>, text: impl Into<String>) -> Self {
         Layer { source: source.into(), text: text.into(), code: false, gives_way: false }
     }
@@ -122,7 +122,7 @@ impl Layer {
         Ok(Parsed { layer: self, root })
     }
 
-    /// The value as it is written, on one line and shortened.
+    /// The value as written, on one line and shortened.
     pub(super) fn raw(&self, value: &Spanned<DeValue<'_>>) -> String {
         let text = self.text.get(value.span()).unwrap_or("?").replace('\n', " ");
         if text.chars().count() <= 60 {
@@ -147,7 +147,7 @@ impl Assignment<'_> {
     }
 }
 
-/// One layer of assignments that are peers: their order says nothing. Each of the layers is one of
+/// One layer of equal assignments: their order says nothing. Each of the layers is one of
 /// [`set_layer`](crate::set_layer), or of peers.
 ///
 /// # Errors
@@ -206,7 +206,7 @@ impl<'a> Parsed<'a> {
         Some((value.as_str().unwrap_or_default().to_owned(), self.layer.code))
     }
 
-    /// Where a full key path such as `device.timing.read` stands in this layer.
+    /// Value of a full key path such as `device.timing.read` in this layer.
     fn find(&self, path: &str) -> Option<&Spanned<DeValue<'a>>> {
         let mut words = path.split('.');
         let mut value = self.root.get_ref().get(words.next()?)?;

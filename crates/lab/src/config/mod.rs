@@ -1,4 +1,4 @@
-//! What an experiment is: layers of TOML become one [`Experiment`], which is data.
+//! Configuration of an experiment: layers of TOML become one [`Experiment`], which is data.
 //!
 //! A layer knows where its keys stand (`layer.rs`, `section.rs`); the reference of the keys (`keys.rs`)
 //! is made from the tables of options. Nothing here runs anything.

@@ -1,4 +1,4 @@
-//! How fast is written what is written without time: the key `run.pace`.
+//! Pace of untimed writes: the key `run.pace`.
 
 use options::{Size, Values, text_setting};
 use std::fmt;
@@ -7,14 +7,14 @@ use std::str::FromStr;
 /// Nanoseconds of a day.
 const DAY_NS: f64 = 86_400e9;
 
-/// How fast is written what is written without time.
+/// Pace of untimed writes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pace {
     /// In no time.
     None,
-    /// So many drive writes a day.
+    /// Drive writes a day.
     DriveWrites(f64),
-    /// So many bytes of the whole drive a second.
+    /// Bytes of the whole drive a second.
     Rate(Size),
 }
 
@@ -85,9 +85,9 @@ mod tests {
         }
         let of = |text: &str| text.parse::<Pace>().unwrap().ns_per_byte(86_400, 4);
         assert_eq!(of("none"), None);
-        // The drive is written twice a day, and takes half a day for it.
+        // Two drive writes a day take half a day each.
         assert!((of("2 DWPD").unwrap() - 0.5e9).abs() < 1e-3);
-        // A scaled drive is written as often as the whole one.
+        // A scaled drive has the whole drive's pace.
         assert!((of("1kB/s").unwrap() - 4e6).abs() < 1e-6);
     }
 

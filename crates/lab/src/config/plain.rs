@@ -1,5 +1,5 @@
-//! Numbers as people write them, in assignments: `28%`, `100k`, `1e5`, `1_000_000`. What could mean two things is
-//! refused: a size of `4K`, a share of a count.
+//! Numbers in common notations, for assignments: `28%`, `100k`, `1e5`, `1_000_000`. Ambiguous ones
+//! are refused: a size of `4K`, a share of a count.
 
 use super::keys::{all_keys, in_reference, of_device};
 use options::{KeyInfo, Values};
@@ -71,7 +71,7 @@ fn is_part(values: &Values) -> bool {
     matches!(values, Values::Share | Values::PositiveShare | Values::Ratio)
 }
 
-/// A decimal number, and what stands behind it.
+/// A decimal number with its suffix.
 struct Written<'a> {
     negative: bool,
     digits: u128,

@@ -11,11 +11,11 @@ pub enum PowerCut {
     None,
     /// Once, then.
     At(Duration),
-    /// As long after the drive was ready, again and again.
+    /// Repeatedly, at this interval after the drive is ready.
     Every(Duration),
-    /// So often, at instants drawn from the whole run.
+    /// This many cuts, at instants drawn from the whole run.
     Random(u32),
-    /// So often, after events drawn from all of the run.
+    /// This many cuts, after events drawn from the whole run.
     Events(u32),
 }
 

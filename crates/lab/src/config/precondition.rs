@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// Writes that bring a drive into a state; the FTL cleans as it would in time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Precondition {
-    /// Nothing: the drive is as it was filled.
+    /// No preconditioning: the drive is as it was filled.
     None,
     /// Every page once, in ascending order.
     Sequential,
@@ -17,7 +17,7 @@ pub enum Precondition {
     Steady,
 }
 
-/// More overwrites than any drive needs to reach its steady state.
+/// Upper limit, beyond any drive's way to steady state.
 const MOST_OVERWRITES: f64 = 1000.0;
 
 impl FromStr for Precondition {

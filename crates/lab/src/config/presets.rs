@@ -113,14 +113,14 @@ impl Preset {
         head.map(|line| line.trim_start_matches('#').trim()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The kind of device or workload (`section`) that it refines.
+    /// Kind of device or workload (`section`) that it refines.
     pub(crate) fn kind(&self, section: &str) -> &'static str {
         let mut lines = self.text.lines().filter_map(|line| line.split_once('='));
         let kind = lines.find(|(key, _)| key.trim() == "kind");
         kind.map_or(default_kind(section), |(_, word)| word.trim().trim_matches('"'))
     }
 
-    /// Layers of `section`, above the preset with which it begins, if it begins with one.
+    /// Layers of `section`, above the preset that it refines, if any.
     pub(crate) fn layers(&self, section: &str) -> Vec<Layer> {
         let own = Layer::new(format!("preset {}", self.name), self.text);
         let own = Layer { gives_way: true, ..own };
@@ -156,7 +156,7 @@ pub fn preset_layer(section: &str, name: &str) -> Option<Layer> {
     })
 }
 
-/// The file of a preset of `section`, with its comments; `None` when there is no such preset.
+/// File of a preset of `section`, with comments; `None` when there is no such preset.
 pub fn preset_text(section: &str, name: &str) -> Option<&'static str> {
     find(section, name).map(|preset| preset.text)
 }

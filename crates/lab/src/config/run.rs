@@ -14,7 +14,7 @@ use std::str::FromStr;
 /// When a run ends: with its workload, or at a simulated time if that is earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
-    /// When the workload has nothing left to ask.
+    /// At the end of the workload.
     End,
     /// When the drive has settled, or is not going to.
     Steady,
@@ -58,16 +58,17 @@ options! {
         seed: u64 = 42,
         /// Saved drive to start from, a file written by `run.save_drive`.
         load_drive: Option<String> = None,
-        /// Preconditioning: what is written to the drive before the run, in no simulated time: every page in
-        /// order, N times as many uniform random pages, or with "steady" the workload itself, repeated until
-        /// write amplification has settled. Pages are those that the drive holds (`device.fill`), unless it is
-        /// empty, of those that the workload may touch (`workload.footprint`); of a trace all.
+        /// Preconditioning: data written to the drive before the run, in no simulated time: every
+        /// page in order, N times as many uniform random pages, or with "steady" the workload
+        /// itself, repeated until write amplification has settled. Only pages that the drive holds
+        /// (`device.fill`), unless it is empty, and that the workload may touch
+        /// (`workload.footprint`) are written; of a trace all.
         precondition: Precondition = Precondition::None,
-        /// Time that data age after preconditioning, before the first request, such as "90d at 40C"; without a
-        /// temperature at that of the drive (`device.media.temperature`).
+        /// Time that data age after preconditioning, before the first request, such as "90d at
+        /// 40C"; default temperature: `device.media.temperature`.
         age: RunAge = RunAge::NONE,
-        /// How fast is written what is written without time (`run.precondition`, `run.timed`), for the clock by which
-        /// data age: drive writes a day, or bytes a second; with "none" they do not age meanwhile.
+        /// Pace of untimed writes (`run.precondition`, `run.timed`), for the clock of ageing: drive
+        /// writes a day, or bytes a second; with "none" they do not age meanwhile.
         pace: Pace = Pace::None,
         /// File to which the drive is saved after preconditioning and `run.age`, before the first request.
         save_drive: Option<String> = None,
@@ -100,7 +101,7 @@ options! {
 }
 
 impl RunConfig {
-    /// Refuses a warm-up after which there is nothing to measure.
+    /// Refuses a warm-up that leaves nothing to measure.
     pub(crate) fn check_warm_up(&self) -> Result<(), Invalid> {
         let refuse = |problem| Err(Invalid::new(&["run.warm_up"], problem));
         match self.until {

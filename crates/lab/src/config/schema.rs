@@ -1,5 +1,6 @@
-//! A JSON Schema of experiment files, made of the reference of the keys: an editor completes and checks
-//! a file with it. What it refuses the program refuses; contradictions between keys it cannot see.
+//! A JSON Schema of experiment files, made of the reference of the keys: an editor completes and
+//! checks a file with it. Whatever it refuses, the program refuses; contradictions between keys it
+//! cannot see.
 //!
 //! A section with a kind describes each of its keys once; `if` and `then` select the keys of a kind, so
 //! that an editor marks a mistake where it is.
@@ -11,7 +12,7 @@ use options::{ANY_NAME, KeyInfo, PERCENT, Values};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
-/// Where the sections that occur in several places are defined.
+/// Path of shared section definitions.
 const DEFINITIONS: &str = "#/$defs/";
 
 /// The schema of an experiment file, in the draft 2020-12.
@@ -52,7 +53,7 @@ pub fn schema() -> Value {
     })
 }
 
-/// A member of an array that is unlike the others: what the others are decides which keys it has.
+/// A member that differs: what the others are decides which keys it has.
 fn each() -> Value {
     json!({
         "description": "The number of a member, and keys of a device that it has of its own.",
@@ -68,7 +69,7 @@ fn reference(name: &str) -> Value {
     json!({ "$ref": format!("{DEFINITIONS}{name}") })
 }
 
-/// A table of these keys, each with its path below the table.
+/// A table of keys, each with its path relative to the table.
 fn table(keys: &[(&str, &KeyInfo)], description: &str) -> Value {
     let mut properties: Map<String, Value> = properties(keys).into_iter().collect();
     // Tables that the user names.
@@ -96,12 +97,12 @@ fn properties(keys: &[(&str, &KeyInfo)]) -> Vec<(String, Value)> {
         let (within, others) = rest.split_at(count);
         let within: Vec<_> =
             within.iter().map(|(path, key)| (&path[name.len() + 1..], *key)).collect();
-        // The meaning of a table is that of its own keys, or of those within a table within it.
+        // A table is described by its own keys, or by those of its inner tables.
         let own =
             within.iter().find(|(path, _)| !path.contains('.')).map_or("", |it| &it.1.section);
         let table = table(&within, &one_line(own));
         match all.last_mut().filter(|(before, _)| before == name) {
-            // A value, or a table of what it consists of.
+            // A single value, or a table of its components.
             Some((_, value)) => *value = either(value.take(), table),
             None => all.push((name.to_owned(), table)),
         }
@@ -192,7 +193,7 @@ fn part(mut limits: Value) -> Value {
     limits
 }
 
-/// The default as a value, where there is one.
+/// The default as a value, if any.
 fn default(key: &KeyInfo) -> Option<Value> {
     let text = key.default.as_str();
     let is_word = words(&key.values).iter().any(|(word, _)| word == text);
@@ -268,7 +269,7 @@ struct KindKeys<'a> {
     keys: Vec<(String, Value)>,
 }
 
-/// What holds for a section whose keys depend on its kind: what each key takes; and where `chosen` says
+/// Rules of a section whose keys depend on its kind: what each key takes; and where `chosen` says
 /// that a kind is chosen, that it has no others.
 fn by_kind(tables: &[KindKeys<'_>], chosen: impl Fn(&str) -> Value) -> Vec<Value> {
     let every = every_key(tables);

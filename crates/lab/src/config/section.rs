@@ -9,7 +9,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
 
-/// One section of one layer.
+/// A section of a layer.
 #[derive(Clone, Copy)]
 pub(crate) struct Section<'p, 'a> {
     parsed: &'p Parsed<'a>,
@@ -23,7 +23,7 @@ impl<'p, 'a> Section<'p, 'a> {
         Some(Section { parsed, value })
     }
 
-    /// The section within it that has this name, if there is one.
+    /// A named inner section, if present.
     pub(crate) fn section(&self, name: &str) -> Result<Option<Section<'p, 'a>>, InputError> {
         let table = self.value.get_ref().as_table();
         let Some(value) = table.and_then(|table| table.get(name)) else { return Ok(None) };
@@ -56,7 +56,7 @@ impl<'p, 'a> Section<'p, 'a> {
         value.get_ref().as_integer()?.as_str().parse().ok()
     }
 
-    /// The section with other keys.
+    /// The section with replaced keys.
     pub(crate) fn with<'q>(&self, value: &'q Spanned<DeValue<'a>>) -> Section<'q, 'a>
     where
         'p: 'q,
@@ -76,7 +76,7 @@ impl<'p, 'a> Section<'p, 'a> {
         Err(layer.error(Some(value.span()), &problem))
     }
 
-    /// True if its keys give way where they have no effect.
+    /// True if keys without effect are dropped.
     pub(crate) fn gives_way(&self) -> bool {
         self.parsed.layer.gives_way
     }

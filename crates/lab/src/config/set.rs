@@ -17,7 +17,7 @@ static PATHS: LazyLock<Vec<String>> = LazyLock::new(|| {
     paths
 });
 
-/// The devices of which others are made, by their sections.
+/// Sections of inner devices.
 const WITHIN: [(&str, &str); 3] = [
     ("member", "a member"),
     ("fast", "the fast device of a cache"),
@@ -50,7 +50,7 @@ pub fn set_layer(assignment: &str) -> Result<Layer, InputError> {
     Ok(Layer { code: true, ..Layer::new(source, format!("{path} = {value}")) })
 }
 
-/// A text as TOML on one line: its strings have the escapes of JSON.
+/// A text as TOML on one line. its strings have the escapes of JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\x7f', "\\u007f")
 }
@@ -68,7 +68,7 @@ pub fn set_layers<T: AsRef<str>>(assignments: &[T]) -> Result<Layer, InputError>
             Err(error) => refused.push(error.0),
         }
     }
-    // One message, and the same one in whatever order they stand.
+    // One message, independent of the order.
     match refused.into_iter().min() {
         Some(message) => Err(InputError(message)),
         None => peers(&layers),
@@ -189,9 +189,9 @@ mod tests {
             ("member.member.copy_back=true", "device.member.member.cleaning.copy_back = true"),
             ("workload.classes.logs.depth=4", "workload.classes.logs.depth = 4"),
             ("classes.logs.arrivals=fixed", "workload.classes.logs.arrivals = \"fixed\""),
-            // Never that of a class.
+            // Keys of classes are not meant.
             ("workload.rate=4", "workload.rate = 4"),
-            // That of rebuilding, too.
+            // A rebuild has such a key as well.
             ("rate=4", ""),
         ];
         for (assignment, text) in cases {

@@ -33,7 +33,7 @@ options! {
 }
 
 impl Metric {
-    /// As results name it.
+    /// Name in results.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Metric::Iops => "iops",

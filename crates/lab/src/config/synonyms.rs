@@ -1,15 +1,15 @@
-//! What other programs and people call a key: one table, for messages about unknown keys, `ssdlab keys` and
-//! `ssdlab show`.
+//! Synonyms of keys in other programs and in common usage: one table, for messages about unknown
+//! keys, `ssdlab keys` and `ssdlab show`.
 
-/// A name in other programs for something that has a name here.
+/// A foreign name of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Synonym {
-    /// Their word, in lower case.
+    /// The word, in lower case.
     pub word: &'static str,
-    /// The keys that it means, by the ends of their paths or by a section, the likeliest first; none where
-    /// there is no such key.
+    /// Matching keys by the end of their paths or by section, likeliest first; none where there is
+    /// no such key.
     pub terms: &'static [&'static str],
-    /// Other answers: a command, the form of the value, or why there is no such key.
+    /// Other advice: a command, the form of the value, or why there is no such key.
     pub note: &'static str,
 }
 
@@ -31,7 +31,7 @@ const WRITES: &[&str] = &["timing.program", "random_write.fixed"];
 const SPARE: &[&str] =
     &["over_provisioning", "spare_factor", "spare_blocks_per_plane", "device.capacity"];
 
-/// Every synonym, by its word.
+/// All synonyms, by word.
 pub const SYNONYMS: &[Synonym] = &[
     row("bs", &["workload.block_size", "block_size"], ""),
     row("buffer", &["device.buffer.size", "device.buffer"], ""),
@@ -119,13 +119,14 @@ fn plain(word: &str) -> String {
     word.chars().filter(|c| !" _-".contains(*c)).flat_map(char::to_lowercase).collect()
 }
 
-/// The row of a word, however it is written: `iodepth`, `IO_depth`.
+/// Row of a word in any spelling: `iodepth`, `IO_depth`.
 pub fn synonym(word: &str) -> Option<&'static Synonym> {
     let word = plain(word.trim());
     SYNONYMS.iter().find(|row| plain(row.word) == word)
 }
 
-/// Which of the keys a synonym means: those that end so, or else, where none does, the section. A section has no value.
+/// Keys meant by a synonym: keys with a matching end, otherwise the section's. A section has no
+/// value.
 fn meant<'a>(row: &Synonym, paths: &[&'a str]) -> Vec<&'a str> {
     let mut found: Vec<&str> = Vec::new();
     for term in row.terms {
@@ -145,8 +146,8 @@ fn meant<'a>(row: &Synonym, paths: &[&'a str]) -> Vec<&'a str> {
     found
 }
 
-/// The hint in a message about an unknown key, if it is a name used elsewhere: which of the keys it
-/// means, and of those that of `section` where it has some.
+/// The hint in a message about an unknown key, if it is a name used elsewhere: the keys meant, in
+/// `section` if it has any.
 pub(crate) fn hint(word: &str, section: Option<&str>, paths: &[&str]) -> Option<String> {
     let row = synonym(word)?;
     let all = meant(row, paths);

@@ -17,7 +17,7 @@ use toml::de::{DeArray, DeString, DeTable, DeValue};
 /// A deserializer of a value.
 pub(crate) struct Value<'de>(pub(crate) Spanned<DeValue<'de>>);
 
-/// An error with the bytes of the text that it is about.
+/// An error with its position in the text.
 #[derive(Debug)]
 pub(crate) struct Error {
     pub(crate) message: String,
@@ -25,7 +25,7 @@ pub(crate) struct Error {
 }
 
 impl Error {
-    /// The problem at those bytes, unless it is within them already.
+    /// Error at a position, unless it has a more precise one.
     #[cold]
     fn at(mut self, span: Range<usize>) -> Self {
         self.span.get_or_insert(span);
@@ -47,8 +47,8 @@ impl de::Error for Error {
     }
 }
 
-/// A value as a visitor takes it. It is made apart from the visitors: the compiler makes a copy of what is generic for
-/// each of some hundred types.
+/// A value for a visitor. It is made apart from the visitors: Not generic, because the compiler
+/// duplicates generic code for about a hundred types.
 enum Shown<'de> {
     Borrowed(&'de str),
     Owned(String),
@@ -138,7 +138,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
     }
 }
 
-/// A whole number out of its digits.
+/// An integer from its digits.
 fn whole<'de>(digits: &str, radix: u32) -> Result<Shown<'de>, Error> {
     let signed = i64::from_str_radix(digits, radix).map(Shown::Signed);
     signed.or_else(|_| u64::from_str_radix(digits, radix).map(Shown::Unsigned)).map_err(|_| {

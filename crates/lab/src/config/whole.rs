@@ -5,13 +5,13 @@ use super::section::Section;
 use devices::DeviceConfig;
 use workloads::{Beyond, WorkloadConfig};
 
-/// Memory that a whole drive may take with what it holds, bytes. It is not what the machine has, so that no result
-/// depends on that.
+/// Maximum memory of a full-scale drive with its content, bytes. It is not what the machine has, so
+/// that no result depends on that.
 const MOST_BYTES: u64 = 2 << 30;
 
-/// The device on which a trace is replayed: the whole drive, where a preset alone has said that a part of it is
-/// simulated, the trace is to keep its span, and the whole takes little. What prepares a drive writes all of it, as runs without time do,
-/// and one that is saved is to be loaded again by runs of another load.
+/// The device on which a trace is replayed: unscaled, if only a preset sets the scale, the trace
+/// keeps its span, and the drive fits. Preconditioning and untimed runs would write the whole
+/// drive, and a saved drive is loaded by other runs.
 pub(super) fn of_trace(
     device: DeviceConfig,
     sections: &[Section<'_, '_>],

@@ -11,7 +11,7 @@ const MOST_OPERATIONS: usize = 20_000;
 /// A window of simulated time, such as "10ms..12ms", or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimelineWindow {
-    /// Nothing is recorded.
+    /// No recording.
     None,
     /// From the first to the second.
     Between(Duration, Duration),

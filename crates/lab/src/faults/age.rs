@@ -7,7 +7,7 @@ use devices::ssd::account::FlashCounts;
 use engine::{Random, Time, Xoshiro256};
 use std::collections::VecDeque;
 
-/// One order overwrites the whole drive at most this often.
+/// Maximum drive writes of one order.
 const MOST_OVERWRITES: u64 = 1000;
 /// Pages per batch of writes.
 const BATCH: u64 = 64;
@@ -30,7 +30,7 @@ impl Faulty<'_> {
         self.device.begin_load();
     }
 
-    /// True if it is idle and no completion is pending.
+    /// True if idle, without pending completions.
     pub(super) fn is_at_rest(&self) -> bool {
         self.late.is_empty() && self.off_until.is_none() && self.device.rests()
     }
@@ -81,7 +81,7 @@ impl Faulty<'_> {
             }
             let after = self.written();
             let host = after.0 - before.0;
-            // At its end of life a drive accepts no writes.
+            // A drive at end of life accepts no writes.
             if host == 0 {
                 break;
             }

@@ -31,7 +31,7 @@ struct Wrong {
     slow: f64,
     more: Time,
     share: f64,
-    /// Until when nothing is answered.
+    /// End of the stall.
     stalled: Time,
     fails: Vec<Fail>,
     read_only: bool,
@@ -52,7 +52,7 @@ impl Default for Wrong {
     }
 }
 
-/// The script of an experiment, if it names one.
+/// Script of an experiment, if any.
 ///
 /// # Errors
 /// When it cannot be read, or orders what the device cannot do.
@@ -76,7 +76,7 @@ pub(crate) fn of(experiment: &Experiment) -> Result<Vec<(Time, Order)>, RunError
 /// True if the work was given up.
 pub(crate) type IsStopped<'a> = &'a dyn Fn() -> bool;
 
-/// A device with what is wrong with it, and its orders; these are its fields.
+/// A device with injected faults, and pending orders; these are its fields.
 pub(crate) struct Faulty<'a> {
     pub(crate) device: &'a mut (dyn Model + 'static),
     experiment: &'a Experiment,
@@ -89,7 +89,7 @@ pub(crate) struct Faulty<'a> {
     first: Option<Time>,
     /// Orders that were given, by the same time, as text.
     given: Vec<(Time, String)>,
-    /// Answers that are not given before their instant, in order.
+    /// Delayed completions in order.
     late: BTreeMap<(Time, u64), Completion>,
     delayed: u64,
     /// When power comes back.
@@ -249,7 +249,7 @@ impl<'a> Faulty<'a> {
         self.late.insert((completion.at, self.delayed), completion);
     }
 
-    /// Does to an answer what is wrong with the device.
+    /// Applies the faults to a completion.
     fn spoil(&mut self, mut completion: Completion) {
         let latency = completion.latency();
         let mut more = (latency as f64 * (self.wrong.slow - 1.0)).round() as Time;
@@ -295,7 +295,7 @@ impl<'a> Faulty<'a> {
         *slow > 1.0 || *more > 0 || *stalled > at || !fails.is_empty() || !self.late.is_empty()
     }
 
-    /// When the script has its next order.
+    /// Time of the script's next order.
     fn script_at(&self) -> Option<Time> {
         let (after, _) = self.script.front()?;
         Some(self.first? + after)
@@ -317,8 +317,8 @@ impl<'a> Faulty<'a> {
         }
     }
 
-    /// The first request comes, from which times of scripts count: what is left of a stall is told as
-    /// one that begins now.
+    /// The first request comes, from which times of scripts count: a stall in progress restarts
+    /// now.
     fn begin(&mut self, now: Time) {
         self.first = Some(now);
         let is_stall = |text: &str| text.starts_with("stall ");

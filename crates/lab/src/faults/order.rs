@@ -1,4 +1,4 @@
-//! Orders to a device in use, in their text form: one per line.
+//! Syntax of orders to a running device: one per line.
 
 use devices::ssd::media::Age;
 use engine::{Op, SECTOR_BYTES, Time};
@@ -6,7 +6,7 @@ use options::{Duration, Size};
 use std::fmt;
 use std::str::FromStr;
 
-/// Every order with its form, as messages show them.
+/// Forms of all orders, for messages.
 const FORMS: &str = "slow X; latency add TIME [p=SHARE]; latency none; stall TIME; \
      fail read|write|trim|flush all|FIRST..END [COUNT|rate=SHARE]; readonly [off]; end-of-life; \
      cut [off TIME]; age TIME [at TEMPERATURE]; age steady; age N writes; \
@@ -18,7 +18,7 @@ pub(crate) struct Fail {
     pub(crate) op: Op,
     /// Sectors; a flush has none.
     pub(crate) sectors: Option<(u64, u64)>,
-    /// How many more fail; without a limit `None`.
+    /// Remaining failures; without a limit `None`.
     pub(crate) left: Option<u64>,
     /// The share of the requests concerned that fails.
     pub(crate) share: f64,
@@ -29,37 +29,37 @@ pub(crate) struct Fail {
 pub(crate) enum Order {
     /// Every operation takes this many times as long.
     Slow(f64),
-    /// This share of the requests takes longer by this time.
+    /// Adds this latency to this share of the requests.
     Latency(Time, f64),
     /// No request completes for this time.
     Stall(Time),
     /// Some requests end with an error.
     Fail(Fail),
-    /// Nothing is changed any more, or again.
+    /// Makes the device read-only, or writable again.
     ReadOnly(bool),
     /// The device becomes permanently read-only.
     EndOfLife,
     /// A power cut; the power is back after this time.
     Cut(Time),
-    /// The drive is overwritten at random until its write amplification has settled.
+    /// Overwrites the drive at random until write amplification settles.
     AgeSteady,
-    /// This number of pages of the drive is overwritten at random.
+    /// Overwrites this number of pages at random.
     Age(u64),
-    /// Time passes in which nothing is asked, and data age.
+    /// Lets data age without requests.
     Lie(Age),
-    /// What is written next with a placement handle begins a reclaim unit.
+    /// Starts a new reclaim unit for a placement handle.
     NextUnit(u32),
-    /// All of this is over, but what has become of the drive.
+    /// Ends all faults, keeping wear and end of life.
     Reset,
 }
 
 impl Order {
-    /// Whether it makes a drive old.
+    /// True for ageing.
     pub(crate) fn is_age(&self) -> bool {
         matches!(self, Order::Age(_) | Order::AgeSteady | Order::Lie(_))
     }
 
-    /// Whether it waits until the drive is at rest: it overwrites the drive.
+    /// True if the order waits for an idle drive: it overwrites the drive.
     pub(crate) fn waits_for_rest(&self) -> bool {
         matches!(self, Order::Age(_) | Order::AgeSteady)
     }
@@ -138,7 +138,7 @@ fn share_of(text: &str, prefix: &str) -> Result<f64, String> {
 }
 
 fn fail(op: &str, range: &str, often: Option<&str>) -> Result<Order, String> {
-    // The range of a flush can be left out.
+    // The range of a flush is optional.
     let (range, often) = match (op, range.parse::<u64>().is_ok() || range.starts_with("rate=")) {
         ("flush", true) => ("all", Some(range)),
         _ => (range, often),

@@ -19,7 +19,7 @@ pub(super) struct Doors<'a> {
     shared: Option<&'a Behind>,
     mount: Option<Mount>,
     machine: Option<VhostUser>,
-    /// Where a target of its own listens, that target, and one that it shares.
+    /// Address of its NVMe listener, the listener, and a shared one.
     nvme: Option<Address>,
     target: Option<NvmeTarget>,
     among: Option<&'a Among>,
@@ -80,8 +80,9 @@ impl<'a> Doors<'a> {
         })
     }
 
-    /// Measures the transport latency, unless it is given: of the socket if there is one, else of the
-    /// mounted file or of NVMe/TCP. For a virtual machine it is unknown, so that replies to it are never early.
+    /// Measures the transport latency, unless it is stated: of the socket if there is one, else of
+    /// the mounted file or of NVMe/TCP. For a virtual machine it is unknown, so that replies to it
+    /// are never early.
     pub(super) fn measure(
         &mut self,
         settings: &LiveSettings,
@@ -108,7 +109,7 @@ impl<'a> Doors<'a> {
         Floor::measure(is_tcp).map_err(from_nbd)
     }
 
-    /// Opens what is its own; a door that is shared is opened when all behind it are ready.
+    /// Opens its own listeners; a door that is shared is opened when all behind it are ready.
     pub(super) fn open<D: Device + ?Sized, W: Witness<D> + ?Sized>(
         &mut self,
         (settings, configured): (&LiveSettings, Option<&String>),
@@ -118,7 +119,7 @@ impl<'a> Doors<'a> {
         let wishes =
             parts::wishes(settings, configured, export.bytes, server.zone_limits().is_some())?;
         if let Some(behind) = self.shared {
-            // It is ready once.
+            // Set once.
             let _ = behind.export.set(export);
         }
         self.listener = self.address.as_ref().map(Listener::new).transpose().map_err(from_nbd)?;
@@ -141,7 +142,7 @@ impl<'a> Doors<'a> {
         Ok(())
     }
 
-    /// Where new clients of NBD come.
+    /// Source of new NBD clients.
     pub(super) fn entrance(&self) -> Option<&dyn Entrance> {
         match self.shared {
             Some(behind) => Some(&behind.arrivals),
@@ -161,7 +162,7 @@ impl<'a> Doors<'a> {
         shared.or_else(|| self.target.as_ref().map(|it| it.uri().to_owned()))
     }
 
-    /// Where the device is found, now that it is open.
+    /// Addresses of the opened device.
     pub(super) fn ready(
         &self,
         size_bytes: u64,
@@ -177,7 +178,7 @@ impl<'a> Doors<'a> {
         self.mount.as_ref().map(Mount::file)
     }
 
-    /// Closes all of them, behind a server that has ended; what the user should know of that.
+    /// Closes all listeners after the server's end; what the user should know of that.
     pub(super) fn close(self) -> Vec<String> {
         self.mount.and_then(Mount::end).into_iter().collect()
     }

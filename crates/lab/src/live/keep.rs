@@ -1,5 +1,5 @@
-//! The drive behind a live device, kept beside its data: found again when it is served once more, so that
-//! it is as old as it was.
+//! Storage of a live device's drive beside its data: found again when it is served once more, so
+//! that it is as old as it was.
 //!
 //! `FILE.drive` stands beside the backing file `FILE`. It says to which file it belongs: by its size, and by
 //! the file itself or the instant of its last change, whichever still holds. After a server that was killed
@@ -17,23 +17,23 @@ use std::time::{Duration, Instant};
 
 /// So often the drive is saved while it is served, where it was used and rests.
 const EVERY: Duration = Duration::from_secs(30);
-/// Before the state: what file it belongs to. The length of the head is part of it.
+/// Header of the state: what file it belongs to. The length of the header is part of it.
 const MAGIC: &[u8; 16] = b"ssdlab live 001\n";
 const HEAD_BYTES: usize = 16 + 5 * 8;
 
-/// Where a drive is kept.
+/// Storage of a drive's state.
 pub(super) struct Keeper {
     path: PathBuf,
     backing: Option<PathBuf>,
     last: Instant,
-    /// Requests answered when it was saved last.
+    /// Completed requests at the last save.
     requests: u64,
     /// A state that is being written.
     writing: Option<JoinHandle<Result<(), String>>>,
 }
 
 impl Keeper {
-    /// For a device that has a state, and a file for it.
+    /// Storage for a device with state and a file.
     pub(super) fn new(
         run: &RunConfig,
         backing: Option<&Path>,
@@ -84,7 +84,7 @@ impl Keeper {
         Ok(true)
     }
 
-    /// True if it is time to save it again.
+    /// True if the next save is due.
     pub(super) fn is_due(&mut self, requests: u64) -> bool {
         if self.writing.as_ref().is_some_and(JoinHandle::is_finished) {
             // A failed write is tried again, and is an error at the end.
@@ -100,7 +100,7 @@ impl Keeper {
         })
     }
 
-    /// Saves the drive, which rests, from a thread of its own.
+    /// Saves an idle drive in a separate thread.
     pub(super) fn save_aside(&mut self, device: &dyn Persist, requests: u64) {
         let Some(state) = device.save() else { return };
         #[expect(clippy::disallowed_methods, reason = "a live device runs on the wall clock")]
@@ -117,7 +117,7 @@ impl Keeper {
         self.settle()
     }
 
-    /// Saves the drive at the end, when it has done what it was asked; it may still clean.
+    /// Saves the drive after its last request; it may still clean.
     pub(super) fn finish(&mut self, device: &mut dyn Model) -> Result<(), String> {
         // Cleaning that never ends would be a mistake of ours.
         const MOST_EVENTS: u64 = 100_000_000;

@@ -1,4 +1,4 @@
-//! Queries of a live device while it is served. They change nothing.
+//! Queries of a served device. They change nothing.
 
 use super::{map, report};
 use crate::faults::Faulty;
@@ -10,7 +10,7 @@ use engine::{Device, SECTOR_BYTES, Time};
 use nbd::Punctuality;
 use serde_json::{Map, Value, json};
 
-/// What was counted while it is served.
+/// Counts of a served device.
 #[derive(Clone, Copy)]
 pub(super) struct Counted<'a> {
     pub(super) simulated: &'a Collected,
@@ -21,7 +21,7 @@ pub(super) struct Counted<'a> {
     pub(super) bytes: u64,
 }
 
-/// What is seen, if that is the name of something to be seen.
+/// Answer to a named query, if there is one.
 pub(super) fn look(
     counted: Counted<'_>,
     device: &Faulty<'_>,
@@ -75,7 +75,7 @@ fn health(device: &Faulty<'_>, now: Time) -> Result<Value, String> {
     Ok(health)
 }
 
-/// The section `fdp` of the results as it is now.
+/// Current section `fdp` of the results.
 fn placement(device: &Faulty<'_>, now: Time) -> Result<Value, String> {
     let report = device.device.report(now);
     let section = report.section("fdp");
@@ -89,7 +89,8 @@ fn zones(device: &Faulty<'_>) -> Result<Value, String> {
     states.map(zones::listed).ok_or_else(|| "zones: this device has none".to_owned())
 }
 
-/// Adds how old data are, where they age: the clock, and the shares of pages that take retries and that are lost.
+/// Adds the age of data, where they age: the clock, and the shares of pages that take retries and
+/// that are lost.
 pub(super) fn add_age(answer: &mut Value, device: &Faulty<'_>, now: Time) {
     let report = device.device.report(now);
     let Some(aged) = report.section("media") else { return };
@@ -100,7 +101,7 @@ pub(super) fn add_age(answer: &mut Value, device: &Faulty<'_>, now: Time) {
     }
 }
 
-/// What does not change while it is served.
+/// Constant properties of a served device.
 fn about(device: &Faulty<'_>, now: Time) -> Value {
     let report = device.device.report(now);
     let flash = report.section("flash").map(|flash| {
@@ -144,7 +145,7 @@ fn counts(counted: Counted<'_>, device: &Faulty<'_>, now: Time, timing: &Punctua
     })
 }
 
-/// What is followed of the flash, where there is some.
+/// Followed figures of the flash, if any.
 fn flash(device: &Faulty<'_>) -> Option<Map<String, Value>> {
     let figures = device.followed().filter(|_| device.device.preparable_pages() > 0)?;
     let rows = Counter::over_time().into_iter();

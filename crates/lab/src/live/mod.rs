@@ -1,8 +1,8 @@
 //! The live device: an experiment's device behind a socket, and the results of what clients did.
 //!
 //! The server has a thread of its own, which also makes the device; this side can look at it and
-//! stop it. What clients ask becomes results as in a simulation, and on request a trace, whose replay
-//! gives the same results.
+//! stop it. Requests of clients are reported as in a simulation, and recorded as a trace on
+//! request, whose replay gives the same results.
 
 mod doors;
 mod keep;
@@ -56,7 +56,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Begins to make the device and to serve it.
+    /// Starts to build and serve the device.
     ///
     /// # Errors
     /// When the system gives no thread.
@@ -91,17 +91,17 @@ impl Live {
         }
     }
 
-    /// Status so far.
+    /// Current status.
     pub fn status(&self) -> LiveStatus {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Accepts orders as its control socket does, from any thread.
+    /// Accepts orders from any thread, like the control socket.
     pub fn control(&self) -> Control {
         self.control.clone()
     }
 
-    /// Answers what was asked, ends, and returns the results as JSON text.
+    /// Completes outstanding requests, ends, and returns the results as JSON text.
     ///
     /// # Errors
     /// Why there is no server: the input was wrong, or the system refused.
@@ -114,7 +114,7 @@ impl Live {
     }
 }
 
-/// A drive that is restored has its age.
+/// A restored drive has an age.
 fn refuse_age(experiment: &Experiment) -> Result<bool, RunError> {
     let Some(age) = experiment.run.age.0 else { return Ok(true) };
     let problem =
@@ -122,7 +122,7 @@ fn refuse_age(experiment: &Experiment) -> Result<bool, RunError> {
     Err(experiment.blame(&Invalid::new(&["run.age"], problem)).into())
 }
 
-/// The thread of a live device, from its beginning to its results.
+/// Thread of a live device, from start to results.
 #[expect(
     clippy::too_many_lines,
     reason = "a device of a live server has many parts, each built once"
@@ -152,7 +152,7 @@ fn serve(
     let mut doors = Doors::check(settings, &mut warnings)?;
     let given_floor = settings.overhead.as_deref().map(overhead::read).transpose()?;
     let recorder = settings.record.as_deref().map(TraceWriter::start).transpose()?;
-    // Last, for it may make a file that stays.
+    // Last, because it may create a lasting file.
     let (store, size_bytes) = place::storage(settings, wanted, capacity)?;
     let backing = settings.backing.as_deref().filter(|_| settings.record_data.is_none());
     let mut keeper = keeper_of(experiment, backing, &mut session)?;
@@ -201,7 +201,7 @@ fn serve(
     drop(server);
     let Ready { uri, nvme, file, .. } = doors.ready(size_bytes, Vec::new(), None);
     warnings.extend(doors.close());
-    // Work of clients is kept in spite of a wrong order.
+    // A wrong order does not discard the clients' work.
     warnings.extend(device.script_problem());
     let given = device.has_script().then(|| device.given());
     watcher.recorder = None;
@@ -248,7 +248,7 @@ fn serve(
     RunError::or_results(&results, &unwritten)
 }
 
-/// The written output, or nothing, with the problem added to `unwritten`.
+/// The output, or nothing with the problem in `unwritten`.
 fn or_unwritten<T>(written: Result<Option<T>, String>, unwritten: &mut Vec<String>) -> Option<T> {
     written.unwrap_or_else(|problem| {
         unwritten.push(problem);
@@ -265,12 +265,12 @@ fn check_warm_up(experiment: &Experiment) -> Result<(), RunError> {
     Err(experiment.blame(&Invalid::new(&["run.warm_up"], problem.to_owned())).into())
 }
 
-/// A path as results tell it.
+/// A path as shown in results.
 fn told(path: Option<&Path>) -> Value {
     json!(path.map(|it| it.display().to_string()))
 }
 
-/// Where the drive is kept, if it is.
+/// Storage of the drive, if any.
 fn keeper_of(
     experiment: &Experiment,
     backing: Option<&Path>,

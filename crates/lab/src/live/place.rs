@@ -1,4 +1,4 @@
-//! Where a live device is found, how large it is, and where its data are.
+//! Address, size and storage of a live device.
 
 use super::settings::{LiveAddress, LiveSettings, from_nbd};
 use crate::error::RunError;
@@ -7,7 +7,7 @@ use nbd::{Address, Store};
 use options::Size;
 use std::net::IpAddr;
 
-/// The address to listen on, if it is allowed; without a warning if clients must show certificates.
+/// Permitted listening address; without a warning if clients must show certificates.
 pub(super) fn address(
     address: &LiveAddress,
     is_guarded: bool,
@@ -100,7 +100,7 @@ pub(super) fn wanted_bytes(
     Ok(Some(size.bytes()))
 }
 
-/// Where the data are, and how large the device is for its clients.
+/// Storage of the data, and size of the device for its clients.
 pub(super) fn storage(
     settings: &LiveSettings,
     wanted: Option<u64>,

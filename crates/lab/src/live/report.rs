@@ -5,7 +5,7 @@ use engine::Op;
 use nbd::{Floor, Punctuality, Verdict};
 use serde_json::{Map, Value, json};
 
-/// The experiment as it was, its workload being what clients asked, if that was recorded.
+/// The experiment, with the recorded trace as its workload.
 pub(super) fn replayable(
     experiment: &Experiment,
     record: Option<&str>,
@@ -62,8 +62,8 @@ pub(super) fn verdict(timing: &Punctuality) -> (&'static str, Option<String>) {
     }
 }
 
-/// By how much the latencies that clients see differ from the model's, as shares of these: in the mean, and
-/// at the 99th percentile.
+/// Relative difference of measured latencies from the model's. in the mean, and at the 99th
+/// percentile.
 pub(super) fn error(host: &Value, measured: &Value, seen_by: &str) -> Value {
     let off = |place: &str| {
         let of = |it: &Value| it["all"].pointer(place).and_then(Value::as_f64);

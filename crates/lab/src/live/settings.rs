@@ -1,4 +1,4 @@
-//! Settings of a live device, and its properties once it is served.
+//! Settings of a live device, and its properties while served.
 
 use crate::error::RunError;
 use engine::Completion;
@@ -19,19 +19,19 @@ pub enum LiveAddress {
         port: u16,
         /// The address as text.
         host: String,
-        /// True if other machines may connect: NBD has no authentication.
+        /// True to accept other machines: NBD has no authentication.
         allow_remote: bool,
     },
-    /// Behind a door that it shares with others.
+    /// Behind a shared listener.
     Shared(Behind),
 }
 
-/// The way to a device from a door that it shares.
+/// Connection of a device to a shared listener.
 #[derive(Debug)]
 pub struct Behind {
     pub(super) arrivals: Arrivals,
     pub(super) is_tcp: bool,
-    /// The export, once it is ready.
+    /// The export, once ready.
     pub(super) export: Arc<OnceLock<Export>>,
     /// The address for clients, once the door is open.
     pub(super) uri: Arc<OnceLock<String>>,
@@ -40,10 +40,10 @@ pub struct Behind {
 /// A target of NVMe/TCP.
 #[derive(Debug)]
 pub enum LiveNvme {
-    /// Of its own, at an address such as `tcp://127.0.0.1:4420` or `unix:///tmp/nvme`; whether other machines
-    /// may connect.
+    /// Its own, at an address such as `tcp://127.0.0.1:4420` or `unix:///tmp/nvme`; whether other
+    /// machines may connect.
     At(String, bool),
-    /// One that it shares with others.
+    /// Shared with other devices.
     Shared(Arc<Among>),
 }
 
@@ -54,7 +54,7 @@ pub struct Among {
     pub name: String,
     /// Address of the target.
     pub address: Address,
-    /// Namespaces of the device, once it is ready.
+    /// Namespaces of the device, once ready.
     pub namespaces: Mutex<Vec<Namespace>>,
     /// The address for hosts, once the target is open.
     pub uri: OnceLock<String>,
@@ -63,34 +63,33 @@ pub struct Among {
 /// Settings of a served device.
 #[derive(Debug)]
 pub struct LiveSettings {
-    /// Where clients of NBD find it, if they do.
+    /// Address for NBD clients, if served.
     pub address: Option<LiveAddress>,
-    /// The directory that shows it as a file.
+    /// Mount directory of the file.
     pub mount: Option<PathBuf>,
     /// The socket at which a hypervisor finds it as the disk of its guest.
     pub vhost_user: Option<PathBuf>,
-    /// The address at which hosts of NVMe/TCP find it as a namespace.
+    /// Address for NVMe/TCP hosts.
     pub nvme: Option<LiveNvme>,
     /// Namespaces, such as "50%, 1GiB thin 100MiB, 1GiB lba 4KiB"; otherwise one of all.
     pub namespaces: Option<String>,
-    /// The exported size, such as "1GiB"; otherwise that of the backing file, or of the
-    /// device.
+    /// The exported size, such as "1GiB"; otherwise the size of the backing file or device.
     pub size: Option<String>,
     /// The file with the data; else they are in memory.
     pub backing: Option<PathBuf>,
-    /// The trace that is written, in the format that its extension names.
+    /// Recorded trace, in the format of its extension.
     pub record: Option<String>,
-    /// The socket at which orders are taken.
+    /// Control socket.
     pub control: Option<PathBuf>,
     /// The file with the transport latency; otherwise the server measures its own.
     pub overhead: Option<PathBuf>,
-    /// True if clients may change nothing.
+    /// True for a read-only device.
     pub read_only: bool,
-    /// The file into which what clients change is recorded with its data.
+    /// File for recorded changes with their data.
     pub record_data: Option<PathBuf>,
     /// Time dilation: seconds of wall clock per second of device time.
     pub time_scale: f64,
-    /// Whether to go before all other programs.
+    /// True for real-time priority.
     pub realtime: bool,
 }
 
@@ -100,8 +99,7 @@ pub struct Ready {
     /// The address under which clients of NBD find the device; none as long as a door that it shares is not
     /// open.
     pub uri: Option<String>,
-    /// The address under which hosts of NVMe/TCP find it; none as long as a target that it shares is not
-    /// open.
+    /// Address for NVMe/TCP hosts; none as long as a target that it shares is not open.
     pub nvme: Option<String>,
     /// The file that is the device.
     pub file: Option<PathBuf>,
@@ -109,7 +107,7 @@ pub struct Ready {
     pub size_bytes: u64,
     /// Warnings.
     pub warnings: Vec<String>,
-    /// Number of events recorded with their data: it counts on while the device is served.
+    /// Number of events recorded with data: it counts on while the device is served.
     pub events: Option<Arc<AtomicU64>>,
 }
 
@@ -120,9 +118,9 @@ pub struct LiveStatus {
     pub requests: u64,
     /// Bytes read, written and trimmed.
     pub bytes: u64,
-    /// The sum of their latencies in the model, ns.
+    /// Sum of model latencies, ns.
     pub latency_ns: u64,
-    /// Write amplification of the drive so far, where it has one.
+    /// Write amplification so far, if the drive has one.
     pub write_amplification: Option<f64>,
     /// The share of requests that were late; about once a second.
     pub late_share: f64,

@@ -45,7 +45,7 @@ struct Room {
     uri: Arc<OnceLock<String>>,
 }
 
-/// A door, which is opened when all devices behind it are ready.
+/// A listener that opens when all its devices are ready.
 pub struct LiveDoor {
     address: Address,
     tls: Option<LiveTls>,
@@ -76,7 +76,7 @@ impl LiveDoor {
         Ok(LiveDoor { address, tls, rooms: Vec::new(), control, thread, relays, warnings })
     }
 
-    /// The passage to a device served behind it, under a name.
+    /// Channel to a named device behind the listener.
     ///
     /// # Errors
     /// When the name is taken, or the system has no more descriptors.
@@ -98,7 +98,8 @@ impl LiveDoor {
         Ok(LiveAddress::Shared(Behind { arrivals, is_tcp, export, uri }))
     }
 
-    /// Opens it: clients can come. By what they find each device, in the order in which they were asked for.
+    /// Opens the listener: clients can come. By what they find each device, in the order in which
+    /// they were asked for.
     ///
     /// # Errors
     /// When the address is not to be had any more, or names are not what they may be.
@@ -107,7 +108,7 @@ impl LiveDoor {
         let (mut offers, mut uris) = (Vec::new(), Vec::new());
         for room in std::mem::take(&mut self.rooms) {
             let uri = listener.uri_of(&room.name, self.tls.is_some());
-            // It is opened once, and behind it all are ready.
+            // Set once, with all devices ready.
             let _ = room.uri.set(uri.clone());
             uris.push(uri);
             let export = room.export.get().copied().unwrap_or_default();
@@ -182,7 +183,7 @@ impl LiveTarget {
         LiveNvme::Shared(member)
     }
 
-    /// Opens it: hosts can come; where they find it.
+    /// Opens the listener: hosts can come; where they find it.
     ///
     /// # Errors
     /// When the address is not to be had any more.
@@ -195,7 +196,7 @@ impl LiveTarget {
             NvmeTarget::new(&self.address, namespaces, self.tls.clone()).map_err(from_nbd)?;
         let uri = target.uri().to_owned();
         for member in &self.members {
-            // It is opened once.
+            // Set once.
             let _ = member.uri.set(uri.clone());
         }
         self.target = Some(target);

@@ -21,7 +21,7 @@ pub(super) struct TraceWriter {
 impl TraceWriter {
     pub(super) fn start(target: &str) -> Result<Self, RunError> {
         let (format, compression) = target_format(target, None)
-            // Here the name alone says what is written.
+            // Here only the name determines the format.
             .map_err(|problem| problem.replace("; use --to: ", "; such are: "))
             .map_err(|problem| RunError::Input(format!("--record {problem}")))?;
         let Some(write) = format.write else { unreachable!("only such formats are chosen") };

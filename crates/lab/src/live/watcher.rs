@@ -43,7 +43,7 @@ pub(super) struct Alone {
 }
 
 impl Alone {
-    /// The reports of that time.
+    /// Reports collected until then.
     pub(super) fn end(self) -> Figures {
         self.figures
     }

@@ -4,7 +4,7 @@ use super::row::{Medium, Row};
 use ::placement::{Batch, Load, Measured, PAGE_BYTES, Rule};
 use serde_json::{Value, json};
 
-/// Two-sided 95 % of Student's t by degrees of freedom, from 1 on (any table of it).
+/// Two-sided 95 % quantiles of Student's t by degrees of freedom from 1 on (standard table).
 const STUDENT: [f64; 9] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
 
 pub fn of_rows(load: &Load, rows: &[Row]) -> Value {
@@ -71,7 +71,7 @@ fn share(part: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { part as f64 / of as f64 }
 }
 
-/// How many times fewer bytes are programmed than without placement, and the half width of its 95 % interval: a
+/// Ratio of programmed bytes without and with placement, and the half width of its 95 % interval: a
 /// jackknife over parts of the load, which are the same in both.
 fn gain(none: &[Batch], found: &[Batch]) -> (f64, Option<f64>) {
     let programmed = |batches: &[Batch], without: Option<usize>| -> f64 {

@@ -1,7 +1,7 @@
 //! Would placement help a trace? The trace is read once, and replayed without time under each policy.
 //!
-//! What a policy is, and the drive that it is tried on, are in the crate `placement`; here a trace becomes its load,
-//! the studies are divided among threads, and figures become JSON. Threads change no figure.
+//! Policies and the untimed drive are in the crate `placement`; here a trace becomes its load, the
+//! studies are divided among threads, and figures become JSON. Threads change no figure.
 
 mod figures;
 mod row;
@@ -30,7 +30,7 @@ pub struct PlacementSettings {
     pub handles: u8,
     /// Reclaim units of the drive.
     pub units: u32,
-    /// Flash beyond the capacity, as a share of that.
+    /// Spare space as a share of the capacity.
     pub spare: f64,
     /// Shares of the capacity that the data of the trace take.
     pub utilisations: Vec<f64>,
@@ -42,7 +42,7 @@ pub struct PlacementSettings {
     pub threads: usize,
 }
 
-/// Asked now and then, with the requests that were replayed so far; may end the work.
+/// Called at intervals with the number of replayed requests; may end the work.
 pub type PlacementWatch<'a> = &'a mut dyn FnMut(u64) -> ControlFlow<()>;
 
 /// The writes of a trace, ready to be placed.
@@ -54,7 +54,7 @@ pub struct PlacementLoad {
     skipped: Value,
 }
 
-/// One policy as it is tried: its handles, and the drives.
+/// A policy to try: its handles, and the drives.
 struct Job {
     name: String,
     policy: Option<Policy>,
@@ -92,7 +92,8 @@ impl PlacementLoad {
                         handle,
                     )
                 }
-                // A comparison that fails writes nothing. Of zones, appends are not placed by a drive either.
+                // A failing comparison writes nothing. Of zones, appends are not placed by a drive
+                // either.
                 _ => Ok(()),
             }
             .map_err(wrong)?;
@@ -138,8 +139,8 @@ impl PlacementLoad {
         (from..end).map(one).collect()
     }
 
-    /// Of each write or trim the bytes that the host writes until its pages are written again, when the trace is
-    /// repeated; -1 where they never are.
+    /// Bytes until the pages of each write or trim are overwritten, for a repeated trace; -1 where
+    /// they never are.
     pub fn next_overwrites(&self) -> Vec<i64> {
         let bytes = |pages: u32| match pages {
             ::placement::ALWAYS => -1,
@@ -189,7 +190,7 @@ impl PlacementLoad {
                         let at = next.fetch_add(1, Ordering::Relaxed);
                         let Some(job) = jobs.get(at) else { return };
                         let done = self.one(settings, job, own, stop);
-                        // Nobody waits for it where the work was ended.
+                        // Results of a stopped search are discarded.
                         let _ = sender.send((at, done));
                     }
                 });
@@ -236,7 +237,7 @@ impl PlacementLoad {
         let mut has_drive = false;
         for utilisation in &settings.utilisations {
             for medium in settings.isolations.iter().filter_map(|name| Medium::named(name)) {
-                // With one handle there is nothing to isolate.
+                // One handle needs no isolation.
                 let is_drive = medium != Medium::Zones;
                 if is_drive && classes.handles == 1 && std::mem::replace(&mut has_drive, true) {
                     continue;
@@ -316,7 +317,7 @@ impl PlacementLoad {
         isolation: Isolation,
     ) -> Shape {
         let flash = f64::from(self.load.pages) / utilisation * (1.0 + settings.spare);
-        // Where the trace touches little, a unit has two pages at least.
+        // For small traces, a unit has at least two pages.
         let unit_pages = (flash / f64::from(settings.units)).round().max(2.0) as u32;
         let units = (flash / f64::from(unit_pages)).round() as u32;
         Shape { pages: self.load.pages, unit_pages, units, handles, isolation }
@@ -329,7 +330,7 @@ fn zoned(shape: Shape) -> Zoned {
     Zoned { pages, zone_pages: unit_pages, zones: units, streams: handles }
 }
 
-/// The policies that are asked for, checked; `own` is how many handles are given for `requests` requests.
+/// Requested policies, checked; `own` is how many handles are given for `requests` requests.
 fn jobs(
     settings: &PlacementSettings,
     own: Option<usize>,

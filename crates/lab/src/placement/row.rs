@@ -1,4 +1,4 @@
-//! A policy on one drive, and what it came to.
+//! Result of a policy on one drive.
 
 use ::placement::{Ended, Isolation, Measured, Rule, Shape};
 
@@ -11,7 +11,7 @@ pub enum Medium {
     Zones,
 }
 
-/// Their names in settings and figures.
+/// Names in settings and results.
 pub const MEDIA: [(&str, Medium); 3] = [
     ("initial", Medium::Drive(Isolation::Initial)),
     ("persistent", Medium::Drive(Isolation::Persistent)),
@@ -27,7 +27,7 @@ impl Medium {
         MEDIA.iter().find(|(_, medium)| *medium == self).map_or("", |(name, _)| name)
     }
 
-    /// Where a drive puts its copies; a host log has one zone for them.
+    /// Isolation of the drive's copies; a host log has one zone for them.
     pub fn isolation(self) -> Isolation {
         match self {
             Medium::Drive(isolation) => isolation,
@@ -36,7 +36,7 @@ impl Medium {
     }
 }
 
-/// Outcome of a policy on one drive.
+/// Result of a policy on one drive.
 pub struct Row {
     pub policy: String,
     pub utilisation: f64,

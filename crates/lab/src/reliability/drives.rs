@@ -19,7 +19,7 @@ pub struct FleetSettings {
     pub years: f64,
     /// Isolated bad blocks of a drive in that time, a mean over drives.
     pub bad_blocks: f64,
-    /// The shape of their gamma distribution.
+    /// Shape of their gamma distribution.
     pub bad_blocks_shape: f64,
     /// Seed of the first drive.
     pub seed: u64,
@@ -32,7 +32,7 @@ const MOST: f64 = 1e8;
 /// Days of a month.
 const MONTH_DAYS: f64 = 365.25 / 12.0;
 
-/// What the fleet comes to, as JSON.
+/// Result of the fleet, as JSON.
 ///
 /// # Errors
 /// When it is no fleet of drives, or when `visit` ends it.
@@ -111,7 +111,7 @@ fn check<'a>(
 /// Counts.
 struct Tally {
     fleet: Fleet,
-    /// Dies that a drive bears to lose, and defects that it can hand to the host.
+    /// Tolerated die failures, and reportable defects.
     bears_dies: usize,
     bears_defects: u64,
     has_parity: bool,
@@ -121,11 +121,11 @@ struct Tally {
     lost_dies: u64,
     with_lost_die: u64,
     bad_blocks: Vec<u64>,
-    /// Drives with 3 bad blocks and more, and those of them with hundreds.
+    /// Drives with at least 3 bad blocks, and those with hundreds among them.
     three: [u64; 2],
     with_defects: u64,
     defects: u64,
-    /// Months with defects that another month follows, and those of them whose next has some.
+    /// Months with defects, except the last, and those followed by another.
     repeated: [u64; 2],
 }
 
@@ -175,7 +175,7 @@ impl Tally {
         }
     }
 
-    /// The year in which so many pages could not be read that the drive takes no more writes.
+    /// Year in which unreadable pages make the drive read-only.
     fn gives_up(&self, lived: &Lived) -> Option<f64> {
         let mut seen = 0;
         let month = lived.months.iter().position(|defects| {
@@ -224,9 +224,9 @@ impl Tally {
     }
 }
 
-/// What is expected, without a draw.
+/// Expected values in closed form.
 fn forms(fleet: &Fleet, has_parity: bool, asked: &FleetSettings) -> Value {
-    // A die is lost a month after it falls sick.
+    // A sick die is lost after a month.
     let years = (asked.years - 1.0 / 12.0).max(0.0);
     let die = 1.0 - libm::pow(1.0 - fleet.sick_dies, years / 4.0);
     let dies = f64::from(fleet.dies);

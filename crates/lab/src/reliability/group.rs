@@ -1,4 +1,4 @@
-//! A redundancy group over its mission: members that fail and are replaced, and latent defects.
+//! Mission of a redundancy group: members that fail and are replaced, and latent defects.
 //!
 //! The next event is the first failure or end of a repair. Defects have no events: how many a member
 //! has matters only when nothing is left to correct them, and is found then.
@@ -27,15 +27,15 @@ pub(super) struct Group {
 /// One member, or its replacement.
 #[derive(Debug, Clone, Default)]
 struct Member {
-    /// When it was new.
+    /// Time of installation.
     born: f64,
-    /// When it fails.
+    /// Time of failure.
     fails: f64,
-    /// While it is rebuilt: from when and until when.
+    /// Times of its rebuild: from when and until when.
     rebuilt: Option<(f64, f64)>,
-    /// When each of its defects will be found by a scrub.
+    /// Detection times of its defects by scrubs.
     defects: Vec<f64>,
-    /// Up to when defects are known.
+    /// Time up to which defects were drawn.
     looked: f64,
 }
 
@@ -48,19 +48,19 @@ pub(super) enum Loss {
     Defects { count: usize },
 }
 
-/// A group at an instant, with failures `faster` times as likely as they are.
+/// State of a group, with failures accelerated by `faster`.
 #[derive(Debug, Clone)]
 pub(super) struct State<'a> {
     group: &'a Group,
     members: Vec<Member>,
     now: f64,
     faster: f64,
-    /// The true likelihood of what has happened over that of the faster failures.
+    /// Likelihood ratio of the history.
     weight: f64,
 }
 
 impl<'a> State<'a> {
-    /// All members new.
+    /// A group of new members.
     pub(super) fn new(group: &'a Group, random: &mut impl Random) -> Self {
         let new = |_| Member { fails: group.life.sample(random), ..Member::default() };
         let members = (0..group.members).map(new).collect();
@@ -102,7 +102,7 @@ impl<'a> State<'a> {
     /// From here on as `other` is, but for failures, which are drawn anew and come faster.
     pub(super) fn follow(&mut self, other: &State<'a>, faster: f64, random: &mut impl Random) {
         self.clone_from(other);
-        // The failure at hand is the group's own, as likely as it is.
+        // The current failure is the group's own, unaccelerated.
         (self.faster, self.weight) = (faster, faster);
         for member in self.members.iter_mut().filter(|it| it.rebuilt.is_none()) {
             let left = self.group.life.left(self.now - member.born, faster, random);
@@ -119,7 +119,7 @@ impl<'a> State<'a> {
         false
     }
 
-    /// A member fails: what is lost with it.
+    /// A member fails: returns the loss.
     pub(super) fn fail(&mut self, place: usize, random: &mut impl Random) -> Option<Loss> {
         self.weight /= self.faster;
         let missing = self.missing();
@@ -150,7 +150,7 @@ impl<'a> State<'a> {
         let mut count = 0;
         for member in self.members.iter_mut().filter(|it| it.rebuilt.is_none()) {
             look(member, defects, self.now, random);
-            // The rebuild comes upon them.
+            // The rebuild finds them.
             count += member.defects.drain(..).count();
         }
         (count > 0).then_some(Loss::Defects { count })
@@ -165,8 +165,8 @@ impl<'a> State<'a> {
     }
 }
 
-/// Finds the defects that a member has now: those that came since it was looked at, and were not
-/// found by a scrub.
+/// Finds the defects that a member has now: draws those that have appeared since the last call and
+/// escaped the scrubs.
 fn look(member: &mut Member, defects: &Defects, now: f64, random: &mut impl Random) {
     member.defects.retain(|found| *found > now);
     let scrub: Option<&Law> = defects.scrub.as_ref();

@@ -5,7 +5,7 @@ use engine::Random;
 /// Hours of a day and of a year.
 const DAY: f64 = 24.0;
 pub(super) const YEAR: f64 = 365.0 * DAY;
-/// Longer than this nothing takes, but for a chance of e^-40.
+/// Times are truncated here, with a probability of e^-40.
 const LONGEST: f64 = 40.0;
 const FORMS: &str = "\"exponential(1000000h)\", \"weibull(SCALE, SHAPE)\", \"constant(12h)\" or \
                      \"weibull(SCALE, SHAPE, LOCATION)\", with times in h, d or y";
@@ -61,7 +61,7 @@ impl Law {
         self.location + self.scale * libm::tgamma(1.0 + 1.0 / self.shape)
     }
 
-    /// Bound that it hardly ever exceeds.
+    /// A bound rarely exceeded.
     pub(super) fn most(&self) -> f64 {
         self.location + self.scale * libm::pow(LONGEST, 1.0 / self.shape)
     }
@@ -111,7 +111,7 @@ mod tests {
             let mean = (0..count).map(|_| law.sample(&mut random)).sum::<f64>() / f64::from(count);
             assert!((mean / law.mean() - 1.0).abs() < 0.01, "{text}: {mean}");
         }
-        // Nothing is remembered by an exponential one; another one ages.
+        // An exponential time is memoryless; another one ages.
         let mut random = Xoshiro256::new(1, 2);
         let mut left = |text: &str, faster: f64| {
             let law = Law::parse("--life", text).unwrap();

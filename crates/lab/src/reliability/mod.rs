@@ -21,7 +21,7 @@ use law::{Law, YEAR};
 use serde::Serialize;
 use std::ops::ControlFlow;
 
-/// The streams of a group itself and of its trials.
+/// Random streams of a group and of its trials.
 const GROUP_STREAM: u64 = 21;
 const TRIAL_STREAM: u64 = 22;
 /// Trials whenever a first member of a group is missing.
@@ -35,11 +35,11 @@ const FAILURES: u64 = 4096;
 const MOST: f64 = 1e8;
 /// Defects of a member between two looks at most: each is kept.
 const MOST_DEFECTS: f64 = 1e6;
-/// Draws of which a mean is taken, and their stream.
+/// Draws for a mean, and their stream.
 const DRAWS: u32 = 1_000;
 const DRAWS_STREAM: u64 = 23;
 
-/// Parameters, as the user writes them.
+/// Parameters as given by the user.
 #[derive(Debug, Clone)]
 pub struct ReliabilitySettings {
     /// Members of a redundancy group.
@@ -58,7 +58,7 @@ pub struct ReliabilitySettings {
     pub defects: Option<String>,
     /// Time until a scrub finds a defect; for ever where not given.
     pub scrub: Option<String>,
-    /// Loss by a defect that nothing corrects.
+    /// Loss by an uncorrected defect.
     pub defect_bytes: u64,
     /// The mission.
     pub years: f64,
@@ -79,7 +79,7 @@ pub struct Reliability {
     pub losses_error: f64,
     /// Losses among these because too many members were missing.
     pub by_members: f64,
-    /// Losses among these because of a defect of another member when a rebuild needed all of them.
+    /// Losses by a defect of another member during a rebuild without redundancy.
     pub by_defects: f64,
     /// Losses in all groups together that were seen without faster failures.
     pub seen: u64,
@@ -96,7 +96,7 @@ pub struct Reliability {
 }
 
 impl Reliability {
-    /// As JSON.
+    /// The outlook as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("numbers are JSON")
     }
@@ -220,7 +220,7 @@ fn mean_within(law: &Law, most: f64) -> f64 {
     (0..DRAWS).map(|_| law.sample(&mut random).min(most)).sum::<f64>() / f64::from(DRAWS)
 }
 
-/// Losses of all groups so far.
+/// Cumulative losses of all groups.
 struct Tally {
     faster: f64,
     /// Bytes of data that go with each byte of the members that are lost.
@@ -304,7 +304,7 @@ impl Tally {
                     return;
                 }
             }
-            // The next failure, unless all are there again before it.
+            // The next failure, unless the group is complete before.
             failed = loop {
                 let Some(next) = trial.next(end) else { return };
                 if trial.fails(next, lots) {

@@ -43,7 +43,7 @@ fn exponential_times_give_the_closed_forms() {
         let data = f64::from(tolerated + 1) * f64::from(8 - tolerated) / 8.0;
         assert!(found.bytes < data * 1e12 * found.losses && found.bytes > 0.1e12 * found.losses);
     }
-    // Where both are repaired at once, two are missing for half as long.
+    // Simultaneous repairs halve the time with two missing.
     let at_once = ReliabilitySettings { repairs_together: true, groups: 30_000, ..settings(2) };
     let together = run(&at_once);
     near(together.mttdl_hours / YEAR, 2.0 * 5.89e8, 0.002);
@@ -51,7 +51,7 @@ fn exponential_times_give_the_closed_forms() {
     near(run(&settings(0)).losses, 8.0 * 87_600.0 / 1e6, 0.01);
 }
 
-/// Where losses are frequent they can be counted, and the trials agree.
+/// Frequent losses can be counted directly, and agree with the trials.
 #[test]
 fn trials_agree_with_direct_simulation() {
     let aging = ReliabilitySettings {
@@ -87,7 +87,7 @@ fn latent_errors_give_their_closed_form() {
         });
         let mean = Law::parse("--scrub", scrub).unwrap().mean();
         let chance = 1.0 - libm::exp(-7.0 * mean / 9259.0);
-        // Of a new member, and after a loss, there are none yet.
+        // New members, and groups after a loss, have no defects.
         near(found.by_defects, found.member_failures * chance, 0.03);
     }
 }

@@ -42,7 +42,7 @@ pub(super) struct Arrivals {
     previous: Option<Record>,
     pub(super) backward_steps: u64,
     pub(super) largest_backward_step: Time,
-    /// Requests that repeat the one before.
+    /// Requests equal to their predecessor.
     pub(super) duplicates: u64,
 }
 

@@ -1,4 +1,5 @@
-//! Where and when: requests counted over time and address, on a grid that grows with the trace.
+//! Density over place and time: requests counted over time and address, on a grid that grows with
+//! the trace.
 //!
 //! Both axes double the width of their bins whenever a value lies outside, so that one pass and
 //! fixed memory suffice and at least half of each axis is in use.
@@ -14,7 +15,7 @@ const COLUMNS: usize = 128;
 /// Bins along the address.
 const ROWS: usize = 64;
 
-/// Bins of a width that is a power of two, from a multiple of it on.
+/// Bins with a power of two as width, aligned to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Axis {
     bins: usize,
@@ -41,7 +42,7 @@ impl Axis {
         (self.base + bin as u64) << self.shift
     }
 
-    /// The values and this one in bins as wide as needed.
+    /// Widens the bins to include a value.
     fn with(self, value: u64) -> Self {
         let (low, high) = (self.low.min(value), self.high.max(value));
         let mut shift = self.shift;
@@ -51,7 +52,7 @@ impl Axis {
         Axis { shift, base: low >> shift, low, high, ..self }
     }
 
-    /// Bins up to that of the highest value.
+    /// Bins up to the highest value.
     fn used(&self) -> usize {
         self.bin(self.high).unwrap_or(0) + 1
     }

@@ -23,7 +23,7 @@ pub(crate) enum Compression {
 const STANDARD_OUTPUT: &str = "-";
 /// Extensions that are not a format's name.
 const EXTENSIONS: [(&str, &str); 2] = [("csv", "msr"), ("iolog", "fio")];
-/// The level that the zstd library takes without one.
+/// Default level of the zstd library.
 const ZSTD_LEVEL: i32 = 3;
 
 /// The format and the compression of a file of that name, unless the format is `named`.
@@ -55,11 +55,11 @@ pub(crate) fn target_format(
     Ok((format, compression))
 }
 
-/// Where the bytes go in the end.
+/// Destination of the output.
 enum Place {
     /// Something that cannot be replaced: standard output, a pipe, a device.
     Stream(Box<dyn Write + Send>),
-    /// A file that takes its name when it is whole.
+    /// A file that is named when complete.
     File(Unnamed),
 }
 
@@ -99,7 +99,7 @@ impl Output {
         Self::encoded(place(Path::new(target))?, compression)
     }
 
-    /// Begins a file beside `target`, as it is.
+    /// Starts a file beside `target`.
     pub(crate) fn create_file(target: &Path) -> io::Result<Self> {
         Self::encoded(place(target)?, Compression::None)
     }
@@ -118,7 +118,7 @@ impl Output {
         Ok(Output { encoder })
     }
 
-    /// Ends the file and gives it its name; a message, without the name, if it had to be elsewhere.
+    /// Completes the file and names it; a message, without the name, if it had to be elsewhere.
     pub(crate) fn finish(self) -> io::Result<Option<String>> {
         let place = match self.encoder {
             Encoder::Plain(place) => place,
@@ -194,7 +194,7 @@ impl Unnamed {
         }
     }
 
-    /// Completes the file and gives it its name.
+    /// Completes the file and names it.
     fn finish(mut self) -> io::Result<Option<String>> {
         if let Err(error) = self.file.sync_all() {
             if self.moved.is_some() {
@@ -265,7 +265,7 @@ fn file_in(directory: &Path) -> io::Result<(File, TempPath)> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As any new file: the umask decides.
+        // Permissions of a new file: the umask decides.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let file: NamedTempFile = builder.tempfile_in(directory)?;

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use workloads::{FORMATS, Record};
 
-/// State of the requests of one device before the next one.
+/// State of one device before its next request.
 #[derive(Debug, Default)]
 struct Before {
     /// The direction and end of the read or write before.
@@ -134,8 +134,8 @@ pub fn trace_services(
     .to_string())
 }
 
-/// How long each request of a trace took, us, in its order; requests for which that is not stated are left
-/// out.
+/// Response times of a trace's requests, us, in order; requests for which that is not stated are
+/// left out.
 ///
 /// # Errors
 /// When the trace or an option is wrong, its format has no response times, or `watch` ends it.
@@ -157,10 +157,10 @@ pub fn trace_response_times(
     Ok(times)
 }
 
-/// Issues that wait for their completion before the oldest is given up.
+/// Maximum number of incomplete issues; older ones are dropped.
 const MOST_WAITING: usize = 1 << 16;
 
-/// Key that an issue and its completion share.
+/// Key shared by an issue and its completion.
 fn identity(record: &Record) -> (u32, u64, u32, Op) {
     (record.device, record.sector, record.sectors, record.op)
 }
@@ -182,7 +182,7 @@ fn join(
         Reading::open(path, &Value::from(options).to_string())
     };
     let (mut issues, mut completions) = (event("issue")?, event("complete")?);
-    // Each issue with its place in the order of issues; answered ones wait for those before them.
+    // Issues with their order; answered ones wait for those before them.
     let mut open: HashMap<_, VecDeque<u64>> = HashMap::new();
     let mut waiting: VecDeque<(Record, Option<Time>)> = VecDeque::new();
     let (mut first, mut next_issue) = (0_u64, issues.next(watch)?);

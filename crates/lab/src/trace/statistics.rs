@@ -93,7 +93,7 @@ struct Alignment {
     inside_page: u64,
     /// Requests that begin or end inside a page.
     not_whole: u64,
-    /// Starts by their sector within a page.
+    /// Starts by sector within a page.
     starts: [u64; PAGE_SECTORS as usize],
 }
 
@@ -108,13 +108,13 @@ impl Alignment {
 /// State of the requests to each device.
 #[derive(Debug, Default)]
 struct Touched {
-    /// Behind its last request.
+    /// End of the last request.
     end: Option<u64>,
-    /// From the lowest sector that it was asked for to behind the highest.
+    /// Range from the lowest to the highest sector.
     extent: Option<(u64, u64)>,
 }
 
-/// Statistics so far.
+/// Cumulative statistics.
 #[derive(Debug, Default)]
 pub(super) struct Statistics {
     counts: ByOp,
@@ -135,7 +135,7 @@ pub(super) struct Statistics {
 }
 
 impl Statistics {
-    /// Nothing found yet; of a device of `capacity` sectors, where one is meant.
+    /// Empty statistics; of a device of `capacity` sectors, where one is meant.
     pub(super) fn new(capacity: Option<u64>) -> Self {
         Statistics { capacity, ..Statistics::default() }
     }

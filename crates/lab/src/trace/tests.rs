@@ -10,7 +10,7 @@ fn never(_: &TraceProgress) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// A directory with the trace in it, and the trace's path.
+/// A directory with a trace, and its path.
 fn directory(text: &str) -> (TempDir, String) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("t.trace");

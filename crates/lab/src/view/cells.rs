@@ -15,9 +15,9 @@ pub(super) struct Cell {
     valid: u32,
     programmed: u32,
     erases: u32,
-    /// The most retries of one of its blocks.
+    /// Maximum retries of its blocks.
     retries: u8,
-    /// State, whether a frontier is in it, and stream: 3 bits, 1 bit, 4 bits.
+    /// State, frontier mark and stream: 3 bits, 1 bit, 4 bits.
     head: u8,
 }
 
@@ -25,7 +25,8 @@ pub(super) struct Cell {
 const UNKNOWN: u8 = 15;
 
 impl Cell {
-    /// Several blocks as one. A victim among them is shown, then one that is open; it is free if all are.
+    /// Combines several blocks. A victim among them is shown, then one that is open; it is free if
+    /// all are.
     pub(super) fn of(blocks: &[BlockLook]) -> Cell {
         let sum = |of: fn(&BlockLook) -> u32| {
             let sum: u64 = blocks.iter().map(|block| u64::from(of(block))).sum();
@@ -47,7 +48,7 @@ impl Cell {
         }
     }
 
-    /// Writes it, `gap` cells behind the one that was written last.
+    /// Writes the cell, `gap` cells after the previous one.
     pub(super) fn write(&self, gap: usize, bytes: &mut Vec<u8>) {
         write_number(gap as u64, bytes);
         bytes.push(self.head);
@@ -71,7 +72,7 @@ fn write_number(mut number: u64, bytes: &mut Vec<u8>) {
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     pub(super) cells: Vec<Range<usize>>,
-    /// Drives that were known when it was made.
+    /// Number of known drives at its creation.
     pub(super) drives: usize,
     /// The shape for the page that draws the map.
     pub(super) shape: Value,

@@ -1,5 +1,5 @@
-//! What is seen of a run at an instant, as bytes: a frame has a head of JSON, and behind it the cells of the map
-//! that have changed since the frame before.
+//! Binary snapshots of a run: a frame has a head of JSON, and behind it the cells of the map that
+//! have changed since the frame before.
 //!
 //! Its layout, numbers with the lowest byte first: length of what follows (4 bytes), length of the head (4), the
 //! head, and the cells that changed, each as `cells.rs` writes it.
@@ -21,7 +21,7 @@ const TOLD: usize = 8;
 /// Why there is a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
-    /// It was asked for.
+    /// Requested instant.
     Instant,
     /// A request took as long as was looked for.
     Slow,
@@ -82,7 +82,7 @@ impl Frames {
         }
     }
 
-    /// Adds a frame, and begins the next one.
+    /// Adds a frame, and starts the next one.
     pub(super) fn write(&mut self, device: &dyn Model, at: Time, what: What, bytes: &mut Vec<u8>) {
         self.looks.clear();
         device.blocks(&mut self.looks);
@@ -160,7 +160,7 @@ impl Frames {
         self.sorted.clear();
         self.sorted.extend(&self.window);
         let all = self.sorted.len();
-        // From the highest down: what is above one is sorted out for the next.
+        // From the highest down: In descending order, each time partitioning the remainder.
         let mut below = &mut self.sorted[..];
         let mut of = |share: f64| {
             let rank = (share * all as f64).ceil() as usize;
@@ -176,7 +176,7 @@ impl Frames {
     }
 }
 
-/// When it was answered, what it was, where, how long it took, and where most of that went.
+/// Completion time, operation, address, latency, and its largest part.
 fn request(it: &Completion) -> Value {
     let parts = it.breakdown.parts().iter().enumerate();
     let (part, most) = parts.max_by_key(|(_, time)| **time).expect("a latency has parts");

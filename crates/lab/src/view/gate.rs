@@ -8,7 +8,7 @@ use devices::{Cleans, EnergyReport, Examine, Looks, Model, Persist, Prepare, Rep
 use engine::{Completion, Device, Followed, Request, Status, Time};
 use std::sync::mpsc::{Receiver, Sender};
 
-/// How the run is to go on.
+/// Control of a run's progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// Advance by `frames` steps, with a frame after each.
@@ -23,9 +23,9 @@ pub(crate) struct Gate {
     orders: Receiver<Order>,
     answers: Sender<Vec<u8>>,
     frames: Frames,
-    /// The frames of the order so far.
+    /// Frames of the current order.
     bytes: Vec<u8>,
-    /// Nothing at or after this instant happens before there is another frame.
+    /// End of the current frame; later events wait.
     until: Time,
     step: Time,
     /// Frames that are still to come.
@@ -54,7 +54,7 @@ impl Gate {
         }
     }
 
-    /// Something happens at `to`, and nothing has happened since what happened last.
+    /// Called before events at `to`.
     fn pass(&mut self, device: &dyn Model, to: Time) {
         while to >= self.until {
             self.show(device, self.until, What::Instant);
@@ -175,7 +175,7 @@ impl Device for Gated {
     }
 }
 
-/// Only the array that contains a device coordinates its cleaning.
+/// Only an enclosing array coordinates cleaning.
 impl Cleans for Gated {}
 
 impl Prepare for Gated {

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 /// A run under way that waits for orders.
 pub struct View {
-    /// Until it is to end.
+    /// The channel of orders until the end.
     orders: Option<Sender<Order>>,
     answers: Receiver<Vec<u8>>,
     progress: Arc<Mutex<Option<Progress>>>,
@@ -88,7 +88,7 @@ impl View {
         let _ = self.orders.as_ref().map(|orders| orders.send(order));
     }
 
-    /// The frames that were asked for last, or the first one; `None` if that takes longer than `timeout`.
+    /// Frames of the last order, or the first one; `None` if that takes longer than `timeout`.
     ///
     /// # Errors
     /// When the run is over, and all its frames were taken.
@@ -109,11 +109,11 @@ impl View {
         self.join()
     }
 
-    /// Ends the run where it is.
+    /// Stops the run.
     pub fn stop(mut self) {
         self.is_stopped.store(true, Ordering::Relaxed);
         self.orders = None;
-        // It was given up, so its result does not matter.
+        // The result of a stopped run does not matter.
         let _ = self.join();
     }
 

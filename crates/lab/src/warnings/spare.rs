@@ -1,10 +1,10 @@
-//! Warnings about the spare space: what of it is in effect.
+//! Warnings about the spare space: its effective share.
 
 use devices::Report;
 use devices::ssd::percent;
 use serde_json::{Value, json};
 
-/// How a run and what came before it were done.
+/// Mode of a run and its preparation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunKind {
     /// Without time.
@@ -52,8 +52,8 @@ pub fn effective_spare(spare: &Report) -> Option<(String, Value)> {
 /// A share of the spare space that is in effect in one way of running and not in the other: worth a word.
 const LEAST_BEHIND: f64 = 0.05;
 
-/// Without time cleaning keeps to its threshold; in time, where it yields to requests, it falls behind that under load,
-/// and more of the spare space is in effect.
+/// Untimed cleaning keeps its threshold; in time, where it yields to requests, it falls behind that
+/// under load, and more of the spare space is in effect.
 pub fn cleaning_behind(spare: &Report, kind: RunKind) -> Option<(String, Value)> {
     let [asked, kept] = ["blocks_asked_erased", "blocks_kept_erased"].map(|it| spare.count(it));
     let [blocks, min_free] = [spare.number("blocks")?, spare.number("min_free")?];
